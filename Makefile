@@ -1,0 +1,59 @@
+# The project's whole workflow. Everything needed is installed into .venv; nothing by hand.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test check lint types imports unit bench soak docs format clean
+
+demo: $(VENV)/.installed ## decode a recorded session: no key, no network
+	$(BIN)/rook decode --format text examples/session.jsonl
+
+test: check ## everything CI runs: lint, types, import rules, all tests
+
+check: lint types imports unit
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+imports: $(VENV)/.dev
+	$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
+
+unit: $(VENV)/.dev
+	$(BIN)/pytest -n auto --cov --cov-report=
+	$(BIN)/coverage report --include='src/rookery/core/*,src/rookery/agents/*' --fail-under=95
+
+soak: $(VENV)/.dev ## the long versions of the hostile tests
+	$(BIN)/pytest -m soak --override-ini="addopts=-q" tests
+
+bench: $(VENV)/.bench ## ratios against named references, taken in one run
+	$(BIN)/python benchmarks/bench.py
+
+docs: $(VENV)/.dev ## write the generated pages anew
+	$(BIN)/python scripts/generate.py
+
+format: $(VENV)/.dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group dev
+	touch $@
+
+$(VENV)/.bench: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --group bench
+	touch $@

@@ -1,0 +1,49 @@
+"""Claude Code: all that is known of it. `reader` is the way in, `wire` its own words, typed."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rookery.agents.claude.command import OUTPUT_FLAGS, PROGRAMS
+from rookery.agents.claude.fields import CHECKED_VERSIONS
+from rookery.agents.claude.reader import decoder
+from rookery.core.agent import Agent
+
+_TYPES = frozenset(
+    {
+        "assistant",
+        "command_lifecycle",
+        "control_request",
+        "control_response",
+        "conversation_reset",
+        "rate_limit_event",
+        "result",
+        "stream_event",
+        "system",
+        "tool_progress",
+        "tool_use_summary",
+        "user",
+    }
+)
+
+
+def recognises(message: Mapping[str, Any]) -> bool:
+    """Tell whether a message is one of Claude Code's: a type of its own, and its telltale parts."""
+    if message.get("type") not in _TYPES:
+        return False
+    told = message.get("message")
+    return (
+        "session_id" in message
+        or (isinstance(told, dict) and "content" in told)
+        or "subtype" in message
+        or any(key in message for key in ("total_cost_usd", "result", "response", "request"))
+    )
+
+
+AGENT = Agent(
+    name="claude",
+    programs=PROGRAMS,
+    output_flags=OUTPUT_FLAGS,
+    checked_versions=tuple(sorted(CHECKED_VERSIONS)),
+    decoder=decoder,
+    recognises=recognises,
+)

@@ -1,0 +1,126 @@
+"""Reads what is neither talk nor system: permission questions, limits and small notices."""
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import Literal
+
+import msgspec
+
+from rookery.agents.claude import shapes, tools
+from rookery.agents.claude.memory import Memory
+from rookery.agents.claude.shapes import NOTHING, own
+from rookery.core import salvage
+from rookery.core.events import Error, Event, LimitReported, Notice, PermissionRequested, Unknown
+
+_LIMIT_STATUS: Mapping[str, Literal["allowed", "warning", "rejected"]] = {
+    "allowed": "allowed",
+    "allowed_warning": "warning",
+    "rejected": "rejected",
+}
+_OTHER_REQUESTS = frozenset({"hook_callback", "mcp_message", "elicitation", "request_user_dialog"})
+_MILLISECONDS = 1e11  # a moment after this year 5138 is told in milliseconds
+_windows_decoder = msgspec.json.Decoder(dict[str, shapes.LimitWindow])
+
+
+def control_request(memory: Memory, message: shapes.ControlRequest, line: bytes) -> Sequence[Event]:
+    """Read a question to whoever started the agent."""
+    request = message.request or shapes.Request()
+    if request.subtype in _OTHER_REQUESTS:
+        return ()
+    if request.subtype != "can_use_tool":
+        return (Unknown(name=f"control_request/{request.subtype}", raw=salvage.own(line)),)
+    return (
+        PermissionRequested(
+            id=message.request_id,
+            tool_id=request.tool_use_id,
+            name=request.tool_name,
+            input=own(request.input),
+            reason=request.decision_reason or request.description,
+            fix=_suggested_rule(request),
+        ),
+    )
+
+
+def control_response(
+    memory: Memory, message: shapes.ControlResponse, line: bytes
+) -> Sequence[Event]:
+    """Read the answer to a request of ours; only a refusal is worth a word."""
+    response = message.response or shapes.Response()
+    if response.subtype != "error":
+        return ()
+    return (Error(kind="config", message=response.error, retryable=False),)
+
+
+def rate_limit_event(
+    memory: Memory, message: shapes.RateLimitEvent, line: bytes
+) -> Sequence[Event]:
+    """Read the state of the subscription's limits, the window that decides first."""
+    info = message.rate_limit_info
+    if info is None:
+        return ()
+    windows: dict[str, shapes.LimitWindow] = {}
+    if info.unifiedWindows is not NOTHING:
+        windows = salvage.decode(info.unifiedWindows, _windows_decoder) or {}
+    deciding = windows.pop(info.rateLimitType or "", shapes.LimitWindow())
+    used = deciding.utilization if info.utilization is None else info.utilization
+    events = [
+        LimitReported(
+            window=info.rateLimitType,
+            status=_LIMIT_STATUS.get(info.status or ""),
+            used=_finite(used),
+            resets_at=_moment(info.resetsAt),
+            overage=info.overageStatus,
+        )
+    ]
+    for name, window in windows.items():
+        events.append(
+            LimitReported(
+                window=name,
+                status=_LIMIT_STATUS.get(window.status or ""),
+                used=_finite(window.utilization),
+                resets_at=_moment(window.resetsAt),
+            )
+        )
+    return events
+
+
+def tool_use_summary(
+    memory: Memory, message: shapes.ToolUseSummary, line: bytes
+) -> Sequence[Event]:
+    """Read what the program says of a batch of tool calls."""
+    return (Notice(level="info", text=message.summary),) if message.summary else ()
+
+
+def auth_status(memory: Memory, message: shapes.AuthStatus, line: bytes) -> Sequence[Event]:
+    """Read how a login goes."""
+    return (Error(kind="auth", message=message.error, retryable=False),) if message.error else ()
+
+
+def conversation_reset(
+    memory: Memory, message: shapes.ConversationReset, line: bytes
+) -> Sequence[Event]:
+    """Read that the conversation begins anew."""
+    return (Notice(level="info", text="the conversation was cleared"),)
+
+
+def silent(memory: Memory, message: msgspec.Struct, line: bytes) -> Sequence[Event]:
+    """Read a message that has nothing neutral to say."""
+    return ()
+
+
+def _suggested_rule(request: shapes.Request) -> str | None:
+    for suggestion in request.permission_suggestions or ():
+        for rule in suggestion.rules or ():
+            if rule.toolName:
+                return f"{rule.toolName}({rule.ruleContent})" if rule.ruleContent else rule.toolName
+    return tools.allow_rule(request.tool_name, request.input) if request.tool_name else None
+
+
+def _finite(number: float | None) -> float | None:
+    return number if number is not None and isfinite(number) else None
+
+
+def _moment(seconds: float | None) -> float | None:
+    if seconds is None or not isfinite(seconds) or seconds < 0:
+        return None
+    return seconds / 1000 if seconds > _MILLISECONDS else seconds

@@ -1,0 +1,168 @@
+"""What must be remembered from one message to the next to tell what a stream means."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from rookery.agents.claude.fields import CHECKED_VERSIONS, KNOWN_FIELDS
+from rookery.agents.claude.outcomes import Plan
+from rookery.agents.claude.shapes import Usage
+from rookery.core.drift import Drift
+from rookery.core.events import (
+    Event,
+    TaskFinished,
+    TaskStarted,
+    ToolFinished,
+    ToolKind,
+    TurnStarted,
+    UsageReported,
+)
+
+_MOST_MESSAGES = 256  # API messages that may still get another line
+_MOST_ENDED = 4096  # ended tool calls whose result may be repeated
+
+
+class OpenBlock(msgspec.Struct):
+    """A content block of which only pieces have come."""
+
+    id: str
+    type: str
+    tool_id: str | None
+    pieces: list[str]
+
+
+class ApiMessage(msgspec.Struct):
+    """One message of the model, which comes as one line a block and as pieces before that."""
+
+    id: str
+    blocks: int = 0
+    open: dict[int, OpenBlock] = {}
+    usage: UsageReported | None = None
+    told: Usage | None = None  # usage and stop reason as the last line had them
+    told_stop: str | None = None
+
+    def whole(self, type: str, text: str | None) -> str:
+        """The id of a block that has come whole: that of its pieces if there were any."""
+        for index, block in self.open.items():
+            if block.type == type and "".join(block.pieces) == (text or ""):
+                return self._close(index)
+        for index, block in self.open.items():
+            if block.type == type:
+                return self._close(index)
+        self.blocks += 1
+        return f"{self.id}:{self.blocks - 1}"
+
+    def _close(self, index: int) -> str:
+        self.blocks = max(self.blocks, index + 1)
+        return self.open.pop(index).id
+
+
+class OpenTool(msgspec.Struct):
+    """A tool call without a result yet."""
+
+    name: str
+    kind: ToolKind
+    input: msgspec.Raw
+    parent: str | None
+
+
+class Memory:
+    """Everything that is remembered of one stream."""
+
+    def __init__(self) -> None:
+        self.results = 0
+        self.drift = Drift(KNOWN_FIELDS)
+        self.checked = False  # whether a version wrote this whose every field is known
+        self.sessions: set[str | None] = set()
+        self.model: str | None = None
+        self.mode: str | None = None
+        self.mode_before_plan: str | None = None
+        self.open_turns = 0
+        self.woken = False  # a background task ended, so the next turn is not a prompt's
+        self.streaming: dict[str | None, ApiMessage] = {}  # by the call it happens in
+        self.tools: dict[str, OpenTool] = {}
+        self.mode_calls: dict[str, str] = {}  # open calls of the plan mode tools
+        self.decisions: dict[str, bool] = {}  # whether a call was rejected, before its result
+        self.tasks: dict[str, TaskStarted] = {}
+        self.ended_task: TaskFinished | None = None  # held back: its summary may come next
+        self.plan = Plan()
+        self._messages: dict[str, ApiMessage] = {}
+        self._ended: dict[str, None] = {}
+        self._denied: dict[str, None] = {}
+        self._unnamed = 0
+
+    def new_version(self, version: str | None) -> None:
+        """Learn which version writes the stream; 1.0 does not say."""
+        self.checked = version is None or version in CHECKED_VERSIONS
+
+    def begin_turn(self) -> TurnStarted:
+        """Open a turn and tell what set it off."""
+        self.open_turns += 1
+        origin = "task" if self.woken else "prompt"
+        self.woken = False
+        return TurnStarted(origin=origin)
+
+    def message(self, id: str | None) -> ApiMessage:
+        """The API message with this id, or a new one."""
+        id = id or self.name("message")
+        found = self._messages.get(id)
+        if found is None:
+            if len(self._messages) >= _MOST_MESSAGES:
+                del self._messages[next(iter(self._messages))]
+            found = self._messages[id] = ApiMessage(id)
+        return found
+
+    def name(self, what: str) -> str:
+        """A name for a thing that the agent left unnamed."""
+        self._unnamed += 1
+        return f"{what}-{self._unnamed}"
+
+    def end_tool(self, id: str) -> OpenTool | None:
+        """Take a call off the open ones and remember that it has ended."""
+        _remember(self._ended, id)
+        return self.tools.pop(id, None)
+
+    def has_ended(self, id: str) -> bool:
+        """Whether a call has had its result."""
+        return id in self._ended
+
+    def deny(self, id: str | None) -> bool:
+        """Remember a denial; False if it was told before."""
+        if id is None or id in self._denied:
+            return id is None
+        _remember(self._denied, id)
+        return True
+
+    def release_task(self) -> Sequence[Event]:
+        """Give the end of a task that was held back, if one is."""
+        if self.ended_task is None:
+            return ()
+        event, self.ended_task = self.ended_task, None
+        return (event,)
+
+    def close(self) -> tuple[Sequence[Event], int]:
+        """End all that is still open; tell how many tool calls were."""
+        events: list[Event] = [*self.release_task()]
+        for id, tool in self.tools.items():
+            events.append(
+                ToolFinished(
+                    id=id, status="orphaned", name=tool.name, kind=tool.kind, parent=tool.parent
+                )
+            )
+        for task in self.tasks.values():
+            events.append(
+                TaskFinished(
+                    id=task.id,
+                    status="orphaned",
+                    kind=task.kind,
+                    title=task.title,
+                    tool_id=task.tool_id,
+                )
+            )
+        return events, len(self.tools)
+
+
+def _remember(ids: dict[str, None], id: str) -> None:
+    ids[id] = None
+    if len(ids) > _MOST_ENDED:
+        del ids[next(iter(ids))]

@@ -1,0 +1,178 @@
+"""What a tool result says: its text, whether it failed and how, and the file or plan it changed."""
+
+import re
+
+import msgspec
+
+from rookery.agents.claude import shapes
+from rookery.agents.claude.shapes import NOTHING, UseResult
+from rookery.core import salvage
+from rookery.core.events import Change, FileChanged, PlanItem, Status
+
+_EXIT_CODE = re.compile(r"Exit code (-?\d{1,9})(?:\n|$)")
+_TIMED_OUT = re.compile(r"Exit code \d+\nCommand timed out after \S+")
+_TOOL_USE_ERROR = re.compile(r"<tool_use_error>(.*)</tool_use_error>", re.DOTALL)
+
+# Since 2.1.325 a field tells of denials; before, only these sentences do until the result lists
+# them (2.1.197 s05_permission_denied, s05b_deny_rule_dontask, s18c_hooks_blocking).
+_DENIED = re.compile(
+    r"Claude requested permissions to [^\n]+, but you haven't granted it yet\.$"
+    r"|Permission to use [^\n]+ has been denied\.$"
+    r"|Permission to use \S+ has been denied because Claude Code is running in don't ask mode\."
+    r"|[^\n]+ was blocked\. For security, Claude Code may only "
+    r"|PreToolUse:\S+ hook error: "
+)
+# An interrupt reads like a refusal, but nobody was asked (2.1.197 s23c_sigint_tool).
+_INTERRUPTED = "The user doesn't want to proceed with this tool use."
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """How a tool call ended."""
+
+    status: Status
+    output: str | None = None
+    error: str | None = None
+    exit_code: int | None = None
+
+
+class _Todo(msgspec.Struct):
+    content: str | None = None
+    status: str | None = None
+
+
+class _TodoInput(msgspec.Struct):
+    todos: list[_Todo] | None = None
+    taskId: str | None = None
+    subject: str | None = None
+
+
+_todo_decoder = msgspec.json.Decoder(_TodoInput)
+
+
+def text_of(content: str | list[shapes.Block] | shapes.Block | None) -> str | None:
+    """The text of a content, with a word in brackets for each part that is no text."""
+    if content is None or isinstance(content, str):
+        return content
+    blocks = [content] if isinstance(content, shapes.Block) else content
+    parts = (_part_text(block) for block in blocks)
+    return "\n".join(part for part in parts if part)
+
+
+def read(
+    block: shapes.Block | shapes.ToolResult, name: str | None, *, denied: bool | None
+) -> Outcome:
+    """Tell how a call ended; `denied` is what a field says of it, None if no field does."""
+    output = text_of(block.content)
+    if not _is_failed(block):
+        return Outcome("ok", output=output)
+    message = block.error or output
+    exit_code = None
+    status: Status = "error"
+    if message is not None:
+        if name in ("Bash", "PowerShell") and (found := _EXIT_CODE.match(message)):
+            exit_code = int(found[1])
+        status = _failed_status(message, denied)
+        if wrapped := _TOOL_USE_ERROR.fullmatch(message.strip()):
+            message = wrapped[1]
+    elif denied:
+        status = "denied"
+    return Outcome(status, error=message, exit_code=exit_code)
+
+
+def report(result: UseResult | None) -> str | None:
+    """A subagent's report, without the lines that are meant for the model alone."""
+    return text_of(result.content) if result else None
+
+
+def file_change(
+    result: UseResult | None, *, name: str, path: str | None, tool_id: str
+) -> FileChanged | None:
+    """The change that a successful call of an editing tool made."""
+    found = result or UseResult()
+    path = found.filePath or found.notebook_path or path
+    if path is None:
+        return None
+    if found.type == "create":
+        text = found.content if isinstance(found.content, str) else ""
+        added = text.count("\n") + (text != "" and not text.endswith("\n"))
+        return FileChanged(path=path, change="add", added=added, removed=0, tool_id=tool_id)
+    change: Change | None = None if name == "Write" and found.type is None else "modify"
+    if found.structuredPatch is None:
+        return FileChanged(path=path, change=change, tool_id=tool_id)
+    marks = [line[:1] for hunk in found.structuredPatch for line in hunk.lines or ()]
+    return FileChanged(
+        path=path,
+        change=change,
+        added=marks.count("+"),
+        removed=marks.count("-"),
+        tool_id=tool_id,
+    )
+
+
+class Plan:
+    """The agent's list of steps: written whole by TodoWrite, step by step by the Task tools."""
+
+    def __init__(self) -> None:
+        self._items: dict[str, PlanItem] = {}
+
+    @property
+    def items(self) -> tuple[PlanItem, ...]:
+        """The steps, in order."""
+        return tuple(self._items.values())
+
+    def apply(self, name: str, input: msgspec.Raw, result: UseResult | None) -> bool:
+        """Take over what a successful call of a planning tool did; tell if the list changed."""
+        before = dict(self._items)
+        asked = (None if input is NOTHING else salvage.decode(input, _todo_decoder)) or _TodoInput()
+        told = result or UseResult()
+        if name == "TodoWrite":
+            todos = asked.todos or ()
+            self._items = {str(n): _item(t.content, t.status) for n, t in enumerate(todos)}
+        elif name == "TaskList" and told.tasks is not None:
+            self._items = {task.id or "": _item(task.subject, task.status) for task in told.tasks}
+        elif name == "TaskCreate" and told.task and told.task.id:
+            self._items[told.task.id] = _item(told.task.subject, "pending")
+        elif name == "TaskUpdate":
+            self._update(asked, told)
+        return self._items != before
+
+    def _update(self, asked: _TodoInput, told: UseResult) -> None:
+        id = told.taskId or asked.taskId or ""
+        to = told.statusChange.to if told.statusChange else None
+        if to == "deleted":
+            self._items.pop(id, None)
+        elif item := self._items.get(id):
+            self._items[id] = _item(asked.subject or item.text, to or item.status)
+
+
+def _is_failed(block: shapes.Block | shapes.ToolResult) -> bool:
+    if block.is_error is None:
+        # The API's own tools fail with a content of its own type.
+        return isinstance(block.content, shapes.Block) and block.content.type.endswith("_error")
+    return block.is_error is not False
+
+
+def _failed_status(message: str, denied: bool | None) -> Status:
+    if message.startswith(_INTERRUPTED):
+        return "cancelled"
+    if _TIMED_OUT.match(message):
+        return "timed_out"
+    if denied is None:
+        denied = _DENIED.match(message) is not None
+    return "denied" if denied else "error"
+
+
+def _part_text(block: shapes.Block) -> str | None:
+    if block.type == "text":
+        return block.text
+    if block.type == "tool_reference":
+        return block.tool_name
+    if block.url:
+        return f"{block.title or ''} {block.url}".strip()
+    if block.error_code:
+        return block.error_code
+    return f"[{block.type or 'part'}]"
+
+
+def _item(text: str | None, status: str | None) -> PlanItem:
+    return PlanItem(text=text or "", status=status)

@@ -1,0 +1,88 @@
+"""The table of Claude Code's message types, and the decoder built on it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from rookery.agents.claude import control, endings, shapes, system, talk
+from rookery.agents.claude.memory import Memory
+from rookery.core.decoder import LineDecoder
+from rookery.core.events import Event
+from rookery.core.lines import DEFAULT_CAP
+
+_Read = Callable[[Memory, Any, bytes], Sequence[Event]]
+
+_READERS: Mapping[type[msgspec.Struct], _Read] = {
+    shapes.StreamEvent: talk.stream_event,
+    shapes.Assistant: talk.assistant,
+    shapes.User: talk.user,
+    shapes.ToolResult: talk.tool_result,
+    shapes.ToolProgress: talk.tool_progress,
+    shapes.System: system.system,
+    shapes.Result: endings.result,
+    shapes.ControlRequest: control.control_request,
+    shapes.ControlResponse: control.control_response,
+    shapes.RateLimitEvent: control.rate_limit_event,
+    shapes.ToolUseSummary: control.tool_use_summary,
+    shapes.AuthStatus: control.auth_status,
+    shapes.ConversationReset: control.conversation_reset,
+    shapes.CommandLifecycle: control.silent,
+    shapes.KeepAlive: control.silent,
+    shapes.ControlCancelRequest: control.silent,
+    shapes.PromptSuggestion: control.silent,
+}
+
+
+_Table = Mapping[type[msgspec.Struct], Callable[[Any, bytes], Sequence[Event]]]
+
+
+class ClaudeReader:
+    """Turns Claude Code's messages into events.
+
+    While an unchecked version writes, or a task's end is held back, every message is watched;
+    only a system message can begin or end that.
+    """
+
+    def __init__(self) -> None:
+        self._memory = Memory()
+        self._watching: _Table = {
+            shape: partial(self._watched, read) for shape, read in _READERS.items()
+        }
+        self._plain: _Table = {
+            **{shape: partial(read, self._memory) for shape, read in _READERS.items()},
+            shapes.System: self._watching[shapes.System],
+        }
+        self.table: _Table = self._watching
+        self.drift = self._memory.drift
+
+    @property
+    def results(self) -> int:
+        """How many turns have ended."""
+        return self._memory.results
+
+    def type_of(self, message: Any) -> str:
+        """The message's type, with the subtype of system messages."""
+        tag = str(type(message).__struct_config__.tag)
+        return f"{tag}/{message.subtype}" if isinstance(message, shapes.System) else tag
+
+    def _watched(self, read: _Read, message: Any, line: bytes) -> Sequence[Event]:
+        memory = self._memory
+        if not memory.checked:
+            self.drift.look(self.type_of(message), line)
+        awaited = getattr(message, "subtype", None) == "task_notification"
+        held = () if awaited else memory.release_task()
+        events = [*held, *read(memory, message, line)]
+        calm = memory.checked and memory.ended_task is None
+        self.table = self._plain if calm else self._watching
+        return events
+
+    def close(self) -> tuple[Sequence[Event], int]:
+        """End all that is open."""
+        return self._memory.close()
+
+
+def decoder(*, cap: int = DEFAULT_CAP) -> LineDecoder:
+    """Make a decoder for one stream of Claude Code."""
+    return LineDecoder("claude", shapes.Shapes, ClaudeReader(), cap=cap)

@@ -1,0 +1,305 @@
+"""Reads system messages: sessions, retries, tasks, hooks, compaction and the program's notices."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from rookery.agents.claude import shapes
+from rookery.agents.claude.memory import Memory
+from rookery.agents.claude.talk import denied, set_mode
+from rookery.core import salvage
+from rookery.core.events import (
+    ContextCompacted,
+    Error,
+    Event,
+    HookFinished,
+    HookStarted,
+    Level,
+    McpServer,
+    ModelChanged,
+    Notice,
+    Retrying,
+    SessionStarted,
+    Status,
+    TaskFinished,
+    TaskKind,
+    TaskProgress,
+    TaskStarted,
+    TaskUsage,
+    Unknown,
+)
+
+_TASK_KINDS: Mapping[str, TaskKind] = {"local_agent": "subagent", "local_bash": "command"}
+_TASK_STATUS: Mapping[str, Status] = {
+    "completed": "ok",
+    "failed": "error",
+    "stopped": "cancelled",
+    "killed": "cancelled",
+}
+_LEVELS: Mapping[str, Level] = {"warning": "warning", "error": "error"}
+
+
+def system(memory: Memory, message: shapes.System, line: bytes) -> Sequence[Event]:
+    """Read a system message by its subtype."""
+    if message.subtype in _SILENT:
+        return ()
+    found = _READERS.get(message.subtype or "")
+    if found is None:
+        return (Unknown(name=f"system/{message.subtype}", raw=salvage.own(line)),)
+    decoder, read = found
+    shape = salvage.decode(line, decoder)
+    return () if shape is None else read(memory, shape)
+
+
+def _init(memory: Memory, init: shapes.Init) -> Sequence[Event]:
+    """Each turn has one init: it begins the turn, and the session only if its id is new."""
+    memory.new_version(init.claude_code_version)
+    events: list[Event] = []
+    if init.session_id not in memory.sessions:
+        memory.sessions.add(init.session_id)
+        events.append(_session(init))
+    else:
+        if init.permissionMode is not None:
+            events += set_mode(memory, init.permissionMode)
+        if init.model != memory.model:
+            events.append(ModelChanged(before=memory.model, after=init.model))
+    memory.model = init.model
+    memory.mode = init.permissionMode
+    events.append(memory.begin_turn())
+    return events
+
+
+def _session(init: shapes.Init) -> SessionStarted:
+    servers = None
+    if init.mcp_servers is not None:
+        servers = tuple(
+            McpServer(name=server)
+            if isinstance(server, str)
+            else McpServer(name=server.name or "", status=server.status)
+            for server in init.mcp_servers
+        )
+    return SessionStarted(
+        session=init.session_id,
+        model=init.model,
+        cwd=init.cwd,
+        version=init.claude_code_version,
+        tools=None if init.tools is None else tuple(init.tools),
+        mcp_servers=servers,
+        permission_mode=init.permissionMode,
+        credential=init.apiKeySource,
+    )
+
+
+def _status(memory: Memory, status: shapes.Status) -> Sequence[Event]:
+    events: list[Event] = []
+    if status.permissionMode is not None:
+        events += set_mode(memory, status.permissionMode)
+    if status.status == "compacting":
+        events.append(Notice(level="info", text="compacting the conversation"))
+    if status.compact_result == "failed":
+        why = f": {status.compact_error}" if status.compact_error else ""
+        events.append(Notice(level="warning", text=f"compacting the conversation failed{why}"))
+    return events
+
+
+def _api_retry(memory: Memory, retry: shapes.ApiRetry) -> Sequence[Event]:
+    delay = retry.retry_delay_ms
+    return (
+        Retrying(
+            attempt=retry.attempt,
+            max_attempts=retry.max_retries,
+            delay_s=None if delay is None else delay / 1000,
+            status=retry.error_status,
+            reason=retry.error,
+        ),
+    )
+
+
+def _compact_boundary(memory: Memory, boundary: shapes.CompactBoundary) -> Sequence[Event]:
+    told = boundary.compact_metadata or shapes.CompactMetadata()
+    return (
+        ContextCompacted(
+            trigger=told.trigger, before_tokens=told.pre_tokens, after_tokens=told.post_tokens
+        ),
+    )
+
+
+def _hook_started(memory: Memory, hook: shapes.Hook) -> Sequence[Event]:
+    return (HookStarted(id=hook.hook_id or memory.name("hook"), hook=hook.hook_name),)
+
+
+def _hook_response(memory: Memory, hook: shapes.Hook) -> Sequence[Event]:
+    # 2.0.76 has neither id nor outcome: the exit code must do.
+    ok: bool | None = None
+    if hook.outcome is not None:
+        ok = hook.outcome == "success"
+    elif hook.exit_code is not None:
+        ok = hook.exit_code == 0
+    return (
+        HookFinished(
+            id=hook.hook_id or memory.name("hook"),
+            hook=hook.hook_name,
+            ok=ok,
+            output=hook.output or hook.stdout or hook.stderr or None,
+        ),
+    )
+
+
+def _task_started(memory: Memory, task: shapes.Task) -> Sequence[Event]:
+    id = task.task_id or memory.name("task")
+    if id in memory.tasks:
+        return ()
+    started = memory.tasks[id] = TaskStarted(
+        id=id,
+        kind=_TASK_KINDS.get(task.task_type or "", "other"),
+        title=task.description,
+        tool_id=task.tool_use_id,
+        background=task.is_backgrounded,
+    )
+    return (started,)
+
+
+def _task_progress(memory: Memory, task: shapes.Task) -> Sequence[Event]:
+    id = task.task_id or memory.name("task")
+    known = memory.tasks.get(id)
+    return (
+        TaskProgress(
+            id=id,
+            kind=known.kind if known else None,
+            title=task.description,
+            tool_id=task.tool_use_id,
+            usage=_usage(task.usage),
+        ),
+    )
+
+
+def _task_updated(memory: Memory, task: shapes.Task) -> Sequence[Event]:
+    """A task ended; the summary follows in the next line, or never (2.1.197 s27b)."""
+    patch = task.patch or shapes.TaskPatch()
+    status = _TASK_STATUS.get(patch.status or "")
+    known = memory.tasks.pop(task.task_id or "", None) if status else None
+    if known is None or status is None:
+        return ()
+    memory.ended_task = TaskFinished(
+        id=known.id,
+        status=status,
+        kind=known.kind,
+        title=known.title,
+        tool_id=known.tool_id,
+        summary=patch.error,
+    )
+    return ()
+
+
+def _task_notification(memory: Memory, task: shapes.Task) -> Sequence[Event]:
+    held = memory.ended_task
+    same = held is not None and held.id == task.task_id
+    events = [] if same else [*memory.release_task()]
+    known = held if same else memory.tasks.pop(task.task_id or "", None)
+    memory.ended_task = None
+    if known is None:
+        return events  # it ended before: a second end would be one too many
+    if known.tool_id not in memory.tools:
+        memory.woken = True
+    status = _TASK_STATUS.get(task.status or "", held.status if same and held else "ok")
+    events.append(
+        TaskFinished(
+            id=known.id,
+            status=status,
+            kind=known.kind,
+            title=known.title,
+            tool_id=task.tool_use_id or known.tool_id,
+            summary=task.summary,
+            usage=_usage(task.usage),
+        )
+    )
+    return events
+
+
+def _permission_denied(memory: Memory, denial: shapes.PermissionDenied) -> Sequence[Event]:
+    id = denial.tool_use_id
+    if id is None or not memory.deny(id):
+        return ()
+    memory.decisions[id] = True
+    tool = memory.tools.get(id)
+    return (denied(id, tool, name=denial.tool_name, reason=denial.message),)
+
+
+def _model_fallback(memory: Memory, switch: shapes.ModelSwitch) -> Sequence[Event]:
+    memory.model = switch.fallback_model
+    return (
+        ModelChanged(
+            before=switch.original_model, after=switch.fallback_model, reason=switch.trigger
+        ),
+    )
+
+
+def _refusal(memory: Memory, switch: shapes.ModelSwitch) -> Sequence[Event]:
+    why = switch.api_refusal_explanation or switch.api_refusal_category or switch.content
+    return (Error(kind="policy", message=why or "the model refused", retryable=False),)
+
+
+def _words(memory: Memory, said: shapes.Words) -> Sequence[Event]:
+    text = said.content or said.text or said.error or said.error_code or said.reason
+    level = "error" if said.error or said.error_code else _LEVELS.get(said.level or "", "info")
+    return (Notice(level=level, text=text),) if text else ()
+
+
+def _usage(usage: shapes.TaskUsage | None) -> TaskUsage | None:
+    if usage is None:
+        return None
+    duration = usage.duration_ms
+    return TaskUsage(
+        tokens=usage.total_tokens,
+        tool_uses=usage.tool_uses,
+        duration_s=None if duration is None else duration / 1000,
+    )
+
+
+_SILENT = frozenset(
+    {
+        "background_tasks_changed",
+        "commands_changed",
+        "control_request_progress",
+        "elicitation_complete",
+        "files_persisted",
+        "hook_progress",
+        "memory_recall",
+        "session_state_changed",
+        "thinking_tokens",
+        "ui_invalidate",
+    }
+)
+"""Known subtypes with nothing to say that another message does not say better."""
+
+_Read = Callable[[Memory, Any], Sequence[Event]]
+
+
+def _reader(shape: type[msgspec.Struct], read: _Read) -> tuple[msgspec.json.Decoder[Any], _Read]:
+    return msgspec.json.Decoder(shape), read
+
+
+_READERS: Mapping[str, tuple[msgspec.json.Decoder[Any], _Read]] = {
+    "init": _reader(shapes.Init, _init),
+    "status": _reader(shapes.Status, _status),
+    "api_retry": _reader(shapes.ApiRetry, _api_retry),
+    "compact_boundary": _reader(shapes.CompactBoundary, _compact_boundary),
+    "hook_started": _reader(shapes.Hook, _hook_started),
+    "hook_response": _reader(shapes.Hook, _hook_response),
+    "task_started": _reader(shapes.Task, _task_started),
+    "task_progress": _reader(shapes.Task, _task_progress),
+    "task_updated": _reader(shapes.Task, _task_updated),
+    "task_notification": _reader(shapes.Task, _task_notification),
+    "permission_denied": _reader(shapes.PermissionDenied, _permission_denied),
+    "model_fallback": _reader(shapes.ModelSwitch, _model_fallback),
+    "model_refusal_fallback": _reader(shapes.ModelSwitch, _model_fallback),
+    "model_refusal_no_fallback": _reader(shapes.ModelSwitch, _refusal),
+    "informational": _reader(shapes.Words, _words),
+    "notification": _reader(shapes.Words, _words),
+    "local_command_output": _reader(shapes.Words, _words),
+    "mirror_error": _reader(shapes.Words, _words),
+    "plugin_install": _reader(shapes.Words, _words),
+    "session_writes_lost": _reader(shapes.Words, _words),
+    "worker_shutting_down": _reader(shapes.Words, _words),
+}

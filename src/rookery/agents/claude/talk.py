@@ -1,0 +1,354 @@
+"""Reads what model and tools say to each other: assistant, user and partial messages."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rookery.agents.claude import outcomes, shapes, tools
+from rookery.agents.claude.faults import api_error
+from rookery.agents.claude.memory import ApiMessage, Memory, OpenBlock, OpenTool
+from rookery.agents.claude.shapes import UseResult, own
+from rookery.agents.claude.usage import reported
+from rookery.core import salvage
+from rookery.core.events import (
+    Event,
+    ModeChanged,
+    Notice,
+    PermissionDenied,
+    PlanChanged,
+    Text,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+    ToolFinished,
+    ToolInputDelta,
+    ToolProgress,
+    ToolStarted,
+    Unknown,
+    UserMessage,
+)
+
+_SYNTHETIC = "<synthetic>"  # a message that the program wrote in the model's name
+_INTERRUPTS = ("[Request interrupted by user]", "[Request interrupted by user for tool use]")
+_SILENT_DELTAS = frozenset({"signature_delta", "citations_delta"})
+
+
+def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Sequence[Event]:
+    """Read one line of a model message: usually one content block, and usage so far."""
+    said = message.message
+    if said is None:
+        return ()
+    parent = message.parent_tool_use_id
+    events: list[Event] = []
+    if parent is None and not memory.open_turns:
+        events.append(memory.begin_turn())
+    if message.error is not None:
+        events.append(api_error(message))
+        return events
+    whole = memory.message(said.id)
+    if isinstance(said.content, str):
+        events.append(Text(id=whole.whole("text", said.content), text=said.content, parent=parent))
+    else:
+        events += _blocks(memory, whole, said.content or (), parent, line)
+    if said.usage is not None and said.model != _SYNTHETIC:
+        events += _usage(whole, said, parent)
+    return events
+
+
+def user(memory: Memory, message: shapes.User, line: bytes) -> Sequence[Event]:
+    """Read a line of tool results, or of text that somebody put to the model."""
+    content = message.message.content if message.message else None
+    if isinstance(content, str):
+        return _user_text(message, content)
+    for meta in message.tool_result_meta or ():
+        if meta.id and meta.permission_decision and meta.permission_decision.decision:
+            memory.decisions[meta.id] = meta.permission_decision.decision == "reject"
+    told = message.tool_use_result
+    result = told if isinstance(told, UseResult) else None
+    events: list[Event] = []
+    strange = False
+    for block in content or ():
+        if block.type == "tool_result":
+            events += _finish(memory, block, result, message.parent_tool_use_id)
+        elif block.type == "text":
+            events += _user_text(message, block.text or "")
+        elif block.type not in ("image", "document"):
+            strange = True
+    if strange:
+        events.append(Unknown(name="user/content", raw=salvage.own(line)))
+    return events
+
+
+def tool_result(memory: Memory, message: shapes.ToolResult, line: bytes) -> Sequence[Event]:
+    """Read a tool result that is a message of its own, as the oldest samples have it."""
+    return _finish(memory, message, None, message.parent_tool_use_id)
+
+
+def tool_progress(memory: Memory, message: shapes.ToolProgress, line: bytes) -> Sequence[Event]:
+    """Read a sign of life; a heartbeat's parent is the very call (2.1.325, long Bash)."""
+    id = message.parent_tool_use_id if message.heartbeat else message.tool_use_id
+    if id is None:
+        return ()
+    return (ToolProgress(id=id, elapsed_s=message.elapsed_time_seconds),)
+
+
+def stream_event(memory: Memory, message: shapes.StreamEvent, line: bytes) -> Sequence[Event]:
+    """Read a piece of a message that is still being written."""
+    part, parent = message.event, message.parent_tool_use_id
+    if type(part) is not shapes.BlockDelta:
+        read = _PARTS.get(type(part))
+        if read is None:
+            return (Unknown(name="stream_event", raw=salvage.own(line)),)
+        return read(memory, parent, part)
+    delta = part.delta or shapes.Delta()
+    try:
+        block = memory.streaming[parent].open[part.index]
+    except KeyError:  # the stream was joined in the middle of a message
+        block = _open(memory, parent, part.index, delta.type.partition("_")[0], None)
+    if delta.text is not None:
+        block.pieces.append(delta.text)
+        return (TextDelta(id=block.id, text=delta.text, parent=parent),)
+    if delta.partial_json is not None:
+        return (ToolInputDelta(id=block.tool_id or block.id, json=delta.partial_json),)
+    if delta.thinking is not None:
+        block.pieces.append(delta.thinking)
+        return (ThinkingDelta(id=block.id, text=delta.thinking, parent=parent),)
+    if delta.type in _SILENT_DELTAS:
+        return ()
+    return (Unknown(name=f"stream_event/{delta.type}", raw=salvage.own(line)),)
+
+
+def _message_start(
+    memory: Memory, parent: str | None, part: shapes.MessageStart
+) -> Sequence[Event]:
+    # Its content may hold text already (1.0, 2.0): the deltas and the whole line repeat it.
+    begun = part.message or shapes.Message()
+    whole = memory.streaming[parent] = memory.message(begun.id)
+    events: list[Event] = []
+    if parent is None and not memory.open_turns:
+        events.append(memory.begin_turn())
+    if begun.usage is not None:
+        events += _usage(whole, begun, parent)
+    return events
+
+
+def _message_delta(
+    memory: Memory, parent: str | None, part: shapes.MessageDelta
+) -> Sequence[Event]:
+    whole = memory.streaming.get(parent)
+    if part.usage is None or whole is None:
+        return ()
+    final = shapes.Message(
+        id=whole.id,
+        model=whole.usage.model if whole.usage else None,
+        stop_reason=part.delta.stop_reason if part.delta else None,
+        usage=part.usage,
+    )
+    return _usage(whole, final, parent)
+
+
+def _block_start(memory: Memory, parent: str | None, part: shapes.BlockStart) -> Sequence[Event]:
+    begun = part.content_block or shapes.Block()
+    _open(memory, parent, part.index, begun.type, begun.id)
+    return ()
+
+
+def _message_stop(memory: Memory, parent: str | None, part: object) -> Sequence[Event]:
+    # What is still open was abandoned: its pieces get no whole block (2.1.325 s07b, s23a).
+    whole = memory.streaming.pop(parent, None)
+    if whole is not None:
+        whole.open.clear()
+    return ()
+
+
+def _nothing(memory: Memory, parent: str | None, part: object) -> Sequence[Event]:
+    return ()
+
+
+_PARTS: Mapping[type, Callable[[Memory, str | None, Any], Sequence[Event]]] = {
+    shapes.MessageStart: _message_start,
+    shapes.MessageDelta: _message_delta,
+    shapes.MessageStop: _message_stop,
+    shapes.BlockStart: _block_start,
+    shapes.BlockStop: _nothing,
+    shapes.Ping: _nothing,
+}
+
+
+def _open(
+    memory: Memory, parent: str | None, index: int, type: str, tool_id: str | None
+) -> OpenBlock:
+    whole = memory.streaming.get(parent)
+    if whole is None:
+        whole = memory.streaming[parent] = memory.message(None)
+    block = whole.open[index] = OpenBlock(f"{whole.id}:{index}", type, tool_id, [])
+    return block
+
+
+def _usage(whole: ApiMessage, message: shapes.Message, parent: str | None) -> Sequence[Event]:
+    """Tell a message's usage, unless a line of the message told the same before."""
+    if message.usage == whole.told and message.stop_reason == whole.told_stop:
+        return ()
+    usage = reported(message, parent=parent, begun=whole.usage)
+    whole.told, whole.told_stop = message.usage, message.stop_reason
+    if usage == whole.usage:
+        return ()
+    whole.usage = usage
+    return (usage,)
+
+
+def _blocks(
+    memory: Memory,
+    whole: ApiMessage,
+    blocks: Sequence[shapes.Block],
+    parent: str | None,
+    line: bytes,
+) -> Sequence[Event]:
+    events: list[Event] = []
+    strange: str | None = None
+    for block in blocks:
+        if block.type == "text":
+            id = whole.whole("text", block.text)
+            if block.text:
+                events.append(Text(id=id, text=block.text, parent=parent))
+        elif block.type == "thinking":
+            id = whole.whole("thinking", block.thinking)
+            events.append(Thinking(id=id, text=block.thinking or None, parent=parent))
+        elif block.type == "redacted_thinking":
+            id = whole.whole("redacted_thinking", None)
+            events.append(Thinking(id=id, redacted=True, parent=parent))
+        elif block.type.endswith("tool_use"):
+            whole.whole(block.type, None)
+            events += _start(memory, block, parent)
+        elif block.type.endswith("tool_result"):
+            whole.whole(block.type, None)
+            events += _finish(memory, block, None, parent)
+        else:
+            strange = block.type
+    if strange is not None:
+        events.append(Unknown(name=f"assistant/{strange}", raw=salvage.own(line)))
+    return events
+
+
+def _start(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[Event]:
+    id, name = block.id or memory.name("tool"), block.name or ""
+    if id in memory.tools or memory.has_ended(id):
+        return ()
+    if name in tools.PLAN_MODE:
+        memory.mode_calls[id] = name
+        return ()
+    kind = tools.kind(name)
+    server, tool = tools.split_mcp(name)
+    memory.tools[id] = OpenTool(name=name, kind=kind, input=block.input, parent=parent)
+    return (
+        ToolStarted(
+            id=id,
+            name=name,
+            kind=kind,
+            title=tools.title(kind, block.input),
+            input=own(block.input),
+            server=server,
+            tool=tool,
+            parent=parent,
+        ),
+    )
+
+
+def _finish(
+    memory: Memory,
+    block: shapes.Block | shapes.ToolResult,
+    result: UseResult | None,
+    parent: str | None,
+) -> Sequence[Event]:
+    id = block.tool_use_id or memory.name("tool")
+    if id in memory.mode_calls:
+        return _change_mode(memory, block, memory.mode_calls.pop(id))
+    if memory.has_ended(id):
+        return ()
+    tool = memory.end_tool(id)
+    outcome = outcomes.read(
+        block, tool.name if tool else None, denied=memory.decisions.pop(id, None)
+    )
+    events: list[Event] = []
+    if outcome.status == "denied" and memory.deny(id):
+        events.append(denied(id, tool, reason=outcome.error))
+    kind = tool.kind if tool else None
+    output = outcome.output
+    if kind == "subagent" and outcome.status == "ok":
+        output = outcomes.report(result) or output
+    events.append(
+        ToolFinished(
+            id=id,
+            status=outcome.status,
+            name=tool.name if tool else None,
+            kind=kind,
+            output=output,
+            error=outcome.error,
+            exit_code=outcome.exit_code,
+            parent=parent or (tool.parent if tool else None),
+        )
+    )
+    if tool is not None and outcome.status == "ok":
+        events += _consequences(memory, id, tool, result)
+    return events
+
+
+def denied(
+    id: str, tool: OpenTool | None, *, name: str | None = None, reason: str | None = None
+) -> PermissionDenied:
+    """Tell that an open call was not permitted, with the rule that would let it pass."""
+    if tool is None:
+        return PermissionDenied(tool_id=id, name=name, reason=reason)
+    return PermissionDenied(
+        tool_id=id,
+        name=tool.name,
+        input=own(tool.input),
+        reason=reason,
+        fix=tools.allow_rule(tool.name, tool.input),
+    )
+
+
+def _consequences(
+    memory: Memory, id: str, tool: OpenTool, result: UseResult | None
+) -> Sequence[Event]:
+    """What a successful call changed: a file, or the plan."""
+    if tool.kind == "edit":
+        path = tools.path_of(tool.input)
+        changed = outcomes.file_change(result, name=tool.name, path=path, tool_id=id)
+        return (changed,) if changed else ()
+    if tool.kind == "plan" and memory.plan.apply(tool.name, tool.input, result):
+        return (PlanChanged(items=memory.plan.items),)
+    return ()
+
+
+def _change_mode(
+    memory: Memory, block: shapes.Block | shapes.ToolResult, name: str
+) -> Sequence[Event]:
+    outcome = outcomes.read(block, name, denied=memory.decisions.get(block.tool_use_id or ""))
+    if outcome.status != "ok":
+        return (Notice(level="warning", text=f"{name}: {outcome.error or 'failed'}"),)
+    return set_mode(memory, tools.PLAN_MODE[name] or memory.mode_before_plan or "default")
+
+
+def set_mode(memory: Memory, mode: str) -> Sequence[Event]:
+    """Enter a mode, unless the agent is in it."""
+    if mode == memory.mode:
+        return ()
+    if mode == "plan":
+        memory.mode_before_plan = memory.mode
+    memory.mode = mode
+    return (ModeChanged(mode=mode),)
+
+
+def _user_text(message: shapes.User, text: str) -> Sequence[Event]:
+    if text in _INTERRUPTS:
+        return (Notice(level="warning", text=text[1:-1]),)
+    if not text:
+        return ()
+    return (
+        UserMessage(
+            text=text,
+            replay=message.isReplay,
+            synthetic=message.isSynthetic,
+            parent=message.parent_tool_use_id,
+        ),
+    )

@@ -1,0 +1,186 @@
+"""Claude Code's tools: what kind each is, a title for a call, and the rule that would allow it."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from rookery.agents.claude.shapes import NOTHING
+from rookery.core import salvage
+from rookery.core.events import ToolKind
+from rookery.core.text import one_line
+
+KINDS: Mapping[str, ToolKind] = {
+    "Read": "read",
+    "NotebookRead": "read",
+    "ReadMcpResource": "read",
+    "LS": "list",
+    "ListMcpResources": "list",
+    "Glob": "search",
+    "Grep": "search",
+    "ToolSearch": "search",
+    "LSP": "search",
+    "Edit": "edit",
+    "MultiEdit": "edit",
+    "Write": "edit",
+    "NotebookEdit": "edit",
+    "Bash": "execute",
+    "BashOutput": "execute",
+    "KillShell": "execute",
+    "KillBash": "execute",
+    "PowerShell": "execute",
+    "Monitor": "execute",
+    "TaskOutput": "execute",
+    "TaskStop": "execute",
+    "WebFetch": "fetch",
+    "WebSearch": "fetch",
+    "web_fetch": "fetch",  # the API's own tools, run by the server
+    "web_search": "fetch",
+    "Agent": "subagent",
+    "Task": "subagent",
+    "SendMessage": "subagent",
+    "TodoWrite": "plan",
+    "TaskCreate": "plan",
+    "TaskUpdate": "plan",
+    "TaskList": "plan",
+    "TaskGet": "plan",
+    "AskUserQuestion": "ask",
+    "Skill": "skill",
+    "SlashCommand": "skill",
+}
+"""The kind of each built-in tool of 1.0 to 2.1; any other is `other`."""
+
+PLAN_MODE = {"EnterPlanMode": "plan", "ExitPlanMode": None}
+"""The tools that are mode changes, with the mode they enter."""
+
+_LONGEST_TITLE = 1000
+_SHORT = 200  # the longest string that says what a call of some other tool is about
+
+
+class _Input(msgspec.Struct, gc=False):
+    """The inputs that make a title, the best first; bulky ones (a file's content) are skipped."""
+
+
+class _FileInput(_Input):
+    file_path: str | None = None
+    notebook_path: str | None = None
+    uri: str | None = None
+    path: str | None = None
+
+
+class _SearchInput(_Input):
+    pattern: str | None = None
+    query: str | None = None
+
+
+class _CommandInput(_Input):
+    command: str | None = None
+    description: str | None = None
+    task_id: str | None = None
+    bash_id: str | None = None
+    shell_id: str | None = None
+
+
+class _WebInput(_Input):
+    url: str | None = None
+    query: str | None = None
+
+
+class _SubagentInput(_Input):
+    description: str | None = None
+    message: str | None = None
+
+
+class _PlanInput(_Input):
+    subject: str | None = None
+
+
+class _SkillInput(_Input):
+    skill: str | None = None
+    command: str | None = None
+
+
+_file_decoder = msgspec.json.Decoder(_FileInput)
+_command_decoder = msgspec.json.Decoder(_CommandInput)
+_web_decoder = msgspec.json.Decoder(_WebInput)
+_any_decoder: msgspec.json.Decoder[object] = msgspec.json.Decoder(object)
+_DECODERS: Mapping[ToolKind, msgspec.json.Decoder[Any]] = {
+    "read": _file_decoder,
+    "edit": _file_decoder,
+    "list": _file_decoder,
+    "search": msgspec.json.Decoder(_SearchInput),
+    "execute": _command_decoder,
+    "fetch": _web_decoder,
+    "subagent": msgspec.json.Decoder(_SubagentInput),
+    "plan": msgspec.json.Decoder(_PlanInput),
+    "skill": msgspec.json.Decoder(_SkillInput),
+}
+
+
+def kind(name: str) -> ToolKind:
+    """Say what kind of tool it is."""
+    return KINDS.get(name, "other")
+
+
+def split_mcp(name: str) -> tuple[str | None, str | None]:
+    """Split `mcp__server__tool`; a server's name may hold single underscores."""
+    if not name.startswith("mcp__"):
+        return None, None
+    server, _, tool = name[5:].partition("__")
+    return (server, tool) if server and tool else (None, None)
+
+
+def title(kind: ToolKind, input: msgspec.Raw) -> str | None:
+    """Say in one line what a call is about: its path, command, pattern, address."""
+    if input is NOTHING:
+        return None
+    decoder = _DECODERS.get(kind)
+    known = salvage.decode(input, decoder) if decoder is not None else None
+    for words in msgspec.structs.astuple(known) if known is not None else ():
+        if words:
+            return one_line(words, _LONGEST_TITLE)
+    return _first_short_string(input)
+
+
+def path_of(input: msgspec.Raw) -> str | None:
+    """The file that a call of a file tool is about."""
+    known = None if input is NOTHING else salvage.decode(input, _file_decoder)
+    return (known.file_path or known.notebook_path) if known else None
+
+
+def allow_rule(name: str, input: msgspec.Raw) -> str:
+    """The permission rule (`--allowedTools`) that would let this very call pass."""
+    rule = None if input is NOTHING else _narrow_rule(name, input)
+    return f"{rule[0]}({rule[1]})" if rule else name
+
+
+def _narrow_rule(name: str, input: msgspec.Raw) -> tuple[str, str] | None:
+    if name == "Bash":
+        command = salvage.decode(input, _command_decoder)
+        return ("Bash", command.command) if command and command.command else None
+    if name == "WebFetch":
+        web = salvage.decode(input, _web_decoder)
+        host = _host(web.url) if web and web.url else None
+        return ("WebFetch", f"domain:{host}") if host else None
+    path = path_of(input)
+    if path is None or kind(name) not in ("read", "edit"):
+        return None
+    # One rule covers all editing tools, and a path from the root begins with two slashes.
+    return "Read" if kind(name) == "read" else "Edit", f"/{path}" if path[:1] == "/" else path
+
+
+def _first_short_string(input: msgspec.Raw) -> str | None:
+    value = salvage.decode(input, _any_decoder)
+    if isinstance(value, dict):
+        for item in value.values():
+            if isinstance(item, str) and item.strip() and len(item) <= _SHORT:
+                return one_line(item, _SHORT)
+    return None
+
+
+def _host(url: str) -> str | None:
+    try:
+        return urlsplit(url).hostname
+    except ValueError:
+        return None

@@ -1,0 +1,98 @@
+"""Turns Claude's token counts into neutral ones."""
+
+import msgspec
+
+from rookery.agents.claude import shapes
+from rookery.agents.claude.shapes import NOTHING
+from rookery.core import salvage
+from rookery.core.events import ModelUsage, Usage, UsageReported
+
+_models_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_model_decoder = msgspec.json.Decoder(shapes.ModelUsage)
+
+
+def reported(
+    message: shapes.Message, *, parent: str | None, begun: UsageReported | None = None
+) -> UsageReported:
+    """The usage that a message carries; until it has a stop reason it is a snapshot.
+
+    The last figures of a streamed message leave out the split of its cache writes: `begun`, the
+    figures it began with, still have it.
+    """
+    usage = message.usage or shapes.Usage()
+    five_minutes, one_hour = _cache_writes(usage)
+    if begun is not None and usage.cache_creation is None:
+        five_minutes, one_hour = begun.cache_write_5m, begun.cache_write_1h
+    return UsageReported(
+        message_id=message.id,
+        model=message.model,
+        stop_reason=message.stop_reason,
+        scope="message",
+        semantics="snapshot" if message.stop_reason is None else "final",
+        input=usage.input_tokens,
+        output=usage.output_tokens,
+        cache_read=usage.cache_read_input_tokens,
+        cache_write_5m=five_minutes,
+        cache_write_1h=one_hour,
+        reasoning=_reasoning(usage),
+        web_searches=_web_searches(usage),
+        parent=parent,
+    )
+
+
+def of_turn(usage: shapes.Usage | None) -> Usage | None:
+    """The usage of a turn's main loop."""
+    if usage is None:
+        return None
+    five_minutes, one_hour = _cache_writes(usage)
+    return Usage(
+        input=usage.input_tokens,
+        output=usage.output_tokens,
+        cache_read=usage.cache_read_input_tokens,
+        cache_write_5m=five_minutes,
+        cache_write_1h=one_hour,
+        reasoning=_reasoning(usage),
+        web_searches=_web_searches(usage),
+    )
+
+
+def by_model(models: msgspec.Raw) -> tuple[ModelUsage, ...] | None:
+    """What each model used and cost since the process began."""
+    entries = None if models is NOTHING else salvage.decode(models, _models_decoder)
+    if entries is None:
+        return None
+    return tuple(_of_model(model, raw) for model, raw in entries.items())
+
+
+def _of_model(model: str, raw: msgspec.Raw) -> ModelUsage:
+    used = salvage.decode(raw, _model_decoder) or shapes.ModelUsage()
+    return ModelUsage(
+        model=model,
+        input=used.inputTokens,
+        output=used.outputTokens,
+        cache_read=used.cacheReadInputTokens,
+        cache_write=used.cacheCreationInputTokens,
+        cache_write_5m=used.cacheCreationEphemeral5mInputTokens,
+        cache_write_1h=used.cacheCreationEphemeral1hInputTokens,
+        reasoning=used.thinkingTokens,
+        web_searches=used.webSearchRequests,
+        cost_usd=used.costUSD,
+        context_window=used.contextWindow,
+    )
+
+
+def _cache_writes(usage: shapes.Usage) -> tuple[int | None, int | None]:
+    split = usage.cache_creation
+    if split is None:  # where the split is not told, writes are of the default, short kind
+        return usage.cache_creation_input_tokens, None
+    return split.ephemeral_5m_input_tokens, split.ephemeral_1h_input_tokens
+
+
+def _reasoning(usage: shapes.Usage) -> int | None:
+    details = usage.output_tokens_details
+    return details.thinking_tokens if details else None
+
+
+def _web_searches(usage: shapes.Usage) -> int | None:
+    used = usage.server_tool_use
+    return used.web_search_requests if used else None

@@ -1,0 +1,1 @@
+"""The `rook` command: words in, exit codes out."""

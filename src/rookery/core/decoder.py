@@ -1,0 +1,178 @@
+"""The decoder contract, and the one driver for agents that write a JSON message per line."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, get_args
+
+import msgspec
+
+from rookery.core import salvage
+from rookery.core.drift import Drift
+from rookery.core.events import Event, StreamClosed, Unknown, Unreadable
+from rookery.core.lines import DEFAULT_CAP, Line, LineBuffer, Oversized
+from rookery.core.records import Record
+
+_BLANK = b" \t\r\n\xef\xbb\xbf"  # white space, and a byte order mark
+
+
+class Decoder(Protocol):
+    """Turns what an agent wrote into records. It never raises on bad input."""
+
+    agent: str
+    """The name of the agent whose stream it reads."""
+
+    def feed(self, data: bytes, at: float | None = None) -> list[Record]:
+        """Take the next bytes, cut anywhere, that arrived at a time; give what they complete."""
+
+    def close(self) -> list[Record]:
+        """Say that no more bytes come; give what was still open, and a StreamClosed at last."""
+
+
+class Reader(Protocol):
+    """What one agent's messages mean. The driver reads lines; a reader never sees bad JSON."""
+
+    table: Mapping[type[msgspec.Struct], Callable[[Any, bytes], Sequence[Event]]]
+    """For each message shape the function that turns a message and its JSON into events.
+
+    It is looked up anew for each message, so a reader may exchange it.
+    """
+
+    @property
+    def results(self) -> int:
+        """How many turns the agent has finished."""
+
+    drift: Drift
+    """Where unknown fields are counted."""
+
+    def type_of(self, message: Any) -> str:
+        """Name a message's type for the drift report."""
+
+    def close(self) -> tuple[Sequence[Event], int]:
+        """End every open span; give the events and how many tool calls were open."""
+
+
+class LineDecoder:
+    """A decoder for JSON lines: `shapes` is the union of an agent's message types, by tag."""
+
+    def __init__(self, agent: str, shapes: Any, reader: Reader, *, cap: int = DEFAULT_CAP) -> None:
+        self.agent = agent
+        self._reader = reader
+        self._shapes = msgspec.json.Decoder(shapes)
+        self._tags = frozenset(shape.__struct_config__.tag for shape in get_args(shapes))
+        self._lines = LineBuffer(cap)
+        self._seq = 0
+        self._offset = 0
+        self._at: float | None = None
+        self._line_count = 0
+        self._blank = 0
+        self._silent = 0
+        self._closed = False
+
+    def feed(self, data: bytes, at: float | None = None) -> list[Record]:
+        """Decode the lines that these bytes complete."""
+        if self._closed:
+            raise ValueError("this decoder is closed; a new stream needs a new decoder")
+        self._at = at
+        return self._records(self._lines.feed(data))
+
+    def close(self) -> list[Record]:
+        """Decode a last line without newline, end what is open and close the stream."""
+        if self._closed:
+            return []
+        self._closed = True
+        last = self._lines.close()
+        records = [] if last is None else self._records([last])
+        records, truncated = _mark_cut(records, last)
+        events, open_tools = self._reader.close()
+        closed = StreamClosed(
+            results=self._reader.results,
+            truncated=truncated,
+            open_tools=open_tools,
+            lines=self._line_count,
+            blank=self._blank,
+            silent=self._silent,
+            unknown_fields=self._reader.drift.fields(),
+        )
+        for event in (*events, closed):
+            records.append(Record(self._seq, None, self._offset, 0, event))
+            self._seq += 1
+        return records
+
+    def _records(self, lines: list[Line]) -> list[Record]:
+        """The hot loop: every line of every stream passes here."""
+        records: list[Record] = []
+        seq, offset, at = self._seq, self._offset, self._at
+        decode, reader = self._shapes.decode, self._reader
+        self._line_count += len(lines)
+        for line in lines:
+            if not isinstance(line, Oversized):
+                size = len(line)
+                try:
+                    message = decode(line)
+                except (ValueError, RecursionError):
+                    events = self._salvage(line)
+                else:
+                    events = reader.table[message.__class__](message, line)
+                    if not events:
+                        self._silent += 1
+            else:
+                size = line.size
+                events = (salvage.unreadable(line.head, "oversized"),)
+            for event in events:
+                records.append(Record(seq, at, offset, size - 1, event))
+                seq += 1
+            offset += size
+        self._seq, self._offset = seq, offset
+        return records
+
+    def _salvage(self, line: bytes) -> Sequence[Event]:
+        """Read a line that is no message of the expected shapes, as far as it goes."""
+        if not line.strip(_BLANK):
+            self._blank += 1
+            return ()
+        mended = salvage.parse(line)
+        if isinstance(mended, Unreadable):
+            return (mended,)
+        events: list[Event] = []
+        if isinstance(mended.value, dict):
+            events += self._fit(mended.value, mended.json)
+        elif isinstance(mended.value, list) and all(isinstance(m, dict) for m in mended.value):
+            # A whole session in one array is what some agents write when asked for plain JSON.
+            for message in mended.value:
+                events += self._fit(message, msgspec.json.encode(message))
+        else:
+            events.append(salvage.unreadable(line, "not_an_object"))
+        if not events:
+            self._silent += 1
+        return events
+
+    def _fit(self, value: dict[str, Any], raw: bytes) -> Sequence[Event]:
+        """Read a message after dropping the fields that do not fit its shape."""
+        name = value.get("type")
+        if not isinstance(name, str) or name not in self._tags:
+            name = name if isinstance(name, str) else None
+            return (Unknown(name=name, raw=salvage.own(raw)),)
+        fitted = salvage.fit(value, self._shapes)
+        if fitted.value is None:
+            name = f"{name}/{fitted.stranger}" if fitted.stranger else name
+            return (Unknown(name=name, raw=salvage.own(raw)),)
+        for field in fitted.dropped:
+            self._reader.drift.add(self._reader.type_of(fitted.value), field)
+        return self._reader.table[type(fitted.value)](fitted.value, raw)
+
+
+def _mark_cut(records: list[Record], last: Line | None) -> tuple[list[Record], bool]:
+    """Put right the records of a last line without newline, and tell if it was cut short.
+
+    The hot loop took its last byte for a newline; and if it looks like the beginning of a
+    message, its end was lost: the agent's pipe was cut.
+    """
+    truncated = False
+    for n, record in enumerate(records):
+        event = record.event
+        if isinstance(event, Unreadable):
+            truncated = True
+            begun = isinstance(last, bytes) and last.lstrip()[:1] in (b"{", b"[")
+            if event.reason == "not_json" and begun:
+                event = Unreadable(reason="truncated", preview=event.preview)
+        records[n] = Record(record.seq, record.at, record.offset, record.length + 1, event)
+    return records, truncated

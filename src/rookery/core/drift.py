@@ -1,0 +1,65 @@
+"""Notices fields an agent's checked versions did not write, so that drift is seen, not suffered."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from rookery.core.events import UnknownField
+
+LOOKED_AT = 100
+"""How many lines of each type are looked at; all of them would cost a quarter of the speed."""
+
+_MOST_FIELDS = 1000  # a hostile message may hold a million keys
+
+_load = msgspec.json.Decoder().decode
+
+
+class Drift:
+    """Counts the unknown fields of messages, given the known ones of each type as dotted paths.
+
+    An object is looked into only if the table names a field inside it; `[]` stands for any item.
+    """
+
+    def __init__(self, known: Mapping[str, frozenset[str]]) -> None:
+        self._known = known
+        self._looked: Counter[str] = Counter()
+        self._unknown: Counter[tuple[str, str]] = Counter()
+
+    def look(self, type: str, line: bytes) -> None:
+        """Look at one message of a known type, unless enough of its type were seen."""
+        if self._looked[type] >= LOOKED_AT:
+            return
+        self._looked[type] += 1
+        try:
+            message = _load(line)
+        except (ValueError, RecursionError):
+            return  # the decoder tells of unreadable lines
+        known = self._known.get(type)
+        if known is not None:
+            self._walk(type, known, "", message)
+
+    def add(self, type: str, field: str) -> None:
+        """Count a field that is new, or whose value had a shape nobody expected."""
+        if (type, field) in self._unknown or len(self._unknown) < _MOST_FIELDS:
+            self._unknown[type, field] += 1
+
+    def fields(self) -> tuple[UnknownField, ...]:
+        """What was found, by type and field."""
+        found = sorted(self._unknown.items())
+        return tuple(UnknownField(type=t, field=f, count=n) for (t, f), n in found)
+
+    def _walk(self, type: str, known: frozenset[str], path: str, value: Any) -> None:
+        if isinstance(value, list):
+            path += "[]"
+            for item in value:
+                if isinstance(item, dict):
+                    self._walk(type, known, path, item)
+        elif isinstance(value, dict) and (not path or any(k.startswith(path + ".") for k in known)):
+            for key, item in value.items():
+                inner = f"{path}.{key}" if path else key
+                if inner in known:
+                    self._walk(type, known, inner, item)
+                else:
+                    self.add(type, inner)

@@ -1,0 +1,79 @@
+"""Bytes in any cuts become whole lines; nothing else knows where a line ends."""
+
+from io import BytesIO
+from typing import NamedTuple, cast
+
+DEFAULT_CAP = 10 * 1024 * 1024
+"""The longest line that is kept, in bytes without its newline."""
+
+_PREVIEW = 512
+_SMALL = 4096  # pieces under this size are gathered, lest a million of them cost a list
+
+
+class Oversized(NamedTuple):
+    """A line over the cap: how long it was, newline included, and how it began."""
+
+    size: int
+    head: bytes
+
+
+Line = bytes | Oversized
+"""A line with its newline, if it has one: only the last line of a stream may lack it."""
+
+
+class LineBuffer:
+    """Cuts a stream after each newline byte; holds at most `cap` bytes of an unfinished line."""
+
+    def __init__(self, cap: int = DEFAULT_CAP) -> None:
+        if cap < 1:
+            raise ValueError(f"a line cap must be at least 1 byte, not {cap}")
+        self._cap = cap
+        self._begun: list[bytes | bytearray | memoryview] = []  # only its head if over the cap
+        self._length = 0  # of the unfinished line, kept or not
+
+    def feed(self, data: bytes) -> list[Line]:
+        """Take the next bytes and give the lines that they complete."""
+        end = data.rfind(b"\n") + 1
+        if not end:
+            self._keep(data)
+            return []
+        # Four times as fast as bytes.split, which compares byte by byte.
+        whole = BytesIO(data).readlines(end)
+        lines = cast("list[Line]", whole)
+        if self._length:
+            self._keep(whole[0])
+            lines[0] = self._take()
+        if len(data) > self._cap:
+            lines = [self._capped(line) for line in lines]
+        if end < len(data):
+            self._keep(memoryview(data)[end:])
+        return lines
+
+    def close(self) -> Line | None:
+        """Give the last line if it has no newline; None if nothing is left."""
+        return self._take() if self._length else None
+
+    def _keep(self, part: bytes | memoryview) -> None:
+        most = self._cap + 1  # the newline is free
+        fitted = self._length <= most
+        self._length += len(part)
+        if self._length > most:
+            if fitted:
+                self._begun = [b"".join([*self._begun, part[:_PREVIEW]])[:_PREVIEW]]
+        elif len(part) >= _SMALL:
+            self._begun.append(part)
+        elif self._begun and isinstance(self._begun[-1], bytearray):
+            self._begun[-1] += part
+        else:
+            self._begun.append(bytearray(part))
+
+    def _take(self) -> Line:
+        length, begun = self._length, b"".join(self._begun)
+        self._begun = []
+        self._length = 0
+        return self._capped(begun) if length == len(begun) else Oversized(length, begun)
+
+    def _capped(self, line: Line) -> Line:
+        if isinstance(line, Oversized) or len(line) - line.endswith(b"\n") <= self._cap:
+            return line
+        return Oversized(len(line), line[:_PREVIEW])

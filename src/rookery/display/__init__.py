@@ -1,0 +1,1 @@
+"""Says events in words a person can read."""

@@ -1,0 +1,1 @@
+"""Opens what agents wrote: recorded streams and, later, run folders."""
