@@ -20,14 +20,14 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 
 imports: $(VENV)/.dev
-	$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
+	$(BIN)/lint-imports
 
 unit: $(VENV)/.dev
 	$(BIN)/pytest -n auto --cov --cov-report=
 	$(BIN)/coverage report --include='src/rookery/core/*,src/rookery/agents/*' --fail-under=95
 
 soak: $(VENV)/.dev ## the long versions of the hostile tests
-	$(BIN)/pytest -m soak --override-ini="addopts=-q" tests
+	$(BIN)/pytest -m soak
 
 bench: $(VENV)/.bench ## ratios against named references, taken in one run
 	$(BIN)/python benchmarks/bench.py

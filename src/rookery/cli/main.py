@@ -8,6 +8,9 @@ import click
 
 from rookery import __version__
 
+_INTERRUPTED = 130
+_NOBODY_READS = 141  # as a shell tells of a program that SIGPIPE ended
+
 _COMMANDS = {
     "decode": ("rookery.cli.decode", "Turn a recorded agent stream into events."),
     "schema": ("rookery.cli.schema", "Print the JSON Schema of a record."),
@@ -16,6 +19,31 @@ _COMMANDS = {
 
 class _Commands(click.Group):
     """Imports a command only when it is called, so that --help stays quick."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command; a reader that went away and Ctrl-C end it without a word."""
+        try:
+            code = super().invoke(ctx)
+            sys.stdout.flush()
+        except KeyboardInterrupt:
+            raise click.exceptions.Exit(_INTERRUPTED) from None
+        except BrokenPipeError:
+            # Whatever is still buffered must not be written at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise click.exceptions.Exit(_NOBODY_READS) from None
+        return code
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that the first word names; a typo is answered with the nearest."""
+        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches  # only a typo needs it
+
+            near = get_close_matches(args[0], _COMMANDS, n=1)
+            hint = f" Did you mean '{near[0]}'?" if near else ""
+            ctx.fail(f"there is no command '{args[0]}'.{hint}")
+        return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(_COMMANDS)
@@ -43,17 +71,5 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run the command line; a reader that went away and Ctrl-C end it quietly."""
-    try:
-        code = cli.main(standalone_mode=False)
-        sys.stdout.flush()
-    except click.exceptions.Abort:
-        code = 130
-    except click.ClickException as error:
-        error.show()
-        code = error.exit_code
-    except BrokenPipeError:
-        # Whatever is still buffered must not be written at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 141
-    sys.exit(code)
+    """Run the command line."""
+    cli.main(prog_name="rook")

@@ -19,6 +19,11 @@ def safe(text: str) -> str:
     return _UNSAFE.sub(_visible, text)
 
 
+def safe_line(text: str) -> str:
+    """Make text safe as `safe` does, and keep it on one line."""
+    return safe(text).replace("\n", " ").replace("\t", " ")
+
+
 def _visible(match: re.Match[str]) -> str:
     character = match[0]
     if character in _KEPT:

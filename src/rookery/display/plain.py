@@ -15,7 +15,7 @@ from rookery.core.events import (
     Unreadable,
 )
 from rookery.core.records import Record
-from rookery.core.safe import safe
+from rookery.core.safe import safe_line
 from rookery.core.text import cut, one_line
 
 _LONGEST: Mapping[str, int] = {"execute": 60, "subagent": 40, "search": 40, "fetch": 50}
@@ -28,7 +28,7 @@ class PlainDisplay:
     """Turns the records of one stream into lines of text, each safe to print."""
 
     def __init__(self, agent: str, *, verbose: bool = False, text: bool = True) -> None:
-        self._prefix = f"[{safe(agent)}] "
+        self._prefix = f"[{safe_line(agent)}] "
         self._verbose = verbose
         self._text = text
         self._cwd: str | None = None
@@ -36,7 +36,7 @@ class PlainDisplay:
     def lines(self, record: Record) -> Iterator[str]:
         """Give the lines, without newline, that tell of a record; often there are none."""
         for words in self._words(record.event, record):
-            yield self._prefix + one_line(safe(words), 10_000)
+            yield self._prefix + safe_line(words)
 
     def _words(self, event: Event, record: Record) -> Iterator[str]:
         match event:
@@ -49,7 +49,7 @@ class PlainDisplay:
             case Text() if self._text:
                 yield f'"{_quoted(event.text)}"'
             case PermissionDenied():
-                fix = f"   allow it: '{event.fix}'" if event.fix else ""
+                fix = f" (allow it: '{event.fix}')" if event.fix else ""
                 yield f"DENIED: {event.name or 'a tool'}{fix}"
             case Error():
                 yield f"ERROR: {event.message or event.kind}"

@@ -1,0 +1,93 @@
+"""Writes what is made from the types: docs/events.md and the shipped JSON Schema.
+
+Run by `make docs`; the tests fail when a file is not what this writes.
+"""
+
+import inspect
+from pathlib import Path
+from typing import get_args
+
+import msgspec
+
+from rookery.core import events
+from rookery.core.records import schema
+
+ROOT = Path(__file__).parent.parent
+EVENTS_PAGE = ROOT / "docs" / "events.md"
+SCHEMA_FILE = ROOT / "src" / "rookery" / "record.schema.json"
+
+_HEAD = f"""\
+# Events
+
+*Generated from `src/rookery/core/events.py` by `make docs`; do not edit. Format version
+{events.FORMAT_VERSION}.*
+
+An event says what happened, in words no agent owns. A field that is absent (`None` in Python)
+means that the agent did not say: never 0, never "". A **record** is an event with its place:
+
+| field | type | meaning |
+| --- | --- | --- |
+| `seq` | int | number in the stream, gap-free from 0 |
+| `at` | float or absent | when the line's last byte arrived, if the reader was told |
+| `offset`, `length` | int | where the line is in the raw bytes, without its newline |
+| `event` | one of those below | in JSON its fields stand beside these, with its name in `type` |
+
+`rook decode FILE` prints one record a line; `rook schema` prints their JSON Schema;
+`rookery.decode(path)` yields them in Python.
+"""
+
+
+def events_page() -> str:
+    """The reference of all events and their parts."""
+    shown = [_section(event) for event in get_args(events.Event)]
+    parts = [_section(part) for part in _parts()]
+    return "\n".join([_HEAD, "## The events\n", *shown, "## Parts of events\n", *parts])
+
+
+def schema_text() -> str:
+    """The JSON Schema of a record, as it is shipped."""
+    return msgspec.json.format(msgspec.json.encode(schema()), indent=2).decode() + "\n"
+
+
+def main() -> None:
+    """Write both files."""
+    EVENTS_PAGE.write_text(events_page(), encoding="utf-8")
+    SCHEMA_FILE.write_text(schema_text(), encoding="utf-8")
+
+
+def _parts() -> list[type[msgspec.Struct]]:
+    return [
+        value
+        for value in vars(events).values()
+        if inspect.isclass(value)
+        and issubclass(value, msgspec.Struct)
+        and value.__struct_config__.tag is None
+        and not value.__name__.startswith("_")
+    ]
+
+
+def _section(struct: type[msgspec.Struct]) -> str:
+    name = struct.__struct_config__.tag or struct.__name__
+    rows = "".join(f"| `{f.name}` | {_type(f)} |\n" for f in msgspec.structs.fields(struct))
+    table = f"\n| field | type |\n| --- | --- |\n{rows}" if rows else ""
+    return f"### `{name}`\n\n{inspect.getdoc(struct)}\n{table}"
+
+
+def _type(field: msgspec.structs.FieldInfo) -> str:
+    """A field's type as Python writes it, short and safe inside a table."""
+    words = str(field.type) if not inspect.isclass(field.type) else field.type.__name__
+    for old, new in (
+        ("rookery.core.events.", ""),
+        ("typing.", ""),
+        ("msgspec.", ""),
+        ("Raw", "JSON"),
+        (" | None", ""),
+        ("|", "\\|"),
+    ):
+        words = words.replace(old, new)
+    required = field.default is msgspec.NODEFAULT and field.default_factory is msgspec.NODEFAULT
+    return f"{words}, always there" if required else words
+
+
+if __name__ == "__main__":
+    main()
