@@ -11,7 +11,7 @@ from rookery.core.events import Event, StreamClosed, Unknown, Unreadable
 from rookery.core.lines import DEFAULT_CAP, Line, LineBuffer, Oversized
 from rookery.core.records import Record
 
-_BLANK = b" \t\r\n\xef\xbb\xbf"  # white space, and a byte order mark
+_BOM = b"\xef\xbb\xbf"
 
 
 class Decoder(Protocol):
@@ -126,7 +126,7 @@ class LineDecoder:
 
     def _salvage(self, line: bytes) -> Sequence[Event]:
         """Read a line that is no message of the expected shapes, as far as it goes."""
-        if not line.strip(_BLANK):
+        if not line.removeprefix(_BOM).strip():
             self._blank += 1
             return ()
         mended = salvage.parse(line)
@@ -167,12 +167,13 @@ def _mark_cut(records: list[Record], last: Line | None) -> tuple[list[Record], b
     message, its end was lost: the agent's pipe was cut.
     """
     truncated = False
+    head = last.head if isinstance(last, Oversized) else last or b""
+    begun = head.removeprefix(_BOM).lstrip()[:1] in (b"{", b"[")
     for n, record in enumerate(records):
         event = record.event
-        if isinstance(event, Unreadable):
+        if isinstance(event, Unreadable) and begun:
             truncated = True
-            begun = isinstance(last, bytes) and last.lstrip()[:1] in (b"{", b"[")
-            if event.reason == "not_json" and begun:
+            if event.reason == "not_json":
                 event = Unreadable(reason="truncated", preview=event.preview)
         records[n] = Record(record.seq, record.at, record.offset, record.length + 1, event)
     return records, truncated

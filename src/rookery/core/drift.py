@@ -7,11 +7,13 @@ from typing import Any
 import msgspec
 
 from rookery.core.events import UnknownField
+from rookery.core.text import cut
 
 LOOKED_AT = 100
 """How many lines of each type are looked at; all of them would cost a quarter of the speed."""
 
 _MOST_FIELDS = 1000  # a hostile message may hold a million keys
+_LONGEST_NAME = 200  # or one of a megabyte
 
 _load = msgspec.json.Decoder().decode
 
@@ -29,21 +31,21 @@ class Drift:
 
     def look(self, type: str, line: bytes) -> None:
         """Look at one message of a known type, unless enough of its type were seen."""
-        if self._looked[type] >= LOOKED_AT:
+        known = self._known.get(type)
+        if known is None or self._looked[type] >= LOOKED_AT:
             return
         self._looked[type] += 1
         try:
             message = _load(line)
         except (ValueError, RecursionError):
             return  # the decoder tells of unreadable lines
-        known = self._known.get(type)
-        if known is not None:
-            self._walk(type, known, "", message)
+        self._walk(type, known, "", message)
 
     def add(self, type: str, field: str) -> None:
         """Count a field that is new, or whose value had a shape nobody expected."""
-        if (type, field) in self._unknown or len(self._unknown) < _MOST_FIELDS:
-            self._unknown[type, field] += 1
+        name = cut(type, _LONGEST_NAME), cut(field, _LONGEST_NAME)
+        if name in self._unknown or len(self._unknown) < _MOST_FIELDS:
+            self._unknown[name] += 1
 
     def fields(self) -> tuple[UnknownField, ...]:
         """What was found, by type and field."""

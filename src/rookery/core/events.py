@@ -385,7 +385,11 @@ class Error(_Event, tag="error", frozen=True, kw_only=True):
 
 
 class TurnFinished(_Event, tag="turn_finished", frozen=True, kw_only=True):
-    """A turn ended; `ok` only if the agent says so without contradiction."""
+    """A turn ended; `ok` only if the agent says so without contradiction.
+
+    `models` are totals that may hold what a resumed session spent earlier; `spent` is what was
+    spent since the result before, or since this process began.
+    """
 
     ok: bool
     text: str | None = None
@@ -400,6 +404,7 @@ class TurnFinished(_Event, tag="turn_finished", frozen=True, kw_only=True):
     cost_semantics: Literal["turn", "cumulative"] | None = None
     usage: Usage | None = None
     models: tuple[ModelUsage, ...] | None = None
+    spent: tuple[ModelUsage, ...] | None = None
     structured: Json = None
 
 

@@ -28,6 +28,7 @@ class LineBuffer:
         if cap < 1:
             raise ValueError(f"a line cap must be at least 1 byte, not {cap}")
         self._cap = cap
+        self._head = min(cap, _PREVIEW)  # never more, so that cuts do not matter
         self._begun: list[bytes | bytearray | memoryview] = []  # only its head if over the cap
         self._length = 0  # of the unfinished line, kept or not
 
@@ -59,7 +60,7 @@ class LineBuffer:
         self._length += len(part)
         if self._length > most:
             if fitted:
-                self._begun = [b"".join([*self._begun, part[:_PREVIEW]])[:_PREVIEW]]
+                self._begun = [b"".join([*self._begun, part[: self._head]])[: self._head]]
         elif len(part) >= _SMALL:
             self._begun.append(part)
         elif self._begun and isinstance(self._begun[-1], bytearray):
@@ -76,4 +77,4 @@ class LineBuffer:
     def _capped(self, line: Line) -> Line:
         if isinstance(line, Oversized) or len(line) - line.endswith(b"\n") <= self._cap:
             return line
-        return Oversized(len(line), line[:_PREVIEW])
+        return Oversized(len(line), line[: self._head])

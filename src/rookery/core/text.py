@@ -5,9 +5,9 @@ def one_line(text: str, most: int) -> str:
     """Put text on one line: runs of white space become one space, what is too long is cut."""
     head = text[: most * 50]  # enough, and a megabyte of white space costs nothing
     line = " ".join(head.split())
-    return cut(line, most) if len(head) == len(text) else cut(line + " ...", most)
+    return cut(line, most) if len(head) == len(text) else cut(f"{line} ...".strip(), most)
 
 
 def cut(text: str, most: int) -> str:
     """Cut text to at most so many characters, the last three of them dots."""
-    return text if len(text) <= most else text[: most - 3] + "..."
+    return text if len(text) <= most else (text[: max(most - 3, 0)] + "...")[:most]

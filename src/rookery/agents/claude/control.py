@@ -35,7 +35,7 @@ def control_request(memory: Memory, message: shapes.ControlRequest, line: bytes)
             tool_id=request.tool_use_id,
             name=request.tool_name,
             input=own(request.input),
-            reason=request.decision_reason or request.description,
+            reason=request.decision_reason,
             fix=_suggested_rule(request),
         ),
     )
@@ -58,6 +58,7 @@ def rate_limit_event(
     info = message.rate_limit_info
     if info is None:
         return ()
+    memory.limited = info.status == "rejected"
     windows: dict[str, shapes.LimitWindow] = {}
     if info.unifiedWindows is not NOTHING:
         windows = salvage.decode(info.unifiedWindows, _windows_decoder) or {}

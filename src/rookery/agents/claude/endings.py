@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from rookery.agents.claude import shapes, tools
+from rookery.agents.claude import shapes
 from rookery.agents.claude.memory import Memory
 from rookery.agents.claude.shapes import own
+from rookery.agents.claude.talk import allow_rule
 from rookery.agents.claude.usage import by_model, of_turn
 from rookery.core.events import Denial, Event, PermissionDenied, TurnFinished
 
@@ -26,16 +27,14 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
     events: list[Event] = []
     if not memory.open_turns:
         events.append(memory.begin_turn())
+    if memory.open_turns == 1 and not is_ok(message):
+        events += memory.unfinished()
     memory.open_turns -= 1
     memory.results += 1
-    denials = tuple(_denial(denial) for denial in message.permission_denials or ())
+    denials = tuple(_denial(memory, denial) for denial in message.permission_denials or ())
     for denial in denials:
-        if memory.deny(denial.tool_id):
-            events.append(
-                PermissionDenied(
-                    tool_id=denial.tool_id, name=denial.name, input=denial.input, fix=denial.fix
-                )
-            )
+        if denial.tool_id not in memory.fixes:
+            events.append(_late_denial(memory, denial))
     cost = message.cost_usd if message.total_cost_usd is None else message.total_cost_usd
     events.append(
         TurnFinished(
@@ -52,6 +51,7 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
             cost_semantics=None if cost is None else "cumulative",
             usage=of_turn(message.usage),
             models=by_model(message.modelUsage),
+            spent=by_model(message.model_usage_since_last_result),
             structured=own(message.structured_output),
         )
     )
@@ -68,6 +68,8 @@ def _reason(message: shapes.Result) -> str | None:
     for word in (message.subtype, message.terminal_reason):
         if word and word in _REASONS and word != "error_during_execution":
             return _REASONS[word]
+    if message.terminal_reason == "completed" and not is_ok(message):
+        return "api_error"  # as 2.1.325 says where 2.1.197 says so (s11a_fail_500)
     return message.terminal_reason or _REASONS.get(message.subtype or "")
 
 
@@ -77,13 +79,26 @@ def _errors(message: shapes.Result) -> tuple[str, ...] | None:
     return (message.result,) if message.result and not is_ok(message) else None
 
 
-def _denial(denial: shapes.PermissionDenial) -> Denial:
-    raw = denial.tool_input
-    return Denial(
-        tool_id=denial.tool_use_id,
-        name=denial.tool_name,
-        input=own(raw),
-        fix=tools.allow_rule(denial.tool_name, raw) if denial.tool_name else None,
+def _denial(memory: Memory, denial: shapes.PermissionDenial) -> Denial:
+    id, name, input = denial.tool_use_id, denial.tool_name, denial.tool_input
+    if id in memory.fixes:
+        fix = memory.fixes[id]
+    else:
+        refusal = memory.error_of(id)
+        fix = allow_rule(memory, name, input, refusal=refusal) if name else None
+    return Denial(tool_id=id, name=name, input=own(input), fix=fix)
+
+
+def _late_denial(memory: Memory, denial: Denial) -> PermissionDenied:
+    """A denial that nothing told before the result: its call had merely failed."""
+    if denial.tool_id is not None:
+        memory.deny(denial.tool_id, denial.fix)
+    return PermissionDenied(
+        tool_id=denial.tool_id,
+        name=denial.name,
+        input=denial.input,
+        reason=memory.error_of(denial.tool_id),
+        fix=denial.fix,
     )
 
 

@@ -8,6 +8,8 @@ from rookery.core.events import Error, ErrorKind
 
 KINDS: Mapping[str, ErrorKind] = {
     "authentication_failed": "auth",
+    "authentication_error": "auth",
+    "permission_error": "auth",
     "oauth_org_not_allowed": "auth",
     "account_on_hold": "auth",
     "verification_required": "auth",
@@ -15,33 +17,46 @@ KINDS: Mapping[str, ErrorKind] = {
     "billing_error": "quota",
     "usage_limit_reached": "quota",
     "rate_limit": "rate",
+    "rate_limit_error": "rate",
     "overloaded": "overload",
     "overloaded_error": "overload",
     "connection_failed": "network",
+    "timeout_error": "network",
     "max_output_tokens": "context",
     "request_too_large": "context",
-    "invalid_request": "config",
     "model_not_found": "config",
+    "not_found_error": "config",
+    "invalid_request": "config",
+    "invalid_request_error": "config",
     "server_error": "internal",
-    "unknown": "internal",
+    "api_error": "internal",
 }
-"""The kind of each word in `error`, `api_error` and `api_error_type`."""
+"""The kind of each word in `error`, `api_error` and `api_error_type`; `unknown` has none."""
 
+_VAGUE = frozenset({"invalid_request", "invalid_request_error", "server_error", "api_error"})
 _PASSING = frozenset({"rate", "overload", "network", "internal"})
 
 
-def api_error(message: shapes.Assistant) -> Error:
-    """Read the message that tells, in the model's name, that its API failed."""
+def api_error(message: shapes.Assistant, *, limited: bool) -> Error:
+    """Read the message that tells, in the model's name, that its API failed.
+
+    `limited` says that the provider's limit was reached: before 2.1.325 the message itself
+    calls that a rate limit (2.1.197 s15_rate_limit_event).
+    """
     said = message.message or shapes.Message()
     text = text_of(said.content)
-    kind = kind_of(message.api_error, message.api_error_type, message.error)
+    kind = kind_of(message.api_error, message.error, message.api_error_type)
     if said.stop_reason == "refusal":
         kind = "policy"
+    elif kind == "rate" and limited:
+        kind = "quota"
     elif kind == "config" and text is not None and text.startswith("Prompt is too long"):
         kind = "context"  # no field tells (2.1.197 and 2.1.325 s11e_fail_prompt_too_long)
-    return Error(kind=kind, message=text, retryable=kind in _PASSING)
+    retryable = None if kind is None else kind in _PASSING
+    return Error(kind=kind or "internal", message=text, retryable=retryable)
 
 
-def kind_of(*words: str | None) -> ErrorKind:
-    """The kind that the first word we know stands for."""
-    return next((KINDS[word] for word in words if word and word in KINDS), "internal")
+def kind_of(*words: str | None) -> ErrorKind | None:
+    """The kind that the most telling of the words stands for; None if we know none of them."""
+    known = sorted((word for word in words if word and word in KINDS), key=_VAGUE.__contains__)
+    return KINDS[known[0]] if known else None

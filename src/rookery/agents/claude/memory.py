@@ -1,6 +1,7 @@
 """What must be remembered from one message to the next to tell what a stream means."""
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import msgspec
 
@@ -12,14 +13,19 @@ from rookery.core.events import (
     Event,
     TaskFinished,
     TaskStarted,
+    Text,
+    Thinking,
     ToolFinished,
     ToolKind,
     TurnStarted,
     UsageReported,
 )
 
+T = TypeVar("T")
+
 _MOST_MESSAGES = 256  # API messages that may still get another line
-_MOST_ENDED = 4096  # ended tool calls whose result may be repeated
+_MOST_CALLS = 4096  # ended tool calls of which more may be told
+_LONGEST_REFUSAL = 2000  # what is longer is a tool's output
 
 
 class OpenBlock(msgspec.Struct):
@@ -40,15 +46,17 @@ class ApiMessage(msgspec.Struct):
     usage: UsageReported | None = None
     told: Usage | None = None  # usage and stop reason as the last line had them
     told_stop: str | None = None
+    superseded: bool = False  # another message came before the end of this one
 
-    def whole(self, type: str, text: str | None) -> str:
+    def whole(self, type: str, text: str | None = None, *, tool_id: str | None = None) -> str:
         """The id of a block that has come whole: that of its pieces if there were any."""
-        for index, block in self.open.items():
-            if block.type == type and "".join(block.pieces) == (text or ""):
+        alike = [index for index, block in self.open.items() if block.type == type]
+        for index in alike:
+            block = self.open[index]
+            if block.tool_id == tool_id and "".join(block.pieces) == (text or ""):
                 return self._close(index)
-        for index, block in self.open.items():
-            if block.type == type:
-                return self._close(index)
+        if alike:
+            return self._close(alike[0])
         self.blocks += 1
         return f"{self.id}:{self.blocks - 1}"
 
@@ -83,12 +91,13 @@ class Memory:
         self.tools: dict[str, OpenTool] = {}
         self.mode_calls: dict[str, str] = {}  # open calls of the plan mode tools
         self.decisions: dict[str, bool] = {}  # whether a call was rejected, before its result
+        self.fixes: dict[str, str | None] = {}  # what would let the denied calls pass
+        self.limited = False  # the provider's limit stops the work
         self.tasks: dict[str, TaskStarted] = {}
         self.ended_task: TaskFinished | None = None  # held back: its summary may come next
         self.plan = Plan()
         self._messages: dict[str, ApiMessage] = {}
-        self._ended: dict[str, None] = {}
-        self._denied: dict[str, None] = {}
+        self._ended: dict[str, str | None] = {}  # with what a failed call said
         self._unnamed = 0
 
     def new_version(self, version: str | None) -> None:
@@ -117,21 +126,26 @@ class Memory:
         self._unnamed += 1
         return f"{what}-{self._unnamed}"
 
-    def end_tool(self, id: str) -> OpenTool | None:
-        """Take a call off the open ones and remember that it has ended."""
-        _remember(self._ended, id)
-        return self.tools.pop(id, None)
+    def end_tool(self, id: str, error: str | None) -> None:
+        """Remember that a call has ended, and what it said if it failed."""
+        short = error is not None and len(error) <= _LONGEST_REFUSAL
+        _remember(self._ended, id, error if short else None)
 
     def has_ended(self, id: str) -> bool:
         """Whether a call has had its result."""
         return id in self._ended
 
-    def deny(self, id: str | None) -> bool:
-        """Remember a denial; False if it was told before."""
-        if id is None or id in self._denied:
-            return id is None
-        _remember(self._denied, id)
-        return True
+    def error_of(self, id: str | None) -> str | None:
+        """What a call said that failed."""
+        return None if id is None else self._ended.get(id)
+
+    def decide(self, id: str, *, rejected: bool) -> None:
+        """Remember what a field says of a call whose result is still to come."""
+        _remember(self.decisions, id, rejected)
+
+    def deny(self, id: str, fix: str | None) -> None:
+        """Remember that the denial of a call has been told, and what would let it pass."""
+        _remember(self.fixes, id, fix)
 
     def release_task(self) -> Sequence[Event]:
         """Give the end of a task that was held back, if one is."""
@@ -140,9 +154,20 @@ class Memory:
         event, self.ended_task = self.ended_task, None
         return (event,)
 
+    def unfinished(self) -> list[Event]:
+        """Give what was being written when the agent stopped: its whole will not come."""
+        events: list[Event] = []
+        for parent, message in self.streaming.items():
+            for block in () if message.superseded else message.open.values():
+                if text := "".join(block.pieces):
+                    whole = Thinking if block.type == "thinking" else Text
+                    events.append(whole(id=block.id, text=text, parent=parent))
+        self.streaming.clear()
+        return events
+
     def close(self) -> tuple[Sequence[Event], int]:
         """End all that is still open; tell how many tool calls were."""
-        events: list[Event] = [*self.release_task()]
+        events: list[Event] = [*self.release_task(), *self.unfinished()]
         for id, tool in self.tools.items():
             events.append(
                 ToolFinished(
@@ -162,7 +187,7 @@ class Memory:
         return events, len(self.tools)
 
 
-def _remember(ids: dict[str, None], id: str) -> None:
-    ids[id] = None
-    if len(ids) > _MOST_ENDED:
-        del ids[next(iter(ids))]
+def _remember(calls: dict[str, T], id: str, what: T) -> None:
+    calls[id] = what
+    if len(calls) > _MOST_CALLS:
+        del calls[next(iter(calls))]

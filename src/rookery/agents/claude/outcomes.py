@@ -10,7 +10,8 @@ from rookery.core import salvage
 from rookery.core.events import Change, FileChanged, PlanItem, Status
 
 _EXIT_CODE = re.compile(r"Exit code (-?\d{1,9})(?:\n|$)")
-_TIMED_OUT = re.compile(r"Exit code \d+\nCommand timed out after \S+")
+# 1.0 tells no exit code, 2.1.197 that of the signal (s04_failing_tools).
+_TIMED_OUT = re.compile(r"(?:Exit code 1(?:37|43)\n)?Command timed out after \S+")
 _TOOL_USE_ERROR = re.compile(r"<tool_use_error>(.*)</tool_use_error>", re.DOTALL)
 
 # Since 2.1.325 a field tells of denials; before, only these sentences do until the result lists
@@ -21,6 +22,12 @@ _DENIED = re.compile(
     r"|Permission to use \S+ has been denied because Claude Code is running in don't ask mode\."
     r"|[^\n]+ was blocked\. For security, Claude Code may only "
     r"|PreToolUse:\S+ hook error: "
+)
+# No allow-rule lifts what a hook or a deny rule has said.
+_FINAL = re.compile(
+    r"PreToolUse:\S+ hook error: "
+    r"|Permission to use [^\n]+ has been denied\.$"
+    r"|File is in a directory that is denied by your permission settings\.$"
 )
 # An interrupt reads like a refusal, but nobody was asked (2.1.197 s23c_sigint_tool).
 _INTERRUPTED = "The user doesn't want to proceed with this tool use."
@@ -77,6 +84,11 @@ def read(
     elif denied:
         status = "denied"
     return Outcome(status, error=message, exit_code=exit_code)
+
+
+def is_final(refusal: str | None) -> bool:
+    """Whether no allow-rule would have let a denied call pass."""
+    return refusal is not None and _FINAL.match(refusal) is not None
 
 
 def report(result: UseResult | None) -> str | None:
@@ -153,13 +165,13 @@ def _is_failed(block: shapes.Block | shapes.ToolResult) -> bool:
 
 
 def _failed_status(message: str, denied: bool | None) -> Status:
+    if denied:
+        return "denied"
     if message.startswith(_INTERRUPTED):
         return "cancelled"
     if _TIMED_OUT.match(message):
         return "timed_out"
-    if denied is None:
-        denied = _DENIED.match(message) is not None
-    return "denied" if denied else "error"
+    return "denied" if denied is None and _DENIED.match(message) else "error"
 
 
 def _part_text(block: shapes.Block) -> str | None:

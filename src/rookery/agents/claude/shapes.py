@@ -213,6 +213,7 @@ class Result(_Shape, tag="result"):
     cost_usd: float | None = None
     usage: Usage | None = None
     modelUsage: msgspec.Raw = NOTHING
+    model_usage_since_last_result: msgspec.Raw = NOTHING
     permission_denials: list[PermissionDenial] | None = None
     structured_output: msgspec.Raw = NOTHING
 
@@ -276,7 +277,6 @@ class Request(_Shape):
     tool_use_id: str | None = None
     input: msgspec.Raw = NOTHING
     decision_reason: str | None = None
-    description: str | None = None
     permission_suggestions: list[Suggestion] | None = None
 
 
@@ -345,6 +345,7 @@ class Status(_Shape):
     permissionMode: str | None = None
     compact_result: str | None = None
     compact_error: str | None = None
+    compact_output_chars: Count | None = None
 
 
 class ApiRetry(_Shape):

@@ -7,7 +7,7 @@ import msgspec
 
 from rookery.agents.claude import shapes
 from rookery.agents.claude.memory import Memory
-from rookery.agents.claude.talk import denied, set_mode
+from rookery.agents.claude.talk import deny, set_mode
 from rookery.core import salvage
 from rookery.core.events import (
     ContextCompacted,
@@ -95,7 +95,7 @@ def _status(memory: Memory, status: shapes.Status) -> Sequence[Event]:
     events: list[Event] = []
     if status.permissionMode is not None:
         events += set_mode(memory, status.permissionMode)
-    if status.status == "compacting":
+    if status.status == "compacting" and not status.compact_output_chars:
         events.append(Notice(level="info", text="compacting the conversation"))
     if status.compact_result == "failed":
         why = f": {status.compact_error}" if status.compact_error else ""
@@ -200,9 +200,9 @@ def _task_notification(memory: Memory, task: shapes.Task) -> Sequence[Event]:
     memory.ended_task = None
     if known is None:
         return events  # it ended before: a second end would be one too many
-    if known.tool_id not in memory.tools:
-        memory.woken = True
     status = _TASK_STATUS.get(task.status or "", held.status if same and held else "ok")
+    if known.tool_id not in memory.tools and status != "cancelled":
+        memory.woken = True
     events.append(
         TaskFinished(
             id=known.id,
@@ -219,11 +219,11 @@ def _task_notification(memory: Memory, task: shapes.Task) -> Sequence[Event]:
 
 def _permission_denied(memory: Memory, denial: shapes.PermissionDenied) -> Sequence[Event]:
     id = denial.tool_use_id
-    if id is None or not memory.deny(id):
+    if id is None:
         return ()
-    memory.decisions[id] = True
+    memory.decide(id, rejected=True)
     tool = memory.tools.get(id)
-    return (denied(id, tool, name=denial.tool_name, reason=denial.message),)
+    return deny(memory, id, tool, name=denial.tool_name, reason=denial.message)
 
 
 def _model_fallback(memory: Memory, switch: shapes.ModelSwitch) -> Sequence[Event]:
@@ -236,8 +236,9 @@ def _model_fallback(memory: Memory, switch: shapes.ModelSwitch) -> Sequence[Even
 
 
 def _refusal(memory: Memory, switch: shapes.ModelSwitch) -> Sequence[Event]:
+    """Tell why the model refused; that it did, the message after this one tells."""
     why = switch.api_refusal_explanation or switch.api_refusal_category or switch.content
-    return (Error(kind="policy", message=why or "the model refused", retryable=False),)
+    return (Error(kind="policy", message=why, retryable=False),) if why else ()
 
 
 def _words(memory: Memory, said: shapes.Words) -> Sequence[Event]:

@@ -1,7 +1,10 @@
 """Reads what model and tools say to each other: assistant, user and partial messages."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+import msgspec
 
 from rookery.agents.claude import outcomes, shapes, tools
 from rookery.agents.claude.faults import api_error
@@ -28,7 +31,9 @@ from rookery.core.events import (
 )
 
 _SYNTHETIC = "<synthetic>"  # a message that the program wrote in the model's name
+_ALL_ALLOWED = "bypassPermissions"  # the mode in which only hooks and deny rules say no
 _INTERRUPTS = ("[Request interrupted by user]", "[Request interrupted by user for tool use]")
+_COMMAND_OUTPUT = re.compile(r"<local-command-(stdout|stderr)>(.*)</local-command-\1>", re.DOTALL)
 _SILENT_DELTAS = frozenset({"signature_delta", "citations_delta"})
 
 
@@ -42,9 +47,12 @@ def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Sequenc
     if parent is None and not memory.open_turns:
         events.append(memory.begin_turn())
     if message.error is not None:
-        events.append(api_error(message))
+        events.append(api_error(message, limited=memory.limited))
         return events
     whole = memory.message(said.id)
+    streaming = memory.streaming.get(parent)
+    if streaming is not None and streaming is not whole:
+        streaming.superseded = True  # its end was lost (2.1.197 s07b_partial_retry_midstream)
     if isinstance(said.content, str):
         events.append(Text(id=whole.whole("text", said.content), text=said.content, parent=parent))
     else:
@@ -61,7 +69,8 @@ def user(memory: Memory, message: shapes.User, line: bytes) -> Sequence[Event]:
         return _user_text(message, content)
     for meta in message.tool_result_meta or ():
         if meta.id and meta.permission_decision and meta.permission_decision.decision:
-            memory.decisions[meta.id] = meta.permission_decision.decision == "reject"
+            rejected = meta.permission_decision.decision == "reject"
+            memory.decide(meta.id, rejected=rejected)
     told = message.tool_use_result
     result = told if isinstance(told, UseResult) else None
     events: list[Event] = []
@@ -214,13 +223,13 @@ def _blocks(
             id = whole.whole("thinking", block.thinking)
             events.append(Thinking(id=id, text=block.thinking or None, parent=parent))
         elif block.type == "redacted_thinking":
-            id = whole.whole("redacted_thinking", None)
+            id = whole.whole("redacted_thinking")
             events.append(Thinking(id=id, redacted=True, parent=parent))
         elif block.type.endswith("tool_use"):
-            whole.whole(block.type, None)
+            whole.whole(block.type, tool_id=block.id)
             events += _start(memory, block, parent)
         elif block.type.endswith("tool_result"):
-            whole.whole(block.type, None)
+            whole.whole(block.type)
             events += _finish(memory, block, None, parent)
         else:
             strange = block.type
@@ -244,7 +253,7 @@ def _start(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[
             id=id,
             name=name,
             kind=kind,
-            title=tools.title(kind, block.input),
+            title=tools.title(kind, block.input, any_words=server is not None),
             input=own(block.input),
             server=server,
             tool=tool,
@@ -264,13 +273,14 @@ def _finish(
         return _change_mode(memory, block, memory.mode_calls.pop(id))
     if memory.has_ended(id):
         return ()
-    tool = memory.end_tool(id)
+    tool = memory.tools.pop(id, None)
     outcome = outcomes.read(
         block, tool.name if tool else None, denied=memory.decisions.pop(id, None)
     )
+    memory.end_tool(id, outcome.error)
     events: list[Event] = []
-    if outcome.status == "denied" and memory.deny(id):
-        events.append(denied(id, tool, reason=outcome.error))
+    if outcome.status == "denied":
+        events += deny(memory, id, tool, reason=outcome.error)
     kind = tool.kind if tool else None
     output = outcome.output
     if kind == "subagent" and outcome.status == "ok":
@@ -292,19 +302,32 @@ def _finish(
     return events
 
 
-def denied(
-    id: str, tool: OpenTool | None, *, name: str | None = None, reason: str | None = None
-) -> PermissionDenied:
-    """Tell that an open call was not permitted, with the rule that would let it pass."""
+def deny(
+    memory: Memory,
+    id: str,
+    tool: OpenTool | None,
+    *,
+    name: str | None = None,
+    reason: str | None = None,
+) -> Sequence[Event]:
+    """Tell once that a call was not permitted, with the rule that would let it pass."""
+    if id in memory.fixes:
+        return ()
     if tool is None:
-        return PermissionDenied(tool_id=id, name=name, reason=reason)
-    return PermissionDenied(
-        tool_id=id,
-        name=tool.name,
-        input=own(tool.input),
-        reason=reason,
-        fix=tools.allow_rule(tool.name, tool.input),
+        memory.deny(id, None)
+        return (PermissionDenied(tool_id=id, name=name, reason=reason),)
+    fix = allow_rule(memory, tool.name, tool.input, refusal=reason)
+    memory.deny(id, fix)
+    return (
+        PermissionDenied(tool_id=id, name=tool.name, input=own(tool.input), reason=reason, fix=fix),
     )
+
+
+def allow_rule(memory: Memory, name: str, input: msgspec.Raw, *, refusal: str | None) -> str | None:
+    """The rule that would have let a denied call pass, if a rule could have."""
+    if memory.mode == _ALL_ALLOWED or outcomes.is_final(refusal):
+        return None
+    return tools.allow_rule(name, input)
 
 
 def _consequences(
@@ -323,10 +346,15 @@ def _consequences(
 def _change_mode(
     memory: Memory, block: shapes.Block | shapes.ToolResult, name: str
 ) -> Sequence[Event]:
-    outcome = outcomes.read(block, name, denied=memory.decisions.get(block.tool_use_id or ""))
+    denied = memory.decisions.pop(block.tool_use_id or "", None)
+    outcome = outcomes.read(block, name, denied=denied)
     if outcome.status != "ok":
         return (Notice(level="warning", text=f"{name}: {outcome.error or 'failed'}"),)
-    return set_mode(memory, tools.PLAN_MODE[name] or memory.mode_before_plan or "default")
+    if entered := tools.PLAN_MODE[name]:
+        return set_mode(memory, entered)
+    # Where a status message has told the new mode before, this result does not know better.
+    left = memory.mode in (None, "plan")
+    return set_mode(memory, memory.mode_before_plan or "default") if left else ()
 
 
 def set_mode(memory: Memory, mode: str) -> Sequence[Event]:
@@ -344,6 +372,8 @@ def _user_text(message: shapes.User, text: str) -> Sequence[Event]:
         return (Notice(level="warning", text=text[1:-1]),)
     if not text:
         return ()
+    if told := _COMMAND_OUTPUT.fullmatch(text):
+        return _command_output(told[2].strip(), failed=told[1] == "stderr")
     return (
         UserMessage(
             text=text,
@@ -352,3 +382,8 @@ def _user_text(message: shapes.User, text: str) -> Sequence[Event]:
             parent=message.parent_tool_use_id,
         ),
     )
+
+
+def _command_output(text: str, *, failed: bool) -> Sequence[Event]:
+    """What one of the program's own commands printed, which nobody said to the model."""
+    return (Notice(level="warning" if failed else "info", text=text),) if text else ()

@@ -54,8 +54,10 @@ KINDS: Mapping[str, ToolKind] = {
 PLAN_MODE = {"EnterPlanMode": "plan", "ExitPlanMode": None}
 """The tools that are mode changes, with the mode they enter."""
 
+_FOR_A_PERSON = frozenset({"AskUserQuestion", "ExitPlanMode"})  # no rule answers for the user
+
 _LONGEST_TITLE = 1000
-_SHORT = 200  # the longest string that says what a call of some other tool is about
+_SHORT = 200  # the longest string that says what a call of an unknown tool is about
 
 
 class _Input(msgspec.Struct, gc=False):
@@ -101,9 +103,18 @@ class _SkillInput(_Input):
     command: str | None = None
 
 
+class _Question(msgspec.Struct, gc=False):
+    question: str | None = None
+
+
+class _AskInput(msgspec.Struct, gc=False):
+    questions: list[_Question] | None = None
+
+
 _file_decoder = msgspec.json.Decoder(_FileInput)
 _command_decoder = msgspec.json.Decoder(_CommandInput)
 _web_decoder = msgspec.json.Decoder(_WebInput)
+_ask_decoder = msgspec.json.Decoder(_AskInput)
 _any_decoder: msgspec.json.Decoder[object] = msgspec.json.Decoder(object)
 _DECODERS: Mapping[ToolKind, msgspec.json.Decoder[Any]] = {
     "read": _file_decoder,
@@ -131,16 +142,23 @@ def split_mcp(name: str) -> tuple[str | None, str | None]:
     return (server, tool) if server and tool else (None, None)
 
 
-def title(kind: ToolKind, input: msgspec.Raw) -> str | None:
-    """Say in one line what a call is about: its path, command, pattern, address."""
+def title(kind: ToolKind, input: msgspec.Raw, *, any_words: bool = False) -> str | None:
+    """Say in one line what a call is about: its path, command, pattern, address.
+
+    Of a tool whose inputs nobody knows, `any_words` takes the first short string.
+    """
     if input is NOTHING:
         return None
+    if any_words:
+        return _first_short_string(input)
+    if kind == "ask":
+        return _first_question(input)
     decoder = _DECODERS.get(kind)
     known = salvage.decode(input, decoder) if decoder is not None else None
     for words in msgspec.structs.astuple(known) if known is not None else ():
         if words:
             return one_line(words, _LONGEST_TITLE)
-    return _first_short_string(input)
+    return None
 
 
 def path_of(input: msgspec.Raw) -> str | None:
@@ -149,8 +167,10 @@ def path_of(input: msgspec.Raw) -> str | None:
     return (known.file_path or known.notebook_path) if known else None
 
 
-def allow_rule(name: str, input: msgspec.Raw) -> str:
+def allow_rule(name: str, input: msgspec.Raw) -> str | None:
     """The permission rule (`--allowedTools`) that would let this very call pass."""
+    if name in _FOR_A_PERSON:
+        return None
     rule = None if input is NOTHING else _narrow_rule(name, input)
     return f"{rule[0]}({rule[1]})" if rule else name
 
@@ -168,6 +188,14 @@ def _narrow_rule(name: str, input: msgspec.Raw) -> tuple[str, str] | None:
         return None
     # One rule covers all editing tools, and a path from the root begins with two slashes.
     return "Read" if kind(name) == "read" else "Edit", f"/{path}" if path[:1] == "/" else path
+
+
+def _first_question(input: msgspec.Raw) -> str | None:
+    asked = salvage.decode(input, _ask_decoder)
+    for item in asked.questions or () if asked else ():
+        if item.question:
+            return one_line(item.question, _LONGEST_TITLE)
+    return None
 
 
 def _first_short_string(input: msgspec.Raw) -> str | None:

@@ -6,7 +6,6 @@ A part that is missing or of another type than expected is None, "" or empty; no
 
 from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Iterator
 from contextlib import AsyncExitStack
-from reprlib import Repr
 from typing import Any, Literal, Self
 
 import msgspec
@@ -21,9 +20,8 @@ Json = Any
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _SHOWN_FIRST = ("type", "subtype")  # a result of 2.1.325 has them in its middle
 _MOST_SHOWN = 6
-_DEEPEST_SHOWN = 4
-_scalars = Repr()
-_scalars.maxstring = _scalars.maxother = 60
+_DEEPEST_SHOWN = 5  # event, message, content, block, input
+_LONGEST_SHOWN = 60
 
 
 class _View(msgspec.Struct, frozen=True):
@@ -36,7 +34,7 @@ class _View(msgspec.Struct, frozen=True):
         """Read one JSON object; a msgspec.DecodeError says that it is none.
 
         What is no valid JSON text is mended as the decoder does: lone surrogates and invalid
-        UTF-8 become U+FFFD, numbers over 64 bits null.
+        UTF-8 become U+FFFD, numbers that nobody can hold become null.
         """
         parsed = salvage.parse(
             line.encode("utf-8", "surrogatepass") if isinstance(line, str) else line
@@ -353,7 +351,7 @@ class _Lines:
         size = line.size if isinstance(line, Oversized) else len(line)
         found = _messages(line)
         if isinstance(found, Unreadable):
-            cut = not newline and found.reason == "not_json" and _is_begun(line)
+            cut = not newline and isinstance(line, bytes) and _is_cut(line, found)
             reason = "truncated" if cut else found.reason
             yield UnreadableLine(self._offset, size - newline, found.preview or "", reason)
         else:
@@ -376,9 +374,10 @@ def _messages(line: Line) -> list[dict[str, Json]] | Unreadable:
     return salvage.unreadable(line, "not_an_object")
 
 
-def _is_begun(line: Line) -> bool:
-    """Whether a broken line looks like the beginning of a message: its end was lost."""
-    return isinstance(line, bytes) and line.lstrip()[:1] in (b"{", b"[")
+def _is_cut(line: bytes, found: Unreadable) -> bool:
+    """Whether a last line looks like the beginning of a message: its end was lost."""
+    begun = line.removeprefix(_BYTE_ORDER_MARK).lstrip()[:1] in (b"{", b"[")
+    return begun and found.reason == "not_json"
 
 
 def _string(value: Json) -> str | None:
@@ -419,7 +418,9 @@ def _brief(value: Json, depth: int = _DEEPEST_SHOWN) -> str:
     if isinstance(value, list):
         parts = [_brief(item, depth - 1) for item in value[:_MOST_SHOWN]] if depth else []
         return "[" + _join(parts, len(value)) + "]"
-    return _scalars.repr(value)
+    if isinstance(value, str) and len(value) > _LONGEST_SHOWN:
+        return f"{value[:_LONGEST_SHOWN]!r}…"
+    return repr(value)
 
 
 def _join(parts: list[str], count: int) -> str:
