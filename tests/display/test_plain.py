@@ -1,5 +1,7 @@
 """The plain lines, as DISPLAY promises them."""
 
+import io
+
 from rookery.core.events import (
     Error,
     Event,
@@ -15,7 +17,7 @@ from rookery.display.plain import PlainDisplay
 
 
 def shown(*events: Event, verbose: bool = False, text: bool = True) -> list[str]:
-    display = PlainDisplay("claude", verbose=verbose, text=text)
+    display = PlainDisplay(io.StringIO(), "claude", verbose=verbose, text=text)
     records = [Record(seq, None, 0, 12_345_678, event) for seq, event in enumerate(events)]
     return [line for record in records for line in display.lines(record)]
 
@@ -80,12 +82,12 @@ def test_a_failed_turn_tells_the_first_line_of_the_reason() -> None:
     ) == [
         "[claude] FAILED: Overloaded",
         "[claude] FAILED: max_turns",
-        "[claude] FAILED: the agent did not say why",
+        "[claude] FAILED: it did not say why",
     ]
 
 
 def test_errors_and_skipped_lines_are_told() -> None:
     assert shown(Error(kind="network"), Unreadable(reason="oversized")) == [
         "[claude] ERROR: network",
-        "[claude] WARNING: skipped a line of 12.3 MB",
+        "[rook] WARNING: skipped a line of 12.3 MB",
     ]

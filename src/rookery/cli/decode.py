@@ -1,17 +1,21 @@
 """`rook decode`: recorded streams in, events out."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import BinaryIO
 
 import click
+import msgspec
 
 from rookery import agents
 from rookery.core.errors import RookeryError, UnreadableSourceError
 from rookery.core.records import Record, dump
+from rookery.core.state import RunState
+from rookery.core.summary import summarise
 from rookery.display.plain import PlainDisplay
 from rookery.folder.streams import Feeding, open_source, read_chunks
+from rookery.prices import PriceBook
 
 _LOOKED_AT = 4096  # a NUL in so many first bytes means that a file is no text
 
@@ -19,6 +23,7 @@ _EXAMPLES = """\b
 Examples:
   rook decode session.jsonl                  events as JSON lines
   rook decode --format text session.jsonl    as a person reads them
+  rook decode --summary *.jsonl              what happened, what it cost, one object a file
   claude -p "hi" --output-format stream-json --verbose | rook decode -
 """
 
@@ -33,8 +38,14 @@ Examples:
     show_default=True,
     help="JSON lines for programs, text for people.",
 )
+@click.option(
+    "--summary", is_flag=True, help="One JSON object a file: what happened, what it cost."
+)
+@click.option("--verbose", "-v", is_flag=True, help="With text: outputs, retries, limits, notices.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...|-")
-def command(agent: str | None, form: str, files: tuple[str, ...]) -> None:
+def command(
+    agent: str | None, form: str, summary: bool, verbose: bool, files: tuple[str, ...]
+) -> None:
     """Turn what an agent wrote to its standard output into neutral events.
 
     A file that cannot be decoded gives a line on stderr; the others are still printed, and the
@@ -47,8 +58,16 @@ def command(agent: str | None, form: str, files: tuple[str, ...]) -> None:
             raise click.UsageError(str(error)) from error
     failed = False
     for file in files:
+        name = "standard input" if file == "-" else file
+        feeding = Feeding(name, agent)
         try:
-            _print(file, agent, form)
+            if summary:
+                _print_summary(file, feeding)
+            elif form == "text":
+                _print_text(file, feeding, verbose=verbose)
+            else:
+                for records in _records(file, feeding):
+                    _write(b"".join(dump(record) + b"\n" for record in records))
         except RookeryError as error:
             sys.stdout.flush()
             click.echo(f"[rook] {error}", err=True)
@@ -57,34 +76,38 @@ def command(agent: str | None, form: str, files: tuple[str, ...]) -> None:
         raise click.exceptions.Exit(2)
 
 
-def _print(file: str, agent: str | None, form: str) -> None:
-    name = "standard input" if file == "-" else file
-    feeding = Feeding(name, agent)
-    say = _say_jsonl if form == "jsonl" else _TextSayer(feeding)
+def _records(file: str, feeding: Feeding) -> Iterator[list[Record]]:
+    """Give a file's records as its bytes come."""
     with nullcontext(sys.stdin.buffer) if file == "-" else open_source(file) as source:
-        for chunk in _text_chunks(source, name):
-            say(feeding.feed(chunk))
-    say(feeding.close())
+        for chunk in _text_chunks(source, feeding.source):
+            yield feeding.feed(chunk)
+    yield feeding.close()
 
 
-def _say_jsonl(records: Iterable[Record]) -> None:
-    sys.stdout.buffer.write(b"".join(dump(record) + b"\n" for record in records))
-    sys.stdout.buffer.flush()
-
-
-class _TextSayer:
-    """Prints records as plain lines, once the agent is known."""
-
-    def __init__(self, feeding: Feeding) -> None:
-        self._feeding = feeding
-        self._display: PlainDisplay | None = None
-
-    def __call__(self, records: Iterable[Record]) -> None:
+def _print_text(file: str, feeding: Feeding, *, verbose: bool) -> None:
+    state = RunState(PriceBook())
+    display: PlainDisplay | None = None
+    for records in _records(file, feeding):
         for record in records:
-            if self._display is None:
-                self._display = PlainDisplay(self._feeding.agent or "agent")
-            for line in self._display.lines(record):
-                click.echo(line)
+            if display is None:  # the first record comes when the agent is known
+                name = feeding.agent or "agent"
+                display = PlainDisplay(sys.stdout, name, state=state, verbose=verbose)
+            state.fold([record])
+            display.show(record)
+        sys.stdout.flush()
+
+
+def _print_summary(file: str, feeding: Feeding) -> None:
+    state = RunState(PriceBook())
+    for records in _records(file, feeding):
+        state.fold(records)
+    name = "-" if file == "-" else file
+    _write(msgspec.json.encode(summarise(state, file=name, agent=feeding.agent)) + b"\n")
+
+
+def _write(data: bytes) -> None:
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
 
 
 def _text_chunks(source: BinaryIO, name: str) -> Iterator[bytes]:

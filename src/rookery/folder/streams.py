@@ -48,7 +48,7 @@ class Feeding:
 
     def __init__(self, source: str, name: str | None = None, cap: int = DEFAULT_CAP) -> None:
         self.agent: str | None = None
-        self._source = source
+        self.source = source
         self._cap = cap
         self._head = b""
         self._looked = 0
@@ -66,7 +66,7 @@ class Feeding:
         self._looked = end
         if found is None:
             if len(self._head) > _MOST_HEAD:
-                raise UndetectedAgentError(self._source, agents.NAMES)
+                raise UndetectedAgentError(self.source, agents.NAMES)
             return []
         return self._choose(found).feed(self._head)
 
@@ -76,7 +76,7 @@ class Feeding:
             return self._decoder.close()
         found = agents.detect(self._head)
         if found is None:
-            raise UndetectedAgentError(self._source, agents.NAMES)
+            raise UndetectedAgentError(self.source, agents.NAMES)
         decoder = self._choose(found)
         return decoder.feed(self._head) + decoder.close()
 

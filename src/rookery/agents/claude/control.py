@@ -28,7 +28,8 @@ def control_request(memory: Memory, message: shapes.ControlRequest, line: bytes)
     if request.subtype in _OTHER_REQUESTS:
         return ()
     if request.subtype != "can_use_tool":
-        return (Unknown(name=f"control_request/{request.subtype}", raw=salvage.own(line)),)
+        name = f"control_request/{request.subtype}" if request.subtype else "control_request"
+        return (Unknown(name=name, raw=salvage.own(line)),)
     return (
         PermissionRequested(
             id=message.request_id,

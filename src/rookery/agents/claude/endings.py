@@ -27,7 +27,7 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
     events: list[Event] = []
     if not memory.open_turns:
         events.append(memory.begin_turn())
-    if memory.open_turns == 1 and not is_ok(message):
+    if memory.open_turns == 1:
         events += memory.unfinished()
     memory.open_turns -= 1
     memory.results += 1

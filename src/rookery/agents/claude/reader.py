@@ -65,7 +65,8 @@ class ClaudeReader:
     def type_of(self, message: Any) -> str:
         """The message's type, with the subtype of system messages."""
         tag = str(type(message).__struct_config__.tag)
-        return f"{tag}/{message.subtype}" if isinstance(message, shapes.System) else tag
+        told = isinstance(message, shapes.System) and message.subtype
+        return f"{tag}/{message.subtype}" if told else tag
 
     def _watched(self, read: _Read, message: Any, line: bytes) -> Sequence[Event]:
         memory = self._memory

@@ -28,6 +28,7 @@ from rookery.core.events import (
     TaskStarted,
     TaskUsage,
     Unknown,
+    Unreadable,
 )
 
 _TASK_KINDS: Mapping[str, TaskKind] = {"local_agent": "subagent", "local_bash": "command"}
@@ -44,12 +45,27 @@ def system(memory: Memory, message: shapes.System, line: bytes) -> Sequence[Even
     """Read a system message by its subtype."""
     if message.subtype in _SILENT:
         return ()
+    name = f"system/{message.subtype}" if message.subtype else "system"
     found = _READERS.get(message.subtype or "")
     if found is None:
-        return (Unknown(name=f"system/{message.subtype}", raw=salvage.own(line)),)
+        return (Unknown(name=name, raw=salvage.own(line)),)
     decoder, read = found
-    shape = salvage.decode(line, decoder)
+    shape = _shape(memory, name, line, decoder)
     return () if shape is None else read(memory, shape)
+
+
+def _shape(memory: Memory, name: str, line: bytes, decoder: msgspec.json.Decoder[Any]) -> Any:
+    """Decode the fields of one subtype; those that do not fit are dropped and counted."""
+    try:
+        return decoder.decode(line)
+    except (ValueError, RecursionError):
+        mended = salvage.parse(line)
+    if isinstance(mended, Unreadable):
+        return None
+    fitted = salvage.fit(mended.value, decoder)
+    for field in fitted.dropped:
+        memory.drift.add(name, field)
+    return fitted.value
 
 
 def _init(memory: Memory, init: shapes.Init) -> Sequence[Event]:

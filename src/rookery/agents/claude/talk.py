@@ -74,16 +74,16 @@ def user(memory: Memory, message: shapes.User, line: bytes) -> Sequence[Event]:
     told = message.tool_use_result
     result = told if isinstance(told, UseResult) else None
     events: list[Event] = []
-    strange = False
+    strange: str | None = None
     for block in content or ():
         if block.type == "tool_result":
             events += _finish(memory, block, result, message.parent_tool_use_id)
         elif block.type == "text":
             events += _user_text(message, block.text or "")
         elif block.type not in ("image", "document"):
-            strange = True
-    if strange:
-        events.append(Unknown(name="user/content", raw=salvage.own(line)))
+            strange = block.type
+    if strange is not None:
+        events.append(Unknown(name=f"user/{strange}", raw=salvage.own(line)))
     return events
 
 

@@ -1,0 +1,402 @@
+"""What a stream cost: each message once, totals differenced, unknown never zero.
+
+While the agent works the ledger estimates; a result settles what came before it with the agent's
+own figures, and the difference is told.
+"""
+
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+from rookery.core.events import ModelUsage, TurnFinished, Usage, UsageReported
+from rookery.core.price import Price, Prices, dollars, nano, no_prices
+
+Source = Literal["native", "estimated", "unknown"]
+
+
+class Tokens(msgspec.Struct, kw_only=True):
+    """Token counts that are added up."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    web_searches: int = 0
+
+    def add(self, usage: Usage | ModelUsage, sign: int = 1) -> None:
+        """Add a usage, or take it away again."""
+        self.input += sign * (usage.input or 0)
+        self.output += sign * (usage.output or 0)
+        self.cache_read += sign * (usage.cache_read or 0)
+        self.cache_write += sign * _cache_write(usage)
+        self.web_searches += sign * (usage.web_searches or 0)
+
+    @property
+    def total(self) -> int:
+        """All tokens."""
+        return self.input + self.output + self.cache_read + self.cache_write
+
+
+class Account(msgspec.Struct):
+    """What some messages used and, as far as their models have a price, cost."""
+
+    tokens: Tokens = msgspec.field(default_factory=Tokens)
+    nano: int = 0
+    saved_nano: int = 0
+    messages: int = 0
+    unpriced: int = 0
+    unpriced_tokens: int = 0
+
+    @property
+    def cost_usd(self) -> float | None:
+        """The estimate; None if a message's model has no known price."""
+        return None if self.unpriced else dollars(self.nano)
+
+
+class Money(msgspec.Struct, frozen=True):
+    """An amount, and how far it can be trusted."""
+
+    usd: float | None
+    source: Source
+
+
+class _Entry(msgspec.Struct):
+    """One message of a model, as last reported."""
+
+    usage: Usage
+    model: str | None
+    parent: str | None
+    turn: int
+    epoch: int  # how many results there were before it
+    at: float | None
+    nano: int | None = None
+    saved: int | None = None
+    messages: int = 1
+
+
+class Ledger:
+    """Adds up what a stream used and cost; `prices` gives the price of a model."""
+
+    def __init__(self, prices: Prices = no_prices) -> None:
+        self._prices = prices
+        self._known: dict[str, Price | None] = {}
+        self._entries: dict[str, _Entry] = {}
+        self._steps: dict[int, list[str]] = {}  # the main thread's messages of each open turn
+        self._unnamed = 0
+        self._epoch = 0
+        self._totals: dict[str | None, Usage] = {}  # last cumulative counters, by parent
+        self._base = 0  # what the agent's total began with
+        self._carried = 0  # what was spent before the agent began its total anew
+        self._running = 0  # the agent's total, but for results that forgot it
+        self._seen = Account()
+        self._unsettled = Account()
+        self._by_model: dict[str | None, Account] = {}
+        self._by_parent: dict[str | None, Account] = {}
+        self._by_turn: dict[int, Account] = {}
+        self._estimating = False  # prices are asked for only when somebody wants an estimate
+        self.native_usd: float | None = None
+        """The agent's own total at the last result that told one, as it wrote it."""
+        self.native_nano: int | None = None
+        """The same in nano-dollars."""
+        self.native_models: tuple[ModelUsage, ...] | None = None
+        """What the agent says each model used and cost, at that result."""
+        self.native_turns: dict[int, int] = {}
+        """What each finished turn added to the agent's total, in nano-dollars."""
+
+    def report(self, event: UsageReported, *, turn: int = 0, at: float | None = None) -> None:
+        """Take in a message's usage; of several reports the most final one counts."""
+        usage = _usage(event)
+        id = event.message_id
+        if event.semantics == "cumulative":
+            usage = self._difference(event.parent, usage)
+            id = None
+        if id is None:
+            self._unnamed += 1
+            id = f"#{self._unnamed}"
+        old = self._entries.get(id)
+        if old is not None:
+            if (usage.output or 0) < (old.usage.output or 0):
+                return
+            self._book(old, -1)
+        elif event.parent is None:
+            self._steps.setdefault(turn, []).append(id)
+        model = event.model or (old.model if old else None)
+        entry = self._entries[id] = self._entry(
+            usage,
+            model=model,
+            parent=event.parent,
+            turn=old.turn if old else turn,
+            epoch=old.epoch if old else self._epoch,
+            at=at,
+        )
+        self._book(entry, 1)
+
+    def settle(self, event: TurnFinished, *, turn: int = 0, at: float | None = None) -> None:
+        """Take over the agent's own figures for everything up to this result."""
+        grown = 0
+        if event.cost_usd is not None:
+            grown = self._take_total(event, nano(event.cost_usd))
+            self.native_turns[turn] = self.native_turns.get(turn, 0) + grown
+        if event.models is not None:
+            self.native_models = event.models
+        self._correct(event, turn, at)
+        if grown or _counts(event.usage):
+            # An interrupted turn is told with no cost and no usage, yet its tokens were spent:
+            # then its messages stay unsettled, and estimated.
+            self._epoch += 1
+            self._unsettled = Account()
+
+    @property
+    def seen(self) -> Account:
+        """All messages that were reported, each once, and what results added to them."""
+        self._estimate()
+        return self._seen
+
+    @property
+    def unsettled(self) -> Account:
+        """Those of them that no result has counted."""
+        self._estimate()
+        return self._unsettled
+
+    @property
+    def by_model(self) -> Mapping[str | None, Account]:
+        """The messages of each model."""
+        self._estimate()
+        return self._by_model
+
+    @property
+    def by_parent(self) -> Mapping[str | None, Account]:
+        """The messages of each subagent, by the call it works in; None is the main thread."""
+        self._estimate()
+        return self._by_parent
+
+    @property
+    def by_turn(self) -> Mapping[int, Account]:
+        """The messages of each turn."""
+        self._estimate()
+        return self._by_turn
+
+    @property
+    def cost(self) -> Money:
+        """The run's cost now: the agent's figure, plus an estimate of what it has not counted."""
+        if self.native_nano is not None and not self._unsettled.messages:
+            return Money(dollars(self.native_nano), "native")
+        counted, rest = self.native_nano or 0, self.unsettled
+        if not rest.messages or (rest.unpriced and self.native_nano is None):
+            return Money(None, "unknown")
+        return Money(dollars(counted + rest.nano), "estimated")
+
+    @property
+    def spent_nano(self) -> int | None:
+        """The share of the agent's total that this process spent."""
+        if self.native_nano is None:
+            return None
+        return self._carried + self._running - self._base
+
+    @property
+    def spent_usd(self) -> float | None:
+        """What this process spent, the part that is not settled yet included; budgets count it."""
+        spent = self.spent_nano
+        if spent is None:
+            return self.cost.usd
+        return dollars(spent + (self.unsettled.nano if self._unsettled.messages else 0))
+
+    @property
+    def tokens(self) -> Tokens:
+        """All tokens: the agent's own count if it gives one, plus what it has not counted."""
+        if not self.native_models:
+            return self._seen.tokens
+        total = Tokens()
+        for used in self.native_models:
+            total.add(used)
+        total.add(_as_usage(self._unsettled.tokens))
+        return total
+
+    @property
+    def saved_usd(self) -> float | None:
+        """What the cache saved, estimated; None if a model has no known price."""
+        return None if self.seen.unpriced else dollars(self.seen.saved_nano)
+
+    def reconciliation(self) -> str | None:
+        """Say how the steps we saw compare with the agent's own total; None if nobody can."""
+        if self.native_nano is None or self.seen.unpriced or not self.seen.messages:
+            return None
+        steps = self.seen.nano - self.unsettled.nano
+        total = self.spent_nano or 0
+        told = f"steps sum to {usd(steps)}, the agent says {usd(total)}"
+        if total > steps:
+            return f"{told}: {usd(total - steps)} went to calls no line shows"
+        if total < steps:
+            return f"{told}: it left out {usd(steps - total)}"
+        return told
+
+    def _difference(self, parent: str | None, now: Usage) -> Usage:
+        before = self._totals.get(parent, Usage())
+        self._totals[parent] = now
+        return Usage(
+            **{
+                name: None
+                if (value := getattr(now, name)) is None
+                else max(0, value - (getattr(before, name) or 0))
+                for name in Usage.__struct_fields__
+            }
+        )
+
+    def _take_total(self, event: TurnFinished, cost: int) -> int:
+        """Take over the agent's total and tell how much it grew."""
+        first, told = self.native_nano is None, cost
+        before = self._running
+        if event.cost_semantics == "turn":
+            cost += before
+        self.native_nano = cost
+        self.native_usd = event.cost_usd if cost == told else dollars(cost)
+        if first and event.spent is not None:
+            # A resumed session goes on from its old total.
+            self._base = max(0, cost - sum(nano(m.cost_usd or 0) for m in event.spent))
+            before = self._base
+        if cost < before and cost:
+            self._carried += before - self._base  # the agent began its total anew
+            self._base = before = 0
+        if cost or first:
+            self._running = cost
+        return max(0, cost - before)
+
+    def _correct(self, event: TurnFinished, turn: int, at: float | None) -> None:
+        """Add what a turn's messages used beyond what their own lines told.
+
+        Most agents tell a message's usage when it begins and only the turn's when it ends.
+        """
+        entries = [self._entries[id] for id in self._steps.pop(turn, ())]
+        models = {entry.model for entry in entries}
+        if event.usage is None or len(models) != 1:
+            return
+        told = Tokens()
+        for entry in entries:
+            told.add(entry.usage)
+        missing = _missing(event.usage, told)
+        if missing is None:
+            return
+        entry = self._entry(
+            missing, model=models.pop(), parent=None, turn=turn, epoch=self._epoch, at=at
+        )
+        entry.messages = 0
+        self._entries[f"turn {turn}"] = entry
+        self._book(entry, 1)
+
+    def _entry(
+        self,
+        usage: Usage,
+        *,
+        model: str | None,
+        parent: str | None,
+        turn: int,
+        epoch: int,
+        at: float | None,
+    ) -> _Entry:
+        entry = _Entry(usage=usage, model=model, parent=parent, turn=turn, epoch=epoch, at=at)
+        if self._estimating:
+            self._value(entry)
+        return entry
+
+    def _estimate(self) -> None:
+        """Begin to ask for prices; from here on every message is valued as it comes."""
+        if self._estimating:
+            return
+        self._estimating = True
+        for entry in self._entries.values():
+            self._book(entry, -1)
+            self._value(entry)
+            self._book(entry, 1)
+
+    def _value(self, entry: _Entry) -> None:
+        price = self._price(entry.model, entry.at)
+        if price is not None:
+            entry.nano = price.cost(entry.usage)
+            entry.saved = price.saved(entry.usage)
+
+    def _price(self, model: str | None, at: float | None) -> Price | None:
+        if model is None:
+            return None
+        if model not in self._known:
+            self._known[model] = self._prices(model, at)
+        return self._known[model]
+
+    def _book(self, entry: _Entry, sign: int) -> None:
+        accounts = [
+            self._seen,
+            self._by_turn.setdefault(entry.turn, Account()),
+            self._by_model.setdefault(entry.model, Account()),
+            self._by_parent.setdefault(entry.parent, Account()),
+        ]
+        if entry.epoch == self._epoch:
+            accounts.append(self._unsettled)
+        for account in accounts:
+            _add(account, entry, sign)
+
+
+def usd(nano_dollars: int) -> str:
+    """An amount as people read it."""
+    return f"${dollars(nano_dollars):.4f}"
+
+
+def _add(account: Account, entry: _Entry, sign: int) -> None:
+    account.tokens.add(entry.usage, sign)
+    account.messages += sign * entry.messages
+    if entry.nano is None:
+        account.unpriced += sign * entry.messages
+        account.unpriced_tokens += sign * _total(entry.usage)
+    else:
+        account.nano += sign * entry.nano
+        account.saved_nano += sign * (entry.saved or 0)
+
+
+def _usage(event: UsageReported) -> Usage:
+    return Usage(
+        input=event.input,
+        output=event.output,
+        cache_read=event.cache_read,
+        cache_write_5m=event.cache_write_5m,
+        cache_write_1h=event.cache_write_1h,
+        reasoning=event.reasoning,
+        web_searches=event.web_searches,
+    )
+
+
+def _as_usage(tokens: Tokens) -> Usage:
+    return Usage(
+        input=tokens.input,
+        output=tokens.output,
+        cache_read=tokens.cache_read,
+        cache_write_5m=tokens.cache_write,
+        web_searches=tokens.web_searches,
+    )
+
+
+def _counts(usage: Usage | None) -> bool:
+    return usage is not None and _total(usage) > 0
+
+
+def _missing(whole: Usage, told: Tokens) -> Usage | None:
+    """What a turn used beyond what was told of its messages; None if it is not more."""
+    missing = Usage(
+        input=(whole.input or 0) - told.input,
+        output=(whole.output or 0) - told.output,
+        cache_read=(whole.cache_read or 0) - told.cache_read,
+        cache_write_5m=_cache_write(whole) - told.cache_write,
+        web_searches=max(0, (whole.web_searches or 0) - told.web_searches),
+    )
+    parts = (missing.input, missing.output, missing.cache_read, missing.cache_write_5m)
+    if any(part is None or part < 0 for part in parts) or not any(parts):
+        return None
+    return missing
+
+
+def _cache_write(usage: Usage | ModelUsage) -> int:
+    if isinstance(usage, ModelUsage) and usage.cache_write is not None:
+        return usage.cache_write
+    return (usage.cache_write_5m or 0) + (usage.cache_write_1h or 0)
+
+
+def _total(usage: Usage) -> int:
+    return (usage.input or 0) + (usage.output or 0) + (usage.cache_read or 0) + _cache_write(usage)

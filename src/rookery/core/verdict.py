@@ -1,0 +1,226 @@
+"""The truth about the end: one table over what the stream told and how the process ended."""
+
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+from rookery.core.events import TurnFinished
+from rookery.core.state import RunState
+
+Outcome = Literal[
+    "success",
+    "failed",
+    "incomplete",
+    "denied",
+    "over_budget",
+    "limited",
+    "stuck",
+    "unverified",
+    "not_started",
+    "timed_out",
+    "interrupted",
+]
+EXIT_CODES: dict[Outcome, int] = {
+    "success": 0,
+    "failed": 1,
+    "incomplete": 3,
+    "denied": 4,
+    "over_budget": 5,
+    "limited": 6,
+    "stuck": 7,
+    "unverified": 8,
+    "not_started": 9,
+    "timed_out": 124,
+    "interrupted": 130,
+}
+"""The exit code of each status; 2 is left for wrong usage."""
+
+StopReason = Literal["interrupted", "timed_out", "over_budget", "limited", "stuck", "finished"]
+
+
+class Ending(msgspec.Struct, frozen=True, kw_only=True):
+    """How the agent's process ended, as a plain value; all unknown for a recorded stream."""
+
+    started: bool = True
+    """Whether the program could be started at all."""
+
+    exit_code: int | None = None
+    signal: int | None = None
+    stopped_for: StopReason | None = None
+    """Why we stopped it, if we did; `finished` after a result and its grace."""
+
+    cut_tasks: int = 0
+    """Background tasks that were still at work when it ended."""
+
+    complaint: str | None = None
+    """What it, or the system, said when it could not start."""
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """One status, an exit code and a sentence a person can act on."""
+
+    status: Outcome
+    sentence: str
+    exit_code: int
+
+
+def judge(
+    state: RunState,
+    ending: Ending | None = None,
+    *,
+    verified: bool | None = None,
+    allow_denials: bool = False,
+) -> Verdict:
+    """Tell how a run ended: the first status of the table that holds."""
+    facts = _Facts(state, ending or Ending(), verified, allow_denials)
+    for status, rule in _TABLE:
+        sentence = rule(facts)
+        if sentence is not None:
+            return Verdict(status=status, sentence=sentence, exit_code=EXIT_CODES[status])
+    return Verdict(status="success", sentence="done", exit_code=EXIT_CODES["success"])
+
+
+class _Facts(msgspec.Struct):
+    """What the rules ask."""
+
+    state: RunState
+    ending: Ending
+    verified: bool | None
+    allow_denials: bool
+
+    @property
+    def last(self) -> TurnFinished | None:
+        """The last result."""
+        return self.state.results[-1] if self.state.results else None
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether a turn has no result."""
+        return self.last is None or len(self.state.results) < len(self.state.turns)
+
+    @property
+    def truncated(self) -> bool:
+        """Whether the stream was cut in the middle of a line."""
+        return self.state.closed is not None and self.state.closed.truncated
+
+
+def _not_started(facts: _Facts) -> str | None:
+    state, ending = facts.state, facts.ending
+    if ending.started and (state.turns or state.session or state.unknown or state.tools_started):
+        return None
+    code = "" if ending.exit_code is None else f" and exited with {ending.exit_code}"
+    return ending.complaint or f"it said nothing{code}"
+
+
+def _interrupted(facts: _Facts) -> str | None:
+    if facts.ending.stopped_for != "interrupted" and not _ended_for(facts.last, "interrupted"):
+        return None
+    return "it was interrupted" + _in_the_middle(facts)
+
+
+def _timed_out(facts: _Facts) -> str | None:
+    if facts.ending.stopped_for != "timed_out":
+        return None
+    return "the deadline passed" + _in_the_middle(facts)
+
+
+def _over_budget(facts: _Facts) -> str | None:
+    if facts.ending.stopped_for == "over_budget":
+        return "a limit of yours was reached" + _in_the_middle(facts)
+    if _ended_for(facts.last, "max_turns", "max_budget"):
+        return _complaint(facts.last) or f"it reached its {_words(facts.last)}"
+    return None
+
+
+def _limited(facts: _Facts) -> str | None:
+    if facts.last is not None and facts.last.ok:
+        return None
+    for limit in facts.state.limits.values():
+        if limit.status == "rejected":
+            return f"the {_WINDOWS.get(limit.window, f'{limit.window} limit')} is used up"
+    quota = [error.message for error in facts.state.errors if error.kind == "quota"]
+    if quota or facts.ending.stopped_for == "limited":
+        return (quota[-1] if quota else None) or "the provider's limit is used up"
+    return None
+
+
+def _stuck(facts: _Facts) -> str | None:
+    if facts.state.asked is not None and facts.unfinished:
+        return f"nobody answered whether it may use {facts.state.asked.name or 'a tool'}"
+    if facts.ending.stopped_for == "stuck":
+        return "there was no sign of life" + _in_the_middle(facts)
+    return None
+
+
+def _incomplete(facts: _Facts) -> str | None:
+    where = _in_the_middle(facts)
+    if facts.unfinished and facts.truncated:
+        return f"what it wrote was cut off{where}"
+    if facts.unfinished and facts.ending.signal is not None:
+        return f"it was killed by signal {facts.ending.signal}{where}"
+    if facts.unfinished:
+        return f"it ended without a result{where}"
+    cut = max(facts.ending.cut_tasks, facts.state.cut_tasks)
+    return f"{_count(cut, 'background task')} cut off when it ended" if cut else None
+
+
+def _failed(facts: _Facts) -> str | None:
+    if facts.last is None or facts.last.ok:
+        return None
+    return _complaint(facts.last) or _words(facts.last) or "the agent did not say why"
+
+
+def _unverified(facts: _Facts) -> str | None:
+    return "the agent says done, but the check says no" if facts.verified is False else None
+
+
+def _denied(facts: _Facts) -> str | None:
+    if facts.allow_denials or not facts.state.denials:
+        return None
+    return f"it finished, but {_count(len(facts.state.denials), 'tool call')} not permitted"
+
+
+_TABLE: tuple[tuple[Outcome, Callable[[_Facts], str | None]], ...] = (
+    ("not_started", _not_started),
+    ("interrupted", _interrupted),
+    ("timed_out", _timed_out),
+    ("over_budget", _over_budget),
+    ("limited", _limited),
+    ("stuck", _stuck),
+    ("incomplete", _incomplete),
+    ("failed", _failed),
+    ("unverified", _unverified),
+    ("denied", _denied),
+)
+"""In this order: the first rule that gives a sentence decides; if none does, it is a success."""
+
+_WINDOWS = {None: "limit", "five_hour": "5-hour window", "seven_day": "7-day window"}
+
+
+def _in_the_middle(facts: _Facts) -> str:
+    """Where it was: the last tool that never finished, if there is one."""
+    left = [tool for tool in facts.state.finished_tools if tool.status == "orphaned"]
+    left += facts.state.open_tools.values()
+    if not left:
+        return ""
+    about = f": {left[-1].title}" if left[-1].title else ""
+    return f", in the middle of {left[-1].name or 'a tool'}{about}"
+
+
+def _ended_for(last: TurnFinished | None, *reasons: str) -> bool:
+    return last is not None and not last.ok and last.reason in reasons
+
+
+def _complaint(last: TurnFinished | None) -> str | None:
+    """The first line of what a failed turn gave as its reason."""
+    errors = (last.errors if last else None) or ()
+    return next((line for e in errors if (line := e.strip().partition("\n")[0])), None)
+
+
+def _words(last: TurnFinished | None) -> str:
+    return ((last.reason if last else None) or "").replace("_", " ")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun} was" if number == 1 else f"{number} {noun}s were"
