@@ -99,4 +99,5 @@ def dollars(nano_dollars: int) -> float:
 
 def round_pico(pico: int) -> int:
     """Pico-dollars in nano-dollars, to the nearest."""
-    return (pico + (_PICO_PER_NANO // 2 if pico >= 0 else -(_PICO_PER_NANO // 2))) // _PICO_PER_NANO
+    nearest = (abs(pico) + _PICO_PER_NANO // 2) // _PICO_PER_NANO
+    return nearest if pico >= 0 else -nearest

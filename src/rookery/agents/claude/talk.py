@@ -253,7 +253,7 @@ def _start(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[
             id=id,
             name=name,
             kind=kind,
-            title=tools.title(kind, block.input, any_words=server is not None),
+            title=tools.title(kind, block.input),
             input=own(block.input),
             server=server,
             tool=tool,

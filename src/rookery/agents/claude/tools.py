@@ -142,19 +142,19 @@ def split_mcp(name: str) -> tuple[str | None, str | None]:
     return (server, tool) if server and tool else (None, None)
 
 
-def title(kind: ToolKind, input: msgspec.Raw, *, any_words: bool = False) -> str | None:
+def title(kind: ToolKind, input: msgspec.Raw) -> str | None:
     """Say in one line what a call is about: its path, command, pattern, address.
 
-    Of a tool whose inputs nobody knows, `any_words` takes the first short string.
+    Of a tool whose inputs nobody knows it is the first short string.
     """
     if input is NOTHING:
         return None
-    if any_words:
-        return _first_short_string(input)
     if kind == "ask":
         return _first_question(input)
     decoder = _DECODERS.get(kind)
-    known = salvage.decode(input, decoder) if decoder is not None else None
+    if decoder is None:
+        return _first_short_string(input)
+    known = salvage.decode(input, decoder)
     for words in msgspec.structs.astuple(known) if known is not None else ():
         if words:
             return one_line(words, _LONGEST_TITLE)

@@ -1,0 +1,180 @@
+"""Every recorded case of every agent: a folder with what it wrote and what we make of it.
+
+`UPDATE_CASES=1 pytest tests/agents/test_cases.py` writes the events anew; read the diff.
+"""
+
+import os
+import random
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+import rookery
+from rookery.agents import NAMES, agent
+from rookery.core.events import (
+    Event,
+    SessionStarted,
+    StreamClosed,
+    TaskFinished,
+    TaskStarted,
+    Text,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+    TurnStarted,
+)
+
+HERE = Path(__file__).parent
+CASES = sorted(path.parent for path in HERE.glob("*/cases/*/wire.jsonl"))
+NEVER: dict[str, frozenset[type]] = {"claude": frozenset()}
+"""Events that an agent has no way to tell of; what is missing here must be in a case."""
+
+PRIVATE = re.compile(rb"/work/|/root/|/Users/|sk-ant-|[Bb]earer |[\w.]+@[\w-]+\.(?:com|org|net)")
+"""What no recording may hold: paths of a real machine, keys, addresses."""
+
+
+def agent_of(case: Path) -> str:
+    return case.parent.parent.name
+
+
+def decode(case: Path, sizes: Iterator[int] | None = None) -> list[rookery.Record]:
+    """Decode a case, whole or in pieces of the given sizes."""
+    wire = (case / "wire.jsonl").read_bytes()
+    decoder = rookery.decoder(agent_of(case))
+    records, at = [], 0
+    while at < len(wire):
+        size = len(wire) if sizes is None else next(sizes)
+        records += decoder.feed(wire[at : at + size])
+        at += size
+    return records + decoder.close()
+
+
+def dumped(records: list[rookery.Record]) -> list[bytes]:
+    return [rookery.dump(record) for record in records]
+
+
+def ones() -> Iterator[int]:
+    while True:
+        yield 1
+
+
+def any_sizes(seed: str) -> Iterator[int]:
+    chance = random.Random(seed)
+    while True:
+        yield chance.choice((1, 2, 7, 64, 1000, chance.randrange(1, 5000)))
+
+
+@pytest.fixture(params=CASES, ids=lambda case: f"{agent_of(case)}-{case.name}")
+def case(request: pytest.FixtureRequest) -> Path:
+    found: Path = request.param
+    return found
+
+
+def test_a_case_gives_the_events_that_were_read_by_a_person(case: Path) -> None:
+    records, file = dumped(decode(case)), case / "events.jsonl"
+    if os.environ.get("UPDATE_CASES"):
+        file.write_bytes(b"".join(record + b"\n" for record in records))
+    assert records == file.read_bytes().split(b"\n")[:-1]
+
+
+def test_what_was_dumped_is_read_back_equal(case: Path) -> None:
+    records = dumped(decode(case))
+    assert dumped([rookery.load(record) for record in records]) == records
+
+
+def test_a_case_fed_byte_by_byte_gives_equal_records(case: Path) -> None:
+    assert dumped(decode(case, ones())) == dumped(decode(case))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_case_fed_in_random_cuts_gives_equal_records(case: Path, seed: int) -> None:
+    assert dumped(decode(case, any_sizes(f"{case.name} {seed}"))) == dumped(decode(case))
+
+
+def test_records_are_numbered_without_gap_and_end_with_one_stream_closed(case: Path) -> None:
+    records = decode(case)
+    assert [record.seq for record in records] == list(range(len(records)))
+    assert [n for n, r in enumerate(records) if isinstance(r.event, StreamClosed)] == [
+        len(records) - 1
+    ]
+
+
+def test_records_point_at_their_lines(case: Path) -> None:
+    wire = (case / "wire.jsonl").read_bytes()
+    for record in decode(case):
+        line = wire[record.offset : record.offset + record.length]
+        assert b"\n" not in line
+        assert record.offset == 0 or wire[record.offset - 1 : record.offset] == b"\n" or not line
+
+
+def test_every_span_that_begins_ends_exactly_once(case: Path) -> None:
+    events = [record.event for record in decode(case)]
+    for start, end in ((ToolStarted, ToolFinished), (TaskStarted, TaskFinished)):
+        begun = Counter(event.id for event in events if isinstance(event, start))
+        ended = Counter(event.id for event in events if isinstance(event, end))
+        assert set(begun.values()) <= {1}
+        assert set(ended.values()) <= {1}
+        assert set(begun) <= set(ended)
+
+
+def test_no_turn_ends_that_has_not_begun(case: Path) -> None:
+    begun = 0
+    for record in decode(case):
+        begun += isinstance(record.event, TurnStarted)
+        begun -= isinstance(record.event, TurnFinished)
+        assert begun >= 0
+
+
+def test_each_session_starts_once(case: Path) -> None:
+    events = [record.event for record in decode(case)]
+    sessions = Counter(event.session for event in events if isinstance(event, SessionStarted))
+    assert set(sessions.values()) <= {1}
+
+
+def test_the_pieces_of_a_text_make_up_the_whole(case: Path) -> None:
+    pieces: dict[str, str] = {}
+    for record in decode(case):
+        match record.event:
+            case TextDelta(id=id, text=text) | ThinkingDelta(id=id, text=text):
+                pieces[id] = pieces.get(id, "") + text
+            case Text(id=id, text=text) | Thinking(id=id, text=text) if id in pieces:
+                assert pieces.pop(id) == text
+
+
+def test_a_case_says_where_it_comes_from(case: Path) -> None:
+    about = (case / "about.md").read_text(encoding="utf-8")
+    assert about.startswith("# ")
+    assert re.search(r"^- agent: .+$", about, re.MULTILINE)
+    assert re.search(r"^- (recorded: \S+, real|invented)\b", about, re.MULTILINE)
+
+
+def test_no_recording_holds_what_is_private() -> None:
+    files = [path for path in HERE.glob("*/*/**/*") if path.suffix in {".jsonl", ".md"}]
+    assert len(files) > len(CASES)
+    assert [path for path in files if PRIVATE.search(path.read_bytes())] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_cases_show_every_event_the_agent_can_tell_of(name: str) -> None:
+    seen = {
+        type(record.event) for case in CASES if agent_of(case) == name for record in decode(case)
+    }
+    assert seen == set(get_args(Event)) - NEVER[name]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_cases_come_from_every_checked_version(name: str) -> None:
+    real = Counter(
+        case.name.rpartition("-")[2]
+        for case in CASES
+        if agent_of(case) == name and ", real" in (case / "about.md").read_text(encoding="utf-8")
+    )
+    assert set(real) == set(agent(name).checked_versions)
+    assert sum(real.values()) >= 60

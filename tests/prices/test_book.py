@@ -1,0 +1,156 @@
+"""Prices: looked up by every spelling, dated, exact, and unknown when nobody knows them."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rookery.core.events import Usage
+from rookery.core.price import Price, Rates, dollars, nano, round_pico
+from rookery.prices import PriceBook, PriceFileError, read_price_file
+from rookery.prices.names import spellings
+from tests.recorded import REAL, name_of, results
+
+SONNET = Rates(
+    input=3_000_000,
+    output=15_000_000,
+    cache_read=300_000,
+    cache_write_5m=3_750_000,
+    cache_write_1h=6_000_000,
+    web_search=10_000_000_000,
+)
+
+
+@pytest.fixture(scope="module")
+def book() -> PriceBook:
+    return PriceBook()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "claude-sonnet-4-5-20250929",
+        "claude-sonnet-4-5",
+        "claude-sonnet-4-5@20250929",
+        "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+        "anthropic.claude-sonnet-4-5-20250929-v1:0",
+        "anthropic/claude-sonnet-4.5",
+        "claude-sonnet-4-5[1m]",
+        "arn:aws:bedrock:us-east-1:1:inference-profile/us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+    ],
+)
+def test_every_provider_s_spelling_finds_the_same_price(book: PriceBook, name: str) -> None:
+    price = book(name)
+    assert price is not None
+    assert price.rates == SONNET
+
+
+def test_an_unknown_model_is_unknown(book: PriceBook) -> None:
+    assert book("nobodys-model-7") is None
+    assert book("") is None
+
+
+def test_a_long_input_has_its_own_price(book: PriceBook) -> None:
+    price = book("claude-sonnet-4-5")
+    assert price is not None
+    at_most = Usage(input=100_000, cache_read=100_000, output=1000)
+    beyond = Usage(input=100_000, cache_read=100_001, output=1000)
+    assert price.cost(at_most) == nano(0.3 + 0.03 + 0.015)
+    assert price.cost(beyond) == nano(0.6 + 0.0600006 + 0.0225)
+
+
+def test_prices_are_dated() -> None:
+    asked: list[str] = []
+
+    class Dated(PriceBook):
+        def _look_up(self, model: str, moment: object) -> Price | None:
+            asked.append(str(moment)[:10])
+            return None
+
+    book = Dated()
+    book("m", 0.0)
+    book("m", 60.0)
+    book("m", 86_400.0)
+    assert asked == ["1970-01-01", "1970-01-02"]
+
+
+def test_the_user_s_own_price_comes_first(tmp_path: Path) -> None:
+    path = tmp_path / "prices.toml"
+    path.write_text('["claude-sonnet-4-5-20250929"]\ninput = 1.5\noutput = 2\nweb_search = 0.01\n')
+    price = PriceBook(read_price_file(path))("us.anthropic.claude-sonnet-4-5-20250929-v1:0")
+    assert price == Price(Rates(input=1_500_000, output=2_000_000, web_search=10_000_000_000))
+    assert price.cost(Usage(cache_read=1)) is None
+    assert price.cost(Usage(input=2, output=1, web_searches=3)) == nano(0.000005 + 0.03)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("nonsense", "nonsense"),
+        ('m = "x"', r"\[m\] must be a table"),
+        ("[m]\ninputs = 3", "inputs: there are: input, output"),
+        ("[m]\ninput = -3", "must be a price in dollars"),
+        ("[m]\ninput = true", "must be a price in dollars"),
+        ('[m]\ninput = "3"', "must be a price in dollars"),
+    ],
+)
+def test_a_wrong_price_file_says_where_and_why(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "prices.toml"
+    path.write_text(text)
+    with pytest.raises(PriceFileError, match=words if text != "nonsense" else str(path)):
+        read_price_file(path)
+
+
+def test_a_missing_price_file_is_said_to_be_missing(tmp_path: Path) -> None:
+    with pytest.raises(PriceFileError, match="No such file"):
+        read_price_file(tmp_path / "none.toml")
+
+
+def test_a_model_is_looked_up_once(book: PriceBook) -> None:
+    assert book("claude-haiku-4-5") is book("claude-haiku-4-5")
+
+
+def test_spellings_take_off_the_least_first() -> None:
+    assert list(spellings("us.anthropic.claude-x-v2:0")) == [
+        "us.anthropic.claude-x-v2:0",
+        "anthropic.claude-x-v2:0",
+        "anthropic.claude-x",
+        "claude-x",
+    ]
+
+
+def test_the_price_list_is_imported_only_when_a_price_is_asked_for() -> None:
+    code = (
+        "import sys; from rookery.prices import PriceBook; book = PriceBook();"
+        "print('genai_prices' in sys.modules); book('gpt-5'); print('genai_prices' in sys.modules)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.split() == ["False", "True"]
+
+
+def test_money_is_rounded_to_the_nearest_nano_dollar() -> None:
+    assert [round_pico(p) for p in (0, 499, 500, 1499, -499, -1499)] == [0, 0, 1, 1, 0, -1]
+    assert dollars(nano(0.0010517999999999999)) == 0.0010518
+
+
+@pytest.mark.parametrize("path", REAL, ids=name_of)
+def test_our_price_of_every_model_equals_what_the_agent_computed(
+    book: PriceBook, path: Path
+) -> None:
+    for result in results(path):
+        for model, used in (result.get("modelUsage") or {}).items():
+            price = book(model)
+            assert price is not None
+            split = "cacheCreationEphemeral5mInputTokens"
+            usage = Usage(
+                input=used["inputTokens"],
+                output=used["outputTokens"],
+                cache_read=used["cacheReadInputTokens"],
+                cache_write_5m=used.get(split, used["cacheCreationInputTokens"]),
+                cache_write_1h=used.get("cacheCreationEphemeral1hInputTokens"),
+                web_searches=used["webSearchRequests"],
+            )
+            # A sum of calls is not a call: the price of long inputs is not meant for it.
+            flat = Price(price.rates)
+            assert flat.cost(usage) == nano(used["costUSD"]), model
