@@ -1,19 +1,22 @@
-"""Writes what is made from the types: docs/events.md and the shipped JSON Schema.
+"""Writes what is generated: docs/events.md, the shipped JSON Schema, the table of docs/money.md.
 
 Run by `make docs`; the tests fail when a file is not what this writes.
 """
 
 import inspect
+import re
 from pathlib import Path
 from typing import get_args
 
 import msgspec
+from money_table import table
 
 from rookery.core import events
 from rookery.core.records import schema
 
 ROOT = Path(__file__).parent.parent
 EVENTS_PAGE = ROOT / "docs" / "events.md"
+MONEY_PAGE = ROOT / "docs" / "money.md"
 SCHEMA_FILE = ROOT / "src" / "rookery" / "record.schema.json"
 
 _HEAD = f"""\
@@ -49,10 +52,18 @@ def schema_text() -> str:
     return msgspec.json.format(msgspec.json.encode(schema()), indent=2).decode() + "\n"
 
 
+def money_page() -> str:
+    """The page on money as it is, with its table made anew."""
+    page = MONEY_PAGE.read_text(encoding="utf-8")
+    marks = r"(<!-- table: [^\n]*-->\n).*(<!-- end of table -->)"
+    return re.sub(marks, lambda m: f"{m[1]}\n{table()}\n{m[2]}", page, flags=re.DOTALL)
+
+
 def main() -> None:
-    """Write both files."""
+    """Write all files."""
     EVENTS_PAGE.write_text(events_page(), encoding="utf-8")
     SCHEMA_FILE.write_text(schema_text(), encoding="utf-8")
+    MONEY_PAGE.write_text(money_page(), encoding="utf-8")
 
 
 def _parts() -> list[type[msgspec.Struct]]:
