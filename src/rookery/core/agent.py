@@ -1,11 +1,45 @@
 """What outsiders may know of an agent: its name, how to call it, how to read it."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
 
 import msgspec
 
 from rookery.core.decoder import Decoder
+
+Permission = Literal["edit", "all", "plan", "agent"]
+"""What an agent may do unasked: edit files, everything, only plan, or what its own settings say."""
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """What an agent is asked to do, in words no agent owns."""
+
+    prompt: str
+    model: str | None = None
+    permission: Permission = "agent"
+    allow: tuple[str, ...] = ()
+    max_cost: float | None = None
+    max_turns: int | None = None
+    resume: str | None = None
+    """The session to go on with."""
+
+    partial: bool = False
+    """Whether somebody watches, or a budget needs to know, before a message is whole."""
+
+    args: tuple[str, ...] = ()
+    """Further arguments, passed on as they are."""
+
+
+class Invocation(msgspec.Struct, frozen=True, kw_only=True):
+    """How to call an agent: its command line, what it reads, and how to ask it to end."""
+
+    command: tuple[str, ...]
+    stdin: bytes | None = None
+    """What to write to its standard input; None closes it."""
+
+    ask_signal: int = signal.SIGTERM
+    """The signal that makes it end in order."""
 
 
 class Agent(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,3 +60,12 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
 
     recognises: Callable[[Mapping[str, Any]], bool]
     """Tells whether a message looks like one of its own."""
+
+    invoke: Callable[[Task], Invocation]
+    """Makes the command line for a task; the program is its first name, found on PATH."""
+
+    with_output_flags: Callable[[Sequence[str]], list[str]]
+    """Adds to a command line of the user's what makes it write messages, if that is missing."""
+
+    keeps_variable: Callable[[str], bool]
+    """Tells whether a variable of our environment is good for it: some confuse a nested agent."""

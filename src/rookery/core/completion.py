@@ -1,9 +1,12 @@
 """Whether the work is done, as the agent says it: its final text, and words alone on a line."""
 
+import re
 from collections.abc import Iterable
 
 from rookery.core.records import Record
 from rookery.core.state import RunState
+
+_TAG = re.compile("<(/?)response>", re.IGNORECASE)
 
 
 def final_text(stream: Iterable[Record] | RunState) -> str | None:
@@ -20,10 +23,14 @@ def final_text(stream: Iterable[Record] | RunState) -> str | None:
 
 
 def response_in(text: str) -> str | None:
-    """What stands in the last `<response>` tags of a text; None if there are none."""
-    end = text.lower().rfind("</response>")
-    begin = text.lower().rfind("<response>", 0, end) if end >= 0 else -1
-    return text[begin + len("<response>") : end] if begin >= 0 else None
+    """What stands in the last pair of `<response>` tags of a text; None if there is none."""
+    begin, answer = None, None
+    for tag in _TAG.finditer(text):
+        if not tag[1]:
+            begin = tag.end()
+        elif begin is not None:
+            begin, answer = None, slice(begin, tag.start())
+    return None if answer is None else text[answer]
 
 
 def is_complete(output: Iterable[Record] | RunState | str, expected: str) -> bool:
@@ -40,9 +47,14 @@ def signals(state: RunState, words: Iterable[str]) -> list[str]:
 
     Tool output, subagents' text and the echo of the prompt are not the agent's own text.
     """
-    texts = [*state.texts, *(result.text for result in state.results if result.text)]
-    lines = {line.strip() for text in texts for line in text.split("\n")}
-    return [word for word in words if word.strip() in lines]
+    lines = {line.strip() for text in _own_texts(state) for line in text.split("\n")}
+    return [word for word in words if word.strip() and word.strip() in lines]
+
+
+def _own_texts(state: RunState) -> list[str]:
+    """What the model said; a result that is an error, or took no turn, is somebody else's text."""
+    answers = [result.text for result in state.results if result.ok and result.turns != 0]
+    return [*state.texts, *(answer for answer in answers if answer)]
 
 
 def _state(stream: Iterable[Record] | RunState) -> RunState:

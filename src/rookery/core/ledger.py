@@ -214,6 +214,11 @@ class Ledger:
         return total
 
     @property
+    def steps(self) -> int:
+        """How many messages the main thread's model has written."""
+        return self._by_parent[None].messages if None in self._by_parent else 0
+
+    @property
     def saved_usd(self) -> float | None:
         """What the cache saved, estimated; None if a model has no known price."""
         return None if self.seen.unpriced else dollars(self.seen.saved_nano)

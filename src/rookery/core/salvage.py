@@ -13,6 +13,8 @@ T = TypeVar("T")
 
 _MOST_DROPS = 64
 _MOST_DIGITS = 4000  # Python refuses to read longer integers
+_LONG_NUMBER = re.compile(rb"(?<![0-9])[0-9]{%d}" % _MOST_DIGITS)
+_DIGIT = re.compile(rb"[0-9]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PATH = re.compile(r"`\$(.*)`$")
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+)\]|\[\.\.\.\]")
@@ -54,10 +56,11 @@ def unreadable(line: bytes, reason: Any) -> Unreadable:
 def own(raw: bytes | msgspec.Raw) -> msgspec.Raw | None:
     """Make a raw part fit for an event: by itself, not a view that keeps its line in memory.
 
-    msgspec does not look at the UTF-8 of what it keeps raw; here it is looked at and mended.
+    msgspec does not look at the UTF-8 and the numbers of what it keeps raw; here they are looked
+    at and mended.
     """
     json = bytes(raw).strip()
-    if json.isascii() or _is_utf8(json):
+    if (json.isascii() or _is_utf8(json)) and not _has_long_number(json):
         return msgspec.Raw(json)
     mended = parse(json)
     return None if isinstance(mended, Unreadable) else msgspec.Raw(mended.json)
@@ -125,6 +128,12 @@ def _is_utf8(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def _has_long_number(json: bytes) -> bool:
+    # So long a number covers one of these places: most texts need no second look.
+    places = json[_MOST_DIGITS - 1 :: _MOST_DIGITS]
+    return _DIGIT.search(places) is not None and _LONG_NUMBER.search(json) is not None
 
 
 def _finite(digits: str) -> float | None:

@@ -132,7 +132,6 @@ class RunState:
         self.retrying: Retrying | None = None
         self.limits: dict[str | None, LimitReported] = {}
         self.denials: dict[str | None, PermissionDenied | Denial] = {}
-        self.asked: PermissionRequested | None = None
         self.texts: list[str] = []
         self.errors: list[Error] = []
         self.unknown: Counter[str | None] = Counter()
@@ -140,12 +139,13 @@ class RunState:
         self.closed: StreamClosed | None = None
         self.last_activity: float | None = None
         self._finished_turns = 0
+        self._asks: dict[str | None, PermissionRequested] = {}  # by call, while nobody answered
         self._folds: dict[type, Callable[[Any, Record], None]] = {
             SessionStarted: self._session_started,
             TurnStarted: self._turn_started,
             TurnFinished: self._turn_finished,
             ToolStarted: self._tool_started,
-            ToolProgress: self._alive,
+            ToolProgress: self._tool_progress,
             ToolFinished: self._tool_finished,
             TaskStarted: self._task_started,
             TaskProgress: self._task_progress,
@@ -188,6 +188,17 @@ class RunState:
         return self.texts[-1] if self.texts else None
 
     @property
+    def heard(self) -> bool:
+        """Whether there was any message at all, even one with nothing to tell."""
+        told = self.records - self.unreadable - (self.closed is not None)
+        return told > 0 or bool(self.silent)
+
+    @property
+    def asked(self) -> PermissionRequested | None:
+        """What the agent asked last and nobody has answered, as far as the stream tells."""
+        return next(reversed(self._asks.values()), None)
+
+    @property
     def open_tasks(self) -> list[TaskSpan]:
         """The tasks that have not ended."""
         return [task for task in self.tasks.values() if task.status is None]
@@ -212,6 +223,11 @@ class RunState:
     def lines(self) -> int | None:
         """How many lines there were, once the stream is closed."""
         return self.closed.lines if self.closed else None
+
+    @property
+    def silent(self) -> int | None:
+        """How many messages had nothing to tell, once the stream is closed."""
+        return self.closed.silent if self.closed else None
 
     def children(self, parent: str | None) -> list[ToolSpan]:
         """The calls made inside a call: the subagent tree, one level at a time."""
@@ -247,7 +263,7 @@ class RunState:
             self.turns[turn].result = event
             self.turns[turn].finished_at = record.at
         self.results.append(event)
-        self.asked = None
+        self._asks.clear()
         self.ledger.settle(event, turn=turn, at=record.at)
         for denial in event.denials or ():
             self.denials.setdefault(denial.tool_id, denial)
@@ -285,11 +301,10 @@ class RunState:
         span.error = event.error
         span.exit_code = event.exit_code
         self.finished_tools.append(span)
-        if self.asked is not None and self.asked.tool_id == event.id:
-            self.asked = None
+        self._asks.pop(event.id, None)
 
-    def _alive(self, event: object, record: Record) -> None:
-        """A sign of life changes nothing but the time of the last one."""
+    def _tool_progress(self, event: ToolProgress, record: Record) -> None:
+        self._asks.pop(event.id, None)  # what runs was allowed
 
     def _task_started(self, event: TaskStarted, record: Record) -> None:
         self.tasks[event.id] = TaskSpan(
@@ -300,6 +315,7 @@ class RunState:
             background=event.background,
             started_at=record.at,
         )
+        self._asks.pop(event.tool_id, None)
 
     def _task_progress(self, event: TaskProgress, record: Record) -> None:
         if task := self.tasks.get(event.id):
@@ -322,7 +338,7 @@ class RunState:
         file = self.files.get(event.path)
         if file is None:
             file = self.files[event.path] = FileState(event.change)
-        elif event.change in ("delete", "move") or file.change is None:
+        elif event.change in _GONE or file.change in (None, *_GONE):
             file.change = event.change
         file.added = _sum(file.added, event.added)
         file.removed = _sum(file.removed, event.removed)
@@ -332,16 +348,17 @@ class RunState:
 
     def _mode_changed(self, event: ModeChanged, record: Record) -> None:
         self.mode = event.mode
-        self.asked = None
+        self._asks.clear()
 
     def _model_changed(self, event: ModelChanged, record: Record) -> None:
         self.model = event.after
 
     def _permission_requested(self, event: PermissionRequested, record: Record) -> None:
-        self.asked = event
+        self._asks[event.tool_id or event.id] = event
 
     def _permission_denied(self, event: PermissionDenied, record: Record) -> None:
         self.denials[event.tool_id] = event
+        self._asks.pop(event.tool_id, None)
 
     def _usage_reported(self, event: UsageReported, record: Record) -> None:
         self.ledger.report(event, turn=max(0, len(self.turns) - 1), at=record.at)
@@ -363,7 +380,7 @@ class RunState:
     def _said(self, event: Text, record: Record) -> None:
         if event.parent is None:
             self.texts.append(event.text)
-            self.asked = None
+            self._asks.clear()
 
     def _error(self, event: Error, record: Record) -> None:
         self.errors.append(event)
@@ -378,6 +395,7 @@ class RunState:
         self.closed = event
 
 
+_GONE = ("delete", "move")
 _FAILED = frozenset({"error", "timed_out", "cancelled"})
 
 

@@ -1,12 +1,14 @@
 """The truth about the end: one table over what the stream told and how the process ended."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
 from typing import Literal
 
 import msgspec
 
 from rookery.core.events import TurnFinished
 from rookery.core.state import RunState
+from rookery.core.text import cut, one_line
 
 Outcome = Literal[
     "success",
@@ -90,31 +92,39 @@ class _Facts(msgspec.Struct):
     allow_denials: bool
 
     @property
-    def last(self) -> TurnFinished | None:
-        """The last result."""
-        return self.state.results[-1] if self.state.results else None
-
-    @property
     def unfinished(self) -> bool:
         """Whether a turn has no result."""
-        return self.last is None or len(self.state.results) < len(self.state.turns)
+        return not self.state.results or len(self.state.results) < len(self.state.turns)
 
     @property
-    def truncated(self) -> bool:
-        """Whether the stream was cut in the middle of a line."""
-        return self.state.closed is not None and self.state.closed.truncated
+    def last(self) -> TurnFinished | None:
+        """The result of the last turn; None while it has none."""
+        return None if self.unfinished else self.state.results[-1]
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether the stream ends in the middle of a line, and not because we stopped it."""
+        closed = self.state.closed
+        return closed is not None and closed.truncated and self.ending.stopped_for != "finished"
 
 
 def _not_started(facts: _Facts) -> str | None:
     state, ending = facts.state, facts.ending
-    if ending.started and (state.turns or state.session or state.unknown or state.tools_started):
+    if ending.started and state.heard:
         return None
-    code = "" if ending.exit_code is None else f" and exited with {ending.exit_code}"
-    return ending.complaint or f"it said nothing{code}"
+    if ending.complaint or not ending.started:
+        return ending.complaint or "it could not be started"
+    said = "it wrote text, but no message" if state.unreadable else "it said nothing"
+    if ending.signal is not None:
+        return f"{said}, and was killed by {_signal(ending.signal)}"
+    return said if ending.exit_code is None else f"{said}, and exited with {ending.exit_code}"
 
 
 def _interrupted(facts: _Facts) -> str | None:
-    if facts.ending.stopped_for != "interrupted" and not _ended_for(facts.last, "interrupted"):
+    # An agent that we ask to stop says that it was interrupted, whatever our reason.
+    by_others = facts.ending.stopped_for in (None, "finished")
+    told = by_others and _ended_for(facts.last, "interrupted")
+    if facts.ending.stopped_for != "interrupted" and not told:
         return None
     return "it was interrupted" + _in_the_middle(facts)
 
@@ -134,14 +144,16 @@ def _over_budget(facts: _Facts) -> str | None:
 
 
 def _limited(facts: _Facts) -> str | None:
-    if facts.last is not None and facts.last.ok:
+    stopped = facts.ending.stopped_for == "limited"
+    if facts.last is not None and facts.last.ok and not stopped:
         return None
     for limit in facts.state.limits.values():
         if limit.status == "rejected":
-            return f"the {_WINDOWS.get(limit.window, f'{limit.window} limit')} is used up"
+            window = _WINDOWS.get(limit.window, f"{limit.window} limit")
+            return f"the {window} is used up{_reset(limit.resets_at)}"
     quota = [error.message for error in facts.state.errors if error.kind == "quota"]
-    if quota or facts.ending.stopped_for == "limited":
-        return (quota[-1] if quota else None) or "the provider's limit is used up"
+    if quota or stopped:
+        return _first_line(quota[-1:]) or "the provider's limit is used up"
     return None
 
 
@@ -155,14 +167,16 @@ def _stuck(facts: _Facts) -> str | None:
 
 def _incomplete(facts: _Facts) -> str | None:
     where = _in_the_middle(facts)
-    if facts.unfinished and facts.truncated:
-        return f"what it wrote was cut off{where}"
     if facts.unfinished and facts.ending.signal is not None:
-        return f"it was killed by signal {facts.ending.signal}{where}"
+        return f"it was killed by {_signal(facts.ending.signal)}{where}"
+    if facts.cut_off:
+        return f"what it wrote was cut off{where}"
     if facts.unfinished:
-        return f"it ended without a result{where}"
-    cut = max(facts.ending.cut_tasks, facts.state.cut_tasks)
-    return f"{_count(cut, 'background task')} cut off when it ended" if cut else None
+        code = facts.ending.exit_code
+        how = "ended" if code is None else f"exited with {code}"
+        return f"it {how} without a result{where}"
+    tasks = max(facts.ending.cut_tasks, facts.state.cut_tasks)
+    return f"{_count(tasks, 'background task')} cut off when it ended" if tasks else None
 
 
 def _failed(facts: _Facts) -> str | None:
@@ -196,6 +210,28 @@ _TABLE: tuple[tuple[Outcome, Callable[[_Facts], str | None]], ...] = (
 """In this order: the first rule that gives a sentence decides; if none does, it is a success."""
 
 _WINDOWS = {None: "limit", "five_hour": "5-hour window", "seven_day": "7-day window"}
+_SIGNALS = {
+    1: "SIGHUP",
+    2: "SIGINT",
+    6: "SIGABRT",
+    9: "SIGKILL",
+    11: "SIGSEGV",
+    13: "SIGPIPE",
+    15: "SIGTERM",
+}
+_MOMENT = "%Y-%m-%d %H:%M UTC"
+_LONGEST_TITLE = 60
+_LONGEST_COMPLAINT = 300
+
+
+def _reset(moment: float | None) -> str:
+    """When a limit ends, if the provider told a moment that a calendar has."""
+    try:
+        return (
+            "" if moment is None else f" · resets {datetime.fromtimestamp(moment, UTC):{_MOMENT}}"
+        )
+    except (ValueError, OverflowError, OSError):
+        return ""
 
 
 def _in_the_middle(facts: _Facts) -> str:
@@ -204,8 +240,12 @@ def _in_the_middle(facts: _Facts) -> str:
     left += facts.state.open_tools.values()
     if not left:
         return ""
-    about = f": {left[-1].title}" if left[-1].title else ""
+    about = f": {one_line(left[-1].title, _LONGEST_TITLE)}" if left[-1].title else ""
     return f", in the middle of {left[-1].name or 'a tool'}{about}"
+
+
+def _signal(number: int) -> str:
+    return _SIGNALS.get(number, f"signal {number}")
 
 
 def _ended_for(last: TurnFinished | None, *reasons: str) -> bool:
@@ -213,9 +253,13 @@ def _ended_for(last: TurnFinished | None, *reasons: str) -> bool:
 
 
 def _complaint(last: TurnFinished | None) -> str | None:
-    """The first line of what a failed turn gave as its reason."""
-    errors = (last.errors if last else None) or ()
-    return next((line for e in errors if (line := e.strip().partition("\n")[0])), None)
+    """What a failed turn gave as its reason."""
+    return _first_line((last.errors if last else None) or ())
+
+
+def _first_line(texts: Iterable[str | None]) -> str | None:
+    lines = (text.strip().partition("\n")[0] for text in texts if text)
+    return next((cut(line, _LONGEST_COMPLAINT) for line in lines if line), None)
 
 
 def _words(last: TurnFinished | None) -> str:

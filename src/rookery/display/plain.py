@@ -1,9 +1,8 @@
 """The plain form: one line per thing that happened, readable in a log, a pipe or CI."""
 
-import os.path
 from collections.abc import Iterator, Mapping
 from threading import Lock
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 from rookery.core.events import (
     ContextCompacted,
@@ -19,6 +18,7 @@ from rookery.core.events import (
     ToolFinished,
     ToolStarted,
     TurnFinished,
+    Unknown,
     Unreadable,
 )
 from rookery.core.ledger import Money
@@ -31,15 +31,25 @@ _LONGEST: Mapping[str, int] = {"execute": 60, "subagent": 40, "search": 40, "fet
 _LONGEST_OTHER = 60
 _LONGEST_TEXT = 80
 _LONGEST_OUTPUT = 100
+_LONGEST_REASON = 300
+_LONGEST_RULE = 200
+_SHORTEST_S = 0.1  # what took less is not worth telling
 _PATHS = frozenset({"read", "edit", "list", "delete", "move"})
-_FAILED = frozenset({"error", "timed_out", "cancelled"})
+_FAILED = frozenset({"error", "timed_out"})
+
+
+class _Call(NamedTuple):
+    """A tool call that was shown."""
+
+    words: str
+    at: float | None
 
 
 class PlainDisplay:
     """Tells the records of one stream in lines of text, each safe to print.
 
-    `state` is the fold that has already taken in what is told; without it, what only the whole
-    knows (a price, a folder, what a denied call was about) is left out. Threads may share it.
+    `state` is the fold that has already taken in what is told; without it, a cost that the agent
+    does not tell is unknown. Threads may share a display.
     """
 
     def __init__(
@@ -57,7 +67,9 @@ class PlainDisplay:
         self._verbose = verbose
         self._text = text
         self._cwd: str | None = None
-        self._titles: dict[str, str] = {}  # of the calls that are open
+        self._open: dict[str, _Call] = {}
+        self._failed: dict[str, _Call] = {}  # their turn's result may say that they were denied
+        self._latest: str | None = None  # the call that was shown last
         self._lock = Lock()
 
     def show(self, record: Record) -> None:
@@ -69,9 +81,8 @@ class PlainDisplay:
 
     def lines(self, record: Record) -> Iterator[str]:
         """Give the lines, without newline, that tell of a record; often there are none."""
-        event = record.event
-        if isinstance(event, Unreadable) and event.reason == "oversized":
-            yield f"[rook] WARNING: skipped a line of {record.length / 1e6:.1f} MB"
+        if warning := _warning(record):
+            yield f"[rook] WARNING: {warning}"
             return
         for words in self._usual(record):
             yield self._prefix + safe_line(words)
@@ -84,19 +95,19 @@ class PlainDisplay:
             case SessionStarted(cwd=cwd):
                 self._cwd = cwd
             case ToolStarted() as started:
-                self._titles[started.id] = self._call(started)
-                yield self._titles[started.id]
+                call = self._open[started.id] = _Call(self._call(started), record.at)
+                self._latest = started.id
+                yield call.words
             case ToolFinished() as finished:
-                self._titles.pop(finished.id, None)
-                yield from self._finished(finished)
+                yield from self._finished(finished, record.at)
             case Text(text=text) if self._text and text.strip():
                 yield f'"{_quoted(text)}"'
             case PermissionDenied() as denied:
-                call = self._titles.get(denied.tool_id or "", denied.name or "a tool")
-                yield f"DENIED: {call}" + (f" (allow it: '{denied.fix}')" if denied.fix else "")
+                yield f"DENIED: {self._denied(denied)}"
             case Error() as error:
                 yield f"ERROR: {one_line(error.message or error.kind, _LONGEST_OUTPUT)}"
             case TurnFinished() as ended:
+                self._failed.clear()
                 yield self._ending(ended)
 
     def _call(self, started: ToolStarted) -> str:
@@ -108,20 +119,44 @@ class PlainDisplay:
         return f"{started.name}: {cut(title, _LONGEST.get(started.kind, _LONGEST_OTHER))}"
 
     def _relative(self, path: str) -> str:
-        if self._cwd and path.startswith(self._cwd.rstrip("/") + "/"):
-            return os.path.relpath(path, self._cwd)
-        return path
+        folder = (self._cwd or "").rstrip("/") + "/"
+        if not self._cwd or not path.startswith(folder):
+            return path
+        return path[len(folder) :].lstrip("/") or path
 
-    def _finished(self, finished: ToolFinished) -> Iterator[str]:
+    def _finished(self, finished: ToolFinished, at: float | None) -> Iterator[str]:
+        call = self._open.pop(finished.id, None)
+        about = self._about(finished.id, call, at)
         if finished.status in _FAILED:
-            yield f"ERROR: {_failure(finished)}"
+            if call:
+                self._failed[finished.id] = call
+            yield f"ERROR: {_failure(finished)}{about}"
+        elif finished.status == "cancelled":
+            yield f"CANCELLED: {call.words if call else finished.name or 'a tool'}"
         elif self._verbose and finished.status == "ok" and (finished.output or "").strip():
-            yield f"  -> {one_line(finished.output or '', _LONGEST_OUTPUT)}"
+            yield f"  -> {one_line(finished.output or '', _LONGEST_OUTPUT)}{about}"
+
+    def _about(self, id: str, call: _Call | None, at: float | None) -> str:
+        """Which call ended, if another was shown since, and how long it took."""
+        if call is None:
+            return ""
+        parts = [] if id == self._latest else [call.words]
+        took = 0 if call.at is None or at is None else at - call.at
+        if self._verbose and took >= _SHORTEST_S:
+            parts.append(f"{took:.1f}s")
+        return f" ({', '.join(parts)})" if parts else ""
+
+    def _denied(self, denied: PermissionDenied) -> str:
+        id = denied.tool_id or ""
+        call = self._open.get(id) or self._failed.get(id)
+        words = call.words if call else denied.name or "a tool"
+        rule = denied.fix or ""
+        short = len(rule) <= _LONGEST_RULE and "\n" not in rule  # else nobody could type it
+        return f"{words} (allow it: '{rule}')" if rule and short else words
 
     def _ending(self, ended: TurnFinished) -> str:
         if not ended.ok:
-            why = next((e for e in ended.errors or () if e.strip()), None) or ended.reason
-            return f"FAILED: {(why or 'it did not say why').strip().partition(chr(10))[0]}"
+            return f"FAILED: {cut(_reason(ended), _LONGEST_REASON)}"
         if ended.cost_usd is not None:
             return f"Complete (cost: {price(Money(ended.cost_usd, 'native'))})"
         cost = self._state.ledger.cost if self._state else Money(None, "unknown")
@@ -135,6 +170,15 @@ def price(cost: Money) -> str:
     return f"{'' if cost.source == 'native' else '~'}${cost.usd:.4f}"
 
 
+def _warning(record: Record) -> str | None:
+    match record.event:
+        case Unreadable(reason="oversized"):
+            return f"skipped a line of {record.length / 1e6:.1f} MB"
+        case Unreadable(reason="truncated"):
+            return "the last line was cut off"
+    return None
+
+
 def _details(record: Record) -> Iterator[str]:
     match record.event:
         case Thinking(text=text) if text and text.strip():
@@ -143,15 +187,19 @@ def _details(record: Record) -> Iterator[str]:
             yield f"RETRY: {_retry(retry)}"
         case LimitReported() as limit if limit.status != "allowed" or limit.used is not None:
             used = "" if limit.used is None else f", {limit.used:.0%} used"
-            yield f"LIMIT: {limit.window or 'the limit'}: {limit.status or 'told'}{used}"
+            window = (limit.window or "the limit").replace("_", " ")
+            yield f"LIMIT: {window}: {limit.status or 'told'}{used}"
         case ContextCompacted() as compacted:
-            before, after = _tokens(compacted.before_tokens), _tokens(compacted.after_tokens)
-            yield f"COMPACTED: {before} to {after}"
+            yield f"COMPACTED: {_compaction(compacted)}"
         case ModelChanged() as changed:
             why = f" ({changed.reason})" if changed.reason else ""
-            yield f"MODEL: {changed.before} to {changed.after}{why}"
+            yield f"MODEL: {changed.before or '?'} to {changed.after or '?'}{why}"
         case Notice() as notice:
             yield f"NOTE: {one_line(notice.text, _LONGEST_OUTPUT)}"
+        case Unknown(name=name):
+            yield f"unknown message type: {one_line(name or 'none', _LONGEST_OUTPUT)}"
+        case Unreadable(preview=preview) if preview and preview.strip():
+            yield f"NOISE: {one_line(preview, _LONGEST_OUTPUT)}"
 
 
 def _retry(retry: Retrying) -> str:
@@ -164,11 +212,19 @@ def _retry(retry: Retrying) -> str:
 
 
 def _failure(finished: ToolFinished) -> str:
-    message = finished.error or finished.status.replace("_", " ")
+    message = (finished.error or finished.status.replace("_", " ")).removeprefix("Error: ")
     if finished.exit_code is not None:
         said = message.partition("\n")[2].strip()
         message = f"exit {finished.exit_code}" + (f": {said}" if said else "")
     return one_line(message, _LONGEST_OUTPUT)
+
+
+def _reason(ended: TurnFinished) -> str:
+    """The first line of why a turn failed; of an interruption agents give no reason of worth."""
+    said = next((text for text in ended.errors or () if text.strip()), None)
+    if said is None or ended.reason == "interrupted":
+        return (ended.reason or "it did not say why").replace("_", " ")
+    return said.strip().partition("\n")[0]
 
 
 def _quoted(text: str) -> str:
@@ -180,5 +236,6 @@ def _first_line(text: str) -> str:
     return cut(first, _LONGEST_TEXT)
 
 
-def _tokens(count: int | None) -> str:
-    return "?" if count is None else f"{count} tokens"
+def _compaction(compacted: ContextCompacted) -> str:
+    before, after = compacted.before_tokens, compacted.after_tokens
+    return f"{'?' if before is None else before} to {'?' if after is None else after} tokens"

@@ -3,7 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rookery.agents.claude.command import OUTPUT_FLAGS, PROGRAMS
+from rookery.agents.claude.command import (
+    OUTPUT_FLAGS,
+    PROGRAMS,
+    invoke,
+    keeps_variable,
+    with_output_flags,
+)
 from rookery.agents.claude.fields import CHECKED_VERSIONS
 from rookery.agents.claude.reader import decoder
 from rookery.core.agent import Agent
@@ -46,4 +52,7 @@ AGENT = Agent(
     checked_versions=tuple(sorted(CHECKED_VERSIONS)),
     decoder=decoder,
     recognises=recognises,
+    invoke=invoke,
+    with_output_flags=with_output_flags,
+    keeps_variable=keeps_variable,
 )

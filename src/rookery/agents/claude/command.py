@@ -1,7 +1,76 @@
-"""Claude Code's command line: its names and the flags that make it write a stream."""
+"""Claude Code's command line: flags, permission modes, standard input, environment."""
+
+import re
+import signal
+from collections.abc import Mapping, Sequence
+
+from rookery.core.agent import Invocation, Permission, Task
 
 PROGRAMS = ("claude",)
 """What the program is called, without folder and `.exe`."""
 
 OUTPUT_FLAGS = ("--output-format", "stream-json", "--verbose")
 """Makes it write a message per line; without `--verbose` the CLI refuses `stream-json`."""
+
+_PERMISSIONS: Mapping[Permission, tuple[str, ...]] = {
+    "agent": (),
+    "edit": ("--permission-mode", "acceptEdits"),
+    "plan": ("--permission-mode", "plan"),
+    "all": ("--dangerously-skip-permissions",),
+}
+_LONGEST_ARGUMENT = 100_000  # Linux takes 131,071 bytes in one argument
+
+# What a Claude Code that we run in would tell its own children; inherited, it makes ours believe
+# that it is one of them. Settings such as CLAUDE_CODE_USE_BEDROCK are the user's and stay.
+_NESTED = re.compile(
+    r"CLAUDECODE|CLAUDE_PID|CLAUDE_EFFORT|ANTHROPIC_LOG"
+    r"|CLAUDE_CODE_(ENTRYPOINT|SSE_PORT|SESSION.*|REMOTE.*|CHILD.*|PARENT.*|TASK.*|AGENT.*"
+    r"|CONTAINER_ID|EXECPATH|TMPDIR|WORKER.*|MESSAGING_SOCKET)"
+)
+
+
+def invoke(task: Task) -> Invocation:
+    """Make the command line for a task; a long prompt goes by standard input."""
+    by_stdin = len(task.prompt.encode()) > _LONGEST_ARGUMENT
+    flags = [
+        *OUTPUT_FLAGS,
+        *(("--include-partial-messages",) if task.partial else ()),
+        *(("--model", task.model) if task.model else ()),
+        *_PERMISSIONS[task.permission],
+        *(("--max-budget-usd", f"{task.max_cost:g}") if task.max_cost is not None else ()),
+        *(("--max-turns", str(task.max_turns)) if task.max_turns is not None else ()),
+        *(("--resume", task.resume) if task.resume else ()),
+        *(("--allowedTools", *task.allow) if task.allow else ()),
+        *task.args,
+    ]
+    words: list[str] = [] if by_stdin else [task.prompt]
+    # Options that take many values would swallow the prompt, and a prompt may look like an option.
+    if words and (task.allow or task.args or task.prompt.startswith("-")):
+        words.insert(0, "--")
+    return Invocation(
+        command=("claude", "-p", *flags, *words),
+        stdin=task.prompt.encode() if by_stdin else None,
+        ask_signal=signal.SIGINT,  # 2.1 writes a result then
+    )
+
+
+def with_output_flags(command: Sequence[str]) -> list[str]:
+    """Add what makes a command line of the user's write messages, right after the program."""
+    options = list(command[1:])
+    if "--" in options:
+        options = options[: options.index("--")]
+    added: list[str] = []
+    if not any(word in ("-p", "--print") for word in options):
+        added.append("-p")
+    if not any(
+        word == "--output-format" or word.startswith("--output-format=") for word in options
+    ):
+        added += OUTPUT_FLAGS[:2]
+    if "--verbose" not in options:
+        added.append("--verbose")
+    return [command[0], *added, *command[1:]]
+
+
+def keeps_variable(name: str) -> bool:
+    """Tell whether a variable may be inherited."""
+    return _NESTED.fullmatch(name) is None

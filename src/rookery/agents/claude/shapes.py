@@ -145,12 +145,12 @@ class Delta(_Shape):
 
 
 class BlockDelta(_Shape, tag="content_block_delta"):
-    index: int = 0
+    index: Count = 0
     delta: Delta | None = None
 
 
 class BlockStart(_Shape, tag="content_block_start"):
-    index: int = 0
+    index: Count = 0
     content_block: Block | None = None
 
 
@@ -372,7 +372,7 @@ class Hook(_Shape):
     output: str | None = None
     stdout: str | None = None
     stderr: str | None = None
-    exit_code: int | None = None
+    exit_code: Count | None = None
     outcome: str | None = None
 
 

@@ -127,7 +127,7 @@ def _api_retry(memory: Memory, retry: shapes.ApiRetry) -> Sequence[Event]:
             max_attempts=retry.max_retries,
             delay_s=None if delay is None else delay / 1000,
             status=retry.error_status,
-            reason=retry.error,
+            reason=None if retry.error == "unknown" else retry.error,
         ),
     )
 

@@ -1,0 +1,60 @@
+"""The plain text of every recorded case, read by a person.
+
+`UPDATE_CASES=1 pytest tests/display/test_snapshots.py` writes the snapshots anew; read the diff.
+"""
+
+import io
+import os
+import re
+from pathlib import Path
+
+import pytest
+from tests.recorded import CASES, name_of
+
+import rookery
+from rookery.core.state import RunState
+from rookery.display.plain import PlainDisplay
+
+HERE = Path(__file__).parent / "snapshots"
+UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def shown(path: Path, *, verbose: bool) -> str:
+    """What a person sees of a stream; no prices, for those change."""
+    out, state = io.StringIO(), RunState()
+    display = PlainDisplay(out, "claude", state=state, verbose=verbose)
+    for record in rookery.decode(path, agent="claude"):
+        state.fold([record])
+        display.show(record)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("path", CASES, ids=name_of)
+def test_a_case_is_told_as_a_person_has_read_it(path: Path) -> None:
+    usual, verbose = shown(path, verbose=False), shown(path, verbose=True)
+    told = f"# as usual\n{usual}\n# with --verbose\n{verbose}"
+    file = HERE / f"{name_of(path)}.txt"
+    if os.environ.get("UPDATE_CASES"):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(told, encoding="utf-8", newline="\n")
+    assert told == file.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("path", CASES, ids=name_of)
+def test_every_line_has_its_prefix_and_none_can_harm_a_terminal(path: Path) -> None:
+    told = shown(path, verbose=True)
+    assert told == "" or told.endswith("\n")
+    assert UNSAFE.search(told) is None
+    for line in told.split("\n")[:-1]:
+        assert re.match(r"\[(claude|rook)\] \S|\[claude\]   -> \S", line)
+        assert len(line) < 400
+
+
+@pytest.mark.parametrize("path", CASES, ids=name_of)
+def test_verbose_only_adds_lines(path: Path) -> None:
+    more = iter(shown(path, verbose=True).split("\n"))
+    assert all(line in more for line in shown(path, verbose=False).split("\n"))
+
+
+def test_no_snapshot_is_left_of_a_case_that_is_gone() -> None:
+    assert {file.stem for file in HERE.iterdir()} == {name_of(path) for path in CASES}
