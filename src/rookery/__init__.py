@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     )
     from rookery.core.events import Event
     from rookery.core.records import Record, dump, load, schema
+    from rookery.folder.answers import final_text, is_complete
     from rookery.folder.async_streams import decode_async
     from rookery.folder.streams import decode
+    from rookery.run.start import run, run_sync
 
 __version__ = "0.1.0"
 
@@ -37,9 +39,12 @@ _HOMES = {
     "decode_async": "rookery.folder.async_streams",
     "decoder": "rookery.agents",
     "dump": "rookery.core.records",
+    "final_text": "rookery.folder.answers",
+    "is_complete": "rookery.folder.answers",
     "load": "rookery.core.records",
     "output_flags": "rookery.agents",
     "parser_for": "rookery.agents",
+    "run_sync": "rookery.run.start",
     "schema": "rookery.core.records",
 }
 """Where each public name lives; it is imported when it is first used."""
@@ -58,14 +63,20 @@ __all__ = [
     "decode_async",
     "decoder",
     "dump",
+    "final_text",
+    "is_complete",
     "load",
     "output_flags",
     "parser_for",
+    "run",
+    "run_sync",
     "schema",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "run":
+        return import_module("rookery.run")  # a package that can be called
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

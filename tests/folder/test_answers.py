@@ -4,13 +4,13 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.recorded import ALL, folded, name_of
 
 from rookery import agents
 from rookery.core import completion
 from rookery.core.agent import Agent
 from rookery.core.lines import DEFAULT_CAP
 from rookery.folder.answers import final_text, is_complete
+from tests.recorded import ALL, folded, name_of
 
 RESULT = '{"type":"result","subtype":"success","is_error":false,"result":"Done","session_id":"s"}'
 ERROR = '{"type":"result","subtype":"success","is_error":true,"result":"done","session_id":"s"}'

@@ -13,8 +13,14 @@ _INTERRUPTED = 130
 _NOBODY_READS = 141  # as a shell tells of a program that SIGPIPE ended
 
 _COMMANDS = {
-    "decode": ("rookery.cli.decode", "Turn a recorded agent stream into events."),
-    "schema": ("rookery.cli.schema", "Print the JSON Schema of a record."),
+    "decode": ("rookery.cli.decode:command", "Turn a recorded agent stream into events."),
+    "exec": ("rookery.cli.run:exec_", "Run any agent's command line as it is."),
+    "replay": ("rookery.cli.runs:replay", "Show a finished run again, as it happened."),
+    "run": ("rookery.cli.run:run_", "Run an agent on a prompt and show what it does."),
+    "runs": ("rookery.cli.runs:runs_", "List the runs."),
+    "schema": ("rookery.cli.schema:command", "Print the JSON Schema of a record."),
+    "show": ("rookery.cli.runs:show", "Show what a run did and how it ended."),
+    "stop": ("rookery.cli.runs:stop", "Stop a run that is going on."),
 }
 
 
@@ -52,8 +58,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        module, _ = _COMMANDS[cmd_name]
-        command: click.Command = import_module(module).command
+        module, _, name = _COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(module), name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -64,7 +70,7 @@ class _Commands(click.Group):
 @click.group(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Start with:  rook decode --format text session.jsonl",
+    epilog='Start with:  rook run "Fix the failing tests"',
 )
 @click.version_option(__version__, prog_name="rook", message="%(prog)s %(version)s")
 def cli() -> None:

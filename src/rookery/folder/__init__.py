@@ -1,1 +1,1 @@
-"""Opens what agents wrote: recorded streams and, later, run folders."""
+"""Opens what agents wrote: recorded streams and run folders."""

@@ -1,0 +1,181 @@
+"""`rook run` and `rook exec`: start an agent and show what it does."""
+
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, get_args
+
+import click
+
+from rookery import agents
+from rookery.cli.watching import Manner, watch
+from rookery.core.agent import Permission
+from rookery.core.errors import RookeryError
+from rookery.run.start import run, run_command
+
+_RUN_EXAMPLES = """\b
+Examples:
+  rook run "Fix the failing tests"
+  rook run --max-cost 2 --timeout 30m --permission edit "Port the parser"
+  rook run --resume k7f3 "Go on"
+  git diff | rook run --prompt-file - -- --append-system-prompt "Be brief."
+"""
+_EXEC_EXAMPLES = """\b
+Examples:
+  rook exec -- claude -p "Fix the tests"
+  rook exec --timeout 10m -- ./my-agent.sh
+"""
+
+
+class Duration(click.ParamType[float]):
+    """Seconds, or a number with s, m or h."""
+
+    name = "duration"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Read `90`, `90s`, `1.5m` or `2h`."""
+        if isinstance(value, (int, float)):
+            return float(value)
+        units = {"s": 1, "m": 60, "h": 3600}
+        number, unit = (value[:-1], units[value[-1]]) if value[-1:] in units else (value, 1)
+        try:
+            seconds = float(number) * unit
+        except ValueError:
+            seconds = -1.0
+        if not 0 < seconds < 1e9:
+            self.fail(f"{value!r} is no time: write 90s, 5m or 2h", param, ctx)
+        return seconds
+
+
+def _shared(command: Any) -> Any:
+    """The options that `run` and `exec` have in common."""
+    for option in reversed(
+        (
+            click.option("--cwd", type=click.Path(file_okay=False, exists=True), default="."),
+            click.option("--max-cost", type=float, metavar="USD", help="Stop it beyond this."),
+            click.option("--max-tokens", type=int, metavar="N", help="Stop it beyond this."),
+            click.option("--timeout", type=Duration(), help="Stop it after this long."),
+            click.option("--idle-timeout", type=Duration(), help="Stop it after such a silence."),
+            click.option("--json", "as_json", is_flag=True, help="One JSON object at the end."),
+            click.option("--quiet", "-q", is_flag=True, help="Only the final answer."),
+            click.option(
+                "--verbose", "-v", is_flag=True, help="Outputs, retries, limits, notices."
+            ),
+            click.option("--no-text", is_flag=True, help="Leave out what the agent says."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+@click.command("run", epilog=_RUN_EXAMPLES)
+@click.option("--agent", metavar="NAME", default="claude", show_default=True)
+@click.option("--model", metavar="NAME", help="The model to ask for.")
+@click.option(
+    "--permission",
+    type=click.Choice(list(get_args(Permission))),
+    default="agent",
+    show_default=True,
+    help="What it may do unasked: edit files, all, only plan, or what its settings say.",
+)
+@click.option("--allow", multiple=True, metavar="RULE", help="A tool it may use; may be repeated.")
+@click.option("--max-turns", type=int, metavar="N", help="Stop it beyond so many steps.")
+@click.option("--resume", metavar="RUN", help="Go on with an earlier run's session.")
+@click.option("--prompt-file", type=click.File("r"), help="Read the prompt from a file, or -.")
+@_shared
+@click.argument("words", nargs=-1, metavar="PROMPT [-- AGENT ARGS]", type=click.UNPROCESSED)
+def run_(
+    agent: str,
+    model: str | None,
+    permission: Permission,
+    allow: tuple[str, ...],
+    max_turns: int | None,
+    resume: str | None,
+    prompt_file: Any,
+    words: tuple[str, ...],
+    cwd: str,
+    max_cost: float | None,
+    max_tokens: int | None,
+    timeout: float | None,
+    idle_timeout: float | None,
+    as_json: bool,
+    quiet: bool,
+    verbose: bool,
+    no_text: bool,
+) -> None:
+    """Run an agent on a prompt, show what it does, and keep every byte.
+
+    The exit code tells how it really ended: 0 success, 1 failed, 3 incomplete, 4 denied, 5 over
+    budget, 6 limited, 7 stuck, 9 not started, 124 timed out, 130 interrupted.
+    """
+    said = words if prompt_file is None else (prompt_file.read(), *words)
+    if not said or not said[0].strip():
+        raise click.UsageError('the prompt is missing: rook run "Fix the tests"')
+    prompt, *args = said
+    manner = Manner(verbose=verbose, quiet=quiet, text=not no_text, json=as_json)
+    with errors_as_usage():
+        going = run(
+            agent,
+            prompt,
+            cwd=cwd,
+            model=model,
+            permission=permission,
+            allow=allow,
+            max_cost=max_cost,
+            max_tokens=max_tokens,
+            max_turns=max_turns,
+            timeout=timeout,
+            idle_timeout=idle_timeout,
+            resume=resume,
+            args=args,
+        )
+        raise click.exceptions.Exit(watch(going, manner))
+
+
+@click.command("exec", epilog=_EXEC_EXAMPLES, context_settings={"ignore_unknown_options": True})
+@_shared
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
+def exec_(
+    command: tuple[str, ...],
+    cwd: str,
+    max_cost: float | None,
+    max_tokens: int | None,
+    timeout: float | None,
+    idle_timeout: float | None,
+    as_json: bool,
+    quiet: bool,
+    verbose: bool,
+    no_text: bool,
+) -> None:
+    """Run any agent's command line as it is, show what it does, and keep every byte.
+
+    If the agent is known, what makes it write messages is added when it is missing. A command that
+    no adapter knows runs raw: shown as it comes, and judged by its exit code.
+    """
+    manner = Manner(verbose=verbose, quiet=quiet, text=not no_text, json=as_json)
+    with errors_as_usage():
+        known = agents.agent_for(command[0])
+        words = known.with_output_flags(command) if known else list(command)
+        if added := len(words) - len(command):
+            click.echo(f"[rook] added: {shlex.join(words[1 : 1 + added])}", err=True)
+        going = run_command(
+            words,
+            cwd=cwd,
+            max_cost=max_cost,
+            max_tokens=max_tokens,
+            timeout=timeout,
+            idle_timeout=idle_timeout,
+        )
+        raise click.exceptions.Exit(watch(going, manner))
+
+
+@contextmanager
+def errors_as_usage() -> Iterator[None]:
+    """Tell what rook cannot do as wrong usage: one line, exit code 2."""
+    try:
+        yield
+    except RookeryError as error:
+        click.echo(f"[rook] {error}", err=True)
+        raise click.exceptions.Exit(2) from error

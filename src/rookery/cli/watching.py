@@ -1,0 +1,116 @@
+"""Shows a run while it goes on: its lines to stdout, ours to stderr, Ctrl-C to the run."""
+
+import asyncio
+import shlex
+import signal
+import sys
+
+import click
+import msgspec
+
+from rookery.core.completion import final_text
+from rookery.core.safe import safe, safe_line
+from rookery.core.summary import summarise
+from rookery.display.plain import PlainDisplay
+from rookery.run.runner import Run
+
+_INSTALL = {"claude": "npm install -g @anthropic-ai/claude-code"}
+
+
+class Manner(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run is shown."""
+
+    verbose: bool = False
+    quiet: bool = False
+    text: bool = True
+    json: bool = False
+
+
+def watch(run: Run, manner: Manner) -> int:
+    """Run to the end, showing it; give the exit code that tells how it ended."""
+    return asyncio.run(_watch(run, manner))
+
+
+async def _watch(run: Run, manner: Manner) -> int:
+    loop = asyncio.get_running_loop()
+    silent = manner.quiet or manner.json
+    async with run:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, run.stop)
+        if not silent:
+            _say(f"[rook] Agent command: {command_line(run)}", err=False)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(_pass_on_stderr(run))
+            group.create_task(_show(run, manner, silent=silent))
+        verdict = await run.wait()
+    if manner.json:
+        summary = summarise(run.state, file=str(run.folder.path), agent=_agent_name(run))
+        told = msgspec.structs.replace(summary, status=verdict.status)
+        click.echo(msgspec.json.encode(told))
+    elif manner.quiet:
+        click.echo(safe(final_text(run.state) or ""))
+    _say_end(run, manner)
+    return verdict.exit_code
+
+
+async def _show(run: Run, manner: Manner, *, silent: bool) -> None:
+    if run.agent is None:
+        await _pass_on_stdout(run)
+        return
+    display = PlainDisplay(
+        sys.stdout,
+        run.agent.name,
+        state=run.state,
+        verbose=manner.verbose,
+        text=manner.text,
+    )
+    async for record in run:
+        if not silent:
+            display.show(record)
+            sys.stdout.flush()
+
+
+async def _pass_on_stdout(run: Run) -> None:
+    """Show what a command wrote that no adapter knows, line by line and safe."""
+    async for line in run.lines("stdout"):
+        click.echo(safe(line))
+
+
+async def _pass_on_stderr(run: Run) -> None:
+    async for line in run.lines("stderr"):
+        click.echo(safe_line(line), err=True)
+
+
+def command_line(run: Run) -> str:
+    """The command as one would type it, cut where a prompt is long."""
+    return safe_line(shlex.join(run.command))
+
+
+def _say_end(run: Run, manner: Manner) -> None:
+    verdict = run.verdict
+    assert verdict is not None
+    exit = run.folder.exit()
+    if exit and (lost := exit.lost_stdout + exit.lost_stderr):
+        _say(f"[rook] WARNING: the disk was full: {lost} bytes of its output were lost")
+    if manner.verbose:
+        stats = run.stats
+        _say(f"[rook] stream stats: {stats.events} events, {stats.errors} errors")
+    _say(f"[rook] {verdict.status.replace('_', ' ')} · {safe_line(verdict.sentence)}")
+    if verdict.status == "not_started":
+        install = _INSTALL.get(_agent_name(run) or "")
+        if install and "was found" in verdict.sentence:
+            _say(f"[rook] install it:  {install}   ·   or see it work without:  rook demo")
+    else:
+        _say(f"[rook] rook show {run.name}" + _resume_hint(run))
+
+
+def _resume_hint(run: Run) -> str:
+    return f' · rook run --resume {run.name} "…"' if run.agent and run.state.session else ""
+
+
+def _agent_name(run: Run) -> str | None:
+    return run.agent.name if run.agent else None
+
+
+def _say(words: str, *, err: bool = True) -> None:
+    click.echo(words, err=err)

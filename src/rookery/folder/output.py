@@ -1,0 +1,43 @@
+"""`output.md`: the final answer of a run, for people and for the next program."""
+
+from rookery.core.completion import final_text
+from rookery.core.errors import UndetectedAgentError, UnknownAgentError
+from rookery.core.state import RunState
+from rookery.folder.runs import RunFolder
+from rookery.folder.streams import decode
+
+_OUTPUT = "output.md"
+
+
+def write_output(folder: RunFolder, text: str | None) -> bool:
+    """Keep the answer; False if there is none, or the agent has left its own, which stays."""
+    if text is None or not text.strip():
+        return False
+    with folder.opened() as opened:
+        return opened.create(_OUTPUT, text.encode("utf-8", "replace"))
+
+
+def write_output_from_stream(folder: RunFolder) -> bool:
+    """Keep the answer that stands in what the agent wrote; False as for `write_output`."""
+    if has_output(folder):
+        return False
+    info = folder.info()
+    agent = info.agent if info else None
+    try:
+        state = RunState().fold(decode(folder.chunks("stdout"), agent))
+    except (UndetectedAgentError, UnknownAgentError):
+        return False
+    return write_output(folder, final_text(state))
+
+
+def read_output(folder: RunFolder) -> str | None:
+    """The answer that was kept; None if there is none."""
+    with folder.opened() as opened:
+        data = opened.read(_OUTPUT)
+    return None if data is None else data.decode("utf-8", "replace")
+
+
+def has_output(folder: RunFolder) -> bool:
+    """Tell whether an answer was kept."""
+    with folder.opened() as opened:
+        return opened.size(_OUTPUT) is not None

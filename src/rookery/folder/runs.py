@@ -1,0 +1,389 @@
+"""Run folders: what each keeps, how they are made, found and read, and healed after a crash."""
+
+import json
+import math
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Literal, NamedTuple, NoReturn, TypeVar
+
+import msgspec
+
+from rookery.core.errors import (
+    DamagedRunError,
+    NewerRunError,
+    RookeryError,
+    RunFolderError,
+    UnknownRunError,
+)
+from rookery.core.ledger import Source
+from rookery.core.verdict import EXIT_CODES, Outcome
+from rookery.folder.files import Folder
+from rookery.folder.names import check_name, is_name, new_names, pick
+
+FORMAT = 1
+"""The version of the state files; a folder of a later one is not read."""
+
+Stream = Literal["stdout", "stderr"]
+Log = Literal["stdout", "stderr", "stdin", "arrivals"]
+
+_RUNS = "runs"
+_INFO, _EXIT, _VERDICT = "run.json", "exit.json", "verdict.json"
+_FILES: dict[Log, str] = {
+    "stdout": "stdout.raw",
+    "stderr": "stderr.raw",
+    "stdin": "stdin.raw",
+    "arrivals": "arrivals",
+}
+_STREAMS: dict[bytes, Stream] = {b"o": "stdout", b"e": "stderr"}
+_ARRIVAL = re.compile(rb"(\d{1,15}\.\d{6}) ([oeOE]) (\d{1,19}) (\d{1,19})")
+_LONGEST_ARRIVAL = 256
+_CHUNK = 256 * 1024
+_PROC = "/proc"
+
+
+class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """What was asked, and who runs it: `run.json`."""
+
+    format: int = FORMAT
+    name: str = ""
+    """Given by `create`."""
+
+    agent: str | None = None
+    command: list[str]
+    cwd: str
+    prompt: str | None = None
+    model: str | None = None
+    permission: str | None = None
+    started_at: float
+    resumed_from: str | None = None
+    loop: str | None = None
+    runner_pid: int | None = None
+    runner_ticks: int | None = None
+    """When the runner was started, in the system's ticks: another process of that pid differs."""
+
+    recorder_pid: int | None = None
+    recorder_ticks: int | None = None
+    rookery_version: str | None = None
+
+
+class ExitInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """How the agent's process ended: `exit.json`."""
+
+    format: int = FORMAT
+    started: bool
+    pid: int | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    stopped_for: str | None = None
+    started_at: float | None = None
+    ended_at: float
+    lost_stdout: int = 0
+    """Bytes that a full disk lost."""
+
+    lost_stderr: int = 0
+    survivors: int = 0
+    """Processes of the agent that could not be ended."""
+
+    complaint: str | None = None
+
+
+class VerdictInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of the run: `verdict.json`."""
+
+    format: int = FORMAT
+    status: Outcome
+    sentence: str
+    exit_code: int
+    ended_at: float
+    cost_usd: float | None = None
+    spent_usd: float | None = None
+    cost_source: Source = "unknown"
+    turns: int | None = None
+    session: str | None = None
+    model: str | None = None
+
+
+class Arrival(NamedTuple):
+    """Bytes of a log that came, or that a full disk lost there."""
+
+    at: float
+    stream: Stream
+    offset: int
+    length: int
+    lost: int
+
+
+_Info = TypeVar("_Info", RunInfo, ExitInfo, VerdictInfo)
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """What one run keeps.
+
+    Its files are read as they are now, also while the run goes on. Methods raise a RunFolderError
+    for what cannot be read or written, and an UnknownRunError when the folder is gone.
+    """
+
+    path: Path
+
+    def __post_init__(self) -> None:
+        check_name(self.path.name)
+
+    @property
+    def name(self) -> str:
+        """What the run is called."""
+        return self.path.name
+
+    def info(self) -> RunInfo | None:
+        """What was asked; None while it is being made."""
+        return self._load(_INFO, RunInfo)
+
+    def exit(self) -> ExitInfo | None:
+        """How the agent ended; None while it has not."""
+        return self._load(_EXIT, ExitInfo)
+
+    def verdict(self) -> VerdictInfo | None:
+        """What became of the run; None while nobody has judged it."""
+        return self._load(_VERDICT, VerdictInfo)
+
+    def write_info(self, info: RunInfo) -> None:
+        """Keep what was asked, in one step."""
+        with self.opened() as folder:
+            folder.replace(_INFO, _dump(info))
+
+    def write_exit(self, info: ExitInfo) -> None:
+        """Keep how the agent ended, in one step."""
+        with self.opened() as folder:
+            folder.replace(_EXIT, _dump(info))
+
+    def write_verdict(self, info: VerdictInfo) -> None:
+        """Keep what became of the run, in one step."""
+        with self.opened() as folder:
+            folder.replace(_VERDICT, _dump(info))
+
+    def open_log(self, log: Log) -> int:
+        """Open a log to append to, made if it is missing; the descriptor is the caller's."""
+        with self.opened() as folder:
+            return folder.append(_FILES[log])
+
+    def read_at(self, log: Log, offset: int, size: int) -> bytes:
+        """Read at most so many bytes of what a log has now; nothing at its end, never waiting."""
+        with self.opened() as folder:
+            return folder.read_at(_FILES[log], offset, size) or b""
+
+    def size(self, log: Log) -> int:
+        """How many bytes a log has now."""
+        with self.opened() as folder:
+            return folder.size(_FILES[log]) or 0
+
+    def chunks(self, log: Log, offset: int = 0) -> Iterator[bytes]:
+        """Read a log from a position to its present end."""
+        while data := self.read_at(log, offset, _CHUNK):
+            yield data
+            offset += len(data)
+
+    def arrivals(self) -> Iterator[Arrival]:
+        """When which bytes came; a last line that is torn, or any that is damaged, is left out."""
+        rest = b""
+        for data in self.chunks("arrivals"):
+            *lines, rest = (rest + data).split(b"\n")
+            rest = rest[-_LONGEST_ARRIVAL:]
+            yield from (arrival for arrival in map(_arrival, lines) if arrival is not None)
+
+    @contextmanager
+    def opened(self) -> Iterator[Folder]:
+        """The folder itself, open: for those who keep more in it."""
+        runs = self.path.parent
+        folder = Folder.at(runs.parent, runs.name, self.name)
+        if folder is None:
+            raise UnknownRunError(self.name)
+        with folder:
+            yield folder
+
+    def _load(self, name: str, kind: type[_Info]) -> _Info | None:
+        with self.opened() as folder:
+            data = folder.read(name)
+        return None if data is None else _parse(data, kind, str(self.path / name))
+
+
+def create(home: str | PathLike[str], info: RunInfo) -> RunFolder:
+    """Make the folder of a new run, under a new name; home is made if it is missing.
+
+    The runner is the calling process, unless the info names another.
+    """
+    path = _absolute(home)
+    if info.runner_pid is None:
+        pid = os.getpid()
+        info = msgspec.structs.replace(info, runner_pid=pid, runner_ticks=start_ticks(pid))
+    with Folder.made(path) as above, above.own(_RUNS) as others:
+        name = next(name for name in new_names() if others.make(name))
+        try:
+            with others.own(name) as folder:
+                folder.replace(_INFO, _dump(msgspec.structs.replace(info, name=name)))
+        except RunFolderError:
+            others.drop(name)
+            raise
+    return RunFolder(path / _RUNS / name)
+
+
+def find(home: str | PathLike[str], name: str) -> RunFolder:
+    """The run of that name, or the only one whose name begins so.
+
+    A BadRunNameError, AmbiguousRunError or UnknownRunError says why there is none.
+    """
+    check_name(name)
+    path = _absolute(home)
+    exact = Folder.at(path, _RUNS, name)
+    if exact is None:
+        return RunFolder(path / _RUNS / pick(name, _names(path)))
+    with exact:
+        return RunFolder(exact.path)
+
+
+def runs(home: str | PathLike[str]) -> list[RunFolder]:
+    """All runs, the newest first; those that do not tell when they began come last."""
+    path = _absolute(home)
+    folders = [RunFolder(path / _RUNS / name) for name in _names(path)]
+    return sorted(folders, key=lambda folder: (-_started(folder), folder.name))
+
+
+def last(home: str | PathLike[str]) -> RunFolder | None:
+    """The run that was begun last; None if there is none."""
+    return next(iter(runs(home)), None)
+
+
+def heal(folder: RunFolder, *, alive: Callable[[int, int | None], bool], now: float) -> bool:
+    """Give a run its end if those who should have told it are dead; tell whether that was needed.
+
+    What is there is never changed, so it can be tried at any time, and by several at once. A folder
+    that cannot be read or written is left as it is.
+    """
+    try:
+        info = folder.info()
+        if info is None or folder.verdict() is not None or _at_work(info, alive):
+            return False
+        return _end(folder, info, now)
+    except RookeryError:
+        return False
+
+
+def is_alive(pid: int, ticks: int | None) -> bool:
+    """Tell whether a process lives, and is the one that was started at those ticks."""
+    if pid <= 0:
+        return False
+    if os.path.exists(f"{_PROC}/self/stat"):
+        found = _stat(pid)
+        return found is not None and found[0] not in "ZX" and ticks in (None, found[1])
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True  # it lives, but is not ours
+    return True
+
+
+def start_ticks(pid: int) -> int | None:
+    """When a process was started, in the system's ticks; None if the system does not tell."""
+    found = _stat(pid)
+    return None if found is None else found[1]
+
+
+def _end(folder: RunFolder, info: RunInfo, now: float) -> bool:
+    """Write how a run ended that nobody saw end; its last sign of life is its end."""
+    ended_at = min(now, max((arrival.at for arrival in folder.arrivals()), default=now))
+    lost = ExitInfo(
+        started=True,
+        stopped_for="lost",
+        started_at=info.started_at,
+        ended_at=ended_at,
+        complaint="its recorder died",
+    )
+    verdict = VerdictInfo(
+        status="incomplete",
+        sentence="its recorder or its runner died",
+        exit_code=EXIT_CODES["incomplete"],
+        ended_at=ended_at,
+    )
+    with folder.opened() as opened:
+        opened.create(_EXIT, _dump(lost))
+        return opened.create(_VERDICT, _dump(verdict))
+
+
+def _stat(pid: int) -> tuple[str, int] | None:
+    """The state and the start time of a process."""
+    try:
+        stat = Path(f"{_PROC}/{pid}/stat").read_bytes()
+    except OSError:
+        return None
+    fields = stat[stat.rfind(b")") + 2 :].split()  # the name before may hold blanks and brackets
+    return (fields[0].decode(), int(fields[19])) if len(fields) > 19 else None
+
+
+def _at_work(info: RunInfo, alive: Callable[[int, int | None], bool]) -> bool:
+    """Whether the runner or the recorder lives."""
+    known = ((info.runner_pid, info.runner_ticks), (info.recorder_pid, info.recorder_ticks))
+    return any(pid is not None and alive(pid, ticks) for pid, ticks in known)
+
+
+def _absolute(home: str | PathLike[str]) -> Path:
+    return Path(os.path.abspath(home))
+
+
+def _names(home: Path) -> list[str]:
+    """The names of all runs."""
+    folder = Folder.at(home, _RUNS)
+    if folder is None:
+        return []
+    with folder:
+        return [name for name in folder.folders() if is_name(name)]
+
+
+def _started(folder: RunFolder) -> float:
+    try:
+        info = folder.info()
+    except RookeryError:
+        return -math.inf
+    return -math.inf if info is None else info.started_at
+
+
+def _arrival(line: bytes) -> Arrival | None:
+    found = _ARRIVAL.fullmatch(line)
+    if found is None:
+        return None
+    at, letter, offset, count = found.groups()
+    lost = letter.isupper()
+    length = int(count)
+    stream = _STREAMS[letter.lower()]
+    return Arrival(float(at), stream, int(offset), 0 if lost else length, length if lost else 0)
+
+
+def _dump(info: RunInfo | ExitInfo | VerdictInfo) -> bytes:
+    try:
+        return msgspec.json.format(msgspec.json.encode(info), indent=2) + b"\n"
+    except UnicodeEncodeError:  # an argument or a path that is not UTF-8
+        return json.dumps(msgspec.to_builtins(info), indent=2).encode() + b"\n"
+
+
+def _parse(data: bytes, kind: type[_Info], path: str) -> _Info:
+    # Not msgspec's own decoder: it refuses what stands for bytes that are not UTF-8.
+    try:
+        fields = json.loads(data, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise DamagedRunError(path, "is torn, or no JSON") from error
+    version = fields.get("format") if isinstance(fields, dict) else None
+    if isinstance(version, int) and version > FORMAT:
+        raise NewerRunError(path, f"has format {version}, and we know {FORMAT}")
+    try:
+        return msgspec.convert(fields, kind)
+    except (ValueError, OverflowError) as error:  # its text may quote what an agent wrote
+        raise DamagedRunError(path, "does not say what it should") from error
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no number of JSON")

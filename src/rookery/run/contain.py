@@ -1,0 +1,153 @@
+"""The seam to the system: knowing a process's whole tree and ending it.
+
+What a system cannot do is said by `promises`, not discovered by accident. Standard library only:
+the recorder runs it.
+"""
+
+import ctypes
+import errno
+import os
+import signal
+import sys
+from collections.abc import Iterable
+
+_PR_SET_CHILD_SUBREAPER = 36
+_PROC = "/proc"
+MARKER = "ROOKERY_RUN"
+"""The environment variable by which what outlives its recorder is found."""
+
+
+def promises() -> list[str]:
+    """Say what this system cannot promise; nothing to say on a usual Linux."""
+    missing = []
+    if not _become_subreaper_works():
+        missing.append("orphans of the agent may escape: there is no child subreaper")
+    if not os.path.isdir(f"{_PROC}/self"):
+        missing.append("only the agent's own process group is ended: there is no /proc")
+    if not hasattr(os, "pidfd_open"):
+        missing.append("the end of the agent is noticed by signals: there is no pidfd")
+    return missing
+
+
+def become_subreaper() -> bool:
+    """Make orphaned descendants our children, so that none can leave the tree."""
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        done: int = ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        return done == 0
+    except (OSError, AttributeError):
+        return False
+
+
+def open_pidfd(pid: int) -> int | None:
+    """A descriptor that becomes readable when the process ends; None where there is none."""
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return None
+
+
+def descendants(root: int) -> list[int]:
+    """All living processes below one, by the parents that /proc tells; zombies are not living."""
+    children: dict[int, list[int]] = {}
+    living: set[int] = set()
+    for pid in _pids():
+        found = _parent_and_state(pid)
+        if found is not None:
+            parent, state = found
+            children.setdefault(parent, []).append(pid)
+            if state not in "ZX":
+                living.add(pid)
+    below: list[int] = []
+    queue = [root]
+    while queue:
+        for child in children.get(queue.pop(), ()):
+            queue.append(child)
+            if child in living:
+                below.append(child)
+    return below
+
+
+def marked(marker: str) -> list[int]:
+    """All living processes of ours whose environment carries a run's marker."""
+    wanted = f"{MARKER}={marker}".encode()
+    found = []
+    for pid in _pids():
+        if pid == os.getpid():
+            continue
+        try:
+            with open(f"{_PROC}/{pid}/environ", "rb") as file:
+                environment = file.read()
+        except OSError:
+            continue  # it is gone, or not ours
+        if wanted in environment.split(b"\0"):
+            found.append(pid)
+    return found
+
+
+def send(pids: Iterable[int], number: int) -> None:
+    """Send a signal to processes that may be gone by now."""
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            continue
+        except PermissionError:
+            continue
+
+
+def terminate(pids: Iterable[int]) -> None:
+    """Ask processes to end; a stopped one is woken to hear it."""
+    pids = list(pids)
+    send(pids, signal.SIGTERM)
+    send(pids, signal.SIGCONT)
+
+
+def reap() -> dict[int, int]:
+    """Collect the ended children; give the wait status of each."""
+    ended: dict[int, int] = {}
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return ended
+        except OSError as error:
+            if error.errno == errno.EINTR:
+                continue
+            return ended
+        if pid == 0:
+            return ended
+        ended[pid] = status
+
+
+def kill_marked(marker: str) -> int:
+    """End what outlived a killed recorder; tell how many processes there were."""
+    seen: set[int] = set()
+    while pids := marked(marker):
+        seen.update(pids)
+        send(pids, signal.SIGKILL)
+        reap()
+    return len(seen)
+
+
+def _become_subreaper_works() -> bool:
+    return sys.platform.startswith("linux")
+
+
+def _pids() -> list[int]:
+    try:
+        return [int(name) for name in os.listdir(_PROC) if name.isdigit()]
+    except OSError:
+        return []
+
+
+def _parent_and_state(pid: int) -> tuple[int, str] | None:
+    try:
+        with open(f"{_PROC}/{pid}/stat", "rb") as file:
+            stat = file.read()
+    except OSError:
+        return None
+    # The name in brackets may hold anything, brackets and blanks too.
+    fields = stat[stat.rfind(b")") + 2 :].split()
+    return (int(fields[1]), fields[0].decode()) if len(fields) > 1 else None

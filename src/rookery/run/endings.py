@@ -1,0 +1,56 @@
+"""From how a process ended to the verdict that is kept."""
+
+import time
+
+from rookery.core.state import RunState
+from rookery.core.verdict import Ending, StopReason, Verdict, judge
+from rookery.folder.runs import ExitInfo, VerdictInfo
+
+
+def ending_of(exit: ExitInfo, stopped_for: StopReason | None, state: RunState) -> Ending:
+    """How a process ended, from what its recorder wrote and why we stopped it."""
+    why: StopReason | None = stopped_for
+    if exit.stopped_for == "timed_out":
+        why = "timed_out"
+    elif exit.stopped_for in ("runner_gone", "stopped") and why is None:
+        why = "interrupted"
+    return Ending(
+        started=exit.started,
+        exit_code=exit.exit_code,
+        signal=exit.signal,
+        stopped_for=why,
+        complaint=exit.complaint,
+        cut_tasks=state.cut_tasks,
+    )
+
+
+def judge_raw(ending: Ending) -> Verdict:
+    """Judge a command that no adapter knows: by how it ended, and by its exit code."""
+    state = RunState()
+    if not ending.started or ending.stopped_for not in (None, "finished"):
+        return judge(state, ending)
+    if ending.signal is not None:
+        return Verdict(
+            status="incomplete", sentence=f"it was killed by signal {ending.signal}", exit_code=3
+        )
+    if ending.exit_code:
+        return Verdict(status="failed", sentence=f"it exited with {ending.exit_code}", exit_code=1)
+    return Verdict(status="success", sentence="done", exit_code=0)
+
+
+def verdict_info(verdict: Verdict, state: RunState) -> VerdictInfo:
+    """The verdict as it is kept, with what the run cost."""
+    cost = state.ledger.cost
+    native = state.ledger.native_usd
+    return VerdictInfo(
+        status=verdict.status,
+        sentence=verdict.sentence,
+        exit_code=verdict.exit_code,
+        ended_at=time.time(),
+        cost_usd=cost.usd if native is None else native,
+        spent_usd=state.ledger.spent_usd,
+        cost_source=cost.source if native is None else "native",
+        turns=len(state.turns),
+        session=state.session,
+        model=state.model,
+    )

@@ -1,0 +1,114 @@
+"""Starts a recorder for a run and talks to it: commands go down, bells come up."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+import rookery
+from rookery.run import contain
+
+_BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from rookery.run.recorder import main; main()"
+_PACKAGES = str(Path(rookery.__file__).parent.parent)
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What a recorder must know to record a run."""
+
+    folder: Path
+    name: str
+    command: Sequence[str]
+    cwd: str
+    environment: Mapping[str, str]
+    stdin: str | int = "null"
+    """`null`, `file` (stdin.raw of the folder) or a descriptor to hand on."""
+
+    deadline_s: float | None = None
+    grace_s: float = 5.0
+    ask_signal: int = 15
+
+
+class RecorderProcess:
+    """A recorder at work; it stops the agent's whole tree when we end in whatever way."""
+
+    def __init__(self, plan: Plan) -> None:
+        told = {
+            "folder": str(plan.folder),
+            "command": list(plan.command),
+            "cwd": plan.cwd,
+            "environment": {**plan.environment, contain.MARKER: plan.name},
+            "stdin": plan.stdin,
+            "deadline_s": plan.deadline_s,
+            "grace_s": plan.grace_s,
+            "ask_signal": int(plan.ask_signal),
+            "runner": os.getpid(),
+        }
+        self._name = plan.name
+        log = os.open(
+            plan.folder / "recorder.log",
+            os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW,
+            0o600,
+        )
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-c", _BOOT, _PACKAGES],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                pass_fds=[plan.stdin] if isinstance(plan.stdin, int) else (),
+                env={"PATH": os.defpath},
+            )
+        finally:
+            os.close(log)
+        data = json.dumps(told).encode()
+        self._say(b"%08d" % len(data) + data)
+        assert self._process.stdout is not None
+        self.bell = self._process.stdout.fileno()
+        os.set_blocking(self.bell, False)
+
+    @property
+    def pid(self) -> int:
+        """The recorder's process id."""
+        return self._process.pid
+
+    def hear(self) -> bool:
+        """Take the bells that have rung; False if the recorder has ended."""
+        try:
+            return bool(os.read(self.bell, 65536))
+        except BlockingIOError:
+            return True
+
+    def stop(self, why: str) -> None:
+        """Ask the agent to end; insist, then kill, if it does not."""
+        self._say(f"stop {why}\n".encode())
+
+    def kill(self, why: str) -> None:
+        """End the agent at once."""
+        self._say(f"kill {why}\n".encode())
+
+    def sync(self) -> None:
+        """Have everything that was recorded brought to the disk."""
+        self._say(b"sync\n")
+
+    def close(self) -> None:
+        """Collect the recorder; what outlived a killed one is ended too."""
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                try:
+                    pipe.close()
+                except BrokenPipeError:
+                    continue
+        if self._process.wait() != 0:
+            contain.kill_marked(self._name)
+
+    def _say(self, words: bytes) -> None:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(words)
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            return  # it has ended; its exit tells the rest

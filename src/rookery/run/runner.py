@@ -1,0 +1,373 @@
+"""Runs an agent: starts its recorder, follows the log, decides, and tells the truth at the end."""
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self
+
+import msgspec
+
+from rookery import __version__
+from rookery.core.agent import Agent, Task
+from rookery.core.completion import final_text, response_in
+from rookery.core.events import Unknown, Unreadable
+from rookery.core.records import Record
+from rookery.core.state import RunState
+from rookery.core.verdict import StopReason, Verdict, judge
+from rookery.folder import runs
+from rookery.folder.output import write_output
+from rookery.folder.runs import ExitInfo, RunFolder, RunInfo
+from rookery.prices import PriceBook
+from rookery.run.endings import ending_of, judge_raw, verdict_info
+from rookery.run.launch import Plan, RecorderProcess
+from rookery.run.live import LiveRecords
+from rookery.run.tail import Tail
+from rookery.run.watch import Limits, over_budget, reason_to_stop
+
+_TICK_S = 0.25
+_LETTERS = {"stdout": b"o", "stderr": b"e"}
+_JUMP_S = 10.0  # a clock that ran on so much longer than the other tells that the machine slept
+
+
+class Stats(msgspec.Struct, frozen=True):
+    """How many events there were, and how many lines could not be understood."""
+
+    events: int
+    errors: int
+
+
+class Run:
+    """One run of an agent, live or over. Use it in `async with`; leaving the block ends the run."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        agent: Agent | None,
+        cwd: str,
+        environment: Mapping[str, str],
+        limits: Limits,
+        home: Path,
+        task: Task | None = None,
+        stdin: bytes | None = None,
+        ask_signal: int = 15,
+        resumed_from: str | None = None,
+    ) -> None:
+        self.command = tuple(command)
+        self.agent = agent
+        self.cwd = cwd
+        self.limits = limits
+        self.state = RunState(PriceBook())
+        self.verdict: Verdict | None = None
+        self._task = task
+        self._environment = dict(environment)
+        self._home = home
+        self._stdin = stdin
+        self._ask_signal = ask_signal
+        self._resumed_from = resumed_from
+        self._folder: RunFolder | None = None
+        self._recorder: RecorderProcess | None = None
+        self._stop_reason: StopReason | None = None
+        self._errors = 0
+        self._heard = time.monotonic()
+        self._news = asyncio.Condition()
+        self._over = asyncio.Event()
+        self._following: asyncio.Task[None] | None = None
+        self._live: list[LiveRecords] = []
+
+    @property
+    def folder(self) -> RunFolder:
+        """Where everything about the run is kept."""
+        if self._folder is None:
+            raise RuntimeError("the run has not been started: use it in `async with`")
+        return self._folder
+
+    @property
+    def name(self) -> str:
+        """The run's name."""
+        return self.folder.name
+
+    @property
+    def stats(self) -> Stats:
+        """How many events, and how many lines that could not be understood."""
+        return Stats(self.state.records, self._errors)
+
+    @property
+    def last_activity(self) -> float | None:
+        """When the agent last wrote something that we understood."""
+        return self.state.last_activity
+
+    @property
+    def exit_code(self) -> int | None:
+        """The exit code that tells how the run ended; None while it is going on."""
+        return self.verdict.exit_code if self.verdict else None
+
+    async def __aenter__(self) -> Self:
+        self._folder = self._make_folder()
+        self._recorder = RecorderProcess(self._plan())
+        self._tell_who_runs(self._recorder.pid)
+        self._following = asyncio.create_task(self._follow())
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if not self._over.is_set():
+            self.stop()
+        try:
+            await self.wait()
+        except asyncio.CancelledError:
+            self.kill()
+            if self._following is not None:
+                await asyncio.shield(self._following)
+            raise
+
+    def __aiter__(self) -> AsyncIterator[Record]:
+        """Give every record from the first on, however slow the reader is: it reads the log."""
+        return self._records()
+
+    def live(self, buffer: int = 256) -> LiveRecords:
+        """Give the records from now on, for screens: what does not fit the buffer is dropped."""
+        viewer = LiveRecords(buffer)
+        if self._over.is_set():
+            viewer.end()
+        self._live.append(viewer)
+        return viewer
+
+    async def wait(self) -> Verdict:
+        """Wait for the end of the run and give its verdict."""
+        if self._following is None:
+            raise RuntimeError("the run has not been started: use it in `async with`")
+        await asyncio.shield(self._following)
+        assert self.verdict is not None
+        return self.verdict
+
+    def stop(self, why: StopReason = "interrupted") -> None:
+        """Ask the agent to end; if it does not, it is made to. A second call insists."""
+        if self._recorder is None or self._over.is_set():
+            return
+        if self._stop_reason is None:
+            self._stop_reason = why
+            self._recorder.stop(why)
+        else:
+            self.kill()
+
+    def kill(self) -> None:
+        """End the agent's whole tree at once."""
+        if self._recorder is not None and not self._over.is_set():
+            self._stop_reason = self._stop_reason or "interrupted"
+            self._recorder.kill(self._stop_reason)
+
+    def stdout(self) -> bytes:
+        """Every byte that the agent has written so far."""
+        return (self.folder.path / "stdout.raw").read_bytes()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the agent and its whole tree have ended and the verdict is there."""
+        return self._over.is_set()
+
+    async def next_news(self) -> None:
+        """Wait until more was recorded, or the run is over."""
+        async with self._news:
+            if not self._over.is_set():
+                await self._news.wait()
+
+    async def lines(self, stream: Literal["stdout", "stderr"]) -> AsyncIterator[str]:
+        """Give the lines of a raw log as they come, whatever they hold."""
+        begun = b""
+        with self._tail(f"{stream}.raw", _LETTERS[stream]) as tail:
+            while True:
+                over = self.is_over
+                data = b"".join(piece for piece, _ in tail.read())
+                *whole, begun = (begun + data).split(b"\n")
+                for line in whole:
+                    yield _text(line).removesuffix("\r")
+                if over and not data:
+                    break
+                if not data:
+                    await self.next_news()
+        if begun:
+            yield _text(begun)
+
+    async def _records(self) -> AsyncIterator[Record]:
+        decoder = self.agent.decoder() if self.agent else None
+        if decoder is None:
+            return
+        with self._tail("stdout.raw", b"o") as tail:
+            while True:
+                over = self._over.is_set()
+                pieces = tail.read()
+                for data, at in pieces:
+                    for record in decoder.feed(data, at):
+                        yield record
+                if over and not pieces:
+                    break
+                if not pieces:
+                    await self.next_news()
+        for record in decoder.close():
+            yield record
+
+    def _tail(self, name: str, letter: bytes) -> Tail:
+        return Tail(self.folder.path, name, letter)
+
+    def _make_folder(self) -> RunFolder:
+        task = self._task
+        folder = runs.create(
+            self._home,
+            RunInfo(
+                agent=self.agent.name if self.agent else None,
+                command=list(self.command),
+                cwd=self.cwd,
+                prompt=task.prompt if task else None,
+                model=task.model if task else None,
+                permission=task.permission if task else None,
+                started_at=time.time(),
+                resumed_from=self._resumed_from,
+            ),
+        )
+        if self._stdin is not None:
+            with folder.opened() as files:
+                files.create("stdin.raw", self._stdin)
+        return folder
+
+    def _tell_who_runs(self, recorder: int) -> None:
+        """Keep who is at work, so that a folder whose processes died can be healed."""
+        info = self.folder.info()
+        if info is not None:
+            self.folder.write_info(
+                msgspec.structs.replace(
+                    info,
+                    runner_pid=os.getpid(),
+                    runner_ticks=runs.start_ticks(os.getpid()),
+                    recorder_pid=recorder,
+                    recorder_ticks=runs.start_ticks(recorder),
+                    rookery_version=__version__,
+                )
+            )
+
+    def _plan(self) -> Plan:
+        environment = {**self._environment, "ROOKERY_RUN_DIR": str(self.folder.path)}
+        return Plan(
+            folder=self.folder.path,
+            name=self.folder.name,
+            command=self.command,
+            cwd=self.cwd,
+            environment=environment,
+            stdin="file" if self._stdin is not None else "null",
+            deadline_s=self.limits.timeout_s,
+            ask_signal=self._ask_signal,
+        )
+
+    async def _follow(self) -> None:
+        """Read, fold and decide until the recorder has ended; then judge."""
+        assert self._recorder is not None
+        recorder = self._recorder
+        loop = asyncio.get_running_loop()
+        rung = asyncio.Event()
+        loop.add_reader(recorder.bell, rung.set)
+        decoder = self.agent.decoder() if self.agent else None
+        try:
+            with self._tail("stdout.raw", b"o") as tail:
+                clocks = _Clocks()
+                alive = True
+                while alive:
+                    await _wait(rung, _TICK_S)
+                    if rung.is_set():
+                        rung.clear()
+                        alive = recorder.hear()
+                    if clocks.jumped():
+                        self._heard = time.monotonic()
+                    await self._take(tail, decoder.feed if decoder else None)
+                    self._decide()
+                loop.remove_reader(recorder.bell)
+                await asyncio.to_thread(recorder.close)
+                await self._take(tail, decoder.feed if decoder else None)
+                if decoder is not None:
+                    self._fold(decoder.close())
+        finally:
+            loop.remove_reader(recorder.bell)
+            await asyncio.to_thread(recorder.close)
+            self._end()
+            async with self._news:
+                self._over.set()
+                self._news.notify_all()
+
+    async def _take(
+        self, tail: Tail, feed: Callable[[bytes, float | None], list[Record]] | None
+    ) -> None:
+        """Read all that is new; let others have their turn between two large pieces."""
+        while pieces := tail.read():
+            self._heard = time.monotonic()
+            for data, at in pieces:
+                if feed is not None:
+                    self._fold(feed(data, at))
+            async with self._news:
+                self._news.notify_all()
+            await asyncio.sleep(0)
+
+    def _fold(self, records: list[Record]) -> None:
+        results = len(self.state.results)
+        self.state.fold(records)
+        for record in records:
+            if isinstance(record.event, (Unknown, Unreadable)):
+                self._errors += 1
+            for viewer in self._live:
+                viewer.offer(record)
+        if len(self.state.results) > results and self._recorder is not None:
+            self._recorder.sync()
+
+    def _decide(self) -> None:
+        if self._stop_reason is None:
+            silent = time.monotonic() - self._heard
+            why = reason_to_stop(self.state, self.limits, silent_s=silent)
+            if why is not None:
+                self.stop(why)
+
+    def _end(self) -> None:
+        """Judge how it ended, and keep the verdict and the answer."""
+        exit = self.folder.exit() or ExitInfo(
+            started=True, stopped_for="lost", ended_at=time.time()
+        )
+        if self.folder.exit() is None:
+            self.folder.write_exit(exit)
+        ending = ending_of(exit, self._stop_reason, self.state)
+        self.verdict = judge(self.state, ending) if self.agent else judge_raw(ending)
+        if (words := over_budget(self.state, self.limits)) and self.verdict.status == "over_budget":
+            self.verdict = msgspec.structs.replace(self.verdict, sentence=words)
+        answer = final_text(self.state) if self.agent else response_in(_text(self.stdout()))
+        write_output(self.folder, answer)
+        self.folder.write_verdict(verdict_info(self.verdict, self.state))
+        for viewer in self._live:
+            viewer.end()
+
+
+class _Clocks:
+    """Notices that the machine slept: the wall clock ran on while the other stood still."""
+
+    def __init__(self) -> None:
+        self._gap = time.time() - time.monotonic()
+
+    def jumped(self) -> bool:
+        gap = time.time() - time.monotonic()
+        jumped = abs(gap - self._gap) > _JUMP_S
+        self._gap = gap
+        return jumped
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+async def _wait(event: asyncio.Event, seconds: float) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        return

@@ -1,0 +1,127 @@
+"""Makes runs: from a prompt, or from a command line as it is."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rookery import agents
+from rookery.core.agent import Permission, Task
+from rookery.core.errors import RookeryError
+from rookery.folder import runs
+from rookery.run.places import home_folder
+from rookery.run.runner import Run
+from rookery.run.watch import Limits
+
+
+class NoSessionError(RookeryError):
+    """A run that cannot be gone on with."""
+
+
+def run(
+    agent: str,
+    prompt: str,
+    *,
+    cwd: str | os.PathLike[str] = ".",
+    model: str | None = None,
+    permission: Permission = "agent",
+    allow: Sequence[str] = (),
+    max_cost: float | None = None,
+    max_tokens: int | None = None,
+    max_turns: int | None = None,
+    timeout: float | None = None,
+    idle_timeout: float | None = None,
+    resume: str | None = None,
+    env: Mapping[str, str] | None = None,
+    args: Sequence[str] = (),
+    partial: bool | None = None,
+    program: str | None = None,
+    home: Path | None = None,
+) -> Run:
+    """Make a run of an agent; `async with` starts it.
+
+    `resume` names an earlier run. `env` is added to our environment, less what would confuse a
+    nested agent. `partial` asks for messages in pieces; by default a budget of money decides.
+    """
+    known = agents.agent(agent)
+    where = home or home_folder()
+    limits = Limits(
+        max_cost=max_cost,
+        max_tokens=max_tokens,
+        max_turns=max_turns,
+        timeout_s=timeout,
+        idle_s=idle_timeout,
+    )
+    task = Task(
+        prompt=prompt,
+        model=model,
+        permission=permission,
+        allow=tuple(allow),
+        max_cost=max_cost,
+        max_turns=max_turns,
+        resume=_session_of(where, resume) if resume else None,
+        partial=max_cost is not None or max_tokens is not None if partial is None else partial,
+        args=tuple(args),
+    )
+    call = known.invoke(task)
+    inherited = {k: v for k, v in os.environ.items() if known.keeps_variable(k)}
+    return Run(
+        (program or call.command[0], *call.command[1:]),
+        agent=known,
+        cwd=os.path.abspath(cwd),
+        environment={**inherited, **(env or {})},
+        limits=limits,
+        home=where,
+        task=task,
+        stdin=call.stdin,
+        ask_signal=call.ask_signal,
+        resumed_from=resume,
+    )
+
+
+def run_command(
+    command: Sequence[str],
+    *,
+    cwd: str | os.PathLike[str] = ".",
+    max_cost: float | None = None,
+    max_tokens: int | None = None,
+    timeout: float | None = None,
+    idle_timeout: float | None = None,
+    env: Mapping[str, str] | None = None,
+    home: Path | None = None,
+) -> Run:
+    """Make a run of a command line as it is; what no adapter knows runs raw."""
+    known = agents.agent_for(command[0])
+    inherited = {k: v for k, v in os.environ.items() if known is None or known.keeps_variable(k)}
+    return Run(
+        command,
+        agent=known,
+        cwd=os.path.abspath(cwd),
+        environment={**inherited, **(env or {})},
+        limits=Limits(
+            max_cost=max_cost, max_tokens=max_tokens, timeout_s=timeout, idle_s=idle_timeout
+        ),
+        home=home or home_folder(),
+        ask_signal=known.invoke(Task(prompt="")).ask_signal if known else signal.SIGTERM,
+    )
+
+
+def run_sync(agent: str, prompt: str, **options: Any) -> Run:
+    """Run an agent to its end, without an event loop of yours; takes what `run` takes."""
+
+    async def whole() -> Run:
+        async with run(agent, prompt, **options) as going:
+            await going.wait()
+        return going
+
+    return asyncio.run(whole())
+
+
+def _session_of(home: Path, name: str) -> str:
+    """The session that an earlier run can be gone on with."""
+    verdict = runs.find(home, name).verdict()
+    if verdict is None or verdict.session is None:
+        raise NoSessionError(f"run {name!r} has no session to go on with: start a new run")
+    return verdict.session

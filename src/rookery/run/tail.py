@@ -1,0 +1,83 @@
+"""Reads a growing raw log by position, with the times at which its bytes came."""
+
+import os
+from collections import deque
+from pathlib import Path
+from typing import Self
+
+_MOST = 4 << 20
+_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Tail:
+    """Follows one raw log of a run folder; each viewer has its own, and none disturbs another."""
+
+    def __init__(self, folder: Path, name: str, letter: bytes) -> None:
+        self._folder = folder
+        self._name = name
+        self._letter = letter
+        self._log: int | None = None
+        self._arrivals: int | None = None
+        self._arrivals_at = 0
+        self._torn = b""
+        self._came: deque[tuple[int, float]] = deque()  # ends of appends, and when they came
+        self.position = 0
+
+    def read(self) -> list[tuple[bytes, float | None]]:
+        """Give the next bytes, in the pieces in which they came; nothing if there are none yet."""
+        if not self._open() or self._log is None:
+            return []
+        data = os.pread(self._log, _MOST, self.position)
+        if not data:
+            return []
+        self._read_arrivals()
+        pieces: list[tuple[bytes, float | None]] = []
+        begun, end = self.position, self.position + len(data)
+        at = begun
+        while self._came and at < end:
+            until, came = self._came[0]
+            if until > end:
+                break
+            self._came.popleft()
+            if until > at:
+                pieces.append((data[at - begun : until - begun], came))
+                at = until
+        if at < end:  # more was written since we looked at the times
+            came_last = self._came[0][1] if self._came else (pieces[-1][1] if pieces else None)
+            pieces.append((data[at - begun :], came_last))
+        self.position = end
+        return pieces
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the files."""
+        for fd in (self._log, self._arrivals):
+            if fd is not None:
+                os.close(fd)
+        self._log = self._arrivals = None
+
+    def _open(self) -> bool:
+        if self._log is not None:
+            return True
+        try:
+            self._log = os.open(self._folder / self._name, _FLAGS)
+            self._arrivals = os.open(self._folder / "arrivals", _FLAGS)
+        except FileNotFoundError:
+            return self._log is not None
+        return True
+
+    def _read_arrivals(self) -> None:
+        if self._arrivals is None:
+            return
+        while new := os.pread(self._arrivals, _MOST, self._arrivals_at):
+            self._arrivals_at += len(new)
+            *lines, self._torn = (self._torn + new).split(b"\n")
+            for line in lines:
+                fields = line.split(b" ")
+                if len(fields) == 4 and fields[1] == self._letter:
+                    self._came.append((int(fields[2]) + int(fields[3]), float(fields[0])))

@@ -1,0 +1,54 @@
+"""Decides when a run must be stopped, as a pure function of what is known of it."""
+
+import msgspec
+
+from rookery.core.state import RunState
+from rookery.core.verdict import StopReason
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run may use; None is no limit."""
+
+    max_cost: float | None = None
+    max_tokens: int | None = None
+    max_turns: int | None = None
+    timeout_s: float | None = None
+    idle_s: float | None = None
+    grace_s: float = 10.0
+    """How long an agent may live on in silence after its last result."""
+
+
+def reason_to_stop(state: RunState, limits: Limits, *, silent_s: float) -> StopReason | None:
+    """Tell why a run must be stopped now, after so many seconds without a byte; None if not."""
+    if over_budget(state, limits):
+        return "over_budget"
+    if finished(state) and silent_s > limits.grace_s:
+        return "finished"
+    if limits.idle_s is not None and silent_s > limits.idle_s and not shows_life(state):
+        return "stuck"
+    return None
+
+
+def over_budget(state: RunState, limits: Limits) -> str | None:
+    """Say which limit of money, tokens or turns was passed; None if none was."""
+    spent = state.ledger.spent_usd if limits.max_cost is not None else None
+    if limits.max_cost is not None and spent is not None and spent > limits.max_cost:
+        return f"it spent ${spent:.4f} of ${limits.max_cost:.4f}"
+    if limits.max_tokens is not None and state.ledger.tokens.total > limits.max_tokens:
+        return f"it used {state.ledger.tokens.total} of {limits.max_tokens} tokens"
+    if limits.max_turns is not None and state.ledger.steps > limits.max_turns:
+        return f"it took {state.ledger.steps} of {limits.max_turns} turns"
+    return None
+
+
+def finished(state: RunState) -> bool:
+    """Whether every turn has its result and no task is at work."""
+    return bool(state.results) and len(state.results) >= len(state.turns) and not state.open_tasks
+
+
+def shows_life(state: RunState) -> bool:
+    """Whether silence has a reason: a tool, a task, a retry or a limit that is waited for."""
+    if state.asked is not None:
+        return False  # nobody will answer
+    waiting = any(limit.status == "rejected" for limit in state.limits.values())
+    return bool(state.open_tools or state.open_tasks or state.retrying or waiting)

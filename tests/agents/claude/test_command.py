@@ -1,0 +1,95 @@
+"""Claude Code's command line, as we build it and as users write it."""
+
+import signal
+
+import pytest
+
+from rookery.agents.claude.command import invoke, keeps_variable, with_output_flags
+from rookery.core.agent import Invocation, Task
+
+OUTPUT = ("--output-format", "stream-json", "--verbose")
+
+
+def test_a_plain_task_is_the_command_one_would_type() -> None:
+    assert invoke(Task(prompt="Fix the tests")) == Invocation(
+        command=("claude", "-p", *OUTPUT, "Fix the tests"), ask_signal=signal.SIGINT
+    )
+
+
+def test_every_wish_has_its_flag() -> None:
+    task = Task(
+        prompt="go",
+        model="opus",
+        permission="edit",
+        allow=("Bash(ls)", "Read"),
+        max_cost=1.5,
+        max_turns=3,
+        resume="s-1",
+        partial=True,
+        args=("--append-system-prompt", "be brief"),
+    )
+    assert invoke(task).command == (
+        "claude",
+        "-p",
+        *OUTPUT,
+        "--include-partial-messages",
+        *("--model", "opus"),
+        *("--permission-mode", "acceptEdits"),
+        *("--max-budget-usd", "1.5"),
+        *("--max-turns", "3"),
+        *("--resume", "s-1"),
+        *("--allowedTools", "Bash(ls)", "Read"),
+        *("--append-system-prompt", "be brief"),
+        *("--", "go"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("permission", "flags"),
+    [
+        ("agent", ()),
+        ("plan", ("--permission-mode", "plan")),
+        ("all", ("--dangerously-skip-permissions",)),
+    ],
+)
+def test_permissions_have_modes(permission: str, flags: tuple[str, ...]) -> None:
+    task = Task(prompt="go", permission=permission)  # type: ignore[arg-type]
+    assert invoke(task).command == ("claude", "-p", *OUTPUT, *flags, "go")
+
+
+def test_a_prompt_that_looks_like_an_option_stands_behind_two_dashes() -> None:
+    assert invoke(Task(prompt="--help")).command[-2:] == ("--", "--help")
+
+
+def test_a_long_prompt_goes_by_standard_input() -> None:
+    prompt = "ä" * 60_000
+    call = invoke(Task(prompt=prompt))
+    assert call.command == ("claude", "-p", *OUTPUT)
+    assert call.stdin == prompt.encode()
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (["claude", "-p", "hi"], ["claude", *OUTPUT, "-p", "hi"]),
+        (["claude", "hi"], ["claude", "-p", *OUTPUT, "hi"]),
+        (["/bin/claude", "-p", *OUTPUT, "hi"], ["/bin/claude", "-p", *OUTPUT, "hi"]),
+        (
+            ["claude", "-p", "--output-format=json", "hi"],
+            ["claude", "--verbose", "-p", "--output-format=json", "hi"],
+        ),
+        (["claude", "-p", "--", "--verbose"], ["claude", *OUTPUT, "-p", "--", "--verbose"]),
+    ],
+)
+def test_only_what_is_missing_is_added_to_a_user_s_command(
+    given: list[str], expected: list[str]
+) -> None:
+    assert with_output_flags(given) == expected
+
+
+def test_what_a_surrounding_agent_tells_its_children_is_not_passed_on() -> None:
+    dropped = ["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "ANTHROPIC_LOG"]
+    dropped += ["CLAUDE_CODE_SESSION_ACCESS_TOKEN", "CLAUDE_CODE_REMOTE_SESSION_ID"]
+    kept = ["PATH", "HOME", "ANTHROPIC_API_KEY", "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CONFIG_DIR"]
+    kept += ["CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_MAX_OUTPUT_TOKENS", "XCLAUDECODE"]
+    assert [name for name in dropped + kept if keeps_variable(name)] == kept

@@ -1,0 +1,99 @@
+"""When a run must be stopped: a pure decision over what is known of it."""
+
+from typing import Any
+
+import pytest
+
+from rookery.core.events import (
+    Event,
+    LimitReported,
+    PermissionRequested,
+    Retrying,
+    TaskStarted,
+    ToolStarted,
+    TurnFinished,
+    TurnStarted,
+    UsageReported,
+)
+from rookery.core.price import Price, Rates
+from rookery.core.records import Record
+from rookery.core.state import RunState
+from rookery.run.watch import Limits, over_budget, reason_to_stop
+
+TURN = TurnStarted(origin="prompt")
+DONE = TurnFinished(ok=True, cost_usd=0.5, cost_semantics="cumulative")
+TOOL = ToolStarted(id="t", name="Bash", kind="execute")
+TASK = TaskStarted(id="k")
+
+
+def state(*events: Event) -> RunState:
+    def prices(model: str, at: float | None) -> Price:
+        return Price(Rates(input=1_000_000_000, output=1_000_000_000))
+
+    records = [Record(n, None, 0, 0, event) for n, event in enumerate(events)]
+    return RunState(prices).fold(records)
+
+
+def usage(id: str, tokens: int) -> UsageReported:
+    return UsageReported(
+        message_id=id, model="m", scope="message", semantics="snapshot", input=tokens, output=0
+    )
+
+
+def reason(*events: Event, silent: float = 0.0, **limits: Any) -> str | None:
+    return reason_to_stop(state(*events), Limits(**limits), silent_s=silent)
+
+
+def test_nothing_stops_a_run_without_limits() -> None:
+    assert reason(TURN, silent=1e6) is None
+
+
+def test_after_a_result_and_the_grace_it_is_finished() -> None:
+    assert reason(TURN, DONE, silent=9.9) is None
+    assert reason(TURN, DONE, silent=10.1) == "finished"
+
+
+@pytest.mark.parametrize("more", [TASK, TURN], ids=["a task is open", "a new turn has begun"])
+def test_the_grace_does_not_run_while_there_is_work(more: Event) -> None:
+    assert reason(TURN, DONE, more, silent=1e6) is None
+
+
+def test_silence_that_nothing_explains_is_being_stuck() -> None:
+    assert reason(TURN, silent=61, idle_s=60) == "stuck"
+    assert reason(TURN, silent=59, idle_s=60) is None
+
+
+@pytest.mark.parametrize(
+    "life",
+    [TOOL, TASK, Retrying(attempt=1, delay_s=300), LimitReported(status="rejected")],
+    ids=["a tool", "a task", "a retry", "a limit"],
+)
+def test_silence_with_a_reason_is_not_being_stuck(life: Event) -> None:
+    assert reason(TURN, life, silent=1e6, idle_s=60) is None
+
+
+def test_a_question_that_nobody_answers_is_being_stuck() -> None:
+    assert reason(TURN, TOOL, PermissionRequested(tool_id="t"), silent=61, idle_s=60) == "stuck"
+
+
+def test_money_tokens_and_turns_are_counted_live() -> None:
+    seen = (TURN, usage("a", 600), usage("b", 600))
+    assert reason(*seen, max_cost=1.0) == "over_budget"
+    assert reason(*seen, max_cost=1.3) is None
+    assert reason(*seen, max_tokens=1199) == "over_budget"
+    assert reason(*seen, max_tokens=1200) is None
+    assert reason(*seen, max_turns=1) == "over_budget"
+    assert reason(*seen, max_turns=2) is None
+
+
+def test_the_limit_that_was_passed_is_named() -> None:
+    seen = state(TURN, usage("a", 1200))
+    assert over_budget(seen, Limits(max_cost=1)) == "it spent $1.2000 of $1.0000"
+    assert over_budget(seen, Limits(max_tokens=5)) == "it used 1200 of 5 tokens"
+    assert over_budget(seen, Limits(max_turns=0)) == "it took 1 of 0 turns"
+    assert over_budget(seen, Limits()) is None
+
+
+def test_an_unknown_price_never_stops_a_run_for_money() -> None:
+    records = [Record(0, None, 0, 0, TURN), Record(1, None, 0, 0, usage("a", 10**9))]
+    assert over_budget(RunState().fold(records), Limits(max_cost=0.01)) is None
