@@ -30,8 +30,11 @@ class Decoder(Protocol):
 class Reader(Protocol):
     """What one agent's messages mean. The driver reads lines; a reader never sees bad JSON."""
 
-    table: Mapping[type[msgspec.Struct], Callable[[Any, bytes], Sequence[Event]]]
-    """For each message shape the function that turns a message and its JSON into events.
+    memory: Any
+    """What it remembers of the stream."""
+
+    table: Mapping[type[msgspec.Struct], Callable[[Any, Any, bytes], Sequence[Event]]]
+    """For each message shape the function that turns memory, message and its JSON into events.
 
     It is looked up anew for each message, so a reader may exchange it.
     """
@@ -101,17 +104,17 @@ class LineDecoder:
         """The hot loop: every line of every stream passes here."""
         records: list[Record] = []
         seq, offset, at = self._seq, self._offset, self._at
-        decode, reader = self._shapes.decode, self._reader
+        decode, reader, memory = self._shapes.decode, self._reader, self._reader.memory
         self._line_count += len(lines)
         for line in lines:
-            if not isinstance(line, Oversized):
+            if type(line) is not Oversized:
                 size = len(line)
                 try:
                     message = decode(line)
                 except (ValueError, RecursionError):
                     events = self._salvage(line)
                 else:
-                    events = reader.table[message.__class__](message, line)
+                    events = reader.table[type(message)](memory, message, line)
                     if not events:
                         self._silent += 1
             else:
@@ -157,7 +160,8 @@ class LineDecoder:
             return (Unknown(name=name, raw=salvage.own(raw)),)
         for field in fitted.dropped:
             self._reader.drift.add(self._reader.type_of(fitted.value), field)
-        return self._reader.table[type(fitted.value)](fitted.value, raw)
+        read = self._reader.table[type(fitted.value)]
+        return read(self._reader.memory, fitted.value, raw)
 
 
 def _mark_cut(records: list[Record], last: Line | None) -> tuple[list[Record], bool]:

@@ -1,7 +1,7 @@
 """Bytes in any cuts become whole lines; nothing else knows where a line ends."""
 
 from io import BytesIO
-from typing import NamedTuple, cast
+from typing import NamedTuple, cast, final
 
 DEFAULT_CAP = 10 * 1024 * 1024
 """The longest line that is kept, in bytes without its newline."""
@@ -10,6 +10,7 @@ _PREVIEW = 512
 _SMALL = 4096  # pieces under this size are gathered, lest a million of them cost a list
 
 
+@final
 class Oversized(NamedTuple):
     """A line over the cap: how long it was, newline included, and how it began."""
 

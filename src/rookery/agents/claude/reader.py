@@ -14,7 +14,9 @@ from rookery.core.lines import DEFAULT_CAP
 
 _Read = Callable[[Memory, Any, bytes], Sequence[Event]]
 
-_READERS: Mapping[type[msgspec.Struct], _Read] = {
+_Table = Mapping[type[msgspec.Struct], _Read]
+
+_READERS: _Table = {
     shapes.StreamEvent: talk.stream_event,
     shapes.Assistant: talk.assistant,
     shapes.User: talk.user,
@@ -35,9 +37,6 @@ _READERS: Mapping[type[msgspec.Struct], _Read] = {
 }
 
 
-_Table = Mapping[type[msgspec.Struct], Callable[[Any, bytes], Sequence[Event]]]
-
-
 class ClaudeReader:
     """Turns Claude Code's messages into events.
 
@@ -46,21 +45,18 @@ class ClaudeReader:
     """
 
     def __init__(self) -> None:
-        self._memory = Memory()
+        self.memory = Memory()
+        self.drift = self.memory.drift
+        self._calm: _Table = {**_READERS, shapes.System: self._system}
         self._watching: _Table = {
             shape: partial(self._watched, read) for shape, read in _READERS.items()
         }
-        self._plain: _Table = {
-            **{shape: partial(read, self._memory) for shape, read in _READERS.items()},
-            shapes.System: self._watching[shapes.System],
-        }
         self.table: _Table = self._watching
-        self.drift = self._memory.drift
 
     @property
     def results(self) -> int:
         """How many turns have ended."""
-        return self._memory.results
+        return self.memory.results
 
     def type_of(self, message: Any) -> str:
         """The message's type, with the subtype of system messages."""
@@ -68,20 +64,27 @@ class ClaudeReader:
         told = isinstance(message, shapes.System) and message.subtype
         return f"{tag}/{message.subtype}" if told else tag
 
-    def _watched(self, read: _Read, message: Any, line: bytes) -> Sequence[Event]:
-        memory = self._memory
+    def _system(self, memory: Memory, message: shapes.System, line: bytes) -> Sequence[Event]:
+        events = system.system(memory, message, line)
+        self._watch(memory)
+        return events
+
+    def _watched(self, read: _Read, memory: Memory, message: Any, line: bytes) -> Sequence[Event]:
         if not memory.checked:
             self.drift.look(self.type_of(message), line)
         awaited = getattr(message, "subtype", None) == "task_notification"
         held = () if awaited else memory.release_task()
         events = [*held, *read(memory, message, line)]
-        calm = memory.checked and memory.ended_task is None
-        self.table = self._plain if calm else self._watching
+        self._watch(memory)
         return events
+
+    def _watch(self, memory: Memory) -> None:
+        calm = memory.checked and memory.ended_task is None
+        self.table = self._calm if calm else self._watching
 
     def close(self) -> tuple[Sequence[Event], int]:
         """End all that is open."""
-        return self._memory.close()
+        return self.memory.close()
 
 
 def decoder(*, cap: int = DEFAULT_CAP) -> LineDecoder:

@@ -1,0 +1,222 @@
+"""What decoding costs, each figure a ratio to a named reference that ran in turn with it."""
+
+import argparse
+import platform
+import subprocess
+import sys
+import tempfile
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+
+import msgspec
+from corpus import Corpus
+from sdk import Sdk
+from timing import Row, dearer, faster, peak_memory, race, race_children, table
+
+import rookery
+from rookery.core.state import RunState
+
+MB = 1_000_000
+CHUNK = 256 * 1024
+PIPE = 64 * 1024  # what a pipe holds, so the most that a reader gets at once
+
+PLAIN = "for line in file: msgspec.json.decode(line)"
+SPLIT = "for line in lines: msgspec.json.decode(line)"
+HEAVY = ("asyncio", "click", "genai_prices", "rich")
+
+
+class Setting:
+    """The corpora, and how often things are run."""
+
+    def __init__(self, folder: Path, *, quick: bool) -> None:
+        self._folder = folder
+        self._quick = quick
+        self.rounds = 3 if quick else 15
+        self.starts = 3 if quick else 21
+        self.memory = (10 * MB, (50 if quick else 1000) * MB)
+
+    @cached_property
+    def corpora(self) -> Mapping[str, list[bytes]]:
+        """The lines of both corpora."""
+        return self.make()
+
+    def make(self, *, unknown: float = 0.0) -> Mapping[str, list[bytes]]:
+        """Make both corpora."""
+        stream, deltas = (4 * MB, MB) if self._quick else (64 * MB, 8 * MB)
+        return {
+            "stream": list(Corpus(unknown=unknown).lines(stream)),
+            "deltas": list(Corpus(unknown=unknown).deltas(deltas)),
+        }
+
+    def file(self, name: str) -> Path:
+        """Give a file that holds a corpus."""
+        path = self._folder / name
+        path.write_bytes(b"".join(self.corpora[name]))
+        return path
+
+
+def file(setting: Setting) -> Iterator[Row]:
+    """A file's bytes to records, and to mere dicts in the plainest way."""
+    for name, required in (("stream", 1.0), ("deltas", None)):
+        path = setting.file(name)
+        (ratio,) = race(setting.rounds, partial(decode_file, path), partial(load_file, path))
+        yield faster(f"file → records, {name} corpus", PLAIN, ratio, required)
+
+
+def lines(setting: Setting) -> Iterator[Row]:
+    """Bytes in memory to records, and lines that somebody else has split to dicts."""
+    for name, required in (("stream", 1.0), ("deltas", None)):
+        split = setting.corpora[name]
+        chunks = cut(split, CHUNK)
+        (ratio,) = race(setting.rounds, partial(decode, chunks), partial(load, split))
+        yield faster(f"bytes → records, {name} corpus", SPLIT, ratio, required)
+
+
+def fold(setting: Setting) -> Iterator[Row]:
+    """The same with everything folded into a state and its ledger."""
+    path = setting.file("stream")
+    (ratio,) = race(setting.rounds, partial(fold_file, path), partial(load_file, path))
+    yield faster("file → state, stream corpus", PLAIN, ratio, 0.7)
+    split = setting.corpora["stream"]
+    chunks = cut(split, CHUNK)
+    (ratio,) = race(setting.rounds, partial(fold_chunks, chunks), partial(load, split))
+    yield faster("bytes → state, stream corpus", SPLIT, ratio, 0.7)
+
+
+def sdk(setting: Setting) -> Iterator[Row]:
+    """The same pieces of bytes to records, and to the messages of the SDK."""
+    try:
+        other = Sdk()
+    except ImportError:
+        yield Row("bytes → records", "claude-agent-sdk, which is not installed", "?", "≥ 4.00×")
+        return
+    for name, required in (("stream", 4.0), ("deltas", None)):
+        chunks = cut(other.readable(setting.corpora[name]), PIPE)
+        actions = (partial(act, chunks) for act in (decode, other.parse, other.receive))
+        parse, receive = race(setting.rounds, *actions)
+        what = f"bytes → records, {name} corpus"
+        yield faster(what, f"{other.name}, its parser alone", parse, required)
+        yield faster(what, f"{other.name}, its whole way", receive)
+
+
+def unknown(setting: Setting) -> Iterator[Row]:
+    """The cost per byte when every hundredth line is of a type that nobody knows."""
+    strange = setting.make(unknown=0.01)
+    for name, known in setting.corpora.items():
+        mixed, pure = cut(strange[name], CHUNK), cut(known, CHUNK)
+        (ratio,) = race(setting.rounds, partial(decode, pure), partial(decode, mixed))
+        ratio *= size(pure) / size(mixed)
+        yield dearer(f"1 % unknown lines, {name} corpus", "no unknown lines", ratio, 1.3)
+
+
+def long(setting: Setting) -> Iterator[Row]:
+    """The cost per byte of a very long line."""
+    corpus = Corpus()
+    init = next(corpus.lines(1))
+    single = cut([init, corpus.tool_result(96 * MB // 10)], CHUNK)
+    many = cut([init, *(corpus.tool_result(96_000) for _ in range(100))], CHUNK)
+    (ratio,) = race(setting.rounds, partial(decode, many), partial(decode, single))
+    ratio *= size(many) / size(single)
+    yield dearer("a line of 10 MB, per MB", "lines of 100 kB", ratio, 2.0)
+
+
+def memory(setting: Setting) -> Iterator[Row]:
+    """How much more memory a long stream takes at its peak than a short one."""
+    short, tall = setting.memory
+    more = (peak_memory(tall) - peak_memory(short)) / MB
+    what, against = f"peak memory, {tall // MB} MB stream", f"{short // MB} MB stream"
+    yield Row(what, against, f"{more:+.1f} MB", "≤ +40 MB", more <= 40)
+
+
+def imports(setting: Setting) -> Iterator[Row]:
+    """What `import rookery` must not import."""
+    code = f"import rookery, sys; print(*(set({HEAVY}) & set(sys.modules)))"
+    found = subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE)
+    names = found.stdout.decode().split()
+    yield Row(
+        "import rookery", f"imports {', '.join(HEAVY)}", " ".join(names) or "no", "no", not names
+    )
+
+
+def start(setting: Setting) -> Iterator[Row]:
+    """How long the command takes to say what it can do."""
+    rook = str(Path(sys.executable).with_name("rook"))
+    bare = [sys.executable, "-c", "pass"]
+    ratio = race_children(setting.starts, bare, [rook, "--help"])
+    yield dearer("rook --help", "python -c pass", ratio, 6.0)
+
+
+BENCHES: Mapping[str, Callable[[Setting], Iterator[Row]]] = {
+    each.__name__: each for each in (file, lines, fold, sdk, unknown, long, memory, imports, start)
+}
+
+
+def decode(chunks: Iterable[bytes]) -> None:
+    """Decode pieces of bytes and let the records go."""
+    deque(rookery.decode(chunks, "claude"), maxlen=0)
+
+
+def decode_file(path: Path) -> None:
+    """Decode an open file and let the records go."""
+    with open(path, "rb") as file:
+        deque(rookery.decode(file, "claude"), maxlen=0)
+
+
+def fold_file(path: Path) -> None:
+    """Decode an open file and fold it."""
+    with open(path, "rb") as file:
+        RunState().fold(rookery.decode(file, "claude"))
+
+
+def fold_chunks(chunks: Iterable[bytes]) -> None:
+    """Decode pieces of bytes and fold them."""
+    decoder, state = rookery.decoder("claude"), RunState()
+    for chunk in chunks:
+        state.fold(decoder.feed(chunk))
+    state.fold(decoder.close())
+
+
+def load(lines: Iterable[bytes]) -> None:
+    """Decode lines as JSON of any shape."""
+    for line in lines:
+        msgspec.json.decode(line)
+
+
+def load_file(path: Path) -> None:
+    """Decode the lines of an open file as JSON of any shape."""
+    with open(path, "rb") as file:
+        for line in file:
+            msgspec.json.decode(line)
+
+
+def cut(lines: Iterable[bytes], size: int) -> list[bytes]:
+    """Cut a stream into pieces of one size."""
+    data = b"".join(lines)
+    return [data[at : at + size] for at in range(0, len(data), size)]
+
+
+def size(pieces: Sequence[bytes]) -> int:
+    """Give the size of all pieces together."""
+    return sum(map(len, pieces))
+
+
+def main() -> int:
+    """Run the benchmarks and print one table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small corpora and few rounds")
+    parser.add_argument("--only", choices=BENCHES, metavar="NAME", help=f"one of {[*BENCHES]}")
+    parser.add_argument("--strict", action="store_true", help="exit with 1 if a figure misses")
+    args = parser.parse_args()
+    chosen = [BENCHES[args.only]] if args.only else BENCHES.values()
+    with tempfile.TemporaryDirectory() as folder:
+        setting = Setting(Path(folder), quick=args.quick)
+        rows = [row for bench in chosen for row in bench(setting)]
+    print(f"CPU time; Python {platform.python_version()}, msgspec {msgspec.__version__}\n")
+    print(table(rows))
+    return int(args.strict and any(row.ok is False for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,78 @@
+"""How the PyPI package claude-agent-sdk turns its child's bytes into messages, without the child.
+
+It is imported by name, for it need not be installed where the types are checked.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator, Sequence
+from importlib import import_module
+from typing import Any
+
+
+class _Pipe:
+    """A child's stdout."""
+
+    def __init__(self, chunks: Sequence[bytes]) -> None:
+        self._chunks = iter(chunks)
+
+    async def receive(self) -> bytes:
+        for chunk in self._chunks:
+            return chunk
+        raise import_module("anyio").EndOfStream
+
+
+class _Child:
+    """A child that has ended well."""
+
+    async def wait(self) -> int:
+        return 0
+
+
+class Sdk:
+    """Drives the SDK's own transport and parser; an ImportError says that it is not installed."""
+
+    def __init__(self) -> None:
+        package, inside = import_module("claude_agent_sdk"), "claude_agent_sdk._internal"
+        self.name = f"claude-agent-sdk {package.__version__}"
+        self._options = package.ClaudeAgentOptions
+        self._text = import_module("anyio.streams.text").TextReceiveStream
+        transport = import_module(f"{inside}.transport.subprocess_cli")
+        self._transport = transport.SubprocessCLITransport
+        self._query = import_module(f"{inside}.query").Query
+        self._parse_message = import_module(f"{inside}.message_parser").parse_message
+
+    def readable(self, lines: Sequence[bytes]) -> Iterator[bytes]:
+        """Give the lines that it makes a message of."""
+        for line in lines:
+            try:
+                message = self._parse_message(json.loads(line))
+            except Exception:
+                continue
+            if message is not None:
+                yield line
+
+    def parse(self, chunks: Sequence[bytes]) -> None:
+        """Turn bytes into messages with its transport and its parser alone."""
+        asyncio.run(self._parse_all(self._connected(chunks).read_messages()))
+
+    def receive(self, chunks: Sequence[bytes]) -> None:
+        """Turn bytes into messages on the way that all of them go: through its queue as well."""
+        asyncio.run(self._receive(chunks))
+
+    async def _receive(self, chunks: Sequence[bytes]) -> None:
+        query = self._query(self._connected(chunks), is_streaming_mode=True)
+        await query.start()
+        await self._parse_all(query.receive_messages())
+        query.close_receive_stream()
+
+    async def _parse_all(self, messages: AsyncIterator[Any]) -> None:
+        async for message in messages:
+            self._parse_message(message)
+
+    def _connected(self, chunks: Sequence[bytes]) -> Any:
+        options = self._options(cli_path="claude", max_buffer_size=1 << 30)
+        transport = self._transport(prompt="", options=options)
+        transport._process = _Child()
+        transport._stdout_stream = self._text(_Pipe(chunks))
+        return transport

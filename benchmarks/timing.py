@@ -1,0 +1,103 @@
+"""Measures CPU time and memory, always of several things in turn, and prints them as ratios."""
+
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+_PEAK = """
+import sys
+from collections import deque
+import rookery
+deque(rookery.decode(sys.stdin.buffer, "claude"), maxlen=0)
+print(*(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
+"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table; `ok` is None where nothing is required."""
+
+    what: str
+    against: str
+    value: str
+    required: str = ""
+    ok: bool | None = None
+
+
+def faster(what: str, against: str, ratio: float, at_least: float | None = None) -> Row:
+    """Tell how many times as fast as its reference something is."""
+    if at_least is None:
+        return Row(what, against, f"{ratio:.2f}×")
+    return Row(what, against, f"{ratio:.2f}×", f"≥ {at_least:.2f}×", ratio >= at_least)
+
+
+def dearer(what: str, against: str, ratio: float, at_most: float) -> Row:
+    """Tell how many times as much as its reference something costs."""
+    return Row(what, against, f"{ratio:.2f}×", f"≤ {at_most:.2f}×", ratio <= at_most)
+
+
+def race(
+    rounds: int,
+    base: Callable[[], object],
+    *others: Callable[[], object],
+    clock: Callable[[], float] = time.process_time,
+) -> list[float]:
+    """Give how many times the CPU time of `base` each of the others takes.
+
+    They take turns, and times of one round are compared: on a busy machine the median of that
+    is steadier than the best of each.
+    """
+    ratios: list[list[float]] = [[] for _ in others]
+    for _ in range(rounds):
+        unit = _spent(base, clock)
+        for found, other in zip(ratios, others, strict=True):
+            found.append(_spent(other, clock) / unit)
+    return [median(found) for found in ratios]
+
+
+def race_children(rounds: int, base: Sequence[str], other: Sequence[str]) -> float:
+    """Give how many times the CPU time of a child process another child takes."""
+    run = partial(subprocess.run, check=True, stdout=subprocess.DEVNULL)
+    (ratio,) = race(rounds, partial(run, base), partial(run, other), clock=_children_time)
+    return ratio
+
+
+def peak_memory(size: int) -> int:
+    """Give the peak memory, in bytes, of a process that decodes a stream of this size.
+
+    The stream comes by pipe from a process that makes it up. The kernel's own counter of the
+    peak is read: what getrusage tells a child includes the memory of the process it forked from.
+    """
+    corpus = [sys.executable, os.fspath(Path(__file__).with_name("corpus.py")), str(size)]
+    with subprocess.Popen(corpus, stdout=subprocess.PIPE) as writer:
+        decode = [sys.executable, "-c", _PEAK]
+        told = subprocess.run(decode, check=True, stdin=writer.stdout, stdout=subprocess.PIPE)
+    return int(told.stdout) * 1024
+
+
+def _spent(action: Callable[[], object], clock: Callable[[], float]) -> float:
+    begun = clock()
+    action()
+    return clock() - begun
+
+
+def _children_time() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Lay the rows out in columns under a heading."""
+    verdicts = {None: "", True: "ok", False: "MISS"}
+    cells = [("what", "against", "ratio", "required", "")]
+    cells += [(row.what, row.against, row.value, row.required, verdicts[row.ok]) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = ("  ".join(map(str.ljust, line, widths)).rstrip() for line in cells)
+    return "\n".join(lines)

@@ -1,0 +1,95 @@
+import hashlib
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+import rookery
+from rookery.core.events import Unknown, Unreadable
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+MB = 1_000_000
+ROWS = """
+file → records, stream corpus      for line in file: msgspec.json.decode(line)
+file → records, deltas corpus      for line in file: msgspec.json.decode(line)
+bytes → records, stream corpus     for line in lines: msgspec.json.decode(line)
+bytes → records, deltas corpus     for line in lines: msgspec.json.decode(line)
+1 % unknown lines, stream corpus   no unknown lines
+1 % unknown lines, deltas corpus   no unknown lines
+a line of 10 MB, per MB            lines of 100 kB
+peak memory, 50 MB stream          10 MB stream
+import rookery                     imports asyncio, click, genai_prices, rich
+rook --help                        python -c pass
+"""
+
+sys.path.insert(0, str(BENCHMARKS))
+from corpus import Corpus  # noqa: E402
+
+
+def begin(lines: Iterable[bytes]) -> str:
+    return hashlib.sha256(b"".join(lines)[:MB]).hexdigest()
+
+
+def names(lines: Iterable[bytes]) -> Iterator[str]:
+    return (type(record.event).__name__ for record in rookery.decode(lines, "claude"))
+
+
+def test_a_seed_makes_the_same_corpus_each_time() -> None:
+    assert begin(Corpus(5).lines(MB)) == begin(Corpus(5).lines(MB))
+    assert begin(Corpus(5).deltas(MB)) == begin(Corpus(5).deltas(MB))
+
+
+def test_another_seed_makes_another_corpus() -> None:
+    assert begin(Corpus(5).lines(MB)) != begin(Corpus(6).lines(MB))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_every_line_of_the_corpus_is_understood(seed: int) -> None:
+    records = list(rookery.decode(Corpus(seed).lines(2 * MB), "claude"))
+
+    assert not [r for r in records if isinstance(r.event, (Unknown, Unreadable))]
+    assert {"SessionStarted", "TextDelta", "Thinking", "ToolInputDelta", "ToolFinished"} <= {
+        type(record.event).__name__ for record in records
+    }
+
+
+def test_the_deltas_are_partial_messages_after_one_init() -> None:
+    first, *others = Corpus().deltas(MB)
+
+    assert b'"subtype":"init"' in first
+    assert all(line.startswith(b'{"type":"stream_event",') for line in others)
+    assert Counter(names([first, *others]))["TextDelta"] > 1000
+
+
+def test_one_line_in_a_hundred_is_unknown_if_asked_for() -> None:
+    lines = list(islice(Corpus(unknown=0.01).lines(1000 * MB), 10_000))
+
+    assert 50 <= Counter(names(lines))["Unknown"] <= 150
+
+
+def test_a_tool_result_has_about_the_size_asked_for() -> None:
+    assert 90_000 < len(Corpus().tool_result(100_000)) < 120_000
+    assert 9 * MB < len(Corpus().tool_result(9 * MB)) < 10 * MB
+
+
+def test_a_quick_run_prints_every_row() -> None:
+    command = [sys.executable, str(BENCHMARKS / "bench.py"), "--quick"]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+
+    rows = [re.split("  +", row)[:2] for row in printed.stdout.splitlines()]
+    assert [row for row in rows if "claude-agent-sdk" in row[-1]]
+    assert [row for row in ROWS.split("\n") if re.split("  +", row) not in rows] == []
+    assert printed.stderr == ""
+
+
+def test_one_benchmark_can_be_run_alone() -> None:
+    command = [sys.executable, str(BENCHMARKS / "bench.py"), "--only", "imports", "--strict"]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+
+    assert printed.stdout.splitlines()[-1].split()[:2] == ["import", "rookery"]
+    assert printed.stdout.splitlines()[-1].endswith("ok")
