@@ -10,7 +10,6 @@ from rookery.core.price import Prices, no_prices
 from rookery.core.state import RunState
 
 
-
 def _about(path: Path) -> str:
     about = path.with_name("about.md")
     return about.read_text(encoding="utf-8").lower() if about.exists() else ""
