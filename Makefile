@@ -2,11 +2,14 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+AGENTS := .cache/agents
+CLAUDE := $(AGENTS)/node_modules/.bin/claude
+CLAUDE_VERSION := 2.1.325
 
 .PHONY: demo test check lint types imports unit bench soak docs format clean
 
-demo: $(VENV)/.installed ## decode a recorded session: no key, no network
-	$(BIN)/rook decode --format text examples/session.jsonl
+demo: $(VENV)/.installed ## the whole path with a scripted agent: no key, no network
+	$(BIN)/rook demo --speed 4
 
 test: check ## everything CI runs: lint, types, import rules, all tests
 
@@ -22,8 +25,8 @@ types: $(VENV)/.dev
 imports: $(VENV)/.dev
 	$(BIN)/lint-imports
 
-unit: $(VENV)/.dev
-	$(BIN)/pytest -n auto --cov --cov-report=
+unit: $(VENV)/.dev $(CLAUDE)
+	ROOKERY_TEST_CLAUDE=$(abspath $(CLAUDE)) $(BIN)/pytest -n auto --cov --cov-report=
 	$(BIN)/coverage report --include='src/rookery/core/*,src/rookery/agents/*' --fail-under=95
 
 soak: $(VENV)/.dev ## the long versions of the hostile tests
@@ -53,6 +56,9 @@ $(VENV)/.installed: pyproject.toml | $(BIN)/python
 $(VENV)/.dev: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --group dev
 	touch $@
+
+$(CLAUDE): ## the real agent that tests run against a scripted model on loopback
+	npm install --silent --no-fund --no-audit --prefix $(AGENTS) @anthropic-ai/claude-code@$(CLAUDE_VERSION)
 
 $(VENV)/.bench: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --group bench

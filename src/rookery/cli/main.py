@@ -14,6 +14,7 @@ _NOBODY_READS = 141  # as a shell tells of a program that SIGPIPE ended
 
 _COMMANDS = {
     "decode": ("rookery.cli.decode:command", "Turn a recorded agent stream into events."),
+    "demo": ("rookery.cli.demo:command", "See it work with a scripted agent: no key, no network."),
     "exec": ("rookery.cli.run:exec_", "Run any agent's command line as it is."),
     "replay": ("rookery.cli.runs:replay", "Show a finished run again, as it happened."),
     "run": ("rookery.cli.run:run_", "Run an agent on a prompt and show what it does."),

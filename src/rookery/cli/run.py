@@ -130,6 +130,7 @@ def run_(
             idle_timeout=idle_timeout,
             resume=resume,
             args=args,
+            partial=max_cost is not None or max_tokens is not None,
         )
         raise click.exceptions.Exit(watch(going, manner))
 

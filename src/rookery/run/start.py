@@ -37,13 +37,14 @@ def run(
     env: Mapping[str, str] | None = None,
     args: Sequence[str] = (),
     partial: bool | None = None,
-    program: str | None = None,
+    program: str | Sequence[str] | None = None,
     home: Path | None = None,
 ) -> Run:
     """Make a run of an agent; `async with` starts it.
 
     `resume` names an earlier run. `env` is added to our environment, less what would confuse a
-    nested agent. `partial` asks for messages in pieces; by default a budget of money decides.
+    nested agent. `partial` asks for messages in pieces; by default a budget decides. `program` is
+    what to call instead of the agent found on PATH.
     """
     known = agents.agent(agent)
     where = home or home_folder()
@@ -68,7 +69,7 @@ def run(
     call = known.invoke(task)
     inherited = {k: v for k, v in os.environ.items() if known.keeps_variable(k)}
     return Run(
-        (program or call.command[0], *call.command[1:]),
+        (*_words(program, call.command[0]), *call.command[1:]),
         agent=known,
         cwd=os.path.abspath(cwd),
         environment={**inherited, **(env or {})},
@@ -79,6 +80,12 @@ def run(
         ask_signal=call.ask_signal,
         resumed_from=resume,
     )
+
+
+def _words(program: str | Sequence[str] | None, usual: str) -> Sequence[str]:
+    if program is None:
+        return (usual,)
+    return (program,) if isinstance(program, str) else program
 
 
 def run_command(

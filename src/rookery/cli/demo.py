@@ -1,0 +1,41 @@
+"""`rook demo`: a minute of a lively session, played by a scripted agent inside the package."""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+
+import rookery.testing
+from rookery.cli.run import errors_as_usage
+from rookery.cli.watching import Manner, watch
+from rookery.run.start import run
+
+_AGENT = Path(rookery.testing.__file__).with_name("scripted_agent.py")
+
+
+@click.command("demo", epilog="Examples:\n  rook demo\n  rook demo --speed 10")
+@click.option("--speed", type=float, default=1.0, show_default=True, help="How many times as fast.")
+@click.option("--verbose", "-v", is_flag=True, help="Outputs, retries, limits, notices.")
+def command(speed: float, verbose: bool) -> None:
+    """See a run as it would look: tools, a subagent, an error, a denial, a retry and a cost.
+
+    Nothing is asked of any model and nothing in your folder is touched. The run is kept: try
+    `rook show` and `rook replay` afterwards.
+    """
+    if speed <= 0:
+        raise click.UsageError("--speed must be more than 0")
+    with tempfile.TemporaryDirectory() as folder, errors_as_usage():
+        going = run(
+            "claude",
+            "Fix the failing tests in config",
+            cwd=os.path.realpath(folder),
+            program=(sys.executable, "-I", "-S", str(_AGENT)),
+            env={"ROOKERY_SCRIPT": f"speed={speed:g}"},
+        )
+        code = watch(going, Manner(verbose=verbose))
+    raise click.exceptions.Exit(0 if code == _DENIED else code)
+
+
+_DENIED = 4  # the demo shows a denial: for a demo that is a success

@@ -1,0 +1,228 @@
+"""`rook run` and its kin as a user calls them, with the scripted agent for a real one."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.run.scripted import program
+
+ROOK = Path(sys.executable).with_name("rook")
+
+
+class Desk:
+    """A folder with a `claude` on PATH, and a home for runs."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        program(folder)
+
+    def environment(self, script: str) -> dict[str, str]:
+        return {
+            **os.environ,
+            "PATH": f"{self.folder}{os.pathsep}{os.environ['PATH']}",
+            "ROOKERY_HOME": str(self.folder / "home"),
+            "ROOKERY_SCRIPT": script,
+        }
+
+    def rook(
+        self, *words: str, script: str = "say=Done.", stdin: str = ""
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [ROOK, *words],
+            cwd=self.folder,
+            env=self.environment(script),
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    @contextmanager
+    def going(self, *words: str, script: str) -> Iterator[subprocess.Popen[str]]:
+        with subprocess.Popen(
+            [ROOK, *words],
+            cwd=self.folder,
+            env=self.environment(script),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            yield process
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def until(process: subprocess.Popen[str], words: str) -> None:
+    assert process.stdout is not None
+    for line in process.stdout:
+        if words in line:
+            return
+    raise AssertionError(f"{words!r} never came")
+
+
+def test_a_run_shows_its_command_its_lines_and_how_it_ended(desk: Desk) -> None:
+    done = desk.rook("run", "Fix the tests")
+    lines = done.stdout.split("\n")
+    assert done.returncode == 0
+    assert lines[0] == (
+        "[rook] Agent command: claude -p --output-format stream-json --verbose 'Fix the tests'"
+    )
+    assert '[claude] "Done."' in lines
+    assert any(line.startswith("[claude] Complete (cost: ") for line in lines)
+    assert "[rook] success" in done.stderr
+    assert "rook show " in done.stderr
+
+
+def test_quiet_is_the_answer_alone_and_json_one_object(desk: Desk) -> None:
+    assert desk.rook("run", "-q", "x").stdout == "Done.\n"
+    told = json.loads(desk.rook("run", "--json", "x").stdout)
+    assert (told["status"], told["text"], told["ok"]) == ("success", "Done.", True)
+
+
+def test_the_exit_code_tells_how_it_ended(desk: Desk) -> None:
+    assert desk.rook("run", "x", script="say=x no-result").returncode == 3
+    assert desk.rook("run", "x", script="say=x error-result exit-code=0").returncode == 1
+    assert desk.rook("run", "--timeout", "0.5", "x", script="hang-in-tool").returncode == 124
+
+
+def test_a_missing_agent_tells_how_to_install_it(tmp_path: Path) -> None:
+    environment = {**os.environ, "PATH": "/usr/bin:/bin", "ROOKERY_HOME": str(tmp_path)}
+    done = subprocess.run(
+        [ROOK, "run", "x"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 9
+    assert "npm install -g @anthropic-ai/claude-code" in done.stderr
+    assert "rook demo" in done.stderr
+
+
+def test_a_prompt_can_come_from_a_file_or_standard_input(desk: Desk) -> None:
+    (desk.folder / "prompt").write_text("from a file")
+    script = f"say=x print-call={desk.folder}/call"
+    assert desk.rook("run", "--prompt-file", "prompt", script=script).returncode == 0
+    assert "from a file" in (desk.folder / "call").read_text()
+    assert desk.rook("run", "--prompt-file", "-", script=script, stdin="piped").returncode == 0
+    assert "piped" in (desk.folder / "call").read_text()
+
+
+def test_wrong_usage_is_one_line_and_2(desk: Desk) -> None:
+    assert desk.rook("run").returncode == 2
+    assert desk.rook("run", "  ").returncode == 2
+    assert desk.rook("run", "--timeout", "soon", "x").returncode == 2
+    assert desk.rook("run", "--agent", "cluade", "x").returncode == 2
+    wrong = desk.rook("run", "--resume", "nope", "x")
+    assert wrong.returncode == 2
+    assert "no run is called 'nope'" in wrong.stderr
+
+
+def test_stderr_of_the_agent_is_passed_on_safely(desk: Desk) -> None:
+    done = desk.rook("exec", "--", "sh", "-c", "printf '\\033[2Jevil\\n' >&2; echo '\\033]0;x'")
+    assert "\x1b" not in done.stderr + done.stdout
+    assert "␛[2Jevil" in done.stderr
+
+
+def test_exec_adds_what_is_missing_and_says_so(desk: Desk) -> None:
+    done = desk.rook("exec", "--", "claude", "-p", "hi")
+    assert done.returncode == 0
+    assert "[rook] added: --output-format stream-json --verbose" in done.stderr
+    assert '[claude] "Done."' in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "code"), [("exit 0", 0), ("exit 4", 1), ("kill -9 $$", 3)], ids=str
+)
+def test_a_command_that_no_adapter_knows_is_judged_by_its_end(
+    desk: Desk, command: str, code: int
+) -> None:
+    done = desk.rook("exec", "--", "sh", "-c", f"echo hello; {command}")
+    assert "hello" in done.stdout.split("\n")
+    assert done.returncode == code
+
+
+def test_verbose_ends_with_the_stream_s_figures(desk: Desk) -> None:
+    done = desk.rook("run", "-v", "x", script="say=x noise")
+    assert "[rook] stream stats: " in done.stderr
+    assert " 0 errors" not in done.stderr
+
+
+def test_an_oversized_line_is_announced(desk: Desk) -> None:
+    done = desk.rook("run", "x", script="say=x line=12300000")
+    assert "[rook] WARNING: skipped a line of 12.3 MB" in done.stdout
+    assert done.returncode == 0
+
+
+def test_runs_are_listed_shown_and_replayed(desk: Desk) -> None:
+    assert "no runs yet" in desk.rook("runs").stdout
+    desk.rook("run", "First thing")
+    desk.rook("run", "Second thing", script="say=x error-result")
+    listed = desk.rook("runs").stdout.split("\n")
+    assert listed[0].split() == ["RUN", "WHEN", "AGENT", "STATUS", "TIME", "COST", "WHAT"]
+    assert "failed" in listed[1]
+    assert "Second thing" in listed[1]
+    assert "success" in listed[2]
+    told = [json.loads(line) for line in desk.rook("runs", "--json").stdout.split("\n")[:-1]]
+    assert [run["what"] for run in told] == ["Second thing", "First thing"]
+    shown = desk.rook("show", told[1]["name"])
+    assert '[claude] "Done."' in shown.stdout
+    assert "[rook] success" in shown.stderr
+    assert "[rook] failed" in desk.rook("show").stderr
+    assert desk.rook("replay", "--instant", told[1]["name"]).stdout == shown.stdout
+    assert desk.rook("replay", "--speed", "1000", told[1]["name"]).stdout == shown.stdout
+
+
+def test_show_of_an_unknown_run_names_the_nearest(desk: Desk) -> None:
+    assert desk.rook("show").returncode == 2
+    assert desk.rook("show", "../../etc").returncode == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_a_run_and_says_so(desk: Desk, number: signal.Signals) -> None:
+    with desk.going("run", "x", script="hang-in-tool sigint-result") as process:
+        until(process, "[claude] ")
+        process.send_signal(number)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "[rook] interrupted" in err
+
+
+def test_stop_ends_a_run_from_elsewhere(desk: Desk) -> None:
+    with desk.going("run", "x", script="hang-in-tool sigint-result") as process:
+        until(process, "[claude] ")
+        name = json.loads(desk.rook("runs", "--json").stdout.split("\n")[0])["name"]
+        assert desk.rook("stop", name).returncode == 0
+        process.communicate(timeout=30)
+    assert process.returncode == 130
+    gone = desk.rook("stop", name)
+    assert gone.returncode == 2
+    assert "is not going on" in gone.stderr
+
+
+def test_a_run_whose_rook_was_killed_is_healed_as_incomplete(desk: Desk) -> None:
+    with desk.going("run", "x", script="hang-in-tool") as process:
+        until(process, "[claude] ")
+        process.kill()
+    until_healed = desk.rook("runs", "--json")
+    for _ in range(200):
+        told = json.loads(until_healed.stdout.split("\n")[0])
+        if told["status"] != "running":
+            break
+        until_healed = desk.rook("runs", "--json")
+    assert told["status"] == "incomplete"
+
+
+def test_the_demo_leaves_a_run_that_can_be_shown(desk: Desk) -> None:
+    done = desk.rook("demo", "--speed", "200", script="")
+    assert done.returncode == 0
+    assert "[claude] DENIED: " in done.stdout
+    assert "[claude] ERROR: exit 1" in done.stdout
+    assert "[claude] Complete (cost: $0.0415)" in done.stdout
+    assert "[claude] Complete (cost: $0.0415)" in desk.rook("show").stdout
