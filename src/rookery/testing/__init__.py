@@ -1,0 +1,44 @@
+"""Stand-ins for a coding agent and for its model's API, to test pipelines offline and for free."""
+
+import shlex
+import sys
+from os import PathLike
+from pathlib import Path
+
+from rookery.testing.messages_api import Answer, Cut, Failure, Reply, Script, ScriptedMessagesApi
+
+__all__ = [
+    "AGENT",
+    "DEMO",
+    "SESSIONS",
+    "Answer",
+    "Cut",
+    "Failure",
+    "Reply",
+    "Script",
+    "ScriptedMessagesApi",
+    "agent_command",
+    "install_agent",
+]
+
+AGENT = Path(__file__).with_name("scripted_agent.py")
+"""The scripted agent, a program of its own; `--help` lists its flags."""
+
+DEMO = AGENT.with_name("demo.jsonl")
+"""A minute of a lively session; `demo.delays` holds its pace."""
+
+SESSIONS = AGENT.with_name("sessions")
+"""The folder of the short sessions that flags of the scripted agent play."""
+
+
+def agent_command(*flags: str) -> list[str]:
+    """Give the command that runs the scripted agent with these flags."""
+    return [sys.executable, "-I", "-S", str(AGENT), *flags]
+
+
+def install_agent(folder: str | PathLike[str], *flags: str, name: str = "claude") -> Path:
+    """Write a program of that name that is the scripted agent; put its folder first on PATH."""
+    program = Path(folder, name)
+    program.write_text(f'#!/bin/sh\nexec {shlex.join(agent_command(*flags))} "$@"\n')
+    program.chmod(0o755)
+    return program
