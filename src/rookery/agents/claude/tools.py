@@ -96,6 +96,7 @@ class _SubagentInput(_Input):
 
 class _PlanInput(_Input):
     subject: str | None = None
+    status: str | None = None
 
 
 class _SkillInput(_Input):
