@@ -24,6 +24,9 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     resume: str | None = None
     """The session to go on with."""
 
+    stream: bool = True
+    """Whether it shall write messages for machines; else the plain text of its answer."""
+
     partial: bool = False
     """Whether somebody watches, or a budget needs to know, before a message is whole."""
 

@@ -13,6 +13,7 @@ from rookery.core.events import (
     Error,
     ErrorKind,
     Level,
+    LimitReported,
     ModeChanged,
     Notice,
     PermissionDenied,
@@ -566,3 +567,23 @@ def test_a_failed_tool_of_the_api_itself_tells_its_code() -> None:
     assert read(said(search), said(result))[-1] == ToolFinished(
         id="t", status="error", name="web_search", kind="fetch", error="max_uses_exceeded"
     )
+
+
+def test_a_strange_limit_window_does_not_cost_the_others() -> None:
+    windows = {"five_hour": {"utilization": 0.5}, "weekly": {"utilization": "x"}}
+    info = {"status": "allowed", "rateLimitType": "five_hour", "unifiedWindows": windows}
+    events = read({"type": "rate_limit_event", "rate_limit_info": info})
+    limits = [event for event in events if isinstance(event, LimitReported)]
+    assert [(limit.window, limit.used) for limit in limits] == [
+        ("five_hour", 0.5),
+        ("weekly", None),
+    ]
+
+
+def test_a_mode_change_that_is_told_twice_is_no_tool_card() -> None:
+    done = {"type": "tool_result", "tool_use_id": "p", "content": "Entered plan mode."}
+    line = {"type": "user", "message": {"content": [done]}}
+    events = read(call("p", "EnterPlanMode", {}), line, line)
+    assert [type(event) for event in events if isinstance(event, (ModeChanged, ToolFinished))] == [
+        ModeChanged
+    ]

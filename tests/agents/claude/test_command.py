@@ -57,6 +57,11 @@ def test_permissions_have_modes(permission: str, flags: tuple[str, ...]) -> None
     assert invoke(task).command == ("claude", "-p", *OUTPUT, *flags, "go")
 
 
+def test_without_a_stream_it_writes_plain_text() -> None:
+    task = Task(prompt="go", stream=False, partial=True)
+    assert invoke(task).command == ("claude", "-p", "go")
+
+
 def test_a_prompt_that_looks_like_an_option_stands_behind_two_dashes() -> None:
     assert invoke(Task(prompt="--help")).command[-2:] == ("--", "--help")
 

@@ -33,8 +33,8 @@ def invoke(task: Task) -> Invocation:
     """Make the command line for a task; a long prompt goes by standard input."""
     by_stdin = len(task.prompt.encode()) > _LONGEST_ARGUMENT
     flags = [
-        *OUTPUT_FLAGS,
-        *(("--include-partial-messages",) if task.partial else ()),
+        *(OUTPUT_FLAGS if task.stream else ()),
+        *(("--include-partial-messages",) if task.partial and task.stream else ()),
         *(("--model", task.model) if task.model else ()),
         *_PERMISSIONS[task.permission],
         *(("--max-budget-usd", f"{task.max_cost:g}") if task.max_cost is not None else ()),

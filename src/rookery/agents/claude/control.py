@@ -19,7 +19,8 @@ _LIMIT_STATUS: Mapping[str, Literal["allowed", "warning", "rejected"]] = {
 }
 _OTHER_REQUESTS = frozenset({"hook_callback", "mcp_message", "elicitation", "request_user_dialog"})
 _MILLISECONDS = 1e11  # a moment after this year 5138 is told in milliseconds
-_windows_decoder = msgspec.json.Decoder(dict[str, shapes.LimitWindow])
+_windows_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_window_decoder = msgspec.json.Decoder(shapes.LimitWindow)
 
 
 def control_request(memory: Memory, message: shapes.ControlRequest, line: bytes) -> Sequence[Event]:
@@ -60,9 +61,7 @@ def rate_limit_event(
     if info is None:
         return ()
     memory.limited = info.status == "rejected"
-    windows: dict[str, shapes.LimitWindow] = {}
-    if info.unifiedWindows is not NOTHING:
-        windows = salvage.decode(info.unifiedWindows, _windows_decoder) or {}
+    windows = _windows(info)
     deciding = windows.pop(info.rateLimitType or "", shapes.LimitWindow())
     used = deciding.utilization if info.utilization is None else info.utilization
     events = [
@@ -116,6 +115,14 @@ def _suggested_rule(request: shapes.Request) -> str | None:
             if rule.toolName:
                 return f"{rule.toolName}({rule.ruleContent})" if rule.ruleContent else rule.toolName
     return tools.allow_rule(request.tool_name, request.input) if request.tool_name else None
+
+
+def _windows(info: shapes.RateLimitInfo) -> dict[str, shapes.LimitWindow]:
+    """All windows that are told; a strange one does not cost the others."""
+    told = info.unifiedWindows
+    found = None if told is NOTHING else salvage.decode(told, _windows_decoder)
+    windows = {name: salvage.decode(raw, _window_decoder) for name, raw in (found or {}).items()}
+    return {name: window for name, window in windows.items() if window is not None}
 
 
 def _finite(number: float | None) -> float | None:

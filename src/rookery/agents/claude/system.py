@@ -47,11 +47,10 @@ def system(memory: Memory, message: shapes.System, line: bytes) -> Sequence[Even
         return ()
     name = f"system/{message.subtype}" if message.subtype else "system"
     found = _READERS.get(message.subtype or "")
-    if found is None:
+    shape = _shape(memory, name, line, found[0]) if found else None
+    if found is None or shape is None:
         return (Unknown(name=name, raw=salvage.own(line)),)
-    decoder, read = found
-    shape = _shape(memory, name, line, decoder)
-    return () if shape is None else read(memory, shape)
+    return found[1](memory, shape)
 
 
 def _shape(memory: Memory, name: str, line: bytes, decoder: msgspec.json.Decoder[Any]) -> Any:

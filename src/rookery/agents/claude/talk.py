@@ -270,6 +270,7 @@ def _finish(
 ) -> Sequence[Event]:
     id = block.tool_use_id or memory.name("tool")
     if id in memory.mode_calls:
+        memory.end_tool(id, None)
         return _change_mode(memory, block, memory.mode_calls.pop(id))
     if memory.has_ended(id):
         return ()
