@@ -1,4 +1,4 @@
-"""What decoding costs, each figure a ratio to a named reference that ran in turn with it."""
+"""What decoding and running cost, as ratios to named references that ran in turn with it."""
 
 import argparse
 import platform
@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 from corpus import Corpus
+from running import cpu, latency, many
 from sdk import Sdk
 from timing import Row, dearer, faster, peak_memory, race, race_children, table
 
@@ -31,8 +32,8 @@ class Setting:
     """The corpora, and how often things are run."""
 
     def __init__(self, folder: Path, *, quick: bool) -> None:
-        self._folder = folder
-        self._quick = quick
+        self.folder = folder
+        self.quick = quick
         self.rounds = 3 if quick else 15
         self.starts = 3 if quick else 21
         self.memory = (10 * MB, (50 if quick else 1000) * MB)
@@ -44,7 +45,7 @@ class Setting:
 
     def make(self, *, unknown: float = 0.0) -> Mapping[str, list[bytes]]:
         """Make both corpora."""
-        stream, deltas = (4 * MB, MB) if self._quick else (64 * MB, 8 * MB)
+        stream, deltas = (4 * MB, MB) if self.quick else (64 * MB, 8 * MB)
         return {
             "stream": list(Corpus(unknown=unknown).lines(stream)),
             "deltas": list(Corpus(unknown=unknown).deltas(deltas)),
@@ -52,7 +53,7 @@ class Setting:
 
     def file(self, name: str) -> Path:
         """Give a file that holds a corpus."""
-        path = self._folder / name
+        path = self.folder / name
         path.write_bytes(b"".join(self.corpora[name]))
         return path
 
@@ -149,7 +150,11 @@ def start(setting: Setting) -> Iterator[Row]:
 
 
 BENCHES: Mapping[str, Callable[[Setting], Iterator[Row]]] = {
-    each.__name__: each for each in (file, lines, fold, sdk, unknown, long, memory, imports, start)
+    each.__name__: each
+    for each in (
+        *(file, lines, fold, sdk, unknown, long, memory, imports, start),
+        *(latency, cpu, many),
+    )
 }
 
 
@@ -213,7 +218,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         setting = Setting(Path(folder), quick=args.quick)
         rows = [row for bench in chosen for row in bench(setting)]
-    print(f"CPU time; Python {platform.python_version()}, msgspec {msgspec.__version__}\n")
+    versions = f"Python {platform.python_version()}, msgspec {msgspec.__version__}"
+    print(f"CPU time, and lags by the clock; {versions}\n")
     print(table(rows))
     return int(args.strict and any(row.ok is False for row in rows))
 

@@ -25,6 +25,9 @@ a line of 10 MB, per MB            lines of 100 kB
 peak memory, 50 MB stream          10 MB stream
 import rookery                     imports asyncio, click, genai_prices, rich
 rook --help                        python -c pass
+write → record, p50, 100/s         bare os.read
+write → record, p99, 10000/s       bare os.read
+lag of 5 runs, 100 lines/s each    the time of writing
 """
 
 sys.path.insert(0, str(BENCHMARKS))

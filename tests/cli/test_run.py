@@ -114,10 +114,20 @@ def test_a_prompt_can_come_from_a_file_or_standard_input(desk: Desk) -> None:
     assert "piped" in (desk.folder / "call").read_text()
 
 
+def test_what_stands_behind_two_dashes_is_the_agent_s(desk: Desk) -> None:
+    script = f"say=x print-call={desk.folder}/call"
+    assert desk.rook("run", "go", "--", "--strange", "7", script=script).returncode == 0
+    assert "--strange" in (desk.folder / "call").read_text()
+
+
 def test_wrong_usage_is_one_line_and_2(desk: Desk) -> None:
     assert desk.rook("run").returncode == 2
     assert desk.rook("run", "  ").returncode == 2
     assert desk.rook("run", "--timeout", "soon", "x").returncode == 2
+    assert desk.rook("run", "--max-cost", "-1", "x").returncode == 2
+    unquoted = desk.rook("run", "Fix", "the", "tests")
+    assert unquoted.returncode == 2
+    assert "put quotes around it" in unquoted.stderr
     assert desk.rook("run", "--agent", "cluade", "x").returncode == 2
     wrong = desk.rook("run", "--resume", "nope", "x")
     assert wrong.returncode == 2

@@ -23,7 +23,6 @@ def start(folder: Path, command: list[str], **options: Any) -> RecorderProcess:
     """Start a recorder that keeps a command's output in a folder."""
     plan = Plan(
         folder=folder,
-        name=folder.name,
         command=command,
         cwd=options.pop("cwd", str(folder)),
         environment=options.pop("environment", dict(os.environ)),

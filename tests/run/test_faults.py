@@ -44,7 +44,7 @@ def test_every_fault_has_the_right_verdict(
     run = play(tmp_path, f"say=hi {script}")
     assert run.verdict is not None
     assert (run.verdict.status, run.exit_code) == (status, code), run.verdict.sentence
-    assert contain.marked(run.name) == []
+    assert contain.marked(str(run.folder.path)) == []
 
 
 def test_a_hang_after_the_result_ends_in_grace_and_stays_a_success(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_an_interrupt_in_mid_tool_is_interrupted_and_leaves_nobody(tmp_path: Pat
     run = play(tmp_path, "hang-in-tool sigint-result", interrupt)
     assert run.verdict is not None
     assert (run.verdict.status, run.exit_code) == ("interrupted", 130)
-    assert contain.marked(run.name) == []
+    assert contain.marked(str(run.folder.path)) == []
 
 
 def test_a_second_stop_insists(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_a_budget_of_tokens_stops_it_live(tmp_path: Path) -> None:
 def test_a_forking_tree_leaves_nobody(tmp_path: Path) -> None:
     run = play(tmp_path, "say=hi forkers=3")
     assert run.exit_code == 0
-    assert contain.marked(run.name) == []
+    assert contain.marked(str(run.folder.path)) == []
 
 
 def test_a_grandchild_on_the_pipe_cannot_hang_a_run(tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_leaving_the_block_early_ends_the_run(tmp_path: Path) -> None:
 
     run = asyncio.run(main())
     assert run.exit_code == 130
-    assert contain.marked(run.name) == []
+    assert contain.marked(str(run.folder.path)) == []
 
 
 def test_cancelling_ends_the_run_and_its_tree(tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ def test_cancelling_ends_the_run_and_its_tree(tmp_path: Path) -> None:
 
         async def body() -> None:
             async with make(tmp_path, "hang-in-tool ignore-sigterm") as run:
-                names.append(run.name)
+                names.append(str(run.folder.path))
                 async for _ in run:
                     pass
 

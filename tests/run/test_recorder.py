@@ -105,7 +105,7 @@ def test_a_pipe_that_the_runner_holds_can_be_handed_on(tmp_path: Path) -> None:
 
 def test_the_agent_carries_the_run_s_marker(tmp_path: Path) -> None:
     record(tmp_path, ["sh", "-c", f"echo ${contain.MARKER}"])
-    assert (tmp_path / "stdout.raw").read_text().strip() == tmp_path.name
+    assert (tmp_path / "stdout.raw").read_text().strip() == str(tmp_path)
 
 
 def test_a_grandchild_that_holds_the_pipe_cannot_hang_us(tmp_path: Path) -> None:
@@ -240,11 +240,12 @@ def kill_in_the_middle(folder: Path, victim: str) -> float:
         before = time.monotonic()
         if victim == "recorder":
             wait_for(lambda: is_gone(recorder))
-            contain.kill_marked(folder.name)  # as the runner or the next command does
+            contain.kill_marked(str(folder))  # as the runner or the next command does
+        wait_for(lambda: not contain.marked(str(folder)))
         wait_for(lambda: all(is_gone(pid) for pid in pids_in(folder, 6)))
         lived = time.monotonic() - before
         host.kill()
-    assert contain.marked(folder.name) == []
+    assert contain.marked(str(folder)) == []
     assert lived < 2.0
     return lived
 

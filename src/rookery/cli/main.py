@@ -80,6 +80,9 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line; a character that a terminal cannot show never ends it."""
+    # A stream that was closed before we began is None, and nobody asks for that.
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")

@@ -20,11 +20,16 @@ Examples:
   rook run --resume k7f3 "Go on"
   git diff | rook run --prompt-file - -- --append-system-prompt "Be brief."
 """
+_AGENT_ARGS = "rookery.agent_args"
 _EXEC_EXAMPLES = """\b
 Examples:
   rook exec -- claude -p "Fix the tests"
   rook exec --timeout 10m -- ./my-agent.sh
 """
+
+
+_MONEY = click.FloatRange(min=0, max=1e9)
+_COUNT = click.IntRange(min=1)
 
 
 class Duration(click.ParamType[float]):
@@ -54,8 +59,8 @@ def _shared(command: Any) -> Any:
     for option in reversed(
         (
             click.option("--cwd", type=click.Path(file_okay=False, exists=True), default="."),
-            click.option("--max-cost", type=float, metavar="USD", help="Stop it beyond this."),
-            click.option("--max-tokens", type=int, metavar="N", help="Stop it beyond this."),
+            click.option("--max-cost", type=_MONEY, metavar="USD", help="Stop it beyond this."),
+            click.option("--max-tokens", type=_COUNT, metavar="N", help="Stop it beyond this."),
             click.option("--timeout", type=Duration(), help="Stop it after this long."),
             click.option("--idle-timeout", type=Duration(), help="Stop it after such a silence."),
             click.option("--json", "as_json", is_flag=True, help="One JSON object at the end."),
@@ -70,7 +75,19 @@ def _shared(command: Any) -> Any:
     return command
 
 
-@click.command("run", epilog=_RUN_EXAMPLES)
+class _RunCommand(click.Command):
+    """Tells the prompt from what stands behind `--` and is the agent's."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep what stands behind `--` for the agent."""
+        if "--" in args:
+            at = args.index("--")
+            ctx.meta[_AGENT_ARGS] = args[at + 1 :]
+            args = args[:at]
+        return super().parse_args(ctx, args)
+
+
+@click.command("run", cls=_RunCommand, epilog=_RUN_EXAMPLES)
 @click.option("--agent", metavar="NAME", default="claude", show_default=True)
 @click.option("--model", metavar="NAME", help="The model to ask for.")
 @click.option(
@@ -81,7 +98,12 @@ def _shared(command: Any) -> Any:
     help="What it may do unasked: edit files, all, only plan, or what its settings say.",
 )
 @click.option("--allow", multiple=True, metavar="RULE", help="A tool it may use; may be repeated.")
-@click.option("--max-turns", type=int, metavar="N", help="Stop it beyond so many steps.")
+@click.option("--max-turns", type=_COUNT, metavar="N", help="Stop it beyond so many steps.")
+@click.option(
+    "--stream/--no-stream",
+    default=True,
+    help="Messages as they come, or only the agent's plain text.",
+)
 @click.option("--resume", metavar="RUN", help="Go on with an earlier run's session.")
 @click.option("--prompt-file", type=click.File("r"), help="Read the prompt from a file, or -.")
 @_shared
@@ -92,6 +114,7 @@ def run_(
     permission: Permission,
     allow: tuple[str, ...],
     max_turns: int | None,
+    stream: bool,
     resume: str | None,
     prompt_file: Any,
     words: tuple[str, ...],
@@ -113,12 +136,14 @@ def run_(
     said = words if prompt_file is None else (prompt_file.read(), *words)
     if not said or not said[0].strip():
         raise click.UsageError('the prompt is missing: rook run "Fix the tests"')
-    prompt, *args = said
+    if len(said) > 1:
+        raise click.UsageError("there is more than one prompt: put quotes around it")
+    args: list[str] = click.get_current_context().meta.get(_AGENT_ARGS, [])
     manner = Manner(verbose=verbose, quiet=quiet, text=not no_text, json=as_json)
     with errors_as_usage():
         going = run(
             agent,
-            prompt,
+            said[0],
             cwd=cwd,
             model=model,
             permission=permission,
@@ -130,6 +155,7 @@ def run_(
             idle_timeout=idle_timeout,
             resume=resume,
             args=args,
+            stream=stream,
             partial=max_cost is not None or max_tokens is not None,
         )
         raise click.exceptions.Exit(watch(going, manner))

@@ -23,6 +23,7 @@ from rookery.folder import runs
 from rookery.folder.output import read_output
 from rookery.folder.runs import RunFolder, VerdictInfo
 from rookery.prices import PriceBook
+from rookery.run import contain
 from rookery.run.places import home_folder
 from rookery.run.tail import Tail
 
@@ -36,7 +37,7 @@ def runs_(as_json: bool, limit: int) -> None:
     """List the runs, the newest first."""
     with errors_as_usage():
         folders = runs.runs(home_folder())[:limit]
-        rows = [_Row.of(_healed(folder)) for folder in folders]
+        rows = [_row(folder) for folder in folders]
     if as_json:
         for row in rows:
             click.echo(msgspec.json.encode(row))
@@ -72,7 +73,7 @@ def show(run: str | None, verbose: bool) -> None:
 @click.argument("run", required=False)
 def replay(run: str | None, speed: float, instant: bool, verbose: bool) -> None:
     """Show a run again as it happened."""
-    if speed <= 0:
+    if not speed > 0:
         raise click.UsageError("--speed must be more than 0")
     with errors_as_usage():
         folder = _find(run)
@@ -95,8 +96,9 @@ def stop(run: str) -> None:
     with errors_as_usage():
         folder = _find(run)
         info = folder.info()
-        pid = info.runner_pid if info else None
-        if info is None or pid is None or not runs.is_alive(pid, info.runner_ticks):
+        # Its recorder, not its runner: that may be a program of the user's with other work to do.
+        pid = info.recorder_pid if info else None
+        if info is None or pid is None or not runs.is_alive(pid, info.recorder_ticks):
             raise RookeryError(f"run {folder.name!r} is not going on")
         os.kill(pid, signal.SIGTERM)
         click.echo(f"[rook] asked run {folder.name} to stop", err=True)
@@ -139,6 +141,23 @@ class _Row(msgspec.Struct, kw_only=True):
         )
 
 
+def _row(folder: RunFolder) -> _Row:
+    """A run in a list; one that cannot be read does not hide the others."""
+    try:
+        return _Row.of(_healed(folder))
+    except RookeryError as error:
+        return _Row(
+            name=folder.name,
+            agent=None,
+            status="damaged",
+            started_at=None,
+            seconds=None,
+            cost_usd=None,
+            cost_source="unknown",
+            what=str(error),
+        )
+
+
 def duration(seconds: float | None) -> str:
     """A length of time as people write it."""
     if seconds is None:
@@ -173,8 +192,12 @@ def _find(name: str | None) -> RunFolder:
 
 
 def _healed(folder: RunFolder) -> RunFolder:
-    """A folder whose processes died gets the verdict that nobody could write."""
-    runs.heal(folder, alive=runs.is_alive, now=time.time())
+    """A folder whose processes died gets the verdict that nobody could write.
+
+    Whoever of its agent's tree outlived them is ended.
+    """
+    if runs.heal(folder, alive=runs.is_alive, now=time.time()):
+        contain.kill_marked(str(folder.path))
     return folder
 
 
@@ -197,9 +220,12 @@ def _records(
 
 
 def _show_raw(path: Path) -> None:
-    with (path / "stdout.raw").open("rb") as file:
-        for line in file:
-            click.echo(safe(line.decode("utf-8", "replace").rstrip("\n")))
+    try:
+        with (path / "stdout.raw").open("rb") as file:
+            for line in file:
+                click.echo(safe(line.decode("utf-8", "replace").rstrip("\n")))
+    except FileNotFoundError:
+        return  # it could not be started
 
 
 def _say_end(folder: RunFolder, state: RunState) -> None:

@@ -28,7 +28,12 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
 
 def watch(run: Run, manner: Manner) -> int:
     """Run to the end, showing it; give the exit code that tells how it ended."""
-    return asyncio.run(_watch(run, manner))
+    try:
+        return asyncio.run(_watch(run, manner))
+    except BaseExceptionGroup as group:
+        if isinstance(error := group.exceptions[0], BrokenPipeError):
+            raise error from None  # whoever read what we show went away
+        raise
 
 
 async def _watch(run: Run, manner: Manner) -> int:
@@ -47,7 +52,7 @@ async def _watch(run: Run, manner: Manner) -> int:
         summary = summarise(run.state, file=str(run.folder.path), agent=_agent_name(run))
         told = msgspec.structs.replace(summary, status=verdict.status)
         click.echo(msgspec.json.encode(told))
-    elif manner.quiet:
+    elif manner.quiet and run.agent is not None:
         click.echo(safe(final_text(run.state) or ""))
     _say_end(run, manner)
     return verdict.exit_code
@@ -55,7 +60,8 @@ async def _watch(run: Run, manner: Manner) -> int:
 
 async def _show(run: Run, manner: Manner, *, silent: bool) -> None:
     if run.agent is None:
-        await _pass_on_stdout(run)
+        if not manner.json:
+            await _pass_on_stdout(run)
         return
     display = PlainDisplay(
         sys.stdout,

@@ -127,7 +127,6 @@ def kill_marked(marker: str) -> int:
     while pids := marked(marker):
         seen.update(pids)
         send(pids, signal.SIGKILL)
-        reap()
     return len(seen)
 
 

@@ -20,7 +20,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What a recorder must know to record a run."""
 
     folder: Path
-    name: str
     command: Sequence[str]
     cwd: str
     environment: Mapping[str, str]
@@ -40,14 +39,14 @@ class RecorderProcess:
             "folder": str(plan.folder),
             "command": list(plan.command),
             "cwd": plan.cwd,
-            "environment": {**plan.environment, contain.MARKER: plan.name},
+            "environment": {**plan.environment, contain.MARKER: str(plan.folder)},
             "stdin": plan.stdin,
             "deadline_s": plan.deadline_s,
             "grace_s": plan.grace_s,
             "ask_signal": int(plan.ask_signal),
             "runner": os.getpid(),
         }
-        self._name = plan.name
+        self._marker = str(plan.folder)
         log = os.open(
             plan.folder / "recorder.log",
             os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW,
@@ -61,6 +60,7 @@ class RecorderProcess:
                 stderr=log,
                 pass_fds=[plan.stdin] if isinstance(plan.stdin, int) else (),
                 env={"PATH": os.defpath},
+                start_new_session=True,  # from the first moment, lest Ctrl-C reach it
             )
         finally:
             os.close(log)
@@ -103,12 +103,12 @@ class RecorderProcess:
                 except BrokenPipeError:
                     continue
         if self._process.wait() != 0:
-            contain.kill_marked(self._name)
+            contain.kill_marked(self._marker)
 
     def _say(self, words: bytes) -> None:
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(words)
             self._process.stdin.flush()
-        except BrokenPipeError:
-            return  # it has ended; its exit tells the rest
+        except (BrokenPipeError, ValueError):
+            return  # it has ended, or was collected; its exit tells the rest

@@ -22,6 +22,7 @@ _CHUNK = 1 << 20
 _RING = b"."
 _DRAIN_S = 2.0  # how long a grandchild that holds the pipe can keep us after the leader's end
 _LAST_S = 0.5  # what is left to a tree that is ended at once
+_MOST_DRAINED = 64  # reads of one pipe in a go; a pipe holds far less
 _STEP_S = 0.05  # between two looks at a tree that is being ended
 _RESERVED = 4096  # bytes kept free for exit.json, so that a full disk cannot silence the end
 _STREAMS = (("stdout.raw", b"o"), ("stderr.raw", b"e"))
@@ -156,6 +157,7 @@ class Recorder:
                 env=plan["environment"],
                 start_new_session=True,
                 restore_signals=True,
+                umask=plan["umask"],  # ours is for our files
             )
         except OSError as error:
             return _why_not(error, plan)
@@ -305,7 +307,9 @@ class Recorder:
     def _drain(self) -> None:
         """Take what is in the pipes now."""
         for fd in list(self._logs):
-            while fd in self._logs and _readable(fd):
+            for _ in range(_MOST_DRAINED):  # one who never stops writing must not keep us
+                if fd not in self._logs or not _readable(fd):
+                    break
                 self._read(fd)
 
     def _finish(self, *, started: bool, complaint: str | None = None) -> None:
@@ -442,8 +446,7 @@ def _read_exactly(size: int) -> bytes:
 
 def main() -> NoReturn:
     """Run as a process of its own."""
-    os.setsid()
-    os.umask(0o077)
+    umask = os.umask(0o077)
     os.set_blocking(1, False)
-    Recorder(_read_plan()).run()
+    Recorder({**_read_plan(), "umask": umask}).run()
     sys.exit(0)

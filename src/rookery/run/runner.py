@@ -14,6 +14,7 @@ from rookery import __version__
 from rookery.core.agent import Agent, Task
 from rookery.core.completion import final_text, response_in
 from rookery.core.events import Unknown, Unreadable
+from rookery.core.lines import Line, LineBuffer, Oversized
 from rookery.core.records import Record
 from rookery.core.state import RunState
 from rookery.core.verdict import StopReason, Verdict, judge
@@ -29,6 +30,7 @@ from rookery.run.watch import Limits, over_budget, reason_to_stop
 
 _TICK_S = 0.25
 _LETTERS = {"stdout": b"o", "stderr": b"e"}
+_LAST_OUTPUT = 1 << 20
 _JUMP_S = 10.0  # a clock that ran on so much longer than the other tells that the machine slept
 
 
@@ -108,7 +110,11 @@ class Run:
     async def __aenter__(self) -> Self:
         self._folder = self._make_folder()
         self._recorder = RecorderProcess(self._plan())
-        self._tell_who_runs(self._recorder.pid)
+        try:
+            self._tell_who_runs(self._recorder.pid)
+        except BaseException:
+            self._recorder.close()  # nobody would end it: the block is never entered
+            raise
         self._following = asyncio.create_task(self._follow())
         return self
 
@@ -166,7 +172,15 @@ class Run:
 
     def stdout(self) -> bytes:
         """Every byte that the agent has written so far."""
-        return (self.folder.path / "stdout.raw").read_bytes()
+        try:
+            return (self.folder.path / "stdout.raw").read_bytes()
+        except FileNotFoundError:  # it could not be started
+            return b""
+
+    def _last_output(self) -> bytes:
+        """The end of what a raw command wrote: its answer stands there."""
+        size = self.folder.size("stdout")
+        return self.folder.read_at("stdout", max(0, size - _LAST_OUTPUT), _LAST_OUTPUT)
 
     @property
     def is_over(self) -> bool:
@@ -180,21 +194,20 @@ class Run:
                 await self._news.wait()
 
     async def lines(self, stream: Literal["stdout", "stderr"]) -> AsyncIterator[str]:
-        """Give the lines of a raw log as they come, whatever they hold."""
-        begun = b""
+        """Give the lines of a raw log as they come; of one that is too long, only that it is."""
+        buffer = LineBuffer()
         with self._tail(f"{stream}.raw", _LETTERS[stream]) as tail:
             while True:
                 over = self.is_over
                 data = b"".join(piece for piece, _ in tail.read())
-                *whole, begun = (begun + data).split(b"\n")
-                for line in whole:
-                    yield _text(line).removesuffix("\r")
+                for line in buffer.feed(data):
+                    yield _shown(line)
                 if over and not data:
                     break
                 if not data:
                     await self.next_news()
-        if begun:
-            yield _text(begun)
+        if (last := buffer.close()) is not None:
+            yield _shown(last)
 
     async def _records(self) -> AsyncIterator[Record]:
         decoder = self.agent.decoder() if self.agent else None
@@ -256,7 +269,6 @@ class Run:
         environment = {**self._environment, "ROOKERY_RUN_DIR": str(self.folder.path)}
         return Plan(
             folder=self.folder.path,
-            name=self.folder.name,
             command=self.command,
             cwd=self.cwd,
             environment=environment,
@@ -274,7 +286,7 @@ class Run:
         loop.add_reader(recorder.bell, rung.set)
         decoder = self.agent.decoder() if self.agent else None
         try:
-            with self._tail("stdout.raw", b"o") as tail:
+            with self._tail("stdout.raw", b"o") as tail, self._tail("stderr.raw", b"e") as errors:
                 clocks = _Clocks()
                 alive = True
                 while alive:
@@ -284,6 +296,7 @@ class Run:
                         alive = recorder.hear()
                     if clocks.jumped():
                         self._heard = time.monotonic()
+                    await self._take(errors, None)  # a sign of life, and news for who shows it
                     await self._take(tail, decoder.feed if decoder else None)
                     self._decide()
                 loop.remove_reader(recorder.bell)
@@ -294,10 +307,14 @@ class Run:
         finally:
             loop.remove_reader(recorder.bell)
             await asyncio.to_thread(recorder.close)
-            self._end()
-            async with self._news:
-                self._over.set()
-                self._news.notify_all()
+            try:
+                self._end()
+            finally:  # whatever cannot be kept, nobody may wait for more
+                for viewer in self._live:
+                    viewer.end()
+                async with self._news:
+                    self._over.set()
+                    self._news.notify_all()
 
     async def _take(
         self, tail: Tail, feed: Callable[[bytes, float | None], list[Record]] | None
@@ -341,11 +358,11 @@ class Run:
         self.verdict = judge(self.state, ending) if self.agent else judge_raw(ending)
         if (words := over_budget(self.state, self.limits)) and self.verdict.status == "over_budget":
             self.verdict = msgspec.structs.replace(self.verdict, sentence=words)
-        answer = final_text(self.state) if self.agent else response_in(_text(self.stdout()))
-        write_output(self.folder, answer)
-        self.folder.write_verdict(verdict_info(self.verdict, self.state))
-        for viewer in self._live:
-            viewer.end()
+        answer = final_text(self.state) if self.agent else response_in(_text(self._last_output()))
+        try:
+            write_output(self.folder, answer)
+        finally:  # a full disk may take the answer, and still have room for the verdict
+            self.folder.write_verdict(verdict_info(self.verdict, self.state))
 
 
 class _Clocks:
@@ -359,6 +376,12 @@ class _Clocks:
         jumped = abs(gap - self._gap) > _JUMP_S
         self._gap = gap
         return jumped
+
+
+def _shown(line: Line) -> str:
+    if isinstance(line, Oversized):
+        return f"[rook] WARNING: skipped a line of {line.size / 1e6:.1f} MB"
+    return _text(line).removesuffix("\n").removesuffix("\r")
 
 
 def _text(data: bytes) -> str:

@@ -36,6 +36,7 @@ def run(
     resume: str | None = None,
     env: Mapping[str, str] | None = None,
     args: Sequence[str] = (),
+    stream: bool = True,
     partial: bool | None = None,
     program: str | Sequence[str] | None = None,
     home: Path | None = None,
@@ -43,10 +44,13 @@ def run(
     """Make a run of an agent; `async with` starts it.
 
     `resume` names an earlier run. `env` is added to our environment, less what would confuse a
-    nested agent. `partial` asks for messages in pieces; by default a budget decides. `program` is
-    what to call instead of the agent found on PATH.
+    nested agent. Without `stream` the agent writes plain text, which is shown as it comes and
+    judged by its exit code. `partial` asks for messages in pieces; by default a budget decides.
+    `program` is what to call instead of the agent found on PATH.
     """
     known = agents.agent(agent)
+    # An argument that is not UTF-8 comes as surrogates, which nobody can write.
+    prompt = prompt.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
     where = home or home_folder()
     limits = Limits(
         max_cost=max_cost,
@@ -65,13 +69,14 @@ def run(
         resume=_session_of(where, resume) if resume else None,
         partial=max_cost is not None or max_tokens is not None if partial is None else partial,
         args=tuple(args),
+        stream=stream,
     )
     call = known.invoke(task)
     inherited = {k: v for k, v in os.environ.items() if known.keeps_variable(k)}
     return Run(
         (*_words(program, call.command[0]), *call.command[1:]),
-        agent=known,
-        cwd=os.path.abspath(cwd),
+        agent=known if stream else None,
+        cwd=_absolute(cwd),
         environment={**inherited, **(env or {})},
         limits=limits,
         home=where,
@@ -105,7 +110,7 @@ def run_command(
     return Run(
         command,
         agent=known,
-        cwd=os.path.abspath(cwd),
+        cwd=_absolute(cwd),
         environment={**inherited, **(env or {})},
         limits=Limits(
             max_cost=max_cost, max_tokens=max_tokens, timeout_s=timeout, idle_s=idle_timeout
@@ -124,6 +129,13 @@ def run_sync(agent: str, prompt: str, **options: Any) -> Run:
         return going
 
     return asyncio.run(whole())
+
+
+def _absolute(cwd: str | os.PathLike[str]) -> str:
+    try:
+        return os.path.abspath(cwd)
+    except FileNotFoundError as error:
+        raise RookeryError("the folder to work in is gone: go to another one") from error
 
 
 def _session_of(home: Path, name: str) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Self
 
 _MOST = 4 << 20
+_TIMES = 64 << 10
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -30,7 +31,7 @@ class Tail:
         data = os.pread(self._log, _MOST, self.position)
         if not data:
             return []
-        self._read_arrivals()
+        self._read_arrivals(self.position + len(data))
         pieces: list[tuple[bytes, float | None]] = []
         begun, end = self.position, self.position + len(data)
         at = begun
@@ -71,10 +72,14 @@ class Tail:
             return self._log is not None
         return True
 
-    def _read_arrivals(self) -> None:
+    def _read_arrivals(self, end: int) -> None:
+        """Read the times of the bytes before `end`, and few more: there may be millions."""
         if self._arrivals is None:
             return
-        while new := os.pread(self._arrivals, _MOST, self._arrivals_at):
+        while not self._came or self._came[-1][0] < end:
+            new = os.pread(self._arrivals, _TIMES, self._arrivals_at)
+            if not new:
+                return
             self._arrivals_at += len(new)
             *lines, self._torn = (self._torn + new).split(b"\n")
             for line in lines:

@@ -1,0 +1,76 @@
+"""What a review found: ends that hung, lied or ended in a traceback."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.cli.test_run import ROOK, Desk
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def test_a_raw_command_that_is_missing_is_not_started_and_can_be_shown(desk: Desk) -> None:
+    done = desk.rook("exec", "--", "no-such-program")
+    assert done.returncode == 9
+    assert "was found" in done.stderr
+    assert desk.rook("show").returncode == 0
+
+
+def test_a_silent_raw_command_that_is_stopped_timed_out(desk: Desk) -> None:
+    assert desk.rook("exec", "--timeout", "0.3", "--", "sleep", "20").returncode == 124
+
+
+def test_a_reader_that_goes_away_ends_it_without_a_traceback(desk: Desk) -> None:
+    with subprocess.Popen(
+        [ROOK, "run", "x"],
+        cwd=desk.folder,
+        env=desk.environment("say=x"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.stdout.close()
+        process.wait(20)
+        assert process.stderr is not None
+        assert "Traceback" not in process.stderr.read()
+    assert process.returncode == 141
+
+
+def test_a_damaged_folder_does_not_hide_the_other_runs(desk: Desk) -> None:
+    desk.rook("run", "x")
+    broken = desk.folder / "home" / "runs" / "zzzz"
+    broken.mkdir(mode=0o700)
+    (broken / "run.json").write_text("{")
+    done = desk.rook("runs")
+    assert done.returncode == 0
+    assert "success" in done.stdout
+    assert "damaged" in done.stdout
+
+
+def test_json_of_a_raw_command_is_one_object_and_quiet_its_output(desk: Desk) -> None:
+    assert json.loads(desk.rook("exec", "--json", "--", "echo", "hi").stdout)["status"] == "success"
+    assert desk.rook("exec", "-q", "--", "echo", "hi").stdout == "hi\n"
+
+
+def test_a_prompt_that_is_not_utf_8_is_mended(desk: Desk) -> None:
+    assert desk.rook("run", "a\udcffb").returncode == 0
+
+
+def test_a_closed_stdout_changes_nothing_but_what_is_seen(desk: Desk) -> None:
+    command = ["sh", "-c", 'exec "$0" run x >&-', str(ROOK)]
+    done = subprocess.run(
+        command,
+        cwd=desk.folder,
+        env=desk.environment("say=x"),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert "[rook] success" in done.stderr
