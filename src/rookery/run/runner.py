@@ -13,7 +13,6 @@ import msgspec
 from rookery import __version__
 from rookery.core.agent import Agent, Task
 from rookery.core.completion import final_text, response_in
-from rookery.core.events import Unknown, Unreadable
 from rookery.core.lines import Line, LineBuffer, Oversized
 from rookery.core.records import Record
 from rookery.core.state import RunState
@@ -25,6 +24,7 @@ from rookery.prices import PriceBook
 from rookery.run.endings import ending_of, judge_raw, verdict_info
 from rookery.run.launch import Plan, RecorderProcess
 from rookery.run.live import LiveRecords
+from rookery.run.recent import Recent
 from rookery.run.tail import Tail
 from rookery.run.watch import Limits, over_budget, reason_to_stop
 
@@ -73,8 +73,10 @@ class Run:
         self._folder: RunFolder | None = None
         self._recorder: RecorderProcess | None = None
         self._stop_reason: StopReason | None = None
-        self._errors = 0
+        self._recent = Recent()
         self._heard = time.monotonic()
+        self.news = 0
+        """How often more was recorded."""
         self._news = asyncio.Condition()
         self._over = asyncio.Event()
         self._following: asyncio.Task[None] | None = None
@@ -95,7 +97,7 @@ class Run:
     @property
     def stats(self) -> Stats:
         """How many events, and how many lines that could not be understood."""
-        return Stats(self.state.records, self._errors)
+        return Stats(self.state.records, self.state.unknown.total() + self.state.unreadable)
 
     @property
     def last_activity(self) -> float | None:
@@ -187,35 +189,53 @@ class Run:
         """Whether the agent and its whole tree have ended and the verdict is there."""
         return self._over.is_set()
 
-    async def next_news(self) -> None:
-        """Wait until more was recorded, or the run is over."""
+    async def next_news(self, seen: int) -> None:
+        """Wait until more was recorded than at that count of news, or the run is over."""
         async with self._news:
-            if not self._over.is_set():
-                await self._news.wait()
+            await self._news.wait_for(lambda: self.news > seen or self.is_over)
 
     async def lines(self, stream: Literal["stdout", "stderr"]) -> AsyncIterator[str]:
         """Give the lines of a raw log as they come; of one that is too long, only that it is."""
         buffer = LineBuffer()
         with self._tail(f"{stream}.raw", _LETTERS[stream]) as tail:
             while True:
-                over = self.is_over
+                over, seen = self.is_over, self.news
                 data = b"".join(piece for piece, _ in tail.read())
                 for line in buffer.feed(data):
                     yield _shown(line)
                 if over and not data:
                     break
                 if not data:
-                    await self.next_news()
+                    await self.next_news(seen)
         if (last := buffer.close()) is not None:
             yield _shown(last)
 
     async def _records(self) -> AsyncIterator[Record]:
+        """Give what the runner has decoded anyway; to a reader that falls behind, the log."""
+        seq = 0
+        while True:
+            over, seen = self.is_over, self.news
+            records = self._recent.since(seq)
+            if records is None:
+                break
+            for record in records:
+                yield record
+            seq += len(records)
+            if over and not records:
+                return
+            if not records:
+                await self.next_news(seen)
+        async for record in self._from_log():
+            if record.seq >= seq:
+                yield record
+
+    async def _from_log(self) -> AsyncIterator[Record]:
         decoder = self.agent.decoder() if self.agent else None
         if decoder is None:
             return
         with self._tail("stdout.raw", b"o") as tail:
             while True:
-                over = self._over.is_set()
+                over, seen = self.is_over, self.news
                 pieces = tail.read()
                 for data, at in pieces:
                     for record in decoder.feed(data, at):
@@ -223,7 +243,7 @@ class Run:
                 if over and not pieces:
                     break
                 if not pieces:
-                    await self.next_news()
+                    await self.next_news(seen)
         for record in decoder.close():
             yield record
 
@@ -325,6 +345,7 @@ class Run:
             for data, at in pieces:
                 if feed is not None:
                     self._fold(feed(data, at))
+            self.news += 1
             async with self._news:
                 self._news.notify_all()
             await asyncio.sleep(0)
@@ -332,10 +353,9 @@ class Run:
     def _fold(self, records: list[Record]) -> None:
         results = len(self.state.results)
         self.state.fold(records)
-        for record in records:
-            if isinstance(record.event, (Unknown, Unreadable)):
-                self._errors += 1
-            for viewer in self._live:
+        self._recent.add(records)
+        for viewer in self._live:
+            for record in records:
                 viewer.offer(record)
         if len(self.state.results) > results and self._recorder is not None:
             self._recorder.sync()
