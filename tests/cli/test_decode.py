@@ -151,3 +151,17 @@ def test_a_typo_is_answered_with_a_suggestion() -> None:
     done = rook("decod")
     assert done.returncode == 2
     assert b"Did you mean 'decode'?" in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
+@pytest.mark.parametrize("form", ["jsonl", "text"])
+def test_a_full_disk_is_told_in_a_line(session: Path, form: str) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [ROOK, "decode", "--format", form, session],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == b"[rook] cannot write: No space left on device\n"

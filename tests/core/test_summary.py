@@ -116,7 +116,7 @@ def test_nothing_is_told_of_nothing() -> None:
         cost_usd=None,
         spent_usd=None,
         cost_source="unknown",
-        tokens=TokenCounts(input=0, output=0, cache_read=0, cache_write=0),
+        tokens=TokenCounts(input=None, output=None, cache_read=None, cache_write=None),
         tools=ToolCounts(started=0, finished=0, failed=0, denied=0, orphaned=0),
         lines=0,
         unknown=0,

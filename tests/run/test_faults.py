@@ -2,6 +2,8 @@
 
 import asyncio
 import hashlib
+import os
+import signal
 import time
 from pathlib import Path
 
@@ -281,3 +283,21 @@ def test_many_runs_at_once_in_one_process(tmp_path: Path) -> None:
     runs = asyncio.run(main())
     assert {run.exit_code for run in runs} == {0}
     assert len({run.name for run in runs}) == 8
+
+
+@pytest.mark.parametrize("torn", [b"", b'{"format": 1, "start'])
+def test_a_recorder_that_died_without_a_word_is_incomplete(tmp_path: Path, torn: bytes) -> None:
+    async def kill_the_recorder(run: Run) -> None:
+        async for record in run:
+            if isinstance(record.event, ToolStarted):
+                info = run.folder.info()
+                assert info is not None
+                assert info.recorder_pid is not None
+                if torn:
+                    (run.folder.path / "exit.json").write_bytes(torn)
+                os.kill(info.recorder_pid, signal.SIGKILL)
+
+    run = play(tmp_path, "hang-in-tool", kill_the_recorder)
+    assert run.verdict is not None
+    assert (run.verdict.status, run.exit_code) == ("incomplete", 3)
+    assert contain.marked(str(run.folder.path)) == []

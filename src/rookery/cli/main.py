@@ -10,6 +10,7 @@ import click
 from rookery import __version__
 
 _INTERRUPTED = 130
+_CANNOT_WRITE = 1
 _NOBODY_READS = 141  # as a shell tells of a program that SIGPIPE ended
 
 _COMMANDS = {
@@ -39,6 +40,10 @@ class _Commands(click.Group):
             # Whatever is still buffered must not be written at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise click.exceptions.Exit(_NOBODY_READS) from None
+        except OSError as error:  # what a command cannot read it has told by itself
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            click.echo(f"[rook] cannot write: {error.strerror or error}", err=True)
+            raise click.exceptions.Exit(_CANNOT_WRITE) from None
         return code
 
     def resolve_command(

@@ -214,6 +214,11 @@ class Ledger:
         return total
 
     @property
+    def has_usage(self) -> bool:
+        """Whether anybody told how many tokens were used."""
+        return self._seen.messages > 0 or self.native_models is not None
+
+    @property
     def steps(self) -> int:
         """How many messages the main thread's model has written."""
         return self._by_parent[None].messages if None in self._by_parent else 0

@@ -3,18 +3,18 @@
 import msgspec
 
 from rookery.core.completion import final_text
-from rookery.core.ledger import Source
+from rookery.core.ledger import Ledger, Source
 from rookery.core.state import RunState
 from rookery.core.verdict import Outcome, judge
 
 
 class TokenCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """All tokens of a run, each message once."""
+    """All tokens of a run, each message once; None if nobody told any."""
 
-    input: int
-    output: int
-    cache_read: int
-    cache_write: int
+    input: int | None
+    output: int | None
+    cache_read: int | None
+    cache_write: int | None
 
 
 class ToolCounts(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +51,6 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
 def summarise(state: RunState, *, file: str, agent: str | None) -> Summary:
     """Put a folded stream into one object; how its process ended is not known here."""
-    tokens = state.ledger.tokens
     cost_usd, source = _cost(state)
     return Summary(
         file=file,
@@ -65,12 +64,7 @@ def summarise(state: RunState, *, file: str, agent: str | None) -> Summary:
         cost_usd=cost_usd,
         spent_usd=state.ledger.spent_usd,
         cost_source=source,
-        tokens=TokenCounts(
-            input=tokens.input,
-            output=tokens.output,
-            cache_read=tokens.cache_read,
-            cache_write=tokens.cache_write,
-        ),
+        tokens=_tokens(state.ledger),
         tools=ToolCounts(
             started=state.tools_started,
             finished=len(state.finished_tools),
@@ -82,6 +76,18 @@ def summarise(state: RunState, *, file: str, agent: str | None) -> Summary:
         unknown=state.unknown.total(),
         unreadable=state.unreadable,
         truncated=bool(state.closed and state.closed.truncated),
+    )
+
+
+def _tokens(ledger: Ledger) -> TokenCounts:
+    if not ledger.has_usage:
+        return TokenCounts(input=None, output=None, cache_read=None, cache_write=None)
+    tokens = ledger.tokens
+    return TokenCounts(
+        input=tokens.input,
+        output=tokens.output,
+        cache_read=tokens.cache_read,
+        cache_write=tokens.cache_write,
     )
 
 

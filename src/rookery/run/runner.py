@@ -13,6 +13,7 @@ import msgspec
 from rookery import __version__
 from rookery.core.agent import Agent, Task
 from rookery.core.completion import final_text, response_in
+from rookery.core.errors import RunFolderError
 from rookery.core.lines import Line, LineBuffer, Oversized
 from rookery.core.records import Record
 from rookery.core.state import RunState
@@ -369,12 +370,7 @@ class Run:
 
     def _end(self) -> None:
         """Judge how it ended, and keep the verdict and the answer."""
-        exit = self.folder.exit() or ExitInfo(
-            started=True, stopped_for="lost", ended_at=time.time()
-        )
-        if self.folder.exit() is None:
-            self.folder.write_exit(exit)
-        ending = ending_of(exit, self._stop_reason, self.state)
+        ending = ending_of(self._exit(), self._stop_reason, self.state)
         self.verdict = judge(self.state, ending) if self.agent else judge_raw(ending)
         if (words := over_budget(self.state, self.limits)) and self.verdict.status == "over_budget":
             self.verdict = msgspec.structs.replace(self.verdict, sentence=words)
@@ -383,6 +379,17 @@ class Run:
             write_output(self.folder, answer)
         finally:  # a full disk may take the answer, and still have room for the verdict
             self.folder.write_verdict(verdict_info(self.verdict, self.state))
+
+    def _exit(self) -> ExitInfo:
+        """What the recorder told of the end; a killed one told nothing, or half of it."""
+        try:
+            told = self.folder.exit()
+        except RunFolderError:
+            told = None
+        if told is None:
+            told = ExitInfo(started=True, stopped_for="lost", ended_at=time.time())
+            self.folder.write_exit(told)
+        return told
 
 
 class _Clocks:
