@@ -30,7 +30,7 @@ unit: $(VENV)/.dev $(CLAUDE)
 	$(BIN)/coverage report --include='src/rookery/core/*,src/rookery/agents/*' --fail-under=95
 
 soak: $(VENV)/.dev ## the long versions of the hostile tests
-	$(BIN)/pytest -m soak
+	$(BIN)/pytest -n auto -m soak
 
 bench: $(VENV)/.bench ## ratios against named references, taken in one run
 	$(BIN)/python benchmarks/bench.py

@@ -74,3 +74,22 @@ def test_a_closed_stdout_changes_nothing_but_what_is_seen(desk: Desk) -> None:
     )
     assert done.returncode == 0
     assert "[rook] success" in done.stderr
+
+
+def test_a_stalled_reader_does_not_stop_a_budget(desk: Desk) -> None:
+    said = {"type": "assistant", "message": {"content": [{"type": "text", "text": "x" * 79}]}}
+    usage = {"input_tokens": 5000, "output_tokens": 1}
+    spent = {"type": "assistant", "message": {"id": "m", "content": [], "usage": usage}}
+    wire = "".join(json.dumps(line) + "\n" for line in [*[said] * 3000, spent])
+    (desk.folder / "wire").write_text(wire)
+    (desk.folder / "claude").write_text(f"#!/bin/sh\ncat {desk.folder}/wire; exec sleep 60\n")
+    with desk.going("run", "--max-tokens", "1000", "x", script="") as process:
+        # Nobody reads the 270 kB that it shows: the run must be stopped all the same.
+        told = ""
+        for _ in range(200):
+            told = desk.rook("runs", "--json").stdout.split("\n")[0]
+            if told and json.loads(told)["status"] != "running":
+                break
+        process.communicate(timeout=30)
+    assert json.loads(told)["status"] == "over_budget"
+    assert process.returncode == 5

@@ -4,6 +4,7 @@ import asyncio
 import shlex
 import signal
 import sys
+from typing import TextIO
 
 import click
 import msgspec
@@ -13,8 +14,6 @@ from rookery.core.safe import safe, safe_line
 from rookery.core.summary import summarise
 from rookery.display.plain import PlainDisplay
 from rookery.run.runner import Run
-
-_INSTALL = {"claude": "npm install -g @anthropic-ai/claude-code"}
 
 
 class Manner(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,24 +70,34 @@ async def _show(run: Run, manner: Manner, *, silent: bool) -> None:
         text=manner.text,
     )
     async for record in run:
-        if not silent:
-            display.show(record)
-            sys.stdout.flush()
+        lines = [] if silent else list(display.lines(record))
+        if lines:
+            await _write(sys.stdout, "\n".join(lines))
 
 
 async def _pass_on_stdout(run: Run) -> None:
     """Show what a command wrote that no adapter knows, line by line and safe."""
     async for line in run.lines("stdout"):
-        click.echo(safe(line))
+        await _write(sys.stdout, safe(line))
 
 
 async def _pass_on_stderr(run: Run) -> None:
     async for line in run.lines("stderr"):
-        click.echo(safe_line(line), err=True)
+        await _write(sys.stderr, safe_line(line))
+
+
+async def _write(out: TextIO, words: str) -> None:
+    """Write a line apart from the loop: a reader that is stalled must not stall the run."""
+    await asyncio.to_thread(_put, out, words)
+
+
+def _put(out: TextIO, words: str) -> None:
+    out.write(f"{words}\n")
+    out.flush()
 
 
 def command_line(run: Run) -> str:
-    """The command as one would type it, cut where a prompt is long."""
+    """The command as one would type it."""
     return safe_line(shlex.join(run.command))
 
 
@@ -103,8 +112,8 @@ def _say_end(run: Run, manner: Manner) -> None:
         _say(f"[rook] stream stats: {stats.events} events, {stats.errors} errors")
     _say(f"[rook] {verdict.status.replace('_', ' ')} · {safe_line(verdict.sentence)}")
     if verdict.status == "not_started":
-        install = _INSTALL.get(_agent_name(run) or "")
-        if install and "was found" in verdict.sentence:
+        if run.agent and "was found" in verdict.sentence:
+            install = run.agent.install
             _say(f"[rook] install it:  {install}   ·   or see it work without:  rook demo")
     else:
         _say(f"[rook] rook show {run.name}" + _resume_hint(run))

@@ -52,6 +52,9 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     programs: tuple[str, ...]
     """What its command is called, without folder and `.exe`."""
 
+    install: str
+    """The command that installs it."""
+
     output_flags: tuple[str, ...]
     """The flags that make it write messages for machines."""
 

@@ -48,6 +48,7 @@ def recognises(message: Mapping[str, Any]) -> bool:
 AGENT = Agent(
     name="claude",
     programs=PROGRAMS,
+    install="npm install -g @anthropic-ai/claude-code",
     output_flags=OUTPUT_FLAGS,
     checked_versions=tuple(sorted(CHECKED_VERSIONS)),
     decoder=decoder,
