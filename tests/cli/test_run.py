@@ -194,7 +194,7 @@ def test_show_of_an_unknown_run_names_the_nearest(desk: Desk) -> None:
     assert desk.rook("show", "../../etc").returncode == 2
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_stops_a_run_and_says_so(desk: Desk, number: signal.Signals) -> None:
     with desk.going("run", "x", script="hang-in-tool sigint-result") as process:
         until(process, "[claude] ")

@@ -39,7 +39,7 @@ async def _watch(run: Run, manner: Manner) -> int:
     loop = asyncio.get_running_loop()
     silent = manner.quiet or manner.json
     async with run:
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, run.stop)
         if not silent:
             _say(f"[rook] Agent command: {command_line(run)}", err=False)
