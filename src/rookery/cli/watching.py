@@ -13,6 +13,7 @@ from rookery.core.completion import final_text
 from rookery.core.safe import safe, safe_line
 from rookery.core.summary import summarise
 from rookery.display.plain import PlainDisplay
+from rookery.run import contain
 from rookery.run.runner import Run
 
 
@@ -41,6 +42,8 @@ async def _watch(run: Run, manner: Manner) -> int:
     async with run:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, run.stop)
+        for words in contain.promises():
+            _say(f"[rook] WARNING: {words}")
         if not silent:
             _say(f"[rook] Agent command: {command_line(run)}", err=False)
         async with asyncio.TaskGroup() as group:

@@ -20,7 +20,7 @@ MARKER = "ROOKERY_RUN"
 def promises() -> list[str]:
     """Say what this system cannot promise; nothing to say on a usual Linux."""
     missing = []
-    if not _become_subreaper_works():
+    if not sys.platform.startswith("linux"):
         missing.append("orphans of the agent may escape: there is no child subreaper")
     if not os.path.isdir(f"{_PROC}/self"):
         missing.append("only the agent's own process group is ended: there is no /proc")
@@ -128,10 +128,6 @@ def kill_marked(marker: str) -> int:
         seen.update(pids)
         send(pids, signal.SIGKILL)
     return len(seen)
-
-
-def _become_subreaper_works() -> bool:
-    return sys.platform.startswith("linux")
 
 
 def _pids() -> list[int]:

@@ -1,0 +1,60 @@
+"""The seam to the system: what it knows of processes, and what it says it cannot know."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rookery.run import contain
+from tests.run.recording import is_gone, wait_for
+
+
+def test_a_usual_linux_has_nothing_to_be_sorry_for() -> None:
+    assert contain.promises() == []
+
+
+def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(contain, "_PROC", str(tmp_path))
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.delattr(os, "pidfd_open")
+    said = " · ".join(contain.promises())
+    assert "subreaper" in said
+    assert "/proc" in said
+    assert "pidfd" in said
+    assert contain.become_subreaper() is False
+    assert contain.open_pidfd(1) is None
+    assert contain.descendants(1) == []
+    assert contain.marked("x") == []
+
+
+def test_all_descendants_are_found_and_ended(tmp_path: Path) -> None:
+    script = "sleep 60 & sh -c 'sleep 60 & echo ready; wait' & wait"
+    with subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        wait_for(lambda: len(contain.descendants(process.pid)) >= 3)
+        below = contain.descendants(process.pid)
+        assert process.pid not in below
+        contain.terminate([*below, process.pid])
+        wait_for(lambda: all(is_gone(pid) for pid in below))
+
+
+def test_the_marker_finds_what_nobody_is_the_parent_of(tmp_path: Path) -> None:
+    environment = {**os.environ, contain.MARKER: str(tmp_path)}
+    with subprocess.Popen(
+        ["sh", "-c", "setsid sleep 60 & echo begun"], env=environment, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+    assert len(contain.marked(str(tmp_path))) == 1
+    assert contain.kill_marked(str(tmp_path)) == 1
+    assert contain.marked(str(tmp_path)) == []
+
+
+def test_a_process_that_is_gone_is_no_error() -> None:
+    with subprocess.Popen(["true"]) as process:
+        process.wait()
+    contain.send([process.pid], 0)
+    assert contain.open_pidfd(process.pid) is None
