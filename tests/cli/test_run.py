@@ -147,6 +147,13 @@ def test_exec_adds_what_is_missing_and_says_so(desk: Desk) -> None:
     assert '[claude] "Done."' in done.stdout
 
 
+def test_exec_leaves_a_text_format_alone_and_shows_it_raw(desk: Desk) -> None:
+    done = desk.rook("exec", "--", "claude", "-p", "--output-format", "text", "hi")
+    assert "added" not in done.stderr
+    assert '"type":"result"' in done.stdout  # the scripted agent writes messages all the same
+    assert done.returncode == 0
+
+
 @pytest.mark.parametrize(
     ("command", "code"), [("exit 0", 0), ("exit 4", 1), ("kill -9 $$", 3)], ids=str
 )

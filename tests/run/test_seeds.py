@@ -66,7 +66,12 @@ def test_seed_000_6_flags_are_added_without_changing_what_was_given() -> None:
     added = with_output_flags(given)
     assert given == ["claude", "-p", "hi"]
     assert added == with_output_flags(given)
-    assert added[1:4] == ["--output-format", "stream-json", "--verbose"]
+    assert added == ["claude", "--output-format", "stream-json", "--verbose", "-p", "hi"]
+
+
+# Seed 004 part 1: "Guard on OutputFormat == stream-json": another format falls back to raw.
+def test_seed_004_1_another_output_format_is_left_raw() -> None:
+    assert with_output_flags(["claude", "-p", "--output-format", "text", "hi"]) is None
 
 
 # Seed 000 step 6: "No parser available: raw streaming fallback"; "Still stream stderr to user".

@@ -184,11 +184,12 @@ def exec_(
     manner = Manner(verbose=verbose, quiet=quiet, text=not no_text, json=as_json)
     with errors_as_usage():
         known = agents.agent_for(command[0])
-        words = known.with_output_flags(command) if known else list(command)
-        if added := len(words) - len(command):
+        words = known.with_output_flags(command) if known else None
+        if words and (added := len(words) - len(command)):
             click.echo(f"[rook] added: {shlex.join(words[1 : 1 + added])}", err=True)
         going = run_command(
-            words,
+            words or command,
+            raw=words is None,
             cwd=cwd,
             max_cost=max_cost,
             max_tokens=max_tokens,

@@ -70,8 +70,11 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     invoke: Callable[[Task], Invocation]
     """Makes the command line for a task; the program is its first name, found on PATH."""
 
-    with_output_flags: Callable[[Sequence[str]], list[str]]
-    """Adds to a command line of the user's what makes it write messages, if that is missing."""
+    with_output_flags: Callable[[Sequence[str]], list[str] | None]
+    """Adds to a command line of the user's what makes it write messages, if that is missing.
+
+    None if the user asks for an output that is no messages.
+    """
 
     keeps_variable: Callable[[str], bool]
     """Tells whether a variable of our environment is good for it: some confuse a nested agent."""

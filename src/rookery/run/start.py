@@ -96,6 +96,7 @@ def _words(program: str | Sequence[str] | None, usual: str) -> Sequence[str]:
 def run_command(
     command: Sequence[str],
     *,
+    raw: bool = False,
     cwd: str | os.PathLike[str] = ".",
     max_cost: float | None = None,
     max_tokens: int | None = None,
@@ -104,12 +105,12 @@ def run_command(
     env: Mapping[str, str] | None = None,
     home: Path | None = None,
 ) -> Run:
-    """Make a run of a command line as it is; what no adapter knows runs raw."""
+    """Make a run of a command line as it is; what no adapter knows, or `raw`, is not decoded."""
     known = agents.agent_for(command[0])
     inherited = {k: v for k, v in os.environ.items() if known is None or known.keeps_variable(k)}
     return Run(
         command,
-        agent=known,
+        agent=None if raw else known,
         cwd=_absolute(cwd),
         environment={**inherited, **(env or {})},
         limits=Limits(

@@ -81,7 +81,7 @@ def test_a_long_prompt_goes_by_standard_input() -> None:
         (["/bin/claude", "-p", *OUTPUT, "hi"], ["/bin/claude", "-p", *OUTPUT, "hi"]),
         (
             ["claude", "-p", "--output-format=json", "hi"],
-            ["claude", "--verbose", "-p", "--output-format=json", "hi"],
+            ["claude", "-p", "--output-format=json", "hi"],
         ),
         (["claude", "-p", "--", "--verbose"], ["claude", *OUTPUT, "-p", "--", "--verbose"]),
     ],
@@ -90,6 +90,12 @@ def test_only_what_is_missing_is_added_to_a_user_s_command(
     given: list[str], expected: list[str]
 ) -> None:
     assert with_output_flags(given) == expected
+
+
+@pytest.mark.parametrize("form", [("--output-format", "text"), ("--output-format=text",)])
+def test_a_user_who_wants_text_gets_text(form: tuple[str, ...]) -> None:
+    assert with_output_flags(["claude", "-p", *form, "hi"]) is None
+    assert with_output_flags(["claude", "-p", "--output-format"]) is None
 
 
 def test_what_a_surrounding_agent_tells_its_children_is_not_passed_on() -> None:

@@ -54,21 +54,34 @@ def invoke(task: Task) -> Invocation:
     )
 
 
-def with_output_flags(command: Sequence[str]) -> list[str]:
-    """Add what makes a command line of the user's write messages, right after the program."""
+def with_output_flags(command: Sequence[str]) -> list[str] | None:
+    """Add what makes a command line of the user's write messages, right after the program.
+
+    None if it asks for an output that is no messages: then that is what the user wants.
+    """
     options = list(command[1:])
     if "--" in options:
         options = options[: options.index("--")]
+    form = _output_format(options)
+    if form not in (None, "stream-json", "json"):
+        return None
     added: list[str] = []
     if not any(word in ("-p", "--print") for word in options):
         added.append("-p")
-    if not any(
-        word == "--output-format" or word.startswith("--output-format=") for word in options
-    ):
+    if form is None:
         added += OUTPUT_FLAGS[:2]
-    if "--verbose" not in options:
+    if form != "json" and "--verbose" not in options:
         added.append("--verbose")
     return [command[0], *added, *command[1:]]
+
+
+def _output_format(options: Sequence[str]) -> str | None:
+    for at, word in enumerate(options):
+        if word == "--output-format":
+            return options[at + 1] if at + 1 < len(options) else ""
+        if word.startswith("--output-format="):
+            return word.partition("=")[2]
+    return None
 
 
 def keeps_variable(name: str) -> bool:
