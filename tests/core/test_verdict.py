@@ -6,6 +6,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, get_args
 
+import msgspec
 import pytest
 
 import rookery
@@ -29,7 +30,8 @@ from rookery.core.events import (
 )
 from rookery.core.records import Record
 from rookery.core.state import RunState
-from rookery.core.verdict import EXIT_CODES, Ending, Outcome, Verdict, judge
+from rookery.core.verdict import EXIT_CODES, Ending, Facts, Outcome, Verdict
+from rookery.core.verdict import judge as judge_whole
 from tests.recorded import ALL, CASES, folded, name_of, results
 
 # Every recorded case, judged by a person from what `about.md` says of it.
@@ -239,6 +241,11 @@ def after(*events: Event) -> RunState:
 
 def one_turn(*events: Event) -> RunState:
     return after(START, TurnStarted(origin="prompt"), *events)
+
+
+def judge(state: RunState, ending: Ending | None = None, **how: Any) -> Verdict:
+    """Judge, and leave the facts out: they have tests of their own below."""
+    return msgspec.structs.replace(judge_whole(state, ending, **how), facts=Facts())
 
 
 def verdict(status: Outcome, sentence: str) -> Verdict:
@@ -522,3 +529,17 @@ def test_a_sentence_is_one_line_however_long_the_reason() -> None:
         assert "\n" not in sentence
         assert len(sentence) <= 300
         assert sentence.endswith("...")
+
+
+def test_the_facts_stand_beside_every_status() -> None:
+    limit = LimitReported(window="five_hour", status="rejected", resets_at=1000.0)
+    denied = PermissionDenied(tool_id="t", name="Bash")
+    ended = TurnFinished(ok=False, errors=("no",))
+    ending = Ending(exit_code=1, cut_tasks=2)
+    assert judge_whole(one_turn(limit, denied, ended), ending).facts == Facts(
+        agent_exit_code=1, results=1, denials=1, cut_tasks=2, resets_at=1000.0
+    )
+    killed = judge_whole(one_turn(), Ending(signal=9, stopped_for="timed_out"))
+    assert killed.facts == Facts(signal=9, stopped_for="timed_out")
+    good = judge_whole(one_turn(denied, TurnFinished(ok=True)), allow_denials=True)
+    assert (good.status, good.facts.denials) == ("success", 1)

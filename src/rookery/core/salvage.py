@@ -142,7 +142,7 @@ def _finite(digits: str) -> float | None:
 
 
 def _holdable(digits: str) -> int | None:
-    # Beyond 64 bits msgspec can read but not write.
+    # Beyond 64 bits other JSON readers disagree about a number; a mended line has none of them.
     number = int(digits) if len(digits) < _MOST_DIGITS else None
     return number if number is not None and -(2**63) <= number < 2**64 else None
 

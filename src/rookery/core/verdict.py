@@ -59,12 +59,27 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     """What it, or the system, said when it could not start."""
 
 
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """What stands beside a status, whichever it is: a success may have denials, too."""
+
+    agent_exit_code: int | None = None
+    signal: int | None = None
+    stopped_for: StopReason | None = None
+    results: int = 0
+    denials: int = 0
+    cut_tasks: int = 0
+    truncated: bool = False
+    resets_at: float | None = None
+    """When the provider's limit that was reached ends."""
+
+
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """One status, an exit code and a sentence a person can act on."""
+    """One status, the facts beside it, an exit code and a sentence a person can act on."""
 
     status: Outcome
     sentence: str
     exit_code: int
+    facts: Facts = Facts()
 
 
 def judge(
@@ -75,12 +90,28 @@ def judge(
     allow_denials: bool = False,
 ) -> Verdict:
     """Tell how a run ended: the first status of the table that holds."""
-    facts = _Facts(state, ending or Ending(), verified, allow_denials)
-    for status, rule in _TABLE:
-        sentence = rule(facts)
-        if sentence is not None:
-            return Verdict(status=status, sentence=sentence, exit_code=EXIT_CODES[status])
-    return Verdict(status="success", sentence="done", exit_code=EXIT_CODES["success"])
+    known = _Facts(state, ending or Ending(), verified, allow_denials)
+    held = ((status, rule(known)) for status, rule in _TABLE)
+    fitting = ((status, sentence) for status, sentence in held if sentence is not None)
+    status, sentence = next(fitting, ("success", "done"))
+    return Verdict(
+        status=status, sentence=sentence, exit_code=EXIT_CODES[status], facts=_beside(known)
+    )
+
+
+def _beside(known: "_Facts") -> Facts:
+    state, ending = known.state, known.ending
+    reached = [limit for limit in state.limits.values() if limit.status == "rejected"]
+    return Facts(
+        agent_exit_code=ending.exit_code,
+        signal=ending.signal,
+        stopped_for=ending.stopped_for,
+        results=len(state.results),
+        denials=len(state.denials),
+        cut_tasks=max(ending.cut_tasks, state.cut_tasks),
+        truncated=state.closed is not None and state.closed.truncated,
+        resets_at=reached[-1].resets_at if reached else None,
+    )
 
 
 class _Facts(msgspec.Struct):
