@@ -309,10 +309,11 @@ def _figures(data: bytes, prices: Prices) -> tuple[object, ...]:
     return ledger.native_usd, ledger.spent_usd, ledger.tokens, ledger.cost
 
 
+WHOLE = [path for path in REAL if path.read_bytes().endswith(b"\n")]
 SOME = [path for path in REAL if path.stat().st_size][::6]
 
 
-@pytest.mark.parametrize("path", SOME, ids=name_of)
+@pytest.mark.parametrize("path", WHOLE, ids=name_of)
 def test_duplicating_lines_never_changes_the_totals(path: Path, book: PriceBook) -> None:
     lines = path.read_bytes().split(b"\n")[:-1]
     doubled = [line for line in lines for _ in range(2)]
