@@ -242,4 +242,6 @@ def test_the_demo_leaves_a_run_that_can_be_shown(desk: Desk) -> None:
     assert "[claude] DENIED: " in done.stdout
     assert "[claude] ERROR: exit 1" in done.stdout
     assert "[claude] Complete (cost: $0.0415)" in done.stdout
-    assert "[claude] Complete (cost: $0.0415)" in desk.rook("show").stdout
+    shown = desk.rook("show")
+    assert "[claude] Complete (cost: $0.0415)" in shown.stdout
+    assert "17 tools (1 failed) · 1 file\n" in shown.stderr

@@ -248,7 +248,11 @@ def ending(folder: RunFolder, verdict: VerdictInfo, state: RunState) -> str:
         parts.append(duration(verdict.ended_at - info.started_at))
     if state.finished_tools:
         failed = f" ({state.failed_tools} failed)" if state.failed_tools else ""
-        parts.append(f"{len(state.finished_tools)} tools{failed}")
+        parts.append(f"{_count(len(state.finished_tools), 'tool')}{failed}")
     if state.files:
-        parts.append(f"{len(state.files)} files")
+        parts.append(_count(len(state.files), "file"))
     return " · ".join(parts)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
