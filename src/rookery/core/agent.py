@@ -45,6 +45,36 @@ class Invocation(msgspec.Struct, frozen=True, kw_only=True):
     """The signal that makes it end in order."""
 
 
+Told = Literal["yes", "no", "partly"]
+"""Whether an agent tells a thing in its stream."""
+
+
+class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
+    """What an agent tells of itself, so that what it keeps to itself is never shown as 0."""
+
+    deltas: Told
+    """Pieces of a text before it is whole."""
+
+    thinking: Told
+    subagents: Told
+    """What its subagents do, not only that they were called."""
+
+    usage: Told
+    cost: Told
+    denials: Told
+    exit_codes: Told
+    """How the commands that it ran ended."""
+
+    resume: Told
+    """Whether a session can be gone on with."""
+
+    end_event: Told
+    """Whether a message says that the turn is over, and how it went."""
+
+    notes: tuple[str, ...] = ()
+    """What a user should know of the above, a sentence each."""
+
+
 class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """One coding agent. Everything else about it stays in its own folder."""
 
@@ -60,6 +90,12 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
 
     checked_versions: tuple[str, ...]
     """The versions whose every message was looked at."""
+
+    capabilities: Capabilities
+    """What its stream tells."""
+
+    evidence: Literal["recordings", "documentation"]
+    """What our knowledge of its stream comes from."""
 
     decoder: Callable[..., Decoder]
     """Makes a decoder for one stream; takes `cap`, the longest line in bytes."""

@@ -12,7 +12,7 @@ from rookery.agents.claude.command import (
 )
 from rookery.agents.claude.fields import CHECKED_VERSIONS
 from rookery.agents.claude.reader import decoder
-from rookery.core.agent import Agent
+from rookery.core.agent import Agent, Capabilities
 
 _TYPES = frozenset(
     {
@@ -51,6 +51,22 @@ AGENT = Agent(
     install="npm install -g @anthropic-ai/claude-code",
     output_flags=OUTPUT_FLAGS,
     checked_versions=tuple(sorted(CHECKED_VERSIONS)),
+    capabilities=Capabilities(
+        deltas="yes",
+        thinking="yes",
+        subagents="partly",
+        usage="yes",
+        cost="yes",
+        denials="yes",
+        exit_codes="partly",
+        resume="yes",
+        end_event="yes",
+        notes=(
+            "What a background subagent does is told as progress, not as single calls.",
+            "The exit code of a command is told only when it failed.",
+        ),
+    ),
+    evidence="recordings",
     decoder=decoder,
     recognises=recognises,
     invoke=invoke,
