@@ -17,7 +17,8 @@ from sdk import Sdk
 from timing import Row, dearer, faster, peak_memory, race, race_children, table
 
 import rookery
-from rookery.core.state import RunState
+from rookery.core import fold as told
+from rookery.core.fold import FoldingDecoder
 
 MB = 1_000_000
 CHUNK = 256 * 1024
@@ -172,15 +173,15 @@ def decode_file(path: Path) -> None:
 def fold_file(path: Path) -> None:
     """Decode an open file and fold it."""
     with open(path, "rb") as file:
-        RunState().fold(rookery.decode(file, "claude"))
+        told.fold(rookery.decode(file, "claude"))
 
 
 def fold_chunks(chunks: Iterable[bytes]) -> None:
     """Decode pieces of bytes and fold them."""
-    decoder, state = rookery.decoder("claude"), RunState()
+    decoder = FoldingDecoder(rookery.decoder("claude"))
     for chunk in chunks:
-        state.fold(decoder.feed(chunk))
-    state.fold(decoder.close())
+        decoder.feed(chunk)
+    decoder.close()
 
 
 def load(lines: Iterable[bytes]) -> None:

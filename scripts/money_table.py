@@ -7,8 +7,8 @@ from typing import Any
 
 import rookery
 from rookery.core.events import Usage
+from rookery.core.fold import fold
 from rookery.core.price import dollars
-from rookery.core.state import RunState
 from rookery.prices import PriceBook
 
 CASES = Path(__file__).parent.parent / "tests" / "agents" / "claude" / "cases"
@@ -41,7 +41,7 @@ def _row(case: str, book: PriceBook) -> str:
     every = sum(_price(message, book) for message in lines)
     once = sum(_price(message, book) for message in {m["id"]: m for m in lines}.values())
     added = sum(m["total_cost_usd"] for m in _messages(path) if m.get("type") == "result")
-    ledger = RunState(book).fold(rookery.decode(path)).ledger
+    ledger = fold(rookery.decode(path), book).ledger
     mark = "" if ledger.cost.source == "native" else "~"
     cells = (every, once, added, ledger.cost.usd or 0, ledger.spent_usd or 0)
     marks = ("", "", "", mark, mark)

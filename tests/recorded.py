@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import rookery
+from rookery.core.fold import fold
 from rookery.core.price import Prices, no_prices
 from rookery.core.state import RunState
 
@@ -32,7 +33,7 @@ def name_of(path: Path) -> str:
 
 def folded(path: Path, prices: Prices = no_prices) -> RunState:
     """A recorded stream, folded."""
-    return RunState(prices).fold(rookery.decode(path, agent="claude"))
+    return fold(rookery.decode(path, agent="claude"), prices)
 
 
 def messages(path: Path) -> Iterator[dict[str, Any]]:

@@ -10,6 +10,7 @@ import pytest
 import rookery
 from rookery.core.completion import final_text, is_complete, response_in, signals
 from rookery.core.events import Event, Text, ToolFinished, TurnFinished, TurnStarted, UserMessage
+from rookery.core.fold import fold
 from rookery.core.records import Record
 from rookery.core.state import RunState
 from rookery.core.verdict import judge
@@ -19,7 +20,7 @@ WORD = "PHASE_COMPLETE"
 
 
 def after(*events: Event) -> RunState:
-    return RunState().fold(Record(n, None, 0, 0, event) for n, event in enumerate(events))
+    return fold(Record(n, None, 0, 0, event) for n, event in enumerate(events))
 
 
 def stream(*messages: dict[str, Any] | str) -> Iterator[Record]:
@@ -170,8 +171,8 @@ def test_what_stands_in_the_last_response_tags(text: str, answer: str | None) ->
 )
 def test_a_word_alone_on_a_line_of_the_agent_s_text_is_a_signal(text: str) -> None:
     assert signals(after(Text(id="1", text=text)), [WORD]) == [WORD]
-    assert signals(RunState().fold(stream(says(text))), [WORD]) == [WORD]
-    assert signals(RunState().fold(stream(result(text))), [WORD]) == [WORD]
+    assert signals(fold(stream(says(text))), [WORD]) == [WORD]
+    assert signals(fold(stream(result(text))), [WORD]) == [WORD]
 
 
 @pytest.mark.parametrize(
@@ -195,7 +196,7 @@ def test_an_empty_word_is_never_a_signal() -> None:
 def test_a_subagent_s_text_is_no_signal() -> None:
     assert signals(after(Text(id="1", text=WORD, parent="t")), [WORD]) == []
     below = says(WORD) | {"parent_tool_use_id": "t"}
-    assert signals(RunState().fold(stream(below)), [WORD]) == []
+    assert signals(fold(stream(below)), [WORD]) == []
 
 
 def test_tool_output_is_no_signal() -> None:
@@ -208,17 +209,17 @@ def test_the_echo_of_the_prompt_is_no_signal() -> None:
     assert signals(after(UserMessage(text=prompt, replay=True)), [WORD]) == []
     # A hook that blocks a prompt makes the result of it, though no turn was taken.
     blocked = result(f"Operation blocked by hook:\nno\n\nOriginal prompt: {prompt}")
-    assert signals(RunState().fold(stream(blocked | {"num_turns": 0})), [WORD]) == []
+    assert signals(fold(stream(blocked | {"num_turns": 0})), [WORD]) == []
 
 
 def test_an_error_is_no_signal() -> None:
     failed = result(f"API Error: 400\n{WORD}", is_error=True)
-    assert signals(RunState().fold(stream(failed)), [WORD]) == []
+    assert signals(fold(stream(failed)), [WORD]) == []
 
 
 def test_a_turn_that_fails_later_keeps_the_signal_of_its_text() -> None:
     failed = result("API Error: 400", is_error=True)
-    assert signals(RunState().fold(stream(says(WORD), failed)), [WORD]) == [WORD]
+    assert signals(fold(stream(says(WORD), failed)), [WORD]) == [WORD]
 
 
 # FAULTS B5: nothing that a tool prints is taken for what the agent says.
@@ -260,7 +261,7 @@ def hostile(path: Path) -> bytes:
 @pytest.mark.parametrize("name", ["s02_read_edit_bash-2.1.197", "s03_parallel_tools-2.1.197"])
 def test_no_text_of_a_tool_changes_how_a_run_ends(name: str) -> None:
     path = next(p for p in CASES if name_of(p) == name)
-    calm, state = folded(path), RunState().fold(rookery.decode([hostile(path)]))
+    calm, state = folded(path), fold(rookery.decode([hostile(path)]))
     assert judge(state) == judge(calm)
     assert final_text(state) == final_text(calm)
     assert signals(state, [WORD, "<promise>DONE</promise>", "done"]) == []

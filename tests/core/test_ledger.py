@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rookery
+from rookery.core.bookkeeping import OpenLedger
 from rookery.core.events import ModelUsage, TurnFinished, Usage, UsageReported
-from rookery.core.ledger import Ledger, Money
+from rookery.core.fold import fold
+from rookery.core.ledger import Money
 from rookery.core.price import Price, Prices, Rates, dollars, nano
-from rookery.core.state import RunState
 from rookery.prices import PriceBook
 from tests.recorded import ALL, REAL, folded, messages, name_of, results
 
@@ -95,7 +96,7 @@ def test_messages_are_counted_once_however_many_lines_repeat_them(path: Path) ->
         for message in messages(path)
         if message.get("type") == "stream_event" and message["event"]["type"] == "message_start"
     }
-    seen = RunState().fold(
+    seen = fold(
         record
         for record in _renumbered(rookery.decode(path, agent="claude"))
         if not isinstance(record.event, TurnFinished)
@@ -127,7 +128,7 @@ def test_several_results_are_not_added_up() -> None:
 
 
 def test_until_a_result_comes_the_cost_is_an_estimate() -> None:
-    ledger = Ledger(prices)
+    ledger = OpenLedger(prices)
     assert ledger.cost == Money(None, "unknown")
     ledger.report(report(output=100))
     assert ledger.cost == Money(0.00101, "estimated")
@@ -139,7 +140,7 @@ def test_until_a_result_comes_the_cost_is_an_estimate() -> None:
 
 
 def test_a_later_figure_replaces_an_earlier_one_and_never_a_greater_one() -> None:
-    ledger = Ledger(prices)
+    ledger = OpenLedger(prices)
     ledger.report(report(output=1))
     ledger.report(report(output=50, final=True))
     ledger.report(report(output=1))
@@ -147,7 +148,7 @@ def test_a_later_figure_replaces_an_earlier_one_and_never_a_greater_one() -> Non
 
 
 def test_a_model_without_a_price_makes_the_cost_unknown_and_never_zero() -> None:
-    ledger = Ledger(prices)
+    ledger = OpenLedger(prices)
     ledger.report(report(model="strange"))
     assert ledger.cost == Money(None, "unknown")
     assert ledger.spent_usd is None
@@ -158,20 +159,20 @@ def test_a_model_without_a_price_makes_the_cost_unknown_and_never_zero() -> None
 
 
 def test_a_model_that_is_not_named_has_no_price() -> None:
-    ledger = Ledger(prices)
+    ledger = OpenLedger(prices)
     ledger.report(report(model=None))
     assert ledger.cost == Money(None, "unknown")
 
 
 def test_messages_without_an_id_each_count() -> None:
-    ledger = Ledger(prices)
+    ledger = OpenLedger(prices)
     ledger.report(report(None))
     ledger.report(report(None))
     assert ledger.seen.messages == 2
 
 
 def test_a_subagent_s_messages_are_its_own_and_counted_once() -> None:
-    ledger = Ledger(prices)
+    ledger = OpenLedger(prices)
     ledger.report(report("a"))
     ledger.report(report("b", parent="call", output=100))
     assert ledger.by_parent[None].cost_usd == 0.00002
@@ -180,7 +181,7 @@ def test_a_subagent_s_messages_are_its_own_and_counted_once() -> None:
 
 
 def test_cumulative_counters_are_differenced() -> None:
-    ledger = Ledger(prices)
+    ledger = OpenLedger(prices)
     for total in (10, 25, 25, 40):
         ledger.report(
             UsageReported(
@@ -191,35 +192,35 @@ def test_cumulative_counters_are_differenced() -> None:
 
 
 def test_costs_of_single_turns_are_added_up() -> None:
-    ledger = Ledger(prices)
+    ledger = OpenLedger(prices)
     for cost in (0.25, 0.5):
         ledger.settle(TurnFinished(ok=True, cost_usd=cost, cost_semantics="turn"))
     assert (ledger.native_usd, ledger.spent_usd) == (0.75, 0.75)
 
 
 def test_a_total_that_begins_anew_is_added_to_what_was_spent_before() -> None:
-    ledger = Ledger(prices)
+    ledger = OpenLedger(prices)
     for cost in (0.25, 0.5, 0.125):
         ledger.settle(result(cost))
     assert (ledger.native_usd, ledger.spent_usd) == (0.125, 0.625)
 
 
 def test_a_result_that_forgot_the_total_takes_nothing_back() -> None:
-    ledger = Ledger(prices)
+    ledger = OpenLedger(prices)
     for cost in (0.25, 0, 0.5):
         ledger.settle(result(cost))
     assert (ledger.native_usd, ledger.spent_usd) == (0.5, 0.5)
 
 
 def test_a_result_without_cost_leaves_the_estimate() -> None:
-    ledger = Ledger(prices)
+    ledger = OpenLedger(prices)
     ledger.report(report(output=100))
     ledger.settle(result(None))
     assert ledger.cost == Money(0.00101, "estimated")
 
 
 def test_an_interrupted_turn_that_is_told_as_free_stays_estimated() -> None:
-    ledger = Ledger(prices)
+    ledger = OpenLedger(prices)
     ledger.report(report(output=100))
     ledger.settle(result(0, usage=Usage(input=0, output=0)))
     assert ledger.native_usd == 0
@@ -228,7 +229,7 @@ def test_an_interrupted_turn_that_is_told_as_free_stays_estimated() -> None:
 
 
 def test_a_turn_s_usage_completes_what_its_messages_told() -> None:
-    ledger = Ledger(prices)
+    ledger = OpenLedger(prices)
     ledger.report(report("a", output=1))
     ledger.report(report("b", output=1))
     ledger.settle(result(0.00062, usage=Usage(input=20, output=60)))
@@ -238,14 +239,14 @@ def test_a_turn_s_usage_completes_what_its_messages_told() -> None:
 
 
 def test_the_difference_to_the_agent_s_figure_is_told() -> None:
-    ledger = Ledger(prices)
+    ledger = OpenLedger(prices)
     ledger.report(report(output=1480, input=0))
     assert ledger.reconciliation() is None
     ledger.settle(result(0.0150))
     assert ledger.reconciliation() == (
         "steps sum to $0.0148, the agent says $0.0150: $0.0002 went to calls no line shows"
     )
-    ledger = Ledger(prices)
+    ledger = OpenLedger(prices)
     ledger.report(report(output=1500, input=0))
     ledger.settle(result(0.0148))
     assert ledger.reconciliation() == (
@@ -254,7 +255,7 @@ def test_the_difference_to_the_agent_s_figure_is_told() -> None:
 
 
 def test_cache_savings_are_estimated_and_may_be_a_loss() -> None:
-    ledger = Ledger(prices)
+    ledger = OpenLedger(prices)
     reading = UsageReported(
         message_id="r", model="known", scope="message", semantics="final", cache_read=1000
     )
@@ -271,7 +272,7 @@ def test_a_rate_that_is_missing_makes_the_message_unknown() -> None:
     def half(model: str, at: float | None) -> Price | None:
         return Price(Rates(input=1))
 
-    ledger = Ledger(half)
+    ledger = OpenLedger(half)
     ledger.report(report())
     assert ledger.cost.usd is None
     assert Price(Rates()).saved(Usage(cache_read=1)) is None
@@ -285,7 +286,7 @@ def test_no_price_is_asked_for_while_the_agent_s_own_figure_will_do() -> None:
         asked.append(model)
         return PRICE
 
-    ledger = Ledger(asking)
+    ledger = OpenLedger(asking)
     for n in range(3):
         ledger.report(report(f"m{n}"))
     ledger.settle(result(0.5))
@@ -304,7 +305,7 @@ def book() -> PriceBook:
 
 
 def _figures(data: bytes, prices: Prices) -> tuple[object, ...]:
-    state = RunState(prices).fold(rookery.decode([data], agent="claude"))
+    state = fold(rookery.decode([data], agent="claude"), prices)
     ledger = state.ledger
     return ledger.native_usd, ledger.spent_usd, ledger.tokens, ledger.cost
 
@@ -339,7 +340,7 @@ def test_a_cut_stream_is_right_or_marked_as_not_settled(path: Path, book: PriceB
     data = path.read_bytes()
     whole = _figures(data, book)
     for cut in range(0, len(data), max(1, len(data) // 40)):
-        state = RunState(book).fold(rookery.decode([data[:cut]], agent="claude"))
+        state = fold(rookery.decode([data[:cut]], agent="claude"), book)
         native = state.ledger.native_usd
         told = [r["total_cost_usd"] for r in results(path)]
         assert native is None or native in told
@@ -356,7 +357,7 @@ def test_a_cut_stream_is_right_or_marked_as_not_settled(path: Path, book: PriceB
 def test_totals_are_those_of_the_most_final_report_of_each_message(
     reports: list[tuple[str, int, int]],
 ) -> None:
-    ledger = Ledger(prices)
+    ledger = OpenLedger(prices)
     best: dict[str, tuple[int, int]] = {}
     for id, input, output in reports:
         ledger.report(report(id, input=input, output=output))
@@ -371,7 +372,7 @@ def test_totals_are_those_of_the_most_final_report_of_each_message(
 
 def test_the_agent_s_split_by_model_is_kept() -> None:
     models = (ModelUsage(model="a", input=1, cache_write=5), ModelUsage(model="b", output=2))
-    ledger = Ledger()
+    ledger = OpenLedger()
     ledger.settle(TurnFinished(ok=True, cost_usd=1.0, cost_semantics="cumulative", models=models))
     assert ledger.native_models == models
     assert (ledger.tokens.total, ledger.tokens.cache_write) == (8, 5)

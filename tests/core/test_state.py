@@ -1,10 +1,11 @@
 """One fold of records: what it knows, and that neither cuts nor repeats can change it."""
 
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, get_args
 
 import msgspec
+import mypy.api
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -48,6 +49,7 @@ from rookery.core.events import (
     UsageReported,
     UserMessage,
 )
+from rookery.core.fold import Fold, FoldingDecoder, fold
 from rookery.core.records import Record
 from rookery.core.state import FileState, RunState, TaskSpan, ToolSpan, Turn
 from tests.core.test_records import FULL, LEAST
@@ -72,12 +74,12 @@ def numbered(*events: Event | tuple[float, Event]) -> list[Record]:
 
 
 def after(*events: Event | tuple[float, Event]) -> RunState:
-    return RunState().fold(numbered(*events))
+    return fold(numbered(*events))
 
 
 def contents(state: RunState) -> dict[str, Any]:
     """All that a state knows, the ledger's books included, fit to be compared."""
-    known = {k: v for k, v in vars(state).items() if k not in ("_folds", "ledger")}
+    known = {k: v for k, v in vars(state).items() if k not in ("_folds", "ledger", "_ledger")}
     known["ledger"] = {k: v for k, v in vars(state.ledger).items() if k != "_prices"}
     return known
 
@@ -197,7 +199,8 @@ def test_the_subagent_tree_is_told_by_parents() -> None:
 def test_tasks_tell_what_they_do_and_how_they_ended() -> None:
     usage = TaskUsage(tokens=5, tool_uses=1, duration_s=0.5)
     started = TaskStarted(id="x", kind="subagent", title="Look", tool_id="t", background=True)
-    state = after((1.0, started), TaskProgress(id="x", title="Reading", usage=usage))
+    begun = ((1.0, started), TaskProgress(id="x", title="Reading", usage=usage))
+    state = after(*begun)
     assert state.tasks == {
         "x": TaskSpan(
             id="x",
@@ -212,7 +215,7 @@ def test_tasks_tell_what_they_do_and_how_they_ended() -> None:
     }
     assert [task.id for task in state.open_tasks] == ["x"]
     finished = TaskFinished(id="x", status="ok", summary="found it")
-    state.fold([Record(2, 4.0, 0, 0, finished)])
+    state = after(*begun, (4.0, finished))
     assert state.tasks["x"] == TaskSpan(
         id="x",
         kind="subagent",
@@ -309,10 +312,11 @@ def test_context_used_is_that_of_the_main_thread_s_last_message() -> None:
         ModelUsage(model="m", context_window=200_000),
         ModelUsage(model="other", context_window=1),
     )
-    state = after(START, main, sub, whole, TurnFinished(ok=True, models=models))
+    told = (START, main, sub, whole, TurnFinished(ok=True, models=models))
+    state = after(*told)
     assert (state.context_tokens, state.context_window) == (138, 200_000)
-    state.fold([Record(5, None, 0, 0, ContextCompacted(before_tokens=138, after_tokens=40))])
-    assert state.context_tokens == 40
+    compacted = after(*told, ContextCompacted(before_tokens=138, after_tokens=40))
+    assert compacted.context_tokens == 40
 
 
 def test_retries_are_kept_and_over_when_the_model_answers() -> None:
@@ -474,34 +478,67 @@ def test_no_recording_of_a_checked_version_drifts() -> None:
 # Folding.
 
 
-def test_folding_twice_is_impossible() -> None:
-    records = numbered(START, TurnStarted(), bash("1"))
-    state = RunState().fold(records)
-    before = str(contents(state))
-    for again in (records, records[:1], records[2:], [Record(4, None, 0, 0, CLOSED)]):
-        with pytest.raises(ValueError, match="is not the next one, 3"):
-            state.fold(again)
-    assert str(contents(state)) == before
+TWICE = """
+from rookery.core.fold import Fold, FoldingDecoder, fold
+from rookery.core.records import Record
+from rookery.core.state import RunState
+from rookery.run.runner import Run
+
+def f(state: RunState, drawing: Fold, feeding: FoldingDecoder, run: Run, record: Record) -> None:
+    state.fold([record])
+    state.take([record])
+    state.ledger.report(record.event)
+    state.ledger.settle(record.event)
+    drawing.state.take([record])
+    drawing.state = state
+    drawing.send(record)
+    feeding.state.take([record])
+    feeding.feed(record)
+    fold(state)
+    run.state.take([record])
+"""
 
 
-def test_a_refused_record_leaves_what_came_before_it() -> None:
+def test_folding_twice_is_impossible_by_type(tmp_path: Path) -> None:
+    file = tmp_path / "twice.py"
+    file.write_text(TWICE)
+    cache = f"--cache-dir={tmp_path}"
+    out, _, _ = mypy.api.run(["--config-file=", "--follow-imports=silent", cache, str(file)])
+    refused = {int(line.split(":")[1]) for line in out.splitlines() if ": error:" in line}
+    body = range(TWICE[: TWICE.index("    state.fold")].count("\n") + 1, TWICE.count("\n") + 1)
+    assert refused == set(body)
+
+
+def test_a_record_is_folded_as_it_is_drawn_and_then_gone() -> None:
+    fold_ = Fold(numbered(START, TurnStarted(), bash("1")))
+    assert fold_.state.records == 0
+    assert [fold_.state.records for _ in fold_] == [1, 2, 3]
+    assert list(fold_) == []
+    assert fold_.state.records == 3
+
+
+def test_a_record_that_is_not_the_next_is_refused() -> None:
     good = numbered(START, TurnStarted())
-    state = RunState()
-    with pytest.raises(ValueError, match="record 0 is not the next one, 2"):
-        state.fold([*good, good[0]])
-    assert contents(state) == contents(RunState().fold(good))
-    state.fold([Record(2, None, 0, 0, CLOSED)])
-    assert state.closed == CLOSED
+    for bad in ([*good, good[0]], [*good, good[1]], [*good, Record(3, None, 0, 0, CLOSED)]):
+        drawn = Fold(bad)
+        with pytest.raises(ValueError, match=r"record \d is not the next one, 2"):
+            list(drawn)
+        assert contents(drawn.state) == contents(fold(good))
 
 
 @pytest.mark.parametrize("path", ALL, ids=name_of)
 def test_folding_record_by_record_equals_folding_at_once(path: Path) -> None:
     records = list(rookery.decode(path, agent="claude"))
-    state = RunState()
-    for record in records:
-        state.fold([record])
-    assert contents(state) == contents(RunState().fold(records))
-    assert contents(state) == contents(RunState().fold(iter(records)))
+    at_once = contents(fold(records))
+    drawn = Fold(iter(records))
+    assert list(drawn) == records
+    assert contents(drawn.state) == at_once
+    decoder = FoldingDecoder(rookery.decoder("claude"))
+    data = path.read_bytes()
+    cuts = [*range(0, len(data), max(1, len(data) // 7)), len(data)]
+    told = [record for a, b in pairwise(cuts) for record in decoder.feed(data[a:b])]
+    assert [*told, *decoder.close()] == records
+    assert contents(decoder.state) == at_once
 
 
 EVENTS: list[Event] = [record.event for record in (*FULL, *LEAST)]
@@ -526,10 +563,11 @@ def test_the_random_streams_hold_every_event() -> None:
 @given(ANY_EVENTS, st.lists(st.integers(0, 25)))
 def test_any_events_in_any_cuts_fold_to_the_same(events: list[Event], cuts: list[int]) -> None:
     records = numbered(*events)
-    at_once, in_pieces = RunState().fold(records), RunState()
-    for begin, end in pairwise(sorted({0, len(records), *(c for c in cuts if c < len(records))})):
-        in_pieces.fold(records[begin:end])
-    assert contents(in_pieces) == contents(at_once)
+    at_once, drawn = fold(records), Fold(records)
+    for count in cuts:
+        list(islice(drawn, count))
+    list(drawn)
+    assert contents(drawn.state) == contents(at_once)
     assert at_once.records == len(events)
 
 
@@ -537,9 +575,9 @@ def test_any_events_in_any_cuts_fold_to_the_same(events: list[Event], cuts: list
 def test_a_state_is_a_pure_fold(events: list[Event]) -> None:
     dumped = [rookery.dump(record) for record in numbered(*events)]
     records = [rookery.load(line) for line in dumped]
-    first = contents(RunState().fold(records))
+    first = contents(fold(records))
     assert [rookery.dump(record) for record in records] == dumped
-    assert contents(RunState().fold(records)) == first
+    assert contents(fold(records)) == first
 
 
 @pytest.mark.parametrize("path", CASES, ids=name_of)

@@ -22,6 +22,7 @@ from rookery.core.events import (
     Unreadable,
     UsageReported,
 )
+from rookery.core.fold import fold
 from rookery.core.price import Price, Rates
 from rookery.core.records import Record
 from rookery.core.state import RunState
@@ -59,7 +60,7 @@ def prices(model: str, at: float | None) -> Price | None:
 
 def summary(*events: Event) -> Summary:
     records = [Record(n, None, 0, 0, event) for n, event in enumerate(events)]
-    return summarise(RunState(prices).fold(records), file="f", agent="claude")
+    return summarise(fold(records, prices), file="f", agent="claude")
 
 
 def test_everything_is_told_of_a_run() -> None:

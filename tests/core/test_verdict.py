@@ -28,6 +28,7 @@ from rookery.core.events import (
     TurnStarted,
     Unreadable,
 )
+from rookery.core.fold import fold
 from rookery.core.records import Record
 from rookery.core.state import RunState
 from rookery.core.verdict import EXIT_CODES, Ending, Facts, Outcome, Verdict
@@ -186,7 +187,7 @@ def test_the_result_decides_and_neither_exit_code_nor_error_event_does(
     wire: list[dict[str, Any]] = [INIT]
     wire += [API_ERROR] if error else []
     wire += [{"type": "result", "session_id": "s", **result}] if result else []
-    state = RunState().fold(rookery.decode([_lines(wire)]))
+    state = fold(rookery.decode([_lines(wire)]))
     assert bool(state.errors) is error
     assert judge(state, EXITS[exit]).status == status
 
@@ -195,7 +196,7 @@ def test_the_result_decides_and_neither_exit_code_nor_error_event_does(
 def test_an_error_subtype_that_claims_to_be_no_error_is_one(exit: str) -> None:
     # 1.0.128 and 2.0.76 say so, and exit with 0.
     result = {"type": "result", "subtype": "error_during_execution", "is_error": False}
-    state = RunState().fold(rookery.decode([_lines([INIT, result])]))
+    state = fold(rookery.decode([_lines([INIT, result])]))
     assert judge(state, EXITS[exit]).status == "failed"
 
 
@@ -204,7 +205,7 @@ def test_a_stream_cut_at_any_byte_of_its_last_two_lines_is_never_a_success(name:
     wire = next(path for path in CASES if name_of(path) == name).read_bytes()
     begin = wire.rstrip(b"\n").rfind(b"\n", 0, wire.rstrip(b"\n").rfind(b"\n"))
     for end in range(begin, len(wire) - 1):
-        state = RunState().fold(rookery.decode([wire[:end]], agent="claude"))
+        state = fold(rookery.decode([wire[:end]], agent="claude"))
         assert judge(state, Ending(exit_code=0)).status == "incomplete"
 
 
@@ -236,7 +237,7 @@ def closed(*, truncated: bool = False, silent: int = 0) -> StreamClosed:
 
 
 def after(*events: Event) -> RunState:
-    return RunState().fold(Record(n, None, 0, 0, event) for n, event in enumerate(events))
+    return fold(Record(n, None, 0, 0, event) for n, event in enumerate(events))
 
 
 def one_turn(*events: Event) -> RunState:

@@ -28,9 +28,9 @@ from rookery.core.events import (
     Unreadable,
     UsageReported,
 )
+from rookery.core.fold import Fold
 from rookery.core.price import Price, Rates
 from rookery.core.records import Record
-from rookery.core.state import RunState
 from rookery.display.plain import PlainDisplay
 
 
@@ -378,17 +378,16 @@ def prices(model: str, at: float | None) -> Price | None:
     ],
 )
 def test_a_cost_says_whose_it_is(model: str, cost: float | None, words: str) -> None:
-    state, out = RunState(prices), io.StringIO()
-    display = PlainDisplay(out, "claude", state=state)
     used = UsageReported(
         message_id="m", model=model, scope="message", semantics="final", input=14_000, output=1000
     )
     semantics: Any = None if cost is None else "cumulative"
     ended = TurnFinished(ok=True, cost_usd=cost, cost_semantics=semantics)
     events: list[Event] = [used, ended]
-    for seq, event in enumerate(events):
-        record = Record(seq, None, 0, 0, event)
-        state.fold([record])
+    out = io.StringIO()
+    fold = Fold((Record(seq, None, 0, 0, event) for seq, event in enumerate(events)), prices)
+    display = PlainDisplay(out, "claude", state=fold.state)
+    for record in fold:
         display.show(record)
     assert out.getvalue() == f"[claude] Complete (cost: {words})\n"
 

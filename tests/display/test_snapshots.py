@@ -12,7 +12,7 @@ import pytest
 from tests.recorded import CASES, name_of
 
 import rookery
-from rookery.core.state import RunState
+from rookery.core.fold import Fold
 from rookery.display.plain import PlainDisplay
 
 HERE = Path(__file__).parent / "snapshots"
@@ -21,10 +21,9 @@ UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud80
 
 def shown(path: Path, *, verbose: bool) -> str:
     """What a person sees of a stream; no prices, for those change."""
-    out, state = io.StringIO(), RunState()
-    display = PlainDisplay(out, "claude", state=state, verbose=verbose)
-    for record in rookery.decode(path, agent="claude"):
-        state.fold([record])
+    out, fold = io.StringIO(), Fold(rookery.decode(path, agent="claude"))
+    display = PlainDisplay(out, "claude", state=fold.state, verbose=verbose)
+    for record in fold:
         display.show(record)
     return out.getvalue()
 

@@ -15,6 +15,7 @@ from rookery.core.events import (
     TurnStarted,
     UsageReported,
 )
+from rookery.core.fold import fold
 from rookery.core.price import Price, Rates
 from rookery.core.records import Record
 from rookery.core.state import RunState
@@ -31,7 +32,7 @@ def state(*events: Event) -> RunState:
         return Price(Rates(input=1_000_000_000, output=1_000_000_000))
 
     records = [Record(n, None, 0, 0, event) for n, event in enumerate(events)]
-    return RunState(prices).fold(records)
+    return fold(records, prices)
 
 
 def usage(id: str, tokens: int) -> UsageReported:
@@ -96,4 +97,4 @@ def test_the_limit_that_was_passed_is_named() -> None:
 
 def test_an_unknown_price_never_stops_a_run_for_money() -> None:
     records = [Record(0, None, 0, 0, TURN), Record(1, None, 0, 0, usage("a", 10**9))]
-    assert over_budget(RunState().fold(records), Limits(max_cost=0.01)) is None
+    assert over_budget(fold(records), Limits(max_cost=0.01)) is None

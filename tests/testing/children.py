@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import rookery
+from rookery.core.fold import fold
 from rookery.core.records import Record
 from rookery.core.state import RunState
 from rookery.testing import agent_command
@@ -90,7 +91,7 @@ def decoded(written: bytes) -> list[Record]:
 
 
 def folded(written: bytes) -> RunState:
-    return RunState().fold(decoded(written))
+    return fold(decoded(written))
 
 
 def events(written: bytes, *kinds: type) -> list[Any]:

@@ -8,6 +8,7 @@ import pytest
 
 import rookery
 from rookery.core.events import TextDelta, ToolFinished
+from rookery.core.fold import fold
 from rookery.core.records import Record
 from rookery.core.state import RunState
 from rookery.prices import PriceBook
@@ -29,7 +30,7 @@ def records() -> list[Record]:
 
 @pytest.fixture(scope="module")
 def state(records: list[Record]) -> RunState:
-    return RunState(PriceBook()).fold(records)
+    return fold(records, PriceBook())
 
 
 def test_everything_in_it_is_known_and_closed(state: RunState) -> None:

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
+from itertools import chain
 from typing import BinaryIO
 
 import click
@@ -10,8 +11,8 @@ import msgspec
 
 from rookery import agents
 from rookery.core.errors import RookeryError, UnreadableSourceError
+from rookery.core.fold import Fold, fold
 from rookery.core.records import Record, dump
-from rookery.core.state import RunState
 from rookery.core.summary import summarise
 from rookery.display.plain import PlainDisplay
 from rookery.folder.streams import Feeding, open_source, read_chunks
@@ -84,23 +85,25 @@ def _records(file: str, feeding: Feeding) -> Iterator[list[Record]]:
     yield feeding.close()
 
 
-def _print_text(file: str, feeding: Feeding, *, verbose: bool) -> None:
-    state = RunState(PriceBook())
-    display: PlainDisplay | None = None
-    for records in _records(file, feeding):
-        for record in records:
-            if display is None:  # the first record comes when the agent is known
-                name = feeding.agent or "agent"
-                display = PlainDisplay(sys.stdout, name, state=state, verbose=verbose)
-            state.fold([record])
-            display.show(record)
+def _shown(batches: Iterator[list[Record]]) -> Iterator[Record]:
+    """Give the records of each batch; once they are shown, a reader gets them at once."""
+    for records in batches:
+        yield from records
         sys.stdout.flush()
 
 
+def _print_text(file: str, feeding: Feeding, *, verbose: bool) -> None:
+    told = Fold(_shown(_records(file, feeding)), PriceBook())
+    display: PlainDisplay | None = None
+    for record in told:
+        if display is None:  # the first record comes when the agent is known
+            name = feeding.agent or "agent"
+            display = PlainDisplay(sys.stdout, name, state=told.state, verbose=verbose)
+        display.show(record)
+
+
 def _print_summary(file: str, feeding: Feeding) -> None:
-    state = RunState(PriceBook())
-    for records in _records(file, feeding):
-        state.fold(records)
+    state = fold(chain.from_iterable(_records(file, feeding)), PriceBook())
     name = "-" if file == "-" else file
     _write(msgspec.json.encode(summarise(state, file=name, agent=feeding.agent)) + b"\n")
 

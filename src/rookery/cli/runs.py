@@ -13,6 +13,7 @@ import msgspec
 from rookery import agents
 from rookery.cli.run import errors_as_usage
 from rookery.core.errors import RookeryError
+from rookery.core.fold import Fold
 from rookery.core.ledger import Money
 from rookery.core.records import Record
 from rookery.core.safe import safe, safe_line
@@ -57,11 +58,11 @@ def show(run: str | None, verbose: bool) -> None:
     """Show what a run did and how it ended; without a name, the last one."""
     with errors_as_usage():
         folder = _healed(_find(run))
-        state = RunState(PriceBook())
-        for record, display in _records(folder, state, verbose=verbose):
-            state.fold([record])
+        fold = Fold(_records(folder), PriceBook())
+        display = _display(folder, fold.state, verbose=verbose)
+        for record in fold:
             display.show(record)
-        _say_end(folder, state)
+        _say_end(folder, fold.state)
 
 
 @click.command(
@@ -77,16 +78,16 @@ def replay(run: str | None, speed: float, instant: bool, verbose: bool) -> None:
         raise click.UsageError("--speed must be more than 0")
     with errors_as_usage():
         folder = _find(run)
-        state = RunState(PriceBook())
+        fold = Fold(_records(folder), PriceBook())
+        display = _display(folder, fold.state, verbose=verbose)
         before: float | None = None
-        for record, display in _records(folder, state, verbose=verbose):
+        for record in fold:
             if not instant and before is not None and record.at is not None:
                 time.sleep(min(max(0.0, record.at - before) / speed, _LONGEST_PAUSE_S))
             before = record.at if record.at is not None else before
-            state.fold([record])
             display.show(record)
             sys.stdout.flush()
-        _say_end(folder, state)
+        _say_end(folder, fold.state)
 
 
 @click.command("stop", epilog="Example:  rook stop k7f3")
@@ -201,22 +202,23 @@ def _healed(folder: RunFolder) -> RunFolder:
     return folder
 
 
-def _records(
-    folder: RunFolder, state: RunState, *, verbose: bool
-) -> Iterator[tuple[Record, PlainDisplay]]:
+def _display(folder: RunFolder, state: RunState, *, verbose: bool) -> PlainDisplay:
+    info = folder.info()
+    name = info.agent if info and info.agent else "agent"
+    return PlainDisplay(sys.stdout, name, state=state, verbose=verbose)
+
+
+def _records(folder: RunFolder) -> Iterator[Record]:
     info = folder.info()
     if info is None or info.agent is None:
         _show_raw(folder.path)
         return
     decoder = agents.decoder(info.agent)
-    display = PlainDisplay(sys.stdout, info.agent, state=state, verbose=verbose)
     with Tail(folder.path, "stdout.raw", b"o") as tail:
         while pieces := tail.read():
             for data, at in pieces:
-                for record in decoder.feed(data, at):
-                    yield record, display
-    for record in decoder.close():
-        yield record, display
+                yield from decoder.feed(data, at)
+    yield from decoder.close()
 
 
 def _show_raw(path: Path) -> None:

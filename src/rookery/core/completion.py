@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 
+from rookery.core.fold import fold
 from rookery.core.records import Record
 from rookery.core.state import RunState
 
@@ -58,7 +59,7 @@ def _own_texts(state: RunState) -> list[str]:
 
 
 def _state(stream: Iterable[Record] | RunState) -> RunState:
-    return stream if isinstance(stream, RunState) else RunState().fold(stream)
+    return stream if isinstance(stream, RunState) else fold(stream)
 
 
 def _said(state: RunState) -> str | None:

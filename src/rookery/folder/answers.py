@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from rookery import agents
 from rookery.core import completion
+from rookery.core.fold import fold
 from rookery.core.lines import DEFAULT_CAP
 from rookery.core.state import RunState
 from rookery.folder.streams import CHUNK, decode
@@ -30,7 +31,7 @@ def _messages(output: str | bytes) -> RunState | None:
     """Fold the messages of an agent; None if no agent recognises the output."""
     data = output.encode("utf-8", "surrogatepass") if isinstance(output, str) else output
     agent = agents.detect(_first_lines(data))
-    return None if agent is None else RunState().fold(decode(_chunks(data), agent.name))
+    return None if agent is None else fold(decode(_chunks(data), agent.name))
 
 
 def _first_lines(data: bytes) -> bytes:

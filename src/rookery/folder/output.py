@@ -2,7 +2,7 @@
 
 from rookery.core.completion import final_text
 from rookery.core.errors import UndetectedAgentError, UnknownAgentError
-from rookery.core.state import RunState
+from rookery.core.fold import fold
 from rookery.folder.runs import RunFolder
 from rookery.folder.streams import decode
 
@@ -24,7 +24,7 @@ def write_output_from_stream(folder: RunFolder) -> bool:
     info = folder.info()
     agent = info.agent if info else None
     try:
-        state = RunState().fold(decode(folder.chunks("stdout"), agent))
+        state = fold(decode(folder.chunks("stdout"), agent))
     except (UndetectedAgentError, UnknownAgentError):
         return False
     return write_output(folder, final_text(state))

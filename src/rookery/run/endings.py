@@ -3,6 +3,7 @@
 import time
 
 from rookery.core.events import SessionStarted
+from rookery.core.fold import fold
 from rookery.core.records import Record
 from rookery.core.state import RunState
 from rookery.core.verdict import Ending, StopReason, Verdict, judge
@@ -30,7 +31,7 @@ def judge_raw(ending: Ending) -> Verdict:
     """Judge a command that no adapter knows: by how it ended, and by its exit code."""
     # That it was started is all it need have said: a silent command can be stopped, too.
     started = Record(seq=0, at=None, offset=0, length=0, event=SessionStarted())
-    state = RunState().fold([started] if ending.started else [])
+    state = fold([started] if ending.started else [])
     if not ending.started or ending.stopped_for not in (None, "finished"):
         return judge(state, ending)
     if ending.signal is not None:

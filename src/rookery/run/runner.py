@@ -14,6 +14,7 @@ from rookery import __version__
 from rookery.core.agent import Agent, Task
 from rookery.core.completion import final_text, response_in
 from rookery.core.errors import RunFolderError
+from rookery.core.fold import FoldingDecoder
 from rookery.core.lines import Line, LineBuffer, Oversized
 from rookery.core.records import Record
 from rookery.core.state import RunState
@@ -63,7 +64,8 @@ class Run:
         self.agent = agent
         self.cwd = cwd
         self.limits = limits
-        self.state = RunState(PriceBook())
+        self._decoder = FoldingDecoder(agent.decoder(), PriceBook()) if agent else None
+        self.state = self._decoder.state if self._decoder else RunState()
         self.verdict: Verdict | None = None
         self._task = task
         self._environment = dict(environment)
@@ -75,6 +77,7 @@ class Run:
         self._recorder: RecorderProcess | None = None
         self._stop_reason: StopReason | None = None
         self._recent = Recent()
+        self._synced = 0  # results after which the logs were synced to disk
         self._heard = time.monotonic()
         self.news = 0
         """How often more was recorded."""
@@ -305,7 +308,7 @@ class Run:
         loop = asyncio.get_running_loop()
         rung = asyncio.Event()
         loop.add_reader(recorder.bell, rung.set)
-        decoder = self.agent.decoder() if self.agent else None
+        decoder = self._decoder
         try:
             with self._tail("stdout.raw", b"o") as tail, self._tail("stderr.raw", b"e") as errors:
                 clocks = _Clocks()
@@ -324,7 +327,7 @@ class Run:
                 await asyncio.to_thread(recorder.close)
                 await self._take(tail, decoder.feed if decoder else None)
                 if decoder is not None:
-                    self._fold(decoder.close())
+                    self._tell(decoder.close())
         finally:
             loop.remove_reader(recorder.bell)
             await asyncio.to_thread(recorder.close)
@@ -345,20 +348,20 @@ class Run:
             self._heard = time.monotonic()
             for data, at in pieces:
                 if feed is not None:
-                    self._fold(feed(data, at))
+                    self._tell(feed(data, at))
             self.news += 1
             async with self._news:
                 self._news.notify_all()
             await asyncio.sleep(0)
 
-    def _fold(self, records: list[Record]) -> None:
-        results = len(self.state.results)
-        self.state.fold(records)
+    def _tell(self, records: list[Record]) -> None:
+        """Hand what was folded to those who watch, and have a result kept safe."""
         self._recent.add(records)
         for viewer in self._live:
             for record in records:
                 viewer.offer(record)
-        if len(self.state.results) > results and self._recorder is not None:
+        if len(self.state.results) > self._synced and self._recorder is not None:
+            self._synced = len(self.state.results)
             self._recorder.sync()
 
     def _decide(self) -> None:
