@@ -1,22 +1,34 @@
-"""Writes what is generated: docs/events.md, the shipped JSON Schema, the table of docs/money.md.
+"""Writes what is generated.
+
+docs/events.md, the shipped JSON Schema, the tables of docs/money.md and docs/configuration.md, the
+outline of the commands that completion reads, the man page.
 
 Run by `make docs`; the tests fail when a file is not what this writes.
 """
 
 import inspect
+import json
 import re
 from pathlib import Path
 from typing import get_args
 
+import manual
 import msgspec
 from money_table import table
 
+from rookery import agents
+from rookery.cli import config, outline
+from rookery.cli import main as command_line
+from rookery.config.settings import SETTINGS
 from rookery.core import events
 from rookery.core.records import schema
 
 ROOT = Path(__file__).parent.parent
 EVENTS_PAGE = ROOT / "docs" / "events.md"
 MONEY_PAGE = ROOT / "docs" / "money.md"
+SETTINGS_PAGE = ROOT / "docs" / "configuration.md"
+MAN_PAGE = ROOT / "man" / "rook.1"
+OUTLINE_FILE = outline.FILE
 SCHEMA_FILE = ROOT / "src" / "rookery" / "record.schema.json"
 
 _HEAD = f"""\
@@ -54,9 +66,31 @@ def schema_text() -> str:
 
 def money_page() -> str:
     """The page on money as it is, with its table made anew."""
-    page = MONEY_PAGE.read_text(encoding="utf-8")
-    marks = r"(<!-- table: [^\n]*-->\n).*(<!-- end of table -->)"
-    return re.sub(marks, lambda m: f"{m[1]}\n{table()}\n{m[2]}", page, flags=re.DOTALL)
+    return _with_table(MONEY_PAGE, table())
+
+
+def settings_page() -> str:
+    """The page on configuration as it is, with its table made anew."""
+    defaults = config.defaults()
+    rows = "".join(
+        f"| `{setting.name}` | {setting.takes} | {_default(defaults[setting.name])} | "
+        f"{setting.description} |\n"
+        for setting in SETTINGS.values()
+    )
+    return _with_table(
+        SETTINGS_PAGE, f"| setting | takes | else | meaning |\n| --- | --- | --- | --- |\n{rows}"
+    )
+
+
+def outline_text() -> str:
+    """The outline of the commands, as completion reads it."""
+    made = outline.outline(command_line.cli, agents.NAMES, command_line.summaries())
+    return json.dumps(made, indent=1) + "\n"
+
+
+def man_page() -> str:
+    """The man page."""
+    return manual.page(exit_codes=_exit_codes())
 
 
 def main() -> None:
@@ -64,6 +98,33 @@ def main() -> None:
     EVENTS_PAGE.write_text(events_page(), encoding="utf-8")
     SCHEMA_FILE.write_text(schema_text(), encoding="utf-8")
     MONEY_PAGE.write_text(money_page(), encoding="utf-8")
+    SETTINGS_PAGE.write_text(settings_page(), encoding="utf-8")
+    OUTLINE_FILE.write_text(outline_text(), encoding="utf-8")
+    MAN_PAGE.write_text(man_page(), encoding="utf-8")
+
+
+def _with_table(path: Path, rows: str) -> str:
+    """A page as it is, with another table between its marks."""
+    page = path.read_text(encoding="utf-8")
+    marks = r"(<!-- table: [^\n]*-->\n).*(<!-- end of table -->)"
+    return re.sub(marks, lambda m: f"{m[1]}\n{rows}\n{m[2]}", page, flags=re.DOTALL)
+
+
+def _default(value: object) -> str:
+    return "" if value is None else f"`{json.dumps(value)}`"
+
+
+def _exit_codes() -> list[tuple[str, str]]:
+    """The table of exit codes, where it is written for people."""
+    page = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([0-9 ·]+) \| ([^|]+) \| ([^|]+) \|$", page, flags=re.MULTILINE)
+    return [
+        (code, meaning if status == "–" else f"{status}: {meaning}")
+        for codes, statuses, meanings in rows
+        for code, status, meaning in zip(
+            codes.split(" · "), statuses.split(" · "), meanings.split(" · "), strict=True
+        )
+    ]
 
 
 def _parts() -> list[type[msgspec.Struct]]:

@@ -8,12 +8,21 @@ from io import TextIOWrapper
 import click
 
 from rookery import __version__
+from rookery.core.errors import RookeryError
+from rookery.core.safe import safe_line
 
 _INTERRUPTED = 130
 _CANNOT_WRITE = 1
 _NOBODY_READS = 141  # as a shell tells of a program that SIGPIPE ended
+_WRONG_USAGE = 2
 
 _COMMANDS = {
+    "agents": (
+        "rookery.cli.agents:command",
+        "List the agents: installed, version, what they tell.",
+    ),
+    "completion": ("rookery.cli.completion:command", "Print the completion script of a shell."),
+    "config": ("rookery.cli.config:command", "Show the settings that apply, and who says so."),
     "decode": ("rookery.cli.decode:command", "Turn a recorded agent stream into events."),
     "demo": ("rookery.cli.demo:command", "See it work with a scripted agent: no key, no network."),
     "exec": ("rookery.cli.run:exec_", "Run any agent's command line as it is."),
@@ -24,6 +33,8 @@ _COMMANDS = {
     "show": ("rookery.cli.runs:show", "Show what a run did and how it ended."),
     "stop": ("rookery.cli.runs:stop", "Stop a run that is going on."),
 }
+_CONFIGURED = frozenset({"exec", "run"})
+"""Commands whose options take their defaults from `rookery.toml` and the environment."""
 
 
 class _Commands(click.Group):
@@ -40,6 +51,9 @@ class _Commands(click.Group):
             # Whatever is still buffered must not be written at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise click.exceptions.Exit(_NOBODY_READS) from None
+        except RookeryError as error:
+            click.echo(f"[rook] {safe_line(str(error))}", err=True)
+            raise click.exceptions.Exit(_WRONG_USAGE) from error
         except OSError as error:  # what a command cannot read it has told by itself
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             click.echo(f"[rook] cannot write: {error.strerror or error}", err=True)
@@ -50,7 +64,8 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that the first word names; a typo is answered with the nearest."""
-        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
+        typed = bool(args) and not ctx.resilient_parsing
+        if typed and args[0] not in _COMMANDS and not args[0].startswith("-"):
             from difflib import get_close_matches  # only a typo needs it
 
             near = get_close_matches(args[0], _COMMANDS, n=1)
@@ -64,23 +79,48 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
+        if ctx.resilient_parsing:  # a shell completes, and wants an answer at once
+            outlined: click.Command | None = import_module("rookery.cli.outline").command(cmd_name)
+            return outlined
         module, _, name = _COMMANDS[cmd_name][0].partition(":")
         command: click.Command = getattr(import_module(module), name)
+        if command.epilog and not command.epilog.startswith("\b"):
+            command.epilog = f"\b\n{command.epilog}"  # examples are shown as they are written
+        if cmd_name in _CONFIGURED:
+            import_module("rookery.cli.settings").configured(command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, words) for name, (_, words) in sorted(_COMMANDS.items())])
+            formatter.write_dl(sorted(summaries().items()))
 
 
 @click.group(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog='Start with:  rook run "Fix the failing tests"',
+    invoke_without_command=True,
 )
 @click.version_option(__version__, prog_name="rook", message="%(prog)s %(version)s")
-def cli() -> None:
+@click.pass_context
+def cli(ctx: click.Context) -> None:
     """Run coding agents headless; show, record and account for everything they do."""
+    if ctx.invoked_subcommand is None:
+        _alone(ctx)
+
+
+def _alone(ctx: click.Context) -> None:
+    """Answer `rook` with nothing behind it: on a terminal with what to do first."""
+    if sys.stdin and sys.stdin.isatty() and sys.stdout.isatty():
+        click.echo(import_module("rookery.cli.first").first_words())
+        return
+    click.echo(ctx.get_help(), err=True)
+    raise click.exceptions.Exit(_WRONG_USAGE)
+
+
+def summaries() -> dict[str, str]:
+    """What each command does, in a line."""
+    return {name: words for name, (_, words) in _COMMANDS.items()}
 
 
 def main() -> None:

@@ -8,8 +8,10 @@ from typing import Any, get_args
 import click
 
 from rookery import agents
+from rookery.cli.settings import chosen_agent
 from rookery.cli.watching import Manner, watch
 from rookery.core.agent import Permission
+from rookery.core.durations import seconds
 from rookery.core.errors import RookeryError
 from rookery.run.start import run, run_command
 
@@ -43,22 +45,22 @@ class Duration(click.ParamType[float]):
         """Read `90`, `90s`, `1.5m` or `2h`."""
         if isinstance(value, (int, float)):
             return float(value)
-        units = {"s": 1, "m": 60, "h": 3600}
-        number, unit = (value[:-1], units[value[-1]]) if value[-1:] in units else (value, 1)
-        try:
-            seconds = float(number) * unit
-        except ValueError:
-            seconds = -1.0
-        if not 0 < seconds < 1e9:
+        length = seconds(value)
+        if length is None:
             self.fail(f"{value!r} is no time: write 90s, 5m or 2h", param, ctx)
-        return seconds
+        return length
 
 
 def _shared(command: Any) -> Any:
     """The options that `run` and `exec` have in common."""
     for option in reversed(
         (
-            click.option("--cwd", type=click.Path(file_okay=False, exists=True), default="."),
+            click.option(
+                "--cwd",
+                type=click.Path(file_okay=False, exists=True),
+                default=".",
+                help="The folder to work in.",
+            ),
             click.option("--max-cost", type=_MONEY, metavar="USD", help="Stop it beyond this."),
             click.option("--max-tokens", type=_COUNT, metavar="N", help="Stop it beyond this."),
             click.option("--timeout", type=Duration(), help="Stop it after this long."),
@@ -88,7 +90,13 @@ class _RunCommand(click.Command):
 
 
 @click.command("run", cls=_RunCommand, epilog=_RUN_EXAMPLES)
-@click.option("--agent", metavar="NAME", default="claude", show_default=True)
+@click.option(
+    "--agent",
+    metavar="NAME",
+    default="claude",
+    show_default=True,
+    help="The agent to run: `rook agents` lists them.",
+)
 @click.option("--model", metavar="NAME", help="The model to ask for.")
 @click.option(
     "--permission",
@@ -141,9 +149,11 @@ def run_(
     args: list[str] = click.get_current_context().meta.get(_AGENT_ARGS, [])
     manner = Manner(verbose=verbose, quiet=quiet, text=not no_text, json=as_json)
     with errors_as_usage():
+        known, program = chosen_agent(agent)
         going = run(
-            agent,
+            known,
             said[0],
+            program=program,
             cwd=cwd,
             model=model,
             permission=permission,
@@ -161,7 +171,7 @@ def run_(
         raise click.exceptions.Exit(watch(going, manner))
 
 
-@click.command("exec", epilog=_EXEC_EXAMPLES, context_settings={"ignore_unknown_options": True})
+@click.command("exec", epilog=_EXEC_EXAMPLES, context_settings={"allow_interspersed_args": False})
 @_shared
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
 def exec_(

@@ -7,6 +7,7 @@ RookeryError                 anything rookery cannot do for you
 ├── BadRunNameError          no run can have that name: give one as runs are listed
 ├── UnknownRunError          no run has that name: pick one of `.nearest`
 ├── AmbiguousRunError        several runs' names begin so: pick one of `.candidates`
+├── ConfigError              a setting is wrong: mend it at `.place`
 └── RunFolderError           what a run keeps cannot be read or written: mend `.path`
     ├── UnsafeRunError       a link or another user's file is in the way: move it away
     ├── DamagedRunError      a file of the run makes no sense: its raw logs are still there
@@ -85,6 +86,15 @@ class AmbiguousRunError(RookeryError):
             f"several runs' names begin with {name!r}: {_some(self.candidates, 'and')}; "
             "give more of the name"
         )
+
+
+class ConfigError(RookeryError):
+    """A setting that makes no sense, with the file and the line, or the variable."""
+
+    def __init__(self, place: str, reason: str) -> None:
+        self.place = place
+        self.reason = reason
+        super().__init__(f"{place}: {reason}")
 
 
 class RunFolderError(RookeryError):

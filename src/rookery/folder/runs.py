@@ -23,6 +23,7 @@ from rookery.core.errors import (
 from rookery.core.ledger import Source
 from rookery.core.verdict import EXIT_CODES, Outcome
 from rookery.folder.files import Folder
+from rookery.folder.names import RUNS as _RUNS
 from rookery.folder.names import check_name, is_name, new_names, pick
 
 FORMAT = 1
@@ -31,7 +32,6 @@ FORMAT = 1
 Stream = Literal["stdout", "stderr"]
 Log = Literal["stdout", "stderr", "stdin", "arrivals"]
 
-_RUNS = "runs"
 _INFO, _EXIT, _VERDICT = "run.json", "exit.json", "verdict.json"
 _FILES: dict[Log, str] = {
     "stdout": "stdout.raw",

@@ -1,0 +1,85 @@
+"""Gives a command's options the defaults that settings say."""
+
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from rookery import agents
+from rookery.cli.places import surroundings
+from rookery.config.load import Config, load
+from rookery.config.settings import SETTINGS
+from rookery.core.errors import UnknownAgentError
+
+_CONFIG = "rookery.config"
+_RIVALS = {"quiet": "verbose", "verbose": "quiet"}
+"""Flags of which one, when given, is meant in place of the other in a file."""
+
+
+def configured(command: click.Command) -> click.Command:
+    """Let a command's options take their defaults from settings, and give it `--profile`.
+
+    Every flag that is a setting can then be switched off too, as flags are stronger than files.
+    """
+    if not any(option.name == "profile" for option in command.params):
+        for option in command.params:
+            if isinstance(option, click.Option) and option.name in SETTINGS and option.is_bool_flag:
+                _make_switchable(option)
+        command.params.append(profile_option())
+    return command
+
+
+def profile_option() -> click.Option:
+    """The option that chooses a profile; its callback loads the settings."""
+    return click.Option(
+        ["--profile"],
+        metavar="NAME",
+        help="Use the settings of [profile.NAME] in rookery.toml too.",
+        is_eager=True,  # before any option asks for its default
+        expose_value=False,
+        callback=_apply,
+    )
+
+
+def current_config() -> Config | None:
+    """The settings of the command that runs; None for one that takes none."""
+    found: Config | None = click.get_current_context().meta.get(_CONFIG)
+    return found
+
+
+def chosen_agent(name: str) -> tuple[str, tuple[str, ...] | None]:
+    """The known agent that a name stands for, and the user's own command that speaks like it."""
+    config = current_config()
+    own = config.agents if config else {}
+    if name in own:
+        return own[name].speaks, own[name].command
+    if name not in agents.NAMES:
+        raise UnknownAgentError(name, (*agents.NAMES, *sorted(own)))
+    return name, None
+
+
+def _apply(ctx: click.Context, _: click.Parameter, profile: str | None) -> None:
+    if ctx.resilient_parsing:
+        return
+    config = load(surroundings(), profile)
+    ctx.meta[_CONFIG] = config
+    ctx.default_map = {name: found.value for name, found in config.values.items()}
+
+
+def _make_switchable(option: click.Option) -> None:
+    if not option.secondary_opts:
+        word = next(word for word in option.opts if word.startswith("--"))
+        positive = word.startswith("--no-")
+        option.secondary_opts.append(
+            f"--{word.removeprefix('--no-')}" if positive else f"--no-{word.removeprefix('--')}"
+        )
+    if option.name in _RIVALS and option.callback is None:
+        option.callback = _yield_to_rival
+
+
+def _yield_to_rival(ctx: click.Context, option: click.Parameter, value: Any) -> Any:
+    """Take a file's flag back when its rival was given on the command line."""
+    rival = _RIVALS[str(option.name)]
+    given = ctx.get_parameter_source(rival) is ParameterSource.COMMANDLINE and ctx.params[rival]
+    here = ctx.get_parameter_source(str(option.name))
+    return False if given and here is ParameterSource.DEFAULT_MAP else value

@@ -1,0 +1,96 @@
+"""Finds and reads the files that hold settings."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rookery.config.lines import key_lines
+from rookery.core.errors import ConfigError
+
+NAME = "rookery.toml"
+PROFILES, AGENTS = "profile", "agents"
+"""The two keys of a file that are no settings but tables of tables."""
+
+_LINE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
+_LARGEST = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of settings, as it was read."""
+
+    path: Path
+    table: dict[str, Any]
+    lines: dict[tuple[str, ...], int]
+    """The line of each key."""
+
+    def tables(self, key: str) -> dict[str, Any]:
+        """The tables below a key, by name; what is no table is left out."""
+        found = self.table.get(key)
+        return found if isinstance(found, dict) else {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """Where settings are looked for."""
+
+    cwd: Path
+    home: Path
+    user_folder: Path
+    environment: Mapping[str, str]
+
+    @property
+    def user_file(self) -> Path:
+        """Where the user's own settings are."""
+        return self.user_folder / NAME
+
+    def files(self) -> tuple[File | None, File | None]:
+        """The user's file and the project's."""
+        project = project_file(self.cwd, self.home)
+        shared = None if project is None or project == self.user_file else read(project)
+        return read(self.user_file), shared
+
+
+def project_file(cwd: Path, home: Path) -> Path | None:
+    """The settings of the project that a folder is in: the nearest file, going up.
+
+    The way up ends at the root of a repository or at the user's home. Where neither is above, only
+    the folder itself counts: what lies in /tmp or / is nobody's project.
+    """
+    above: list[Path] = []
+    for folder in (cwd, *cwd.parents):
+        above.append(folder)
+        if folder == home or (folder / ".git").exists():
+            break
+    else:
+        above = [cwd]
+    return next((file for folder in above if (file := folder / NAME).is_file()), None)
+
+
+def read(path: Path) -> File | None:
+    """Read a file of settings; None if there is none."""
+    try:
+        with path.open("rb") as source:
+            data = source.read(_LARGEST + 1)
+        text = data.decode("utf-8-sig")
+        if len(data) > _LARGEST:
+            raise ConfigError(str(path), "is too large for settings")
+        return File(path, tomllib.loads(text), key_lines(text))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise ConfigError(str(path), f"cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"{path}:{line}", "is not UTF-8") from error
+    except tomllib.TOMLDecodeError as error:
+        said = str(error)
+        found = _LINE.search(said)
+        line = int(found[1]) if found and found[1] else text.rstrip().count("\n") + 1
+        reason = f"is no TOML: {_LINE.sub('', said)}"
+        raise ConfigError(f"{path}:{line}", reason) from error
+    except RecursionError as error:
+        raise ConfigError(str(path), "is nested too deep") from error

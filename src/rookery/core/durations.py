@@ -1,0 +1,14 @@
+"""Lengths of time as people write them."""
+
+_UNITS = {"s": 1, "m": 60, "h": 3600}
+_LONGEST_S = 1e9
+
+
+def seconds(text: str) -> float | None:
+    """Read `90`, `90s`, `1.5m` or `2h`; None if that is no time one could wait."""
+    unit = _UNITS.get(text[-1:])
+    try:
+        length = float(text) if unit is None else float(text[:-1]) * unit
+    except ValueError:
+        return None
+    return length if 0 < length < _LONGEST_S else None

@@ -1,0 +1,88 @@
+"""A user at a desk: a home, a project, programs on PATH, and `rook` to call."""
+
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from rookery.testing import install_agent
+
+ROOK = Path(sys.executable).with_name("rook")
+
+
+class Desk:
+    """A home of its own, with a project in it and the scripted agent on PATH."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home = folder
+        self.project = folder / "project"
+        self.programs = folder / "bin"
+        self.user_file = folder / ".config" / "rookery" / "rookery.toml"
+        self.project_file = self.project / "rookery.toml"
+        for path in (self.project, self.programs, self.user_file.parent):
+            path.mkdir(parents=True)
+        install_agent(self.programs, "--script-say=Done.")
+
+    def environment(self, **variables: str) -> dict[str, str]:
+        return {
+            "HOME": str(self.home),
+            "PATH": f"{self.programs}{os.pathsep}{ROOK.parent}{os.pathsep}{os.defpath}",
+            "ROOKERY_HOME": str(self.home / "runs-home"),
+            "COLUMNS": "80",
+            **variables,
+        }
+
+    def rook(
+        self, *words: str, cwd: Path | None = None, **variables: str
+    ) -> subprocess.CompletedProcess[str]:
+        return self._call([str(ROOK), *words], cwd, variables)
+
+    def shell(
+        self, script: str, cwd: Path | None = None, **variables: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a script of bash, with `rook` on PATH."""
+        return self._call(["bash", "--norc", "-c", script], cwd, variables)
+
+    def _call(
+        self, command: list[str], cwd: Path | None, variables: dict[str, str]
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command,
+            cwd=cwd or self.project,
+            env=self.environment(**variables),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def program(self, name: str, script: str) -> Path:
+        """Put a shell script on PATH."""
+        path = self.programs / name
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+        return path
+
+    def on_terminal(self, *words: str, **variables: str) -> tuple[int, str]:
+        """Call `rook` on a terminal of its own; give its exit code and what was shown."""
+        pid, terminal = pty.fork()
+        if pid == 0:  # pragma: no cover - the other process
+            os.chdir(self.project)
+            os.execve(ROOK, [str(ROOK), *words], self.environment(TERM="xterm", **variables))
+        shown = b""
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            if not select.select([terminal], [], [], 1.0)[0]:
+                continue
+            try:
+                data = os.read(terminal, 65536)
+            except OSError:  # how Linux tells that nobody writes any more
+                break
+            if not data:
+                break
+            shown += data
+        os.close(terminal)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown.decode().replace("\r", "")

@@ -1,0 +1,194 @@
+"""`rook config`, and settings as they change what `rook run` does."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.desk import Desk
+
+from rookery.testing import agent_command
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def asked(desk: Desk) -> dict[str, object]:
+    """What the last run was asked to do."""
+    folders = (desk.home / "runs-home" / "runs").iterdir()
+    last = max(folders, key=lambda folder: folder.stat().st_mtime_ns)
+    told: dict[str, object] = json.loads((last / "run.json").read_text())
+    return told
+
+
+def told(desk: Desk, name: str, *words: str, **variables: str) -> tuple[object, str]:
+    """The value of a setting and where it comes from, as `rook config --json` tells it."""
+    out = desk.rook("config", "--json", *words, **variables)
+    assert out.returncode == 0, out.stderr
+    (row,) = (row for row in json.loads(out.stdout)["settings"] if row["name"] == name)
+    return row["value"], row["source"]
+
+
+def test_each_value_is_shown_with_the_file_and_line_it_comes_from(desk: Desk) -> None:
+    desk.user_file.write_text('# mine\nmodel = "opus"\n')
+    desk.project_file.write_text("max_cost = 2\n[profile.ci]\nquiet = true\n")
+    out = desk.rook("config", "--profile", "ci", ROOKERY_MAX_TURNS="7")
+    lines = [" ".join(line.split()) for line in out.stdout.split("\n")]
+    assert 'agent "claude" default' in lines
+    assert 'model "opus" ~/.config/rookery/rookery.toml:2' in lines
+    assert "max_cost 2 ~/project/rookery.toml:1" in lines
+    assert "quiet true ~/project/rookery.toml:3 (profile ci)" in lines
+    assert 'max_turns "7" ROOKERY_MAX_TURNS' in lines
+    assert "max_tokens - default" in lines
+    assert "Profiles: ci" in lines
+
+
+def test_without_files_it_says_where_they_would_be(desk: Desk) -> None:
+    out = desk.rook("config").stdout
+    assert "Your own settings would be in ~/.config/rookery/rookery.toml" in out
+    assert "A project's would be in a rookery.toml at its root" in out
+
+
+def test_the_projects_file_is_found_from_a_folder_below(desk: Desk) -> None:
+    desk.project_file.write_text("max_cost = 2\n")
+    below = desk.project / "a" / "b"
+    below.mkdir(parents=True)
+    assert f"{desk.project_file}:1" in desk.rook("config", "--json", cwd=below).stdout
+
+
+def test_each_source_is_stronger_than_the_one_before(desk: Desk) -> None:
+    assert told(desk, "max_cost") == (None, "default")
+    desk.user_file.write_text("max_cost = 1\n")
+    assert told(desk, "max_cost") == (1, f"{desk.user_file}:1")
+    desk.project_file.write_text("max_cost = 2\n[profile.ci]\nmax_cost = 3\n")
+    assert told(desk, "max_cost") == (2, f"{desk.project_file}:1")
+    assert told(desk, "max_cost", "--profile", "ci") == (3, f"{desk.project_file}:3")
+    assert told(desk, "max_cost", ROOKERY_PROFILE="ci") == (3, f"{desk.project_file}:3")
+    named = told(desk, "max_cost", "--profile", "ci", ROOKERY_MAX_COST="4")
+    assert named == ("4", "ROOKERY_MAX_COST")
+
+
+def test_a_run_takes_its_defaults_from_settings_and_a_flag_wins(desk: Desk) -> None:
+    def model(*words: str, **variables: str) -> object:
+        assert desk.rook("run", *words, "x", **variables).returncode == 0
+        return asked(desk)["model"]
+
+    assert model() is None
+    desk.user_file.write_text('model = "user"\n')
+    assert model() == "user"
+    desk.project_file.write_text('model = "project"\n[profile.ci]\nmodel = "profile"\n')
+    assert model() == "project"
+    assert model("--profile", "ci") == "profile"
+    assert model("--profile", "ci", ROOKERY_MODEL="variable") == "variable"
+    assert model("--profile", "ci", "--model", "flag", ROOKERY_MODEL="variable") == "flag"
+
+
+def test_lists_and_times_of_a_file_reach_the_run(desk: Desk) -> None:
+    desk.project_file.write_text('allow = ["Read", "Bash(ls)"]\npermission = "plan"\n')
+    desk.rook("run", "x")
+    command = asked(desk)["command"]
+    assert isinstance(command, list)
+    assert command[command.index("--allowedTools") + 1 :][:2] == ["Read", "Bash(ls)"]
+    assert asked(desk)["permission"] == "plan"
+    desk.project_file.write_text('idle_timeout = "1s"\n')
+    assert desk.rook("run", "x", ROOKERY_SCRIPT="silent=20").returncode == 7
+
+
+def test_a_flag_of_a_file_can_be_switched_off_on_the_command_line(desk: Desk) -> None:
+    desk.project_file.write_text("quiet = true\n")
+    assert desk.rook("run", "x").stdout == "Done.\n"
+    assert "[rook] Agent command" in desk.rook("run", "--no-quiet", "x").stdout
+    assert "[rook] Agent command" in desk.rook("run", "--verbose", "x").stdout
+    desk.project_file.write_text("no_text = true\n")
+    assert '"Done."' not in desk.rook("run", "x").stdout
+    assert '"Done."' in desk.rook("run", "--text", "x").stdout
+
+
+def test_exec_takes_the_settings_that_it_has_options_for(desk: Desk) -> None:
+    desk.project_file.write_text('quiet = true\nmodel = "opus"\n')
+    assert desk.rook("exec", "--", "claude", "-p", "x").stdout == "Done.\n"
+
+
+def test_the_agent_to_run_is_not_taken_for_the_one_that_wrote_a_stream(desk: Desk) -> None:
+    stream = desk.project / "stream.txt"
+    stream.write_text("no agent wrote this\n")
+    assert desk.rook("decode", str(stream), ROOKERY_AGENT="claude").returncode == 2
+
+
+@pytest.mark.parametrize("words", [("config",), ("run", "x"), ("exec", "--", "true"), ("agents",)])
+def test_a_wrong_key_names_the_file_the_line_and_the_nearest_and_exits_with_2(
+    desk: Desk, words: tuple[str, ...]
+) -> None:
+    desk.project_file.write_text("\nmax_costs = 2\n")
+    out = desk.rook(*words)
+    assert (out.returncode, out.stdout) == (2, "")
+    said = f"[rook] {desk.project_file}:2: 'max_costs' is no setting; did you mean 'max_cost'?\n"
+    assert out.stderr == said
+
+
+def test_help_is_given_even_if_settings_are_wrong(desk: Desk) -> None:
+    desk.project_file.write_text("max_costs = 2\n")
+    for words in (("run", "--help"), ("config", "--help"), ("--help",)):
+        assert desk.rook(*words).returncode == 0
+
+
+def test_text_of_a_file_cannot_reach_the_terminal_as_an_escape_sequence(desk: Desk) -> None:
+    desk.project_file.write_text('"\\u001b]0;title\\u0007" = 1\n')
+    out = desk.rook("config")
+    assert out.returncode == 2
+    assert "\x1b" not in out.stderr
+    desk.project_file.write_text('model = "\\u009b2J\\u202e"\n')
+    out = desk.rook("config")
+    assert out.returncode == 0
+    assert not {"\x9b", "\u202e"} & set(out.stdout)
+
+
+def test_an_agent_of_ones_own_runs(desk: Desk) -> None:
+    words = json.dumps(agent_command("--script-say=At work."))
+    desk.user_file.write_text(f'[agents.work]\nspeaks = "claude"\ncommand = {words}\n')
+    out = desk.rook("run", "--agent", "work", "Fix the tests")
+    assert out.returncode == 0, out.stderr
+    assert '[claude] "At work."' in out.stdout
+    assert "--script-say=At work." in str(asked(desk)["command"])
+    assert desk.rook("show").stdout.count('"At work."') == 1
+
+
+def test_an_agent_of_a_project_runs_when_it_is_named_and_never_unasked(desk: Desk) -> None:
+    wrapper = desk.project / "tools" / "wrapper"
+    wrapper.parent.mkdir()
+    wrapper.write_text(f'#!/bin/sh\ntouch {desk.home}/called\nexec claude "$@"\n')
+    wrapper.chmod(0o755)
+    table = '[agents.work]\nspeaks = "claude"\ncommand = ["./tools/wrapper"]\n'
+    desk.project_file.write_text(f'agent = "work"\n{table}')
+    assert desk.rook("run", "x").returncode == 2
+    desk.project_file.write_text(table)
+    desk.rook("run", "x")
+    desk.rook("agents", "--check")
+    assert not (desk.home / "called").exists()
+    below = desk.project / "below"
+    below.mkdir()
+    assert desk.rook("run", "--agent", "work", "x", cwd=below).returncode == 0
+    assert (desk.home / "called").exists()
+
+
+def test_an_unknown_agent_names_those_of_ones_own_too(desk: Desk) -> None:
+    desk.user_file.write_text('[agents.work]\nspeaks = "claude"\ncommand = ["x"]\n')
+    out = desk.rook("run", "--agent", "wrok", "x")
+    assert out.returncode == 2
+    assert "no agent is called 'wrok'; there are: claude" in out.stderr
+    assert "work" in out.stderr
+
+
+def test_the_help_lists_every_setting(desk: Desk) -> None:
+    out = desk.rook("config", "--help").stdout
+    assert "  max_cost " in out
+    assert "a number of dollars" in out
+
+
+def test_settings_are_read_where_the_working_folder_is_gone(desk: Desk) -> None:
+    gone = desk.project / "gone"
+    gone.mkdir()
+    out = desk.shell('rmdir "$PWD"; rook config', cwd=gone)
+    assert (out.returncode, out.stderr) == (0, "")
+    assert "max_cost" in out.stdout
