@@ -23,3 +23,17 @@ def test_the_shipped_schema_is_current(generate: ModuleType) -> None:
 
 def test_the_table_of_the_page_on_money_is_current(generate: ModuleType) -> None:
     assert generate.MONEY_PAGE.read_text(encoding="utf-8") == generate.money_page(), "make docs"
+
+
+def test_the_table_of_the_page_on_configuration_is_current(generate: ModuleType) -> None:
+    page = generate.SETTINGS_PAGE.read_text(encoding="utf-8")
+    assert page == generate.settings_page(), "make docs"
+    assert page.count("| `max_cost` | a number of dollars |") == 1
+
+
+def test_the_outline_for_completion_is_current(generate: ModuleType) -> None:
+    assert generate.OUTLINE_FILE.read_text(encoding="utf-8") == generate.outline_text(), "make docs"
+
+
+def test_the_man_page_is_current(generate: ModuleType) -> None:
+    assert generate.MAN_PAGE.read_text(encoding="utf-8") == generate.man_page(), "make docs"

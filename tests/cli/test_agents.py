@@ -1,0 +1,143 @@
+"""`rook agents`: what is installed, which versions were checked, what each agent tells."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from tests.cli.desk import Desk
+
+from rookery import agents
+
+CLAUDE = agents.agent("claude")
+CHECKED = CLAUDE.checked_versions[-1]
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    made = Desk(tmp_path)
+    for path in made.programs.iterdir():
+        path.unlink()
+    return made
+
+
+def row(desk: Desk, name: str = "claude") -> dict[str, object]:
+    out = desk.rook("agents", "--json", name)
+    told: dict[str, object] = json.loads(out.stdout)
+    return told
+
+
+def line(shown: str, start: str) -> str:
+    (found,) = (text for text in shown.split("\n") if text.startswith(start + " "))
+    return " ".join(found.split())
+
+
+def test_an_agent_that_is_not_installed_is_shown_with_how_to_install_it(desk: Desk) -> None:
+    out = desk.rook("agents", "claude")
+    assert out.returncode == 0
+    said = line(out.stdout, "claude")
+    assert said.startswith("claude - ")
+    assert said.endswith(f"{CLAUDE.evidence} no: {CLAUDE.install}")
+    assert row(desk)["path"] is None
+    assert row(desk)["checked"] is None
+
+
+def test_a_checked_version_is_shown_with_its_place(desk: Desk) -> None:
+    path = desk.program("claude", f"echo '{CHECKED} (Claude Code)'")
+    said = line(desk.rook("agents").stdout, "claude")
+    assert said == f"claude {CHECKED} yes {CLAUDE.evidence} {path}"
+    assert (row(desk)["version"], row(desk)["checked"]) == (CHECKED, True)
+
+
+def test_a_version_that_nobody_checked_is_shown_with_the_newest_that_was(desk: Desk) -> None:
+    desk.program("claude", "echo 99.0.1")
+    said = line(desk.rook("agents").stdout, "claude")
+    assert said.startswith("claude 99.0.1 no (2.1.325) ")
+    assert row(desk)["checked"] is False
+
+
+def test_what_it_tells_is_a_table_with_notes(desk: Desk) -> None:
+    out = desk.rook("agents", "claude").stdout
+    tells = CLAUDE.capabilities
+    assert line(out, "TELLS") == "TELLS claude"
+    assert line(out, "subagents") == f"subagents {tells.subagents}"
+    assert line(out, "exit codes") == f"exit codes {tells.exit_codes}"
+    assert all(f"claude: {note}" in out for note in tells.notes)
+
+
+def test_every_known_agent_is_listed(desk: Desk) -> None:
+    out = desk.rook("agents", "--json").stdout
+    assert [json.loads(text)["name"] for text in out.split("\n") if text] == list(agents.NAMES)
+
+
+def test_check_exits_with_0_if_every_installed_version_was_checked(desk: Desk) -> None:
+    assert desk.rook("agents", "--check").returncode == 0
+    desk.program("claude", f"echo {CHECKED}")
+    out = desk.rook("agents", "--check")
+    assert (out.returncode, out.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("echo 99.0.1", "99.0.1 is not one of the checked versions"),
+        ("exit 1", "tells no version (exit 1)"),
+    ],
+)
+def test_check_exits_with_1_and_says_why(desk: Desk, script: str, reason: str) -> None:
+    desk.program("claude", script)
+    out = desk.rook("agents", "--check")
+    assert out.returncode == 1
+    assert out.stderr.startswith(f"[rook] claude: {reason}")
+
+
+def test_check_of_a_named_agent_that_is_not_installed_exits_with_1(desk: Desk) -> None:
+    out = desk.rook("agents", "--check", "claude")
+    assert (out.returncode, out.stderr) == (1, "[rook] claude: is not installed\n")
+
+
+def test_an_agent_of_ones_own_is_listed_and_asked_too(desk: Desk) -> None:
+    path = desk.program("wrapper", f'[ "$1 $2" = "--flag --version" ] && echo {CHECKED}')
+    desk.user_file.write_text(
+        f'[agents.work]\nspeaks = "claude"\ncommand = ["{path}", "--flag"]\n'
+        '[agents.lost]\nspeaks = "claude"\ncommand = ["/no/such"]\n'
+    )
+    out = desk.rook("agents").stdout
+    assert line(out, "work") == f"work {CHECKED} yes {CLAUDE.evidence} {path}"
+    assert line(out, "lost").endswith("no: /no/such is not there")
+    assert row(desk, "work")["speaks"] == "claude"
+
+
+def test_an_unknown_name_names_those_there_are(desk: Desk) -> None:
+    out = desk.rook("agents", "cluade")
+    assert (out.returncode, out.stdout) == (2, "")
+    assert out.stderr.startswith("[rook] no agent is called 'cluade'; there are: claude")
+
+
+def test_agents_are_asked_at_the_same_time(desk: Desk) -> None:
+    """Each waits until all the others have been asked, so one after another would never end."""
+    count = 3
+    folder = desk.home / "asked"
+    folder.mkdir()
+    script = (
+        f'touch "{folder}/$$"; for i in $(seq 200); do '
+        f'[ $(ls "{folder}" | wc -l) -ge {count} ] && break; sleep 0.05; done; '
+        f'[ $(ls "{folder}" | wc -l) -ge {count} ] && echo {CHECKED}'
+    )
+    tables = ""
+    for number in range(count):
+        path = desk.program(f"wrapper{number}", script)
+        tables += f'[agents.own{number}]\nspeaks = "claude"\ncommand = ["{path}"]\n'
+    desk.user_file.write_text(tables)
+    names = [f"own{number}" for number in range(count)]
+    out = desk.rook("agents", "--check", *names)
+    assert (out.returncode, out.stderr) == (0, "")
+
+
+def test_a_path_with_control_characters_cannot_reach_the_terminal(desk: Desk) -> None:
+    folder = desk.home / "b\x1b[31m"
+    folder.mkdir()
+    (desk.program("claude", f"echo {CHECKED}")).rename(folder / "claude")
+    out = desk.rook("agents", PATH=f"{folder}{os.pathsep}{desk.environment()['PATH']}")
+    assert "\u241b[31m/claude" in out.stdout
+    assert "\x1b" not in out.stdout

@@ -1,0 +1,194 @@
+"""`rook completion`: scripts that shells really source, and what they then offer."""
+
+import os
+import pty
+import select
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import click
+import pytest
+from tests.cli.desk import ROOK, Desk
+
+from rookery import agents
+from rookery.cli import outline
+from rookery.cli.main import cli
+
+SHELLS = ("bash", "fish", "zsh")
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def offered(desk: Desk, *words: str, **variables: str) -> list[str]:
+    """What bash offers for the last word, after it has sourced the script."""
+    line = " ".join(f'"{word}"' for word in ("rook", *words))
+    out = desk.shell(
+        'eval "$(rook completion bash)"; complete -p rook > /dev/null || exit 1; '
+        f"COMP_WORDS=({line}); COMP_CWORD={len(words)}; _rook_completion rook; "
+        'printf "%s\\n" "${COMPREPLY[@]}"',
+        **variables,
+    )
+    assert (out.returncode, out.stderr) == (0, "")
+    return [word for word in out.stdout.split("\n") if word]
+
+
+def test_bash_completes_commands(desk: Desk) -> None:
+    assert offered(desk, "comp") == ["completion"]
+    assert set(offered(desk, "")) >= {"agents", "config", "run", "runs", "show"}
+
+
+def test_bash_completes_options_and_their_opposites(desk: Desk) -> None:
+    assert offered(desk, "run", "--max-") == ["--max-turns", "--max-cost", "--max-tokens"]
+    assert "--no-verbose" in offered(desk, "run", "--no-")
+    assert offered(desk, "run", "--pro") == ["--prompt-file", "--profile"]
+
+
+def test_bash_completes_the_words_of_a_choice(desk: Desk) -> None:
+    assert "edit" in offered(desk, "run", "--permission", "")
+    assert offered(desk, "completion", "z") == ["zsh"]
+
+
+def test_bash_completes_agents_and_those_of_ones_own(desk: Desk) -> None:
+    desk.user_file.write_text('[agents.work]\nspeaks = "claude"\ncommand = ["x"]\n')
+    desk.project_file.write_text('[agents.here]\nspeaks = "claude"\ncommand = ["x"]\n')
+    assert offered(desk, "run", "--agent", "") == [*agents.NAMES, "work", "here"]
+    assert offered(desk, "run", "--agent", "w") == ["work"]
+    assert offered(desk, "agents", "cl") == ["claude"]
+
+
+def test_bash_completes_profiles_of_both_files_once(desk: Desk) -> None:
+    desk.user_file.write_text("[profile.ci]\n[profile.night]\n")
+    desk.project_file.write_text("[profile.ci]\n")
+    assert offered(desk, "run", "--profile", "") == ["ci", "night"]
+    assert offered(desk, "config", "--profile", "n") == ["night"]
+
+
+@pytest.mark.parametrize("words", [("show",), ("replay",), ("stop",), ("run", "--resume")])
+def test_bash_completes_runs_the_newest_first(desk: Desk, words: tuple[str, ...]) -> None:
+    runs = desk.home / "runs-home" / "runs"
+    for age, name in enumerate(["abcd", "abxy", "wxyz"]):
+        (runs / name).mkdir(parents=True)
+        os.utime(runs / name, (1000 - age, 1000 - age))
+    (runs / "not a name").mkdir()
+    (runs / "$(touch x)").mkdir()
+    assert offered(desk, *words, "") == ["abcd", "abxy", "wxyz"]
+    assert offered(desk, *words, "ab") == ["abcd", "abxy"]
+
+
+def test_a_real_run_is_offered_with_what_was_asked(desk: Desk) -> None:
+    assert desk.rook("run", "Fix the\ntests").returncode == 0
+    (name,) = (path.name for path in (desk.home / "runs-home" / "runs").iterdir())
+    assert offered(desk, "show", "") == [name]
+    answer = desk.rook(
+        _ROOK_COMPLETE="zsh_complete", COMP_WORDS="rook show ", COMP_CWORD="2"
+    ).stdout
+    assert answer == f"plain\n{name}\nFix the tests\n"
+    answer = desk.rook(
+        _ROOK_COMPLETE="fish_complete", COMP_WORDS="rook show ", COMP_CWORD=""
+    ).stdout
+    assert answer == f"plain,{name}\tFix the tests\n"
+
+
+def test_nothing_is_offered_or_said_where_nothing_can_be_known(desk: Desk) -> None:
+    assert offered(desk, "show", "") == []
+    desk.project_file.write_text("is no TOML")
+    assert offered(desk, "run", "--profile", "") == []
+
+
+def test_a_command_that_is_not_there_is_no_error_while_completing(desk: Desk) -> None:
+    assert "run" in offered(desk, "nonsense", "")
+
+
+def test_completing_imports_nothing_heavy(desk: Desk) -> None:
+    code = (
+        "import sys, atexit; atexit.register(lambda: print(*sys.modules)); sys.argv = ['rook'];"
+        "from rookery.cli.main import main; main()"
+    )
+    for words, position in (("rook run --", "2"), ("rook show ", "2"), ("rook run --agent ", "3")):
+        out = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=desk.project,
+            env=desk.environment(
+                _ROOK_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=position
+            ),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        heavy = {"asyncio", "genai_prices", "msgspec", "rich", "rookery.cli.run"}
+        assert not heavy & set(out.stdout.split()), words
+
+
+def test_tab_completes_in_a_bash_on_a_terminal(desk: Desk) -> None:
+    pid, terminal = pty.fork()
+    if pid == 0:  # pragma: no cover - the other process
+        os.chdir(desk.project)
+        os.execvpe("bash", ["bash", "--norc", "-i"], desk.environment(TERM="dumb", PS1="> "))
+    try:
+        os.write(terminal, b'eval "$(rook completion bash)"; echo rea""dy\n')
+        shown(terminal, "ready")
+        os.write(terminal, b"rook compl\t")
+        shown(terminal, "rook completion ")
+        os.write(terminal, b"z\t")
+        shown(terminal, "zsh ")
+        os.write(terminal, b"\n")
+        shown(terminal, "#compdef rook")
+        os.write(terminal, b"\nexit\n")
+        while select.select([terminal], [], [], 30)[0]:
+            try:
+                if not os.read(terminal, 65536):
+                    break
+            except OSError:
+                break
+    finally:
+        os.close(terminal)
+        os.waitpid(pid, 0)
+
+
+def shown(terminal: int, words: str) -> None:
+    """Wait until a terminal shows these words."""
+    screen = ""
+    deadline = time.monotonic() + 60
+    while words not in screen:
+        assert time.monotonic() < deadline, f"{words!r} is not in {screen!r}"
+        if select.select([terminal], [], [], 1.0)[0]:
+            screen += os.read(terminal, 65536).decode()
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_script_is_for_the_shell_and_calls_rook(desk: Desk, shell: str) -> None:
+    out = desk.rook("completion", shell, PATH=str(ROOK.parent))  # without any shell on PATH
+    assert (out.returncode, out.stderr) == (0, "")
+    assert f"_ROOK_COMPLETE={shell}_complete" in out.stdout
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_script_is_right_for_its_shell(desk: Desk, shell: str) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"there is no {shell}")
+    script = desk.home / "script"
+    script.write_text(desk.rook("completion", shell).stdout)
+    done = subprocess.run([shell, "-n", str(script)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_another_shell_is_wrong_usage(desk: Desk) -> None:
+    out = desk.rook("completion", "tcsh")
+    assert out.returncode == 2
+    assert "'bash', 'fish', 'zsh'" in out.stderr
+
+
+def test_the_outline_offers_the_same_options_as_the_commands() -> None:
+    ctx = click.Context(cli)
+    for name in cli.list_commands(ctx):
+        real, drawn = cli.get_command(ctx, name), outline.command(name)
+        assert real is not None
+        assert drawn is not None
+        words = [(param.opts, param.secondary_opts, param.nargs) for param in real.params]
+        assert [(param.opts, param.secondary_opts, param.nargs) for param in drawn.params] == words

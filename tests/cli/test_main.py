@@ -1,0 +1,157 @@
+"""The command line as a whole: help, typos, first words, and the same words everywhere."""
+
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from tests.cli.desk import Desk
+
+from rookery.cli.main import cli, summaries
+from rookery.cli.run import exec_, run_
+from rookery.config.settings import SETTINGS
+
+CONTEXT = click.Context(cli)
+NAMES = cli.list_commands(CONTEXT)
+OF_ONE_CALL = {"as_json", "cwd", "prompt_file", "profile", "resume", "words", "command"}
+"""What is said for one run and is no setting."""
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def command(name: str) -> click.Command:
+    found = cli.get_command(CONTEXT, name)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_has_a_summary_a_sentence_and_examples(name: str) -> None:
+    found = command(name)
+    assert summaries()[name].endswith(".")
+    assert len(summaries()[name]) <= 58  # one line beside its name, in 80 columns
+    assert inspect.cleandoc(found.help or "").partition("\n")[0]
+    assert f"rook {name}" in (found.epilog or "")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_option_says_what_it_is_for(name: str) -> None:
+    for option in command(name).params:
+        if isinstance(option, click.Option):
+            assert option.help, option.opts
+
+
+def test_an_option_has_the_same_letter_and_name_in_every_command() -> None:
+    seen: dict[str, set[tuple[str, ...]]] = {}
+    for name in NAMES:
+        for option in command(name).params:
+            if isinstance(option, click.Option):
+                long = next(word for word in option.opts if word.startswith("--"))
+                seen.setdefault(long, set()).add(tuple(sorted(option.opts)))
+    assert [forms for forms in seen.values() if len(forms) > 1] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+def test_help_shows_examples_on_lines_of_their_own(desk: Desk, name: str, flag: str) -> None:
+    out = desk.rook(name, flag)
+    assert (out.returncode, out.stderr) == (0, "")
+    assert any(line.strip().startswith("rook ") for line in out.stdout.split("\n")) or (
+        "Example:  rook" in out.stdout
+    )
+    assert all(len(line) <= 100 for line in out.stdout.split("\n"))
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("rnu", "run"), ("shwo", "show"), ("agent", "agents")]
+)
+def test_a_typo_of_a_command_is_answered_with_the_nearest(
+    desk: Desk, typed: str, meant: str
+) -> None:
+    out = desk.rook(typed)
+    assert out.returncode == 2
+    assert f"there is no command '{typed}'. Did you mean '{meant}'?" in out.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("--verson",), "--version"),
+        (("run", "--max-costs", "2", "x"), "--max-cost"),
+        (("run", "--profil", "ci", "x"), "--profile"),
+        (("exec", "--timout", "5m", "--", "true"), "--timeout"),
+        (("show", "--verbos"), "--verbose"),
+        (("agents", "--chekc"), "--check"),
+    ],
+)
+def test_a_typo_of_an_option_is_answered_with_the_nearest(
+    desk: Desk, words: tuple[str, ...], meant: str
+) -> None:
+    out = desk.rook(*words)
+    assert out.returncode == 2
+    assert "Did you mean" in out.stderr
+    assert meant in out.stderr
+
+
+def test_exec_leaves_the_options_of_the_command_to_it(desk: Desk) -> None:
+    out = desk.rook("exec", "printf", "%s\\n", "--verbose", "--nonsense")
+    assert out.returncode == 0
+    assert "--verbose\n--nonsense\n" in out.stdout
+
+
+def test_rook_alone_on_a_terminal_says_what_to_do_first(desk: Desk) -> None:
+    code, shown = desk.on_terminal()
+    assert code == 0
+    assert "  rook demo " in shown
+    assert '  rook run "Fix the failing tests" ' in shown
+    assert "Installed here: claude." in shown
+    (desk.programs / "claude").unlink()
+    code, shown = desk.on_terminal()
+    assert code == 0
+    assert "No agent is installed here yet." in shown
+    assert "npm install -g @anthropic-ai/claude-code" in shown
+
+
+def test_rook_alone_without_a_terminal_is_wrong_usage(desk: Desk) -> None:
+    out = desk.rook()
+    assert (out.returncode, out.stdout) == (2, "")
+    assert "Usage: rook" in out.stderr
+
+
+def test_every_setting_is_an_option_of_run() -> None:
+    assert set(SETTINGS) <= {param.name for param in run_.params}
+
+
+def test_every_option_of_run_and_exec_is_a_setting_or_of_one_call() -> None:
+    for found in (run_, exec_):
+        assert {param.name for param in found.params} <= set(SETTINGS) | OF_ONE_CALL
+
+
+def test_every_setting_takes_what_its_option_takes() -> None:
+    options = {param.name: param for param in run_.params}
+    for setting in SETTINGS.values():
+        kind = options[setting.name].type
+        if isinstance(kind, click.Choice):
+            assert tuple(kind.choices) == setting.choices
+        assert (kind.name == "boolean") == (setting.type is bool)
+
+
+def test_help_reads_no_settings_and_imports_nothing_heavy(desk: Desk) -> None:
+    code = (
+        "import sys, atexit; atexit.register(lambda: print(*sys.modules));"
+        "sys.argv = ['rook', '--help']; from rookery.cli.main import main; main()"
+    )
+    out = subprocess.run(
+        [sys.executable, "-c", code],
+        env=desk.environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    heavy = {"asyncio", "genai_prices", "msgspec", "platformdirs", "rich", "tomllib"}
+    assert not heavy & set(out.stdout.split())
