@@ -39,8 +39,12 @@ def _lines(exit_codes: list[tuple[str, str]]) -> Iterator[str]:
         "it writes, stops it for a budget, a deadline or silence, and exits with a code that tells "
         "how the run really ended."
     )
-    yield ".SH COMMANDS"
+    for paragraph in (cli.help or "").split("\n\n")[1:]:
+        yield from _paragraph(paragraph)
+    yield ".SH OPTIONS"
     ctx = click.Context(cli, info_name="rook")
+    yield from _options(cli, ctx)
+    yield ".SH COMMANDS"
     for name in cli.list_commands(ctx):
         command = cli.get_command(ctx, name)
         assert command is not None
@@ -67,16 +71,20 @@ def _command(command: click.Command, ctx: click.Context) -> Iterator[str]:
     yield f".SS {_escape(ctx.command_path)} {_escape(usage)}"
     for paragraph in (command.help or "").split("\n\n"):
         yield from _paragraph(paragraph)
-    yield from _list(
-        record
-        for param in command.params
-        if isinstance(param, click.Option) and (record := param.get_help_record(ctx)) is not None
-    )
+    yield from _options(command, ctx)
     lines = (command.epilog or "").removeprefix("\b\n").rstrip().split("\n")
     yield ".PP"
     yield ".nf"
     yield from (_escape(line) for line in lines)
     yield ".fi"
+
+
+def _options(command: click.Command, ctx: click.Context) -> Iterator[str]:
+    return _list(
+        record
+        for param in command.params
+        if isinstance(param, click.Option) and (record := param.get_help_record(ctx)) is not None
+    )
 
 
 def _summary(text: str | None) -> str:

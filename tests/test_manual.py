@@ -34,8 +34,8 @@ def rendered(page: Path) -> str:
 
 def test_it_has_the_parts_of_a_man_page_in_order(page: Path) -> None:
     heads = re.findall(r"^\.SH (.+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    usual = "NAME, SYNOPSIS, DESCRIPTION, COMMANDS, SETTINGS, ENVIRONMENT, FILES, EXIT STATUS"
-    assert ", ".join(heads) == usual
+    usual = "NAME SYNOPSIS DESCRIPTION OPTIONS COMMANDS SETTINGS ENVIRONMENT FILES EXIT STATUS"
+    assert " ".join(heads) == usual
 
 
 def test_it_shows_every_command_option_setting_and_exit_code(page: Path) -> None:

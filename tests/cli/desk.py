@@ -3,6 +3,7 @@
 import os
 import pty
 import select
+import shutil
 import subprocess
 import sys
 import time
@@ -11,6 +12,20 @@ from pathlib import Path
 from rookery.testing import install_agent
 
 ROOK = Path(sys.executable).with_name("rook")
+_TOOLS = (
+    "bash",
+    "env",
+    "grep",
+    "ls",
+    "mkdir",
+    "rmdir",
+    "seq",
+    "sh",
+    "sleep",
+    "touch",
+    "true",
+    "wc",
+)
 
 
 class Desk:
@@ -24,34 +39,35 @@ class Desk:
         self.project_file = self.project / "rookery.toml"
         for path in (self.project, self.programs, self.user_file.parent):
             path.mkdir(parents=True)
+        tools = folder / "tools"  # not the system's folders: a real agent may be in one of them
+        tools.mkdir()
+        for name in _TOOLS:
+            (tools / name).symlink_to(shutil.which(name) or name)
+        self.path = os.pathsep.join(map(str, (self.programs, tools, ROOK.parent)))
         install_agent(self.programs, "--script-say=Done.")
 
     def environment(self, **variables: str) -> dict[str, str]:
         return {
             "HOME": str(self.home),
-            "PATH": f"{self.programs}{os.pathsep}{ROOK.parent}{os.pathsep}{os.defpath}",
+            "PATH": self.path,
             "ROOKERY_HOME": str(self.home / "runs-home"),
             "COLUMNS": "80",
             **variables,
         }
 
-    def rook(
-        self, *words: str, cwd: Path | None = None, **variables: str
-    ) -> subprocess.CompletedProcess[str]:
-        return self._call([str(ROOK), *words], cwd, variables)
+    def rook(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        return self._call([str(ROOK), *words], variables)
 
-    def shell(
-        self, script: str, cwd: Path | None = None, **variables: str
-    ) -> subprocess.CompletedProcess[str]:
+    def shell(self, script: str, **variables: str) -> subprocess.CompletedProcess[str]:
         """Run a script of bash, with `rook` on PATH."""
-        return self._call(["bash", "--norc", "-c", script], cwd, variables)
+        return self._call(["bash", "--norc", "-c", script], variables)
 
     def _call(
-        self, command: list[str], cwd: Path | None, variables: dict[str, str]
+        self, command: list[str], variables: dict[str, str]
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             command,
-            cwd=cwd or self.project,
+            cwd=self.project,
             env=self.environment(**variables),
             stdin=subprocess.DEVNULL,
             capture_output=True,

@@ -59,7 +59,7 @@ def test_bash_completes_agents_and_those_of_ones_own(desk: Desk) -> None:
     desk.project_file.write_text('[agents.here]\nspeaks = "claude"\ncommand = ["x"]\n')
     assert offered(desk, "run", "--agent", "") == [*agents.NAMES, "work", "here"]
     assert offered(desk, "run", "--agent", "w") == ["work"]
-    assert offered(desk, "agents", "cl") == ["claude"]
+    assert offered(desk, "agents", "clau") == ["claude"]
 
 
 def test_bash_completes_profiles_of_both_files_once(desk: Desk) -> None:
@@ -163,7 +163,7 @@ def shown(terminal: int, words: str) -> None:
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_the_script_is_for_the_shell_and_calls_rook(desk: Desk, shell: str) -> None:
-    out = desk.rook("completion", shell, PATH=str(ROOK.parent))  # without any shell on PATH
+    out = desk.rook("completion", shell, PATH=str(ROOK.parent))  # without a shell on PATH
     assert (out.returncode, out.stderr) == (0, "")
     assert f"_ROOK_COMPLETE={shell}_complete" in out.stdout
 

@@ -132,8 +132,8 @@ def test_a_users_file_that_is_also_found_upwards_is_the_users(tmp_path: Path) ->
         ('max_cost = "two"\n', '1: max_cost takes a number of dollars, not "two"'),
         ("quiet = 1\n", "1: quiet takes true or false, not 1"),
         ("timeout = 0\n", "1: timeout takes a time such as 90s, 5m or 2h, not 0"),
-        ("profile = 1\n", "1: profile is a table of tables: write [profile.NAME]"),
-        ("[profile]\nci = 1\n", "2: profile.ci is a table: write [profile.ci]"),
+        ("profile = 1\n", "1: profile holds tables: write [profile.NAME]"),
+        ("[profile]\nci = 1\n", "2: 'ci' is no table: what is in [profile] stands in a"),
         ('[profile."c i"]\n', "1: 'c i' cannot be a name"),
         ('agent = "cluade"\n', "1: no agent is called \"cluade\"; did you mean 'claude'?"),
     ],
@@ -215,8 +215,12 @@ def test_a_command_with_a_slash_is_meant_from_the_folder_of_its_file(
             '[agents.x]\nspeaks = "claude"\ncommand = ["x"]\ncomand = 1\n',
             "4: 'comand' is nothing an agent has; did you mean 'command'?",
         ),
+        (
+            '[agents.x]\nspeaks = "claude"\ncommand = ["x"]\nmax_cost = 1\n',
+            "4: 'max_cost' is nothing an agent has; settings stand before the first [table]",
+        ),
         ("[agents.claude]\n", "1: 'claude' is an agent that rook knows: call yours otherwise"),
-        ("[agents]\nx = 1\n", "2: agents.x is a table: write [agents.x]"),
+        ("[agents]\nx = 1\n", "2: 'x' is no table: what is in [agents] stands in a"),
     ],
 )
 def test_an_agent_of_ones_own_that_is_wrong_is_told_with_its_line(

@@ -23,6 +23,7 @@ Examples:
   rook agents --json | jq -r 'select(.path) | .name'
 """
 _UNCHECKED = 1
+_UNASKED = "a command of this project; name it to ask it for its version"
 
 
 class _Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,7 +70,11 @@ def command(as_json: bool, check: bool, names: tuple[str, ...]) -> None:
     else:
         _print(rows)
     if check:
-        doubtful = [row for row in rows if not row.checked and (row.path or names)]
+        doubtful = [
+            row
+            for row in rows
+            if not row.checked and (names or (row.path and row.problem != _UNASKED))
+        ]
         for row in doubtful:
             click.echo(f"[rook] {row.name}: {safe_line(_doubt(row))}", err=True)
         if doubtful:
@@ -84,12 +89,15 @@ def _rows(names: Sequence[str]) -> list[_Row]:
             raise UnknownAgentError(name, known)
     wanted = names or known
     with ThreadPoolExecutor(len(wanted)) as pool:  # each may take its time to answer
-        return list(pool.map(lambda name: _row(name, own.get(name)), wanted))
+        return list(pool.map(lambda name: _row(name, own.get(name), named=bool(names)), wanted))
 
 
-def _row(name: str, own: OwnAgent | None) -> _Row:
+def _row(name: str, own: OwnAgent | None, *, named: bool) -> _Row:
     agent = agents.agent(own.speaks if own else name)
-    command, found = _found(agent, own)
+    if own and own.of_project and not named:
+        command, found = own.command, Installed(path=own.command[0], problem=_UNASKED)
+    else:
+        command, found = _found(agent, own)
     return _Row(
         name=name,
         speaks=agent.name,
@@ -107,8 +115,6 @@ def _row(name: str, own: OwnAgent | None) -> _Row:
 
 def _found(agent: Agent, own: OwnAgent | None) -> tuple[tuple[str, ...], Installed]:
     commands = [own.command] if own else [(program,) for program in agent.programs]
-    if own and own.of_project:  # nobody asked for it by name yet
-        return own.command, Installed(path=own.command[0], problem="a command of this project")
     for command in commands:
         found = installed(command, keeps_variable=agent.keeps_variable)
         if found.path is not None:

@@ -13,12 +13,12 @@ def first_words() -> str:
     """What someone should try who has typed `rook` and nothing else."""
     here = [agent for agent in map(agents.agent, agents.NAMES) if _is_installed(agent)]
     steps = [
-        ("rook demo", "see it work: no key, no network, nothing of yours is touched"),
+        ("rook demo", "see it work: no key, no network"),
         (_run(here), "run an agent and watch what it does"),
-        ("rook show", "see again what it did, how it ended and what it cost"),
+        ("rook show", "see what it did and how it ended"),
         ("rook --help", "everything else"),
     ]
-    said = ["Rookery runs coding agents headless and shows, records and accounts for what they do."]
+    said = ["Rookery runs coding agents and shows, records and accounts for all they do."]
     said += ["", *(f"  {line}" for line in columns(steps)), ""]
     if here:
         said.append(f"Installed here: {', '.join(agent.name for agent in here)}. See: rook agents")

@@ -12,8 +12,8 @@ from rookery.config.settings import SETTINGS
 from rookery.core.errors import UnknownAgentError
 
 _CONFIG = "rookery.config"
-_RIVALS = {"quiet": "verbose", "verbose": "quiet"}
-"""Flags of which one, when given, is meant in place of the other in a file."""
+_RIVALS = {"quiet": ("verbose", "as_json", "form"), "verbose": ("quiet",)}
+"""Flags of a file that are not meant when one of these is given on the command line."""
 
 
 def configured(command: click.Command) -> click.Command:
@@ -78,8 +78,12 @@ def _make_switchable(option: click.Option) -> None:
 
 
 def _yield_to_rival(ctx: click.Context, option: click.Parameter, value: Any) -> Any:
-    """Take a file's flag back when its rival was given on the command line."""
-    rival = _RIVALS[str(option.name)]
-    given = ctx.get_parameter_source(rival) is ParameterSource.COMMANDLINE and ctx.params[rival]
-    here = ctx.get_parameter_source(str(option.name))
-    return False if given and here is ParameterSource.DEFAULT_MAP else value
+    """Take a file's flag back when a rival was given; those that were given are read first."""
+    name = str(option.name)
+    rivals = (
+        rival
+        for rival in _RIVALS[name]
+        if ctx.get_parameter_source(rival) is ParameterSource.COMMANDLINE and ctx.params[rival]
+    )
+    from_file = ctx.get_parameter_source(name) is ParameterSource.DEFAULT_MAP
+    return False if from_file and any(rivals) else value

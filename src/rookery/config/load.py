@@ -11,7 +11,7 @@ import msgspec
 
 from rookery import agents
 from rookery.config.files import AGENTS, PROFILES, File, Surroundings
-from rookery.config.settings import PREFIX, SETTINGS, Setting
+from rookery.config.settings import PREFIX, SETTINGS, Duration, Setting
 from rookery.core.errors import ConfigError
 from rookery.core.text import cut
 
@@ -22,6 +22,7 @@ _OTHER_VARIABLES = frozenset(
 """Variables of ours that are no settings."""
 
 _LONGEST_SHOWN = 60
+_SURELY_MEANT = 0.8  # of a variable: those that are less like one of ours are others'
 _AGENT_KEYS = ("speaks", "command")
 _NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -98,10 +99,10 @@ def load(around: Surroundings, profile: str | None = None) -> Config:
     return config
 
 
-def near(word: str, known: Iterable[str]) -> str | None:
+def _near(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
     """The known word that was probably meant."""
     spelled = word.lower().replace("-", "_")
-    return next(iter(get_close_matches(spelled, list(known), n=1)), None)
+    return next(iter(get_close_matches(spelled, list(known), n=1, cutoff=likeness)), None)
 
 
 class _Source:
@@ -121,10 +122,11 @@ class _Source:
     def _tables(self, key: str) -> Iterator[tuple[str, dict[str, Any]]]:
         tables = self.file.table.get(key, {})
         if not isinstance(tables, dict):
-            raise self._wrong((key,), f"{key} is a table of tables: write [{key}.NAME]")
+            raise self._wrong((key,), f"{key} holds tables: write [{key}.NAME]")
         for name, table in tables.items():
             if not isinstance(table, dict):
-                raise self._wrong((key, name), f"{key}.{name} is a table: write [{key}.{name}]")
+                said = f"{name!r} is no table: what is in [{key}] stands in a [{key}.NAME]"
+                raise self._wrong((key, name), said)
             if not _NAME.fullmatch(name):
                 said = "a name has letters, digits, '.', '_' and '-'"
                 raise self._wrong((key, name), f"{name!r} cannot be a name: {said}")
@@ -167,6 +169,7 @@ class _Source:
         for key in table:
             if key not in _AGENT_KEYS:
                 hint = _hint(key, _AGENT_KEYS) or f"; it has {' and '.join(_AGENT_KEYS)}"
+                hint = "; settings stand before the first [table]" if key in SETTINGS else hint
                 raise self._wrong((*path, key), f"{key!r} is nothing an agent has{hint}")
         for key in _AGENT_KEYS:
             if key not in table:
@@ -207,8 +210,8 @@ def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, Fou
         if not variable.startswith(PREFIX) or variable in _OTHER_VARIABLES or not text.strip():
             continue
         if variable not in variables:
-            meant = near(variable.removeprefix(PREFIX), SETTINGS)
-            if meant is not None:  # one that is like nothing of ours is somebody else's
+            meant = _near(variable.removeprefix(PREFIX), SETTINGS, likeness=_SURELY_MEANT)
+            if meant is not None:
                 raise ConfigError(
                     variable, f"is no setting; did you mean {SETTINGS[meant].variable}?"
                 )
@@ -218,7 +221,8 @@ def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, Fou
             value = setting.read_text(text)
         except ValueError:
             raise ConfigError(variable, _wrong_value(setting, text)) from None
-        yield setting.name, Found(name=setting.name, value=value, raw=text, place=variable)
+        raw = text if isinstance(value, Duration) else value
+        yield setting.name, Found(name=setting.name, value=value, raw=raw, place=variable)
 
 
 def _check_agent(config: Config) -> None:
@@ -254,7 +258,7 @@ def _wrong_value(setting: Setting, raw: Any) -> str:
 
 
 def _hint(word: str, known: Iterable[str]) -> str:
-    meant = near(word, known)
+    meant = _near(word, known)
     return f"; did you mean {meant!r}?" if meant else ""
 
 
