@@ -1,6 +1,7 @@
 """`rook config`, and settings as they change what `rook run` does."""
 
 import json
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -68,19 +69,26 @@ def test_each_source_is_stronger_than_the_one_before(desk: Desk) -> None:
     assert named == (4.0, "ROOKERY_MAX_COST")
 
 
-def test_a_run_takes_its_defaults_from_settings_and_a_flag_wins(desk: Desk) -> None:
-    def model(*words: str, **variables: str) -> object:
-        assert desk.rook("run", *words, "x", **variables).returncode == 0
-        return asked(desk)["model"]
+SOURCES = ("user file", "project file", "user profile", "project profile", "variable", "flag")
+"""Whatever can say a setting, the weakest first."""
 
-    assert model() is None
-    desk.user_file.write_text('model = "user"\n')
-    assert model() == "user"
-    desk.project_file.write_text('model = "project"\n[profile.ci]\nmodel = "profile"\n')
-    assert model() == "project"
-    assert model("--profile", "ci") == "profile"
-    assert model("--profile", "ci", ROOKERY_MODEL="variable") == "variable"
-    assert model("--profile", "ci", "--model", "flag", ROOKERY_MODEL="variable") == "flag"
+
+@pytest.mark.parametrize(("weak", "strong"), list(combinations(SOURCES, 2)))
+def test_of_any_two_sources_a_run_takes_the_stronger(desk: Desk, weak: str, strong: str) -> None:
+    said = {source: f'model = "{source}"\n' for source in (weak, strong)}
+    for owner, file in (("user", desk.user_file), ("project", desk.project_file)):
+        profile = said.get(f"{owner} profile", "")
+        file.write_text(f"{said.get(f'{owner} file', '')}[profile.ci]\n{profile}")
+    flags = ["--model", "flag"] if "flag" in said else []
+    variables = {"ROOKERY_MODEL": "variable"} if "variable" in said else {}
+    assert desk.rook("run", "--profile", "ci", *flags, "x", **variables).returncode == 0
+    assert asked(desk)["model"] == strong
+
+
+def test_a_profile_that_is_not_named_says_nothing(desk: Desk) -> None:
+    desk.project_file.write_text('[profile.ci]\nmodel = "opus"\n')
+    assert desk.rook("run", "x").returncode == 0
+    assert asked(desk)["model"] is None
 
 
 def test_lists_and_times_of_a_file_reach_the_run(desk: Desk) -> None:

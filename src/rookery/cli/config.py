@@ -7,9 +7,9 @@ from typing import Any
 import click
 import msgspec
 
+from rookery.cli.defaults import configured, current_config, profile_option
 from rookery.cli.places import surroundings
 from rookery.cli.run import run_
-from rookery.cli.settings import configured, current_config, profile_option
 from rookery.cli.tables import print_table
 from rookery.config.files import NAME
 from rookery.config.load import Config

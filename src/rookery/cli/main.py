@@ -87,7 +87,7 @@ class _Commands(click.Group):
         if command.epilog and not command.epilog.startswith("\b"):
             command.epilog = f"\b\n{command.epilog}"  # examples are shown as they are written
         if cmd_name in _CONFIGURED:
-            import_module("rookery.cli.settings").configured(command)
+            import_module("rookery.cli.defaults").configured(command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import click
 
 from rookery import agents
-from rookery.cli.settings import chosen_agent
+from rookery.cli.defaults import chosen_agent
 from rookery.cli.watching import Manner, watch
 from rookery.core.agent import Permission
 from rookery.core.durations import seconds

@@ -69,10 +69,8 @@ def _apply(ctx: click.Context, _: click.Parameter, profile: str | None) -> None:
 def _make_switchable(option: click.Option) -> None:
     if not option.secondary_opts:
         word = next(word for word in option.opts if word.startswith("--"))
-        positive = word.startswith("--no-")
-        option.secondary_opts.append(
-            f"--{word.removeprefix('--no-')}" if positive else f"--no-{word.removeprefix('--')}"
-        )
+        off = word.replace("--no-", "--") if word.startswith("--no-") else f"--no-{word[2:]}"
+        option.secondary_opts.append(off)
     if option.name in _RIVALS and option.callback is None:
         option.callback = _yield_to_rival
 
