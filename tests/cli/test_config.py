@@ -57,6 +57,17 @@ def test_the_projects_file_is_found_from_a_folder_below(desk: Desk) -> None:
     assert f"{desk.project_file}:1" in out.stdout
 
 
+def test_a_home_that_is_a_link_is_home_all_the_same(desk: Desk, tmp_path: Path) -> None:
+    link = tmp_path / "other-name"
+    link.symlink_to(desk.home)
+    desk.project_file.write_text("max_cost = 2\n")
+    out = desk.shell("mkdir -p a/b && cd a/b && rook config --json", HOME=str(link))
+    assert f"{desk.project_file}:1" in out.stdout
+    desk.user_file.write_text('permission = "all"\n')
+    out = desk.shell(f"cd {desk.user_file.parent} && rook config", HOME=str(link))
+    assert (out.returncode, out.stderr) == (0, "")
+
+
 def test_each_source_is_stronger_than_the_one_before(desk: Desk) -> None:
     assert told(desk, "max_cost") == (None, "default")
     desk.user_file.write_text("max_cost = 1\n")

@@ -57,6 +57,17 @@ def test_without_repository_or_home_above_only_the_folder_itself_counts(
     assert project_file(inner, home) == inner / "rookery.toml"
 
 
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may look into every folder")
+def test_a_folder_that_may_not_be_looked_into_has_no_file(home: Path) -> None:
+    inner = home / "closed" / "inner"
+    inner.mkdir(parents=True)
+    inner.parent.chmod(0)
+    try:
+        assert project_file(inner, home) is None
+    finally:
+        inner.parent.chmod(0o700)
+
+
 def test_a_folder_of_that_name_is_no_file(home: Path) -> None:
     (home / "rookery.toml").mkdir()
     assert project_file(home, home) is None

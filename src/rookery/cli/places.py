@@ -16,7 +16,7 @@ def surroundings() -> Surroundings:
         cwd = Path(os.sep)
     return Surroundings(
         cwd=cwd,
-        home=Path(os.path.expanduser("~")),
+        home=Path(os.path.realpath(os.path.expanduser("~"))),  # as the working folder is told
         user_folder=user_config_path("rookery", appauthor=False),
         environment=os.environ,
     )

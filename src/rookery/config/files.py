@@ -1,5 +1,6 @@
 """Finds and reads the files that hold settings."""
 
+import os
 import re
 import tomllib
 from collections.abc import Mapping
@@ -49,9 +50,11 @@ class Surroundings:
 
     def files(self) -> tuple[File | None, File | None]:
         """The user's file and the project's."""
+        own = self.user_file
         project = project_file(self.cwd, self.home)
-        shared = None if project is None or project == self.user_file else read(project)
-        return read(self.user_file), shared
+        if project is None or os.path.realpath(project) == os.path.realpath(own):
+            return read(own), None
+        return read(own), read(project)
 
 
 def project_file(cwd: Path, home: Path) -> Path | None:
@@ -63,11 +66,12 @@ def project_file(cwd: Path, home: Path) -> Path | None:
     above: list[Path] = []
     for folder in (cwd, *cwd.parents):
         above.append(folder)
-        if folder == home or (folder / ".git").exists():
+        if folder == home or os.path.exists(folder / ".git"):
             break
     else:
         above = [cwd]
-    return next((file for folder in above if (file := folder / NAME).is_file()), None)
+    # Not the methods of Path: those raise where a folder may not be looked into.
+    return next((file for folder in above if os.path.isfile(file := folder / NAME)), None)
 
 
 def read(path: Path) -> File | None:
