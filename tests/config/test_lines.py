@@ -6,18 +6,21 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rookery.config.lines import key_lines
 
 
-def paths(table: dict[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    for key, value in table.items():
-        yield (*above, key)
-        for part in value if isinstance(value, list) else [value]:
-            if isinstance(part, dict):
-                yield from paths(part, (*above, key))
+def paths(value: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Every key of a value, in tables and lists of whatever depth."""
+    if isinstance(value, list):
+        for part in value:
+            yield from paths(part, above)
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield (*above, key)
+            yield from paths(inner, (*above, key))
 
 
 def test_keys_tables_and_dotted_keys_are_found() -> None:
@@ -122,6 +125,7 @@ _documents = st.lists(
 ).map("\n".join)
 
 
+@settings(deadline=None)
 @given(_documents)
 def test_whatever_the_standard_reader_finds_has_a_line(text: str) -> None:
     try:
