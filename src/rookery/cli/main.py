@@ -12,9 +12,9 @@ from rookery.core.errors import RookeryError
 from rookery.core.safe import safe_line
 
 _INTERRUPTED = 130
+_WRONG_USAGE = 2
 _CANNOT_WRITE = 1
 _NOBODY_READS = 141  # as a shell tells of a program that SIGPIPE ended
-_WRONG_USAGE = 2
 
 _COMMANDS = {
     "agents": (
@@ -35,6 +35,11 @@ _COMMANDS = {
 }
 _CONFIGURED = frozenset({"exec", "run"})
 """Commands whose options take their defaults from `rookery.toml` and the environment."""
+
+
+def summaries() -> dict[str, str]:
+    """What each command does, in a line."""
+    return {name: words for name, (_, words) in _COMMANDS.items()}
 
 
 class _Commands(click.Group):
@@ -116,11 +121,6 @@ def _alone(ctx: click.Context) -> None:
         return
     click.echo(ctx.get_help(), err=True)
     raise click.exceptions.Exit(_WRONG_USAGE)
-
-
-def summaries() -> dict[str, str]:
-    """What each command does, in a line."""
-    return {name: words for name, (_, words) in _COMMANDS.items()}
 
 
 def main() -> None:
