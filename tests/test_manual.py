@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import click
@@ -78,8 +79,6 @@ def test_man_shows_it(page: Path) -> None:
 
 
 def test_it_is_shipped_where_man_looks(root: Path) -> None:
-    import tomllib
-
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     shared = project["tool"]["hatch"]["build"]["targets"]["wheel"]["shared-data"]
     assert shared == {"man/rook.1": "share/man/man1/rook.1"}
