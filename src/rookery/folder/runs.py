@@ -61,6 +61,9 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     permission: str | None = None
     started_at: float
     resumed_from: str | None = None
+    piped: bool = False
+    """Whether somebody else started it and piped its stream to us: its exit code is not known."""
+
     loop: str | None = None
     runner_pid: int | None = None
     runner_ticks: int | None = None
@@ -265,7 +268,7 @@ def heal(folder: RunFolder, *, alive: Callable[[int, int | None], bool], now: fl
     """
     try:
         info = folder.info()
-        if info is None or folder.verdict() is not None or _at_work(info, alive):
+        if info is None or folder.verdict() is not None or at_work(info, alive):
             return False
         return _end(folder, info, now)
     except RookeryError:
@@ -286,6 +289,12 @@ def is_alive(pid: int, ticks: int | None) -> bool:
     except PermissionError:
         return True  # it lives, but is not ours
     return True
+
+
+def at_work(info: RunInfo, alive: Callable[[int, int | None], bool]) -> bool:
+    """Tell whether the runner or the recorder of a run lives."""
+    known = ((info.runner_pid, info.runner_ticks), (info.recorder_pid, info.recorder_ticks))
+    return any(pid is not None and alive(pid, ticks) for pid, ticks in known)
 
 
 def start_ticks(pid: int) -> int | None:
@@ -323,12 +332,6 @@ def _stat(pid: int) -> tuple[str, int] | None:
         return None
     fields = stat[stat.rfind(b")") + 2 :].split()  # the name before may hold blanks and brackets
     return (fields[0].decode(), int(fields[19])) if len(fields) > 19 else None
-
-
-def _at_work(info: RunInfo, alive: Callable[[int, int | None], bool]) -> bool:
-    """Whether the runner or the recorder lives."""
-    known = ((info.runner_pid, info.runner_ticks), (info.recorder_pid, info.recorder_ticks))
-    return any(pid is not None and alive(pid, ticks) for pid, ticks in known)
 
 
 def _absolute(home: str | PathLike[str]) -> Path:

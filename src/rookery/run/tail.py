@@ -24,11 +24,15 @@ class Tail:
         self._came: deque[tuple[int, float]] = deque()  # ends of appends, and when they came
         self.position = 0
 
-    def read(self) -> list[tuple[bytes, float | None]]:
-        """Give the next bytes, in the pieces in which they came; nothing if there are none yet."""
+    def read(self, until: int | None = None) -> list[tuple[bytes, float | None]]:
+        """Give the next bytes, in the pieces in which they came; nothing if there are none yet.
+
+        None behind `until`, a position, is given.
+        """
         if not self._open() or self._log is None:
             return []
-        data = os.pread(self._log, _MOST, self.position)
+        most = _MOST if until is None else min(_MOST, max(0, until - self.position))
+        data = os.pread(self._log, most, self.position)
         if not data:
             return []
         self._read_arrivals(self.position + len(data))
