@@ -18,12 +18,17 @@ LOG = "runner.log"
 
 _PATIENCE_S = 3.0  # for the agent's first word: an agent that cannot start says so by then
 
+_MOST_TOLD = 20  # lines
+
 
 class Begun(msgspec.Struct, frozen=True, kw_only=True):
     """What is told of a run in the background: its name, and its verdict if it is over already."""
 
     name: str = ""
     verdict: Verdict | None = None
+    stderr: list[str] = []
+    """The last of what an agent complained of that is over already."""
+
     error: str | None = None
 
 
@@ -98,7 +103,8 @@ async def _run(run: Run, teller: _Teller) -> None:
     async with run:
         _complain_in(run)
         await _first_word(run)
-        teller.tell(Begun(name=run.name, verdict=run.verdict))
+        said = [line async for line in run.lines("stderr")] if run.is_over else []
+        teller.tell(Begun(name=run.name, verdict=run.verdict, stderr=said[-_MOST_TOLD:]))
         await run.wait()
 
 
