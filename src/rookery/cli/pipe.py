@@ -63,7 +63,8 @@ def _obey_signals(piped: Piped, view: View) -> None:
         signal.signal(signal.SIGINT, stop)
         os.write(2, b"[rook] waiting for the agent to end; Ctrl-C again leaves it\n")
 
-    signal.signal(signal.SIGINT, drain)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as for a job in the background
+        signal.signal(signal.SIGINT, drain)
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # what comes is kept, terminal or not
 
