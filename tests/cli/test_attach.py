@@ -107,7 +107,7 @@ def test_what_keeps_a_detached_run_from_starting_is_told_at_once(desk: Desk) -> 
 
 
 def test_ctrl_c_before_the_name_was_told_means_that_it_is_not_wanted(desk: Desk) -> None:
-    with desk.going("run", "--detach", "x", script="silent=25") as process:
+    with desk.going("exec", "--detach", "--", "sleep", "25", script="") as process:
         wait_for(lambda: list((desk.folder / "home").glob("runs/*/stdout.raw")))
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)

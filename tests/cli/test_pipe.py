@@ -361,7 +361,7 @@ def test_a_home_that_cannot_be_made_is_told_and_the_stream_is_shown(desk: Desk) 
     code, out, err = pipe(desk)
     assert code == 0
     assert '[claude] "Done."' in out
-    assert f"[rook] WARNING: {desk.folder / 'home'}" in err
+    assert f"[rook] WARNING: nothing is kept: {desk.folder / 'home'}" in err
     assert "Traceback" not in err
 
 

@@ -3,6 +3,8 @@
 import os
 import signal
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import click
 
@@ -24,8 +26,10 @@ def pipe(*, manner: Manner, agent: str | None, tee: bool, record: bool) -> int:
         view = View(out, manner)
         source = sys.stdin.fileno()
         home = home_folder() if record else None
-        with Piped(source, home=home, agent=agent, tee=1 if tee else None) as piped:
-            _obey_signals(piped, view)
+        with (
+            Piped(source, home=home, agent=agent, tee=1 if tee else None) as piped,
+            _obeying(piped, view),
+        ):
             verdict = _show(piped, view)
         ended = Ended(verdict, piped.state, piped.agent, piped.folder)
         tell_result(out, manner, ended)
@@ -39,8 +43,6 @@ def _show(piped: Piped, view: View) -> Verdict:
     trouble: str | None = None
     for told in piped.news():
         view.show(told, piped.agent, piped.state)
-        if piped.trouble is None and piped.lost:
-            piped.trouble = "the disk is full: what comes now is shown but not kept"
         if piped.trouble != trouble:
             trouble = piped.trouble
             _say(f"WARNING: {trouble}")
@@ -50,7 +52,8 @@ def _show(piped: Piped, view: View) -> Verdict:
     return verdict
 
 
-def _obey_signals(piped: Piped, view: View) -> None:
+@contextmanager
+def _obeying(piped: Piped, view: View) -> Iterator[None]:
     """Read on after the first Ctrl-C, for the agent has heard it, too; the second one stops."""
 
     def stop(number: int, frame: object) -> None:
@@ -61,12 +64,22 @@ def _obey_signals(piped: Piped, view: View) -> None:
     def drain(number: int, frame: object) -> None:
         piped.drain()
         signal.signal(signal.SIGINT, stop)
+        # Not through a buffer, which may be in use at this very moment.
         os.write(2, b"[rook] waiting for the agent to end; Ctrl-C again leaves it\n")
 
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as for a job in the background
-        signal.signal(signal.SIGINT, drain)
-    signal.signal(signal.SIGTERM, stop)
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # what comes is kept, terminal or not
+    wanted: dict[signal.Signals, Callable[[int, object], None] | signal.Handlers] = {
+        signal.SIGINT: drain,
+        signal.SIGTERM: stop,
+        signal.SIGHUP: signal.SIG_IGN,  # what comes is kept, terminal or not
+    }
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a job in the background
+        del wanted[signal.SIGINT]
+    before = {number: signal.signal(number, handler) for number, handler in wanted.items()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _tell_how(piped: Piped) -> None:

@@ -29,6 +29,7 @@ _SYNC_S = 1.0
 _JOIN_S = 0.1
 _RESERVE = "exit.json.part"
 _RESERVED = 16 << 10  # kept free, so that a full disk cannot silence the end
+_FULL = "the disk is full: what comes now is shown but not kept"
 _ONLY_TEXT = "it wrote text, but no message of an agent that we know"
 
 
@@ -75,11 +76,6 @@ class Piped:
     def state(self) -> RunState:
         """What the stream has told so far."""
         return self._reading.state
-
-    @property
-    def lost(self) -> int:
-        """How many bytes a full disk has lost so far."""
-        return self._recording.log.lost if self._recording else 0
 
     def __enter__(self) -> Self:
         for thread in self._threads:
@@ -172,6 +168,8 @@ class Piped:
                 if self._home is not None and self._recording is None and self.trouble is None:
                     self._begin(self._home)
                 kept, loose = self._recording.keep(data) if self._recording else (0, data)
+                if loose and self._recording:
+                    self.trouble = self.trouble or _FULL
                 self._flow.add(kept, loose, at)
         finally:
             self._flow.end()
@@ -182,7 +180,7 @@ class Piped:
             folder = runs.create(home, _info(self._started_at, self._named))
             self._recording = _Recording(folder)
         except (RookeryError, OSError) as error:
-            self.trouble = str(error)
+            self.trouble = f"nothing is kept: {error}"
             return
         self.folder = folder
         self._flow.folder = folder.path
