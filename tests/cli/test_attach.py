@@ -106,6 +106,13 @@ def test_what_keeps_a_detached_run_from_starting_is_told_at_once(desk: Desk) -> 
     assert "choose another home for runs" in homeless.stderr
 
 
+def test_a_detached_command_that_is_over_already_is_said_to_be(desk: Desk) -> None:
+    done = desk.rook("exec", "-d", "--", "sh", "-c", "exit 3")
+    name = done.stdout.removesuffix("\n")
+    assert done.returncode == 1
+    assert done.stderr == f"[rook] it has ended already: failed · rook show {name}\n"
+
+
 def test_ctrl_c_before_the_name_was_told_means_that_it_is_not_wanted(desk: Desk) -> None:
     with desk.going("exec", "--detach", "--", "sleep", "25", script="") as process:
         wait_for(lambda: list((desk.folder / "home").glob("runs/*/stdout.raw")))
@@ -210,6 +217,16 @@ def test_stop_while_others_watch_and_by_the_beginning_of_a_name(desk: Desk) -> N
     again = desk.rook("attach", name, "--stop")
     assert again.returncode == 2
     assert "is not going on" in again.stderr
+
+
+def test_a_run_in_the_foreground_elsewhere_can_be_watched_and_stopped(desk: Desk) -> None:
+    with desk.going("run", "x", script=_HANGING) as running:
+        until(running, "[claude] Bash")
+        watched = desk.rook("attach", "--stop")
+        out, err = running.communicate(timeout=60)
+    assert watched.returncode == running.returncode == 130
+    assert watched.stdout.endswith(out)
+    assert watched.stderr == err
 
 
 def test_stop_ends_a_detached_run_and_its_whole_tree(desk: Desk) -> None:

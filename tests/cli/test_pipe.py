@@ -284,6 +284,22 @@ def test_an_agent_that_finishes_in_spite_of_ctrl_c_has_finished(desk: Desk) -> N
     assert "[rook] success" in err
 
 
+def test_an_agent_that_ends_without_a_result_after_ctrl_c_was_interrupted(desk: Desk) -> None:
+    reading, writing = os.pipe()
+    lines = stream("--script-say=Done.").split(b"\n")
+    with _reading(desk, reading) as process, open(writing, "wb", buffering=0) as agent:
+        agent.write(b"\n".join(lines[:4]) + b"\n")
+        until(process, "[claude] ")
+        process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
+        assert "waiting for the agent" in process.stderr.readline()
+        agent.close()
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "[rook] interrupted" in err
+    assert loaded(only(desk), "exit.json")["stopped_for"] is None  # nobody stopped it
+
+
 @pytest.mark.parametrize("signals", [(signal.SIGINT, signal.SIGINT), (signal.SIGTERM,)], ids=str)
 def test_a_second_ctrl_c_or_a_sigterm_leaves_an_agent_that_does_not_end(
     desk: Desk, signals: tuple[signal.Signals, ...]
@@ -354,6 +370,24 @@ def test_a_full_disk_is_told_and_everything_is_shown_all_the_same(desk: Desk) ->
     assert f"the disk was full: {lost} bytes of its output were lost" in done.stderr
     assert loaded(only(desk), "exit.json")["lost_stdout"] == lost
     assert loaded(only(desk), "verdict.json")["status"] == "success"
+
+
+def test_a_disk_without_any_room_left_still_has_room_for_the_verdict(desk: Desk) -> None:
+    disk = desk.folder / "home"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("tmpfs cannot be mounted here")
+    try:
+        data = stream("--script-flood=3000000")
+        done = fed(desk, data, "--tee")
+        kept = (only(desk) / "stdout.raw").stat().st_size
+        assert done.returncode == 0
+        assert done.stdout == data
+        assert loaded(only(desk), "exit.json")["lost_stdout"] == len(data) - kept
+        assert loaded(only(desk), "verdict.json")["status"] == "success"
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
 
 
 def test_a_home_that_cannot_be_made_is_told_and_the_stream_is_shown(desk: Desk) -> None:

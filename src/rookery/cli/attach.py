@@ -63,7 +63,7 @@ def attach(
     raise click.exceptions.Exit(verdict.exit_code)
 
 
-@click.command("stop", epilog="Examples:\n  rook stop k7f3\n  rook stop k7")
+@click.command("stop", epilog="\b\nExamples:\n  rook stop k7f3\n  rook stop k7")
 @click.argument("run")
 def stop(run: str) -> None:
     """Stop a run that is going on: its agent is asked to end, then made to.

@@ -32,6 +32,9 @@ class Begun(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None = None
 
 
+_DIED = Begun(error="the background runner died before it could tell of the run")
+
+
 def detach(run: Run) -> Begun:
     """Start a run in a session of its own; come back when its agent works, or cannot.
 
@@ -52,7 +55,7 @@ def detach(run: Run) -> Begun:
         os.kill(runner, signal.SIGTERM)
         os.waitpid(runner, 0)
         raise
-    begun = msgspec.json.decode(told, type=Begun) if told else Begun(error="its runner died")
+    begun = msgspec.json.decode(told, type=Begun) if told else _DIED
     if begun.error is not None:
         raise RookeryError(begun.error)
     return begun
