@@ -16,7 +16,7 @@ from rookery.run.runner import Run
 LOG = "runner.log"
 """What the background runner itself complains of; in the run folder."""
 
-_PATIENCE_S = 3.0  # for the agent's first word: an agent that cannot start says so by then
+_PATIENCE_S = 5.0  # for the agent's first word: an agent that cannot start says so by then
 
 _MOST_TOLD = 20  # lines
 
