@@ -50,7 +50,6 @@ class Piped:
         """Why something could not be kept."""
         self._source = source
         self._home = home
-        self._tee = tee
         self._reading = Reading(agent, detect=agent is None)
         self._named = agent
         self._flow = Flow()
@@ -133,6 +132,7 @@ class Piped:
 
     def _keep_end(self, folder: RunFolder, recording: "_Recording", verdict: Verdict) -> None:
         recording.close()
+        self._tell_agent()  # if there was no room before, there is some now
         exit = ExitInfo(
             started=True,
             stopped_for="stopped" if self._stopped else None,
@@ -153,10 +153,10 @@ class Piped:
         """Keep who writes, as soon as it is known."""
         if self.agent == self._named or self.folder is None:
             return
-        self._named = self.agent
         try:
             if (info := self.folder.info()) is not None:
                 self.folder.write_info(msgspec.structs.replace(info, agent=self.agent))
+            self._named = self.agent
         except RookeryError as error:
             self.trouble = str(error)
 
