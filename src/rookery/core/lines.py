@@ -1,7 +1,9 @@
 """Bytes in any cuts become whole lines; nothing else knows where a line ends."""
 
 from io import BytesIO
-from typing import NamedTuple, cast, final
+from typing import cast, final
+
+import msgspec
 
 DEFAULT_CAP = 10 * 1024 * 1024
 """The longest line that is kept, in bytes without its newline."""
@@ -11,11 +13,14 @@ _SMALL = 4096  # pieces under this size are gathered, lest a million of them cos
 
 
 @final
-class Oversized(NamedTuple):
+class Oversized(msgspec.Struct, frozen=True):
     """A line over the cap: how long it was, newline included, and how it began."""
 
     size: int
     head: bytes
+
+    def __len__(self) -> int:
+        return self.size
 
 
 Line = bytes | Oversized
