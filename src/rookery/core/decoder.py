@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from typing import Any, Protocol, get_args
 
 import msgspec
@@ -68,7 +69,7 @@ class LineDecoder:
     def __init__(self, agent: str, shapes: Any, reader: Reader, *, cap: int = DEFAULT_CAP) -> None:
         self.agent = agent
         self._reader = reader
-        self._shapes = msgspec.json.Decoder(shapes)
+        self._shapes = _json_decoder(shapes)
         self._tags = frozenset(shape.__struct_config__.tag for shape in get_args(shapes))
         self._lines = LineBuffer(cap)
         self._seq = 0
@@ -185,6 +186,12 @@ class LineDecoder:
             self._reader.drift.add(self._reader.type_of(fitted.value), field)
         told = self._reader.table[type(fitted.value)](self._reader.memory, fitted.value, raw)
         return several(told)
+
+
+@cache
+def _json_decoder(shapes: Any) -> msgspec.json.Decoder[Any]:
+    """Make a JSON decoder for some shapes, or give the one that was made before."""
+    return msgspec.json.Decoder(shapes)
 
 
 def _mark_cut(records: list[Record], last: Line | None) -> tuple[list[Record], bool]:
