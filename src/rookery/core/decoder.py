@@ -85,7 +85,8 @@ class LineDecoder:
         if self._closed:
             raise ValueError("this decoder is closed; a new stream needs a new decoder")
         self._at = at
-        return self._records(self._lines.feed(data))
+        lines = self._lines.feed(data)
+        return self._records(lines) if lines else []
 
     def close(self) -> list[Record]:
         """Decode a last line without newline, end what is open and close the stream."""

@@ -119,11 +119,13 @@ def stream_event(memory: Memory, message: shapes.StreamEvent, line: bytes) -> To
     except KeyError:  # the stream was joined in the middle of a message
         block = _open(memory, parent, part.index, _BLOCK_TYPES.get(type(delta), ""), None)
     if type(delta) is shapes.TextDelta:
-        block.pieces.append(delta.text)
-        return TextDelta(id=block.id, text=delta.text, parent=parent)
+        text = delta.text
+        block.pieces.append(text)
+        return TextDelta(id=block.id, text=text, parent=parent)
     if type(delta) is shapes.ThinkingDelta:
-        block.pieces.append(delta.thinking)
-        return ThinkingDelta(id=block.id, text=delta.thinking, parent=parent)
+        text = delta.thinking
+        block.pieces.append(text)
+        return ThinkingDelta(id=block.id, text=text, parent=parent)
     if type(delta) is shapes.InputDelta:
         return ToolInputDelta(id=block.tool_id or block.id, json=delta.partial_json)
     if delta is None:
