@@ -138,15 +138,15 @@ class ToolResult(_Shape, tag="tool_result"):
 
 
 class TextDelta(_Shape, tag="text_delta"):
-    text: str = ""
+    text: str
 
 
 class ThinkingDelta(_Shape, tag="thinking_delta"):
-    thinking: str = ""
+    thinking: str
 
 
 class InputDelta(_Shape, tag="input_json_delta"):
-    partial_json: str = ""
+    partial_json: str
 
 
 class SignatureDelta(_Shape, tag="signature_delta"):
