@@ -384,6 +384,14 @@ def test_a_check_that_says_no_makes_a_success_unverified() -> None:
     assert judge(one_turn(BAD), verified=False).status == "failed"
 
 
+def test_a_run_that_gave_up_at_a_denial_is_denied_whoever_accepts_denials() -> None:
+    gave_up = TurnFinished(ok=False, reason="denied", errors=("it stopped at a tool call",))
+    state = one_turn(DENIED, gave_up)
+    expected = verdict("denied", "it stopped at a tool call")
+    assert judge(state) == judge(state, allow_denials=True) == expected
+    assert judge(state, verified=False) == expected
+
+
 def test_denials_can_be_accepted() -> None:
     state = one_turn(DENIED, GOOD)
     assert judge(state, allow_denials=True) == verdict("success", "done")

@@ -210,6 +210,11 @@ def _incomplete(facts: _Facts) -> str | None:
     return f"{_count(tasks, 'background task')} cut off when it ended" if tasks else None
 
 
+def _stopped_at_denial(facts: _Facts) -> str | None:
+    # Some agents give up at a refusal: there is no answer, so accepting denials changes nothing.
+    return _complaint(facts.last) if _ended_for(facts.last, "denied") else None
+
+
 def _failed(facts: _Facts) -> str | None:
     if facts.last is None or facts.last.ok:
         return None
@@ -234,6 +239,7 @@ _TABLE: tuple[tuple[Outcome, Callable[[_Facts], str | None]], ...] = (
     ("limited", _limited),
     ("stuck", _stuck),
     ("incomplete", _incomplete),
+    ("denied", _stopped_at_denial),
     ("failed", _failed),
     ("unverified", _unverified),
     ("denied", _denied),
