@@ -373,6 +373,13 @@ def test_a_row_of_the_table(state: RunState, ending: Ending, expected: Verdict) 
     assert judge(state, ending) == expected
 
 
+@pytest.mark.parametrize("reason", ["interrupted", "timed_out", "over_budget", "limited", "stuck"])
+def test_what_we_stopped_before_its_first_word_had_started(reason: Any) -> None:
+    state = after(closed())
+    assert judge(state, Ending(stopped_for=reason, signal=15)).status == reason
+    assert judge(state, Ending(stopped_for="finished", signal=15)).status == "not_started"
+
+
 def test_the_rows_show_every_status_but_that_of_a_check() -> None:
     assert {row[2].status for row in ROWS} == set(get_args(Outcome)) - {"unverified"}
 

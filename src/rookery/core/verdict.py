@@ -141,8 +141,9 @@ class _Facts(msgspec.Struct):
 
 def _not_started(facts: _Facts) -> str | None:
     state, ending = facts.state, facts.ending
-    if ending.started and state.heard:
-        return None
+    stopped = ending.stopped_for not in (None, "finished")
+    if ending.started and (state.heard or stopped):
+        return None  # some agents say nothing for long: what we stopped had started
     if ending.complaint or not ending.started:
         return ending.complaint or "it could not be started"
     said = "it wrote text, but no message" if state.unreadable else "it said nothing"

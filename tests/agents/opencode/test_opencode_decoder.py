@@ -283,6 +283,8 @@ def test_a_tool_that_prints_permission_denied_has_merely_failed() -> None:
         ("bash", {"input": {"command": "ls\n-a", "description": "List"}}, "execute", "ls -a"),
         ("read", {"input": {"filePath": "/p/a.py"}, "title": "a.py"}, "read", "a.py"),
         ("edit", {"input": {"filePath": "/p/a.py"}}, "edit", "/p/a.py"),
+        ("edit", {"input": {"filePath": "/p/a.py"}, "title": "p/a.py"}, "edit", "/p/a.py"),
+        ("todowrite", {"input": {"todos": []}, "title": "2 todos"}, "plan", "2 todos"),
         ("grep", {"input": {"pattern": "x", "path": "src"}}, "search", "x"),
         ("webfetch", {"input": {"url": "http://x"}}, "fetch", "http://x"),
         ("task", {"input": {"description": "kid", "prompt": "long"}}, "subagent", "kid"),

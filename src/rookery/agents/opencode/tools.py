@@ -48,6 +48,7 @@ _CHANGES: Mapping[str | None, Change] = {
 _REPORT = re.compile(r"<task_result>\n(.*)\n</task_result>", re.DOTALL)
 _NOTE = re.compile(r"<shell_metadata>\n([^<]*)\n</shell_metadata>\s*$")
 _LONGEST_TITLE = 1000
+_SEEN_FROM_PROJECT = frozenset({"edit", "list", "read"})
 _SHORT = 200  # the longest string that says what a call of an unknown tool is about
 
 
@@ -70,15 +71,13 @@ def title(kind: ToolKind, state: ToolState) -> str | None:
     files = state.metadata.files if state.metadata else None
     if files and kind == "edit":  # the title of a patch is all of its output
         return one_line(", ".join(f.relativePath or "" for f in files), _LONGEST_TITLE)
-    if kind in ("edit", "plan", "read", "list") and state.title:
-        return one_line(state.title, _LONGEST_TITLE)
-    if state.input is NOTHING:
-        return None
     if kind == "other":
-        return _first_short_string(state.input)
-    known = salvage.decode(state.input, _input_decoder)
+        return None if state.input is NOTHING else _first_short_string(state.input)
+    known = None if state.input is NOTHING else salvage.decode(state.input, _input_decoder)
     words = next((w for w in msgspec.structs.astuple(known) if w), None) if known else None
-    words = words or state.title
+    # Outside of a repository the path is seen from the root, and only looks relative.
+    if not words or (kind in _SEEN_FROM_PROJECT and state.title and words != f"/{state.title}"):
+        words = state.title
     return one_line(words, _LONGEST_TITLE) if words else None
 
 
