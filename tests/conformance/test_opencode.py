@@ -292,7 +292,10 @@ def test_api_error_for_good(bench: Bench) -> None:
 
 
 def test_retry_then_success(bench: Bench) -> None:
-    script = [Failure(429, headers={"retry-after-ms": "50"}), Reply(text="Recovered.")]
+    script: list[Answer] = [
+        Failure(429, headers={"retry-after-ms": "50"}),
+        Reply(text="Recovered."),
+    ]
     code, lines, err = bench.run(script, "Go")
     assert code == 0, err
     assert lines[0] == '[opencode] "Recovered."'

@@ -6,7 +6,15 @@ import msgspec
 
 from rookery.agents.opencode.fields import KNOWN_FIELDS
 from rookery.core.drift import Drift
-from rookery.core.events import Error, Event, SessionStarted, TurnFinished, TurnStarted, Usage
+from rookery.core.events import (
+    Error,
+    Event,
+    SessionStarted,
+    TurnFinished,
+    TurnStarted,
+    Usage,
+    UsageReported,
+)
 from rookery.core.price import dollars, nano
 
 _MOST_PARTS = 4096  # of which a repetition would be noticed
@@ -31,16 +39,16 @@ class Totals(msgspec.Struct):
     nano: int | None = 0
     """Nano-dollars; None once a step had no price."""
 
-    def add(self, usage: Usage, cost_usd: float | None) -> None:
+    def add(self, step: UsageReported) -> None:
         """Add a step's figures."""
         self.told = True
-        self.input += usage.input or 0
-        self.output += usage.output or 0
-        self.cache_read += usage.cache_read or 0
-        self.cache_write += usage.cache_write_5m or 0
-        self.reasoning += usage.reasoning or 0
-        unknown = self.nano is None or cost_usd is None
-        self.nano = None if unknown else (self.nano or 0) + nano(cost_usd or 0)
+        self.input += step.input or 0
+        self.output += step.output or 0
+        self.cache_read += step.cache_read or 0
+        self.cache_write += step.cache_write_5m or 0
+        self.reasoning += step.reasoning or 0
+        if self.nano is not None:
+            self.nano = None if step.cost_usd is None else self.nano + nano(step.cost_usd)
 
     @property
     def usage(self) -> Usage | None:
@@ -75,7 +83,7 @@ class Memory:
         self.rejected = False  # a call of the last step was rejected, which ends the run
         self.failure: Error | None = None  # what nothing has followed yet
         self.aborted = False  # that failure was an abort
-        self._sessions: set[str | None] = set()
+        self.sessions: set[str | None] = set()
         self._parts: dict[str, None] = {}
         self._turn_open = False
         self._unnamed = 0
@@ -83,8 +91,8 @@ class Memory:
     def begin(self, session: str | None) -> list[Event]:
         """Tell of a session that is new; the first line of a stream begins its only turn."""
         events: list[Event] = []
-        if session is not None and session not in self._sessions:
-            self._sessions.add(session)
+        if session is not None and session not in self.sessions:
+            self.sessions.add(session)
             events.append(SessionStarted(session=session))
         if not self._turn_open:
             self._turn_open = True

@@ -25,13 +25,12 @@ from rookery.core.events import (
     Thinking,
     ToolFinished,
     ToolStarted,
-    Usage,
     UsageReported,
     UserMessage,
 )
 from rookery.core.lines import DEFAULT_CAP
 
-_Read = Callable[[Memory, Any, bytes], Sequence[Event]]
+_Read = Callable[[Any, Any, bytes], Sequence[Event]]
 _Table = Mapping[type[msgspec.Struct], _Read]
 
 # What a refused call says; nothing else marks it (1.18.33 permission_ask_rejected,
@@ -45,7 +44,7 @@ _TOOK_TOO_LONG = "shell tool terminated command after exceeding timeout"
 def step_start(memory: Memory, message: shapes.StepStart, line: bytes) -> Sequence[Event]:
     """Read the beginning of a request to the model, or of one that is tried again."""
     part = message.part or shapes.StepStartPart()
-    events = memory.begin(message.sessionID)
+    events = [] if message.sessionID in memory.sessions else memory.begin(message.sessionID)
     # A request that broke off is begun anew with the same message (1.18.33 sse_error_event).
     if memory.is_new(part.id) and memory.begin_step(part.messageID):
         events.append(Retrying(attempt=memory.retries))
@@ -55,7 +54,7 @@ def step_start(memory: Memory, message: shapes.StepStart, line: bytes) -> Sequen
 def text(memory: Memory, message: shapes.Text, line: bytes) -> Sequence[Event]:
     """Read what the model said, or what OpenCode says to it after a compaction."""
     part = message.part or shapes.TextPart()
-    events = memory.begin(message.sessionID)
+    events = [] if message.sessionID in memory.sessions else memory.begin(message.sessionID)
     if not part.text or not memory.is_new(part.id):
         return events
     if part.synthetic:
@@ -73,7 +72,7 @@ def text(memory: Memory, message: shapes.Text, line: bytes) -> Sequence[Event]:
 def reasoning(memory: Memory, message: shapes.Reasoning, line: bytes) -> Sequence[Event]:
     """Read a thought; its text is empty where the provider hides it."""
     part = message.part or shapes.ReasoningPart()
-    events = memory.begin(message.sessionID)
+    events = [] if message.sessionID in memory.sessions else memory.begin(message.sessionID)
     if memory.is_new(part.id):
         id = part.id or memory.name("thought")
         hidden = None if part.text else True
@@ -85,7 +84,7 @@ def tool_use(memory: Memory, message: shapes.ToolUse, line: bytes) -> Sequence[E
     """Read a tool call that has ended: its beginning was not told."""
     part = message.part or shapes.ToolPart()
     state = part.state or shapes.ToolState()
-    events = memory.begin(message.sessionID)
+    events = [] if message.sessionID in memory.sessions else memory.begin(message.sessionID)
     # Some providers number the calls of each request from 0, so `callID` names no call for good.
     if not memory.is_new(part.id):
         return events
@@ -126,38 +125,22 @@ def tool_use(memory: Memory, message: shapes.ToolUse, line: bytes) -> Sequence[E
 def step_finish(memory: Memory, message: shapes.StepFinish, line: bytes) -> Sequence[Event]:
     """Read the end of a request to the model, with what it alone used and cost."""
     part = message.part or shapes.StepFinishPart()
-    events = memory.begin(message.sessionID)
+    events = [] if message.sessionID in memory.sessions else memory.begin(message.sessionID)
     if not memory.is_new(part.id):
         return events
     memory.stopped = part.reason or "unknown"
     memory.totals.steps += 1
-    used = _usage(part.tokens)
-    if used is None:
-        return events
-    # A model without a configured price costs 0, like one that is free: nobody knows which.
-    cost = part.cost or None
-    memory.totals.add(used, cost)
-    events.append(
-        UsageReported(
-            message_id=part.messageID,
-            stop_reason=part.reason,
-            scope="message",
-            semantics="final",
-            input=used.input,
-            output=used.output,
-            cache_read=used.cache_read,
-            cache_write_5m=used.cache_write_5m,
-            reasoning=used.reasoning,
-            cost_usd=cost,
-        )
-    )
+    used = _usage(part)
+    if used is not None:
+        memory.totals.add(used)
+        events.append(used)
     return events
 
 
 def error(memory: Memory, message: shapes.Error, line: bytes) -> Sequence[Event]:
     """Read a failure; a step that follows shows that it was mended."""
     told = message.error or shapes.ErrorInfo()
-    events = memory.begin(message.sessionID)
+    events = [] if message.sessionID in memory.sessions else memory.begin(message.sessionID)
     memory.failure = faults.read(told)
     memory.aborted = told.name == "MessageAbortedError"
     events.append(memory.failure)
@@ -185,23 +168,30 @@ def _complaint(state: shapes.ToolState) -> str | None:
     return state.error or tools.note(state.output) or state.output
 
 
-def _usage(tokens: shapes.Tokens | None) -> Usage | None:
-    """The tokens of a step; None if the provider told none, which OpenCode writes as zeros.
+def _usage(part: shapes.StepFinishPart) -> UsageReported | None:
+    """What a step used; None if the provider told nothing, which OpenCode writes as zeros.
 
-    OpenCode counts reasoning beside the output; here, as everywhere, it is part of the output.
+    OpenCode counts reasoning beside the output; here, as everywhere, it is part of the output. A
+    model without a configured price costs 0, like one that is free: nobody knows which.
     """
+    tokens = part.tokens
     if tokens is None or tokens.total is None:
         return None
     cache = tokens.cache or shapes.Cache()
     output = tokens.output
     if output is not None:
         output += tokens.reasoning or 0
-    return Usage(
+    return UsageReported(
+        message_id=part.messageID,
+        stop_reason=part.reason,
+        scope="message",
+        semantics="final",
         input=tokens.input,
         output=output,
         cache_read=cache.read,
         cache_write_5m=cache.write,
         reasoning=tokens.reasoning,
+        cost_usd=part.cost or None,
     )
 
 
@@ -226,7 +216,10 @@ class OpenCodeReader:
         self.memory = Memory()
         self.drift = self.memory.drift
         self._looked = dict.fromkeys(_READERS, 0)
-        self.table: _Table = {shape: partial(self._watched, shape) for shape in _READERS}
+        self._functions: dict[type[msgspec.Struct], _Read] = {
+            shape: partial(self._watched, shape) for shape in _READERS
+        }
+        self.table: _Table = self._functions
 
     @property
     def results(self) -> int:
@@ -244,7 +237,7 @@ class OpenCodeReader:
         self.drift.look(self.type_of(message), line)
         self._looked[shape] += 1
         if self._looked[shape] >= LOOKED_AT:
-            self.table = {**self.table, shape: read}
+            self._functions[shape] = read
         return read(memory, message, line)
 
     def close(self) -> tuple[Sequence[Event], int]:

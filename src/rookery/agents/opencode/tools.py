@@ -71,13 +71,15 @@ def title(kind: ToolKind, state: ToolState) -> str | None:
     files = state.metadata.files if state.metadata else None
     if files and kind == "edit":  # the title of a patch is all of its output
         return one_line(", ".join(f.relativePath or "" for f in files), _LONGEST_TITLE)
+    input = bytes(state.input)
     if kind == "other":
-        return None if state.input is NOTHING else _first_short_string(state.input)
-    known = None if state.input is NOTHING else salvage.decode(state.input, _input_decoder)
-    words = next((w for w in msgspec.structs.astuple(known) if w), None) if known else None
+        return _first_short_string(input) if input else None
     # Outside of a repository the path is seen from the root, and only looks relative.
-    if not words or (kind in _SEEN_FROM_PROJECT and state.title and words != f"/{state.title}"):
-        words = state.title
+    if kind in _SEEN_FROM_PROJECT and state.title and f'"/{state.title}"'.encode() not in input:
+        return one_line(state.title, _LONGEST_TITLE)
+    known = salvage.decode(input, _input_decoder) if input else None
+    words = next((w for w in msgspec.structs.astuple(known) if w), None) if known else None
+    words = words or state.title
     return one_line(words, _LONGEST_TITLE) if words else None
 
 
@@ -135,7 +137,7 @@ def _written(path: str, id: str, state: ToolState, *, new: bool) -> FileChanged:
     return FileChanged(path=path, change="add", added=added, removed=0, tool_id=id)
 
 
-def _first_short_string(input: msgspec.Raw) -> str | None:
+def _first_short_string(input: bytes) -> str | None:
     value = salvage.decode(input, _any_decoder)
     if isinstance(value, dict):
         for item in value.values():
