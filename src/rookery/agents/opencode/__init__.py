@@ -20,7 +20,9 @@ def recognises(message: Mapping[str, Any]) -> bool:
     type = message.get("type")
     session = message.get("sessionID")
     told = message.get("error" if type == "error" else "part")
-    return type in KNOWN_FIELDS and isinstance(session, str) and isinstance(told, dict)
+    if not isinstance(type, str) or type not in KNOWN_FIELDS:
+        return False
+    return isinstance(session, str) and isinstance(told, dict)
 
 
 AGENT = Agent(
