@@ -79,7 +79,7 @@ def lines(setting: Setting) -> Iterator[Row]:
 
 def opencode(setting: Setting) -> Iterator[Row]:
     """OpenCode's lines to records, and to dicts."""
-    split = list(OpenCodeCorpus().lines((2 if setting.quick else 32) * MB))
+    split = list(OpenCodeCorpus().lines((4 if setting.quick else 64) * MB))
     chunks = cut(split, CHUNK)
     (ratio,) = race(setting.rounds, partial(decode, chunks, "opencode"), partial(load, split))
     yield faster("bytes → records, OpenCode", SPLIT, ratio, 0.9)

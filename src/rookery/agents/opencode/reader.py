@@ -117,7 +117,7 @@ def tool_use(memory: Memory, message: shapes.ToolUse, line: bytes) -> Sequence[E
             exit_code=code if isinstance(code, int) else None,
         )
     )
-    if status == "ok":
+    if status == "ok" and kind in ("edit", "plan"):
         events += tools.consequences(name, id, state)
     return events
 

@@ -84,7 +84,7 @@ class Todo(_Shape):
 
 
 class TellingInput(_Shape):
-    """The inputs that make a title, the best first; bulky ones (a file's content) are skipped."""
+    """The inputs that make a title; bulky ones (a file's content) are skipped."""
 
     command: str | None = None
     filePath: str | None = None
@@ -94,6 +94,12 @@ class TellingInput(_Shape):
     description: str | None = None
     path: str | None = None
     name: str | None = None
+
+    @property
+    def words(self) -> str | None:
+        """The one that says best what a call is about."""
+        what = self.command or self.filePath or self.pattern or self.url or self.query
+        return what or self.description or self.path or self.name
 
 
 class WrittenInput(_Shape):

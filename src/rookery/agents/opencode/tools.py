@@ -78,8 +78,7 @@ def title(kind: ToolKind, state: ToolState) -> str | None:
     if kind in _SEEN_FROM_PROJECT and state.title and f'"/{state.title}"'.encode() not in input:
         return one_line(state.title, _LONGEST_TITLE)
     known = salvage.decode(input, _input_decoder) if input else None
-    words = next((w for w in msgspec.structs.astuple(known) if w), None) if known else None
-    words = words or state.title
+    words = (known.words if known else None) or state.title
     return one_line(words, _LONGEST_TITLE) if words else None
 
 
