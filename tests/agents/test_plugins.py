@@ -3,9 +3,13 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from rookery import agents
+from rookery.core.errors import RookeryError, UnknownAgentError
 
 GOOSE = Path(__file__).parents[2] / "examples" / "rookery-goose"
 ROOK = Path(sys.executable).with_name("rook")
@@ -68,6 +72,33 @@ def test_the_example_passes_the_suite_for_authors(packages: Path) -> None:
 def test_the_example_is_short() -> None:
     lines = [line for path in GOOSE.glob("src/**/*.py") for line in path.read_text().split("\n")]
     assert sum(bool(line.strip()) for line in lines) < 200
+
+
+@pytest.fixture
+def installed(packages: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Those packages, as if they had been there when this process began."""
+    monkeypatch.syspath_prepend(str(packages))
+    agents._plugins.cache_clear()
+    yield
+    agents._plugins.cache_clear()
+
+
+def test_agents_of_other_packages_are_known_after_ours(installed: None) -> None:
+    assert agents.names() == (*agents.NAMES, "crashing", "goose", "wrong")
+    goose = agents.agent("goose")
+    assert agents.agent_for("/usr/bin/goose") is goose
+    assert agents.output_flags("goose") == ["-q", "--output-format", "stream-json"]
+    wire = GOOSE / "tests" / "cases" / "text" / "wire.jsonl"
+    assert agents.detect(wire.read_bytes()) is goose
+
+
+def test_what_cannot_be_loaded_is_an_error_only_for_those_who_name_it(installed: None) -> None:
+    assert agents.agent_for("no-such-program") is None
+    for name in ("crashing", "wrong"):
+        with pytest.raises(RookeryError, match="mend or remove its package"):
+            agents.agent(name)
+    with pytest.raises(UnknownAgentError, match=r"claude.*, crashing, goose, wrong"):
+        agents.agent("nobody")
 
 
 def test_a_stream_of_its_own_is_detected(packages: Path, tmp_path: Path) -> None:
