@@ -358,8 +358,8 @@ def test_unicode(bench: Bench) -> None:
 
 
 def test_a_command_line_of_the_user_s(bench: Bench) -> None:
-    script = [Reply(text="Hello."), Reply(text="A title")]
-    code, lines, err = bench.rook(script, "exec", "--", "opencode", "run", "Hi")
+    command = ["opencode", "run", "--title", "Hi", "Hi"]
+    code, lines, err = bench.rook([Reply(text="Hello.")], "exec", "--", *command)
     assert code == 0, err
     assert "[rook] added: --format json --thinking" in err
     assert lines[0] == '[opencode] "Hello."'
