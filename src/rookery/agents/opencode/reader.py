@@ -13,7 +13,7 @@ import msgspec
 from rookery.agents.opencode import faults, shapes, tools
 from rookery.agents.opencode.memory import Memory
 from rookery.agents.opencode.shapes import own
-from rookery.core.decoder import LineDecoder
+from rookery.core.decoder import LineDecoder, Told
 from rookery.core.drift import LOOKED_AT
 from rookery.core.events import (
     ContextCompacted,
@@ -30,7 +30,7 @@ from rookery.core.events import (
 )
 from rookery.core.lines import DEFAULT_CAP
 
-_Read = Callable[[Any, Any, bytes], Sequence[Event]]
+_Read = Callable[[Any, Any, bytes], Told]
 _Table = Mapping[type[msgspec.Struct], _Read]
 
 # What a refused call says; nothing else marks it (1.18.33 permission_ask_rejected,
@@ -232,7 +232,7 @@ class OpenCodeReader:
 
     def _watched(
         self, shape: type[msgspec.Struct], memory: Memory, message: Any, line: bytes
-    ) -> Sequence[Event]:
+    ) -> Told:
         read = _READERS[shape]
         self.drift.look(self.type_of(message), line)
         self._looked[shape] += 1
