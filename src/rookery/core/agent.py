@@ -7,6 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from rookery.core.decoder import Decoder
+from rookery.core.events import ToolStarted
 
 Permission = Literal["edit", "all", "plan", "agent"]
 """What an agent may do unasked: edit files, everything, only plan, or what its own settings say."""
@@ -46,6 +47,18 @@ class Invocation(msgspec.Struct, frozen=True, kw_only=True):
 
     environment: Mapping[str, str] = {}
     """Variables that it needs beside those it inherits."""
+
+
+class Replacement(msgspec.Struct, frozen=True):
+    """A piece of text that an edit puts in place of another; of a new file the old is empty."""
+
+    before: str
+    after: str
+
+
+def no_replacements(started: ToolStarted) -> tuple[Replacement, ...]:
+    """What an agent gives whose edits do not tell their text."""
+    return ()
 
 
 Told = Literal["yes", "no", "partly"]
@@ -117,3 +130,6 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
 
     keeps_variable: Callable[[str], bool]
     """Tells whether a variable of our environment is good for it: some confuse a nested agent."""
+
+    replacements: Callable[[ToolStarted], tuple[Replacement, ...]] = no_replacements
+    """Reads from a tool call what text it replaces, so that a page can show the difference."""

@@ -12,6 +12,7 @@ from rookery.agents.claude.command import (
 )
 from rookery.agents.claude.fields import CHECKED_VERSIONS
 from rookery.agents.claude.reader import decoder
+from rookery.agents.claude.tools import replacements
 from rookery.core.agent import Agent, Capabilities
 
 _TYPES = frozenset(
@@ -73,4 +74,5 @@ AGENT = Agent(
     invoke=invoke,
     with_output_flags=with_output_flags,
     keeps_variable=keeps_variable,
+    replacements=replacements,
 )
