@@ -1,18 +1,34 @@
 """Shows a run while it goes on: its lines to stdout, ours to stderr, Ctrl-C to the run."""
 
 import asyncio
+import os
 import shlex
 import signal
 import sys
-from typing import TextIO
+import time
+from collections.abc import AsyncIterator
+from functools import partial
 
 import click
 
 from rookery.cli.ending import Ended, Manner, tell_end, tell_result
+from rookery.cli.writing import Writer
+from rookery.core.records import dump
 from rookery.core.safe import safe, safe_line
+from rookery.display.look import Look, look_of
+from rookery.display.outputs import Display, display_for
 from rookery.display.plain import PlainDisplay
+from rookery.display.terminal import TerminalDisplay
 from rookery.run import contain
 from rookery.run.runner import Run
+from rookery.run.tail import Tail
+
+_FRAME_S = 0.1
+
+
+def is_watched(manner: Manner) -> bool:
+    """Whether a status line tells what the agent does before a message of it is whole."""
+    return manner.lively and look_of(sys.stdout, os.environ).terminal
 
 
 def watch(run: Run, manner: Manner) -> int:
@@ -27,17 +43,15 @@ def watch(run: Run, manner: Manner) -> int:
 
 async def _watch(run: Run, manner: Manner) -> int:
     loop = asyncio.get_running_loop()
-    silent = manner.quiet or manner.json
+    look = look_of(sys.stdout, os.environ)
     async with run:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, run.stop)
         for words in contain.promises():
             _say(f"[rook] WARNING: {words}")
-        if not silent:
+        if manner.lively and (manner.verbose or not look.terminal):
             _say(f"[rook] Agent command: {command_line(run)}", err=False)
-        async with asyncio.TaskGroup() as group:
-            group.create_task(_pass_on_stderr(run))
-            group.create_task(_show(run, manner, silent=silent))
+        await _show(run, manner, look)
         verdict = await run.wait()
     ended = Ended(verdict, run.state, run.agent.name if run.agent else None, run.folder)
     tell_result(sys.stdout, manner, ended)
@@ -45,43 +59,116 @@ async def _watch(run: Run, manner: Manner) -> int:
     return verdict.exit_code
 
 
-async def _show(run: Run, manner: Manner, *, silent: bool) -> None:
-    if run.agent is None:
-        if not manner.json:
-            await _pass_on_stdout(run)
-        return
-    display = PlainDisplay(
+async def _show(run: Run, manner: Manner, look: Look) -> None:
+    """Show all that comes until the run is over; nothing of a status line is left."""
+    display = show_of(run, manner, look)
+    try:
+        async with Writer(partial(_put, display)) as out, asyncio.TaskGroup() as group:
+            group.create_task(_pass_on_stderr(run, out if look.terminal else None))
+            if manner.form != "text":
+                group.create_task(_pass_on(run, manner, look))
+            elif run.agent is None:
+                if not manner.json:
+                    group.create_task(_pass_on_stdout(run, out))
+            elif isinstance(display, TerminalDisplay):
+                drawing = group.create_task(_draw(display, out))
+                await _tell(run, display, out)
+                drawing.cancel()
+            elif manner.lively:
+                await _tell(run, display, out)
+    finally:
+        display.close()
+
+
+def show_of(run: Run, manner: Manner, look: Look) -> Display:
+    """The display of a run on standard output."""
+    name = run.agent.name if run.agent else "raw"
+    if not manner.lively or run.agent is None:
+        return PlainDisplay(sys.stdout, name)
+    return display_for(
         sys.stdout,
-        run.agent.name,
+        name,
+        look=look,
         state=run.state,
         verbose=manner.verbose,
         text=manner.text,
+        began=time.time(),
+        run=run.name,
+        home=os.path.expanduser("~"),
     )
+
+
+async def _tell(run: Run, display: Display, out: Writer[str]) -> None:
     async for record in run:
-        lines = [] if silent else list(display.lines(record))
-        if lines:
-            await _write(sys.stdout, "\n".join(lines))
+        await out.put(list(display.lines(record)))
 
 
-async def _pass_on_stdout(run: Run) -> None:
+async def _draw(display: TerminalDisplay, out: Writer[str]) -> None:
+    """Keep the status line true, some ten times a second."""
+    while True:
+        await out.put(list(display.released()))
+        out.frame(display.frame(time.time()))
+        await asyncio.sleep(_FRAME_S)
+
+
+async def _pass_on(run: Run, manner: Manner, look: Look) -> None:
+    """Pass on records as JSON, or the agent's own bytes; made safe only for a terminal's sake."""
+    async with Writer(_put_bytes) as out:
+        if manner.form == "raw":
+            async for data in _chunks(run):
+                await out.put(
+                    [safe(data.decode("utf-8", "replace")).encode()] if look.terminal else [data]
+                )
+        elif run.agent is not None:
+            async for record in run:
+                line = dump(record)
+                await out.put([(safe(line.decode()).encode() if look.terminal else line) + b"\n"])
+
+
+async def _chunks(run: Run) -> AsyncIterator[bytes]:
+    """Give what the agent writes, as it is."""
+    with Tail(run.folder.path, "stdout.raw", b"o") as tail:
+        while True:
+            over, seen = run.is_over, run.news
+            pieces = tail.read()
+            for data, _ in pieces:
+                yield data
+            if over and not pieces:
+                return
+            if not pieces:
+                await run.next_news(seen)
+
+
+async def _pass_on_stdout(run: Run, out: Writer[str]) -> None:
     """Show what a command wrote that no adapter knows, line by line and safe."""
     async for line in run.lines("stdout"):
-        await _write(sys.stdout, safe(line))
+        await out.put([safe(line)])
 
 
-async def _pass_on_stderr(run: Run) -> None:
-    async for line in run.lines("stderr"):
-        await _write(sys.stderr, safe_line(line))
+async def _pass_on_stderr(run: Run, out: Writer[str] | None) -> None:
+    """Show what the agent writes beside its messages, above the status line if there is one."""
+    if out is not None and sys.stderr.isatty():
+        async for line in run.lines("stderr"):
+            await out.put([safe_line(line)])
+        return
+    async with Writer(_put_errors) as errors:
+        async for line in run.lines("stderr"):
+            await errors.put([safe_line(line)])
 
 
-async def _write(out: TextIO, words: str) -> None:
-    """Write a line apart from the loop: a reader that is stalled must not stall the run."""
-    await asyncio.to_thread(_put, out, words)
+def _put(display: Display, lines: list[str]) -> None:
+    display.put(lines)
+    sys.stdout.flush()
 
 
-def _put(out: TextIO, words: str) -> None:
-    out.write(f"{words}\n")
-    out.flush()
+def _put_errors(lines: list[str]) -> None:
+    sys.stderr.write("".join(f"{line}\n" for line in lines))
+    sys.stderr.flush()
+
+
+def _put_bytes(pieces: list[bytes]) -> None:
+    sys.stdout.buffer.write(b"".join(pieces))
+    sys.stdout.buffer.flush()
 
 
 def command_line(run: Run) -> str:
