@@ -8,7 +8,7 @@ CLAUDE_VERSION := 2.1.325
 OPENCODE := $(AGENTS)/node_modules/.bin/opencode
 OPENCODE_VERSION := 1.18.33
 
-.PHONY: demo test check lint types imports unit bench soak conformance docs format clean
+.PHONY: demo test check lint types imports unit bench soak conformance docs format clean pictures
 
 demo: $(VENV)/.installed ## the whole path with a scripted agent: no key, no network
 	$(BIN)/rook demo --speed 4
@@ -40,6 +40,9 @@ conformance: $(VENV)/.dev $(OPENCODE) ## the real agents against scripted models
 bench: $(VENV)/.bench ## ratios against named references, taken in one run
 	$(BIN)/python benchmarks/bench.py
 
+pictures: $(VENV)/.pictures ## take the pictures of the docs anew, in a real terminal
+	$(BIN)/python scripts/pictures.py
+
 docs: $(VENV)/.dev ## write the generated pages anew
 	$(BIN)/python scripts/generate.py
 
@@ -70,4 +73,8 @@ $(OPENCODE):
 
 $(VENV)/.bench: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --group bench
+	touch $@
+
+$(VENV)/.pictures: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --group pictures
 	touch $@
