@@ -18,7 +18,7 @@ from rookery.core.safe import safe, safe_line
 from rookery.core.state import RunState
 from rookery.core.text import cut, one_line
 from rookery.display.plain import PlainDisplay, price
-from rookery.folder import runs
+from rookery.folder import decisions, runs
 from rookery.folder.output import read_output
 from rookery.folder.runs import RunFolder, RunInfo, VerdictInfo
 from rookery.prices import PriceBook
@@ -183,7 +183,8 @@ def find_run(name: str | None) -> RunFolder:
 def _display(folder: RunFolder, state: RunState, *, verbose: bool) -> PlainDisplay:
     info = folder.info()
     name = info.agent if info and info.agent else "agent"
-    return PlainDisplay(sys.stdout, name, state=state, verbose=verbose)
+    decided = decisions.read(folder)
+    return PlainDisplay(sys.stdout, name, state=state, verbose=verbose, decisions=decided)
 
 
 def _records(folder: RunFolder) -> Iterator[Record]:

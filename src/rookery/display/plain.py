@@ -11,6 +11,7 @@ from rookery.core.events import (
     ModelChanged,
     Notice,
     PermissionDenied,
+    PermissionRequested,
     Retrying,
     SessionStarted,
     Text,
@@ -25,7 +26,9 @@ from rookery.core.ledger import Money
 from rookery.core.records import Record
 from rookery.core.safe import safe_line
 from rookery.core.state import RunState
-from rookery.core.text import cut, one_line
+from rookery.core.text import cut, one_line, relative
+from rookery.display.asking import asked_for, outcome
+from rookery.folder.decisions import Decided
 
 _LONGEST: Mapping[str, int] = {"execute": 60, "subagent": 40, "search": 40, "fetch": 50}
 _LONGEST_OTHER = 60
@@ -49,7 +52,8 @@ class PlainDisplay:
     """Tells the records of one stream in lines of text, each safe to print.
 
     `state` is the fold that has already taken in what is told; without it, a cost that the agent
-    does not tell is unknown. Threads may share a display.
+    does not tell is unknown. `decisions` are those on what the agent asked, by its ids. Threads
+    may share a display.
     """
 
     def __init__(
@@ -60,12 +64,14 @@ class PlainDisplay:
         state: RunState | None = None,
         verbose: bool = False,
         text: bool = True,
+        decisions: Mapping[str, Decided] | None = None,
     ) -> None:
         self._out = out
         self._prefix = f"[{safe_line(agent)}] "
         self._state = state
         self._verbose = verbose
         self._text = text
+        self._decisions = decisions or {}
         self._cwd: str | None = None
         self._open: dict[str, _Call] = {}
         self._failed: dict[str, _Call] = {}  # their turn's result may say that they were denied
@@ -84,6 +90,8 @@ class PlainDisplay:
         if warning := _warning(record):
             yield f"[rook] WARNING: {warning}"
             return
+        if isinstance(record.event, PermissionRequested):
+            yield from self._decided(record.event)
         for words in self._usual(record):
             yield self._prefix + safe_line(words)
         if self._verbose:
@@ -110,19 +118,18 @@ class PlainDisplay:
                 self._failed.clear()
                 yield self._ending(ended)
 
+    def _decided(self, event: PermissionRequested) -> Iterator[str]:
+        if decided := self._decisions.get(event.id or ""):
+            what = asked_for(decided.name, decided.title)
+            yield f"[rook] asked: {what} · {outcome(decided.about, decided.decision)}"
+
     def _call(self, started: ToolStarted) -> str:
         title = started.title
         if not title:
             return started.name
         if started.kind in _PATHS:
-            return f"{started.name}: {self._relative(title)}"
+            return f"{started.name}: {relative(title, self._cwd)}"
         return f"{started.name}: {cut(title, _LONGEST.get(started.kind, _LONGEST_OTHER))}"
-
-    def _relative(self, path: str) -> str:
-        folder = (self._cwd or "").rstrip("/") + "/"
-        if not self._cwd or not path.startswith(folder):
-            return path
-        return path[len(folder) :].lstrip("/") or path
 
     def _finished(self, finished: ToolFinished, at: float | None) -> Iterator[str]:
         call = self._open.pop(finished.id, None)
