@@ -144,7 +144,7 @@ def test_neither_other_keys_nor_arrows_nor_pasted_words_decide(desk: Desk) -> No
 def test_what_was_typed_before_the_question_does_not_answer_it(desk: Desk) -> None:
     with desk.terminal("--ask-timeout", "0.5", silent=1) as terminal:
         terminal.until("[rook] Agent command")
-        terminal.type("y\n")
+        terminal.type("y")
         assert terminal.end() == 4
     assert desk.decisions()[0]["decision"]["by"] == "timeout"
 
@@ -188,7 +188,8 @@ def test_a_signal_ends_the_question_and_the_terminal_is_as_before(
         os.kill(terminal.pid, number)
         assert terminal.end() == 130
         assert terminal.modes == before
-    assert f"{KEYS}\n         no longer asked\n[rook] interrupted" in terminal.text
+    assert f"{KEYS}\n         no longer asked\n[claude] FAILED: interrupted\n" in terminal.text
+    assert "\n[rook] interrupted · " in terminal.text
 
 
 def test_ctrl_c_in_the_middle_of_a_reason_stops_the_run(desk: Desk) -> None:
@@ -220,6 +221,25 @@ def test_ctrl_z_gives_the_terminal_back_and_the_question_is_asked_again(desk: De
         terminal.type("y")
         assert terminal.end() == 0
         assert terminal.modes == before
+
+
+def test_in_the_background_it_waits_until_it_is_brought_to_the_foreground(desk: Desk) -> None:
+    environment = {**desk.environment(), "PS1": "$ "}
+    environment["PATH"] = f"{ROOK.parent}{os.pathsep}{environment['PATH']}"
+    shell = ["/bin/bash", "--norc", "--noprofile", "-i"]
+    with Terminal(shell, cwd=desk.folder, env=environment) as terminal:
+        terminal.type("rook run Go &\n")
+        terminal.until(KEYS)
+        terminal.type("echo y''es\n")  # the shell has the keyboard
+        terminal.until("yes")
+        terminal.type("fg\n")
+        terminal.until(KEYS, times=2)
+        terminal.type("y")
+        terminal.until("[rook] success")
+        terminal.type("exit\n")
+        terminal.end()
+    assert "Stopped" not in terminal.text
+    assert desk.decisions()[0]["decision"] == {"allow": True, "by": "person"}
 
 
 def test_an_agent_that_dies_is_asked_for_no_longer(desk: Desk) -> None:

@@ -153,7 +153,8 @@ def test_stopping_a_run_ends_the_question(tmp_path: Path) -> None:
     run = play(tmp_path, "ask-permission sigint-result", stop, permission="ask", answer=never)
     assert run.exit_code == 130
     assert decided(run) == []
-    assert len(stdin_of(run)) == 1
+    _, interrupt = stdin_of(run)
+    assert interrupt["request"] == {"subtype": "interrupt"}
 
 
 def test_the_agent_ends_by_itself_when_it_has_nothing_more_to_ask(tmp_path: Path) -> None:
@@ -163,18 +164,29 @@ def test_the_agent_ends_by_itself_when_it_has_nothing_more_to_ask(tmp_path: Path
     assert (exit.exit_code, exit.stopped_for) == (0, None)
 
 
-def test_a_run_that_cannot_be_started_leaves_no_pipe_behind(tmp_path: Path) -> None:
-    before = len(list(Path("/proc/self/fd").iterdir()))
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
 
+
+def test_a_run_leaves_no_pipe_open(tmp_path: Path) -> None:
+    play(tmp_path, "say=hi", permission="ask", answer=yes)  # some are opened once and kept
+    before = open_files()
+    play(tmp_path, "ask-permission", permission="ask", answer=yes)
+    assert open_files() == before
+
+
+def test_a_run_that_cannot_be_recorded_leaves_no_pipe_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def fails() -> None:
-        run = make(tmp_path, "say=hi", permission="ask")
-        (tmp_path / "home").write_text("no folder")
-        with pytest.raises(RookeryError):
-            async with run:
-                raise AssertionError
+        async with make(tmp_path, "say=hi", permission="ask"):
+            raise AssertionError
 
-    asyncio.run(fails())
-    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    before = open_files()
+    monkeypatch.setattr("sys.executable", "/nowhere/python")
+    with pytest.raises(FileNotFoundError):
+        asyncio.run(fails())
+    assert open_files() == before
 
 
 class Wire:
@@ -220,8 +232,9 @@ def test_what_is_asked_at_once_and_is_always_allowed_with_another_is_not_asked(
         wire = Wire(tmp_path, first)
         for id, command in (("1", "ls"), ("2", "ls"), ("3", "rm")):
             wire.ask(id, command)
-        while len(found := decisions.read(wire.folder)) < 2:
-            await asyncio.sleep(0)
+        async with asyncio.timeout(30):
+            while len(decisions.read(wire.folder)) < 2:
+                await asyncio.sleep(0)
         assert wire.dialogue.waits
         wire.ask("4", "ls")
         await wire.dialogue.close()

@@ -86,13 +86,16 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Asking(msgspec.Struct, frozen=True, kw_only=True):
-    """How an agent asks whoever started it; both functions take the line that it wrote."""
+    """How an agent talks with whoever started it; both functions take the line that it wrote."""
 
     read: Callable[[bytes], Ask | None]
     """Tells what is asked; None if the line asks nothing that can be answered."""
 
     answer: Callable[[bytes, Decision], bytes]
     """Makes what to write to its standard input."""
+
+    interrupt: bytes
+    """What to write there to have it break off and tell its result."""
 
 
 class Agent(msgspec.Struct, frozen=True, kw_only=True):

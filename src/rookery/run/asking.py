@@ -75,6 +75,11 @@ class Dialogue:
         for one in self._open.values():
             one.task.cancel()
 
+    def interrupt(self) -> None:
+        """Ask no longer, and have the agent break off."""
+        self.cancel()
+        self._input.write(self._asking.interrupt)
+
     def end(self) -> None:
         """Tell the agent that nothing more will be said."""
         self._input.end()

@@ -30,11 +30,12 @@ from rookery.run.live import LiveRecords
 from rookery.run.reading import text_of
 from rookery.run.recent import Recent
 from rookery.run.tail import Tail
-from rookery.run.watch import Limits, over_budget, reason_to_stop, wants_no_more
+from rookery.run.watch import Limits, has_results, over_budget, reason_to_stop, wants_no_more
 
 _TICK_S = 0.25
 _LETTERS = {"stdout": b"o", "stderr": b"e"}
 _LAST_OUTPUT = 1 << 20
+_LISTEN_S = 2.0  # how long an agent has to break off when it is told to
 _JUMP_S = 10.0  # a clock that ran on so much longer than the other tells that the machine slept
 
 
@@ -188,9 +189,11 @@ class Run:
             return
         if self._stop_reason is None:
             self._stop_reason = why
-            if self._dialogue is not None:
-                self._dialogue.cancel()
-            self._recorder.stop(why)
+            if self._dialogue is None:
+                self._recorder.stop(why)
+            else:  # it can be told; a signal follows if it does not listen
+                self._dialogue.interrupt()
+                asyncio.get_running_loop().call_later(_LISTEN_S, self._recorder.stop, why)
         else:
             self.kill()
 
@@ -398,7 +401,10 @@ class Run:
         if self._dialogue is not None and self._dialogue.waits:
             self._heard = time.monotonic()  # it is a person who is silent
         silent = time.monotonic() - self._heard
-        if self._dialogue is not None and wants_no_more(self.state, self.limits, silent_s=silent):
+        if self._dialogue is not None and (
+            wants_no_more(self.state, self.limits, silent_s=silent)
+            or (self._stop_reason is not None and has_results(self.state))
+        ):
             self._dialogue.end()
         if self._stop_reason is None:
             why = reason_to_stop(self.state, self.limits, silent_s=silent)

@@ -43,9 +43,14 @@ def over_budget(state: RunState, limits: Limits) -> str | None:
     return None
 
 
+def has_results(state: RunState) -> bool:
+    """Whether every turn has its result."""
+    return bool(state.results) and len(state.results) >= len(state.turns)
+
+
 def finished(state: RunState) -> bool:
     """Whether every turn has its result and no task is at work."""
-    return bool(state.results) and len(state.results) >= len(state.turns) and not state.open_tasks
+    return has_results(state) and not state.open_tasks
 
 
 def wants_no_more(state: RunState, limits: Limits, *, silent_s: float) -> bool:
@@ -54,7 +59,7 @@ def wants_no_more(state: RunState, limits: Limits, *, silent_s: float) -> bool:
     A background task that ends wakes the agent a moment later. Subagents are waited for; a
     background command may never end, so it is given the time that an agent has after a result.
     """
-    if not state.results or len(state.results) < len(state.turns):
+    if not has_results(state):
         return False
     if not any(task.background is not False for task in state.tasks.values()):
         return True

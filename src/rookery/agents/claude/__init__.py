@@ -74,5 +74,5 @@ AGENT = Agent(
     invoke=invoke,
     with_output_flags=with_output_flags,
     keeps_variable=keeps_variable,
-    asking=Asking(read=asking.read, answer=asking.answer),
+    asking=Asking(read=asking.read, answer=asking.answer, interrupt=asking.INTERRUPT),
 )

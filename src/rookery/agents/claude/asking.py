@@ -24,6 +24,12 @@ _REFUSALS: Mapping[By, str] = {
 _NOBODY = "Nobody can answer this here."  # of a form (2.1.325) it makes one that was cancelled
 
 
+INTERRUPT = (
+    b'{"type":"control_request","request_id":"interrupt","request":{"subtype":"interrupt"}}\n'
+)
+"""Breaks off the turn: a result followed in 15 of 15 trials (2.1.325), after SIGINT in 7 of 10."""
+
+
 class _Change(msgspec.Struct):
     """What the tools that change files are given."""
 
