@@ -1,18 +1,17 @@
 """The keyboard, a key at a time: what counts as a key, how a line is edited, whose turn it is."""
 
 import asyncio
-import io
 import os
 import pty
 import termios
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 
 import pytest
 
 from rookery.cli.asking import TerminalAsker
 from rookery.cli.keys import Keys, terminal_path
-from rookery.cli.watching import PlainScreen
+from rookery.cli.turns import Turns
 from rookery.core.asking import Ask, Decision
 
 
@@ -150,24 +149,22 @@ def test_the_terminal_of_standard_input_is_asked_at(
         assert terminal_path() == board.path
 
 
-class Anyone:
-    """A screen that lets anyone in, and notes which records had to be shown before."""
+class Screen:
+    """A screen of which nothing is seen but when it was paused and resumed."""
 
     def __init__(self) -> None:
-        self.waited_for: list[int | None] = []
-
-    @asynccontextmanager
-    async def paused(self, seq: int | None) -> AsyncIterator[None]:
-        self.waited_for.append(seq)
-        yield
+        self.order: list[str] = []
+        note = self.order.append
+        self.turns = Turns()
+        self.turns.share(partial(note, "pause"), partial(note, "resume"))
 
 
-def test_one_thing_is_asked_at_a_time_and_each_after_its_record(board: Board) -> None:
-    screen = Anyone()
+def test_one_thing_is_asked_at_a_time(board: Board) -> None:
+    screen = Screen()
 
     async def whole() -> list[Decision]:
-        asker = TerminalAsker(board.path, "claude", screen, cwd="/", limit_s=30)
-        asks = [Ask(id=str(seq), seq=seq, name="Bash") for seq in (7, 8)]
+        asker = TerminalAsker(board.path, "claude", screen.turns, cwd="/", limit_s=30)
+        asks = [Ask(id=id, name="Bash") for id in ("1", "2")]
         deciding = [asyncio.ensure_future(asker(ask)) for ask in asks]
         text = ""
         for times, key in enumerate("yn", 1):
@@ -181,13 +178,13 @@ def test_one_thing_is_asked_at_a_time_and_each_after_its_record(board: Board) ->
         Decision(allow=True, by="person"),
         Decision(allow=False, by="person"),
     ]
-    assert screen.waited_for == [7, 8]
+    assert screen.order == ["pause", "resume"] * 2
 
 
 def test_a_key_gives_all_the_time_again(board: Board) -> None:
     async def whole() -> tuple[Decision, float]:
         loop = asyncio.get_running_loop()
-        asker = TerminalAsker(board.path, "claude", Anyone(), cwd="/", limit_s=1.5)
+        asker = TerminalAsker(board.path, "claude", Screen().turns, cwd="/", limit_s=1.5)
         begun = loop.time()
         deciding = asyncio.ensure_future(asker(Ask(id="1", name="Bash")))
         while loop.time() < begun + 2.0:
@@ -202,29 +199,35 @@ def test_a_key_gives_all_the_time_again(board: Board) -> None:
 
 def test_a_terminal_that_is_gone_is_nobody() -> None:
     async def whole() -> Decision:
-        asker = TerminalAsker("/dev/pts/nowhere", "claude", Anyone(), cwd="/", limit_s=30)
+        asker = TerminalAsker("/dev/pts/nowhere", "claude", Screen().turns, cwd="/", limit_s=30)
         return await asker(Ask(id="1", name="Bash"))
 
     assert asyncio.run(whole()) == Decision(allow=False, by="nobody")
 
 
-def test_while_somebody_is_asked_the_lines_of_the_run_wait() -> None:
+def test_a_question_waits_for_no_record_that_nobody_shows() -> None:
+    async def whole() -> None:
+        async with asyncio.timeout(30), Turns().paused(7):
+            return
+
+    asyncio.run(whole())
+
+
+def test_a_question_comes_after_its_record() -> None:
     async def whole() -> list[str]:
-        screen, out, order = PlainScreen(), io.StringIO(), []
+        screen = Screen()
 
         async def asked() -> None:
-            async with screen.paused(3):
-                order.append(f"asked after {out.getvalue()!r}")
-                await asyncio.sleep(0.05)  # whoever does not wait would write now
-                order.append(f"answered after {out.getvalue()!r}")
+            async with screen.turns.paused(3):
+                screen.order.append("asked")
 
         asking = asyncio.ensure_future(asked())
-        for seq in (2, 3, 4):
-            await asyncio.sleep(0.02)
-            await screen.write(out, str(seq))
-            screen.told(seq)
+        for seq in (2, 3):
+            await asyncio.sleep(0)
+            screen.order.append(f"shown {seq}")
+            screen.turns.told(seq)
+            await asyncio.sleep(0)
         await asking
-        return [*order, out.getvalue()]
+        return screen.order
 
-    told = asyncio.run(whole())
-    assert told == [r"asked after '2\n3\n'", r"answered after '2\n3\n'", "2\n3\n4\n"]
+    assert asyncio.run(whole()) == ["shown 2", "shown 3", "pause", "asked", "resume"]

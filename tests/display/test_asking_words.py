@@ -5,7 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rookery.core.asking import About, Ask, By, Decision, Option, Question
-from rookery.display.asking import Words, asked_for, chosen, outcome
+from rookery.core.events import PermissionRequested
+from rookery.core.records import Record
+from rookery.display.asking import Words, chosen, decided, outcome
+from rookery.folder.decisions import Decided
 
 WHICH = Question(
     text="Which database?",
@@ -139,6 +142,16 @@ def test_a_decision_is_told_in_a_few_words(about: About, decision: Decision, sai
     assert outcome(about, decision) == said
 
 
+def test_a_finished_run_tells_what_was_decided_where_it_was_asked() -> None:
+    yes = Decision(allow=True, by="person")
+    made = Decided(at=0.0, id="r", name="Bash", title="ls " * 30, decision=yes, waited_s=1.0)
+    asked = Record(0, None, 0, 0, PermissionRequested(id="r"))
+    other = Record(1, None, 0, 0, PermissionRequested(id="s"))
+    said = "asked: Bash: ls ls ls ls ls ls ls ls ls ls ls ls ls ls ls ls ls ... · yes, once"
+    assert list(decided(asked, {"r": made})) == [said]
+    assert list(decided(other, {"r": made})) == []
+
+
 @given(st.text(), st.sampled_from(["person", "program", "rule", "timeout", "nobody"]))
 def test_whatever_an_agent_asks_no_control_character_is_shown(text: str, by: By) -> None:
     evil = f"{text}\x1b]0;x\x07\r\u202e\x9b1m\n{text}"
@@ -156,6 +169,8 @@ def test_whatever_an_agent_asks_no_control_character_is_shown(text: str, by: By)
     decision = Decision(allow=True, answers={evil: evil}, reason=evil, by=by)
     said = Words(evil, ask, cwd=evil, home="/", limit_s=1)
     shown = [*said.lines(), *said.lines(whole=True), said.keys(), *said.question(question)]
-    shown += [outcome("questions", decision), asked_for(evil, evil)]
+    made = Decided(at=0.0, id=evil, name=evil, title=evil, decision=decision, waited_s=0.0)
+    record = Record(0, None, 0, 0, PermissionRequested(id=evil))
+    shown += [outcome("questions", decision), *decided(record, {evil: made})]
     assert not [c for line in shown for c in line if ord(c) < 32 or 127 <= ord(c) < 160]
     assert not [line for line in shown if "\u202e" in line]

@@ -4,34 +4,23 @@ import asyncio
 import os
 import termios
 from collections.abc import Iterable
-from contextlib import AbstractAsyncContextManager
 from functools import partial
-from typing import Protocol
 
 from rookery.cli.keys import Keys, write
+from rookery.cli.turns import Turns
 from rookery.core.asking import Ask, Decision
 from rookery.display.asking import Words, chosen, outcome
-
-
-class Screen(Protocol):
-    """What asking needs of whoever shows the run: to have the screen for itself."""
-
-    def paused(self, seq: int | None) -> AbstractAsyncContextManager[object]:
-        """Wait until the record of that number is shown; show nothing while the block lasts.
-
-        A status line is taken away for that time.
-        """
 
 
 class TerminalAsker:
     """Decides on what an agent asks by asking at the terminal of that path, one ask at a time."""
 
     def __init__(
-        self, path: str, agent: str, screen: Screen, *, cwd: str, limit_s: float | None
+        self, path: str, agent: str, turns: Turns, *, cwd: str, limit_s: float | None
     ) -> None:
         self._path = path
         self._agent = agent
-        self._screen = screen
+        self._turns = turns
         self._cwd = cwd
         self._limit_s = limit_s
         self._one = asyncio.Lock()
@@ -40,7 +29,7 @@ class TerminalAsker:
         """Ask, and give what was decided; when nobody waits for it any more, say so."""
         home = os.path.expanduser("~")
         words = Words(self._agent, ask, cwd=self._cwd, home=home, limit_s=self._limit_s)
-        async with self._one, self._screen.paused(ask.seq):
+        async with self._one, self._turns.paused(ask.seq):
             try:
                 decision = await self._within_limit(ask, words)
             except asyncio.CancelledError:

@@ -4,8 +4,6 @@ import asyncio
 import shlex
 import signal
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import TextIO
 
 import click
@@ -13,6 +11,7 @@ import click
 from rookery.cli.asking import TerminalAsker
 from rookery.cli.ending import Ended, Manner, tell_end, tell_result
 from rookery.cli.keys import terminal_path
+from rookery.cli.turns import Turns
 from rookery.core.safe import safe, safe_line
 from rookery.display.plain import PlainDisplay
 from rookery.run import contain
@@ -32,10 +31,12 @@ def watch(run: Run, manner: Manner) -> int:
 async def _watch(run: Run, manner: Manner) -> int:
     loop = asyncio.get_running_loop()
     silent = manner.quiet or manner.json
-    screen = PlainScreen()
+    lines = Lines()
+    turns = Turns()
+    turns.share(lines.pause, lines.resume)
     if run.asks and run.agent and (path := terminal_path()):
         run.answer = TerminalAsker(
-            path, run.agent.name, screen, cwd=run.cwd, limit_s=manner.ask_timeout_s
+            path, run.agent.name, turns, cwd=run.cwd, limit_s=manner.ask_timeout_s
         )
     async with run:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -45,8 +46,8 @@ async def _watch(run: Run, manner: Manner) -> int:
         if not silent:
             _say(f"[rook] Agent command: {command_line(run)}", err=False)
         async with asyncio.TaskGroup() as group:
-            group.create_task(_pass_on_stderr(run, screen))
-            group.create_task(_show(run, manner, screen, silent=silent))
+            group.create_task(_pass_on_stderr(run, lines))
+            group.create_task(_show(run, manner, lines, turns, silent=silent))
         verdict = await run.wait()
     ended = Ended(verdict, run.state, run.agent.name if run.agent else None, run.folder)
     tell_result(sys.stdout, manner, ended)
@@ -54,10 +55,10 @@ async def _watch(run: Run, manner: Manner) -> int:
     return verdict.exit_code
 
 
-async def _show(run: Run, manner: Manner, screen: "PlainScreen", *, silent: bool) -> None:
+async def _show(run: Run, manner: Manner, out: "Lines", turns: Turns, *, silent: bool) -> None:
     if run.agent is None:
         if not manner.json:
-            await _pass_on_stdout(run, screen)
+            await _pass_on_stdout(run, out)
         return
     display = PlainDisplay(
         sys.stdout,
@@ -69,47 +70,34 @@ async def _show(run: Run, manner: Manner, screen: "PlainScreen", *, silent: bool
     async for record in run:
         lines = [] if silent else list(display.lines(record))
         if lines:
-            await screen.write(sys.stdout, "\n".join(lines))
-        screen.told(record.seq)
+            await out.write(sys.stdout, "\n".join(lines))
+        turns.told(record.seq)
 
 
-async def _pass_on_stdout(run: Run, screen: "PlainScreen") -> None:
+async def _pass_on_stdout(run: Run, lines: "Lines") -> None:
     """Show what a command wrote that no adapter knows, line by line and safe."""
     async for line in run.lines("stdout"):
-        await screen.write(sys.stdout, safe(line))
+        await lines.write(sys.stdout, safe(line))
 
 
-async def _pass_on_stderr(run: Run, screen: "PlainScreen") -> None:
+async def _pass_on_stderr(run: Run, lines: "Lines") -> None:
     async for line in run.lines("stderr"):
-        await screen.write(sys.stderr, safe_line(line))
+        await lines.write(sys.stderr, safe_line(line))
 
 
-class PlainScreen:
-    """Where a run is shown line by line, unless somebody is being asked."""
+class Lines:
+    """Writes the lines of a run, unless it is paused."""
 
     def __init__(self) -> None:
-        self._free = asyncio.Lock()
-        self._moved = asyncio.Event()
-        self._seq = -1
+        self._free = asyncio.Event()
+        self._free.set()
+        self.pause = self._free.clear
+        self.resume = self._free.set
 
     async def write(self, out: TextIO, words: str) -> None:
         """Write a line apart from the loop: a reader that is stalled must not stall the run."""
-        async with self._free:
-            await asyncio.to_thread(_put, out, words)
-
-    def told(self, seq: int) -> None:
-        """Note that a record was shown."""
-        self._seq = seq
-        self._moved.set()
-
-    @asynccontextmanager
-    async def paused(self, seq: int | None) -> AsyncIterator[None]:
-        """Wait until a record is shown, and show nothing while the block lasts."""
-        while seq is not None and self._seq < seq:
-            self._moved.clear()
-            await self._moved.wait()
-        async with self._free:
-            yield
+        await self._free.wait()
+        await asyncio.to_thread(_put, out, words)
 
 
 def _put(out: TextIO, words: str) -> None:

@@ -4,9 +4,11 @@ import re
 from collections.abc import Iterator, Mapping
 
 from rookery.core.asking import About, Ask, Decision, Question
-from rookery.core.events import ToolKind
+from rookery.core.events import PermissionRequested, ToolKind
+from rookery.core.records import Record
 from rookery.core.safe import safe_line
 from rookery.core.text import cut, relative
+from rookery.folder.decisions import Decided
 
 _MOST_LINES = 12
 _LONGEST_WHAT = 60
@@ -140,10 +142,13 @@ def outcome(about: About, decision: Decision) -> str:
     return "yes, always in this run" if decision.always else "yes, once"
 
 
-def asked_for(name: str | None, title: str | None) -> str:
-    """What was asked for, in one line of a log."""
-    words = f"{name or 'a tool'}: {title}" if title else name or "a tool"
-    return safe_line(cut(words, _LONGEST_WHAT))
+def decided(record: Record, decisions: Mapping[str, Decided]) -> Iterator[str]:
+    """Tell what was decided, if that is what the record asked for: a line without prefix."""
+    if isinstance(record.event, PermissionRequested) and (record.event.id or "") in decisions:
+        made = decisions[record.event.id or ""]
+        words = f"{made.name or 'a tool'}: {made.title}" if made.title else made.name or "a tool"
+        what = safe_line(cut(words, _LONGEST_WHAT))
+        yield f"asked: {what} · {outcome(made.about, made.decision)}"
 
 
 def _how_to_answer(question: Question) -> str:

@@ -11,7 +11,6 @@ from rookery.core.events import (
     ModelChanged,
     Notice,
     PermissionDenied,
-    PermissionRequested,
     Retrying,
     SessionStarted,
     Text,
@@ -27,8 +26,6 @@ from rookery.core.records import Record
 from rookery.core.safe import safe_line
 from rookery.core.state import RunState
 from rookery.core.text import cut, one_line, relative
-from rookery.display.asking import asked_for, outcome
-from rookery.folder.decisions import Decided
 
 _LONGEST: Mapping[str, int] = {"execute": 60, "subagent": 40, "search": 40, "fetch": 50}
 _LONGEST_OTHER = 60
@@ -52,8 +49,7 @@ class PlainDisplay:
     """Tells the records of one stream in lines of text, each safe to print.
 
     `state` is the fold that has already taken in what is told; without it, a cost that the agent
-    does not tell is unknown. `decisions` are those on what the agent asked, by its ids. Threads
-    may share a display.
+    does not tell is unknown. Threads may share a display.
     """
 
     def __init__(
@@ -64,14 +60,12 @@ class PlainDisplay:
         state: RunState | None = None,
         verbose: bool = False,
         text: bool = True,
-        decisions: Mapping[str, Decided] | None = None,
     ) -> None:
         self._out = out
         self._prefix = f"[{safe_line(agent)}] "
         self._state = state
         self._verbose = verbose
         self._text = text
-        self._decisions = decisions or {}
         self._cwd: str | None = None
         self._open: dict[str, _Call] = {}
         self._failed: dict[str, _Call] = {}  # their turn's result may say that they were denied
@@ -90,8 +84,6 @@ class PlainDisplay:
         if warning := _warning(record):
             yield f"[rook] WARNING: {warning}"
             return
-        if isinstance(record.event, PermissionRequested):
-            yield from self._decided(record.event)
         for words in self._usual(record):
             yield self._prefix + safe_line(words)
         if self._verbose:
@@ -117,11 +109,6 @@ class PlainDisplay:
             case TurnFinished() as ended:
                 self._failed.clear()
                 yield self._ending(ended)
-
-    def _decided(self, event: PermissionRequested) -> Iterator[str]:
-        if decided := self._decisions.get(event.id or ""):
-            what = asked_for(decided.name, decided.title)
-            yield f"[rook] asked: {what} · {outcome(decided.about, decided.decision)}"
 
     def _call(self, started: ToolStarted) -> str:
         title = started.title
