@@ -171,7 +171,7 @@ def test_nothing_that_an_agent_asks_reaches_the_terminal_as_a_control_character(
         question = terminal.written.decode()
         terminal.type("n")
         terminal.end()
-    told = question.replace("\x1b[1m", "").replace("\x1b[0m", "").replace("\r\n", "\n")
+    told = question[question.rindex("wants to run") :].replace("\x1b[0m", "").replace("\r\n", "\n")
     assert "␛]0;title␇ ␛[2J �31m␍�" in told
     assert not [c for c in told if c != "\n" and (ord(c) < 32 or 127 <= ord(c) < 160)]
 
@@ -273,6 +273,16 @@ def test_without_a_terminal_the_agent_s_own_settings_are_the_default(desk: Desk)
     subprocess.run([ROOK, "run", "Go"], cwd=desk.folder, env=environment, check=True, input=b"")
     told = json.loads((desk.folder / "call").read_text())
     assert told["arguments"] == ["-p", "--output-format", "stream-json", "--verbose", "Go"]
+
+
+@pytest.mark.parametrize("flag", ["--detach", "--no-stream"])
+def test_nobody_is_asked_by_a_run_that_nobody_can_answer(desk: Desk, flag: str) -> None:
+    environment = {**desk.environment(), "ROOKERY_SCRIPT": "say=x print-call=call"}
+    command: list[str | Path] = [ROOK, "run", flag, "Go"]
+    with Terminal(command, cwd=desk.folder, env=environment) as terminal:
+        terminal.end()
+        terminal.wait_for((desk.folder / "call").exists, "the call")
+    assert "--permission-prompt-tool" not in (desk.folder / "call").read_text()
 
 
 def test_show_and_replay_tell_what_was_decided(desk: Desk) -> None:

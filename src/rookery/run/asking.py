@@ -88,8 +88,10 @@ class Dialogue:
         """Ask no longer, wait until nobody is being asked, and let go of the agent."""
         tasks = [one.task for one in self._open.values()]
         self.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        self._input.close()
+        try:
+            await asyncio.gather(*tasks, return_exceptions=True)
+        finally:
+            self._input.close()
 
     def _ask(
         self,
