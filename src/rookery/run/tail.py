@@ -5,9 +5,13 @@ from collections import deque
 from pathlib import Path
 from typing import Self
 
-_MOST = 4 << 20
+_SMALL = 64 << 10  # read at once; more only when there was more
+_LARGE = 1 << 20
 _TIMES = 64 << 10
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+Piece = tuple[bytes, float | None]
+"""Bytes that came together, and when."""
 
 
 class Tail:
@@ -22,18 +26,32 @@ class Tail:
         self._arrivals_at = 0
         self._torn = b""
         self._came: deque[tuple[int, float]] = deque()  # ends of appends, and when they came
+        self._most = _SMALL
         self.position = 0
+        self.is_behind = False
+        """Whether the last read left something."""
 
-    def read(self) -> list[tuple[bytes, float | None]]:
+    def read(self) -> list[Piece]:
         """Give the next bytes, in the pieces in which they came; nothing if there are none yet."""
-        if not self._open() or self._log is None:
+        if self._log is None and not self._open():
             return []
-        data = os.pread(self._log, _MOST, self.position)
+        assert self._log is not None
+        data = os.pread(self._log, self._most, self.position)
         if not data:
+            self.is_behind = False
             return []
-        self._read_arrivals(self.position + len(data))
-        pieces: list[tuple[bytes, float | None]] = []
+        self.is_behind = len(data) == self._most
+        self._most = _LARGE if self.is_behind else _SMALL
         begun, end = self.position, self.position + len(data)
+        self.position = end
+        self._read_arrivals(end)
+        if self._came and self._came[0][0] == end:  # it came in one piece
+            return [(data, self._came.popleft()[1])]
+        return self._cut(data, begun, end)
+
+    def _cut(self, data: bytes, begun: int, end: int) -> list[Piece]:
+        """Cut what was read into the pieces in which it came."""
+        pieces: list[Piece] = []
         at = begun
         while self._came and at < end:
             until, came = self._came[0]
@@ -46,7 +64,6 @@ class Tail:
         if at < end:  # more was written since we looked at the times
             came_last = self._came[0][1] if self._came else (pieces[-1][1] if pieces else None)
             pieces.append((data[at - begun :], came_last))
-        self.position = end
         return pieces
 
     def __enter__(self) -> Self:
@@ -63,8 +80,6 @@ class Tail:
         self._log = self._arrivals = None
 
     def _open(self) -> bool:
-        if self._log is not None:
-            return True
         try:
             self._log = os.open(self._folder / self._name, _FLAGS)
             self._arrivals = os.open(self._folder / "arrivals", _FLAGS)
