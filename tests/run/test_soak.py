@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from rookery.folder import runs
+from rookery.folder.healing import heal
 from rookery.run import contain
 from rookery.run.runner import Run
 from rookery.testing.scripted_agent import DEMO
@@ -101,7 +102,7 @@ def kill_a_runner(folder: Path, after_s: float) -> Killed:
         kept = len(log)
         assert played.startswith(log)
         assert contain.marked(left.name) == []
-        runs.heal(left, alive=runs.is_alive, now=time.time())
+        heal(left, alive=runs.is_alive, now=time.time())
         verdict = _verdict(left)
     assert seen <= kept
     return Killed(seen, kept, verdict, died_s)

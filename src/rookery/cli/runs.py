@@ -24,7 +24,7 @@ from rookery.folder import runs
 from rookery.folder.output import read_output
 from rookery.folder.runs import RunFolder, VerdictInfo
 from rookery.prices import PriceBook
-from rookery.run import contain
+from rookery.run.healing import healed
 from rookery.run.places import home_folder
 from rookery.run.tail import Tail
 
@@ -57,7 +57,7 @@ def runs_(as_json: bool, limit: int) -> None:
 def show(run: str | None, verbose: bool) -> None:
     """Show what a run did and how it ended; without a name, the last one."""
     with errors_as_usage():
-        folder = _healed(_find(run))
+        folder = healed(_find(run))
         fold = Fold(_records(folder), PriceBook())
         display = _display(folder, fold.state, verbose=verbose)
         for record in fold:
@@ -125,12 +125,12 @@ class _Row(msgspec.Struct, kw_only=True):
         return cls(
             name=folder.name,
             agent=info.agent if info else None,
-            status=verdict.status if verdict else "running",
+            status=verdict.status if verdict else "running" if info else "damaged",
             started_at=started,
             seconds=None if started is None else max(0.0, ended - started),
             cost_usd=verdict.cost_usd if verdict else None,
             cost_source=verdict.cost_source if verdict else "unknown",
-            what=(info.prompt or " ".join(info.command)) if info else "",
+            what=(info.prompt or " ".join(info.command)) if info else "it has no run.json",
         )
 
     def line(self) -> str:
@@ -145,7 +145,7 @@ class _Row(msgspec.Struct, kw_only=True):
 def _row(folder: RunFolder) -> _Row:
     """A run in a list; one that cannot be read does not hide the others."""
     try:
-        return _Row.of(_healed(folder))
+        return _Row.of(healed(folder))
     except RookeryError as error:
         return _Row(
             name=folder.name,
@@ -190,16 +190,6 @@ def _find(name: str | None) -> RunFolder:
     if last is None:
         raise RookeryError('there are no runs yet; start one:  rook run "Fix the tests"')
     return last
-
-
-def _healed(folder: RunFolder) -> RunFolder:
-    """A folder whose processes died gets the verdict that nobody could write.
-
-    Whoever of its agent's tree outlived them is ended.
-    """
-    if runs.heal(folder, alive=runs.is_alive, now=time.time()):
-        contain.kill_marked(str(folder.path))
-    return folder
 
 
 def _display(folder: RunFolder, state: RunState, *, verbose: bool) -> PlainDisplay:

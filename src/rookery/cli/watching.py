@@ -6,9 +6,9 @@ import signal
 import sys
 from typing import TextIO
 
-import click
 import msgspec
 
+from rookery.cli.screens import put
 from rookery.core.completion import final_text
 from rookery.core.safe import safe, safe_line
 from rookery.core.summary import summarise
@@ -28,12 +28,7 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
 
 def watch(run: Run, manner: Manner) -> int:
     """Run to the end, showing it; give the exit code that tells how it ended."""
-    try:
-        return asyncio.run(_watch(run, manner))
-    except BaseExceptionGroup as group:
-        if isinstance(error := group.exceptions[0], BrokenPipeError):
-            raise error from None  # whoever read what we show went away
-        raise
+    return asyncio.run(_watch(run, manner))
 
 
 async def _watch(run: Run, manner: Manner) -> int:
@@ -52,10 +47,11 @@ async def _watch(run: Run, manner: Manner) -> int:
         verdict = await run.wait()
     if manner.json:
         summary = summarise(run.state, file=str(run.folder.path), agent=_agent_name(run))
-        told = msgspec.structs.replace(summary, status=verdict.status)
-        click.echo(msgspec.json.encode(told))
+        ok = verdict.status == "success" if run.agent is None else summary.ok
+        told = msgspec.structs.replace(summary, ok=ok, status=verdict.status)
+        _say(msgspec.json.encode(told).decode(), err=False)
     elif manner.quiet and run.agent is not None:
-        click.echo(safe(final_text(run.state) or ""))
+        _say(safe(final_text(run.state) or ""), err=False)
     _say_end(run, manner)
     return verdict.exit_code
 
@@ -91,12 +87,7 @@ async def _pass_on_stderr(run: Run) -> None:
 
 async def _write(out: TextIO, words: str) -> None:
     """Write a line apart from the loop: a reader that is stalled must not stall the run."""
-    await asyncio.to_thread(_put, out, words)
-
-
-def _put(out: TextIO, words: str) -> None:
-    out.write(f"{words}\n")
-    out.flush()
+    await asyncio.to_thread(put, out, words)
 
 
 def command_line(run: Run) -> str:
@@ -131,4 +122,4 @@ def _agent_name(run: Run) -> str | None:
 
 
 def _say(words: str, *, err: bool = True) -> None:
-    click.echo(words, err=err)
+    put(sys.stderr if err else sys.stdout, words)

@@ -20,12 +20,12 @@ from rookery.core.records import Record
 from rookery.core.state import RunState
 from rookery.core.verdict import StopReason, Verdict, judge
 from rookery.folder import runs
-from rookery.folder.output import write_output
+from rookery.folder.endings import ending_of, judge_raw, verdict_info
+from rookery.folder.output import last_output, write_output
 from rookery.folder.runs import ExitInfo, RunFolder, RunInfo
 from rookery.prices import PriceBook
-from rookery.run.endings import ending_of, judge_raw, verdict_info
-from rookery.run.follow import Following
 from rookery.run.launch import Plan, RecorderProcess
+from rookery.run.listening import Listening
 from rookery.run.live import LiveRecords
 from rookery.run.news import News
 from rookery.run.recent import Recent
@@ -33,7 +33,6 @@ from rookery.run.tail import Piece, Tail
 from rookery.run.watch import Limits, over_budget, reason_to_stop
 
 _LETTERS = {"stdout": b"o", "stderr": b"e"}
-_LAST_OUTPUT = 1 << 20
 _JUMP_S = 10.0  # a clock that ran on so much longer than the other tells that the machine slept
 
 
@@ -183,11 +182,6 @@ class Run:
         except FileNotFoundError:  # it could not be started
             return b""
 
-    def _last_output(self) -> bytes:
-        """The end of what a raw command wrote: its answer stands there."""
-        size = self.folder.size("stdout")
-        return self.folder.read_at("stdout", max(0, size - _LAST_OUTPUT), _LAST_OUTPUT)
-
     @property
     def is_over(self) -> bool:
         """Whether the agent and its whole tree have ended and the verdict is there."""
@@ -314,9 +308,9 @@ class Run:
         try:
             with self._tail("stdout.raw", b"o") as tail, self._tail("stderr.raw", b"e") as errors:
                 logs = ((tail, self._take), (errors, self._take_errors))
-                following = Following(recorder, logs, tick=self._tick)
-                await following.until_it_ends()
-                while following.read():
+                listening = Listening(recorder, logs, tick=self._tick)
+                await listening.until_it_ends()
+                while listening.read():
                     await asyncio.sleep(0)
                 if decoder is not None:
                     self._tell(decoder.close())
@@ -368,11 +362,11 @@ class Run:
 
     def _end(self) -> None:
         """Judge how it ended, and keep the verdict and the answer."""
-        ending = ending_of(self._exit(), self._stop_reason, self.state)
+        ending = ending_of(self._exit(), self._stop_reason)
         self.verdict = judge(self.state, ending) if self.agent else judge_raw(ending)
         if (words := over_budget(self.state, self.limits)) and self.verdict.status == "over_budget":
             self.verdict = msgspec.structs.replace(self.verdict, sentence=words)
-        answer = final_text(self.state) if self.agent else response_in(_text(self._last_output()))
+        answer = final_text(self.state) if self.agent else response_in(last_output(self.folder))
         try:
             write_output(self.folder, answer)
         finally:  # a full disk may take the answer, and still have room for the verdict

@@ -1,11 +1,11 @@
-"""Following a recorder: all it wrote, in turns, and an error of a taker is told."""
+"""Listening a recorder: all it wrote, in turns, and an error of a taker is told."""
 
 import asyncio
 from pathlib import Path
 
 import pytest
 
-from rookery.run.follow import Following
+from rookery.run.listening import Listening
 from rookery.run.tail import Piece, Tail
 from tests.run.recording import python, start
 
@@ -19,14 +19,14 @@ def follow(folder: Path, code: str, take: object = None, tick: object = None) ->
         try:
             with Tail(folder, "stdout.raw", b"o") as tail:
                 taker = take or (lambda pieces: got.extend(data for data, _ in pieces))
-                following = Following(
+                listening = Listening(
                     recorder,
                     [(tail, taker)],  # type: ignore[list-item]
                     tick=tick or (lambda: None),  # type: ignore[arg-type]
                 )
                 async with asyncio.timeout(30):
-                    await following.until_it_ends()
-                while following.read():
+                    await listening.until_it_ends()
+                while listening.read():
                     pass
         finally:
             await asyncio.to_thread(recorder.close)

@@ -11,7 +11,7 @@ _TICK_S = 0.25
 Take = Callable[[list[Piece]], None]
 
 
-class Following:
+class Listening:
     """Reads logs as a recorder appends to them, and hands what is new to those who take it.
 
     `tick` is called a few times a second, whether there is anything new or not. What it or a taker
