@@ -108,11 +108,9 @@ def kill_a_runner(folder: Path, after_s: float) -> Killed:
     return Killed(seen, kept, verdict, died_s)
 
 
-def _verdict(folder: runs.RunFolder) -> str | None:
-    """How a run ended; None if it was killed before it was begun."""
-    if folder.info() is None:
-        assert os.listdir(folder.path) == [] or folder.size("stdout") == 0
-        return None
+def _verdict(folder: runs.RunFolder) -> str:
+    """How a run ended, as it is known in every case."""
+    assert folder.info() is not None
     verdict = folder.verdict()
     assert verdict is not None
     assert folder.exit() is not None

@@ -21,6 +21,7 @@ for name, path in zip(("rookery", "rookery.run"), sys.argv[1:]):
 from rookery.run.recorder import main
 main()
 """
+_MOST_BELLS = 65536
 _PACKAGE = Path(rookery.__file__).parent
 
 
@@ -83,12 +84,12 @@ class RecorderProcess:
         """The recorder's process id."""
         return self._process.pid
 
-    def hear(self) -> bool:
-        """Take the bells that have rung; False if the recorder has ended."""
+    def hear(self) -> bytes | None:
+        """Take the bells that have rung: lines of `arrivals`; None if the recorder has ended."""
         try:
-            return bool(os.read(self.bell, 65536))
+            return os.read(self.bell, _MOST_BELLS) or None
         except BlockingIOError:
-            return True
+            return b""
 
     def stop(self, why: str) -> None:
         """Ask the agent to end; insist, then kill, if it does not."""

@@ -29,6 +29,7 @@ class Listening:
         self._logs = logs
         self._tick = tick
         self._loop = asyncio.get_running_loop()
+        self._idle = False
         self._ended: asyncio.Future[None] = self._loop.create_future()
 
     async def until_it_ends(self) -> None:
@@ -41,12 +42,16 @@ class Listening:
             self._ended.cancel()
             self._loop.remove_reader(self._recorder.bell)
 
-    def read(self) -> bool:
-        """Hand on the next pieces of each log; tell whether there is more than was read."""
+    def read(self, *, timed: bool = False) -> bool:
+        """Hand on the next pieces of each log; tell whether there is more than was read.
+
+        With `timed`, what has not been rung for yet is left for later.
+        """
         more = False
         for tail, take in self._logs:
-            if pieces := tail.read():
+            if pieces := tail.read(timed=timed):
                 take(pieces)
+                self._idle = False
                 more = more or tail.is_behind
         return more
 
@@ -59,17 +64,21 @@ class Listening:
             self._ended.set_exception(error)
 
     def _on_bell(self) -> None:
-        alive = self._recorder.hear()
+        bells = self._recorder.hear()
+        for tail, _ in self._logs:
+            tail.hear(bells or b"")
         self._catch_up()
-        if not alive:
+        if bells is None:
             self._ended.set_result(None)
 
     def _catch_up(self) -> None:
         """Read, and if that was not all, again after others have had their turn."""
-        if self.read():
+        if self.read(timed=True):
             self._loop.call_soon(self._do, self._catch_up)
 
     def _on_tick(self) -> None:
         self._loop.call_later(_TICK_S, self._do, self._on_tick)
-        self._catch_up()
+        if self._idle:
+            self.read()  # in case that a bell was lost
+        self._idle = True
         self._tick()

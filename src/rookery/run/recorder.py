@@ -2,7 +2,7 @@
 
 It is started as `python -I -S`, needs the standard library only, and decodes nothing. On its
 standard input come the plan, as JSON, and then commands, one a line; its end means that the runner
-is gone. On its standard output it rings: a byte after each thing that happened.
+is gone. On its standard output it rings: a line of `arrivals` after each append.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 _SMALL = 64 << 10  # read at once; more only while an agent writes so much
 _LARGE = 1 << 20
-_RING = b"."
 _DRAIN_S = 2.0  # how long a grandchild that holds the pipe can keep us after the leader's end
 _LAST_S = 0.5  # what is left to a tree that is ended at once
 _HOPELESS_S = 5.0  # after this long not even SIGKILL will end it
@@ -92,7 +91,10 @@ class Log:
 
 
 class Arrivals:
-    """When which bytes came: a line of text each; what cannot be written now is tried again."""
+    """When which bytes came: a line each, to the runner first, as it waits, and then to the disk.
+
+    What cannot be written now is tried again.
+    """
 
     def __init__(self, folder: int) -> None:
         self._fd = os.open("arrivals", _APPEND, 0o600, dir_fd=folder)
@@ -100,7 +102,9 @@ class Arrivals:
 
     def add(self, at: float, letter: bytes, offset: int, length: int) -> None:
         """Note that bytes came, or in capitals that they were lost."""
-        waiting = self._waiting + b"%.6f %b %d %d\n" % (at, letter, offset, length)
+        line = b"%.6f %b %d %d\n" % (at, letter, offset, length)
+        _ring(line)
+        waiting = self._waiting + line
         try:
             self._waiting = waiting[os.write(self._fd, waiting) :]
         except OSError:
@@ -295,7 +299,6 @@ class Recorder:
             data = b""
         if data:
             log.append(data)
-            _ring()
             return
         self._poll.unregister(fd)
         os.close(fd)
@@ -454,10 +457,10 @@ def _how(status: int | None) -> tuple[int | None, int | None]:
     return os.WEXITSTATUS(status), None
 
 
-def _ring() -> None:
-    """Wake the runner; if it has many bells to hear, one more tells nothing new."""
+def _ring(bell: bytes = b"\n") -> None:
+    """Wake the runner; if it has many bells to hear, one more can be lost."""
     try:
-        os.write(1, _RING)
+        os.write(1, bell)
     except OSError:
         return
 

@@ -23,16 +23,26 @@ class Tail:
         self._letter = letter
         self._log: int | None = None
         self._arrivals: int | None = None
-        self._arrivals_at = 0
-        self._torn = b""
+        self._arrivals_at = 0  # all before it is known; it may be in the middle of a line
         self._came: deque[tuple[int, float]] = deque()  # ends of appends, and when they came
+        self._known = 0  # up to where times are known
+        self._last: float | None = None  # of the times that are known
         self._most = _SMALL
         self.position = 0
         self.is_behind = False
         """Whether the last read left something."""
 
-    def read(self) -> list[Piece]:
-        """Give the next bytes, in the pieces in which they came; nothing if there are none yet."""
+    def hear(self, bells: bytes) -> None:
+        """Learn when bytes came from the recorder's bells, which saves a look at `arrivals`."""
+        for line in bells.split(b"\n"):
+            if self._note(line):
+                self._arrivals_at += len(line) + 1
+
+    def read(self, *, timed: bool = False) -> list[Piece]:
+        """Give the next bytes, in the pieces in which they came; nothing if there are none yet.
+
+        With `timed`, bytes are left for later whose time of arrival is not known yet.
+        """
         if self._log is None and not self._open():
             return []
         assert self._log is not None
@@ -43,28 +53,15 @@ class Tail:
         self.is_behind = len(data) == self._most
         self._most = _LARGE if self.is_behind else _SMALL
         begun, end = self.position, self.position + len(data)
+        if self._known < end:
+            self._read_arrivals(end)
+            if timed and self._known < end:
+                end = max(begun, self._known)
+                data = data[: end - begun]
         self.position = end
-        self._read_arrivals(end)
         if self._came and self._came[0][0] == end:  # it came in one piece
             return [(data, self._came.popleft()[1])]
         return self._cut(data, begun, end)
-
-    def _cut(self, data: bytes, begun: int, end: int) -> list[Piece]:
-        """Cut what was read into the pieces in which it came."""
-        pieces: list[Piece] = []
-        at = begun
-        while self._came and at < end:
-            until, came = self._came[0]
-            if until > end:
-                break
-            self._came.popleft()
-            if until > at:
-                pieces.append((data[at - begun : until - begun], came))
-                at = until
-        if at < end:  # more was written since we looked at the times
-            came_last = self._came[0][1] if self._came else (pieces[-1][1] if pieces else None)
-            pieces.append((data[at - begun :], came_last))
-        return pieces
 
     def __enter__(self) -> Self:
         return self
@@ -87,17 +84,47 @@ class Tail:
             return self._log is not None
         return True
 
+    def _cut(self, data: bytes, begun: int, end: int) -> list[Piece]:
+        """Cut what was read into the pieces in which it came."""
+        pieces: list[Piece] = []
+        at = begun
+        while self._came and at < end:
+            until, came = self._came[0]
+            if until > end:
+                break
+            self._came.popleft()
+            if until > at:
+                pieces.append((data[at - begun : until - begun], came))
+                at = until
+        if at < end:  # more was written since we looked at the times
+            pieces.append((data[at - begun :], self._came[0][1] if self._came else self._last))
+        return pieces
+
     def _read_arrivals(self, end: int) -> None:
         """Read the times of the bytes before `end`, and few more: there may be millions."""
         if self._arrivals is None:
             return
-        while not self._came or self._came[-1][0] < end:
-            new = os.pread(self._arrivals, _TIMES, self._arrivals_at)
-            if not new:
+        while self._known < end:
+            begin = max(0, self._arrivals_at - 1)
+            new = os.pread(self._arrivals, _TIMES, begin)
+            whole = new.rfind(b"\n") + 1
+            if begin + whole <= self._arrivals_at:
                 return
-            self._arrivals_at += len(new)
-            *lines, self._torn = (self._torn + new).split(b"\n")
-            for line in lines:
-                fields = line.split(b" ")
-                if len(fields) == 4 and fields[1] == self._letter:
-                    self._came.append((int(fields[2]) + int(fields[3]), float(fields[0])))
+            # It begins at the newline before, or in a line that is known.
+            for line in new[new.find(b"\n") if begin else 0 : whole].split(b"\n"):
+                self._note(line)
+            self._arrivals_at = begin + whole
+
+    def _note(self, line: bytes) -> bool:
+        """Learn from a line of `arrivals` when our next bytes came; False if it tells no such."""
+        fields = line.split(b" ")
+        if len(fields) != 4 or fields[1] != self._letter:
+            return False
+        begun = int(fields[2])
+        end = begun + int(fields[3])
+        if not begun <= self._known < end:
+            return False
+        self._last = float(fields[0])
+        self._came.append((end, self._last))
+        self._known = end
+        return True
