@@ -331,7 +331,7 @@ class Run:
             for data, at in pieces:
                 self._tell(self._decoder.feed(data, at))
         self._news.tell()
-        asyncio.get_running_loop().call_soon(self._decide)  # those who were woken come first
+        self._decide()
 
     def _take_errors(self, pieces: list[Piece]) -> None:
         """What it wrote to stderr is a sign of life, and news for who shows it."""

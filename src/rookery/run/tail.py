@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Self
 
 _SMALL = 64 << 10  # read at once; more only when there was more
-_LARGE = 1 << 20
+_LARGE = 256 << 10
 _TIMES = 64 << 10
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 
