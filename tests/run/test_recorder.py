@@ -251,6 +251,29 @@ def test_children_of_an_agent_that_is_stopped_have_time_to_clean_up(tmp_path: Pa
     assert not (tmp_path / "lock").exists()
 
 
+IMMORTAL = """
+from rookery.run import contain, recorder
+contain.send = lambda pids, number: None
+recorder._HOPELESS_S = 0.2
+main()
+"""
+
+
+def test_an_agent_whom_no_signal_ends_is_told_of_as_a_survivor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(launch, "_BOOT", launch._BOOT.replace("main()\n", IMMORTAL))
+    recorder = start(tmp_path, ["sh", "-c", "echo ready; sleep 60; :"])
+    wait_for(lambda: (tmp_path / "stdout.raw").exists() and (tmp_path / "stdout.raw").read_bytes())
+    recorder.kill("interrupted")
+    try:
+        told = finish(recorder, tmp_path)
+    finally:
+        contain.kill_marked(str(tmp_path))
+    assert (told["exit_code"], told["signal"]) == (None, None)
+    assert (told["stopped_for"], told["survivors"]) == ("interrupted", 2)
+
+
 SLOW_DISK = """
 import os, time
 real = os.fsync

@@ -218,15 +218,15 @@ class Recorder:
 
     def _at_work(self) -> bool:
         """Whether the leader lives, or its pipes are waited for, or anybody of its tree is left."""
+        now = time.monotonic()
+        if self._killing_since is not None and now > self._killing_since + _HOPELESS_S:
+            return False
         if self._status is None:
             return True
-        now = time.monotonic()
         if not self._ending:
             if self._stopping is None and self._reading and now < self._drain_until:
                 return True
             self._end_rest(now)
-        if self._killing_since is not None and now > self._killing_since + _HOPELESS_S:
-            return False
         return contain.is_anybody_left(self._leader)
 
     def _turn(self) -> None:
