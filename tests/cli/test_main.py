@@ -120,10 +120,10 @@ def test_rook_alone_on_a_terminal_says_what_to_do_first(desk: Desk) -> None:
     assert "npm install -g @anthropic-ai/claude-code" in shown
 
 
-def test_rook_alone_without_a_terminal_is_wrong_usage(desk: Desk) -> None:
+def test_rook_to_which_nothing_is_piped_says_what_to_pipe(desk: Desk) -> None:
     out = desk.rook()
-    assert (out.returncode, out.stdout) == (2, "")
-    assert "Usage: rook" in out.stderr
+    assert (out.returncode, out.stdout) == (9, "")
+    assert "| rook" in out.stderr
 
 
 def test_every_setting_is_an_option_of_run() -> None:

@@ -30,14 +30,14 @@ class Bench:
     def __init__(self, folder: Path) -> None:
         self.project = folder / "project"
         self.project.mkdir()
-        self._home = folder / "home"
-        self._home.mkdir()
+        self.home = folder / "home"
+        self.home.mkdir()
 
     def environment(self, url: str) -> Mapping[str, str]:
         return {
             "PATH": os.pathsep.join([str(Path(CLAUDE).parent), os.environ["PATH"]]),
-            "HOME": str(self._home),
-            "ROOKERY_HOME": str(self._home / "rookery"),
+            "HOME": str(self.home),
+            "ROOKERY_HOME": str(self.home / "rookery"),
             "ANTHROPIC_BASE_URL": url,
             "ANTHROPIC_API_KEY": "made-up",
             "DISABLE_TELEMETRY": "1",
@@ -167,6 +167,41 @@ def test_background_work_is_waited_for(bench: Bench) -> None:
     code, lines, err = bench.rook(answer, "run", "--permission", "all", "Go")
     assert code == 0, err
     assert sum("Complete" in line for line in lines) == 2
+
+
+def test_a_pipe_shows_what_a_run_shows_and_passes_it_on(bench: Bench) -> None:
+    script = [
+        Reply(tools=[("Bash", {"command": "echo one; exit 3", "description": "look"})]),
+        Reply(text="Done."),
+    ]
+    claude = "claude -p Work --permission-mode bypassPermissions"
+    pipeline = f"{claude} --output-format stream-json --verbose | {ROOK} --tee > passed"
+    with ScriptedMessagesApi(script) as api:
+        done = subprocess.run(
+            ["sh", "-c", pipeline],
+            cwd=bench.project,
+            env=bench.environment(api.url),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        told = _last(bench, api.url)
+        with bench.start(api.url, "show", told["name"]) as showing:
+            shown, _ = showing.communicate(timeout=60)
+    lines = [line for line in done.stderr.split("\n") if line.startswith("[claude]")]
+    assert done.returncode == 0, done.stderr
+    assert lines[:3] == [
+        "[claude] Bash: echo one; exit 3",
+        "[claude] ERROR: exit 3: one",
+        '[claude] "Done."',
+    ]
+    assert lines[3].startswith("[claude] Complete (cost: $0.")
+    assert shown == "".join(f"{line}\n" for line in lines)
+    assert (told["agent"], told["status"], told["what"]) == ("claude", "success", "(piped)")
+    (log,) = (bench.home / "rookery" / "runs").glob("*/stdout.raw")
+    assert (bench.project / "passed").read_bytes() == log.read_bytes()
 
 
 def _last(bench: Bench, url: str) -> dict[str, Any]:

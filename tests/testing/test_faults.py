@@ -176,6 +176,17 @@ def test_it_tells_its_environment_and_how_it_was_called(tmp_path: Path) -> None:
     }
 
 
+def test_it_tells_how_long_its_reader_kept_it_waiting(tmp_path: Path) -> None:
+    stall = tmp_path / "stall"
+    with started("--script-flood=1000000", f"--script-print-stall={stall}") as child:
+        out(child).readline()
+        assert child.stderr is not None
+        assert not select.select([child.stderr], [], [], 0.3)[0]  # its pipe is full meanwhile
+        out(child).read()
+        child.wait()
+    assert float(stall.read_text()) > 0.1
+
+
 def test_it_says_nothing_before_stdin_ends() -> None:
     with started("--script-read-stdin-first") as child:
         assert child.stdin is not None

@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 
 import rookery.testing
+from rookery.cli.ending import Manner
 from rookery.cli.run import errors_as_usage
-from rookery.cli.watching import Manner, watch
+from rookery.cli.watching import watch
 from rookery.run.start import run
 
 _AGENT = Path(rookery.testing.__file__).with_name("scripted_agent.py")

@@ -21,6 +21,7 @@ _COMMANDS = {
         "rookery.cli.agents:command",
         "List the agents: installed, version, what they tell.",
     ),
+    "attach": ("rookery.cli.attach:attach", "Show a run that goes on elsewhere."),
     "completion": ("rookery.cli.completion:command", "Print the completion script of a shell."),
     "config": ("rookery.cli.config:command", "Show the settings that apply, and who says so."),
     "decode": ("rookery.cli.decode:command", "Turn a recorded agent stream into events."),
@@ -31,7 +32,7 @@ _COMMANDS = {
     "runs": ("rookery.cli.runs:runs_", "List the runs."),
     "schema": ("rookery.cli.schema:command", "Print the JSON Schema of a record."),
     "show": ("rookery.cli.runs:show", "Show what a run did and how it ended."),
-    "stop": ("rookery.cli.runs:stop", "Stop a run that is going on."),
+    "stop": ("rookery.cli.attach:stop", "Stop a run that is going on."),
 }
 _CONFIGURED = frozenset({"exec", "run"})
 """Commands whose options take their defaults from `rookery.toml` and the environment."""
@@ -100,18 +101,59 @@ class _Commands(click.Group):
             formatter.write_dl(sorted(summaries().items()))
 
 
+_EXAMPLES = """\b
+Start with:
+  rook run "Fix the failing tests"
+  claude -p "Fix the tests" --output-format stream-json --verbose | rook
+"""
+
+
 @click.group(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog='Start with:  rook run "Fix the failing tests"',
+    epilog=_EXAMPLES,
     invoke_without_command=True,
 )
 @click.version_option(__version__, prog_name="rook", message="%(prog)s %(version)s")
+@click.option("--agent", metavar="NAME", help="In a pipe: who writes (detected by default).")
+@click.option("--tee", is_flag=True, help="In a pipe: pass it on to stdout, show it on stderr.")
+@click.option("--no-record", is_flag=True, help="In a pipe: keep nothing.")
+@click.option("--json", "as_json", is_flag=True, help="In a pipe: one JSON object at the end.")
+@click.option("--quiet", "-q", is_flag=True, help="In a pipe: only the final answer.")
+@click.option("--verbose", "-v", is_flag=True, help="In a pipe: outputs, retries, limits, notices.")
+@click.option("--no-text", is_flag=True, help="In a pipe: leave out what the agent says.")
 @click.pass_context
-def cli(ctx: click.Context) -> None:
-    """Run coding agents headless; show, record and account for everything they do."""
-    if ctx.invoked_subcommand is None:
+def cli(
+    ctx: click.Context,
+    agent: str | None,
+    tee: bool,
+    no_record: bool,
+    as_json: bool,
+    quiet: bool,
+    verbose: bool,
+    no_text: bool,
+) -> None:
+    """Run coding agents headless; show, record and account for everything they do.
+
+    Without a command, rook shows what an agent's messages tell that are piped to it, keeps them as
+    a run, and exits with the code that tells how the agent ended. The first Ctrl-C waits for the
+    agent to end, the second leaves it.
+    """
+    given = [name for name, value in ctx.params.items() if value]
+    if ctx.invoked_subcommand is not None:
+        if given:
+            ctx.fail(f"flags of '{ctx.invoked_subcommand}' stand behind it, not before it")
+        return
+    if sys.stdin is None or sys.stdin.isatty():
+        if given:
+            ctx.fail("nothing is piped to rook: agent … | rook, or name a command")
         _alone(ctx)
+        return
+    from rookery.cli.ending import Manner  # so that --help stays quick
+    from rookery.cli.pipe import pipe
+
+    manner = Manner(verbose=verbose, quiet=quiet, text=not no_text, json=as_json)
+    ctx.exit(pipe(manner=manner, agent=agent, tee=tee, record=not no_record))
 
 
 def _alone(ctx: click.Context) -> None:

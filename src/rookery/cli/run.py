@@ -8,8 +8,10 @@ from typing import Any, get_args
 import click
 
 from rookery import agents
+from rookery.cli.background import put_away
 from rookery.cli.defaults import chosen_agent
-from rookery.cli.watching import Manner, watch
+from rookery.cli.ending import Manner
+from rookery.cli.watching import watch
 from rookery.core.agent import Permission
 from rookery.core.durations import seconds
 from rookery.core.errors import RookeryError
@@ -20,6 +22,7 @@ Examples:
   rook run "Fix the failing tests"
   rook run --max-cost 2 --timeout 30m --permission edit "Port the parser"
   rook run --resume k7f3 "Go on"
+  rook run --detach "Port the parser"            prints its name; then: rook attach
   git diff | rook run --prompt-file - -- --append-system-prompt "Be brief."
 """
 _AGENT_ARGS = "rookery.agent_args"
@@ -71,6 +74,7 @@ def _shared(command: Any) -> Any:
                 "--verbose", "-v", is_flag=True, help="Outputs, retries, limits, notices."
             ),
             click.option("--no-text", is_flag=True, help="Leave out what the agent says."),
+            click.option("--detach", "-d", is_flag=True, help="Run it in the background."),
         )
     ):
         command = option(command)
@@ -135,6 +139,7 @@ def run_(
     quiet: bool,
     verbose: bool,
     no_text: bool,
+    detach: bool,
 ) -> None:
     """Run an agent on a prompt, show what it does, and keep every byte.
 
@@ -147,7 +152,7 @@ def run_(
     if len(said) > 1:
         raise click.UsageError("there is more than one prompt: put quotes around it")
     args: list[str] = click.get_current_context().meta.get(_AGENT_ARGS, [])
-    manner = Manner(verbose=verbose, quiet=quiet, text=not no_text, json=as_json)
+    manner = _manner(verbose, quiet, no_text, as_json, detach)
     with errors_as_usage():
         known, program = chosen_agent(agent)
         going = run(
@@ -168,7 +173,7 @@ def run_(
             stream=stream,
             partial=max_cost is not None or max_tokens is not None,
         )
-        raise click.exceptions.Exit(watch(going, manner))
+        raise click.exceptions.Exit((put_away if detach else watch)(going, manner))
 
 
 @click.command("exec", epilog=_EXEC_EXAMPLES, context_settings={"allow_interspersed_args": False})
@@ -185,13 +190,14 @@ def exec_(
     quiet: bool,
     verbose: bool,
     no_text: bool,
+    detach: bool,
 ) -> None:
     """Run any agent's command line as it is, show what it does, and keep every byte.
 
     If the agent is known, what makes it write messages is added when it is missing. A command that
     no adapter knows runs raw: shown as it comes, and judged by its exit code.
     """
-    manner = Manner(verbose=verbose, quiet=quiet, text=not no_text, json=as_json)
+    manner = _manner(verbose, quiet, no_text, as_json, detach)
     with errors_as_usage():
         known = agents.agent_for(command[0])
         words = known.with_output_flags(command) if known else None
@@ -206,7 +212,13 @@ def exec_(
             timeout=timeout,
             idle_timeout=idle_timeout,
         )
-        raise click.exceptions.Exit(watch(going, manner))
+        raise click.exceptions.Exit((put_away if detach else watch)(going, manner))
+
+
+def _manner(verbose: bool, quiet: bool, no_text: bool, as_json: bool, detach: bool) -> Manner:
+    if detach and as_json:
+        raise click.UsageError("--detach shows no end: use rook attach --json afterwards")
+    return Manner(verbose=verbose, quiet=quiet, text=not no_text, json=as_json)
 
 
 @contextmanager

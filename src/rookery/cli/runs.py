@@ -1,7 +1,5 @@
-"""`rook runs`, `show`, `replay` and `stop`: what was run, and what is running."""
+"""`rook runs`, `show` and `replay`: what was run, and what is running."""
 
-import os
-import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -22,9 +20,9 @@ from rookery.core.text import cut, one_line
 from rookery.display.plain import PlainDisplay, price
 from rookery.folder import runs
 from rookery.folder.output import read_output
-from rookery.folder.runs import RunFolder, VerdictInfo
+from rookery.folder.runs import RunFolder, RunInfo, VerdictInfo
 from rookery.prices import PriceBook
-from rookery.run.healing import healed
+from rookery.run.others import healed
 from rookery.run.places import home_folder
 from rookery.run.tail import Tail
 
@@ -57,7 +55,7 @@ def runs_(as_json: bool, limit: int) -> None:
 def show(run: str | None, verbose: bool) -> None:
     """Show what a run did and how it ended; without a name, the last one."""
     with errors_as_usage():
-        folder = healed(_find(run))
+        folder = healed(find_run(run))
         fold = Fold(_records(folder), PriceBook())
         display = _display(folder, fold.state, verbose=verbose)
         for record in fold:
@@ -77,7 +75,7 @@ def replay(run: str | None, speed: float, instant: bool, verbose: bool) -> None:
     if not speed > 0:
         raise click.UsageError("--speed must be more than 0")
     with errors_as_usage():
-        folder = _find(run)
+        folder = find_run(run)
         fold = Fold(_records(folder), PriceBook())
         display = _display(folder, fold.state, verbose=verbose)
         before: float | None = None
@@ -88,21 +86,6 @@ def replay(run: str | None, speed: float, instant: bool, verbose: bool) -> None:
             display.show(record)
             sys.stdout.flush()
         _say_end(folder, fold.state)
-
-
-@click.command("stop", epilog="Example:  rook stop k7f3")
-@click.argument("run")
-def stop(run: str) -> None:
-    """Stop a run that is going on: its agent is asked to end, then made to."""
-    with errors_as_usage():
-        folder = _find(run)
-        info = folder.info()
-        # Its recorder, not its runner: that may be a program of the user's with other work to do.
-        pid = info.recorder_pid if info else None
-        if info is None or pid is None or not runs.is_alive(pid, info.recorder_ticks):
-            raise RookeryError(f"run {folder.name!r} is not going on")
-        os.kill(pid, signal.SIGTERM)
-        click.echo(f"[rook] asked run {folder.name} to stop", err=True)
 
 
 class _Row(msgspec.Struct, kw_only=True):
@@ -130,7 +113,7 @@ class _Row(msgspec.Struct, kw_only=True):
             seconds=None if started is None else max(0.0, ended - started),
             cost_usd=verdict.cost_usd if verdict else None,
             cost_source=verdict.cost_source if verdict else "unknown",
-            what=(info.prompt or " ".join(info.command)) if info else "it has no run.json",
+            what=_what(info) if info else "it has no run.json",
         )
 
     def line(self) -> str:
@@ -140,6 +123,10 @@ class _Row(msgspec.Struct, kw_only=True):
             f"{self.name:6}{_when(self.started_at):13}{self.agent or 'raw':8}{self.status:13}"
             f"{duration(self.seconds):8}{price(money):10}{cut(one_line(self.what, 200), 60)}"
         )
+
+
+def _what(info: RunInfo) -> str:
+    return "(piped)" if info.piped else info.prompt or " ".join(info.command)
 
 
 def _row(folder: RunFolder) -> _Row:
@@ -182,7 +169,8 @@ def _when(moment: float | None) -> str:
     return time.strftime("%d %b %H:%M", time.localtime(moment))
 
 
-def _find(name: str | None) -> RunFolder:
+def find_run(name: str | None) -> RunFolder:
+    """The run of that name, or whose name begins so; without a name, the last one."""
     home = home_folder()
     if name is not None:
         return runs.find(home, name)

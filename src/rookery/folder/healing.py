@@ -12,7 +12,7 @@ from rookery.core.state import RunState
 from rookery.core.verdict import EXIT_CODES, Verdict, judge
 from rookery.folder.endings import ending_of, judge_raw, verdict_info
 from rookery.folder.output import last_output, write_output
-from rookery.folder.runs import ExitInfo, RunFolder, RunInfo
+from rookery.folder.runs import ExitInfo, RunFolder, RunInfo, at_work
 from rookery.folder.streams import decode
 
 _DIED = "its recorder or its runner died"
@@ -32,17 +32,11 @@ def heal(
     """
     try:
         info = folder.info()
-        if info is None or folder.verdict() is not None or _at_work(info, alive):
+        if info is None or folder.verdict() is not None or at_work(info, alive):
             return False
         return _end(folder, info, now, prices)
     except RookeryError:
         return False
-
-
-def _at_work(info: RunInfo, alive: Callable[[int, int | None], bool]) -> bool:
-    """Whether the runner or the recorder lives."""
-    known = ((info.runner_pid, info.runner_ticks), (info.recorder_pid, info.recorder_ticks))
-    return any(pid is not None and alive(pid, ticks) for pid, ticks in known)
 
 
 def _end(folder: RunFolder, info: RunInfo, now: float, prices: Prices) -> bool:
@@ -66,7 +60,7 @@ def _end(folder: RunFolder, info: RunInfo, now: float, prices: Prices) -> bool:
 
 def _state(folder: RunFolder, info: RunInfo, prices: Prices) -> RunState | None:
     """What the log tells; None if it is not an agent's stream that we can read."""
-    if info.agent is None:
+    if info.agent is None and not info.piped:
         return None
     try:
         return fold(decode(folder.chunks("stdout"), info.agent), prices)

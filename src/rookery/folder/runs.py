@@ -5,7 +5,7 @@ import math
 import os
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
@@ -65,6 +65,9 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     permission: str | None = None
     started_at: float
     resumed_from: str | None = None
+    piped: bool = False
+    """Whether somebody else started it and piped its stream to us: its exit code is not known."""
+
     loop: str | None = None
     runner_pid: int | None = None
     runner_ticks: int | None = None
@@ -290,6 +293,12 @@ def is_alive(pid: int, ticks: int | None) -> bool:
     except PermissionError:
         return True  # it lives, but is not ours
     return True
+
+
+def at_work(info: RunInfo, alive: Callable[[int, int | None], bool]) -> bool:
+    """Tell whether the runner or the recorder of a run lives."""
+    known = ((info.runner_pid, info.runner_ticks), (info.recorder_pid, info.recorder_ticks))
+    return any(pid is not None and alive(pid, ticks) for pid, ticks in known)
 
 
 def start_ticks(pid: int) -> int | None:

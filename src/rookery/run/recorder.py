@@ -16,11 +16,13 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 
 from rookery.run import contain
 
 TYPE_CHECKING = False  # from typing, which takes longer to import than all the rest
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, NoReturn
 
 _SMALL = 64 << 10  # read at once; more only while an agent writes so much
@@ -76,11 +78,13 @@ class Log:
                 break
         return done
 
-    def end(self) -> None:
-        """Tell of a last gap."""
+    def close(self) -> None:
+        """Tell of a last gap, bring all to the disk and let go."""
         if self._gap:
             self._arrivals.add(time.time(), self._letter.upper(), self.size, self._gap)
-            self._gap = 0
+        with suppress(OSError):
+            self.sync()
+        os.close(self._fd)
 
     def sync(self) -> None:
         """Bring what was written since the last time to the disk."""
@@ -96,19 +100,25 @@ class Arrivals:
     What cannot be written now is tried again.
     """
 
-    def __init__(self, folder: int) -> None:
+    def __init__(self, folder: int, ring: Callable[[bytes], None] | None = None) -> None:
         self._fd = os.open("arrivals", _APPEND, 0o600, dir_fd=folder)
+        self._ring = ring
         self._waiting = b""
 
     def add(self, at: float, letter: bytes, offset: int, length: int) -> None:
         """Note that bytes came, or in capitals that they were lost."""
         line = b"%.6f %b %d %d\n" % (at, letter, offset, length)
-        _ring(line)
+        if self._ring is not None:
+            self._ring(line)
         waiting = self._waiting + line
         try:
             self._waiting = waiting[os.write(self._fd, waiting) :]
         except OSError:
             self._waiting = waiting
+
+    def close(self) -> None:
+        """Let go."""
+        os.close(self._fd)
 
 
 class Recorder:
@@ -171,7 +181,7 @@ class Recorder:
     def _open_logs(self) -> str | None:
         """Open what is recorded to, before there is anything to lose; give what is in the way."""
         try:
-            arrivals = Arrivals(self._folder)
+            arrivals = Arrivals(self._folder, _ring)
             for name, letter in (("stdout.raw", b"o"), ("stderr.raw", b"e")):
                 self._logs.append(Log(self._folder, name, letter, arrivals))
         except OSError as error:
@@ -361,8 +371,7 @@ class Recorder:
 
     def _finish(self, complaint: str | None) -> None:
         for log in self._logs:
-            log.end()
-        self._sync()
+            log.close()
         code, number = _how(self._status)
         lost = [log.lost for log in self._logs] or [0, 0]
         self._tell(
@@ -414,10 +423,8 @@ class Recorder:
 
     def _sync(self) -> None:
         for log in self._logs:
-            try:
+            with suppress(OSError):
                 log.sync()
-            except OSError:
-                continue
 
 
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC

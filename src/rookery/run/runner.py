@@ -15,7 +15,7 @@ from rookery.core.agent import Agent, Task
 from rookery.core.completion import final_text, response_in
 from rookery.core.errors import RunFolderError
 from rookery.core.fold import FoldingDecoder
-from rookery.core.lines import Line, LineBuffer, Oversized
+from rookery.core.lines import LineBuffer
 from rookery.core.records import Record
 from rookery.core.state import RunState
 from rookery.core.verdict import StopReason, Verdict, judge
@@ -28,6 +28,7 @@ from rookery.run.launch import Plan, RecorderProcess
 from rookery.run.listening import Listening
 from rookery.run.live import LiveRecords
 from rookery.run.news import News
+from rookery.run.reading import text_of
 from rookery.run.recent import Recent
 from rookery.run.tail import Piece, Tail
 from rookery.run.watch import Limits, over_budget, reason_to_stop
@@ -204,13 +205,13 @@ class Run:
                 over, seen = self.is_over, self.news
                 data = b"".join(piece for piece, _ in tail.read())
                 for line in buffer.feed(data):
-                    yield _shown(line)
+                    yield text_of(line)
                 if over and not data:
                     break
                 if not data:
                     await self.next_news(seen)
         if (last := buffer.close()) is not None:
-            yield _shown(last)
+            yield text_of(last)
 
     async def _records(self) -> AsyncIterator[Record]:
         """Give what the runner has decoded anyway; to a reader that falls behind, the log."""
@@ -395,12 +396,6 @@ class _Clocks:
         jumped = abs(gap - self._gap) > _JUMP_S
         self._gap = gap
         return jumped
-
-
-def _shown(line: Line) -> str:
-    if isinstance(line, Oversized):
-        return f"[rook] WARNING: skipped a line of {line.size / 1e6:.1f} MB"
-    return _text(line).removesuffix("\n").removesuffix("\r")
 
 
 def _text(data: bytes) -> str:

@@ -11,7 +11,7 @@ from rookery import agents
 from rookery.core.agent import Permission, Task
 from rookery.core.errors import RookeryError
 from rookery.folder import runs
-from rookery.run.healing import healed
+from rookery.run.others import healed
 from rookery.run.places import home_folder
 from rookery.run.runner import Run
 from rookery.run.watch import Limits

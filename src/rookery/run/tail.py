@@ -38,15 +38,17 @@ class Tail:
             if self._note(line):
                 self._arrivals_at += len(line) + 1
 
-    def read(self, *, timed: bool = False) -> list[Piece]:
+    def read(self, until: int | None = None, *, timed: bool = False) -> list[Piece]:
         """Give the next bytes, in the pieces in which they came; nothing if there are none yet.
 
-        With `timed`, bytes are left for later whose time of arrival is not known yet.
+        None behind `until`, a position, is given. With `timed`, bytes are left for later whose time
+        of arrival is not known yet.
         """
         if self._log is None and not self._open():
             return []
         assert self._log is not None
-        data = os.pread(self._log, self._most, self.position)
+        most = self._most if until is None else min(self._most, max(0, until - self.position))
+        data = os.pread(self._log, most, self.position)
         if not data:
             self.is_behind = False
             return []

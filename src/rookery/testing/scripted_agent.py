@@ -412,7 +412,7 @@ SESSIONS = (
     *("resume-unknown", "retries", "strange-text", "two-results"),
 )
 """The flags that play a session of their own; see the folder `sessions`."""
-NO_FAULTS = ("speed", "delay", "chunks", "resume", "input_format")
+NO_FAULTS = ("speed", "delay", "chunks", "print-stall", "resume", "input_format")
 
 
 def _options(words: list[str]) -> Json:
@@ -429,6 +429,7 @@ def _options(words: list[str]) -> Json:
     add("speed", "times as fast as recorded, 0 for at once (1 for the demo, else 0)", float)
     add("delay", "seconds before every line", float)
     add("chunks", "write in pieces of so many bytes", int)
+    add("print-stall", "write to a file how many s its longest write took", str)
     add("say", "the final answer of the short session", str)
     add("exit-code", "end with it", int)
     for name, fault in FAULTS.items():
@@ -460,17 +461,23 @@ def _steering(text: str) -> list[str]:
 
 def _write(lines: Lines, options: Json) -> None:
     masked = {SIGINT} if options["sigint-result"] else set()
+    longest = 0.0
     for line in lines:
         time.sleep(options["delay"] or 0.0)
         size = options["chunks"] or len(line) or 1
         signal.pthread_sigmask(signal.SIG_BLOCK, masked)  # an interrupt must not tear a line
         try:
             for at in range(0, len(line), size):
+                begun = time.monotonic()
                 _write_all(1, line[at : at + size])
+                longest = max(longest, time.monotonic() - begun)
         except BrokenPipeError:
             pass  # as the real one, it works on when nobody reads
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, masked)
+    if path := options["print-stall"]:
+        with open(path, "w", encoding="ascii") as file:
+            file.write(f"{longest:.6f}\n")
 
 
 def main() -> None:
