@@ -5,8 +5,10 @@ BIN := $(VENV)/bin
 AGENTS := .cache/agents
 CLAUDE := $(AGENTS)/node_modules/.bin/claude
 CLAUDE_VERSION := 2.1.325
+OPENCODE := $(AGENTS)/node_modules/.bin/opencode
+OPENCODE_VERSION := 1.18.33
 
-.PHONY: demo test check lint types imports unit bench soak docs format clean
+.PHONY: demo test check lint types imports unit bench soak conformance docs format clean
 
 demo: $(VENV)/.installed ## the whole path with a scripted agent: no key, no network
 	$(BIN)/rook demo --speed 4
@@ -31,6 +33,9 @@ unit: $(VENV)/.dev $(CLAUDE)
 
 soak: $(VENV)/.dev ## the long versions of the hostile tests
 	$(BIN)/pytest -n auto -m soak
+
+conformance: $(VENV)/.dev $(OPENCODE) ## the real agents against scripted models, every scenario
+	ROOKERY_TEST_OPENCODE=$(abspath $(OPENCODE)) $(BIN)/pytest -v -m conformance tests/conformance
 
 bench: $(VENV)/.bench ## ratios against named references, taken in one run
 	$(BIN)/python benchmarks/bench.py
@@ -59,6 +64,9 @@ $(VENV)/.dev: $(VENV)/.installed
 
 $(CLAUDE): ## the real agent that tests run against a scripted model on loopback
 	npm install --silent --no-fund --no-audit --prefix $(AGENTS) @anthropic-ai/claude-code@$(CLAUDE_VERSION)
+
+$(OPENCODE):
+	npm install --silent --no-fund --no-audit --prefix $(AGENTS) opencode-ai@$(OPENCODE_VERSION)
 
 $(VENV)/.bench: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --group bench

@@ -43,6 +43,7 @@ class OpenLedger(Ledger):
             turn=old.turn if old else turn,
             epoch=old.epoch if old else self._epoch,
             at=at,
+            told=None if event.cost_usd is None else nano(event.cost_usd),
         )
         self._book(entry, 1)
 
@@ -123,8 +124,11 @@ class OpenLedger(Ledger):
         turn: int,
         epoch: int,
         at: float | None,
+        told: int | None = None,
     ) -> Entry:
-        entry = Entry(usage=usage, model=model, parent=parent, turn=turn, epoch=epoch, at=at)
+        entry = Entry(
+            usage=usage, model=model, parent=parent, turn=turn, epoch=epoch, at=at, told=told
+        )
         if self._estimating:
             self._value(entry)
         return entry

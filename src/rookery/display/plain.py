@@ -214,7 +214,11 @@ def _retry(retry: Retrying) -> str:
 def _failure(finished: ToolFinished) -> str:
     message = (finished.error or finished.status.replace("_", " ")).removeprefix("Error: ")
     if finished.exit_code is not None:
-        said = message.partition("\n")[2].strip()
+        first, _, rest = (finished.error or "").partition("\n")
+        # Some agents put the code before what the command wrote.
+        said = (
+            rest if first == f"Exit code {finished.exit_code}" else finished.error or ""
+        ).strip()
         message = f"exit {finished.exit_code}" + (f": {said}" if said else "")
     return one_line(message, _LONGEST_OUTPUT)
 

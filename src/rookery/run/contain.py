@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import fcntl
 import os
 import signal
 import sys
@@ -21,6 +22,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 _PROC = "/proc"
 _MOST_S = 5.0  # for those whom not even SIGKILL ends: they wait for a disk, or are not ours
 _PAUSE_S = 0.001
+_ROOM = 1 << 20  # what Linux lets anybody ask for
 MARKER = "ROOKERY_RUN"
 """The environment variable by which what outlives its recorder is found."""
 
@@ -66,6 +68,21 @@ def is_anybody_left(leader: int) -> bool:
             return not _has_proc() and _is_group(leader)
         if pid == 0:
             return True
+
+
+def roomy_pipe() -> tuple[int, int]:
+    """Make a pipe that holds as much as the system lets us, where it lets us say so.
+
+    Some agents exit without waiting until what they wrote last is read (opencode 1.18.33): what
+    does not fit into the pipe then is lost.
+    """
+    reading, writing = os.pipe()
+    if hasattr(fcntl, "F_SETPIPE_SZ"):
+        try:
+            fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, _ROOM)
+        except OSError:
+            return reading, writing  # this user's pipes together hold too much already
+    return reading, writing
 
 
 def open_pidfd(pid: int) -> int | None:

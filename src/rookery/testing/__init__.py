@@ -5,7 +5,9 @@ import sys
 from os import PathLike
 from pathlib import Path
 
-from rookery.testing.messages_api import Answer, Cut, Failure, Reply, Script, ScriptedMessagesApi
+from rookery.testing.chat_completions_api import ScriptedChatApi
+from rookery.testing.messages_api import ScriptedMessagesApi
+from rookery.testing.scripted_api import Answer, Cut, Failure, Reply, Script, ScriptedApi
 
 __all__ = [
     "AGENT",
@@ -16,9 +18,12 @@ __all__ = [
     "Failure",
     "Reply",
     "Script",
+    "ScriptedApi",
+    "ScriptedChatApi",
     "ScriptedMessagesApi",
     "agent_command",
     "install_agent",
+    "mcp_command",
 ]
 
 AGENT = Path(__file__).with_name("scripted_agent.py")
@@ -34,6 +39,11 @@ SESSIONS = AGENT.with_name("sessions")
 def agent_command(*flags: str) -> list[str]:
     """Give the command that runs the scripted agent with these flags."""
     return [sys.executable, "-I", "-S", str(AGENT), *flags]
+
+
+def mcp_command() -> list[str]:
+    """Give the command that runs a small MCP server on standard input and output."""
+    return [sys.executable, "-I", "-S", str(AGENT.with_name("mcp_server.py"))]
 
 
 def install_agent(folder: str | PathLike[str], *flags: str, name: str = "claude") -> Path:
