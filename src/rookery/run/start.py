@@ -12,6 +12,7 @@ from rookery.core.agent import Permission, Task
 from rookery.core.errors import RookeryError
 from rookery.folder import runs
 from rookery.run.asking import Answer
+from rookery.run.others import healed
 from rookery.run.places import home_folder
 from rookery.run.runner import Run
 from rookery.run.watch import Limits
@@ -157,7 +158,7 @@ def _absolute(cwd: str | os.PathLike[str]) -> str:
 
 def _session_of(home: Path, name: str) -> str:
     """The session that an earlier run can be gone on with."""
-    verdict = runs.find(home, name).verdict()
+    verdict = healed(runs.find(home, name)).verdict()
     if verdict is None or verdict.session is None:
         raise NoSessionError(f"run {name!r} has no session to go on with: start a new run")
     return verdict.session
