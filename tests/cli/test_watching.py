@@ -161,7 +161,7 @@ def test_colours_and_the_status_line_follow_the_environment(
 
 def test_a_dumb_terminal_gets_what_a_pipe_gets(desk: Desk) -> None:
     piped = desk.rook("run", "x", script="say=Hello.").stdout
-    command = ["/usr/bin/env", "TERM=dumb", str(ROOK), "run", "x"]
+    command = ["/usr/bin/env", "TERM=dumb", str(ROOK), "run", "--permission", "agent", "x"]
     with terminal(command, desk.environment("say=Hello."), columns=200) as going:
         assert going.finish() == 0
         assert b"\x1b" not in going.raw

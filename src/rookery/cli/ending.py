@@ -5,10 +5,10 @@ import sys
 import time
 from typing import Literal, NamedTuple, TextIO
 
-import click
 import msgspec
 
 from rookery import agents
+from rookery.cli.screens import put
 from rookery.core.completion import final_text
 from rookery.core.safe import safe
 from rookery.core.state import RunState
@@ -34,6 +34,8 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
     text: bool = True
     json: bool = False
     form: Form = "text"
+    ask_timeout_s: float | None = None
+    """How long one may take to answer what the agent asks."""
 
     @property
     def lively(self) -> bool:
@@ -54,9 +56,10 @@ def tell_result(out: TextIO, manner: Manner, ended: Ended) -> None:
     """Write what was asked for: one JSON object, the answer alone, or what no line told of it."""
     verdict, state, agent, folder = ended
     if manner.json:
-        told = summarise(state, file=str(folder.path) if folder else "-", agent=agent)
-        told = msgspec.structs.replace(told, status=verdict.status)
-        click.echo(msgspec.json.encode(told), file=out)
+        summary = summarise(state, file=str(folder.path) if folder else "-", agent=agent)
+        ok = verdict.status == "success" if agent is None else summary.ok
+        told = msgspec.structs.replace(summary, ok=ok, status=verdict.status)
+        put(out, msgspec.json.encode(told).decode())
     elif agent is not None and manner.form == "text":
         _tell_answer(out, manner, final_text(state) or "")
 
@@ -64,9 +67,9 @@ def tell_result(out: TextIO, manner: Manner, ended: Ended) -> None:
 def _tell_answer(out: TextIO, manner: Manner, answer: str) -> None:
     look = look_of(out, os.environ)
     if manner.quiet:
-        click.echo(_laid_out(out, look, answer) if look.terminal else safe(answer), file=out)
+        put(out, _laid_out(out, look, answer) if look.terminal else safe(answer))
     elif look.terminal and manner.text and not is_told_whole(answer):
-        click.echo(f"\n{_laid_out(out, look, answer)}\n", file=out)
+        put(out, f"\n{_laid_out(out, look, answer)}\n")
 
 
 def _laid_out(out: TextIO, look: Look, answer: str) -> str:
@@ -83,7 +86,7 @@ def tell_end(manner: Manner, ended: Ended) -> None:
         errors = state.unknown.total() + state.unreadable
         _say(f"stream stats: {state.records} events, {errors} errors")
     for line in summary(_end(ended), state, look_of(sys.stderr, os.environ).paint()):
-        click.echo(line, err=True)
+        put(sys.stderr, line)
 
 
 def _end(ended: Ended) -> End:
@@ -106,4 +109,4 @@ def _end(ended: Ended) -> End:
 
 
 def _say(words: str) -> None:
-    click.echo(f"[rook] {words}", err=True)
+    put(sys.stderr, f"[rook] {words}")

@@ -1,11 +1,13 @@
 """`rook run` and `rook exec`: start an agent and show what it does."""
 
 import shlex
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, get_args
 
 import click
+import msgspec
 
 from rookery import agents
 from rookery.cli.background import put_away
@@ -113,9 +115,15 @@ class _RunCommand(click.Command):
 @click.option(
     "--permission",
     type=click.Choice(list(get_args(Permission))),
-    default="agent",
+    help="What it may do: ask you, edit files, all, only plan, or what its settings say.  "
+    "[default: ask on a terminal, else agent]",
+)
+@click.option(
+    "--ask-timeout",
+    type=Duration(),
+    default="5m",
     show_default=True,
-    help="What it may do unasked: edit files, all, only plan, or what its settings say.",
+    help="After so long without an answer, what it asks is not allowed.",
 )
 @click.option("--allow", multiple=True, metavar="RULE", help="A tool it may use; may be repeated.")
 @click.option("--max-turns", type=_COUNT, metavar="N", help="Stop it beyond so many steps.")
@@ -131,7 +139,8 @@ class _RunCommand(click.Command):
 def run_(
     agent: str,
     model: str | None,
-    permission: Permission,
+    permission: Permission | None,
+    ask_timeout: float,
     allow: tuple[str, ...],
     max_turns: int | None,
     stream: bool,
@@ -163,7 +172,10 @@ def run_(
     args: list[str] = click.get_current_context().meta.get(_AGENT_ARGS, [])
     if detach and (as_json or form != "text"):
         raise click.UsageError("--detach shows no end: use rook attach --json afterwards")
-    manner = manner_of(form=form, as_json=as_json, quiet=quiet, verbose=verbose, no_text=no_text)
+    manner = msgspec.structs.replace(
+        manner_of(form=form, as_json=as_json, quiet=quiet, verbose=verbose, no_text=no_text),
+        ask_timeout_s=ask_timeout,
+    )
     with errors_as_usage():
         known, program = chosen_agent(agent)
         going = run(
@@ -172,7 +184,7 @@ def run_(
             program=program,
             cwd=cwd,
             model=model,
-            permission=permission,
+            permission=permission or _usual_permission(known, watched=stream and not detach),
             allow=allow,
             max_cost=max_cost,
             max_tokens=max_tokens,
@@ -185,6 +197,12 @@ def run_(
             partial=max_cost is not None or max_tokens is not None or is_watched(manner),
         )
         raise click.exceptions.Exit((put_away if detach else watch)(going, manner))
+
+
+def _usual_permission(agent: str, *, watched: bool) -> Permission:
+    """Ask where somebody is at the keyboard and sees the run, and the agent can ask."""
+    on_terminal = all(file and file.isatty() for file in (sys.stdin, sys.stdout))
+    return "ask" if watched and on_terminal and agents.agent(agent).asking else "agent"
 
 
 @click.command("exec", epilog=_EXEC_EXAMPLES, context_settings={"allow_interspersed_args": False})

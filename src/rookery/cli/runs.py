@@ -24,6 +24,7 @@ from rookery.core.records import Record, dump
 from rookery.core.safe import safe
 from rookery.core.state import RunState
 from rookery.core.text import one_line
+from rookery.display.asking import decided
 from rookery.display.ending import End, summary
 from rookery.display.look import Look, columns, look_of
 from rookery.display.outputs import Display, display_for
@@ -33,7 +34,7 @@ from rookery.display.screen import Screen
 from rookery.display.table import table
 from rookery.display.terminal import TerminalDisplay
 from rookery.display.words import duration, from_home, price, when
-from rookery.folder import runs
+from rookery.folder import decisions, runs
 from rookery.folder.output import has_output
 from rookery.folder.runs import RunFolder, RunInfo
 from rookery.prices import PriceBook
@@ -146,9 +147,11 @@ def replay(
         fold = Fold(_records(folder), PriceBook())
         with _display(folder, fold.state, look, verbose=verbose, text=not no_text) as display:
             display.put(list(_raw_lines(folder)))
+            made = decisions.read(folder)
             for record in fold:
                 pace.wait(record.at, display.tick)
                 display.show(record)
+                display.say(*decided(record, made))
                 sys.stdout.flush()
         _say_end(folder, fold.state)
 
@@ -173,12 +176,12 @@ class _Row(msgspec.Struct, kw_only=True):
         return cls(
             name=folder.name,
             agent=info.agent if info else None,
-            status=verdict.status if verdict else "running",
+            status=verdict.status if verdict else "running" if info else "damaged",
             started_at=started,
             seconds=None if started is None else max(0.0, ended - started),
             cost_usd=verdict.cost_usd if verdict else None,
             cost_source=verdict.cost_source if verdict else "unknown",
-            what=_what(info) if info else "",
+            what=_what(info) if info else "it has no run.json",
         )
 
     def cells(self, now: float) -> list[str]:
@@ -247,8 +250,10 @@ def _show_lines(folder: RunFolder, look: Look, *, verbose: bool) -> None:
     fold = Fold(_records(folder), PriceBook())
     with _display(folder, fold.state, look, verbose=verbose) as display:
         display.put(list(_raw_lines(folder)))
+        made = decisions.read(folder)
         for record in fold:
             display.show(record)
+            display.say(*decided(record, made))
     _say_end(folder, fold.state)
 
 
@@ -283,8 +288,10 @@ def _page(folder: RunFolder, look: Look, *, verbose: bool, full: bool) -> Iterat
         )
     )
     yield from _raw_lines(folder)
+    made = decisions.read(folder)
     for record in fold:
         yield from page.lines(record)
+        yield from (f"{paint('prefix', '[rook]')} {words}" for words in decided(record, made))
     yield from page.close()
     yield from page.answer(None if full else final_text(fold.state))
     yield from _ending(folder, fold.state, paint, home)

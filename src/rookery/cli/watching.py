@@ -9,9 +9,11 @@ import time
 from collections.abc import AsyncIterator
 from functools import partial
 
-import click
-
+from rookery.cli.asking import TerminalAsker
 from rookery.cli.ending import Ended, Manner, tell_end, tell_result
+from rookery.cli.keys import terminal_path
+from rookery.cli.screens import go_unseen, put
+from rookery.cli.turns import Turns
 from rookery.cli.writing import Writer
 from rookery.core.records import dump
 from rookery.core.safe import safe, safe_line
@@ -33,17 +35,17 @@ def is_watched(manner: Manner) -> bool:
 
 def watch(run: Run, manner: Manner) -> int:
     """Run to the end, showing it; give the exit code that tells how it ended."""
-    try:
-        return asyncio.run(_watch(run, manner))
-    except BaseExceptionGroup as group:
-        if isinstance(error := group.exceptions[0], BrokenPipeError):
-            raise error from None  # whoever read what we show went away
-        raise
+    return asyncio.run(_watch(run, manner))
 
 
 async def _watch(run: Run, manner: Manner) -> int:
     loop = asyncio.get_running_loop()
     look = look_of(sys.stdout, os.environ)
+    turns = Turns()
+    if run.asks and run.agent and (path := terminal_path()):
+        run.answer = TerminalAsker(
+            path, run.agent.name, turns, cwd=run.cwd, limit_s=manner.ask_timeout_s
+        )
     async with run:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, run.stop)
@@ -51,7 +53,7 @@ async def _watch(run: Run, manner: Manner) -> int:
             _say(f"[rook] WARNING: {words}")
         if manner.lively and (manner.verbose or not look.terminal):
             _say(f"[rook] Agent command: {command_line(run)}", err=False)
-        await _show(run, manner, look)
+        await _show(run, manner, look, turns)
         verdict = await run.wait()
     ended = Ended(verdict, run.state, run.agent.name if run.agent else None, run.folder)
     tell_result(sys.stdout, manner, ended)
@@ -59,7 +61,7 @@ async def _watch(run: Run, manner: Manner) -> int:
     return verdict.exit_code
 
 
-async def _show(run: Run, manner: Manner, look: Look) -> None:
+async def _show(run: Run, manner: Manner, look: Look, turns: Turns) -> None:
     """Show all that comes until the run is over; nothing of a status line is left."""
     display = show_of(run, manner, look)
     try:
@@ -71,11 +73,12 @@ async def _show(run: Run, manner: Manner, look: Look) -> None:
                 if not manner.json:
                     group.create_task(_pass_on_stdout(run, out))
             elif isinstance(display, TerminalDisplay):
+                turns.share(display.pause, display.resume)
                 drawing = group.create_task(_draw(display, out))
-                await _tell(run, display, out)
+                await _tell(run, display, out, turns)
                 drawing.cancel()
             elif manner.lively:
-                await _tell(run, display, out)
+                await _tell(run, display, out, turns)
     finally:
         display.close()
 
@@ -98,9 +101,10 @@ def show_of(run: Run, manner: Manner, look: Look) -> Display:
     )
 
 
-async def _tell(run: Run, display: Display, out: Writer[str]) -> None:
+async def _tell(run: Run, display: Display, out: Writer[str], turns: Turns) -> None:
     async for record in run:
         await out.put(list(display.lines(record)))
+        turns.told(record.seq)
 
 
 async def _draw(display: TerminalDisplay, out: Writer[str]) -> None:
@@ -157,18 +161,23 @@ async def _pass_on_stderr(run: Run, out: Writer[str] | None) -> None:
 
 
 def _put(display: Display, lines: list[str]) -> None:
-    display.put(lines)
-    sys.stdout.flush()
+    try:
+        display.put(lines)
+        sys.stdout.flush()
+    except OSError as error:
+        go_unseen(sys.stdout, error)
 
 
 def _put_errors(lines: list[str]) -> None:
-    sys.stderr.write("".join(f"{line}\n" for line in lines))
-    sys.stderr.flush()
+    put(sys.stderr, "\n".join(lines))
 
 
 def _put_bytes(pieces: list[bytes]) -> None:
-    sys.stdout.buffer.write(b"".join(pieces))
-    sys.stdout.buffer.flush()
+    try:
+        sys.stdout.buffer.write(b"".join(pieces))
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        go_unseen(sys.stdout, error)
 
 
 def command_line(run: Run) -> str:
@@ -177,4 +186,4 @@ def command_line(run: Run) -> str:
 
 
 def _say(words: str, *, err: bool = True) -> None:
-    click.echo(words, err=err)
+    put(sys.stderr if err else sys.stdout, words)

@@ -23,7 +23,7 @@ from rookery.core.events import (
 from rookery.core.ledger import Money
 from rookery.core.records import Record
 from rookery.core.state import RunState
-from rookery.core.text import cut, one_line
+from rookery.core.text import cut, one_line, relative
 
 Role = Literal["tool", "text", "error", "cost", "note", "output"]
 """What a line is about; it decides the colour of the line's head."""
@@ -106,14 +106,6 @@ def call(started: ToolStarted, at: float | None, cwd: str | None) -> Call:
     else:
         about = cut(title, _LONGEST.get(started.kind, _LONGEST_OTHER))
     return Call(started.name, about, path, started.kind, at, started.parent)
-
-
-def relative(path: str, cwd: str | None) -> str:
-    """A path as one says it in the working folder."""
-    folder = (cwd or "").rstrip("/") + "/"
-    if not cwd or not path.startswith(folder):
-        return path
-    return path[len(folder) :].lstrip("/") or path
 
 
 def from_home(path: str, home: str | None) -> str:
