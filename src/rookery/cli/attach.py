@@ -1,15 +1,19 @@
 """`rook attach` and `rook stop`: runs that go on elsewhere."""
 
+import os
 import shlex
 import sys
 
 import click
 
-from rookery.cli.ending import Ended, Manner, tell_end, tell_result
-from rookery.cli.run import errors_as_usage
+from rookery.cli.ending import Ended, tell_end, tell_result
+from rookery.cli.manner import Manner, manner_of, manner_options
+from rookery.cli.pace import ended_by_signals
 from rookery.cli.runs import find_run
+from rookery.cli.screens import put
 from rookery.cli.viewing import View
 from rookery.core.safe import safe_line
+from rookery.display.look import look_of
 from rookery.run.detach import LOG
 from rookery.run.follow import Follower
 from rookery.run.others import ask_to_stop
@@ -28,10 +32,7 @@ Examples:
 @click.command("attach", epilog=_EXAMPLES)
 @click.option("--from-now", is_flag=True, help="Leave out what it did before.")
 @click.option("--stop", "stopping", is_flag=True, help="Stop it, and show how it ends.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object at the end.")
-@click.option("--quiet", "-q", is_flag=True, help="Only the final answer.")
-@click.option("--verbose", "-v", is_flag=True, help="Outputs, retries, limits, notices.")
-@click.option("--no-text", is_flag=True, help="Leave out what the agent says.")
+@manner_options
 @click.argument("run", required=False)
 def attach(
     run: str | None,
@@ -48,18 +49,17 @@ def attach(
     the run goes on. The exit code is the run's own: see rook run --help; if you leave before its
     end it is 130, for 0 would say that the run is a success.
     """
-    manner = Manner(verbose=verbose, quiet=quiet, text=not no_text, json=as_json)
-    with errors_as_usage():
-        with Follower(find_run(run)) as follower:
-            if stopping:
-                ask_to_stop(follower.folder)
-            _follow(follower, manner, from_now=from_now)
-        verdict = follower.verdict
-        assert verdict is not None
-        ended = Ended(verdict, follower.state, follower.agent, follower.folder)
-        tell_result(sys.stdout, manner, ended)
-        tell_end(manner, ended)
-        _tell_complaints(follower)
+    manner = manner_of(as_json=as_json, quiet=quiet, verbose=verbose, no_text=no_text)
+    with Follower(find_run(run)) as follower:
+        if stopping:
+            ask_to_stop(follower.folder)
+        _follow(follower, manner, from_now=from_now)
+    verdict = follower.verdict
+    assert verdict is not None
+    ended = Ended(verdict, follower.state, follower.agent, follower.folder)
+    tell_result(sys.stdout, manner, ended)
+    tell_end(manner, ended)
+    _tell_complaints(follower)
     raise click.exceptions.Exit(verdict.exit_code)
 
 
@@ -70,30 +70,28 @@ def stop(run: str) -> None:
 
     The beginning of a name is enough. To see how it ends, use rook attach RUN --stop.
     """
-    with errors_as_usage():
-        folder = find_run(run)
-        ask_to_stop(folder)
-        click.echo(f"[rook] asked run {folder.name} to stop", err=True)
+    folder = find_run(run)
+    ask_to_stop(folder)
+    click.echo(f"[rook] asked run {folder.name} to stop", err=True)
 
 
 def _follow(follower: Follower, manner: Manner, *, from_now: bool) -> None:
-    view = View(sys.stdout, manner)
-    if follower.info.command and not (manner.quiet or manner.json):
+    watched = look_of(sys.stdout, os.environ).terminal
+    if follower.info.command and manner.lively and (manner.verbose or not watched):
         click.echo(f"[rook] Agent command: {safe_line(shlex.join(follower.info.command))}")
+    view = View(sys.stdout, manner, follower, began=follower.info.started_at)
     try:
-        if from_now:
-            for told in follower.past():
-                view.learn(told, follower.agent, follower.state)
-        for told in follower.news():
-            view.show(told, follower.agent, follower.state)
-            if view.muted:
-                raise BrokenPipeError  # there is nothing to do here but to show
+        with ended_by_signals(), view:
+            if from_now:
+                for told in follower.past():
+                    view.learn(told)
+            for told in follower.news():
+                view.show(told)
+                if view.muted:
+                    raise BrokenPipeError  # there is nothing to do here but to show
     except KeyboardInterrupt:
         name = follower.folder.name
-        click.echo(
-            f"[rook] run {name} goes on: rook attach {name} · rook stop {name}",
-            err=True,
-        )
+        put(sys.stderr, f"[rook] run {name} goes on: rook attach {name} · rook stop {name}")
         raise click.exceptions.Exit(_INTERRUPTED) from None
 
 

@@ -2,7 +2,8 @@
 
 import click
 
-from rookery.cli.ending import Ended, Manner, tell_end
+from rookery.cli.ending import Ended, tell_end
+from rookery.cli.manner import Manner
 from rookery.core.safe import safe_line
 from rookery.run import contain
 from rookery.run.detach import Begun, detach

@@ -41,6 +41,16 @@ def profile_option() -> click.Option:
     )
 
 
+def settle(ctx: click.Context, flags: dict[str, bool], profile: str | None) -> dict[str, Any]:
+    """Give flags as they are meant: those that were not given are as the settings say."""
+    config = load(surroundings(), profile)
+    meant = dict(flags)
+    for name in flags.keys() & config.values.keys():
+        if ctx.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+            meant[name] = config.values[name].value and not _has_rival(ctx, name)
+    return meant
+
+
 def current_config() -> Config | None:
     """The settings of the command that runs; None for one that takes none."""
     found: Config | None = click.get_current_context().meta.get(_CONFIG)
@@ -78,10 +88,13 @@ def _make_switchable(option: click.Option) -> None:
 def _yield_to_rival(ctx: click.Context, option: click.Parameter, value: Any) -> Any:
     """Take a file's flag back when a rival was given; those that were given are read first."""
     name = str(option.name)
-    rivals = (
-        rival
-        for rival in _RIVALS[name]
-        if ctx.get_parameter_source(rival) is ParameterSource.COMMANDLINE and ctx.params[rival]
-    )
     from_file = ctx.get_parameter_source(name) is ParameterSource.DEFAULT_MAP
-    return False if from_file and any(rivals) else value
+    return False if from_file and _has_rival(ctx, name) else value
+
+
+def _has_rival(ctx: click.Context, name: str) -> bool:
+    """Whether a flag was given that this one of a file is not meant to go with."""
+    return any(
+        ctx.get_parameter_source(rival) is ParameterSource.COMMANDLINE and ctx.params[rival]
+        for rival in _RIVALS.get(name, ())
+    )

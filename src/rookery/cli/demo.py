@@ -8,26 +8,27 @@ from pathlib import Path
 import click
 
 import rookery.testing
-from rookery.cli.ending import Manner
-from rookery.cli.run import errors_as_usage
+from rookery.cli.manner import Manner, verbose_option
 from rookery.cli.watching import watch
 from rookery.run.start import run
 
+_DENIED = 4  # the demo shows a denial: for a demo that is a success
 _AGENT = Path(rookery.testing.__file__).with_name("scripted_agent.py")
 
 
 @click.command("demo", epilog="Examples:\n  rook demo\n  rook demo --speed 10")
 @click.option("--speed", type=float, default=1.0, show_default=True, help="How many times as fast.")
-@click.option("--verbose", "-v", is_flag=True, help="Outputs, retries, limits, notices.")
+@verbose_option
 def command(speed: float, verbose: bool) -> None:
     """See a run as it would look: tools, a subagent, an error, a denial, a retry and a cost.
 
     Nothing is asked of any model and nothing in your folder is touched. The run is kept: try
-    `rook show` and `rook replay` afterwards.
+    `rook show` and `rook replay` afterwards. It ends as denied, for which `rook run` exits with 4;
+    the demo exits with 0, for that is how it should end.
     """
     if speed <= 0:
         raise click.UsageError("--speed must be more than 0")
-    with tempfile.TemporaryDirectory() as folder, errors_as_usage():
+    with tempfile.TemporaryDirectory() as folder:
         going = run(
             "claude",
             "Fix the failing tests in config",
@@ -37,6 +38,3 @@ def command(speed: float, verbose: bool) -> None:
         )
         code = watch(going, Manner(verbose=verbose))
     raise click.exceptions.Exit(0 if code == _DENIED else code)
-
-
-_DENIED = 4  # the demo shows a denial: for a demo that is a success

@@ -3,11 +3,12 @@
 import os
 import sys
 import time
-from typing import Literal, NamedTuple, TextIO
+from typing import NamedTuple, TextIO
 
 import msgspec
 
 from rookery import agents
+from rookery.cli.manner import Manner
 from rookery.cli.screens import put
 from rookery.core.completion import final_text
 from rookery.core.safe import safe
@@ -21,26 +22,6 @@ from rookery.display.words import is_told_whole
 from rookery.folder.runs import RunFolder, VerdictInfo
 
 _WIDEST_ANSWER = 100
-
-Form = Literal["text", "jsonl", "raw"]
-"""Lines for people, records for programs, or the agent's own bytes."""
-
-
-class Manner(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run is shown."""
-
-    verbose: bool = False
-    quiet: bool = False
-    text: bool = True
-    json: bool = False
-    form: Form = "text"
-    ask_timeout_s: float | None = None
-    """How long one may take to answer what the agent asks."""
-
-    @property
-    def lively(self) -> bool:
-        """Whether lines are shown while it goes on, as a person reads them."""
-        return self.form == "text" and not self.quiet and not self.json
 
 
 class Ended(NamedTuple):

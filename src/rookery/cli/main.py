@@ -6,6 +6,7 @@ from importlib import import_module
 from io import TextIOWrapper
 
 import click
+from click.core import ParameterSource
 
 from rookery import __version__
 from rookery.core.errors import RookeryError
@@ -34,7 +35,7 @@ _COMMANDS = {
     "show": ("rookery.cli.runs:show", "Show what a run did and how it ended."),
     "stop": ("rookery.cli.attach:stop", "Stop a run that is going on."),
 }
-_CONFIGURED = frozenset({"exec", "run"})
+_CONFIGURED = frozenset({"attach", "demo", "exec", "replay", "run", "show"})
 """Commands whose options take their defaults from `rookery.toml` and the environment."""
 
 
@@ -119,9 +120,10 @@ Start with:
 @click.option("--tee", is_flag=True, help="In a pipe: pass it on to stdout, show it on stderr.")
 @click.option("--no-record", is_flag=True, help="In a pipe: keep nothing.")
 @click.option("--json", "as_json", is_flag=True, help="In a pipe: one JSON object at the end.")
-@click.option("--quiet", "-q", is_flag=True, help="In a pipe: only the final answer.")
-@click.option("--verbose", "-v", is_flag=True, help="In a pipe: outputs, retries, limits, notices.")
-@click.option("--no-text", is_flag=True, help="In a pipe: leave out what the agent says.")
+@click.option("--quiet/--no-quiet", "-q", help="In a pipe: only the final answer.")
+@click.option("--verbose/--no-verbose", "-v", help="In a pipe: outputs, retries, limits, notices.")
+@click.option("--no-text/--text", help="In a pipe: leave out what the agent says.")
+@click.option("--profile", metavar="NAME", help="In a pipe: the settings of a profile too.")
 @click.pass_context
 def cli(
     ctx: click.Context,
@@ -132,6 +134,7 @@ def cli(
     quiet: bool,
     verbose: bool,
     no_text: bool,
+    profile: str | None,
 ) -> None:
     """Run coding agents headless; show, record and account for everything they do.
 
@@ -139,7 +142,7 @@ def cli(
     a run, and exits with the code that tells how the agent ended. The first Ctrl-C waits for the
     agent to end, the second leaves it.
     """
-    given = [name for name, value in ctx.params.items() if value]
+    given = [name for name in ctx.params if _is_given(ctx, name)]
     if ctx.invoked_subcommand is not None:
         if given:
             ctx.fail(f"flags of '{ctx.invoked_subcommand}' stand behind it, not before it")
@@ -149,11 +152,17 @@ def cli(
             ctx.fail("nothing is piped to rook: agent … | rook, or name a command")
         _alone(ctx)
         return
-    from rookery.cli.ending import Manner  # so that --help stays quick
+    from rookery.cli.defaults import settle  # so that --help stays quick
+    from rookery.cli.manner import manner_of
     from rookery.cli.pipe import pipe
 
-    manner = Manner(verbose=verbose, quiet=quiet, text=not no_text, json=as_json)
+    flags = {"as_json": as_json, "quiet": quiet, "verbose": verbose, "no_text": no_text}
+    manner = manner_of(**settle(ctx, flags, profile))
     ctx.exit(pipe(manner=manner, agent=agent, tee=tee, record=not no_record))
+
+
+def _is_given(ctx: click.Context, name: str) -> bool:
+    return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def _alone(ctx: click.Context) -> None:

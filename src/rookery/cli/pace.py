@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from rookery.cli.screens import FRAME_S
+
 _LONGEST_PAUSE_S = 5.0  # nobody wants to watch an agent wait
-_FRAME_S = 0.1
 
 
 class Pace:
@@ -27,7 +28,7 @@ class Pace:
             return
         rest = min(max(0.0, at - now) / self._speed, _LONGEST_PAUSE_S)
         while rest > 0:
-            step = min(rest, _FRAME_S)
+            step = min(rest, FRAME_S)
             tick(now)
             time.sleep(step)
             now, rest = now + step * self._speed, rest - step

@@ -1,16 +1,16 @@
 """`agent … | rook`: shows what is piped to it, keeps it, and passes it on."""
 
-import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import click
 
 from rookery import agents
-from rookery.cli.ending import Ended, Manner, tell_end, tell_result
-from rookery.cli.run import errors_as_usage
+from rookery.cli.ending import Ended, tell_end, tell_result
+from rookery.cli.manner import Manner
 from rookery.cli.viewing import View
 from rookery.core.verdict import Verdict
 from rookery.run.piped import Piped
@@ -19,36 +19,41 @@ from rookery.run.places import home_folder
 
 def pipe(*, manner: Manner, agent: str | None, tee: bool, record: bool) -> int:
     """Read standard input to its end; give the exit code that tells how the agent ended."""
-    with errors_as_usage():
-        if agent is not None:
-            agents.agent(agent)
-        out = sys.stderr if tee else sys.stdout  # what is passed on has stdout for itself
-        view = View(out, manner)
-        source = sys.stdin.fileno()
-        home = home_folder() if record else None
-        with (
-            Piped(source, home=home, agent=agent, tee=1 if tee else None) as piped,
-            _obeying(piped, view),
-        ):
-            verdict = _show(piped, view)
-        ended = Ended(verdict, piped.state, piped.agent, piped.folder)
-        tell_result(out, manner, ended)
-        tell_end(manner, ended)
-        if verdict.status == "not_started":
-            _tell_how(piped)
+    if agent is not None:
+        agents.agent(agent)
+    if tee and sys.stdout.isatty():  # an agent's bytes are nothing for a terminal
+        _say("WARNING: --tee passes nothing on to a terminal:  … | rook --tee > FILE")
+        tee = False
+    out = sys.stderr if tee else sys.stdout  # what is passed on has stdout for itself
+    home = home_folder() if record else None
+    with (
+        Piped(sys.stdin.fileno(), home=home, agent=agent, tee=1 if tee else None) as piped,
+        View(out, manner, piped, began=time.time()) as view,
+        _obeying(piped, view),
+    ):
+        verdict = _show(piped, view)
+    ended = Ended(verdict, piped.state, piped.agent, piped.folder)
+    tell_result(out, manner, ended)
+    tell_end(manner, ended)
+    if verdict.status == "not_started":
+        _tell_how(piped)
     return verdict.exit_code
 
 
 def _show(piped: Piped, view: View) -> Verdict:
     trouble: str | None = None
+    waiting = False
     for told in piped.news():
-        view.show(told, piped.agent, piped.state)
+        if piped.is_draining and not waiting:
+            waiting = True
+            view.say("waiting for the agent to end; Ctrl-C again leaves it")
+        view.show(told)
         if piped.trouble != trouble:
             trouble = piped.trouble
-            _say(f"WARNING: {trouble}")
+            view.say(f"WARNING: {trouble}")
     verdict = piped.end()
     if piped.trouble != trouble:
-        _say(f"WARNING: {piped.trouble}")
+        view.say(f"WARNING: {piped.trouble}")
     return verdict
 
 
@@ -64,8 +69,6 @@ def _obeying(piped: Piped, view: View) -> Iterator[None]:
     def drain(number: int, frame: object) -> None:
         piped.drain()
         signal.signal(signal.SIGINT, stop)
-        # Not through a buffer, which may be in use at this very moment.
-        os.write(2, b"[rook] waiting for the agent to end; Ctrl-C again leaves it\n")
 
     wanted: dict[signal.Signals, Callable[[int, object], None] | signal.Handlers] = {
         signal.SIGINT: drain,

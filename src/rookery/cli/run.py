@@ -2,8 +2,6 @@
 
 import shlex
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, get_args
 
 import click
@@ -12,11 +10,10 @@ import msgspec
 from rookery import agents
 from rookery.cli.background import put_away
 from rookery.cli.defaults import chosen_agent
-from rookery.cli.ending import Form, Manner
+from rookery.cli.kinds import Count, Dollars, Duration, OneOf
+from rookery.cli.manner import Form, format_option, manner_of, manner_options
 from rookery.cli.watching import is_watched, watch
 from rookery.core.agent import Permission
-from rookery.core.durations import seconds
-from rookery.core.errors import RookeryError
 from rookery.run.start import run, run_command
 
 _RUN_EXAMPLES = """\b
@@ -35,27 +32,6 @@ Examples:
 """
 
 
-_MONEY = click.FloatRange(min=0, max=1e9)
-_COUNT = click.IntRange(min=1)
-
-
-class Duration(click.ParamType[float]):
-    """Seconds, or a number with s, m or h."""
-
-    name = "duration"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """Read `90`, `90s`, `1.5m` or `2h`."""
-        if isinstance(value, (int, float)):
-            return float(value)
-        length = seconds(value)
-        if length is None:
-            self.fail(f"{value!r} is no time: write 90s, 5m or 2h", param, ctx)
-        return length
-
-
 def _shared(command: Any) -> Any:
     """The options that `run` and `exec` have in common."""
     for option in reversed(
@@ -66,24 +42,12 @@ def _shared(command: Any) -> Any:
                 default=".",
                 help="The folder to work in.",
             ),
-            click.option("--max-cost", type=_MONEY, metavar="USD", help="Stop it beyond this."),
-            click.option("--max-tokens", type=_COUNT, metavar="N", help="Stop it beyond this."),
+            click.option("--max-cost", type=Dollars(), metavar="USD", help="Stop it beyond this."),
+            click.option("--max-tokens", type=Count(), metavar="N", help="Stop it beyond this."),
             click.option("--timeout", type=Duration(), help="Stop it after this long."),
             click.option("--idle-timeout", type=Duration(), help="Stop it after such a silence."),
-            click.option(
-                "--format",
-                "form",
-                type=click.Choice(["text", "jsonl", "raw"]),
-                default="text",
-                show_default=True,
-                help="Lines for people, records as JSON lines, or the agent's own bytes.",
-            ),
-            click.option("--json", "as_json", is_flag=True, help="One JSON object at the end."),
-            click.option("--quiet", "-q", is_flag=True, help="Only the final answer."),
-            click.option(
-                "--verbose", "-v", is_flag=True, help="Outputs, retries, limits, notices."
-            ),
-            click.option("--no-text", is_flag=True, help="Leave out what the agent says."),
+            format_option,
+            manner_options,
             click.option("--detach", "-d", is_flag=True, help="Run it in the background."),
         )
     ):
@@ -114,7 +78,7 @@ class _RunCommand(click.Command):
 @click.option("--model", metavar="NAME", help="The model to ask for.")
 @click.option(
     "--permission",
-    type=click.Choice(list(get_args(Permission))),
+    type=OneOf(get_args(Permission)),
     help="What it may do: ask you, edit files, all, only plan, or what its settings say.  "
     "[default: ask on a terminal, else agent]",
 )
@@ -126,7 +90,7 @@ class _RunCommand(click.Command):
     help="After so long without an answer, what it asks is not allowed.",
 )
 @click.option("--allow", multiple=True, metavar="RULE", help="A tool it may use; may be repeated.")
-@click.option("--max-turns", type=_COUNT, metavar="N", help="Stop it beyond so many steps.")
+@click.option("--max-turns", type=Count(), metavar="N", help="Stop it beyond so many steps.")
 @click.option(
     "--stream/--no-stream",
     default=True,
@@ -176,27 +140,26 @@ def run_(
         manner_of(form=form, as_json=as_json, quiet=quiet, verbose=verbose, no_text=no_text),
         ask_timeout_s=ask_timeout,
     )
-    with errors_as_usage():
-        known, program = chosen_agent(agent)
-        going = run(
-            known,
-            said[0],
-            program=program,
-            cwd=cwd,
-            model=model,
-            permission=permission or _usual_permission(known, watched=stream and not detach),
-            allow=allow,
-            max_cost=max_cost,
-            max_tokens=max_tokens,
-            max_turns=max_turns,
-            timeout=timeout,
-            idle_timeout=idle_timeout,
-            resume=resume,
-            args=args,
-            stream=stream,
-            partial=max_cost is not None or max_tokens is not None or is_watched(manner),
-        )
-        raise click.exceptions.Exit((put_away if detach else watch)(going, manner))
+    known, program = chosen_agent(agent)
+    going = run(
+        known,
+        said[0],
+        program=program,
+        cwd=cwd,
+        model=model,
+        permission=permission or _usual_permission(known, watched=stream and not detach),
+        allow=allow,
+        max_cost=max_cost,
+        max_tokens=max_tokens,
+        max_turns=max_turns,
+        timeout=timeout,
+        idle_timeout=idle_timeout,
+        resume=resume,
+        args=args,
+        stream=stream,
+        partial=max_cost is not None or max_tokens is not None or is_watched(manner),
+    )
+    raise click.exceptions.Exit((put_away if detach else watch)(going, manner))
 
 
 def _usual_permission(agent: str, *, watched: bool) -> Permission:
@@ -230,39 +193,19 @@ def exec_(
     if detach and (as_json or form != "text"):
         raise click.UsageError("--detach shows no end: use rook attach --json afterwards")
     manner = manner_of(form=form, as_json=as_json, quiet=quiet, verbose=verbose, no_text=no_text)
-    with errors_as_usage():
-        known = agents.agent_for(command[0])
-        words = known.with_output_flags(command) if known else None
-        if words and (added := len(words) - len(command)):
-            pairs = zip(words, command, strict=False)
-            at = next((n for n, (ours, given) in enumerate(pairs) if ours != given), len(command))
-            click.echo(f"[rook] added: {shlex.join(words[at : at + added])}", err=True)
-        going = run_command(
-            words or command,
-            raw=words is None,
-            cwd=cwd,
-            max_cost=max_cost,
-            max_tokens=max_tokens,
-            timeout=timeout,
-            idle_timeout=idle_timeout,
-        )
-        raise click.exceptions.Exit((put_away if detach else watch)(going, manner))
-
-
-def manner_of(*, form: Form, as_json: bool, quiet: bool, verbose: bool, no_text: bool) -> Manner:
-    """How a run is to be shown; flags that contradict each other are wrong usage."""
-    if as_json and form != "text":
-        raise click.UsageError("--json and --format cannot be had both")
-    if quiet and form != "text":
-        raise click.UsageError("--quiet and --format cannot be had both")
-    return Manner(verbose=verbose, quiet=quiet, text=not no_text, json=as_json, form=form)
-
-
-@contextmanager
-def errors_as_usage() -> Iterator[None]:
-    """Tell what rook cannot do as wrong usage: one line, exit code 2."""
-    try:
-        yield
-    except RookeryError as error:
-        click.echo(f"[rook] {error}", err=True)
-        raise click.exceptions.Exit(2) from error
+    known = agents.agent_for(command[0])
+    words = known.with_output_flags(command) if known else None
+    if words and (added := len(words) - len(command)):
+        pairs = zip(words, command, strict=False)
+        at = next((n for n, (ours, given) in enumerate(pairs) if ours != given), len(command))
+        click.echo(f"[rook] added: {shlex.join(words[at : at + added])}", err=True)
+    going = run_command(
+        words or command,
+        raw=words is None,
+        cwd=cwd,
+        max_cost=max_cost,
+        max_tokens=max_tokens,
+        timeout=timeout,
+        idle_timeout=idle_timeout,
+    )
+    raise click.exceptions.Exit((put_away if detach else watch)(going, manner))

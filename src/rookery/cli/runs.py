@@ -11,10 +11,17 @@ import click
 import msgspec
 
 from rookery import agents
-from rookery.cli.ending import Form
+from rookery.cli.kinds import Count
+from rookery.cli.manner import (
+    Form,
+    Manner,
+    display_on,
+    format_option,
+    no_text_option,
+    verbose_option,
+)
 from rookery.cli.pace import Pace, ended_by_signals
 from rookery.cli.pager import paged
-from rookery.cli.run import errors_as_usage
 from rookery.core.agent import no_replacements
 from rookery.core.completion import final_text
 from rookery.core.errors import RookeryError
@@ -27,7 +34,7 @@ from rookery.core.text import one_line
 from rookery.display.asking import decided
 from rookery.display.ending import End, summary
 from rookery.display.look import Look, columns, look_of
-from rookery.display.outputs import Display, display_for
+from rookery.display.outputs import Display
 from rookery.display.page import Heading, Page
 from rookery.display.paint import Paint
 from rookery.display.screen import Screen
@@ -66,12 +73,11 @@ _WIDEST_PAGE = 100
 
 @click.command("runs", epilog=_RUNS_EXAMPLES)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a run.")
-@click.option("--limit", "-n", type=int, default=20, show_default=True, help="At most so many.")
+@click.option("--limit", "-n", type=Count(), default=20, show_default=True, help="At most so many.")
 def runs_(as_json: bool, limit: int) -> None:
     """List the runs, the newest first."""
-    with errors_as_usage():
-        folders = runs.runs(home_folder())[:limit]
-        rows = [_row(folder) for folder in folders]
+    folders = runs.runs(home_folder())[:limit]
+    rows = [_row(folder) for folder in folders]
     if as_json:
         for row in rows:
             click.echo(msgspec.json.encode(row))
@@ -94,7 +100,7 @@ def runs_(as_json: bool, limit: int) -> None:
 
 @click.command("show", epilog=_SHOW_EXAMPLES)
 @click.option("--full", is_flag=True, help="Everything: texts, inputs, outputs, differences.")
-@click.option("--verbose", "-v", is_flag=True, help="Outputs, retries, limits, notices.")
+@verbose_option
 @click.option("--no-pager", is_flag=True, help="Straight to the terminal.")
 @click.argument("run", required=False)
 def show(run: str | None, full: bool, verbose: bool, no_pager: bool) -> None:
@@ -104,30 +110,22 @@ def show(run: str | None, full: bool, verbose: bool, no_pager: bool) -> None:
     run, as they were shown; with --full the page, without colours.
     """
     look = look_of(sys.stdout, os.environ)
-    with errors_as_usage():
-        folder = healed(find_run(run))
-        if look.terminal and not no_pager:
-            paged(_page(folder, look, verbose=verbose, full=full), os.environ)
-        elif look.terminal or full:
-            for line in _page(folder, look, verbose=verbose, full=full):
-                click.echo(line)
-        else:
-            _show_lines(folder, look, verbose=verbose)
+    folder = healed(find_run(run))
+    if look.terminal and not no_pager:
+        paged(_page(folder, look, verbose=verbose, full=full), os.environ)
+    elif look.terminal or full:
+        for line in _page(folder, look, verbose=verbose, full=full):
+            click.echo(line)
+    else:
+        _show_lines(folder, Manner(verbose=verbose))
 
 
 @click.command("replay", epilog=_REPLAY_EXAMPLES)
 @click.option("--speed", type=float, default=1.0, show_default=True, help="How many times as fast.")
 @click.option("--instant", is_flag=True, help="Without any pause.")
-@click.option("--verbose", "-v", is_flag=True, help="Outputs, retries, limits, notices.")
-@click.option("--no-text", is_flag=True, help="Leave out what the agent says.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "jsonl", "raw"]),
-    default="text",
-    show_default=True,
-    help="Lines for people, records as JSON lines, or the agent's own bytes.",
-)
+@verbose_option
+@no_text_option
+@format_option
 @click.argument("run", required=False)
 def replay(
     run: str | None, speed: float, instant: bool, verbose: bool, no_text: bool, form: Form
@@ -136,16 +134,17 @@ def replay(
     if not speed > 0:
         raise click.UsageError("--speed must be more than 0")
     look = look_of(sys.stdout, os.environ)
-    with errors_as_usage(), ended_by_signals():
+    with ended_by_signals():
         folder = find_run(run)
         pace = Pace(math.inf if instant else speed)
+        manner = Manner(verbose=verbose, text=not no_text)
         if form != "text":
             for data in _passed_on(folder, form, pace):
                 sys.stdout.buffer.write(safe(data.decode()).encode() if look.terminal else data)
                 sys.stdout.buffer.flush()
             return
         fold = Fold(_records(folder), PriceBook())
-        with _display(folder, fold.state, look, verbose=verbose, text=not no_text) as display:
+        with _display(folder, fold.state, manner) as display:
             display.put(list(_raw_lines(folder)))
             made = decisions.read(folder)
             for record in fold:
@@ -230,25 +229,15 @@ def find_run(name: str | None) -> RunFolder:
     return last
 
 
-def _display(
-    folder: RunFolder, state: RunState, look: Look, *, verbose: bool, text: bool = True
-) -> Display:
+def _display(folder: RunFolder, state: RunState, manner: Manner) -> Display:
     info = folder.info()
-    return display_for(
-        sys.stdout,
-        info.agent if info and info.agent else "agent",
-        look=look,
-        state=state,
-        verbose=verbose,
-        text=text,
-        run=folder.name,
-        home=os.path.expanduser("~"),
-    )
+    agent = info.agent if info and info.agent else "agent"
+    return display_on(sys.stdout, agent, manner, state=state, run=folder.name)
 
 
-def _show_lines(folder: RunFolder, look: Look, *, verbose: bool) -> None:
+def _show_lines(folder: RunFolder, manner: Manner) -> None:
     fold = Fold(_records(folder), PriceBook())
-    with _display(folder, fold.state, look, verbose=verbose) as display:
+    with _display(folder, fold.state, manner) as display:
         display.put(list(_raw_lines(folder)))
         made = decisions.read(folder)
         for record in fold:

@@ -4,6 +4,9 @@ import os
 import sys
 from typing import TextIO
 
+FRAME_S = 0.1
+"""How long a status line stays as it is."""
+
 
 def put(out: TextIO, words: str) -> None:
     """Write a line; if that fails, the run goes on unseen, and is recorded."""

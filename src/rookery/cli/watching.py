@@ -10,22 +10,21 @@ from collections.abc import AsyncIterator
 from functools import partial
 
 from rookery.cli.asking import TerminalAsker
-from rookery.cli.ending import Ended, Manner, tell_end, tell_result
+from rookery.cli.ending import Ended, tell_end, tell_result
 from rookery.cli.keys import terminal_path
-from rookery.cli.screens import go_unseen, put
+from rookery.cli.manner import Manner, display_on
+from rookery.cli.screens import FRAME_S, go_unseen, put
 from rookery.cli.turns import Turns
 from rookery.cli.writing import Writer
 from rookery.core.records import dump
 from rookery.core.safe import safe, safe_line
 from rookery.display.look import Look, look_of
-from rookery.display.outputs import Display, display_for
+from rookery.display.outputs import Display
 from rookery.display.plain import PlainDisplay
 from rookery.display.terminal import TerminalDisplay
 from rookery.run import contain
 from rookery.run.runner import Run
 from rookery.run.tail import Tail
-
-_FRAME_S = 0.1
 
 
 def is_watched(manner: Manner) -> bool:
@@ -63,7 +62,7 @@ async def _watch(run: Run, manner: Manner) -> int:
 
 async def _show(run: Run, manner: Manner, look: Look, turns: Turns) -> None:
     """Show all that comes until the run is over; nothing of a status line is left."""
-    display = show_of(run, manner, look)
+    display = _display_of(run, manner)
     try:
         async with Writer(partial(_put, display)) as out, asyncio.TaskGroup() as group:
             group.create_task(_pass_on_stderr(run, out if look.terminal else None))
@@ -83,22 +82,11 @@ async def _show(run: Run, manner: Manner, look: Look, turns: Turns) -> None:
         display.close()
 
 
-def show_of(run: Run, manner: Manner, look: Look) -> Display:
-    """The display of a run on standard output."""
+def _display_of(run: Run, manner: Manner) -> Display:
     name = run.agent.name if run.agent else "raw"
     if not manner.lively or run.agent is None:
         return PlainDisplay(sys.stdout, name)
-    return display_for(
-        sys.stdout,
-        name,
-        look=look,
-        state=run.state,
-        verbose=manner.verbose,
-        text=manner.text,
-        began=time.time(),
-        run=run.name,
-        home=os.path.expanduser("~"),
-    )
+    return display_on(sys.stdout, name, manner, state=run.state, began=time.time(), run=run.name)
 
 
 async def _tell(run: Run, display: Display, out: Writer[str], turns: Turns) -> None:
@@ -112,7 +100,7 @@ async def _draw(display: TerminalDisplay, out: Writer[str]) -> None:
     while True:
         await out.put(list(display.released()))
         out.frame(display.frame(time.time()))
-        await asyncio.sleep(_FRAME_S)
+        await asyncio.sleep(FRAME_S)
 
 
 async def _pass_on(run: Run, manner: Manner, look: Look) -> None:

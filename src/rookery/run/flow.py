@@ -70,10 +70,10 @@ class Flow:
             self._readers.remove(reader)
             self._let_go()
 
-    def until(self, reader: "FlowReader") -> int | _Loose | None:
+    def until(self, reader: "FlowReader", patience_s: float | None) -> int | _Loose | None:
         """Wait for what a reader must read next: the log up to there, or a piece; None at the end.
 
-        A piece counts as read.
+        A piece counts as read. Who is not patient gets where it is, if nothing came.
         """
         with self._changed:
             while True:
@@ -88,7 +88,8 @@ class Flow:
                     return piece
                 if self._ended:
                     return None
-                self._changed.wait()
+                if not self._changed.wait(patience_s):
+                    return reader.position
 
     def _let_go(self) -> None:
         """Drop what all readers have had."""
@@ -113,13 +114,15 @@ class FlowReader:
         """Where in the log it is."""
         return 0 if self._tail is None else self._tail.position
 
-    def read(self) -> Pieces:
-        """Wait for the next bytes and give them; nothing at the end."""
-        until = self._flow.until(self)
+    def read(self, patience_s: float | None = None) -> Pieces | None:
+        """Wait for the next bytes and give them; None at the end, nothing if none came so long."""
+        until = self._flow.until(self, patience_s)
         if until is None:
-            return []
+            return None
         if isinstance(until, _Loose):
             return [(until.data, until.at)]
+        if until == self.position:
+            return []
         if self._tail is None:
             assert self._flow.folder is not None
             self._tail = Tail(self._flow.folder, "stdout.raw", b"o")

@@ -50,13 +50,17 @@ class Follower:
             yield told
 
     def news(self) -> Iterator[list[Told]]:
-        """Give what the run tells as it comes, up to its end; whatever `past` gave is left out."""
+        """Give what the run tells as it comes, up to its end; whatever `past` gave is left out.
+
+        Nothing is given while nothing comes: so whoever shows it gets a turn some times a second.
+        """
         while True:
             over = self._is_over()
             while (told := self._read()) is not None:
                 yield told
             if over:
                 break
+            yield []
             time.sleep(_LOOK_S)
         if (last := self._err_lines.close()) is not None:
             yield [Said("stderr", text_of(last))]

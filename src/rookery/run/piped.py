@@ -27,6 +27,7 @@ from rookery.run.recorder import Arrivals, Log
 _CHUNK = 1 << 20
 _SYNC_S = 1.0
 _JOIN_S = 0.1
+_LOOK_S = 0.1  # between two turns of whoever shows a stream that tells nothing
 _RESERVE = "exit.json.part"
 _RESERVED = 16 << 10  # kept free, so that a full disk cannot silence the end
 _FULL = "the disk is full: what comes now is shown but not kept"
@@ -89,8 +90,11 @@ class Piped:
         os.close(self._waker)
 
     def news(self) -> Iterator[list[Told]]:
-        """Give what the stream tells as it comes, up to its end."""
-        while pieces := self._reader.read():
+        """Give what the stream tells as it comes, up to its end; nothing while nothing comes.
+
+        So whoever shows it gets a turn some times a second, whether there is news or not.
+        """
+        while (pieces := self._reader.read(_LOOK_S)) is not None:
             told: list[Told] = []
             for data, at in pieces:
                 told += self._reading.feed(data, at)
@@ -99,6 +103,11 @@ class Piped:
         last = self._reading.close()
         self._tell_agent()
         yield last
+
+    @property
+    def is_draining(self) -> bool:
+        """Whether it is read on only for what the agent still says."""
+        return self._interrupted
 
     def drain(self) -> None:
         """Take note that the user wants it to end: if it does so without a result, that is why."""
@@ -188,7 +197,7 @@ class Piped:
     def _pass_on(self, tee: int, reader: FlowReader) -> None:
         """Write the stream to another reader, who may leave before its end."""
         try:
-            while pieces := reader.read():
+            while (pieces := reader.read()) is not None:
                 for data, _ in pieces:
                     _write_all(tee, data)
         except BrokenPipeError:
