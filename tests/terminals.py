@@ -9,9 +9,10 @@ import signal
 import struct
 import termios
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Self
 
 import pyte
 
@@ -94,53 +95,88 @@ def emulate(text: str, *, columns: int = 80, lines: int = 24) -> Emulator:
 
 
 class Terminal:
-    """A command in a terminal of its own."""
+    """A command on a terminal of its own while its block lasts, as a person sees it.
 
-    def __init__(self, pid: int, descriptor: int, columns: int, rows: int) -> None:
-        self.pid = pid
+    Colours and the like are up to `env`, not to where the tests run.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str | Path],
+        env: Mapping[str, str],
+        *,
+        cwd: Path | None = None,
+        columns: int = 90,
+        rows: int = 40,
+    ) -> None:
         self.raw = b""
+        """Every byte that came to the terminal."""
         self.screen = pyte.Screen(columns, rows)
-        self.looks: list[list[str]] = []
-        self._descriptor = descriptor
         self._stream = pyte.ByteStream(self.screen)
+        known = {**env, "TERM": "xterm-256color", "LANG": "C.UTF-8"}
+        for name in ("CI", "NO_COLOR", "FORCE_COLOR"):
+            if name not in env or env[name] == os.environ.get(name):
+                known.pop(name, None)
+        self.pid, self._descriptor = pty.fork()
+        if self.pid == 0:
+            try:
+                fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+                os.chdir(cwd or ".")
+                os.execve(command[0], [os.fspath(word) for word in command], known)
+            finally:
+                os._exit(127)
 
-    def resize(self, columns: int, rows: int) -> None:
-        """Give the terminal another size, as a user does who pulls at its corner."""
-        fcntl.ioctl(self._descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        self.screen.resize(rows, columns)
+    def __enter__(self) -> Self:
+        return self
 
-    def type(self, keys: bytes) -> None:
-        """Press keys."""
-        os.write(self._descriptor, keys)
-
-    def kill(self, number: signal.Signals) -> None:
-        """Send a signal to the command alone."""
-        os.kill(self.pid, number)
+    def __exit__(self, *error: object) -> None:
+        if self.pid:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+        os.close(self._descriptor)
 
     @property
     def text(self) -> str:
         """What stands on the screen."""
         return "\n".join(line.rstrip() for line in self.screen.display).rstrip("\n")
 
-    def until(self, condition: Callable[[], bool]) -> None:
-        """Read what the command writes until a condition holds."""
+    @property
+    def modes(self) -> list[Any]:
+        """How the terminal is set now."""
+        return termios.tcgetattr(self._descriptor)
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Give the terminal another size, as a user does who pulls at its corner."""
+        fcntl.ioctl(self._descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.screen.resize(rows, columns)
+
+    def type(self, keys: str) -> None:
+        """Press keys."""
+        os.write(self._descriptor, keys.encode())
+
+    def kill(self, number: signal.Signals) -> None:
+        """Send a signal to the command alone."""
+        os.kill(self.pid, number)
+
+    def until(self, wanted: str | Callable[[], bool], *, times: int = 1) -> None:
+        """Read until words stand on the screen, so many times, or a condition holds."""
         end = time.monotonic() + PATIENCE_S
-        while not condition():
-            assert time.monotonic() < end, f"it never came; there is:\n{self.text}"
-            assert self._read(0.1) is not None, f"it has ended before; there is:\n{self.text}"
+        while not (self.text.count(wanted) >= times if isinstance(wanted, str) else wanted()):
+            assert time.monotonic() < end, f"{wanted!r} never came; there is:\n{self.text}"
+            assert self._read() is not None, f"it ended before {wanted!r}; there is:\n{self.text}"
 
     def finish(self) -> int:
         """Read to the end; give the exit code, or the negative signal."""
         end = time.monotonic() + PATIENCE_S
-        while self._read(0.1) is not None:
+        while self._read() is not None:
             assert time.monotonic() < end, f"it does not end; there is:\n{self.text}"
         _, status = os.waitpid(self.pid, 0)
         self.pid = 0
         return os.waitstatus_to_exitcode(status)
 
-    def _read(self, wait_s: float) -> bytes | None:
-        ready, _, _ = select.select([self._descriptor], [], [], wait_s)
-        if not ready:
+    def _read(self) -> bytes | None:
+        if not select.select([self._descriptor], [], [], 0.1)[0]:
             return b""
         try:
             data = os.read(self._descriptor, 1 << 16)
@@ -149,34 +185,3 @@ class Terminal:
         self.raw += data
         self._stream.feed(data)
         return data or None
-
-    def close(self) -> None:
-        """End what is left."""
-        if self.pid:
-            with suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
-        os.close(self._descriptor)
-
-
-@contextmanager
-def terminal(
-    command: Sequence[str], environment: Mapping[str, str], *, columns: int = 90, rows: int = 40
-) -> Iterator[Terminal]:
-    """Start a command in a terminal."""
-    known = {**environment, "TERM": "xterm-256color", "LANG": "C.UTF-8"}
-    for name in ("CI", "NO_COLOR", "FORCE_COLOR"):
-        if name not in environment or environment[name] == os.environ.get(name):
-            known.pop(name, None)
-    pid, descriptor = pty.fork()
-    if pid == 0:
-        try:
-            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-            os.execve(command[0], list(command), known)
-        finally:
-            os._exit(127)
-    going = Terminal(pid, descriptor, columns, rows)
-    try:
-        yield going
-    finally:
-        going.close()

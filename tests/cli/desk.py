@@ -1,13 +1,12 @@
 """A user at a desk: a home, a project, programs on PATH, and `rook` to call."""
 
 import os
-import pty
-import select
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
+
+from tests.terminals import Terminal
 
 from rookery.testing import install_agent
 
@@ -84,21 +83,6 @@ class Desk:
 
     def on_terminal(self, *words: str, **variables: str) -> tuple[int, str]:
         """Call `rook` on a terminal of its own; give its exit code and what was shown."""
-        pid, terminal = pty.fork()
-        if pid == 0:  # pragma: no cover - the other process
-            os.chdir(self.project)
-            os.execve(ROOK, [str(ROOK), *words], self.environment(TERM="xterm", **variables))
-        shown = b""
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            if not select.select([terminal], [], [], 1.0)[0]:
-                continue
-            try:
-                data = os.read(terminal, 65536)
-            except OSError:  # how Linux tells that nobody writes any more
-                break
-            if not data:
-                break
-            shown += data
-        os.close(terminal)
-        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown.decode().replace("\r", "")
+        with Terminal([ROOK, *words], self.environment(**variables), cwd=self.project) as terminal:
+            code = terminal.finish()
+        return code, terminal.raw.decode().replace("\r", "")

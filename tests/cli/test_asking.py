@@ -6,16 +6,22 @@ import signal
 import subprocess
 import sys
 import termios
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.run.recording import wait_for
 from tests.run.scripted import program
-from tests.terminal import Terminal
+from tests.terminals import Terminal
 
 ROOK = Path(sys.executable).with_name("rook")
 KEYS = "[y] once  [a] always in this run  [n] no  [e] no, and say why  (5m, then no)"
 _ECHO = 3  # the place of the local modes among a terminal's
+
+
+def on_terminal(command: Sequence[str | Path], env: dict[str, str], cwd: Path) -> Terminal:
+    return Terminal(command, env, cwd=cwd, columns=120, rows=60)
 
 
 class Desk:
@@ -29,15 +35,13 @@ class Desk:
         return {
             "PATH": f"{self.folder}{os.pathsep}{os.environ['PATH']}",
             "HOME": str(self.folder.parent),
-            "TERM": "xterm",
             "ROOKERY_HOME": str(self.folder / "home"),
             "ROOKERY_SCRIPT": json.dumps({"ask-permission": command, **script}),
         }
 
     def terminal(self, *words: str, **script: Any) -> Terminal:
-        return Terminal(
-            [ROOK, "run", *words, "Go"], cwd=self.folder, env=self.environment(**script)
-        )
+        command: list[str | Path] = [ROOK, "run", *words, "Go"]
+        return on_terminal(command, self.environment(**script), self.folder)
 
     def decisions(self) -> list[dict[str, Any]]:
         """What was decided in the only run, without its times."""
@@ -60,7 +64,7 @@ def test_on_a_terminal_the_question_is_asked_and_y_allows_it_once(desk: Desk) ->
         terminal.until(KEYS)
         before = terminal.text
         terminal.type("y")
-        assert terminal.end() == 0
+        assert terminal.finish() == 0
     assert before.endswith(
         "\n[claude] wants to run  Bash: rm -r build"
         "\n         in ~/desk · because: Ask first"
@@ -77,7 +81,7 @@ def test_a_allows_it_for_the_whole_run(desk: Desk) -> None:
     with desk.terminal() as terminal:
         terminal.until(KEYS)
         terminal.type("a")
-        assert terminal.end() == 0
+        assert terminal.finish() == 0
     assert "yes, always in this run" in terminal.text
     (decided,) = desk.decisions()
     assert decided["decision"] == {"allow": True, "always": True, "by": "person"}
@@ -88,7 +92,7 @@ def test_n_says_no(desk: Desk) -> None:
     with desk.terminal() as terminal:
         terminal.until(KEYS)
         terminal.type("N")
-        assert terminal.end() == 4
+        assert terminal.finish() == 4
     assert f"{KEYS}\n         no\n" in terminal.text
     assert "[claude] DENIED: Bash: rm -r build" in terminal.text
     assert desk.decisions()[0]["decision"] == {"allow": False, "by": "person"}
@@ -102,7 +106,7 @@ def test_e_says_no_and_why_and_the_line_can_be_edited(desk: Desk) -> None:
         terminal.type("wrong\x15use 漢漢\x7fmä\x7fake clean\x1b[D")
         terminal.until("why not: use 漢make clean")
         terminal.type("\r")
-        assert terminal.end() == 4
+        assert terminal.finish() == 4
     assert desk.decisions()[0]["decision"] == {
         "allow": False,
         "reason": "use 漢make clean",
@@ -121,12 +125,12 @@ def test_a_reason_that_was_begun_can_be_left_again(desk: Desk) -> None:
         terminal.type("\x1b")
         terminal.until(KEYS, times=2)
         terminal.type("y")
-        assert terminal.end() == 0
+        assert terminal.finish() == 0
 
 
 def test_silence_means_no(desk: Desk) -> None:
     with desk.terminal("--ask-timeout", "0.5") as terminal:
-        assert terminal.end() == 4
+        assert terminal.finish() == 4
     assert "(0.5s, then no)\n         no: nobody answered in time" in terminal.text
     assert desk.decisions()[0]["decision"] == {"allow": False, "by": "timeout"}
 
@@ -137,7 +141,7 @@ def test_neither_other_keys_nor_arrows_nor_pasted_words_decide(desk: Desk) -> No
         terminal.type("\x1b[A")
         terminal.type("yes")
         terminal.type("x")
-        assert terminal.end() == 4
+        assert terminal.finish() == 4
     assert desk.decisions()[0]["decision"]["by"] == "timeout"
 
 
@@ -145,7 +149,7 @@ def test_what_was_typed_before_the_question_does_not_answer_it(desk: Desk) -> No
     with desk.terminal("--ask-timeout", "0.5", silent=1) as terminal:
         terminal.until("[rook] ")
         terminal.type("y")
-        assert terminal.end() == 4
+        assert terminal.finish() == 4
     assert desk.decisions()[0]["decision"]["by"] == "timeout"
 
 
@@ -159,7 +163,7 @@ def test_a_long_command_is_cut_and_v_shows_all_of_it(desk: Desk) -> None:
         terminal.until("[v] see all of it", times=2)
         assert "         echo 19\n" in terminal.text
         terminal.type("y")
-        assert terminal.end() == 0
+        assert terminal.finish() == 0
 
 
 def test_nothing_that_an_agent_asks_reaches_the_terminal_as_a_control_character(
@@ -168,9 +172,9 @@ def test_nothing_that_an_agent_asks_reaches_the_terminal_as_a_control_character(
     hostile = "ls \x1b]0;title\x07 \x1b[2J \x9b31m\r\u202e\nrm -r build\x1b[A"
     with desk.terminal(command=hostile) as terminal:
         terminal.until("[y] once")
-        question = terminal.written.decode()
+        question = terminal.raw.decode()
         terminal.type("n")
-        terminal.end()
+        terminal.finish()
     told = question[question.rindex("wants to run") :].replace("\x1b[0m", "").replace("\r\n", "\n")
     assert "␛]0;title␇ ␛[2J �31m␍�" in told
     assert not [c for c in told if c != "\n" and (ord(c) < 32 or 127 <= ord(c) < 160)]
@@ -184,8 +188,8 @@ def test_a_signal_ends_the_question_and_the_terminal_is_as_before(
         before = terminal.modes
         terminal.until(KEYS)
         assert not terminal.modes[_ECHO] & termios.ECHO
-        os.kill(terminal.pid, number)
-        assert terminal.end() == 130
+        terminal.kill(number)
+        assert terminal.finish() == 130
         assert terminal.modes == before
     assert f"{KEYS}\n         no longer asked\n" in terminal.text
     assert "\n[claude] FAILED: interrupted\n" in terminal.text
@@ -201,7 +205,7 @@ def test_ctrl_c_in_the_middle_of_a_reason_stops_the_run(desk: Desk) -> None:
         terminal.type("well")
         terminal.until("why not: well")
         terminal.type("\x03")
-        assert terminal.end() == 130
+        assert terminal.finish() == 130
         assert terminal.modes == before
     assert "why not: well\n         no longer asked" in terminal.text
 
@@ -213,11 +217,11 @@ def test_ctrl_z_gives_the_terminal_back_and_the_question_is_asked_again(desk: De
         terminal.type("\x1a")
         os.waitpid(terminal.pid, os.WUNTRACED)
         assert terminal.modes == before
-        os.kill(terminal.pid, signal.SIGCONT)
+        terminal.kill(signal.SIGCONT)
         terminal.until(KEYS, times=2)
         assert not terminal.modes[_ECHO] & termios.ECHO
         terminal.type("y")
-        assert terminal.end() == 0
+        assert terminal.finish() == 0
         assert terminal.modes == before
 
 
@@ -225,7 +229,7 @@ def test_in_the_background_it_waits_until_it_is_brought_to_the_foreground(desk: 
     environment = {**desk.environment(), "PS1": "$ "}
     environment["PATH"] = f"{ROOK.parent}{os.pathsep}{environment['PATH']}"
     shell = ["/bin/bash", "--norc", "--noprofile", "-i"]
-    with Terminal(shell, cwd=desk.folder, env=environment) as terminal:
+    with on_terminal(shell, environment, desk.folder) as terminal:
         terminal.type("rook run Go &\n")
         terminal.until(KEYS)
         terminal.type("echo y''es\n")  # the shell has the keyboard
@@ -235,7 +239,7 @@ def test_in_the_background_it_waits_until_it_is_brought_to_the_foreground(desk: 
         terminal.type("y")
         terminal.until("[rook] success")
         terminal.type("exit\n")
-        terminal.end()
+        terminal.finish()
     assert "Stopped" not in terminal.text
     assert desk.decisions()[0]["decision"] == {"allow": True, "by": "person"}
 
@@ -247,7 +251,7 @@ def test_an_agent_that_dies_is_asked_for_no_longer(desk: Desk) -> None:
         recorder = json.loads(path.read_text())["recorder_pid"]
         children = Path(f"/proc/{recorder}/task/{recorder}/children").read_text().split()
         os.kill(int(children[0]), signal.SIGKILL)
-        assert terminal.end() == 3
+        assert terminal.finish() == 3
     assert "no longer asked\n" in terminal.text
     assert "[rook] incomplete · it was killed by SIGKILL" in terminal.text
 
@@ -279,9 +283,9 @@ def test_without_a_terminal_the_agent_s_own_settings_are_the_default(desk: Desk)
 def test_nobody_is_asked_by_a_run_that_nobody_can_answer(desk: Desk, flag: str) -> None:
     environment = {**desk.environment(), "ROOKERY_SCRIPT": "say=x print-call=call"}
     command: list[str | Path] = [ROOK, "run", flag, "Go"]
-    with Terminal(command, cwd=desk.folder, env=environment) as terminal:
-        terminal.end()
-        terminal.wait_for((desk.folder / "call").exists, "the call")
+    with on_terminal(command, environment, desk.folder) as terminal:
+        terminal.finish()
+    wait_for((desk.folder / "call").exists)
     assert "--permission-prompt-tool" not in (desk.folder / "call").read_text()
 
 
@@ -289,7 +293,7 @@ def test_show_and_replay_tell_what_was_decided(desk: Desk) -> None:
     with desk.terminal() as terminal:
         terminal.until(KEYS)
         terminal.type("y")
-        terminal.end()
+        terminal.finish()
     for words in (["show"], ["replay", "--instant"]):
         shown = subprocess.run(
             [ROOK, *words], env=desk.environment(), capture_output=True, text=True, check=True

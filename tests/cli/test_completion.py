@@ -1,17 +1,15 @@
 """`rook completion`: scripts that shells really source, and what they then offer."""
 
 import os
-import pty
-import select
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import click
 import pytest
 from tests.cli.desk import ROOK, Desk
+from tests.terminals import Terminal
 
 from rookery import agents
 from rookery.cli import outline
@@ -125,40 +123,62 @@ def test_completing_imports_nothing_heavy(desk: Desk) -> None:
         assert not heavy & set(out.stdout.split()), words
 
 
-def test_tab_completes_in_a_bash_on_a_terminal(desk: Desk) -> None:
-    pid, terminal = pty.fork()
-    if pid == 0:  # pragma: no cover - the other process
-        os.chdir(desk.project)
-        os.execvpe("bash", ["bash", "--norc", "-i"], desk.environment(TERM="dumb", PS1="> "))
-    try:
-        os.write(terminal, b'eval "$(rook completion bash)"; echo rea""dy\n')
-        shown(terminal, "ready")
-        os.write(terminal, b"rook compl\t")
-        shown(terminal, "rook completion ")
-        os.write(terminal, b"z\t")
-        shown(terminal, "zsh ")
-        os.write(terminal, b"\n")
-        shown(terminal, "#compdef rook")
-        os.write(terminal, b"\nexit\n")
-        while select.select([terminal], [], [], 30)[0]:
-            try:
-                if not os.read(terminal, 65536):
-                    break
-            except OSError:
-                break
-    finally:
-        os.close(terminal)
-        os.waitpid(pid, 0)
+def program(shell: str) -> str:
+    found = shutil.which(shell)
+    if found is None:
+        pytest.skip(f"there is no {shell}")
+    return found
 
 
-def shown(terminal: int, words: str) -> None:
-    """Wait until a terminal shows these words."""
-    screen = ""
-    deadline = time.monotonic() + 60
-    while words not in screen:
-        assert time.monotonic() < deadline, f"{words!r} is not in {screen!r}"
-        if select.select([terminal], [], [], 1.0)[0]:
-            screen += os.read(terminal, 65536).decode()
+STARTS = {
+    "bash": (["--norc", "-i"], 'eval "$(rook completion bash)"'),
+    "fish": (["--no-config", "-i"], "rook completion fish | source"),
+    "zsh": (["-f", "-i"], 'autoload -U compinit; compinit -u -D; eval "$(rook completion zsh)"'),
+}
+"""How each shell is started without anybody's settings, and taught to complete."""
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_tab_completes_in_a_shell_on_a_terminal(desk: Desk, shell: str) -> None:
+    flags, teach = STARTS[shell]
+    command = [program(shell), *flags]
+    with Terminal(command, desk.environment(PS1="> "), cwd=desk.project) as terminal:
+        terminal.type(f"{teach}; echo rea''dy\n")
+        terminal.until("\nready")
+        terminal.type("rook compl\t")
+        terminal.until("rook completion ")
+        terminal.type("z\t")
+        terminal.until("rook completion zsh")
+        terminal.type("\n")
+        terminal.until("compdef _rook_completion rook")
+        terminal.type("exit\n")
+        terminal.finish()
+
+
+def test_fish_offers_options_agents_profiles_and_runs_with_what_was_asked(desk: Desk) -> None:
+    fish = program("fish")
+    desk.project_file.write_text("[profile.ci]\n")
+    assert desk.rook("run", "Fix the tests").returncode == 0
+    (name,) = (path.name for path in (desk.home / "runs-home" / "runs").iterdir())
+
+    def offers(line: str) -> list[str]:
+        script = f"rook completion fish | source; complete -C '{line}'"
+        done = subprocess.run(
+            [fish, "--no-config", "-c", script],
+            cwd=desk.project,
+            env=desk.environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout.split("\n")[:-1]
+
+    assert offers("rook run --max-c") == ["--max-cost\tStop it beyond this."]
+    assert offers("rook run --agent c") == ["claude"]
+    assert offers("rook run --profile ") == ["ci"]
+    assert offers("rook show ") == [f"{name}\tFix the tests"]
+    assert offers("rook run --permission e") == ["edit"]
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -170,11 +190,11 @@ def test_the_script_is_for_the_shell_and_calls_rook(desk: Desk, shell: str) -> N
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_the_script_is_right_for_its_shell(desk: Desk, shell: str) -> None:
-    if shutil.which(shell) is None:
-        pytest.skip(f"there is no {shell}")
     script = desk.home / "script"
     script.write_text(desk.rook("completion", shell).stdout)
-    done = subprocess.run([shell, "-n", str(script)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [program(shell), "-n", str(script)], capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -129,6 +129,40 @@ def test_exec_takes_the_settings_that_it_has_options_for(desk: Desk) -> None:
     assert desk.rook("exec", "--", "claude", "-p", "x").stdout == "Done.\n"
 
 
+@pytest.mark.parametrize(
+    "words",
+    ["run x", "exec -- claude -p x", "attach", "replay --instant", "show", "demo --speed 200"],
+)
+def test_settings_reach_every_command_that_shows_a_run(desk: Desk, words: str) -> None:
+    assert desk.rook("demo", "--speed", "200").returncode == 0
+    assert "[claude]   -> " not in desk.rook(*words.split(), ROOKERY_SCRIPT="speed=0").stdout
+    desk.project_file.write_text("[profile.loud]\nverbose = true\n")
+    name, *rest = words.split()
+    loud = desk.rook(name, "--profile", "loud", *rest, ROOKERY_SCRIPT="speed=0")
+    assert "[claude]   -> " in loud.stdout
+    variables = {"ROOKERY_VERBOSE": "true", "ROOKERY_SCRIPT": "speed=0"}
+    assert "[claude]   -> " in desk.rook(*words.split(), **variables).stdout
+    quiet = desk.rook(name, "--no-verbose", *rest, **variables)
+    assert "[claude]   -> " not in quiet.stdout
+
+
+def test_settings_reach_a_pipe_and_flags_are_stronger(desk: Desk) -> None:
+    desk.project_file.write_text("quiet = true\n[profile.loud]\nquiet = false\nverbose = true\n")
+    assert desk.shell("claude | rook").stdout == "Done.\n"
+    assert '[claude] "Done."' in desk.shell("claude | rook --no-quiet").stdout
+    assert '[claude] "Done."' in desk.shell("claude | rook --verbose").stdout
+    assert "stream stats" in desk.shell("claude | rook --profile loud").stderr
+    assert '[claude] "Done."' not in desk.shell("claude | rook --profile loud --no-text").stdout
+    told = json.loads(desk.shell("claude | rook --json").stdout)
+    assert told["text"] == "Done."
+    # The agent to run is not the one that writes: that is still found out.
+    assert desk.shell("claude | rook", ROOKERY_AGENT="opencode").returncode == 0
+    desk.project_file.write_text("quite = true\n")
+    wrong = desk.shell("claude | rook")
+    assert wrong.returncode == 2
+    assert "did you mean 'quiet'?" in wrong.stderr
+
+
 def test_the_agent_to_run_is_not_taken_for_the_one_that_wrote_a_stream(desk: Desk) -> None:
     stream = desk.project / "stream.txt"
     stream.write_text("no agent wrote this\n")

@@ -100,6 +100,48 @@ def test_a_typo_of_an_option_is_answered_with_the_nearest(
     assert meant in out.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("run", "--permission", "edti", "x"), "edit"),
+        (("run", "--format", "josnl", "x"), "jsonl"),
+        (("replay", "--format", "txt"), "text"),
+        (("completion", "fsh"), "fish"),
+    ],
+)
+def test_a_typo_of_a_word_that_is_chosen_is_answered_with_the_nearest(
+    desk: Desk, words: tuple[str, ...], meant: str
+) -> None:
+    out = desk.rook(*words)
+    assert out.returncode == 2
+    assert f"Did you mean '{meant}'?" in out.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--max-cost", "much", "'much' is no amount of dollars: write 2 or 0.50"),
+        ("--max-cost", "nan", "'nan' is no amount of dollars"),
+        ("--max-cost", "-1", "'-1' is no amount of dollars"),
+        ("--max-turns", "0", "'0' is no count: write a whole number from 1"),
+        ("--max-tokens", "1.5", "'1.5' is no count"),
+        ("--timeout", "soon", "'soon' is no time: write 90s, 5m or 2h"),
+    ],
+)
+def test_a_wrong_number_is_answered_with_what_to_write(
+    desk: Desk, option: str, value: str, said: str
+) -> None:
+    out = desk.rook("run", f"{option}={value}", "x")
+    assert out.returncode == 2
+    assert said in out.stderr
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_help_shows_a_range_as_a_formula(desk: Desk, name: str) -> None:
+    assert "<=x" not in desk.rook(name, "--help").stdout
+    assert "x>=" not in desk.rook(name, "--help").stdout
+
+
 def test_exec_leaves_the_options_of_the_command_to_it(desk: Desk) -> None:
     desk.program("words", 'echo "$@"')
     out = desk.rook("exec", "words", "--verbose", "--nonsense")

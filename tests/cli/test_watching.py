@@ -6,13 +6,12 @@ import re
 import signal
 import sys
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
 import pytest
 from tests.cli.test_run import ROOK, Desk
-from tests.terminals import Terminal, terminal
+from tests.terminals import Terminal
 
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 SPINNER = re.compile(f"^[{FRAMES}]", re.MULTILINE)
@@ -30,9 +29,9 @@ def rook(
     script: str = "",
     columns: int = 90,
     environ: Mapping[str, str] | None = None,
-) -> AbstractContextManager[Terminal]:
+) -> Terminal:
     environment = {**desk.environment(script), **(environ or {})}
-    return terminal([str(ROOK), *words], environment, columns=columns)
+    return Terminal([ROOK, *words], environment, columns=columns)
 
 
 def has_status(going: Terminal, words: str = "") -> bool:
@@ -71,7 +70,7 @@ def test_a_run_on_a_terminal_ends_with_a_summary_and_no_status_line(desk: Desk) 
 def test_the_status_line_tells_what_runs_now(desk: Desk) -> None:
     with rook(desk, "run", "x", script=WORKS) as going:
         going.until(lambda: re.search("(?m)^. Bash: .* [1-9]+s   ", going.text) is not None)
-        going.type(b"\x03")
+        going.type("\x03")
         going.finish()
 
 
@@ -94,7 +93,7 @@ def test_a_run_that_is_interrupted_leaves_no_status_line(
         if isinstance(how, signal.Signals):
             going.kill(how)
         else:
-            going.type(b"\x03")
+            going.type("\x03")
         assert going.finish() == 130
         assert_clean(going)
         assert "[rook] interrupted" in going.text
@@ -162,7 +161,7 @@ def test_colours_and_the_status_line_follow_the_environment(
 def test_a_dumb_terminal_gets_what_a_pipe_gets(desk: Desk) -> None:
     piped = desk.rook("run", "x", script="say=Hello.").stdout
     command = ["/usr/bin/env", "TERM=dumb", str(ROOK), "run", "--permission", "agent", "x"]
-    with terminal(command, desk.environment("say=Hello."), columns=200) as going:
+    with Terminal(command, desk.environment("say=Hello."), columns=200) as going:
         assert going.finish() == 0
         assert b"\x1b" not in going.raw
         assert piped.replace("\n", "\r\n").encode() in going.raw

@@ -14,7 +14,7 @@ import pytest
 
 from rookery.testing import Answer, Reply, ScriptedMessagesApi
 from tests.conformance.test_claude import CLAUDE, ROOK, Bench, Script
-from tests.terminal import Terminal
+from tests.terminals import Terminal
 
 pytestmark = pytest.mark.skipif(not CLAUDE, reason="ROOKERY_TEST_CLAUDE is not set")
 
@@ -35,15 +35,15 @@ class Seat:
     ) -> int:
         """Run to the end; each key is pressed when its words have come once more."""
         with ScriptedMessagesApi(script) as api:
-            environment = {**self._bench.environment(api.url), "TERM": "xterm"}
+            environment = self._bench.environment(api.url)
             command: list[str | Path] = [ROOK, "run", *options, "Go", *words]
             seen: dict[str, int] = {}
-            with Terminal(command, cwd=self.project, env=environment) as terminal:
+            with Terminal(command, environment, cwd=self.project, columns=120, rows=60) as terminal:
                 for shown, key in keys:
                     seen[shown] = seen.get(shown, 0) + 1
                     terminal.until(shown, times=seen[shown])
                     terminal.type(key)
-                code = terminal.end()
+                code = terminal.finish()
             self.text = terminal.text
             self.requests = api.requests
         return code

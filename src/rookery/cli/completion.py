@@ -4,6 +4,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from rookery.cli import main
+from rookery.cli.kinds import OneOf
 
 _SHELLS = ("bash", "fish", "zsh")
 _EXAMPLES = """\b
@@ -15,7 +16,7 @@ Examples:
 
 
 @click.command("completion", epilog=_EXAMPLES)
-@click.argument("shell", type=click.Choice(_SHELLS))
+@click.argument("shell", type=OneOf(_SHELLS))
 def command(shell: str) -> None:
     """Print the script that makes a shell complete commands, options, agents, runs and profiles."""
     kind = get_completion_class(shell)

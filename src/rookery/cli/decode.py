@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from rookery import agents
+from rookery.cli.kinds import OneOf
 from rookery.core.errors import RookeryError, UnreadableSourceError
 from rookery.core.fold import Fold, fold
 from rookery.core.records import Record, dump
@@ -34,7 +35,7 @@ Examples:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["jsonl", "text"]),
+    type=OneOf(["jsonl", "text"]),
     default="jsonl",
     show_default=True,
     help="JSON lines for programs, text for people.",
