@@ -40,8 +40,8 @@ conformance: $(VENV)/.dev $(OPENCODE) ## the real agents against scripted models
 bench: $(VENV)/.bench ## ratios against named references, taken in one run
 	$(BIN)/python benchmarks/bench.py
 
-pictures: $(VENV)/.pictures ## take the pictures of the docs anew, in a real terminal
-	$(BIN)/python scripts/pictures.py
+pictures: $(VENV)/.pictures $(CLAUDE) ## take the pictures of the docs anew, in a real terminal
+	ROOKERY_TEST_CLAUDE=$(abspath $(CLAUDE)) $(BIN)/python scripts/pictures.py
 
 docs: $(VENV)/.dev ## write the generated pages anew
 	$(BIN)/python scripts/generate.py

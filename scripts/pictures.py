@@ -1,7 +1,8 @@
 """Takes the pictures of the docs: real commands in a real terminal, drawn as they stand there.
 
 `make pictures` writes them all anew, each on a dark and on a light background. The agent is the
-scripted one, so that no key and no network is needed.
+scripted one; where a person is asked it is the real Claude Code, whose path is in
+ROOKERY_TEST_CLAUDE, with a scripted model on loopback. No key and no network is needed.
 """
 
 import fcntl
@@ -23,6 +24,7 @@ import pyte
 from PIL import Image, ImageDraw, ImageFont
 
 import rookery.testing
+from rookery.testing import Reply, ScriptedMessagesApi
 
 ROOT = Path(__file__).parent.parent
 PICTURES = ROOT / "docs" / "pictures"
@@ -31,6 +33,8 @@ DEMO = AGENT.with_name("demo.jsonl")
 ROOK = Path(sys.executable).with_name("rook")
 FONTS = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
 SIZE, PADDING = 22, 24
+CLAUDE = os.environ.get("ROOKERY_TEST_CLAUDE", "")
+QUESTION = "[n] no"
 RUNNING = re.compile("(?m)^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] Bash: .* [1-9]s ")
 DIM = re.compile(b"\x1b\\[2m")  # the emulator does not know it; grey is what it looks like
 
@@ -89,7 +93,8 @@ class Studio:
         claude.parent.mkdir()
         claude.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S {AGENT} "$@"\n')
         claude.chmod(0o755)
-        (folder / "project").mkdir()
+        self.project = folder / "project"
+        self.project.mkdir()
 
     def look(
         self,
@@ -97,8 +102,13 @@ class Studio:
         script: str = "",
         columns: int = 96,
         until: Callable[[str], bool] | None = None,
+        answers: str = "",
+        **variables: str,
     ) -> pyte.Screen:
-        """Run a command until its end, or until what stands on the screen is as wanted."""
+        """Run a command until its end, or until what stands on the screen is as wanted.
+
+        Each letter of `answers` is the key for the next question.
+        """
         environment = {
             "PATH": f"{self._folder}/bin:{ROOK.parent}:/usr/bin:/bin",
             "HOME": str(self._folder),
@@ -106,19 +116,25 @@ class Studio:
             "ROOKERY_SCRIPT": script,
             "TERM": "xterm-256color",
             "LANG": "C.UTF-8",
+            **variables,
         }
         pid, descriptor = pty.fork()
         if pid == 0:
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 80, columns, 0, 0))
-            os.chdir(self._folder / "project")
+            os.chdir(self.project)
             os.execve(ROOK, [str(ROOK), *words], environment)
         screen = pyte.Screen(columns, 80)
         stream = pyte.ByteStream(screen)
         kept: pyte.Screen | None = None
+        asked = 0
         while data := _read(descriptor):
             stream.feed(DIM.sub(b"\x1b[90m", data))
             if until and kept is None and until("\n".join(screen.display)):
                 kept = _copy(screen)
+            if answers and "\n".join(screen.display).count(QUESTION) > asked:
+                asked += 1
+                os.write(descriptor, answers[:1].encode())
+                answers = answers[1:]
         os.close(descriptor)
         os.waitpid(pid, 0)
         if until and kept is None:
@@ -192,7 +208,7 @@ def take(studio: Studio) -> dict[str, tuple[str, pyte.Screen]]:
         "help": ("--help",),
     }
     scripts = {"failed": f"play={DEMO} no-result speed=12", "limited": "limit=4320"}
-    return {
+    pictures = {
         name: (
             f"rook {shlex.join(words)}",
             studio.look(
@@ -201,6 +217,37 @@ def take(studio: Studio) -> dict[str, tuple[str, pyte.Screen]]:
         )
         for name, words in asked.items()
     }
+    pictures["asking"] = ('rook run "Clean up"', _asking(studio))
+    return pictures
+
+
+def _asking(studio: Studio) -> pyte.Screen:
+    """The real agent asks for a change, which is allowed, and then for a command."""
+    if not CLAUDE:
+        raise SystemExit("ROOKERY_TEST_CLAUDE does not say where the real agent is: make pictures")
+    makefile = studio.project / "Makefile"
+    makefile.write_text("build:\n\tpython -m build\n\nclean:\n\trm -f build/*.pyc\n")
+    gone, come = "\trm -f build/*.pyc", "\trm -rf build dist"
+    change = {"file_path": str(makefile), "old_string": gone, "new_string": come}
+    command = {"command": "rm -rf build dist", "description": "Remove what was built before"}
+    script = [
+        Reply(tools=[("Read", {"file_path": str(makefile)})]),
+        Reply(text="The clean target leaves most of it behind.", tools=[("Edit", change)]),
+        Reply(tools=[("Bash", command)]),
+        Reply(text="Done."),
+    ]
+    with ScriptedMessagesApi(script) as api:
+        return studio.look(
+            *("run", "Clean up"),
+            until=lambda text: text.count(QUESTION) == 2,
+            answers="yn",
+            PATH=os.pathsep.join((str(Path(CLAUDE).parent), os.environ["PATH"])),
+            ANTHROPIC_BASE_URL=api.url,
+            ANTHROPIC_API_KEY="made-up",
+            DISABLE_TELEMETRY="1",
+            CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",
+            IS_SANDBOX="1",
+        )
 
 
 def main(names: Sequence[str]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tests.run.recording import wait_for
 from tests.run.scripted import program
-from tests.terminals import Terminal
+from tests.terminals import COLOURS, Terminal
 
 ROOK = Path(sys.executable).with_name("rook")
 KEYS = "[y] once  [a] always in this run  [n] no  [e] no, and say why  (5m, then no)"
@@ -75,6 +75,24 @@ def test_on_a_terminal_the_question_is_asked_and_y_allows_it_once(desk: Desk) ->
     assert desk.decisions() == [
         {"name": "Bash", "title": "rm -r build", "decision": {"allow": True, "by": "person"}}
     ]
+
+
+def test_a_question_is_in_the_colours_of_the_lines_around_it_if_there_are_any(desk: Desk) -> None:
+    for variables, coloured in (
+        ({}, True),
+        ({"FORCE_COLOR": "0"}, False),
+        ({"NO_COLOR": "1"}, False),
+    ):
+        environment = {**desk.environment(), **variables}
+        with on_terminal([ROOK, "run", "Go"], environment, desk.folder) as terminal:
+            terminal.until(KEYS)
+            terminal.type("n")
+            terminal.finish()
+        head = (
+            b"\x1b[36m[claude]\x1b[0m \x1b[1mwants to run\x1b[0m  \x1b[33mBash\x1b[0m: rm -r build"
+        )
+        assert (head in terminal.raw) is coloured
+        assert (b"\x1b[1m" in terminal.raw) is coloured
 
 
 def test_a_allows_it_for_the_whole_run(desk: Desk) -> None:
@@ -175,7 +193,7 @@ def test_nothing_that_an_agent_asks_reaches_the_terminal_as_a_control_character(
         question = terminal.raw.decode()
         terminal.type("n")
         terminal.finish()
-    told = question[question.rindex("wants to run") :].replace("\x1b[0m", "").replace("\r\n", "\n")
+    told = COLOURS.sub("", question[question.rindex("wants to run") :]).replace("\r\n", "\n")
     assert "␛]0;title␇ ␛[2J �31m␍�" in told
     assert not [c for c in told if c != "\n" and (ord(c) < 32 or 127 <= ord(c) < 160)]
 

@@ -61,7 +61,8 @@ class Board:
 
 
 @pytest.fixture
-def board() -> Iterator[Board]:
+def board(monkeypatch: pytest.MonkeyPatch) -> Iterator[Board]:
+    monkeypatch.setenv("NO_COLOR", "1")  # words are looked for among the bytes that are shown
     found = Board()
     yield found
     found.close()

@@ -3,11 +3,13 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.terminals import COLOURS
 
 from rookery.core.asking import About, Ask, By, Decision, Option, Question
 from rookery.core.events import PermissionRequested
 from rookery.core.records import Record
 from rookery.display.asking import Words, chosen, decided, outcome
+from rookery.display.paint import Paint
 from rookery.folder.decisions import Decided
 
 WHICH = Question(
@@ -61,6 +63,19 @@ def test_a_change_is_shown_by_its_lines_and_a_path_as_seen_from_the_folder() -> 
         "         +new",
         "         it must ask: Path is sensitive",
         "         [y] once  [n] no  [e] no, and say why",
+    ]
+
+
+def test_colours_change_no_word_and_tell_lines_that_go_from_those_that_come() -> None:
+    ask = Ask(id="1", name="Edit", kind="edit", title="a.py", detail=("-old", "+new", " same"))
+    plain = asked(ask)
+    said = Words("claude", ask, cwd="/", home="/x", limit_s=30, paint=Paint(colour=True))
+    painted = [*said.lines(), said.keys()]
+    assert [COLOURS.sub("", line) for line in painted] == plain
+    assert painted[1:4] == [
+        "         \x1b[31m-old\x1b[0m",
+        "         \x1b[32m+new\x1b[0m",
+        "          same",
     ]
 
 

@@ -6,7 +6,7 @@ import termios
 from collections.abc import Iterable
 from functools import partial
 
-from rookery.cli.keys import Keys, write
+from rookery.cli.keys import Keys, terminal_look, write
 from rookery.cli.turns import Turns
 from rookery.core.asking import Ask, Decision
 from rookery.display.asking import Words, chosen, outcome
@@ -28,7 +28,14 @@ class TerminalAsker:
     async def __call__(self, ask: Ask) -> Decision:
         """Ask, and give what was decided; when nobody waits for it any more, say so."""
         home = os.path.expanduser("~")
-        words = Words(self._agent, ask, cwd=self._cwd, home=home, limit_s=self._limit_s)
+        words = Words(
+            self._agent,
+            ask,
+            cwd=self._cwd,
+            home=home,
+            limit_s=self._limit_s,
+            paint=terminal_look(self._path).paint(),
+        )
         async with self._one, self._turns.paused(ask.seq):
             try:
                 decision = await self._within_limit(ask, words)
@@ -57,7 +64,7 @@ class TerminalAsker:
 
 
 async def _permission(keys: Keys, words: Words, ask: Ask) -> Decision:
-    async with keys.showing(_page([*words.lines(), words.keys()], strong=True)):
+    async with keys.showing(_page([*words.lines(), words.keys()])):
         while True:
             match (await keys.key()).lower():
                 case "y":
@@ -78,7 +85,7 @@ async def _permission(keys: Keys, words: Words, ask: Ask) -> Decision:
 async def _answers(keys: Keys, words: Words, ask: Ask) -> Decision:
     answers: dict[str, str] = {}
     for question in ask.questions:
-        async with keys.showing(_page(words.question(question), strong=True)):
+        async with keys.showing(_page(words.question(question))):
             while (answer := chosen(question, await keys.line(words.line("> ")) or "")) is None:
                 await keys.say(_page([words.line(f"choose from 1 to {len(question.options)}")]))
         if answer:
@@ -88,9 +95,5 @@ async def _answers(keys: Keys, words: Words, ask: Ask) -> Decision:
     return Decision(allow=True, answers=answers, by="person")
 
 
-def _page(lines: Iterable[str], *, strong: bool = False) -> str:
-    """Lines for a terminal, the first of them bold if that helps to see where they begin."""
-    first, *more = lines
-    if strong and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
-        first = f"\x1b[1m{first}\x1b[0m"
-    return "".join(f"{line}\n" for line in (first, *more))
+def _page(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)

@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from rookery.core.safe import safe_line
+from rookery.display.look import Look, look_of
 
 _FRONT_S = 0.2  # between two looks whether we are in the foreground
 _LONGEST = 4000
@@ -30,6 +31,15 @@ def terminal_path() -> str | None:
     except (OSError, ValueError):
         return None
     return path
+
+
+def terminal_look(path: str) -> Look:
+    """What the terminal of that path can show."""
+    try:
+        with open(os.open(path, os.O_WRONLY | os.O_NOCTTY), "w") as terminal:
+            return look_of(terminal, os.environ)
+    except OSError:  # it is gone
+        return Look()
 
 
 class Keys:

@@ -8,6 +8,7 @@ from rookery.core.events import PermissionRequested, ToolKind
 from rookery.core.records import Record
 from rookery.core.safe import safe_line
 from rookery.core.text import cut, relative
+from rookery.display.paint import Paint
 from rookery.folder.decisions import Decided
 
 _MOST_LINES = 12
@@ -21,6 +22,7 @@ _VERBS: Mapping[ToolKind, str] = {
     "list": "read",
     "fetch": "fetch",
 }
+_CHANGES = {"+": "added", "-": "removed"}
 _FILES = frozenset({"edit", "delete", "move", "read", "list"})
 _NUMBERS = re.compile(r"[0-9]{1,3}(?:[ ,]+[0-9]{1,3})*")
 
@@ -32,9 +34,20 @@ class Words:
     how long one may take, None for ever.
     """
 
-    def __init__(self, agent: str, ask: Ask, *, cwd: str, home: str, limit_s: float | None) -> None:
-        self._prefix = f"[{safe_line(agent)}] "
-        self._indent = " " * len(self._prefix)
+    def __init__(
+        self,
+        agent: str,
+        ask: Ask,
+        *,
+        cwd: str,
+        home: str,
+        limit_s: float | None,
+        paint: Paint | None = None,
+    ) -> None:
+        name = f"[{safe_line(agent)}]"
+        self._paint = paint or Paint()
+        self._prefix = f"{self._paint('prefix', name)} "
+        self._indent = " " * (len(name) + 1)
         self._ask = ask
         self._cwd = cwd
         self._home = home
@@ -50,7 +63,7 @@ class Words:
         ask, body = self._ask, self._body()
         yield self._prefix + self._head()
         for line in body if whole else body[:_MOST_LINES]:
-            yield self._indent + safe_line(line)
+            yield self._indent + self._detail(safe_line(line))
         if not whole and self.is_cut:
             left = len(body) - _MOST_LINES
             yield f"{self._indent}… {left} more line{'' if left == 1 else 's'}"
@@ -63,30 +76,38 @@ class Words:
     def keys(self) -> str:
         """The line that tells which keys there are."""
         ask = self._ask
-        keys = ["[y] yes, go on" if ask.about == "plan" else "[y] once"]
+        keys = [self._key("y", "yes, go on" if ask.about == "plan" else "once")]
         if ask.always:
             exact = ask.always == f"{ask.name}({ask.title})"
             scope = "" if exact else f" ({safe_line(ask.always)})"
-            keys.append(f"[a] always in this run{scope}")
-        keys += ["[n] no", "[e] no, and say why"]
+            keys.append(self._key("a", f"always in this run{scope}"))
+        keys += [self._key("n", "no"), self._key("e", "no, and say why")]
         if self.is_cut:
-            keys.append("[v] see all of it")
+            keys.append(self._key("v", "see all of it"))
         return self._indent + "  ".join(keys) + self._until("no")
 
     def question(self, question: Question) -> Iterator[str]:
         """One of the questions, with its answers and how to choose."""
         first, *more = question.text.split("\n")
-        yield f"{self._prefix}asks: {safe_line(first)}"
+        yield f"{self._prefix}{self._paint('strong', f'asks: {safe_line(first)}')}"
         for line in more:
             yield self._indent + safe_line(line)
         for number, option in enumerate(question.options, 1):
             about = f": {safe_line(option.description)}" if option.description else ""
-            yield f"{self._indent}[{number}] {safe_line(option.label)}{about}"
+            yield self._indent + self._key(str(number), f"{safe_line(option.label)}{about}")
         yield self._indent + _how_to_answer(question) + self._until("no answer")
 
     def line(self, words: str) -> str:
         """A line below the question."""
         return self._indent + words
+
+    def _key(self, key: str, meaning: str) -> str:
+        return f"{self._paint('strong', f'[{key}]')} {meaning}"
+
+    def _detail(self, line: str) -> str:
+        """A line to decide by; those of a change in their colours."""
+        role = _CHANGES.get(line[:1]) if self._ask.kind == "edit" else None
+        return self._paint(role, line) if role else line
 
     def _until(self, then: str) -> str:
         return "" if self._limit_s is None else f"  ({_span(self._limit_s)}, then {then})"
@@ -100,10 +121,12 @@ class Words:
     def _head(self) -> str:
         ask = self._ask
         if ask.about == "plan":
-            return "has a plan:" if ask.detail else "wants to go on with its plan"
+            has = "has a plan:" if ask.detail else "wants to go on with its plan"
+            return self._paint("strong", has)
         title = relative(ask.title or "", self._cwd) if ask.kind in _FILES else ask.title or ""
         about = "" if not title else ":" if "\n" in title else f": {safe_line(title)}"
-        return f"wants to {_VERBS.get(ask.kind, 'use')}  {safe_line(ask.name or 'a tool')}{about}"
+        wants = self._paint("strong", f"wants to {_VERBS.get(ask.kind, 'use')}")
+        return f"{wants}  {self._paint('tool', safe_line(ask.name or 'a tool'))}{about}"
 
     def _body(self) -> list[str]:
         """The lines to decide by: a title of many lines, a change, a plan."""
