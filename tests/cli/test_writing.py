@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 
 import pytest
 
@@ -69,3 +70,15 @@ def test_an_error_in_writing_reaches_who_writes() -> None:
 
     with pytest.raises(BrokenPipeError):
         asyncio.run(write())
+
+
+def test_what_was_put_can_be_waited_for() -> None:
+    async def whole() -> list[str]:
+        seen: list[str] = []
+        async with Writer[str](lambda lines: (time.sleep(0.05), seen.extend(lines))[1]) as out:
+            await out.put(["one"])
+            await out.put(["two"])
+            await out.written()
+            return list(seen)
+
+    assert asyncio.run(whole()) == ["one", "two"]

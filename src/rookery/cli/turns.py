@@ -1,7 +1,7 @@
 """Whose turn it is on the screen: the lines of the run, or a question to whoever watches."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 
@@ -11,15 +11,22 @@ class Turns:
     def __init__(self) -> None:
         self._pause: Callable[[], None] | None = None
         self._resume: Callable[[], None] | None = None
+        self._written: Callable[[], Awaitable[None]] | None = None
         self._moved = asyncio.Event()
         self._seq = -1
 
-    def share(self, pause: Callable[[], None], resume: Callable[[], None]) -> None:
+    def share(
+        self,
+        pause: Callable[[], None],
+        resume: Callable[[], None],
+        written: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
         """Share the screen with whoever shows the run, and says so with `told`.
 
-        `pause` has it hold its lines back and take a status line away, `resume` the contrary.
+        `pause` has it hold its lines back and take a status line away, `resume` the contrary;
+        `written` waits until what was told is on the screen.
         """
-        self._pause, self._resume = pause, resume
+        self._pause, self._resume, self._written = pause, resume, written
 
     def told(self, seq: int) -> None:
         """Note that a record was shown."""
@@ -35,6 +42,8 @@ class Turns:
         while seq is not None and self._seq < seq:
             self._moved.clear()
             await self._moved.wait()
+        if self._written is not None:
+            await self._written()
         self._pause()
         try:
             yield

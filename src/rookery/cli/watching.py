@@ -72,7 +72,7 @@ async def _show(run: Run, manner: Manner, look: Look, turns: Turns) -> None:
                 if not manner.json:
                     group.create_task(_pass_on_stdout(run, out))
             elif isinstance(display, TerminalDisplay):
-                turns.share(display.pause, display.resume)
+                turns.share(display.pause, display.resume, out.written)
                 drawing = group.create_task(_draw(display, out))
                 await _tell(run, display, out, turns)
                 drawing.cancel()

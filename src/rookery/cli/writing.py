@@ -25,6 +25,7 @@ class Writer(Generic[Piece]):
         self._news = asyncio.Event()
         self._room = asyncio.Event()
         self._closing = False
+        self._writing = False
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -55,6 +56,13 @@ class Writer(Generic[Piece]):
             await self._room.wait()
             self._raise()
 
+    async def written(self) -> None:
+        """Wait until everything is written that was put before."""
+        while self._pieces or self._writing:
+            self._room.clear()
+            await self._room.wait()
+            self._raise()
+
     def frame(self, draw: Callable[[], None]) -> None:
         """Have something drawn after what waits; of several only the last is."""
         self._raise()
@@ -74,7 +82,10 @@ class Writer(Generic[Piece]):
                 self._pieces, self._size, self._frame = [], 0, None
                 self._room.set()
                 if pieces or frame is not None:
+                    self._writing = True
                     await asyncio.to_thread(self._do, pieces, frame)
+                    self._writing = False
+                    self._room.set()
                 elif self._closing:
                     return
                 if self._closing:
