@@ -75,7 +75,12 @@ def test_an_error_in_writing_reaches_who_writes() -> None:
 def test_what_was_put_can_be_waited_for() -> None:
     async def whole() -> list[str]:
         seen: list[str] = []
-        async with Writer[str](lambda lines: (time.sleep(0.05), seen.extend(lines))[1]) as out:
+
+        def put(lines: list[str]) -> None:
+            time.sleep(0.05)  # a slow screen
+            seen.extend(lines)
+
+        async with Writer(put) as out:
             await out.put(["one"])
             await out.put(["two"])
             await out.written()
