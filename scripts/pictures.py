@@ -116,6 +116,7 @@ class Studio:
             "ROOKERY_SCRIPT": script,
             "TERM": "xterm-256color",
             "LANG": "C.UTF-8",
+            "ROOKERY_PERMISSION": "agent",  # a scripted agent without a result would wait for more
             **variables,
         }
         pid, descriptor = pty.fork()
@@ -241,6 +242,7 @@ def _asking(studio: Studio) -> pyte.Screen:
             *("run", "Clean up"),
             until=lambda text: text.count(QUESTION) == 2,
             answers="yn",
+            ROOKERY_PERMISSION="ask",
             PATH=os.pathsep.join((str(Path(CLAUDE).parent), os.environ["PATH"])),
             ANTHROPIC_BASE_URL=api.url,
             ANTHROPIC_API_KEY="made-up",
