@@ -1,6 +1,8 @@
 """The recorded streams that tests read: golden cases and further recordings, and the raw lines."""
 
 import json
+import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,19 +11,56 @@ import rookery
 from rookery.core.fold import fold
 from rookery.core.price import Prices, no_prices
 from rookery.core.state import RunState
+from rookery.core.verdict import Ending
+
+_AGENTS = Path(__file__).parent / "agents"
 
 
-def _about(path: Path) -> str:
-    about = path.with_name("about.md")
-    return about.read_text(encoding="utf-8").lower() if about.exists() else ""
+def cases(agent: str = "*") -> list[Path]:
+    """The golden cases of an agent, or of all: streams whose events a person has read."""
+    return sorted(_AGENTS.glob(f"{agent}/cases/*/wire.jsonl"))
 
 
-_FOLDER = Path(__file__).parent / "agents" / "claude"
-CASES = sorted(_FOLDER.glob("cases/*/wire.jsonl"))
-RECORDINGS = sorted(_FOLDER.glob("recordings/*/*.jsonl"))
+def recordings(agent: str = "*") -> list[Path]:
+    """All other recorded streams of an agent, or of all."""
+    return sorted(_AGENTS.glob(f"{agent}/recordings/*/*.jsonl"))
+
+
+def facts(agent: str) -> dict[str, Any]:
+    """What a person knows of an agent's recorded streams, from its `facts.toml`."""
+    return tomllib.loads((_AGENTS / agent / "facts.toml").read_text(encoding="utf-8"))
+
+
+def agent_of(path: Path) -> str:
+    """The agent that wrote a recorded stream."""
+    return path.parents[2].name
+
+
+def about(path: Path) -> str:
+    """What is told of a stream: `about.md` beside a case, `NAME.md` beside a recording."""
+    told = path.with_name("about.md" if path.name == "wire.jsonl" else f"{path.stem}.md")
+    return told.read_text(encoding="utf-8") if told.exists() else ""
+
+
+def ending_of(path: Path) -> Ending:
+    """How the recorded process ended, as far as somebody wrote it down."""
+    code = re.search(r"^- exit code: (-?\d+)$", about(path), re.MULTILINE)
+    if code is None:
+        return Ending()
+    number = int(code[1])
+    return Ending(exit_code=number) if number >= 0 else Ending(signal=-number)
+
+
+def is_real(path: Path) -> bool:
+    """Whether a real agent wrote a stream, untouched."""
+    return "invented" not in about(path).lower()
+
+
+# Those of Claude Code, whose raw words many tests of the core compare with what we make of them.
+CASES = cases("claude")
+RECORDINGS = recordings("claude")
 ALL = [*CASES, *RECORDINGS]
-REAL = [p for p in ALL if "invented" not in _about(p)]
-"""Those that a real agent wrote, untouched."""
+REAL = [path for path in ALL if is_real(path)]
 
 
 def name_of(path: Path) -> str:
@@ -31,9 +70,14 @@ def name_of(path: Path) -> str:
     return f"{path.stem}-{path.parent.name}"
 
 
+def full_name_of(path: Path) -> str:
+    """A name for a test's id that no stream of another agent has."""
+    return f"{agent_of(path)}-{name_of(path)}"
+
+
 def folded(path: Path, prices: Prices = no_prices) -> RunState:
     """A recorded stream, folded."""
-    return fold(rookery.decode(path, agent="claude"), prices)
+    return fold(rookery.decode(path, agent=agent_of(path)), prices)
 
 
 def messages(path: Path) -> Iterator[dict[str, Any]]:

@@ -30,24 +30,20 @@ from rookery.core.events import (
     TurnFinished,
     TurnStarted,
 )
+from tests.recorded import about, agent_of, cases, facts, full_name_of, name_of
 
 HERE = Path(__file__).parent
-CASES = sorted(path.parent for path in HERE.glob("*/cases/*/wire.jsonl"))
-NEVER: dict[str, frozenset[type]] = {"claude": frozenset()}
-"""Events that an agent has no way to tell of; what is missing here must be in a case."""
+CASES = [path.parent for path in cases()]
+TAGS = {str(event.__struct_config__.tag) for event in get_args(Event)}
 
 PRIVATE = re.compile(rb"/work/|/root/|/Users/|sk-ant-|[Bb]earer |[\w.]+@[\w-]+\.(?:com|org|net)")
 """What no recording may hold: paths of a real machine, keys, addresses."""
 
 
-def agent_of(case: Path) -> str:
-    return case.parent.parent.name
-
-
 def decode(case: Path, sizes: Iterator[int] | None = None) -> list[rookery.Record]:
     """Decode a case, whole or in pieces of the given sizes."""
     wire = (case / "wire.jsonl").read_bytes()
-    decoder = rookery.decoder(agent_of(case))
+    decoder = rookery.decoder(agent_of(case / "wire.jsonl"))
     records, at = [], 0
     while at < len(wire):
         size = len(wire) if sizes is None else next(sizes)
@@ -71,7 +67,7 @@ def any_sizes(seed: str) -> Iterator[int]:
         yield chance.choice((1, 2, 7, 64, 1000, chance.randrange(1, 5000)))
 
 
-@pytest.fixture(params=CASES, ids=lambda case: f"{agent_of(case)}-{case.name}")
+@pytest.fixture(params=CASES, ids=lambda case: full_name_of(case / "wire.jsonl"))
 def case(request: pytest.FixtureRequest) -> Path:
     found: Path = request.param
     return found
@@ -149,10 +145,10 @@ def test_the_pieces_of_a_text_make_up_the_whole(case: Path) -> None:
 
 
 def test_a_case_says_where_it_comes_from(case: Path) -> None:
-    about = (case / "about.md").read_text(encoding="utf-8")
-    assert about.startswith("# ")
-    assert re.search(r"^- agent: .+$", about, re.MULTILINE)
-    assert re.search(r"^- (recorded: \S+, real|invented)\b", about, re.MULTILINE)
+    told = about(case / "wire.jsonl")
+    assert told.startswith("# ")
+    assert re.search(r"^- agent: .+$", told, re.MULTILINE)
+    assert re.search(r"^- (recorded: \S+, real|invented)\b", told, re.MULTILINE)
 
 
 def test_no_recording_holds_what_is_private() -> None:
@@ -163,18 +159,15 @@ def test_no_recording_holds_what_is_private() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_cases_show_every_event_the_agent_can_tell_of(name: str) -> None:
-    seen = {
-        type(record.event) for case in CASES if agent_of(case) == name for record in decode(case)
-    }
-    assert seen == set(get_args(Event)) - NEVER[name]
+    streams = (decode(path.parent) for path in cases(name))
+    seen = {type(r.event).__struct_config__.tag for records in streams for r in records}
+    assert seen == TAGS - set(facts(name)["never"])
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_cases_come_from_every_checked_version(name: str) -> None:
     real = Counter(
-        case.name.rpartition("-")[2]
-        for case in CASES
-        if agent_of(case) == name and ", real" in (case / "about.md").read_text(encoding="utf-8")
+        name_of(path).rpartition("-")[2] for path in cases(name) if ", real" in about(path)
     )
     assert set(real) == set(agent(name).checked_versions)
-    assert sum(real.values()) >= 60
+    assert sum(real.values()) >= facts(name)["fewest"] >= 12

@@ -1,10 +1,7 @@
 """Any bytes are safe to decode: nothing raises, nothing is lost, and the lines add up."""
 
 import json
-from collections import Counter, defaultdict
-from collections.abc import Iterable
 from itertools import pairwise
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -12,134 +9,40 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rookery.agents import decoder
+from rookery.agents import NAMES
 from rookery.agents.claude.fields import KNOWN_FIELDS
-from rookery.core.events import (
-    Event,
-    StreamClosed,
-    TaskFinished,
-    TaskStarted,
-    ToolFinished,
-    ToolStarted,
-    TurnFinished,
-    TurnStarted,
-    Unknown,
-    Unreadable,
-)
-from rookery.core.records import Record, dump, load
-from tests.core.mutations import BOM, DISORDERS, MUTATIONS, VALUES, mutate_stream, pieces
+from tests.core.adding_up import account, decode, recorded, run
+from tests.core.mutations import BOM, DISORDERS, MUTATIONS, VALUES, mutate_stream
 
 steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
-CASES = Path(__file__).parents[1] / "agents" / "claude" / "cases"
+
+@pytest.mark.parametrize("agent", NAMES)
+def test_there_are_recorded_streams(agent: str) -> None:
+    assert sum(map(len, recorded(agent))) > 50
 
 
-def recorded() -> list[list[bytes]]:
-    """The lines of every recorded stream that has any."""
-    streams = [path.read_bytes() for path in sorted(CASES.glob("*/wire.jsonl"))]
-    return [stream.removesuffix(b"\n").split(b"\n") for stream in streams if stream]
-
-
-def decode(parts: Iterable[bytes]) -> list[Record]:
-    reader = decoder("claude")
-    records = [record for part in parts for record in reader.feed(part)]
-    return records + reader.close()
-
-
-def account(raw: bytes, records: list[Record]) -> Counter[str]:
-    """Check that the records tell of every line of a stream, and count the lines by class."""
-    assert [record.seq for record in records] == list(range(len(records)))
-    end = records[-1]
-    assert isinstance(end.event, StreamClosed)
-    told: defaultdict[int, list[Event]] = defaultdict(list)
-    for record in records:
-        told[record.offset].append(record.event)
-        assert record.length == (raw + b"\n").index(b"\n", record.offset) - record.offset
-    at_close = told.pop(len(raw))
-    assert not [event for event in at_close if isinstance(event, Unknown | Unreadable)]
-    classes: Counter[str] = Counter()
-    offset = 0
-    for line in raw.removesuffix(b"\n").split(b"\n") if raw else []:
-        classes[_class_of(line, told.pop(offset, []))] += 1
-        offset += len(line) + 1
-    assert not told  # every record is at the beginning of a line
-    counted = end.event.lines, end.event.blank, end.event.silent
-    assert counted == (classes.total(), classes["blank"], classes["silent"])
-    _check_spans([record.event for record in records], at_close, end.event)
-    _check_dumps(records)
-    return classes
-
-
-def _class_of(line: bytes, events: list[Event]) -> str:
-    """The one class of a line: by its events, or by its looks if it has none."""
-    if not events:
-        return "silent" if line.removeprefix(BOM).strip() else "blank"
-    bad = {type(event) for event in events if isinstance(event, Unknown | Unreadable)}
-    assert Unreadable not in bad or len(events) == 1
-    return next((kind.__name__.lower() for kind in bad), "understood")
-
-
-def _check_spans(events: list[Event], at_close: list[Event], end: StreamClosed) -> None:
-    """Check that what starts ends once, and that the stream's end counts what was open."""
-    tools: defaultdict[str, list[type[Event]]] = defaultdict(list)
-    tasks: defaultdict[str, list[type[Event]]] = defaultdict(list)
-    turns = 0
-    for event in events:
-        if isinstance(event, ToolStarted | ToolFinished):
-            tools[event.id].append(type(event))
-        elif isinstance(event, TaskStarted | TaskFinished):
-            tasks[event.id].append(type(event))
-        elif isinstance(event, TurnStarted | TurnFinished):
-            turns += 1 if isinstance(event, TurnStarted) else -1
-            assert turns >= 0
-    assert all(ends in ([ToolStarted, ToolFinished], [ToolFinished]) for ends in tools.values())
-    assert all(ends == [TaskStarted, TaskFinished] * (len(ends) // 2) for ends in tasks.values())
-    assert end.results == sum(isinstance(event, TurnFinished) for event in events)
-    assert end.open_tools == sum(isinstance(event, ToolFinished) for event in at_close)
-
-
-def _check_dumps(records: list[Record]) -> None:
-    """Check that every record is one line of good JSON that reads back equal."""
-    for record in records:
-        line = dump(record)
-        assert b"\n" not in line
-        assert isinstance(json.loads(line.decode()), dict)
-        assert load(line) == record
-
-
-def run(seed: int, count: int) -> tuple[Counter[str], Counter[str]]:
-    """Decode so many lines of broken streams; give the line classes and the mutations made."""
-    random, streams = Random(seed), recorded()
-    classes: Counter[str] = Counter()
-    made: Counter[str] = Counter()
-    while made["lines"] < count:
-        raw, done = mutate_stream(random.choice(streams)[:80], random)
-        made += done
-        classes += account(raw, decode(pieces(raw, random)))
-    return classes, made
-
-
-def test_there_are_recorded_streams() -> None:
-    assert sum(map(len, recorded())) > 500
-
-
-def test_recorded_streams_add_up() -> None:
-    for lines in recorded():
+@pytest.mark.parametrize("agent", NAMES)
+def test_recorded_streams_add_up(agent: str) -> None:
+    for lines in recorded(agent):
         raw = b"\n".join([*lines, b""])
-        account(raw, decode([raw]))
+        account(raw, decode([raw], agent))
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_mutated_lines_never_raise_and_add_up(seed: int) -> None:
-    classes, made = run(seed, 1_000)
-    assert {"understood", "silent", "unknown", "unreadable", "blank"} == classes.keys()
+@pytest.mark.parametrize("agent", NAMES)
+def test_mutated_lines_never_raise_and_add_up(agent: str, seed: int) -> None:
+    classes, made = run(agent, seed, 1_000)
+    # Not every agent writes what has nothing to tell.
+    assert {"understood", "unknown", "unreadable", "blank"} == classes.keys() - {"silent"}
     assert made.keys() == {*MUTATIONS, *DISORDERS, "lines"}
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(1_000, 1_100))
-def test_a_million_mutated_lines_never_raise_and_add_up(seed: int) -> None:
-    run(seed, 10_000)
+@pytest.mark.parametrize("agent", NAMES)
+def test_a_million_mutated_lines_never_raise_and_add_up(agent: str, seed: int) -> None:
+    run(agent, seed, 10_000)
 
 
 def test_the_same_seed_does_the_same_harm() -> None:

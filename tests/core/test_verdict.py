@@ -1,7 +1,6 @@
 """The truth about the end: the whole table, with no false success and no false failure."""
 
 import json
-import re
 from itertools import product
 from pathlib import Path
 from typing import Any, get_args
@@ -35,99 +34,7 @@ from rookery.core.verdict import EXIT_CODES, Ending, Facts, Outcome, Verdict
 from rookery.core.verdict import judge as judge_whole
 from tests.recorded import ALL, CASES, folded, name_of, results
 
-# Every recorded case, judged by a person from what `about.md` says of it.
-
-RECORDED: dict[Outcome, str] = {
-    "success": """
-        heartbeat interleaved-blocks noise-on-stdout seed-samples unknown-type
-        s01_plain_text-2.1.197
-        s02_read_edit_bash-1.0.128 s02_read_edit_bash-2.0.76
-        s02_read_edit_bash-2.1.197 s02_read_edit_bash-2.1.325
-        s03_parallel_tools-2.1.197 s03b_parallel_one_fails-2.1.197
-        s03c_tool_runs_while_streaming__partial-2.1.325
-        s04_failing_tools-1.0.128 s04_failing_tools-2.0.76 s04_failing_tools-2.1.197
-        s06_thinking-2.1.197
-        s07_partial_messages-1.0.128 s07_partial_messages-2.0.76 s07_partial_messages-2.1.197
-        s07b_partial_retry_midstream-2.1.197 s07b_partial_retry_midstream-2.1.325
-        s08_subagent-1.0.128 s08_subagent-2.0.76 s08_subagent-2.1.197 s08_subagent-2.1.325
-        s08b_subagents_parallel_partial-2.1.197 s08b_subagents_parallel_partial-2.1.325
-        s08c_subagent_background-2.1.197
-        s09_mcp-2.1.197 s10_api_retry-2.1.197
-        s14_compact_manual__2_compact-2.1.197 s14_compact_manual__2_compact-2.1.325
-        s14c_compact_reactive-2.1.197
-        s16b_plan_mode_stdio_prompt-2.1.197 s16b_plan_mode_stdio_prompt-2.1.325
-        s17b_todowrite-2.1.197 s17b_todowrite-2.1.325
-        s18e_hook_stops-2.1.197
-        s19_stream_input_two_turns-1.0.128 s19_stream_input_two_turns-2.0.76
-        s19b_stream_input_queued-2.1.197 s20_json_schema-2.1.197 s22_unicode-2.1.197
-        s23i_interrupt_control-2.1.197 s23i_interrupt_control-2.1.325
-        s23j_interrupt_control_text-2.1.197
-        s24_resume__2_resume-2.1.197 s24_resume__2_resume-2.1.325 s24_resume__4_fork-2.1.197
-        s25_image-2.1.197 s25_image-2.1.325 s26b_server_tool_blocks_inline-2.1.197
-        s27_background_bash-2.1.197
-        s27b_background_bash_output-2.1.197 s27b_background_bash_output-2.1.325
-        s27c_background_never_ends-2.1.325
-        s29_fallback-2.1.197 s30_formats__json-2.1.197 s30_formats__json_verbose-2.1.197
-        s36_skill_and_claude_md-2.1.197 s37_misc_tools-2.1.197 s37_misc_tools-2.1.325
-        s38_api_key_helper_bare__bare-2.1.325
-    """,
-    "failed": """
-        strange-shapes
-        s11a_fail_500-1.0.128 s11a_fail_500-2.0.76 s11a_fail_500-2.1.197
-        s11e_fail_prompt_too_long-2.1.197 s11i_no_key-2.1.197
-        s11j_fail_after_tool-2.1.197 s11j_fail_after_tool-2.1.325
-        s11k_fail_529-2.1.325 s11m_fail_413-2.1.325
-        s24_resume__5_unknown-2.1.197 s30_formats__json_api_error-2.1.325
-        s33_stop_reasons__max_tokens_always-2.1.197
-        s33_stop_reasons__refusal-2.1.197 s33_stop_reasons__refusal-2.1.325
-    """,
-    "incomplete": """
-        cut-in-middle cut-last-line session-extras
-        s23b_sigterm_text-2.1.197 s23d_sigterm_tool-2.1.325
-        s23c_sigint_tool-1.0.128 s23c_sigint_tool-2.0.76 s23c_sigint_tool-2.1.325
-        s27c_background_never_ends-2.1.197
-    """,
-    "denied": """
-        plan-left-for-edits
-        s05_permission_denied-2.1.197 s05_permission_denied-2.1.325
-        s05b_deny_rule_dontask-2.1.197 s05b_deny_rule_dontask-2.1.325
-        s18_hooks-2.1.197 s18c_hooks_blocking-2.1.197 s18c_hooks_blocking-2.1.325
-        s31_control_permissions-2.1.197 s31_control_permissions-2.1.325
-    """,
-    "over_budget": """
-        s12_max_turns-1.0.128 s12_max_turns-2.0.76 s12_max_turns-2.1.197
-        s13_max_budget-2.1.197 s13_max_budget-2.1.325
-    """,
-    "limited": "s15_rate_limit_event-2.1.197 s15_rate_limit_event-2.1.325",
-    "interrupted": """
-        s23a_sigint_text-2.1.197 s23a_sigint_text-2.1.325 s23c_sigint_tool-2.1.197
-    """,
-    "not_started": "s30_formats__text-2.1.197",
-}
-STATUS = {name: status for status, names in RECORDED.items() for name in names.split()}
-
-
-def ending_of(path: Path) -> Ending:
-    """How the recorded process ended."""
-    about = path.with_name("about.md").read_text(encoding="utf-8")
-    code = re.search(r"^- exit code: (-?\d+)$", about, re.MULTILINE)
-    if code is None:
-        return Ending()
-    number = int(code[1])
-    return Ending(exit_code=number) if number >= 0 else Ending(signal=-number)
-
-
-def test_the_table_has_every_recorded_case_once() -> None:
-    assert sum(len(names.split()) for names in RECORDED.values()) == len(STATUS) >= 100
-    assert set(STATUS) == {name_of(path) for path in CASES}
-
-
-@pytest.mark.parametrize("path", CASES, ids=name_of)
-def test_a_recorded_case_is_judged_as_a_person_does(path: Path) -> None:
-    state, status = folded(path), STATUS[name_of(path)]
-    verdict = judge(state, ending_of(path))
-    assert (verdict.status, verdict.exit_code) == (status, EXIT_CODES[status])
-    assert judge(state).status == status  # how the process ended adds only words
+# Every recorded case is judged in tests/agents/test_verdicts.py.
 
 
 @pytest.mark.parametrize("path", ALL, ids=name_of)

@@ -1,4 +1,4 @@
-"""All other recorded streams: nobody has read their events, but they must decode beyond doubt."""
+"""What is special about the recordings of Claude Code; the rest is tested for every agent."""
 
 import re
 from collections import Counter
@@ -7,39 +7,13 @@ from pathlib import Path
 import pytest
 
 import rookery
-from rookery.core.events import (
-    StreamClosed,
-    TaskFinished,
-    TaskStarted,
-    ToolFinished,
-    ToolStarted,
-    TurnFinished,
-    Unknown,
-    Unreadable,
-)
-
-HERE = Path(__file__).parent / "recordings"
-RECORDINGS = sorted(HERE.glob("*/*.jsonl"))
-PLAIN_TEXT = {"s30_formats__text", "s30_formats__text_api_error"}
-"""Recorded with `--output-format text`."""
+from rookery.core.events import StreamClosed
+from tests.recorded import CASES, RECORDINGS, facts, folded, name_of
 
 NO_RESULT = {"s23b_sigterm_text", "s23d_sigterm_tool", "s23e_sigkill_tool"}
 """Killed before they could write a result."""
 
 NEW = b'"claude_code_version":"2.1.999"'
-
-
-@pytest.fixture(params=RECORDINGS, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def recording(request: pytest.FixtureRequest) -> Path:
-    found: Path = request.param
-    return found
-
-
-@pytest.fixture
-def events(recording: Path) -> list[rookery.Event]:
-    decoder = rookery.decoder("claude")
-    records = decoder.feed(recording.read_bytes()) + decoder.close()
-    return [record.event for record in records]
 
 
 def test_there_are_recordings_of_both_newer_versions() -> None:
@@ -48,36 +22,14 @@ def test_there_are_recordings_of_both_newer_versions() -> None:
     assert counts["2.1.325"] >= 20
 
 
-def test_no_message_and_no_field_is_unknown(events: list[rookery.Event]) -> None:
-    assert [event for event in events if isinstance(event, Unknown)] == []
-    closed = events[-1]
-    assert isinstance(closed, StreamClosed)
-    assert closed.unknown_fields == ()
-
-
-def test_only_plain_text_is_unreadable(recording: Path, events: list[rookery.Event]) -> None:
-    unreadable = any(isinstance(event, Unreadable) for event in events)
-    assert unreadable == (recording.stem in PLAIN_TEXT)
-
-
-def test_every_span_ends_exactly_once(events: list[rookery.Event]) -> None:
-    for start, end in ((ToolStarted, ToolFinished), (TaskStarted, TaskFinished)):
-        begun = Counter(event.id for event in events if isinstance(event, start))
-        ended = Counter(event.id for event in events if isinstance(event, end))
-        assert begun == ended
-        assert set(begun.values()) <= {1}
-
-
-def test_every_result_ends_a_turn(recording: Path, events: list[rookery.Event]) -> None:
-    turns = sum(isinstance(event, TurnFinished) for event in events)
-    closed = events[-1]
-    assert isinstance(closed, StreamClosed)
-    assert closed.results == turns
-    assert bool(turns) == (recording.stem not in NO_RESULT | PLAIN_TEXT)
+@pytest.mark.parametrize("path", RECORDINGS, ids=name_of)
+def test_every_recording_but_the_killed_ones_has_a_result(path: Path) -> None:
+    plain = facts("claude")["plain_text"]
+    assert bool(folded(path).results) == (path.stem not in (*NO_RESULT, *plain))
 
 
 def test_the_table_of_fields_knows_all_that_the_checked_versions_wrote() -> None:
-    real = HERE.parent.glob("cases/*-[12].*/wire.jsonl")
+    real = [path for path in CASES if re.search(r"-[12]\.", name_of(path))]
     for path in [*RECORDINGS, *real]:
         # Fields are looked at only if the version is new.
         wire = re.sub(rb'"claude_code_version":"[^"]+"', NEW, path.read_bytes())
