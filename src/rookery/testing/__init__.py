@@ -5,7 +5,8 @@ import sys
 from os import PathLike
 from pathlib import Path
 
-from rookery.testing.messages_api import Answer, Cut, Failure, Reply, Script, ScriptedMessagesApi
+from rookery.testing.messages_api import ScriptedMessagesApi
+from rookery.testing.scripted_api import Answer, Cut, Failure, Reply, Script, ScriptedApi
 
 __all__ = [
     "AGENT",
@@ -16,6 +17,7 @@ __all__ = [
     "Failure",
     "Reply",
     "Script",
+    "ScriptedApi",
     "ScriptedMessagesApi",
     "agent_command",
     "install_agent",
