@@ -10,7 +10,10 @@ from rookery.core.errors import UnknownAgentError
 from rookery.core.lines import DEFAULT_CAP
 from rookery.core.salvage import Mended, parse
 
-NAMES = ("claude",)
+NAMES = (
+    "claude",
+    "codex",
+)
 """The names of all agents; each is a module here with an `AGENT`."""
 
 
