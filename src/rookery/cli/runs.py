@@ -56,7 +56,7 @@ def show(run: str | None, verbose: bool) -> None:
     """Show what a run did and how it ended; without a name, the last one."""
     with errors_as_usage():
         folder = healed(find_run(run))
-        fold = Fold(_records(folder), PriceBook())
+        fold = Fold(_records(folder), PriceBook(), runs.beginning_of(folder.info()))
         display = _display(folder, fold.state, verbose=verbose)
         for record in fold:
             display.show(record)
@@ -76,7 +76,7 @@ def replay(run: str | None, speed: float, instant: bool, verbose: bool) -> None:
         raise click.UsageError("--speed must be more than 0")
     with errors_as_usage():
         folder = find_run(run)
-        fold = Fold(_records(folder), PriceBook())
+        fold = Fold(_records(folder), PriceBook(), runs.beginning_of(folder.info()))
         display = _display(folder, fold.state, verbose=verbose)
         before: float | None = None
         for record in fold:

@@ -9,22 +9,43 @@ from rookery.core.ledger import Account, Entry, Ledger, Tokens, cache_write_of, 
 from rookery.core.price import Prices, dollars, nano, no_prices
 
 
-class OpenLedger(Ledger):
-    """A ledger that is being written; who reads a state knows it as a Ledger only."""
+NOTHING = Usage()
+"""What a session has used that has just begun."""
 
-    def __init__(self, prices: Prices = no_prices) -> None:
+
+class OpenLedger(Ledger):
+    """A ledger that is being written; who reads a state knows it as a Ledger only.
+
+    `earlier` is where the cumulative counters of a session that is gone on with began; None if
+    nobody knows: then what this process used is not known before the second figure.
+    """
+
+    def __init__(self, prices: Prices = no_prices, *, earlier: Usage | None = NOTHING) -> None:
         super().__init__(prices)
+        self._earlier = earlier
         self._steps: dict[int, list[str]] = {}  # the main thread's messages of each open turn
         self._unnamed = 0
-        self._totals: dict[str | None, Usage] = {}  # last cumulative counters, by parent
 
-    def report(self, event: UsageReported, *, turn: int = 0, at: float | None = None) -> None:
-        """Take in a message's usage; of several reports the most final one counts."""
+    def report(
+        self,
+        event: UsageReported,
+        *,
+        turn: int = 0,
+        at: float | None = None,
+        model: str | None = None,
+    ) -> None:
+        """Take in a message's usage; of several reports the most final one counts.
+
+        `model` is the session's, for a report that names none.
+        """
         usage = _usage(event)
         id = event.message_id
-        if event.semantics == "cumulative":
-            usage = self._difference(event.parent, usage)
-            id = None
+        summed = event.semantics == "cumulative"
+        if summed:
+            grown = self._difference(event.parent, usage)
+            if grown is None:
+                return
+            usage, id = grown, None
         if id is None:
             self._unnamed += 1
             id = f"#{self._unnamed}"
@@ -35,7 +56,7 @@ class OpenLedger(Ledger):
             self._book(old, -1)
         elif event.parent is None:
             self._steps.setdefault(turn, []).append(id)
-        model = event.model or (old.model if old else None)
+        model = event.model or (old.model if old else None) or model
         entry = self._entries[id] = self._entry(
             usage,
             model=model,
@@ -43,6 +64,7 @@ class OpenLedger(Ledger):
             turn=old.turn if old else turn,
             epoch=old.epoch if old else self._epoch,
             at=at,
+            summed=summed,
         )
         self._book(entry, 1)
 
@@ -61,9 +83,12 @@ class OpenLedger(Ledger):
             self._epoch += 1
             self._unsettled = Account()
 
-    def _difference(self, parent: str | None, now: Usage) -> Usage:
-        before = self._totals.get(parent, Usage())
+    def _difference(self, parent: str | None, now: Usage) -> Usage | None:
+        """How much a counter has grown; None if nobody knows where it began."""
+        before = self._totals.get(parent, self._earlier if parent is None else NOTHING)
         self._totals[parent] = now
+        if before is None:
+            return None
         return Usage(
             **{
                 name: None
@@ -123,8 +148,17 @@ class OpenLedger(Ledger):
         turn: int,
         epoch: int,
         at: float | None,
+        summed: bool = False,
     ) -> Entry:
-        entry = Entry(usage=usage, model=model, parent=parent, turn=turn, epoch=epoch, at=at)
+        entry = Entry(
+            usage=usage,
+            model=model,
+            parent=parent,
+            turn=turn,
+            epoch=epoch,
+            at=at,
+            summed=summed,
+        )
         if self._estimating:
             self._value(entry)
         return entry

@@ -212,11 +212,11 @@ def _retry(retry: Retrying) -> str:
 
 
 def _failure(finished: ToolFinished) -> str:
-    message = (finished.error or finished.status.replace("_", " ")).removeprefix("Error: ")
+    message = (finished.error or "").removeprefix("Error: ")
     if finished.exit_code is not None:
-        said = message.partition("\n")[2].strip()
+        said = message.removeprefix(f"Exit code {finished.exit_code}").strip()
         message = f"exit {finished.exit_code}" + (f": {said}" if said else "")
-    return one_line(message, _LONGEST_OUTPUT)
+    return one_line(message or finished.status.replace("_", " "), _LONGEST_OUTPUT)
 
 
 def _reason(ended: TurnFinished) -> str:

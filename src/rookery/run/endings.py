@@ -58,4 +58,5 @@ def verdict_info(verdict: Verdict, state: RunState) -> VerdictInfo:
         turns=len(state.turns),
         session=state.session,
         model=state.model,
+        total=state.ledger.total,
     )

@@ -14,7 +14,8 @@ from rookery import __version__
 from rookery.core.agent import Agent, Task
 from rookery.core.completion import final_text, response_in
 from rookery.core.errors import RunFolderError
-from rookery.core.fold import FoldingDecoder
+from rookery.core.events import Usage
+from rookery.core.fold import Beginning, FoldingDecoder
 from rookery.core.lines import LineBuffer
 from rookery.core.records import Record
 from rookery.core.state import RunState
@@ -60,12 +61,15 @@ class Run:
         stdin: bytes | None = None,
         ask_signal: int = 15,
         resumed_from: str | None = None,
+        earlier: Usage | None = None,
     ) -> None:
         self.command = tuple(command)
         self.agent = agent
         self.cwd = cwd
         self.limits = limits
-        self._decoder = FoldingDecoder(agent.decoder(), PriceBook()) if agent else None
+        model = task.model if task else None
+        known = Beginning(model=model, earlier=earlier) if resumed_from else Beginning(model=model)
+        self._decoder = FoldingDecoder(agent.decoder(), PriceBook(), known) if agent else None
         self.state = self._decoder.state if self._decoder else RunState()
         self.verdict: Verdict | None = None
         self._task = task
@@ -74,6 +78,7 @@ class Run:
         self._stdin = stdin
         self._ask_signal = ask_signal
         self._resumed_from = resumed_from
+        self._earlier = earlier
         self._folder: RunFolder | None = None
         self._recorder: RecorderProcess | None = None
         self._stop_reason: StopReason | None = None
@@ -268,6 +273,7 @@ class Run:
                 permission=task.permission if task else None,
                 started_at=time.time(),
                 resumed_from=self._resumed_from,
+                earlier=self._earlier,
             ),
         )
         if self._stdin is not None:

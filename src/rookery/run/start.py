@@ -11,6 +11,7 @@ from rookery import agents
 from rookery.core.agent import Permission, Task
 from rookery.core.errors import RookeryError
 from rookery.folder import runs
+from rookery.folder.runs import VerdictInfo
 from rookery.run.places import home_folder
 from rookery.run.runner import Run
 from rookery.run.watch import Limits
@@ -52,6 +53,7 @@ def run(
     # An argument that is not UTF-8 comes as surrogates, which nobody can write.
     prompt = prompt.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
     where = home or home_folder()
+    before = _resumable(where, resume) if resume else None
     limits = Limits(
         max_cost=max_cost,
         max_tokens=max_tokens,
@@ -66,7 +68,7 @@ def run(
         allow=tuple(allow),
         max_cost=max_cost,
         max_turns=max_turns,
-        resume=_session_of(where, resume) if resume else None,
+        resume=before.session if before else None,
         partial=max_cost is not None or max_tokens is not None if partial is None else partial,
         args=tuple(args),
         stream=stream,
@@ -84,6 +86,7 @@ def run(
         stdin=call.stdin,
         ask_signal=call.ask_signal,
         resumed_from=resume,
+        earlier=before.total if before else None,
     )
 
 
@@ -139,9 +142,9 @@ def _absolute(cwd: str | os.PathLike[str]) -> str:
         raise RookeryError("the folder to work in is gone: go to another one") from error
 
 
-def _session_of(home: Path, name: str) -> str:
-    """The session that an earlier run can be gone on with."""
+def _resumable(home: Path, name: str) -> VerdictInfo:
+    """The end of an earlier run that has a session to go on with."""
     verdict = runs.find(home, name).verdict()
     if verdict is None or verdict.session is None:
         raise NoSessionError(f"run {name!r} has no session to go on with: start a new run")
-    return verdict.session
+    return verdict

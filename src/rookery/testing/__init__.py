@@ -6,6 +6,7 @@ from os import PathLike
 from pathlib import Path
 
 from rookery.testing.messages_api import ScriptedMessagesApi
+from rookery.testing.responses_api import ScriptedResponsesApi
 from rookery.testing.scripted_api import Answer, Cut, Failure, Reply, Script, ScriptedApi
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Script",
     "ScriptedApi",
     "ScriptedMessagesApi",
+    "ScriptedResponsesApi",
     "agent_command",
     "install_agent",
 ]
