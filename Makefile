@@ -5,8 +5,11 @@ BIN := $(VENV)/bin
 AGENTS := .cache/agents
 CLAUDE := $(AGENTS)/node_modules/.bin/claude
 CLAUDE_VERSION := 2.1.325
+CODEX := $(AGENTS)/node_modules/.bin/codex
+CODEX_VERSION := 0.166.0
+REAL_AGENTS := ROOKERY_TEST_CLAUDE=$(abspath $(CLAUDE)) ROOKERY_TEST_CODEX=$(abspath $(CODEX))
 
-.PHONY: demo test check lint types imports unit bench soak docs format clean
+.PHONY: demo test check lint types imports unit conformance bench soak docs format clean
 
 demo: $(VENV)/.installed ## the whole path with a scripted agent: no key, no network
 	$(BIN)/rook demo --speed 4
@@ -25,9 +28,12 @@ types: $(VENV)/.dev
 imports: $(VENV)/.dev
 	$(BIN)/lint-imports
 
-unit: $(VENV)/.dev $(CLAUDE)
-	ROOKERY_TEST_CLAUDE=$(abspath $(CLAUDE)) $(BIN)/pytest -n auto --cov --cov-report=
+unit: $(VENV)/.dev $(CLAUDE) $(CODEX)
+	$(REAL_AGENTS) $(BIN)/pytest -n auto --cov --cov-report=
 	$(BIN)/coverage report --include='src/rookery/core/*,src/rookery/agents/*' --fail-under=95
+
+conformance: $(VENV)/.dev $(CLAUDE) $(CODEX) ## every scenario with the real agents, on loopback
+	$(REAL_AGENTS) $(BIN)/pytest -n auto -m 'not soak' tests/conformance
 
 soak: $(VENV)/.dev ## the long versions of the hostile tests
 	$(BIN)/pytest -n auto -m soak
@@ -59,6 +65,9 @@ $(VENV)/.dev: $(VENV)/.installed
 
 $(CLAUDE): ## the real agent that tests run against a scripted model on loopback
 	npm install --silent --no-fund --no-audit --prefix $(AGENTS) @anthropic-ai/claude-code@$(CLAUDE_VERSION)
+
+$(CODEX):
+	npm install --silent --no-fund --no-audit --prefix $(AGENTS) @openai/codex@$(CODEX_VERSION)
 
 $(VENV)/.bench: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --group bench

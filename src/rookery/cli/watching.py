@@ -13,6 +13,7 @@ from rookery.core.safe import safe, safe_line
 from rookery.display.plain import PlainDisplay
 from rookery.run import contain
 from rookery.run.runner import Run
+from rookery.run.watch import late_limits
 
 
 def watch(run: Run, manner: Manner) -> int:
@@ -31,7 +32,8 @@ async def _watch(run: Run, manner: Manner) -> int:
     async with run:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, run.stop)
-        for words in contain.promises():
+        late = late_limits(run.agent, run.limits) if run.agent else None
+        for words in (*contain.promises(), *([late] if late else ())):
             _say(f"[rook] WARNING: {words}")
         if not silent:
             _say(f"[rook] Agent command: {command_line(run)}", err=False)

@@ -8,7 +8,6 @@ from rookery.core.events import TurnFinished, Usage, UsageReported
 from rookery.core.ledger import Account, Entry, Ledger, Tokens, cache_write_of, total_of
 from rookery.core.price import Prices, dollars, nano, no_prices
 
-
 NOTHING = Usage()
 """What a session has used that has just begun."""
 

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from rookery.core.agent import Agent
 from rookery.core.state import RunState
 from rookery.core.verdict import StopReason
 
@@ -39,6 +40,13 @@ def over_budget(state: RunState, limits: Limits) -> str | None:
     if limits.max_turns is not None and state.ledger.steps > limits.max_turns:
         return f"it took {state.ledger.steps} of {limits.max_turns} turns"
     return None
+
+
+def late_limits(agent: Agent, limits: Limits) -> str | None:
+    """Say that a limit may be noticed late, since the agent does not tell all that it uses."""
+    if agent.capabilities.usage == "yes" or (limits.max_cost, limits.max_tokens) == (None, None):
+        return None
+    return f"{agent.name} does not tell all that it uses while it works: the limit may stop it late"
 
 
 def finished(state: RunState) -> bool:

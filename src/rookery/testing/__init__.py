@@ -12,6 +12,7 @@ from rookery.testing.scripted_api import Answer, Cut, Failure, Reply, Script, Sc
 __all__ = [
     "AGENT",
     "DEMO",
+    "MCP_SERVER",
     "SESSIONS",
     "Answer",
     "Cut",
@@ -27,6 +28,9 @@ __all__ = [
 
 AGENT = Path(__file__).with_name("scripted_agent.py")
 """The scripted agent, a program of its own; `--help` lists its flags."""
+
+MCP_SERVER = AGENT.with_name("mcp_server.py")
+"""A small stdio MCP server, a program of its own: `python -I -S` and this file run it."""
 
 DEMO = AGENT.with_name("demo.jsonl")
 """A minute of a lively session; `demo.delays` holds its pace."""

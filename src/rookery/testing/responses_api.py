@@ -145,7 +145,10 @@ def events(reply: Reply, *, number: int, request: Json) -> Iterator[Json]:
 
 
 def _call(name: str, input: Mapping[str, Any] | str, id: str) -> Json:
-    """A call: of a function, of a tool that takes plain text, or of the API's own search."""
+    """A call: of a function, of a tool that takes plain text, or of the API's own search.
+
+    A name with a dot is that of a tool in a namespace.
+    """
     if name == "web_search" and not isinstance(input, str):
         action = {"type": "search", **input}
         return {
@@ -154,7 +157,10 @@ def _call(name: str, input: Mapping[str, Any] | str, id: str) -> Json:
             "status": "completed",
             "action": action,
         }
-    call = {"call_id": f"call_{id}", "name": name, "status": "completed"}
+    space, _, tool = name.rpartition(".")
+    call = {"call_id": f"call_{id}", "name": tool, "status": "completed"}
+    if space:
+        call["namespace"] = space
     if isinstance(input, str):
         return {"type": "custom_tool_call", "id": f"ctc_{id}", **call, "input": input}
     arguments = json.dumps(input)

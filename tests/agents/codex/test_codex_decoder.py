@@ -298,8 +298,8 @@ def test_a_warning_is_a_notice() -> None:
 
 
 def test_the_same_item_twice_is_one_call() -> None:
-    wire = (command("started"), command("started"))
-    wire += (command("completed", "completed", exit_code=0),) * 2
+    ended = command("completed", "completed", exit_code=0)
+    wire = (command("started"), command("started"), ended, ended)
     told = events(THREAD, TURN, *wire, command("started"), DONE)
     assert [type(e) for e in told[2:-1]] == [
         ToolStarted,
