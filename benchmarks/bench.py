@@ -11,6 +11,7 @@ from functools import cached_property, partial
 from pathlib import Path
 
 import msgspec
+from codex_corpus import LARGEST_OUTPUT, CodexCorpus
 from corpus import Corpus
 from running import cpu, latency, many
 from sdk import Sdk
@@ -87,6 +88,17 @@ def fold(setting: Setting) -> Iterator[Row]:
     yield faster("bytes → state, stream corpus", SPLIT, ratio, 0.7)
 
 
+def codex(setting: Setting) -> Iterator[Row]:
+    """The same for Codex, whose every byte is told: with outputs of all sizes, and short ones."""
+    size = (4 if setting.quick else 64) * MB
+    for name, largest, required in (("codex", LARGEST_OUTPUT, 0.9), ("short codex", 2000, None)):
+        path = setting.folder / name
+        path.write_bytes(b"".join(CodexCorpus(largest=largest).lines(size)))
+        actions = partial(decode_file, path, "codex"), partial(load_file, path)
+        (ratio,) = race(setting.rounds, *actions)
+        yield faster(f"file → records, {name} corpus", PLAIN, ratio, required)
+
+
 def sdk(setting: Setting) -> Iterator[Row]:
     """The same pieces of bytes to records, and to the messages of the SDK."""
     try:
@@ -153,7 +165,7 @@ def start(setting: Setting) -> Iterator[Row]:
 BENCHES: Mapping[str, Callable[[Setting], Iterator[Row]]] = {
     each.__name__: each
     for each in (
-        *(file, lines, fold, sdk, unknown, long, memory, imports, start),
+        *(file, lines, fold, codex, sdk, unknown, long, memory, imports, start),
         *(latency, cpu, many),
     )
 }
@@ -164,10 +176,10 @@ def decode(chunks: Iterable[bytes]) -> None:
     deque(rookery.decode(chunks, "claude"), maxlen=0)
 
 
-def decode_file(path: Path) -> None:
+def decode_file(path: Path, agent: str = "claude") -> None:
     """Decode an open file and let the records go."""
     with open(path, "rb") as file:
-        deque(rookery.decode(file, "claude"), maxlen=0)
+        deque(rookery.decode(file, agent), maxlen=0)
 
 
 def fold_file(path: Path) -> None:

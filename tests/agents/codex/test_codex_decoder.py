@@ -326,7 +326,7 @@ def test_fields_are_looked_at_in_the_first_messages_of_each_type_only() -> None:
     wire = [item("completed", type="agent_message", text="x", phase="final")] * 300
     closed = events(THREAD, *wire)[-1]
     assert [(f.type, f.field, f.count) for f in closed.unknown_fields] == [
-        ("item.completed/agent_message", "item.phase", 100)
+        ("item.completed/agent_message", "item.phase", 20)
     ]
 
 

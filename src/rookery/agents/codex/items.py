@@ -28,7 +28,8 @@ from rookery.core.events import (
 from rookery.core.text import one_line
 from rookery.core.titles import first_short_string
 
-Read = Callable[[Memory, Any], Sequence[Event]]
+Read = Callable[[Memory, Any, bytes], Sequence[Event]]
+"""Reads an item, given with the line that it came in."""
 
 _REROUTED = re.compile(r"model rerouted: (\S+) -> (\S+)(?: \((.*)\))?")
 _LONGEST_TITLE = 1000
@@ -36,18 +37,18 @@ _LONGEST_TITLE = 1000
 _dump = msgspec.json.Encoder().encode
 
 
-def agent_message(memory: Memory, item: shapes.AgentMessage) -> Sequence[Event]:
+def agent_message(memory: Memory, item: shapes.AgentMessage, line: bytes) -> Sequence[Event]:
     """Read what the agent said; commentary and answer look alike."""
     memory.said = item.text or ""
     return (Text(id=memory.name(item.id), text=memory.said),)
 
 
-def reasoning(memory: Memory, item: shapes.Reasoning) -> Sequence[Event]:
+def reasoning(memory: Memory, item: shapes.Reasoning, line: bytes) -> Sequence[Event]:
     """Read the summary of what the model thought."""
     return (Thinking(id=memory.name(item.id), text=item.text),)
 
 
-def error(memory: Memory, item: shapes.ErrorItem) -> Sequence[Event]:
+def error(memory: Memory, item: shapes.ErrorItem, line: bytes) -> Sequence[Event]:
     """Read a warning: it stops nothing."""
     message = item.message or ""
     if found := _REROUTED.fullmatch(message):
@@ -56,7 +57,7 @@ def error(memory: Memory, item: shapes.ErrorItem) -> Sequence[Event]:
     return (Notice(level="warning", text=message),)
 
 
-def todo_list(memory: Memory, item: shapes.TodoList) -> Sequence[Event]:
+def todo_list(memory: Memory, item: shapes.TodoList, line: bytes) -> Sequence[Event]:
     """Read the plan, which is told whole; that it is complete at the end is no news."""
     # A step that is being worked at is told like one that nobody has begun.
     plan = tuple(
@@ -69,12 +70,14 @@ def todo_list(memory: Memory, item: shapes.TodoList) -> Sequence[Event]:
     return (PlanChanged(items=plan),)
 
 
-def command_started(memory: Memory, item: shapes.CommandExecution) -> Sequence[Event]:
+def command_started(memory: Memory, item: shapes.CommandExecution, line: bytes) -> Sequence[Event]:
     """Read the beginning of a command."""
     return _start(memory, _command(memory.name(item.id), item))
 
 
-def command_completed(memory: Memory, item: shapes.CommandExecution) -> Sequence[Event]:
+def command_completed(
+    memory: Memory, item: shapes.CommandExecution, line: bytes
+) -> Sequence[Event]:
     """Read the end of a command, with all that it wrote."""
     id = memory.name(item.id)
     if memory.has_ended(id):
@@ -97,7 +100,7 @@ def command_completed(memory: Memory, item: shapes.CommandExecution) -> Sequence
     return (PermissionDenied(tool_id=id, name=tools.SHELL, input=asked), finished)
 
 
-def patch_started(memory: Memory, item: shapes.FileChange) -> Sequence[Event]:
+def patch_started(memory: Memory, item: shapes.FileChange, line: bytes) -> Sequence[Event]:
     """Read the beginning of a change to files."""
     changes = item.changes or []
     return _start(
@@ -112,7 +115,7 @@ def patch_started(memory: Memory, item: shapes.FileChange) -> Sequence[Event]:
     )
 
 
-def patch_completed(memory: Memory, item: shapes.FileChange) -> Sequence[Event]:
+def patch_completed(memory: Memory, item: shapes.FileChange, line: bytes) -> Sequence[Event]:
     """Read which files were changed; of a change that failed nobody knows how far it came."""
     id = memory.name(item.id)
     if memory.has_ended(id):
@@ -129,7 +132,7 @@ def patch_completed(memory: Memory, item: shapes.FileChange) -> Sequence[Event]:
     return events
 
 
-def mcp_started(memory: Memory, item: shapes.McpToolCall) -> Sequence[Event]:
+def mcp_started(memory: Memory, item: shapes.McpToolCall, line: bytes) -> Sequence[Event]:
     """Read the beginning of a call of an MCP server's tool."""
     given = item.arguments
     return _start(
@@ -146,7 +149,7 @@ def mcp_started(memory: Memory, item: shapes.McpToolCall) -> Sequence[Event]:
     )
 
 
-def mcp_completed(memory: Memory, item: shapes.McpToolCall) -> Sequence[Event]:
+def mcp_completed(memory: Memory, item: shapes.McpToolCall, line: bytes) -> Sequence[Event]:
     """Read what an MCP server's tool gave."""
     id = memory.name(item.id)
     if memory.has_ended(id):
@@ -169,7 +172,7 @@ def mcp_completed(memory: Memory, item: shapes.McpToolCall) -> Sequence[Event]:
     return (finished,)
 
 
-def search_started(memory: Memory, item: shapes.WebSearch) -> Sequence[Event]:
+def search_started(memory: Memory, item: shapes.WebSearch, line: bytes) -> Sequence[Event]:
     """Read the beginning of a web search; it is told when it ends, with what it searched for."""
     id = memory.name(item.id)
     if memory.has_begun(id):
@@ -180,7 +183,7 @@ def search_started(memory: Memory, item: shapes.WebSearch) -> Sequence[Event]:
     return ()
 
 
-def search_completed(memory: Memory, item: shapes.WebSearch) -> Sequence[Event]:
+def search_completed(memory: Memory, item: shapes.WebSearch, line: bytes) -> Sequence[Event]:
     """Read what was searched for; what was found is not told."""
     id = memory.name(item.id)
     if memory.has_ended(id):
@@ -193,7 +196,7 @@ def search_completed(memory: Memory, item: shapes.WebSearch) -> Sequence[Event]:
     return (_search(id, item, tools.search_title(item)), finished)
 
 
-def collab_started(memory: Memory, item: shapes.CollabToolCall) -> Sequence[Event]:
+def collab_started(memory: Memory, item: shapes.CollabToolCall, line: bytes) -> Sequence[Event]:
     """Read the beginning of a call that has to do with subagents."""
     asked = {"prompt": item.prompt, "receiver_thread_ids": item.receiver_thread_ids or None}
     return _start(
@@ -208,7 +211,7 @@ def collab_started(memory: Memory, item: shapes.CollabToolCall) -> Sequence[Even
     )
 
 
-def collab_completed(memory: Memory, item: shapes.CollabToolCall) -> Sequence[Event]:
+def collab_completed(memory: Memory, item: shapes.CollabToolCall, line: bytes) -> Sequence[Event]:
     """Read the end of such a call, and which subagents it began or saw ended."""
     id = memory.name(item.id)
     if memory.has_ended(id):

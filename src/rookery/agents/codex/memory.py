@@ -50,10 +50,12 @@ class Memory:
 
     def name(self, id: str | None) -> str:
         """The name of an item: its id is its own only among those of its process."""
+        if id and self._processes < 2:
+            return id
         if not id:
             self._unnamed += 1
             id = f"item-{self._unnamed}"
-        return id if self._processes < 2 else f"{self._processes}:{id}"
+        return f"{self._processes}:{id}" if self._processes > 1 else id
 
     def has_begun(self, id: str) -> bool:
         """Whether a call is open or has ended."""

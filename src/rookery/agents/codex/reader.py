@@ -9,13 +9,14 @@ from rookery.agents.codex import faults, items, shapes
 from rookery.agents.codex.memory import Memory
 from rookery.core import salvage
 from rookery.core.decoder import LineDecoder
-from rookery.core.drift import LOOKED_AT
 from rookery.core.events import Event, SessionStarted, TurnFinished, Unknown, UsageReported
 from rookery.core.lines import DEFAULT_CAP
 
+_LOOKED_AT = 20  # messages of each type; every stream is looked at, so fewer than elsewhere
+
 _Read = Callable[[Memory, Any, bytes], Sequence[Event]]
 
-_STARTED: Mapping[type[msgspec.Struct], items.Read] = {
+_STARTED: Mapping[type[msgspec.Struct], _Read] = {
     shapes.CommandExecution: items.command_started,
     shapes.FileChange: items.patch_started,
     shapes.McpToolCall: items.mcp_started,
@@ -23,8 +24,8 @@ _STARTED: Mapping[type[msgspec.Struct], items.Read] = {
     shapes.CollabToolCall: items.collab_started,
     shapes.TodoList: items.todo_list,
 }
-_UPDATED: Mapping[type[msgspec.Struct], items.Read] = {shapes.TodoList: items.todo_list}
-_COMPLETED: Mapping[type[msgspec.Struct], items.Read] = {
+_UPDATED: Mapping[type[msgspec.Struct], _Read] = {shapes.TodoList: items.todo_list}
+_COMPLETED: Mapping[type[msgspec.Struct], _Read] = {
     shapes.AgentMessage: items.agent_message,
     shapes.Reasoning: items.reasoning,
     shapes.CommandExecution: items.command_completed,
@@ -49,23 +50,6 @@ def thread_started(memory: Memory, message: shapes.ThreadStarted, line: bytes) -
 def turn_started(memory: Memory, message: shapes.TurnStarted, line: bytes) -> Sequence[Event]:
     """Read the beginning of the one turn of a process."""
     return () if memory.in_turn else (memory.begin_turn(),)
-
-
-def item_started(memory: Memory, message: shapes.ItemStarted, line: bytes) -> Sequence[Event]:
-    """Read the beginning of an item."""
-    read = _STARTED.get(type(message.item))
-    return _stranger(message, line) if read is None else read(memory, message.item)
-
-
-def item_updated(memory: Memory, message: shapes.ItemUpdated, line: bytes) -> Sequence[Event]:
-    """Read a change to an item."""
-    read = _UPDATED.get(type(message.item))
-    return _stranger(message, line) if read is None else read(memory, message.item)
-
-
-def item_completed(memory: Memory, message: shapes.ItemCompleted, line: bytes) -> Sequence[Event]:
-    """Read a whole item."""
-    return _COMPLETED[type(message.item)](memory, message.item)
 
 
 def turn_completed(memory: Memory, message: shapes.TurnCompleted, line: bytes) -> Sequence[Event]:
@@ -102,12 +86,14 @@ def error_line(memory: Memory, message: shapes.ErrorLine, line: bytes) -> Sequen
 _READERS: Mapping[type[msgspec.Struct], _Read] = {
     shapes.ThreadStarted: thread_started,
     shapes.TurnStarted: turn_started,
-    shapes.ItemStarted: item_started,
-    shapes.ItemUpdated: item_updated,
-    shapes.ItemCompleted: item_completed,
     shapes.TurnCompleted: turn_completed,
     shapes.TurnFailed: turn_failed,
     shapes.ErrorLine: error_line,
+}
+_ITEM_READERS: Mapping[type[msgspec.Struct], Mapping[type[msgspec.Struct], _Read]] = {
+    shapes.ItemStarted: _STARTED,
+    shapes.ItemUpdated: _UPDATED,
+    shapes.ItemCompleted: _COMPLETED,
 }
 
 
@@ -121,10 +107,11 @@ class CodexReader:
     def __init__(self) -> None:
         self.memory = Memory()
         self.drift = self.memory.drift
-        self._table: dict[type[msgspec.Struct], _Read] = {
-            shape: self._looking(shape, read) for shape, read in _READERS.items()
-        }
-        self.table: Mapping[type[msgspec.Struct], _Read] = self._table
+        messages = self._looking(_READERS, "")
+        for shape, readers in _ITEM_READERS.items():
+            tag = str(shape.__struct_config__.tag)
+            messages[shape] = _item_reader(tag, self._looking(readers, f"{tag}/"))
+        self.table: Mapping[type[msgspec.Struct], _Read] = messages
 
     @property
     def results(self) -> int:
@@ -137,19 +124,28 @@ class CodexReader:
         item = getattr(message, "item", None)
         return tag if item is None else f"{tag}/{type(item).__struct_config__.tag}"
 
-    def _looking(self, shape: type[msgspec.Struct], read: _Read) -> _Read:
-        """A reader that looks at the first messages of a shape, and then leaves its place."""
-        left = LOOKED_AT
+    def _looking(
+        self, readers: Mapping[type[msgspec.Struct], _Read], stage: str
+    ) -> dict[type[msgspec.Struct], _Read]:
+        """A table of readers that look at the first messages of their type for unknown fields."""
+        table: dict[type[msgspec.Struct], _Read] = {}
 
-        def looked(memory: Memory, message: Any, line: bytes) -> Sequence[Event]:
-            nonlocal left
-            left -= 1
-            if left <= 0:
-                self._table[shape] = read
-            self.drift.look(self.type_of(message), line)
-            return read(memory, message, line)
+        def looking(shape: type[msgspec.Struct], read: _Read) -> _Read:
+            name = f"{stage}{shape.__struct_config__.tag}"
+            left = _LOOKED_AT
 
-        return looked
+            def looked(memory: Memory, message: Any, line: bytes) -> Sequence[Event]:
+                nonlocal left
+                left -= 1
+                if left <= 0:
+                    table[shape] = read  # it has seen enough, and leaves its place
+                self.drift.look(name, line)
+                return read(memory, message, line)
+
+            return looked
+
+        table.update((shape, looking(shape, read)) for shape, read in readers.items())
+        return table
 
     def close(self) -> tuple[Sequence[Event], int]:
         """End all that is open."""
@@ -189,7 +185,15 @@ def _usage(usage: shapes.Usage | None) -> UsageReported | None:
     )
 
 
-def _stranger(message: Any, line: bytes) -> Sequence[Event]:
-    """A known item in a message that it was never seen in."""
-    tag, item = (type(part).__struct_config__.tag for part in (message, message.item))
-    return (Unknown(name=f"{tag}/{item}", raw=salvage.own(line)),)
+def _item_reader(tag: str, readers: Mapping[type[msgspec.Struct], _Read]) -> _Read:
+    """Read messages that hold an item."""
+
+    def read(memory: Memory, message: Any, line: bytes) -> Sequence[Event]:
+        item = message.item
+        known = readers.get(item.__class__)
+        if known is None:  # an item that was never seen in such a message
+            name = f"{tag}/{type(item).__struct_config__.tag}"
+            return (Unknown(name=name, raw=salvage.own(line)),)
+        return known(memory, item, line)
+
+    return read

@@ -34,22 +34,30 @@ _LONGEST_TITLE = 1000
 _LONGEST_COMMAND = 10_000  # a longer one is not taken apart: its beginning says enough
 
 # A command is told as the words of a shell: /bin/bash -lc 'echo hi'.
-_WRAPPED = re.compile(r"(?:/\S*/)?(?:ba|z|da|k)?sh -l?c (.*)", re.DOTALL)
-_SINGLE = re.compile(r"'([^']*)'")
-_DOUBLE = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
+_USUAL = "/bin/bash -lc "
+_SHELL = re.compile(r"(?:/\S*/)?(?:ba|z|da|k)?sh -l?c ")
+_DOUBLE = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _ESCAPED = re.compile(r'\\(["\\$`])')
 
 
 def script(command: str) -> str:
     """What a command really does: the script of a shell that does nothing but run it."""
-    found = _WRAPPED.fullmatch(command)
-    if found is None:
+    if command.startswith(_USUAL):
+        words = command[len(_USUAL) :]
+    elif found := _SHELL.match(command):
+        words = command[found.end() :]
+    else:
         return command
-    if single := _SINGLE.fullmatch(found[1]):
-        return single[1]
-    if double := _DOUBLE.fullmatch(found[1]):
-        return _ESCAPED.sub(r"\1", double[1])
-    return _unquoted(found[1]) or command
+    if _is_quoted(words, "'") or ("\\" not in words and _is_quoted(words, '"')):
+        return words[1:-1]
+    if _DOUBLE.fullmatch(words):
+        return _ESCAPED.sub(r"\1", words[1:-1])
+    return _unquoted(words) or command
+
+
+def _is_quoted(words: str, quote: str) -> bool:
+    """Whether a pair of quotes stands around them, and no other quote of that kind."""
+    return words[:1] == quote and len(words) > 1 and words.find(quote, 1) == len(words) - 1
 
 
 def _unquoted(words: str) -> str | None:
