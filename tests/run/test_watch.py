@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from rookery.agents import agent
 from rookery.core.events import (
     Event,
     LimitReported,
@@ -19,7 +20,7 @@ from rookery.core.fold import fold
 from rookery.core.price import Price, Rates
 from rookery.core.records import Record
 from rookery.core.state import RunState
-from rookery.run.watch import Limits, over_budget, reason_to_stop
+from rookery.run.watch import Limits, late_limits, over_budget, reason_to_stop
 
 TURN = TurnStarted(origin="prompt")
 DONE = TurnFinished(ok=True, cost_usd=0.5, cost_semantics="cumulative")
@@ -98,3 +99,13 @@ def test_the_limit_that_was_passed_is_named() -> None:
 def test_an_unknown_price_never_stops_a_run_for_money() -> None:
     records = [Record(0, None, 0, 0, TURN), Record(1, None, 0, 0, usage("a", 10**9))]
     assert over_budget(fold(records), Limits(max_cost=0.01)) is None
+
+
+@pytest.mark.parametrize("limit", [Limits(max_cost=1.0), Limits(max_tokens=5)])
+def test_a_limit_that_will_be_noticed_late_is_told_beforehand(limit: Limits) -> None:
+    assert "codex" in (late_limits(agent("codex"), limit) or "")
+    assert late_limits(agent("claude"), limit) is None
+
+
+def test_without_such_a_limit_there_is_nothing_to_tell() -> None:
+    assert late_limits(agent("codex"), Limits(timeout_s=1.0)) is None

@@ -30,8 +30,8 @@ from rookery.core.events import (
     Unknown,
     UsageReported,
 )
+from rookery.core.fold import fold
 from rookery.core.records import Record
-from rookery.core.state import RunState
 from rookery.core.summary import summarise
 from rookery.core.verdict import judge
 from tests.recorded import cases, folded, full_name_of, is_real, messages, recordings
@@ -405,4 +405,4 @@ def test_what_others_may_write_is_not_recognised(message: dict[str, Any]) -> Non
 
 def folded_status(told: list[Any]) -> str:
     records = [Record(seq, None, 0, 0, event) for seq, event in enumerate(told)]
-    return judge(RunState().fold(records)).status
+    return judge(fold(records)).status
