@@ -73,6 +73,12 @@ def test_what_followed_a_run_that_told_nothing_is_unknown(desk: Desk) -> None:
     assert (told["tokens"]["input"], told["spent_usd"]) == (None, None)
 
 
+def test_a_thread_that_no_run_of_ours_began_is_counted_by_nobody(desk: Desk) -> None:
+    words = ("exec", "--json", "--", "codex", "exec", "resume", "--last", "Go on")
+    told = json.loads(desk.rook("resume_turn2_last", *words).stdout)
+    assert (told["text"], told["tokens"]["input"]) == ("Turn two answer.", None)
+
+
 def test_a_resumed_run_that_is_shown_again_has_the_same_cost(desk: Desk) -> None:
     model = ("--model", "gpt-5")
     whole = desk.run("resume_turn1", *model)["spent_usd"]

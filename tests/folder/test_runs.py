@@ -49,6 +49,7 @@ INFO = RunInfo(
     permission="edit",
     started_at=1000.5,
     resumed_from="khx7",
+    continues=True,
     earlier=Usage(input=2),
     loop="nine",
     runner_pid=4,

@@ -75,6 +75,11 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     """What a user should know of the above, a sentence each."""
 
 
+def _begins(command: Sequence[str]) -> bool:
+    """Know no session that could be gone on with."""
+    return False
+
+
 class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """One coding agent. Everything else about it stays in its own folder."""
 
@@ -114,3 +119,6 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
 
     keeps_variable: Callable[[str], bool]
     """Tells whether a variable of our environment is good for it: some confuse a nested agent."""
+
+    continues: Callable[[Sequence[str]], bool] = _begins
+    """Tells whether a command line goes on with a session, whose cumulative counters go on, too."""

@@ -63,8 +63,11 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     permission: str | None = None
     started_at: float
     resumed_from: str | None = None
+    continues: bool = False
+    """Whether it goes on with a session, of a run of ours or not."""
+
     earlier: Usage | None = None
-    """What the session that it goes on with had used, as its agent counts; None if nobody knows."""
+    """What that session had used, as its agent counts; None if nobody knows."""
 
     piped: bool = False
     """Whether somebody else started it and piped its stream to us: its exit code is not known."""
@@ -225,7 +228,7 @@ def beginning_of(info: RunInfo | None) -> Beginning:
     """What is known of a run before its agent has written a word."""
     if info is None:
         return Beginning()
-    if info.resumed_from is None:
+    if not info.continues:
         return Beginning(model=info.model)
     return Beginning(model=info.model, earlier=info.earlier)
 

@@ -61,6 +61,7 @@ class Run:
         stdin: bytes | None = None,
         ask_signal: int = 15,
         resumed_from: str | None = None,
+        continues: bool = False,
         earlier: Usage | None = None,
     ) -> None:
         self.command = tuple(command)
@@ -68,7 +69,7 @@ class Run:
         self.cwd = cwd
         self.limits = limits
         model = task.model if task else None
-        known = Beginning(model=model, earlier=earlier) if resumed_from else Beginning(model=model)
+        known = Beginning(model=model, earlier=earlier) if continues else Beginning(model=model)
         self._decoder = FoldingDecoder(agent.decoder(), PriceBook(), known) if agent else None
         self.state = self._decoder.state if self._decoder else RunState()
         self.verdict: Verdict | None = None
@@ -78,6 +79,7 @@ class Run:
         self._stdin = stdin
         self._ask_signal = ask_signal
         self._resumed_from = resumed_from
+        self._continues = continues
         self._earlier = earlier
         self._folder: RunFolder | None = None
         self._recorder: RecorderProcess | None = None
@@ -273,6 +275,7 @@ class Run:
                 permission=task.permission if task else None,
                 started_at=time.time(),
                 resumed_from=self._resumed_from,
+                continues=self._continues,
                 earlier=self._earlier,
             ),
         )

@@ -86,6 +86,7 @@ def run(
         stdin=call.stdin,
         ask_signal=call.ask_signal,
         resumed_from=resume,
+        continues=before is not None or known.continues(call.command),
         earlier=before.total if before else None,
     )
 
@@ -121,6 +122,7 @@ def run_command(
         ),
         home=home or home_folder(),
         ask_signal=known.invoke(Task(prompt="")).ask_signal if known else signal.SIGTERM,
+        continues=known is not None and known.continues(command),
     )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from rookery.agents.codex.command import invoke, keeps_variable, with_output_flags
+from rookery.agents.codex.command import continues, invoke, keeps_variable, with_output_flags
 from rookery.core.agent import Invocation, Task
 from rookery.core.errors import UnsupportedError
 
@@ -100,6 +100,19 @@ def test_a_user_s_own_command_gets_what_makes_it_write_messages(typed: str, run:
 @pytest.mark.parametrize("typed", ["codex", "codex fix", "codex login", "codex -- exec"])
 def test_nothing_but_exec_writes_messages(typed: str) -> None:
     assert with_output_flags(typed.split()) is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "goes_on"),
+    [
+        ("codex exec resume --last on", True),
+        ("codex exec fork t on", True),
+        ("codex exec --json fix", False),
+        ("codex exec -- resume", False),
+    ],
+)
+def test_a_command_tells_whether_it_goes_on_with_a_thread(typed: str, goes_on: bool) -> None:
+    assert continues(typed.split()) is goes_on
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from typing import Any
 from rookery.agents.codex.command import (
     OUTPUT_FLAGS,
     PROGRAMS,
+    continues,
     invoke,
     keeps_variable,
     with_output_flags,
@@ -65,4 +66,5 @@ AGENT = Agent(
     invoke=invoke,
     with_output_flags=with_output_flags,
     keeps_variable=keeps_variable,
+    continues=continues,
 )

@@ -1,5 +1,6 @@
 """Codex's command line: flags, permission modes, standard input, environment."""
 
+import itertools
 import re
 import signal
 from collections.abc import Mapping, Sequence
@@ -91,6 +92,12 @@ def with_output_flags(command: Sequence[str]) -> list[str] | None:
         return None
     added = () if "--json" in options or "--experimental-json" in options else OUTPUT_FLAGS
     return [*command[:at], *added, *command[at:]]
+
+
+def continues(command: Sequence[str]) -> bool:
+    """Tell whether a command line goes on with a thread, or with a copy of one."""
+    words = itertools.takewhile(lambda word: word != "--", command)
+    return any(word in ("resume", "fork") for word in words)
 
 
 def keeps_variable(name: str) -> bool:
