@@ -72,32 +72,36 @@ def todo_list(memory: Memory, item: shapes.TodoList, line: bytes) -> Sequence[Ev
 
 def command_started(memory: Memory, item: shapes.CommandExecution, line: bytes) -> Sequence[Event]:
     """Read the beginning of a command."""
-    return _start(memory, _command(memory.name(item.id), item))
+    return _start(
+        memory,
+        ToolStarted(
+            id=memory.name(item.id),
+            name=tools.SHELL,
+            kind="execute",
+            title=tools.command_title(item.command),
+            input=msgspec.Raw(_dump({"command": item.command})),
+        ),
+    )
 
 
 def command_completed(
     memory: Memory, item: shapes.CommandExecution, line: bytes
 ) -> Sequence[Event]:
     """Read the end of a command, with all that it wrote."""
-    id = memory.name(item.id)
-    if memory.has_ended(id):
-        return ()
-    memory.end(id)
     status = tools.STATUSES.get(item.status, "error")
     output = item.aggregated_output
-    finished = ToolFinished(
-        id=id,
-        status=status,
-        name=tools.SHELL,
-        kind="execute",
-        output=output if status == "ok" else None,
-        error=None if status == "ok" else output or None,
-        exit_code=item.exit_code,
+    return _finish(
+        memory,
+        ToolFinished(
+            id=memory.name(item.id),
+            status=status,
+            name=tools.SHELL,
+            kind="execute",
+            output=output if status == "ok" else None,
+            error=None if status == "ok" else output or None,
+            exit_code=item.exit_code,
+        ),
     )
-    if status != "denied":
-        return (finished,)
-    asked = _command(id, item).input
-    return (PermissionDenied(tool_id=id, name=tools.SHELL, input=asked), finished)
 
 
 def patch_started(memory: Memory, item: shapes.FileChange, line: bytes) -> Sequence[Event]:
@@ -118,18 +122,17 @@ def patch_started(memory: Memory, item: shapes.FileChange, line: bytes) -> Seque
 def patch_completed(memory: Memory, item: shapes.FileChange, line: bytes) -> Sequence[Event]:
     """Read which files were changed; of a change that failed nobody knows how far it came."""
     id = memory.name(item.id)
-    if memory.has_ended(id):
-        return ()
-    memory.end(id)
     status = tools.STATUSES.get(item.status, "error")
-    events: list[Event] = [ToolFinished(id=id, status=status, name=tools.PATCH, kind="edit")]
-    if status == "denied":
-        events.insert(0, PermissionDenied(tool_id=id, name=tools.PATCH))
-    for change in (item.changes or ()) if status == "ok" else ():
-        if change.path:
-            kind = tools.CHANGES.get(change.kind)
-            events.append(FileChanged(path=change.path, change=kind, tool_id=id))
-    return events
+    finished = ToolFinished(id=id, status=status, name=tools.PATCH, kind="edit")
+    events = _finish(memory, finished)
+    if not events or status != "ok":
+        return events
+    changes = [
+        FileChanged(path=change.path, change=tools.CHANGES.get(change.kind), tool_id=id)
+        for change in item.changes or ()
+        if change.path
+    ]
+    return [*events, *changes]
 
 
 def mcp_started(memory: Memory, item: shapes.McpToolCall, line: bytes) -> Sequence[Event]:
@@ -151,25 +154,20 @@ def mcp_started(memory: Memory, item: shapes.McpToolCall, line: bytes) -> Sequen
 
 def mcp_completed(memory: Memory, item: shapes.McpToolCall, line: bytes) -> Sequence[Event]:
     """Read what an MCP server's tool gave."""
-    id = memory.name(item.id)
-    if memory.has_ended(id):
-        return ()
-    memory.end(id)
     status = tools.STATUSES.get(item.status, "error")
     given = None if item.result is None else tools.text_of(item.result.content or ())
     message = item.error.message if item.error else None
-    name = _mcp_name(item)
-    finished = ToolFinished(
-        id=id,
-        status=status,
-        name=name,
-        kind="other",
-        output=given if status == "ok" else None,
-        error=None if status == "ok" else message or given,
+    return _finish(
+        memory,
+        ToolFinished(
+            id=memory.name(item.id),
+            status=status,
+            name=_mcp_name(item),
+            kind="other",
+            output=given if status == "ok" else None,
+            error=None if status == "ok" else message or given,
+        ),
     )
-    if status == "denied":
-        return (PermissionDenied(tool_id=id, name=name, reason=message), finished)
-    return (finished,)
 
 
 def search_started(memory: Memory, item: shapes.WebSearch, line: bytes) -> Sequence[Event]:
@@ -178,22 +176,18 @@ def search_started(memory: Memory, item: shapes.WebSearch, line: bytes) -> Seque
     if memory.has_begun(id):
         return ()
     if (title := tools.search_title(item)) is not None:
-        return _start(memory, _search(id, item, title))
-    memory.searches[id] = _search(id, item, None)
+        return _start(memory, _search(id, title))
+    memory.searches[id] = _search(id, None)
     return ()
 
 
 def search_completed(memory: Memory, item: shapes.WebSearch, line: bytes) -> Sequence[Event]:
     """Read what was searched for; what was found is not told."""
     id = memory.name(item.id)
-    if memory.has_ended(id):
-        return ()
     held = memory.searches.pop(id, None)
-    memory.end(id)
     finished = ToolFinished(id=id, status="ok", name=tools.SEARCH, kind="fetch")
-    if held is None:
-        return (finished,)
-    return (_search(id, item, tools.search_title(item)), finished)
+    events = _finish(memory, finished)
+    return events if held is None else [_search(id, tools.search_title(item)), *events]
 
 
 def collab_started(memory: Memory, item: shapes.CollabToolCall, line: bytes) -> Sequence[Event]:
@@ -214,22 +208,20 @@ def collab_started(memory: Memory, item: shapes.CollabToolCall, line: bytes) -> 
 def collab_completed(memory: Memory, item: shapes.CollabToolCall, line: bytes) -> Sequence[Event]:
     """Read the end of such a call, and which subagents it began or saw ended."""
     id = memory.name(item.id)
-    if memory.has_ended(id):
-        return ()
-    memory.end(id)
     states = item.agents_states or {}
     status = tools.STATUSES.get(item.status, "error")
     said = "\n".join(state.message for state in states.values() if state.message) or None
-    events: list[Event] = [
-        ToolFinished(
-            id=id,
-            status=status,
-            name=item.tool or "collab",
-            kind="subagent",
-            output=said if status == "ok" else None,
-            error=None if status == "ok" else said,
-        )
-    ]
+    finished = ToolFinished(
+        id=id,
+        status=status,
+        name=item.tool or "collab",
+        kind="subagent",
+        output=said if status == "ok" else None,
+        error=None if status == "ok" else said,
+    )
+    events = [*_finish(memory, finished)]
+    if not events:
+        return ()
     if item.tool == "spawn_agent" and status == "ok":
         for thread in item.receiver_thread_ids or ():
             events += _begin_task(memory, thread, item, id)
@@ -273,17 +265,25 @@ def _start(memory: Memory, started: ToolStarted) -> Sequence[Event]:
     return (started,)
 
 
-def _command(id: str, item: shapes.CommandExecution) -> ToolStarted:
-    return ToolStarted(
-        id=id,
-        name=tools.SHELL,
-        kind="execute",
-        title=tools.command_title(item.command),
-        input=msgspec.Raw(_dump({"command": item.command})),
+def _finish(memory: Memory, finished: ToolFinished) -> Sequence[Event]:
+    """End a call, but only once; that it was declined is a denial."""
+    if memory.has_ended(finished.id):
+        return ()
+    begun = memory.end(finished.id)
+    if finished.status != "denied":
+        return (finished,)
+    return (
+        PermissionDenied(
+            tool_id=finished.id,
+            name=finished.name,
+            input=begun.input if begun else None,
+            reason=finished.error,
+        ),
+        finished,
     )
 
 
-def _search(id: str, item: shapes.WebSearch, title: str | None) -> ToolStarted:
+def _search(id: str, title: str | None) -> ToolStarted:
     return ToolStarted(id=id, name=tools.SEARCH, kind="fetch", title=title)
 
 
