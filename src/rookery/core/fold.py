@@ -304,6 +304,7 @@ class _Growing(RunState):
         if event.parent is None:
             self.texts.append(event.text)
             self._asks.clear()
+            self.retrying = None  # the model has answered
 
     def _error(self, event: Error, record: Record) -> None:
         self.errors.append(event)

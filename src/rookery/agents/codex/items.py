@@ -1,8 +1,7 @@
 """Reads items: what the agent said, thought and did."""
 
 import re
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import msgspec
 
@@ -27,9 +26,6 @@ from rookery.core.events import (
 )
 from rookery.core.text import one_line
 from rookery.core.titles import first_short_string
-
-Read = Callable[[Memory, Any, bytes], Sequence[Event]]
-"""Reads an item, given with the line that it came in."""
 
 _REROUTED = re.compile(r"model rerouted: (\S+) -> (\S+)(?: \((.*)\))?")
 _LONGEST_TITLE = 1000
