@@ -7,6 +7,8 @@ CLAUDE := $(AGENTS)/node_modules/.bin/claude
 CLAUDE_VERSION := 2.1.325
 CODEX := $(AGENTS)/node_modules/.bin/codex
 CODEX_VERSION := 0.166.0
+OPENCODE := $(AGENTS)/node_modules/.bin/opencode
+OPENCODE_VERSION := 1.18.33
 REAL_AGENTS := ROOKERY_TEST_CLAUDE=$(abspath $(CLAUDE)) ROOKERY_TEST_CODEX=$(abspath $(CODEX))
 
 .PHONY: demo test check lint types imports unit conformance bench soak docs format clean
@@ -32,11 +34,12 @@ unit: $(VENV)/.dev $(CLAUDE) $(CODEX)
 	$(REAL_AGENTS) $(BIN)/pytest -n auto --cov --cov-report=
 	$(BIN)/coverage report --include='src/rookery/core/*,src/rookery/agents/*' --fail-under=95
 
-conformance: $(VENV)/.dev $(CLAUDE) $(CODEX) ## every scenario with the real agents, on loopback
-	$(REAL_AGENTS) $(BIN)/pytest -n auto -m 'not soak' tests/conformance
-
 soak: $(VENV)/.dev ## the long versions of the hostile tests
 	$(BIN)/pytest -n auto -m soak
+
+conformance: $(VENV)/.dev $(CLAUDE) $(CODEX) $(OPENCODE) ## the real agents against scripted models, every scenario
+	$(REAL_AGENTS) ROOKERY_TEST_OPENCODE=$(abspath $(OPENCODE)) \
+		$(BIN)/pytest -v -m 'not soak' tests/conformance
 
 bench: $(VENV)/.bench ## ratios against named references, taken in one run
 	$(BIN)/python benchmarks/bench.py
@@ -68,6 +71,9 @@ $(CLAUDE): ## the real agent that tests run against a scripted model on loopback
 
 $(CODEX):
 	npm install --silent --no-fund --no-audit --prefix $(AGENTS) @openai/codex@$(CODEX_VERSION)
+
+$(OPENCODE):
+	npm install --silent --no-fund --no-audit --prefix $(AGENTS) opencode-ai@$(OPENCODE_VERSION)
 
 $(VENV)/.bench: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --group bench

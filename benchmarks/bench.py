@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 from codex_corpus import LARGEST_OUTPUT, CodexCorpus
 from corpus import Corpus
+from opencode_corpus import OpenCodeCorpus
 from running import cpu, latency, many
 from sdk import Sdk
 from timing import Row, dearer, faster, peak_memory, race, race_children, table
@@ -75,6 +76,14 @@ def lines(setting: Setting) -> Iterator[Row]:
         chunks = cut(split, CHUNK)
         (ratio,) = race(setting.rounds, partial(decode, chunks), partial(load, split))
         yield faster(f"bytes → records, {name} corpus", SPLIT, ratio, required)
+
+
+def opencode(setting: Setting) -> Iterator[Row]:
+    """OpenCode's lines to records, and to dicts."""
+    split = list(OpenCodeCorpus().lines((4 if setting.quick else 64) * MB))
+    chunks = cut(split, CHUNK)
+    (ratio,) = race(setting.rounds, partial(decode, chunks, "opencode"), partial(load, split))
+    yield faster("bytes → records, OpenCode", SPLIT, ratio, 0.9)
 
 
 def fold(setting: Setting) -> Iterator[Row]:
@@ -165,15 +174,15 @@ def start(setting: Setting) -> Iterator[Row]:
 BENCHES: Mapping[str, Callable[[Setting], Iterator[Row]]] = {
     each.__name__: each
     for each in (
-        *(file, lines, fold, codex, sdk, unknown, long, memory, imports, start),
+        *(file, lines, codex, opencode, fold, sdk, unknown, long, memory, imports, start),
         *(latency, cpu, many),
     )
 }
 
 
-def decode(chunks: Iterable[bytes]) -> None:
+def decode(chunks: Iterable[bytes], agent: str = "claude") -> None:
     """Decode pieces of bytes and let the records go."""
-    deque(rookery.decode(chunks, "claude"), maxlen=0)
+    deque(rookery.decode(chunks, agent), maxlen=0)
 
 
 def decode_file(path: Path, agent: str = "claude") -> None:

@@ -21,6 +21,7 @@ bytes → records, stream corpus     for line in lines: msgspec.json.decode(line
 bytes → records, deltas corpus     for line in lines: msgspec.json.decode(line)
 file → records, codex corpus       for line in file: msgspec.json.decode(line)
 file → records, short codex corpus  for line in file: msgspec.json.decode(line)
+bytes → records, OpenCode          for line in lines: msgspec.json.decode(line)
 1 % unknown lines, stream corpus   no unknown lines
 1 % unknown lines, deltas corpus   no unknown lines
 a line of 10 MB, per MB            lines of 100 kB
@@ -35,6 +36,7 @@ lag of 5 runs, 100 lines/s each    the time of writing
 sys.path.insert(0, str(BENCHMARKS))
 from codex_corpus import CodexCorpus  # noqa: E402
 from corpus import Corpus  # noqa: E402
+from opencode_corpus import OpenCodeCorpus  # noqa: E402
 
 
 def begin(lines: Iterable[bytes]) -> str:
@@ -84,6 +86,14 @@ def test_one_line_in_a_hundred_is_unknown_if_asked_for() -> None:
     lines = list(islice(Corpus(unknown=0.01).lines(1000 * MB), 10_000))
 
     assert 50 <= Counter(names(lines))["Unknown"] <= 150
+
+
+def test_every_line_of_opencode_s_corpus_is_understood() -> None:
+    lines = list(OpenCodeCorpus().lines(MB))
+    told = Counter(type(r.event).__name__ for r in rookery.decode(lines, "opencode"))
+    assert not {"Unknown", "Unreadable"} & told.keys()
+    assert {"Thinking", "Text", "ToolFinished", "FileChanged", "UsageReported"} <= told.keys()
+    assert begin(OpenCodeCorpus().lines(MB)) == begin(lines)
 
 
 def test_a_tool_result_has_about_the_size_asked_for() -> None:

@@ -7,14 +7,13 @@ skipped. `make conformance` runs all of them.
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rookery.testing import MCP_SERVER, Answer, Cut, Failure, Reply, ScriptedResponsesApi
+from rookery.testing import Answer, Cut, Failure, Reply, ScriptedResponsesApi, mcp_command
 from tests.conformance.bench import Bench, Outcome
 
 CODEX = os.environ.get("ROOKERY_TEST_CODEX", "")
@@ -36,8 +35,8 @@ env_key = "SCRIPTED_KEY"
 request_max_retries = 0
 stream_max_retries = 2
 [mcp_servers.tiny]
-command = {python}
-args = ["-I", "-S", {server}]
+command = {program}
+args = {args}
 """
 
 
@@ -45,8 +44,9 @@ def prepare(home: Path, url: str) -> Mapping[str, str]:
     """Tell Codex where its model is, in a home of its own."""
     folder = home / ".codex"
     folder.mkdir(exist_ok=True)
-    python, server = json.dumps(sys.executable), json.dumps(str(MCP_SERVER))
-    words = SETTINGS.format(model=MODEL, url=url, python=python, server=server)
+    program, *args = mcp_command()
+    given = {"program": json.dumps(program), "args": json.dumps(args)}
+    words = SETTINGS.format(model=MODEL, url=url, **given)
     (folder / "config.toml").write_text(words, encoding="utf-8")
     return {"SCRIPTED_KEY": "made-up"}
 
@@ -174,7 +174,7 @@ def test_mcp_tools(bench: Bench) -> None:
     done = bench.rook(script, *FREE, "Call them")
     assert done.code == 0, done.err
     assert "mcp__tiny__echo: hi" in done.lines
-    assert any(line.startswith("ERROR: it went wrong: oh") for line in done.lines)
+    assert any(line.startswith("ERROR: it failed: oh") for line in done.lines)
 
 
 @conformance

@@ -50,6 +50,7 @@ def report(
     model: str | None = "known",
     final: bool = False,
     parent: str | None = None,
+    cost: float | None = None,
 ) -> UsageReported:
     return UsageReported(
         message_id=id,
@@ -59,6 +60,7 @@ def report(
         input=input,
         output=output,
         parent=parent,
+        cost_usd=cost,
     )
 
 
@@ -148,6 +150,20 @@ def test_until_a_result_comes_the_cost_is_an_estimate() -> None:
     ledger.report(report("n", output=100))
     assert ledger.cost == Money(0.50101, "estimated")
     assert ledger.spent_usd == 0.50101
+
+
+def test_what_the_agent_tells_of_each_message_is_no_estimate() -> None:
+    ledger = OpenLedger(prices)
+    ledger.report(report("a", model=None, cost=0.25))
+    ledger.report(report("a", model=None, cost=0.25))
+    ledger.report(report("b", model="known", cost=0.5))
+    assert ledger.cost == Money(0.75, "native")
+    assert ledger.spent_usd == 0.75
+    assert ledger.saved_usd is None  # nobody knows the price of the first
+    ledger.report(report("c", output=100))
+    assert ledger.cost == Money(0.75101, "estimated")
+    ledger.report(report("d", model=None))
+    assert ledger.cost == Money(None, "unknown")
 
 
 def test_a_later_figure_replaces_an_earlier_one_and_never_a_greater_one() -> None:

@@ -74,10 +74,9 @@ def test_the_lines_put_together_are_what_was_fed(pieces: list[bytes]) -> None:
 def test_the_sizes_of_lines_add_up_to_their_places(pieces: list[bytes], cap: int) -> None:
     data, offset = b"".join(pieces), 0
     for line in lines_of(pieces, cap):
-        size, head = line if isinstance(line, Oversized) else (len(line), line)
-        assert data[offset:].startswith(head)
+        assert data[offset:].startswith(line.head if isinstance(line, Oversized) else line)
         assert offset == 0 or data[offset - 1] == ord("\n")
-        offset += size
+        offset += len(line)
     assert offset == len(data)
 
 

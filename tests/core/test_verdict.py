@@ -373,6 +373,13 @@ def test_a_row_of_the_table(state: RunState, ending: Ending, expected: Verdict) 
     assert judge(state, ending) == expected
 
 
+@pytest.mark.parametrize("reason", ["interrupted", "timed_out", "over_budget", "limited", "stuck"])
+def test_what_we_stopped_before_its_first_word_had_started(reason: Any) -> None:
+    state = after(closed())
+    assert judge(state, Ending(stopped_for=reason, signal=15)).status == reason
+    assert judge(state, Ending(stopped_for="finished", signal=15)).status == "not_started"
+
+
 def test_the_rows_show_every_status_but_that_of_a_check() -> None:
     assert {row[2].status for row in ROWS} == set(get_args(Outcome)) - {"unverified"}
 
@@ -382,6 +389,14 @@ def test_a_check_that_says_no_makes_a_success_unverified() -> None:
     assert judge(one_turn(GOOD), verified=False) == said_no
     assert judge(one_turn(GOOD), verified=True).status == "success"
     assert judge(one_turn(BAD), verified=False).status == "failed"
+
+
+def test_a_run_that_gave_up_at_a_denial_is_denied_whoever_accepts_denials() -> None:
+    gave_up = TurnFinished(ok=False, reason="denied", errors=("it stopped at a tool call",))
+    state = one_turn(DENIED, gave_up)
+    expected = verdict("denied", "it stopped at a tool call")
+    assert judge(state) == judge(state, allow_denials=True) == expected
+    assert judge(state, verified=False) == expected
 
 
 def test_denials_can_be_accepted() -> None:

@@ -58,3 +58,13 @@ def test_a_process_that_is_gone_is_no_error() -> None:
         process.wait()
     contain.send([process.pid], 0)
     assert contain.open_pidfd(process.pid) is None
+
+
+def test_a_pipe_keeps_what_an_agent_did_not_wait_for() -> None:
+    reading, writing = contain.roomy_pipe()
+    try:
+        os.set_blocking(writing, False)
+        assert os.write(writing, b"x" * 900_000) == 900_000
+    finally:
+        os.close(reading)
+        os.close(writing)

@@ -1,56 +1,63 @@
-"""The small MCP server, as a client over standard input and output sees it."""
+"""The small MCP server, as the program that agents start."""
 
 import json
 import subprocess
-import sys
 from typing import Any
 
-from rookery.testing import MCP_SERVER
+from rookery.testing import mcp_command
 
 
-def talk(*requests: dict[str, Any]) -> list[dict[str, Any]]:
-    lines = "".join(json.dumps({"jsonrpc": "2.0", **request}) + "\n" for request in requests)
+def talk(*messages: dict[str, Any] | str) -> list[dict[str, Any]]:
+    """Say these messages to the server, close its input, and give what it answers."""
+    lines = [m if isinstance(m, str) else json.dumps(m) for m in messages]
     done = subprocess.run(
-        [sys.executable, "-I", "-S", str(MCP_SERVER)],
-        input=lines,
-        capture_output=True,
+        mcp_command(),
+        input="".join(f"{line}\n" for line in lines),
+        stdout=subprocess.PIPE,
         text=True,
-        timeout=30,
         check=True,
+        timeout=60,
     )
-    assert done.stderr == ""
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def call(name: str, **arguments: Any) -> dict[str, Any]:
-    return {"method": "tools/call", "params": {"name": name, "arguments": arguments}}
+def request(id: int, method: str, **params: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
 
 
-def test_it_greets_in_the_client_s_version_and_lists_its_tools() -> None:
-    greeted, pong, listed = talk(
-        {"id": 0, "method": "initialize", "params": {"protocolVersion": "2024-11-05"}},
-        {"method": "notifications/initialized"},
-        {"id": "a", "method": "ping"},
-        {"id": 1, "method": "tools/list"},
+def test_it_introduces_itself_and_lists_its_tools() -> None:
+    hello, pong, listed = talk(
+        request(1, "initialize", protocolVersion="2024-11-05", capabilities={}),
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        request(2, "ping"),
+        request(3, "tools/list"),
     )
-    assert greeted["result"]["protocolVersion"] == "2024-11-05"
-    assert (pong["id"], pong["result"]) == ("a", {})
-    assert [tool["name"] for tool in listed["result"]["tools"]] == ["echo", "fail", "slow"]
+    assert hello["id"] == 1
+    assert hello["result"]["protocolVersion"] == "2024-11-05"
+    assert hello["result"]["capabilities"] == {"tools": {}}
+    assert pong == {"jsonrpc": "2.0", "id": 2, "result": {}}
+    assert [tool["name"] for tool in listed["result"]["tools"]] == ["echo", "fail", "image"]
+    assert all(tool["inputSchema"]["type"] == "object" for tool in listed["result"]["tools"])
 
 
-def test_its_tools_do_what_they_say() -> None:
-    echo, fail, slow, none = talk(
-        {"id": 1, **call("echo", text="hi ✓")},
-        {"id": 2, **call("fail", text="oh")},
-        {"id": 3, **call("slow", seconds=0)},
-        {"id": 4, **call("dance")},
+def test_its_tools_work_and_fail() -> None:
+    echo, fail, image = talk(
+        request(1, "tools/call", name="echo", arguments={"text": "hi ✓"}),
+        request(2, "tools/call", name="fail", arguments={"text": "x"}),
+        request(3, "tools/call", name="image"),
     )
-    assert echo["result"] == {"content": [{"type": "text", "text": "echo: hi ✓"}], "isError": False}
-    assert fail["result"]["isError"]
-    assert slow["result"]["content"][0]["text"] == "at last"
-    assert none["result"]["isError"]
+    assert echo["result"] == {"content": [{"type": "text", "text": "echo: hi ✓"}]}
+    assert fail["result"]["isError"] is True
+    assert fail["result"]["content"][0]["text"] == "it failed: x"
+    assert [part["type"] for part in image["result"]["content"]] == ["text", "image"]
+    assert image["result"]["content"][1]["data"].startswith("iVBORw0KGgo")
 
 
-def test_a_method_that_it_does_not_know_is_an_error() -> None:
-    (told,) = talk({"id": 5, "method": "resources/list"})
-    assert told["error"]["code"] == -32601
+def test_what_it_does_not_know_is_an_error_and_what_is_no_message_is_skipped() -> None:
+    unknown, missing = talk(
+        "no JSON",
+        "[]",
+        request(1, "resources/list"),
+        request(2, "tools/call", name="dance", arguments={}),
+    )
+    assert unknown["error"]["code"] == missing["error"]["code"] == -32601

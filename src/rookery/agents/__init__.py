@@ -1,34 +1,79 @@
-"""The agents we know, found by name, by command or by what they wrote. None imports another."""
+"""The agents we know, found by name, by command or by what they wrote. None imports another.
+
+A package from outside makes an agent known by an entry point in the group `rookery.agents` that
+names an `Agent`. Such packages are looked for only when none of our own agents fits.
+"""
 
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from rookery.core.agent import Agent
 from rookery.core.decoder import Decoder
-from rookery.core.errors import UnknownAgentError
+from rookery.core.errors import RookeryError, UnknownAgentError
 from rookery.core.lines import DEFAULT_CAP
 from rookery.core.salvage import Mended, parse
 
-NAMES = (
-    "claude",
-    "codex",
-)
-"""The names of all agents; each is a module here with an `AGENT`."""
+NAMES = ("claude", "codex", "opencode")
+"""The names of our own agents; each is a module here with an `AGENT`."""
+
+GROUP = "rookery.agents"
+"""The group of entry points by which a package makes an agent known."""
+
+
+def names() -> tuple[str, ...]:
+    """The names of all agents, those of other packages last."""
+    return (*NAMES, *_plugins())
 
 
 def agent(name: str) -> Agent:
     """Give the agent of that name; an UnknownAgentError names those there are."""
-    if name not in NAMES:
-        raise UnknownAgentError(name, NAMES)
-    found: Agent = import_module(f"{__name__}.{name}").AGENT
+    if name in NAMES:
+        own: Agent = import_module(f"{__name__}.{name}").AGENT
+        return own
+    if name not in _plugins():
+        raise UnknownAgentError(name, names())
+    return _load(_plugins()[name])
+
+
+@cache
+def _plugins() -> dict[str, EntryPoint]:
+    found = {point.name: point for point in entry_points(group=GROUP)}
+    return {name: point for name, point in sorted(found.items()) if name not in NAMES}
+
+
+def _load(point: EntryPoint) -> Agent:
+    try:
+        found = point.load()
+    except Exception as error:  # whatever a stranger's package does when it is imported
+        raise RookeryError(
+            f"the agent {point.name!r} of {point.value!r} cannot be loaded: {error!r}; "
+            "mend or remove its package"
+        ) from error
+    if not isinstance(found, Agent) or found.name != point.name:
+        raise RookeryError(
+            f"{point.value!r} is no agent called {point.name!r}; mend or remove its package"
+        )
     return found
+
+
+def _all() -> Iterator[Agent]:
+    """All agents that can be loaded, our own first."""
+    for name in NAMES:
+        yield agent(name)
+    for point in _plugins().values():
+        try:
+            yield _load(point)
+        except RookeryError:
+            continue  # who names it is told
 
 
 def agent_for(command: str) -> Agent | None:
     """Give the agent that a command runs, by the name of its program; None if we know none."""
     program = command.replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
-    return next((known for known in map(agent, NAMES) if program in known.programs), None)
+    return next((known for known in _all() if program in known.programs), None)
 
 
 def decoder(name: str, *, cap: int = DEFAULT_CAP) -> Decoder:
@@ -50,10 +95,10 @@ def output_flags(command: str) -> list[str] | None:
 
 def detect(head: bytes) -> Agent | None:
     """Give the agent that wrote the first lines of a stream; None if none of them tells."""
-    for message in _messages(head):
-        for name in NAMES:
-            if agent(name).recognises(message):
-                return agent(name)
+    messages = list(_messages(head))
+    for known in _all():
+        if any(known.recognises(message) for message in messages):
+            return known
     return None
 
 

@@ -83,7 +83,7 @@ def command(as_json: bool, check: bool, names: tuple[str, ...]) -> None:
 
 def _rows(names: Sequence[str]) -> list[_Row]:
     own = load(surroundings()).agents
-    known = (*agents.NAMES, *sorted(own))
+    known = (*agents.names(), *sorted(own))
     for name in names:
         if name not in known:
             raise UnknownAgentError(name, known)

@@ -53,8 +53,8 @@ def chosen_agent(name: str) -> tuple[str, tuple[str, ...] | None]:
     own = config.agents if config else {}
     if name in own:
         return own[name].speaks, own[name].command
-    if name not in agents.NAMES:
-        raise UnknownAgentError(name, (*agents.NAMES, *sorted(own)))
+    if name not in agents.names():
+        raise UnknownAgentError(name, (*agents.names(), *sorted(own)))
     return name, None
 
 

@@ -202,7 +202,8 @@ def exec_(
         known = agents.agent_for(command[0])
         words = known.with_output_flags(command) if known else None
         if words and (added := len(words) - len(command)):
-            at = next(n for n, word in enumerate(words) if [word] != list(command[n : n + 1]))
+            pairs = zip(words, command, strict=False)
+            at = next((n for n, (ours, given) in enumerate(pairs) if ours != given), len(command))
             click.echo(f"[rook] added: {shlex.join(words[at : at + added])}", err=True)
         going = run_command(
             words or command,

@@ -164,7 +164,7 @@ class _Source:
 
     def _agent(self, name: str, table: Mapping[str, Any]) -> OwnAgent:
         path = (AGENTS, name)
-        if name in agents.NAMES:
+        if name in agents.names():
             raise self._wrong(path, f"{name!r} is an agent that rook knows: call yours otherwise")
         for key in table:
             if key not in _AGENT_KEYS:
@@ -175,9 +175,9 @@ class _Source:
             if key not in table:
                 raise self._wrong(path, f"agent {name!r} does not say its {key!r}")
         speaks, command = table["speaks"], table["command"]
-        if speaks not in agents.NAMES:
-            hint = _hint(str(speaks), agents.NAMES)
-            said = f"speaks takes one of {', '.join(agents.NAMES)}, not {_shown(speaks)}{hint}"
+        if speaks not in agents.names():
+            hint = _hint(str(speaks), agents.names())
+            said = f"speaks takes one of {', '.join(agents.names())}, not {_shown(speaks)}{hint}"
             raise self._wrong((*path, "speaks"), said)
         if not _is_command(command):
             said = f'command takes a list of words such as ["/opt/wrapper"], not {_shown(command)}'
@@ -228,10 +228,10 @@ def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, Fou
 def _check_agent(config: Config) -> None:
     """See that the agent that was chosen is there, and may be chosen there."""
     found = config.values.get("agent")
-    if found is None or found.value in agents.NAMES:
+    if found is None or found.value in agents.names():
         return
     own = config.agents.get(found.value)
-    known = (*agents.NAMES, *sorted(config.agents))
+    known = (*agents.names(), *sorted(config.agents))
     if own is None:
         hint = _hint(found.value, known) or _listed(known)
         raise ConfigError(found.place, f"no agent is called {_shown(found.raw)}{hint}")

@@ -44,6 +44,9 @@ class Invocation(msgspec.Struct, frozen=True, kw_only=True):
     ask_signal: int = signal.SIGTERM
     """The signal that makes it end in order."""
 
+    environment: Mapping[str, str] = {}
+    """Variables that it needs beside those it inherits."""
+
 
 Told = Literal["yes", "no", "partly"]
 """Whether an agent tells a thing in its stream."""

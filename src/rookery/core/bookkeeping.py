@@ -64,6 +64,7 @@ class OpenLedger(Ledger):
             epoch=old.epoch if old else self._epoch,
             at=at,
             summed=summed,
+            told=None if event.cost_usd is None else nano(event.cost_usd),
         )
         self._book(entry, 1)
 
@@ -148,6 +149,7 @@ class OpenLedger(Ledger):
         epoch: int,
         at: float | None,
         summed: bool = False,
+        told: int | None = None,
     ) -> Entry:
         entry = Entry(
             usage=usage,
@@ -157,6 +159,7 @@ class OpenLedger(Ledger):
             epoch=epoch,
             at=at,
             summed=summed,
+            told=told,
         )
         if self._estimating:
             self._value(entry)

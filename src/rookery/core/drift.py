@@ -26,6 +26,7 @@ class Drift:
 
     def __init__(self, known: Mapping[str, frozenset[str]]) -> None:
         self._known = known
+        self._holders: dict[str, frozenset[str]] = {}  # what has known fields inside, by type
         self._looked: Counter[str] = Counter()
         self._unknown: Counter[tuple[str, str]] = Counter()
 
@@ -39,6 +40,8 @@ class Drift:
             message = _load(line)
         except (ValueError, RecursionError):
             return  # the decoder tells of unreadable lines
+        if type not in self._holders:
+            self._holders[type] = frozenset(field.rpartition(".")[0] for field in known)
         self._walk(type, known, "", message)
 
     def add(self, type: str, field: str) -> None:
@@ -58,7 +61,7 @@ class Drift:
             for item in value:
                 if isinstance(item, dict):
                     self._walk(type, known, path, item)
-        elif isinstance(value, dict) and (not path or any(k.startswith(path + ".") for k in known)):
+        elif isinstance(value, dict) and path in self._holders[type]:
             for key, item in value.items():
                 inner = f"{path}.{key}" if path else key
                 if inner in known:

@@ -316,7 +316,10 @@ class HookFinished(_Event, tag="hook_finished", frozen=True, kw_only=True):
 
 
 class UsageReported(_Event, tag="usage_reported", frozen=True, kw_only=True):
-    """Tokens of one message, turn or session; a later, more final figure replaces an earlier."""
+    """Tokens of one message, turn or session; a later, more final figure replaces an earlier.
+
+    `cost_usd` is what the agent itself says that these tokens cost.
+    """
 
     message_id: str | None = None
     model: str | None = None
@@ -330,6 +333,7 @@ class UsageReported(_Event, tag="usage_reported", frozen=True, kw_only=True):
     cache_write_1h: int | None = None
     reasoning: int | None = None
     web_searches: int | None = None
+    cost_usd: float | None = None
     parent: str | None = None
 
 

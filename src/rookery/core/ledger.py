@@ -46,10 +46,12 @@ class Account(msgspec.Struct):
     messages: int = 0
     unpriced: int = 0
     unpriced_tokens: int = 0
+    told: int = 0
+    """The messages of which the agent itself told the cost."""
 
     @property
     def cost_usd(self) -> float | None:
-        """The estimate; None if a message's model has no known price."""
+        """The estimate, or what the agent told of each; None if a message has no known price."""
         return None if self.unpriced else dollars(self.nano)
 
 
@@ -70,6 +72,7 @@ class Entry(msgspec.Struct):
     epoch: int  # how many results there were before it
     at: float | None
     summed: bool = False  # several messages, told as one
+    told: int | None = None  # what the agent itself says it cost
     nano: int | None = None
     saved: int | None = None
     messages: int = 1
@@ -140,7 +143,8 @@ class Ledger:
         counted, rest = self.native_nano or 0, self.unsettled
         if not rest.messages or (rest.unpriced and self.native_nano is None):
             return Money(None, "unknown")
-        return Money(dollars(counted + rest.nano), "estimated")
+        source: Source = "native" if rest.told == rest.messages else "estimated"
+        return Money(dollars(counted + rest.nano), source)
 
     @property
     def spent_nano(self) -> int | None:
@@ -186,7 +190,9 @@ class Ledger:
     @property
     def saved_usd(self) -> float | None:
         """What the cache saved, estimated; None if a model has no known price."""
-        return None if self.seen.unpriced else dollars(self.seen.saved_nano)
+        if self.seen.unpriced or any(entry.saved is None for entry in self._entries.values()):
+            return None
+        return dollars(self.seen.saved_nano)
 
     def reconciliation(self) -> str | None:
         """Say how the steps we saw compare with the agent's own total; None if nobody can."""
@@ -218,6 +224,8 @@ class Ledger:
         if price is not None:
             entry.nano = price.cost(entry.usage)
             entry.saved = price.saved(entry.usage)
+        if entry.told is not None:
+            entry.nano = entry.told
 
     def _price(self, model: str | None, at: float | None) -> Price | None:
         if model is None:
@@ -247,6 +255,7 @@ def usd(nano_dollars: int) -> str:
 def _add(account: Account, entry: Entry, sign: int) -> None:
     account.tokens.add(entry.usage, sign)
     account.messages += sign * entry.messages
+    account.told += sign * entry.messages * (entry.told is not None)
     if entry.nano is None:
         account.unpriced += sign * entry.messages
         account.unpriced_tokens += sign * total_of(entry.usage)

@@ -4,7 +4,7 @@
 def one_line(text: str, most: int) -> str:
     """Put text on one line: runs of white space become one space, what is too long is cut."""
     if len(text) <= most and text.isprintable() and "  " not in text:
-        return text.strip()  # no white space but single spaces: most texts are such
+        return text.strip()  # as most are
     head = text[: most * 50]  # enough, and a megabyte of white space costs nothing
     line = " ".join(head.split())
     return cut(line, most) if len(head) == len(text) else cut(f"{line} ...".strip(), most)

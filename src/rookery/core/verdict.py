@@ -141,8 +141,9 @@ class _Facts(msgspec.Struct):
 
 def _not_started(facts: _Facts) -> str | None:
     state, ending = facts.state, facts.ending
-    if ending.started and state.heard:
-        return None
+    stopped = ending.stopped_for not in (None, "finished")
+    if ending.started and (state.heard or stopped):
+        return None  # some agents say nothing for long: what we stopped had started
     if ending.complaint or not ending.started:
         return ending.complaint or "it could not be started"
     said = "it wrote text, but no message" if state.unreadable else "it said nothing"
@@ -210,6 +211,11 @@ def _incomplete(facts: _Facts) -> str | None:
     return f"{_count(tasks, 'background task')} cut off when it ended" if tasks else None
 
 
+def _stopped_at_denial(facts: _Facts) -> str | None:
+    # Some agents give up at a refusal: there is no answer, so accepting denials changes nothing.
+    return _complaint(facts.last) if _ended_for(facts.last, "denied") else None
+
+
 def _failed(facts: _Facts) -> str | None:
     if facts.last is None or facts.last.ok:
         return None
@@ -234,6 +240,7 @@ _TABLE: tuple[tuple[Outcome, Callable[[_Facts], str | None]], ...] = (
     ("limited", _limited),
     ("stuck", _stuck),
     ("incomplete", _incomplete),
+    ("denied", _stopped_at_denial),
     ("failed", _failed),
     ("unverified", _unverified),
     ("denied", _denied),

@@ -66,7 +66,7 @@ class Feeding:
         self._looked = end
         if found is None:
             if len(self._head) > _MOST_HEAD:
-                raise UndetectedAgentError(self.source, agents.NAMES)
+                raise UndetectedAgentError(self.source, agents.names())
             return []
         return self._choose(found).feed(self._head)
 
@@ -76,7 +76,7 @@ class Feeding:
             return self._decoder.close()
         found = agents.detect(self._head)
         if found is None:
-            raise UndetectedAgentError(self.source, agents.NAMES)
+            raise UndetectedAgentError(self.source, agents.names())
         decoder = self._choose(found)
         return decoder.feed(self._head) + decoder.close()
 

@@ -6,6 +6,7 @@ the recorder runs it.
 
 import ctypes
 import errno
+import fcntl
 import os
 import signal
 import sys
@@ -13,6 +14,7 @@ from collections.abc import Iterable
 
 _PR_SET_CHILD_SUBREAPER = 36
 _PROC = "/proc"
+_ROOM = 1 << 20  # what Linux lets anybody ask for
 MARKER = "ROOKERY_RUN"
 """The environment variable by which what outlives its recorder is found."""
 
@@ -38,6 +40,21 @@ def become_subreaper() -> bool:
         return done == 0
     except (OSError, AttributeError):
         return False
+
+
+def roomy_pipe() -> tuple[int, int]:
+    """Make a pipe that holds as much as the system lets us, where it lets us say so.
+
+    Some agents exit without waiting until what they wrote last is read (opencode 1.18.33): what
+    does not fit into the pipe then is lost.
+    """
+    reading, writing = os.pipe()
+    if hasattr(fcntl, "F_SETPIPE_SZ"):
+        try:
+            fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, _ROOM)
+        except OSError:
+            return reading, writing  # this user's pipes together hold too much already
+    return reading, writing
 
 
 def open_pidfd(pid: int) -> int | None:

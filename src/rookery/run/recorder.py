@@ -145,7 +145,7 @@ class Recorder:
     def _start(self) -> str | None:
         """Start the agent in a session of its own; give the reason if it cannot be started."""
         plan = self._plan
-        pipes = [os.pipe(), os.pipe()]
+        pipes = [contain.roomy_pipe(), contain.roomy_pipe()]
         stdin = _stdin(plan, self._folder)
         try:
             process = subprocess.Popen(

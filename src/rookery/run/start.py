@@ -79,7 +79,7 @@ def run(
         (*_words(program, call.command[0]), *call.command[1:]),
         agent=known if stream else None,
         cwd=_absolute(cwd),
-        environment={**inherited, **(env or {})},
+        environment={**inherited, **call.environment, **(env or {})},
         limits=limits,
         home=where,
         task=task,

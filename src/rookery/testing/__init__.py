@@ -5,6 +5,7 @@ import sys
 from os import PathLike
 from pathlib import Path
 
+from rookery.testing.chat_completions_api import ScriptedChatApi
 from rookery.testing.messages_api import ScriptedMessagesApi
 from rookery.testing.responses_api import ScriptedResponsesApi
 from rookery.testing.scripted_api import Answer, Cut, Failure, Reply, Script, ScriptedApi
@@ -12,7 +13,6 @@ from rookery.testing.scripted_api import Answer, Cut, Failure, Reply, Script, Sc
 __all__ = [
     "AGENT",
     "DEMO",
-    "MCP_SERVER",
     "SESSIONS",
     "Answer",
     "Cut",
@@ -20,17 +20,16 @@ __all__ = [
     "Reply",
     "Script",
     "ScriptedApi",
+    "ScriptedChatApi",
     "ScriptedMessagesApi",
     "ScriptedResponsesApi",
     "agent_command",
     "install_agent",
+    "mcp_command",
 ]
 
 AGENT = Path(__file__).with_name("scripted_agent.py")
 """The scripted agent, a program of its own; `--help` lists its flags."""
-
-MCP_SERVER = AGENT.with_name("mcp_server.py")
-"""A small stdio MCP server, a program of its own: `python -I -S` and this file run it."""
 
 DEMO = AGENT.with_name("demo.jsonl")
 """A minute of a lively session; `demo.delays` holds its pace."""
@@ -42,6 +41,11 @@ SESSIONS = AGENT.with_name("sessions")
 def agent_command(*flags: str) -> list[str]:
     """Give the command that runs the scripted agent with these flags."""
     return [sys.executable, "-I", "-S", str(AGENT), *flags]
+
+
+def mcp_command() -> list[str]:
+    """Give the command that runs a small MCP server on standard input and output."""
+    return [sys.executable, "-I", "-S", str(AGENT.with_name("mcp_server.py"))]
 
 
 def install_agent(folder: str | PathLike[str], *flags: str, name: str = "claude") -> Path:

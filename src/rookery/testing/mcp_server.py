@@ -1,71 +1,76 @@
-"""A small MCP server over standard input and output; a program of its own, stdlib only.
+"""A small MCP server on standard input and output: `echo`, `fail` and `image`. A program.
 
-Its tools: `echo` gives a text back, `fail` says that it failed, `slow` waits for some seconds.
+It uses the standard library alone, so any agent can start it as `python -I -S mcp_server.py`.
 """
 
 import json
 import sys
-import time
+from collections.abc import Mapping
 from typing import Any
 
 Json = dict[str, Any]
 
-_VERSION = "2025-06-18"
-_TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}
-_SECONDS = {"type": "object", "properties": {"seconds": {"type": "number"}}}
-TOOLS: list[Json] = [
-    {"name": "echo", "description": "Gives a text back.", "inputSchema": _TEXT},
-    {"name": "fail", "description": "Always fails.", "inputSchema": _TEXT},
-    {"name": "slow", "description": "Waits.", "inputSchema": _SECONDS},
-]
+_PIXEL = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJg"
+    "gg=="
+)
+_TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+_NOTHING: Json = {"type": "object", "properties": {}}
+_TOOLS = (
+    {"name": "echo", "description": "Gives back a text.", "inputSchema": _TEXT},
+    {"name": "fail", "description": "Fails, and says the text.", "inputSchema": _TEXT},
+    {"name": "image", "description": "Gives a picture of one pixel.", "inputSchema": _NOTHING},
+)
 
 
-def call(name: str, arguments: Json) -> Json:
-    """Call a tool and give its result."""
+def call(name: str, arguments: Mapping[str, Any]) -> Json | None:
+    """The result of a call; None if there is no such tool."""
     text = str(arguments.get("text", ""))
     if name == "echo":
-        return _result(f"echo: {text}")
+        return {"content": [{"type": "text", "text": f"echo: {text}"}]}
     if name == "fail":
-        return _result(f"it went wrong: {text}", failed=True)
-    if name == "slow":
-        time.sleep(float(arguments.get("seconds", 30)))
-        return _result("at last")
-    return _result(f"there is no tool {name!r}", failed=True)
+        return {"content": [{"type": "text", "text": f"it failed: {text}"}], "isError": True}
+    if name == "image":
+        picture = {"type": "image", "data": _PIXEL, "mimeType": "image/png"}
+        return {"content": [{"type": "text", "text": "a pixel"}, picture]}
+    return None
 
 
-def answer(method: str, params: Json) -> Json | None:
-    """The result of a request; None if the server knows no such method."""
+def answer(request: Json) -> Json | None:
+    """The answer to a message of JSON-RPC; None if it wants none."""
+    if "id" not in request or "method" not in request:
+        return None
+    method, given = request["method"], request.get("params") or {}
+    result: Json | None = None
     if method == "initialize":
-        return {
-            "protocolVersion": params.get("protocolVersion", _VERSION),
+        result = {
+            "protocolVersion": given.get("protocolVersion", "2025-06-18"),
             "capabilities": {"tools": {}},
-            "serverInfo": {"name": "scripted", "version": "1"},
+            "serverInfo": {"name": "rookery-testing", "version": "1"},
         }
-    if method == "tools/list":
-        return {"tools": TOOLS}
-    if method == "tools/call":
-        return call(str(params.get("name")), params.get("arguments") or {})
-    return {} if method == "ping" else None
+    elif method == "ping":
+        result = {}
+    elif method == "tools/list":
+        result = {"tools": list(_TOOLS)}
+    elif method == "tools/call":
+        result = call(str(given.get("name")), given.get("arguments") or {})
+    head = {"jsonrpc": "2.0", "id": request["id"]}
+    if result is None:
+        return {**head, "error": {"code": -32601, "message": f"there is no {method}"}}
+    return {**head, "result": result}
 
 
 def main() -> None:
-    """Answer requests, a line each, until standard input ends; notifications get no answer."""
-    for line in sys.stdin.buffer:
-        request = json.loads(line)
-        if "id" not in request or "method" not in request:
+    """Answer until standard input ends."""
+    for line in sys.stdin:
+        try:
+            request = json.loads(line)
+        except ValueError:
             continue
-        result = answer(request["method"], request.get("params") or {})
-        told: Json = {"jsonrpc": "2.0", "id": request["id"]}
-        if result is None:
-            told["error"] = {"code": -32601, "message": f"no method {request['method']!r}"}
-        else:
-            told["result"] = result
-        sys.stdout.write(json.dumps(told) + "\n")
-        sys.stdout.flush()
-
-
-def _result(text: str, *, failed: bool = False) -> Json:
-    return {"content": [{"type": "text", "text": text}], "isError": failed}
+        found = answer(request) if isinstance(request, dict) else None
+        if found is not None:
+            sys.stdout.write(json.dumps(found) + "\n")
+            sys.stdout.flush()
 
 
 if __name__ == "__main__":

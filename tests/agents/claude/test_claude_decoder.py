@@ -21,6 +21,7 @@ from rookery.core.events import (
     PlanItem,
     SessionStarted,
     StreamClosed,
+    TaskFinished,
     Text,
     TextDelta,
     ThinkingDelta,
@@ -392,6 +393,37 @@ def test_pieces_of_several_open_blocks_keep_to_their_own() -> None:
         TextDelta(id="m:1", text="a"),
         ThinkingDelta(id="m:0", text="b"),
         ToolInputDelta(id="t", json="}"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("part", "name"),
+    [
+        ({"type": "telepathy_delta"}, "stream_event/telepathy_delta"),
+        ({"text": "of no type"}, "stream_event/content_block_delta"),
+        ({"type": "text_delta"}, "stream_event/content_block_delta"),
+        ({"type": "text_delta", "text": 5}, "stream_event/content_block_delta"),
+    ],
+)
+def test_a_piece_that_tells_nothing_we_know_is_kept_whole(part: Any, name: str) -> None:
+    strange = delta(0, **part)
+    assert read(
+        piece(type="message_start", message={"id": "m"}),
+        piece(type="content_block_start", index=0, content_block={"type": "text"}),
+        strange,
+        delta(0, type="text_delta", text="a"),
+    ) == [BEGUN, Unknown(name=name, raw=raw(strange)), TextDelta(id="m:0", text="a")]
+
+
+def test_a_held_task_is_told_before_the_piece_that_follows_it() -> None:
+    task = {"type": "system", "task_id": "t", "task_type": "local_bash"}
+    ended = task | {"subtype": "task_updated", "patch": {"status": "completed"}}
+    begun = piece(type="message_start", message={"id": "m"})
+    opened = piece(type="content_block_start", index=0, content_block={"type": "text"})
+    told = delta(0, type="text_delta", text="a")
+    assert read(begun, opened, task | {"subtype": "task_started"}, ended, told)[2:] == [
+        TaskFinished(id="t", status="ok", kind="command"),
+        TextDelta(id="m:0", text="a"),
     ]
 
 

@@ -34,7 +34,8 @@ _TYPES = frozenset(
 
 def recognises(message: Mapping[str, Any]) -> bool:
     """Tell whether a message is one of Claude Code's: a type of its own, and its telltale parts."""
-    if message.get("type") not in _TYPES:
+    type = message.get("type")
+    if not isinstance(type, str) or type not in _TYPES:
         return False
     told = message.get("message")
     return (

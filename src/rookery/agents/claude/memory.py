@@ -51,7 +51,7 @@ class ApiMessage(msgspec.Struct):
     def whole(self, type: str, text: str | None = None, *, tool_id: str | None = None) -> str:
         """The id of a block that has come whole: that of its pieces if there were any."""
         alike = [index for index, block in self.open.items() if block.type == type]
-        for index in alike:
+        for index in alike if len(alike) > 1 else ():
             block = self.open[index]
             if block.tool_id == tool_id and "".join(block.pieces) == (text or ""):
                 return self._close(index)

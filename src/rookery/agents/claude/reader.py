@@ -8,11 +8,11 @@ import msgspec
 
 from rookery.agents.claude import control, endings, shapes, system, talk
 from rookery.agents.claude.memory import Memory
-from rookery.core.decoder import LineDecoder
+from rookery.core.decoder import LineDecoder, Told, several
 from rookery.core.events import Event
 from rookery.core.lines import DEFAULT_CAP
 
-_Read = Callable[[Memory, Any, bytes], Sequence[Event]]
+_Read = Callable[[Memory, Any, bytes], Told]
 
 _Table = Mapping[type[msgspec.Struct], _Read]
 
@@ -51,7 +51,9 @@ class ClaudeReader:
         self._watching: _Table = {
             shape: partial(self._watched, read) for shape, read in _READERS.items()
         }
-        self.table: _Table = self._watching
+        self._is_calm = False
+        self._now = dict(self._watching)
+        self.table: _Table = self._now
 
     @property
     def results(self) -> int:
@@ -65,22 +67,26 @@ class ClaudeReader:
         return f"{tag}/{message.subtype}" if told else tag
 
     def _system(self, memory: Memory, message: shapes.System, line: bytes) -> Sequence[Event]:
+        if message.subtype in system.SILENT:
+            return ()
         events = system.system(memory, message, line)
         self._watch(memory)
         return events
 
-    def _watched(self, read: _Read, memory: Memory, message: Any, line: bytes) -> Sequence[Event]:
+    def _watched(self, read: _Read, memory: Memory, message: Any, line: bytes) -> Told:
         if not memory.checked:
             self.drift.look(self.type_of(message), line)
         awaited = getattr(message, "subtype", None) == "task_notification"
         held = () if awaited else memory.release_task()
-        events = [*held, *read(memory, message, line)]
+        told = read(memory, message, line)
         self._watch(memory)
-        return events
+        return [*held, *several(told)] if held else told
 
     def _watch(self, memory: Memory) -> None:
         calm = memory.checked and memory.ended_task is None
-        self.table = self._calm if calm else self._watching
+        if calm is not self._is_calm:
+            self._is_calm = calm
+            self._now.update(self._calm if calm else self._watching)
 
     def close(self) -> tuple[Sequence[Event], int]:
         """End all that is open."""

@@ -137,16 +137,29 @@ class ToolResult(_Shape, tag="tool_result"):
     parent_tool_use_id: str | None = None
 
 
-class Delta(_Shape):
-    type: str = ""
-    text: str | None = None
-    thinking: str | None = None
-    partial_json: str | None = None
+class TextDelta(_Shape, tag="text_delta"):
+    text: str
+
+
+class ThinkingDelta(_Shape, tag="thinking_delta"):
+    thinking: str
+
+
+class InputDelta(_Shape, tag="input_json_delta"):
+    partial_json: str
+
+
+class SignatureDelta(_Shape, tag="signature_delta"):
+    """A proof that the thoughts are the model's."""
+
+
+class CitationsDelta(_Shape, tag="citations_delta"):
+    """A source of what is said."""
 
 
 class BlockDelta(_Shape, tag="content_block_delta"):
     index: Count = 0
-    delta: Delta | None = None
+    delta: TextDelta | ThinkingDelta | InputDelta | SignatureDelta | CitationsDelta | None = None
 
 
 class BlockStart(_Shape, tag="content_block_start"):

@@ -43,7 +43,7 @@ _LEVELS: Mapping[str, Level] = {"warning": "warning", "error": "error"}
 
 def system(memory: Memory, message: shapes.System, line: bytes) -> Sequence[Event]:
     """Read a system message by its subtype."""
-    if message.subtype in _SILENT:
+    if message.subtype in SILENT:
         return ()
     name = f"system/{message.subtype}" if message.subtype else "system"
     found = _READERS.get(message.subtype or "")
@@ -273,7 +273,7 @@ def _usage(usage: shapes.TaskUsage | None) -> TaskUsage | None:
     )
 
 
-_SILENT = frozenset(
+SILENT = frozenset(
     {
         "background_tasks_changed",
         "commands_changed",

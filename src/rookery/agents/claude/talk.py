@@ -12,6 +12,7 @@ from rookery.agents.claude.memory import ApiMessage, Memory, OpenBlock, OpenTool
 from rookery.agents.claude.shapes import UseResult, own
 from rookery.agents.claude.usage import reported
 from rookery.core import salvage
+from rookery.core.decoder import Told
 from rookery.core.events import (
     Event,
     ModeChanged,
@@ -34,7 +35,11 @@ _SYNTHETIC = "<synthetic>"  # a message that the program wrote in the model's na
 _ALL_ALLOWED = "bypassPermissions"  # the mode in which only hooks and deny rules say no
 _INTERRUPTS = ("[Request interrupted by user]", "[Request interrupted by user for tool use]")
 _COMMAND_OUTPUT = re.compile(r"<local-command-(stdout|stderr)>(.*)</local-command-\1>", re.DOTALL)
-_SILENT_DELTAS = frozenset({"signature_delta", "citations_delta"})
+_BLOCK_TYPES: Mapping[type, str] = {
+    shapes.TextDelta: "text",
+    shapes.ThinkingDelta: "thinking",
+    shapes.InputDelta: "tool_use",
+}
 
 
 def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Sequence[Event]:
@@ -100,7 +105,7 @@ def tool_progress(memory: Memory, message: shapes.ToolProgress, line: bytes) -> 
     return (ToolProgress(id=id, elapsed_s=message.elapsed_time_seconds),)
 
 
-def stream_event(memory: Memory, message: shapes.StreamEvent, line: bytes) -> Sequence[Event]:
+def stream_event(memory: Memory, message: shapes.StreamEvent, line: bytes) -> Told:
     """Read a piece of a message that is still being written."""
     part, parent = message.event, message.parent_tool_use_id
     if type(part) is not shapes.BlockDelta:
@@ -108,22 +113,24 @@ def stream_event(memory: Memory, message: shapes.StreamEvent, line: bytes) -> Se
         if read is None:
             return (Unknown(name="stream_event", raw=salvage.own(line)),)
         return read(memory, parent, part)
-    delta = part.delta or shapes.Delta()
+    delta = part.delta
     try:
         block = memory.streaming[parent].open[part.index]
     except KeyError:  # the stream was joined in the middle of a message
-        block = _open(memory, parent, part.index, delta.type.partition("_")[0], None)
-    if delta.text is not None:
-        block.pieces.append(delta.text)
-        return (TextDelta(id=block.id, text=delta.text, parent=parent),)
-    if delta.partial_json is not None:
-        return (ToolInputDelta(id=block.tool_id or block.id, json=delta.partial_json),)
-    if delta.thinking is not None:
-        block.pieces.append(delta.thinking)
-        return (ThinkingDelta(id=block.id, text=delta.thinking, parent=parent),)
-    if delta.type in _SILENT_DELTAS:
-        return ()
-    return (Unknown(name=f"stream_event/{delta.type}", raw=salvage.own(line)),)
+        block = _open(memory, parent, part.index, _BLOCK_TYPES.get(type(delta), ""), None)
+    if type(delta) is shapes.TextDelta:
+        text = delta.text
+        block.pieces.append(text)
+        return TextDelta(id=block.id, text=text, parent=parent)
+    if type(delta) is shapes.ThinkingDelta:
+        text = delta.thinking
+        block.pieces.append(text)
+        return ThinkingDelta(id=block.id, text=text, parent=parent)
+    if type(delta) is shapes.InputDelta:
+        return ToolInputDelta(id=block.tool_id or block.id, json=delta.partial_json)
+    if delta is None:
+        return (Unknown(name="stream_event/content_block_delta", raw=salvage.own(line)),)
+    return ()
 
 
 def _message_start(

@@ -8,13 +8,13 @@ import msgspec
 from rookery.agents.codex import faults, items, shapes
 from rookery.agents.codex.memory import Memory
 from rookery.core import salvage
-from rookery.core.decoder import LineDecoder
+from rookery.core.decoder import LineDecoder, Told
 from rookery.core.events import Event, SessionStarted, TurnFinished, Unknown, UsageReported
 from rookery.core.lines import DEFAULT_CAP
 
 _LOOKED_AT = 20  # messages of each type; every stream is looked at, so fewer than elsewhere
 
-_Read = Callable[[Memory, Any, bytes], Sequence[Event]]
+_Read = Callable[[Memory, Any, bytes], Told]
 
 _STARTED: Mapping[type[msgspec.Struct], _Read] = {
     shapes.CommandExecution: items.command_started,
@@ -134,7 +134,7 @@ class CodexReader:
             name = f"{stage}{shape.__struct_config__.tag}"
             left = _LOOKED_AT
 
-            def looked(memory: Memory, message: Any, line: bytes) -> Sequence[Event]:
+            def looked(memory: Memory, message: Any, line: bytes) -> Told:
                 nonlocal left
                 left -= 1
                 if left <= 0:
@@ -188,7 +188,7 @@ def _usage(usage: shapes.Usage | None) -> UsageReported | None:
 def _item_reader(tag: str, readers: Mapping[type[msgspec.Struct], _Read]) -> _Read:
     """Read messages that hold an item."""
 
-    def read(memory: Memory, message: Any, line: bytes) -> Sequence[Event]:
+    def read(memory: Memory, message: Any, line: bytes) -> Told:
         item = message.item
         known = readers.get(item.__class__)
         if known is None:  # an item that was never seen in such a message

@@ -1,0 +1,73 @@
+"""OpenCode's words for what went wrong, as neutral kinds of error."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from rookery.agents.opencode import shapes
+from rookery.core.events import Error, ErrorKind
+
+_NAMES: Mapping[str | None, ErrorKind] = {
+    "ProviderAuthError": "auth",
+    "ContextOverflowError": "context",
+    "MessageOutputLengthError": "context",
+    "ContentFilterError": "policy",
+}
+"""The kind of each error that its name tells; that of an APIError is told by its status."""
+
+_STATUSES: Mapping[int, ErrorKind] = {
+    400: "config",
+    401: "auth",
+    402: "quota",
+    403: "auth",
+    404: "config",
+    408: "network",
+    413: "context",
+    422: "config",
+    429: "rate",
+    503: "overload",
+    504: "network",
+    529: "overload",
+}
+_QUOTAS = frozenset({"insufficient_quota", "billing_error", "usage_limit_reached"})
+"""What APIs call a 429 that waiting does not mend."""
+
+
+class _Cause(msgspec.Struct, gc=False):
+    type: str | None = None
+    code: str | None = None
+
+
+class _Body(msgspec.Struct, gc=False):
+    error: _Cause | None = None
+
+
+_body_decoder = msgspec.json.Decoder(_Body)
+
+
+def read(told: shapes.ErrorInfo) -> Error:
+    """Read an error; only what follows it says whether it was fatal."""
+    data = told.data or shapes.ErrorData()
+    return Error(
+        kind=_kind(told.name, data), message=data.message or told.name, retryable=data.isRetryable
+    )
+
+
+def _kind(name: str | None, data: shapes.ErrorData) -> ErrorKind:
+    if name in _NAMES:
+        return _NAMES[name]
+    if name != "APIError":
+        return "internal"
+    if data.statusCode is None:
+        return "network"  # nobody answered
+    if data.statusCode == 429 and _quota_used_up(data.responseBody):
+        return "quota"
+    return _STATUSES.get(data.statusCode, "internal")
+
+
+def _quota_used_up(body: str | None) -> bool:
+    try:
+        cause = _body_decoder.decode(body or "{}").error
+    except (ValueError, RecursionError):
+        return False
+    return cause is not None and not _QUOTAS.isdisjoint({cause.type, cause.code})

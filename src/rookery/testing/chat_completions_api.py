@@ -1,0 +1,163 @@
+"""A scripted OpenAI chat completions API on 127.0.0.1: what a model says, as bytes. No key."""
+
+import json
+from collections.abc import Iterator, Mapping
+
+from rookery.testing.scripted_api import (
+    Failure,
+    Json,
+    Reply,
+    Request,
+    Script,
+    ScriptedApi,
+    pieces,
+    tokens,
+)
+
+KINDS: Mapping[int, tuple[str, str | None, str]] = {
+    400: ("invalid_request_error", None, "invalid request"),
+    401: ("invalid_request_error", "invalid_api_key", "Incorrect API key provided."),
+    403: ("invalid_request_error", "unsupported_country_region_territory", "not permitted"),
+    404: ("invalid_request_error", "model_not_found", "The model does not exist."),
+    413: ("invalid_request_error", "context_length_exceeded", "The context is too long."),
+    429: ("requests", "rate_limit_exceeded", "Rate limit reached."),
+    500: ("server_error", None, "The server had an error while processing your request."),
+    503: ("server_error", None, "The engine is currently overloaded."),
+}
+"""What the API calls a failure of each status: its type, its code and a message it gives."""
+
+
+class ScriptedChatApi(ScriptedApi):
+    """A scripted chat completions API; see `ScriptedApi`.
+
+    Token counts are `prompt_tokens`, `completion_tokens`, `cached_tokens` and `reasoning_tokens`;
+    thoughts come as `reasoning_content`, as the servers of open models give them.
+    """
+
+    def __init__(self, script: Script) -> None:
+        super().__init__(script, _Chat())
+
+
+class _Chat:
+    """The dialect of the chat completions API."""
+
+    def get(self, path: str) -> Json | None:
+        """Know no models and nothing else."""
+        return {"object": "list", "data": []} if path.endswith("/models") else None
+
+    def aside(self, request: Request) -> Json | None:
+        """Know no other requests."""
+        return None
+
+    def asks(self, path: str) -> bool:
+        """Know the one path of completions, behind whatever base URL."""
+        return path.endswith("/chat/completions")
+
+    def streams(self, request: Request) -> bool:
+        """Read the field that asks for it."""
+        return request.body.get("stream") is True
+
+    def whole(self, reply: Reply, request: Request) -> Json:
+        """Make a completion."""
+        said: Json = {"role": "assistant", "content": reply.text}
+        if reply.thinking is not None:
+            said["reasoning_content"] = reply.thinking
+        if reply.tools:
+            said["tool_calls"] = _calls(reply, request.number)
+        choice = {"index": 0, "message": said, "finish_reason": _reason(reply)}
+        head = _head(request, "chat.completion")
+        return {**head, "choices": [choice], "usage": _usage(reply, request)}
+
+    def events(self, reply: Reply, request: Request) -> Iterator[Json]:
+        """Make the chunks of a completion."""
+        head = _head(request, "chat.completion.chunk")
+        for delta in _deltas(reply, request.number):
+            yield {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+        yield {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": _reason(reply)}]}
+        options = request.body.get("stream_options")
+        if isinstance(options, dict) and options.get("include_usage"):
+            yield {**head, "choices": [], "usage": _usage(reply, request)}
+
+    def frame(self, event: Json) -> bytes:
+        """Write data alone: these events have no names."""
+        return f"data: {json.dumps(event)}\n\n".encode()
+
+    def end(self) -> bytes:
+        """Say that all was said."""
+        return b"data: [DONE]\n\n"
+
+    def broken(self) -> Json:
+        """Say that the server failed."""
+        return self.error(Failure(500), Request("", {}))
+
+    def error(self, failure: Failure, request: Request) -> Json:
+        """Say what the API says of such a failure."""
+        kind, code, words = KINDS.get(failure.status, KINDS[500])
+        if failure.kind is not None:
+            kind = code = failure.kind
+        told = words if failure.message is None else failure.message
+        return {"error": {"message": told, "type": kind, "param": None, "code": code}}
+
+    def headers(self, number: int) -> Mapping[str, str]:
+        """Name the request."""
+        return {"x-request-id": f"req_{number:024d}"}
+
+
+def _head(request: Request, kind: str) -> Json:
+    """What every object says; the id is made of the request's number."""
+    return {
+        "id": f"chatcmpl-{request.number:024d}",
+        "object": kind,
+        "created": 1_700_000_000,
+        "model": request.body.get("model"),
+    }
+
+
+def _deltas(reply: Reply, number: int) -> Iterator[Json]:
+    yield {"role": "assistant", "content": ""}
+    for piece in pieces(reply.thinking or "", reply.piece):
+        yield {"reasoning_content": piece}
+    for piece in pieces(reply.text or "", reply.piece):
+        yield {"content": piece}
+    for index, call in enumerate(_calls(reply, number)):
+        whole = call["function"]
+        begun = {**call, "index": index, "function": {**whole, "arguments": ""}}
+        yield {"tool_calls": [begun]}
+        for piece in pieces(whole["arguments"], reply.piece):
+            yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
+
+
+def _calls(reply: Reply, number: int) -> list[Json]:
+    return [
+        {
+            "id": f"call_{number:022d}{index:02d}",
+            "type": "function",
+            "function": {
+                "name": name,
+                "arguments": input if isinstance(input, str) else json.dumps(dict(input)),
+            },
+        }
+        for index, (name, input) in enumerate(reply.tools)
+    ]
+
+
+def _reason(reply: Reply) -> str:
+    return reply.stop_reason or ("tool_calls" if reply.tools else "stop")
+
+
+def _usage(reply: Reply, request: Request) -> Json:
+    said = [reply.thinking, reply.text, _calls(reply, request.number)]
+    counts = {
+        "prompt_tokens": tokens(request.body),
+        "completion_tokens": tokens(said),
+        "cached_tokens": 0,
+        "reasoning_tokens": tokens(reply.thinking) if reply.thinking else 0,
+        **reply.usage,
+    }
+    return {
+        "prompt_tokens": counts["prompt_tokens"],
+        "completion_tokens": counts["completion_tokens"],
+        "total_tokens": counts["prompt_tokens"] + counts["completion_tokens"],
+        "prompt_tokens_details": {"cached_tokens": counts["cached_tokens"]},
+        "completion_tokens_details": {"reasoning_tokens": counts["reasoning_tokens"]},
+    }

@@ -1,0 +1,148 @@
+"""OpenCode's command line, as we build it and as users write it."""
+
+import json
+import signal
+
+import pytest
+
+from rookery.agents.opencode.command import invoke, keeps_variable, with_output_flags
+from rookery.core.agent import Invocation, Task
+from rookery.core.errors import RookeryError
+
+OUTPUT = ("--format", "json", "--thinking")
+
+
+def test_a_plain_task_goes_by_standard_input_word_for_word() -> None:
+    assert invoke(Task(prompt='Say "hi" now')) == Invocation(
+        command=("opencode", "run", *OUTPUT, "--title", 'Say "hi" now'),
+        stdin=b'Say "hi" now',
+        ask_signal=signal.SIGTERM,
+    )
+
+
+def test_every_wish_has_its_flag() -> None:
+    task = Task(
+        prompt="go",
+        model="anthropic/claude-sonnet-4-5",
+        permission="all",
+        resume="ses_1",
+        args=("--variant", "high"),
+    )
+    assert invoke(task).command == (
+        *("opencode", "run", *OUTPUT),
+        *("--model", "anthropic/claude-sonnet-4-5"),
+        "--auto",
+        *("--session", "ses_1"),
+        *("--variant", "high"),
+    )
+
+
+def test_planning_is_an_agent_of_its_own() -> None:
+    command = invoke(Task(prompt="go", permission="plan")).command
+    assert command == ("opencode", "run", *OUTPUT, "--agent", "plan", "--title", "go")
+
+
+def test_without_a_stream_it_writes_plain_text() -> None:
+    command = invoke(Task(prompt="go", stream=False)).command
+    assert command == ("opencode", "run", "--title", "go")
+
+
+@pytest.mark.parametrize(
+    ("prompt", "title"),
+    [
+        ("a\n  b", ("--title", "a b")),
+        ("--help", ("--title=--help",)),
+        ("x" * 80, ("--title", "x" * 47 + "...")),
+    ],
+)
+def test_a_title_saves_a_request_that_nobody_would_see(prompt: str, title: tuple[str, ...]) -> None:
+    assert invoke(Task(prompt=prompt)).command == ("opencode", "run", *OUTPUT, *title)
+
+
+@pytest.mark.parametrize("args", [("--title", "Mine"), ("--title=Mine",)])
+def test_a_title_of_the_user_s_stays(args: tuple[str, ...]) -> None:
+    assert invoke(Task(prompt="go", args=args)).command == ("opencode", "run", *OUTPUT, *args)
+
+
+def rules(task: Task) -> object:
+    told = invoke(task).environment
+    return json.loads(told["OPENCODE_PERMISSION"]) if told else None
+
+
+def test_rules_are_left_to_the_user_s_settings() -> None:
+    assert rules(Task(prompt="go")) is None
+
+
+def test_who_may_edit_may_read_but_not_run() -> None:
+    told = rules(Task(prompt="go", permission="edit"))
+    assert isinstance(told, dict)
+    assert next(iter(told)) == "*"  # the last rule that fits decides
+    assert (told["*"], told["edit"]) == ("deny", "allow")
+    assert told["read"]["*.env"] == "deny"
+    assert "bash" not in told
+
+
+def test_a_rule_allows_more() -> None:
+    allow = ("webfetch", "bash(git *)", "bash(ls)")
+    assert rules(Task(prompt="go", allow=allow)) == {
+        "webfetch": "allow",
+        "bash": {"git *": "allow", "ls": "allow"},
+    }
+    told = rules(Task(prompt="go", permission="edit", allow=("bash(git *)", "read(x.env)")))
+    assert isinstance(told, dict)
+    assert told["bash"] == {"git *": "allow"}
+    assert list(told["read"]) == ["*", "*.env", "*.env.*", "*.env.example", "x.env"]
+
+
+def test_a_narrow_rule_keeps_what_was_allowed_before() -> None:
+    told = rules(Task(prompt="go", allow=("bash", "bash(ls)")))
+    assert told == {"bash": {"*": "allow", "ls": "allow"}}
+
+
+def test_what_is_no_rule_is_refused_with_the_way_out() -> None:
+    with pytest.raises(RookeryError, match="is no rule of opencode: write a permission such as"):
+        invoke(Task(prompt="go", allow=("Bash(ls",)))
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (["opencode", "run", "hi"], ["opencode", "run", *OUTPUT, "hi"]),
+        (["/bin/opencode", "run", *OUTPUT, "hi"], ["/bin/opencode", "run", *OUTPUT, "hi"]),
+        (
+            ["opencode", "run", "--format=json", "hi"],
+            ["opencode", "run", "--thinking", "--format=json", "hi"],
+        ),
+        (
+            ["opencode", "run", "--no-thinking", "hi"],
+            ["opencode", "run", "--format", "json", "--no-thinking", "hi"],
+        ),
+        (
+            ["opencode", "run", "--", "--format", "text"],
+            ["opencode", "run", *OUTPUT, "--", "--format", "text"],
+        ),
+    ],
+)
+def test_only_what_is_missing_is_added_to_a_user_s_command(
+    given: list[str], expected: list[str]
+) -> None:
+    assert with_output_flags(given) == expected
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["opencode"],
+        ["opencode", "serve", "--port", "1"],
+        ["opencode", "run", "--format", "default", "hi"],
+        ["opencode", "run", "--format"],
+    ],
+)
+def test_what_writes_no_messages_is_left_alone(given: list[str]) -> None:
+    assert with_output_flags(given) is None
+
+
+def test_what_a_surrounding_agent_tells_its_children_is_not_passed_on() -> None:
+    dropped = ["OPENCODE", "OPENCODE_PID", "OPENCODE_CLIENT", "PWD"]
+    kept = ["PATH", "HOME", "OPENCODE_CONFIG", "OPENCODE_API_KEY", "OPENCODE_PERMISSION"]
+    assert [name for name in dropped + kept if keeps_variable(name)] == kept

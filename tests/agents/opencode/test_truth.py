@@ -1,0 +1,65 @@
+"""What we make of OpenCode's recorded streams, against its own words and figures."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rookery.core.completion import final_text
+from rookery.core.ledger import Money
+from rookery.core.price import dollars, nano
+from tests.recorded import cases, folded, full_name_of, messages, recordings
+
+STREAMS = [path for path in [*cases("opencode"), *recordings("opencode")] if any(messages(path))]
+KNOWN = [path for path in STREAMS if path.parent.name != "noise-and-news"]
+
+
+@pytest.fixture(params=KNOWN, ids=full_name_of)
+def stream(request: pytest.FixtureRequest) -> Path:
+    found: Path = request.param
+    return found
+
+
+def test_tokens_and_cost_are_the_sum_of_its_steps(stream: Path) -> None:
+    steps = [m["part"] for m in messages(stream) if m["type"] == "step_finish"]
+    tokens = [step["tokens"] for step in steps]
+    ledger = folded(stream).ledger
+    assert ledger.tokens.total == sum(told.get("total", 0) for told in tokens)
+    assert ledger.tokens.input == sum(told["input"] for told in tokens)
+    assert ledger.tokens.output == sum(told["output"] + told["reasoning"] for told in tokens)
+    assert ledger.tokens.cache_read == sum(told["cache"]["read"] for told in tokens)
+    assert ledger.tokens.cache_write == sum(told["cache"]["write"] for told in tokens)
+    known = bool(steps) and all(step["cost"] for step in steps if "total" in step["tokens"])
+    whole = dollars(sum(nano(step["cost"]) for step in steps))
+    assert ledger.cost == (Money(whole, "native") if known else Money(None, "unknown"))
+
+
+def test_the_answer_is_what_the_last_step_said(stream: Path) -> None:
+    said: list[str] = []
+    stopped = None
+    for message in messages(stream):
+        if message["type"] == "step_start":
+            said, stopped = [], None
+        elif message["type"] == "text" and not message["part"].get("synthetic"):
+            said.append(message["part"]["text"])
+        elif message["type"] == "step_finish":
+            stopped = message["part"]["reason"]
+        elif message["type"] == "error":
+            stopped = "error"
+    state = folded(stream)
+    if stopped == "stop":
+        assert final_text(state) == "\n".join(said)
+    else:
+        assert not any(result.ok for result in state.results)
+
+
+def test_every_call_is_told_once_with_its_input(stream: Path) -> None:
+    calls = [m["part"] for m in messages(stream) if m["type"] == "tool_use"]
+    state = folded(stream)
+    assert [tool.id for tool in state.finished_tools] == [call["id"] for call in calls]
+    assert not state.open_tools
+
+
+def test_recorded_streams_are_not_empty() -> None:
+    assert len(STREAMS) >= 40
+    assert sum(len(json.dumps(message)) for path in STREAMS for message in messages(path)) > 100_000

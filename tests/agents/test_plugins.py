@@ -1,0 +1,133 @@
+"""Agents of other packages: installed, found, run, and told apart from what is no agent."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rookery import agents
+from rookery.core.errors import RookeryError, UnknownAgentError
+
+GOOSE = Path(__file__).parents[2] / "examples" / "rookery-goose"
+ROOK = Path(sys.executable).with_name("rook")
+
+
+@pytest.fixture(scope="session")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the example installed, as a user would, and two packages that are broken."""
+    folder = tmp_path_factory.mktemp("packages")
+    options = ["--quiet", "--no-build-isolation", "--no-deps", "--no-index", "--no-cache-dir"]
+    subprocess.run(
+        [sys.executable, "-m", "pip", "install", *options, "--target", folder, GOOSE],
+        check=True,
+        timeout=300,
+    )
+    (folder / "broken_agent.py").write_text("AGENT = 5\n")
+    for name, value in (("crashing", "no_such_module:AGENT"), ("wrong", "broken_agent:AGENT")):
+        info = folder / f"{name}-1.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
+        (info / "entry_points.txt").write_text(f"[rookery.agents]\n{name} = {value}\n")
+    return folder
+
+
+def rook(packages: Path, home: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
+    program = home / "bin" / "goose"
+    program.parent.mkdir()
+    wire = GOOSE / "tests" / "cases" / "shell_ok" / "wire.jsonl"
+    asked = f'cat > "{home}/asked"; echo $GOOSE_MODE > "{home}/mode"'
+    program.write_text(f'#!/bin/sh\n{asked}; cat "{wire}"\n')
+    program.chmod(0o755)
+    return subprocess.run(
+        [ROOK, *words],
+        env={
+            "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}",
+            "HOME": str(home),
+            "ROOKERY_HOME": str(home / "rookery"),
+            "PYTHONPATH": str(packages),
+        },
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_the_example_passes_the_suite_for_authors(packages: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", GOOSE / "tests"],
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(packages)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_example_is_short() -> None:
+    lines = [line for path in GOOSE.glob("src/**/*.py") for line in path.read_text().split("\n")]
+    assert sum(bool(line.strip()) for line in lines) < 200
+
+
+@pytest.fixture
+def installed(packages: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Those packages, as if they had been there when this process began."""
+    monkeypatch.syspath_prepend(str(packages))
+    agents._plugins.cache_clear()
+    yield
+    agents._plugins.cache_clear()
+
+
+def test_agents_of_other_packages_are_known_after_ours(installed: None) -> None:
+    assert agents.names() == (*agents.NAMES, "crashing", "goose", "wrong")
+    goose = agents.agent("goose")
+    assert agents.agent_for("/usr/bin/goose") is goose
+    assert agents.output_flags("goose") == ["-q", "--output-format", "stream-json"]
+    wire = GOOSE / "tests" / "cases" / "text" / "wire.jsonl"
+    assert agents.detect(wire.read_bytes()) is goose
+
+
+def test_what_cannot_be_loaded_is_an_error_only_for_those_who_name_it(installed: None) -> None:
+    assert agents.agent_for("no-such-program") is None
+    for name in ("crashing", "wrong"):
+        with pytest.raises(RookeryError, match="mend or remove its package"):
+            agents.agent(name)
+    with pytest.raises(UnknownAgentError, match=r"claude.*, crashing, goose, wrong"):
+        agents.agent("nobody")
+
+
+def test_a_stream_of_its_own_is_detected(packages: Path, tmp_path: Path) -> None:
+    wire = GOOSE / "tests" / "cases" / "api_500" / "wire.jsonl"
+    done = rook(packages, tmp_path, "decode", "--format", "text", wire)
+    assert done.returncode == 0, done.stderr
+    assert "[goose] FAILED: Ran into this error: Server error" in done.stdout
+
+
+def test_it_is_run_like_any_other(packages: Path, tmp_path: Path) -> None:
+    done = rook(packages, tmp_path, "run", "--agent", "goose", "--permission", "all", "Go on")
+    assert done.returncode == 0, done.stderr
+    assert "[goose] shell: " in done.stdout
+    assert (tmp_path / "asked").read_text() == "Go on"
+    assert (tmp_path / "mode").read_text() == "auto\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("nobody", "no agent is called 'nobody'; there are: claude, "),
+        ("crashing", "the agent 'crashing' of 'no_such_module:AGENT' cannot be loaded: "),
+        ("wrong", "'broken_agent:AGENT' is no agent called 'wrong'; mend or remove its package"),
+    ],
+)
+def test_what_is_no_agent_is_told_in_a_line(
+    packages: Path, tmp_path: Path, name: str, words: str
+) -> None:
+    done = rook(packages, tmp_path, "run", "--agent", name, "Go")
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert len(done.stderr.strip().split("\n")) == 1
