@@ -24,11 +24,11 @@ def test_a_silent_raw_command_that_is_stopped_timed_out(desk: Desk) -> None:
     assert desk.rook("exec", "--timeout", "0.3", "--", "sleep", "20").returncode == 124
 
 
-def test_a_reader_that_goes_away_ends_it_without_a_traceback(desk: Desk) -> None:
+def test_a_reader_that_goes_away_does_not_stop_the_run(desk: Desk) -> None:
     with subprocess.Popen(
         [ROOK, "run", "x"],
         cwd=desk.folder,
-        env=desk.environment("say=x"),
+        env=desk.environment("delay=0.1 say=one say=two say=three"),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -36,10 +36,30 @@ def test_a_reader_that_goes_away_ends_it_without_a_traceback(desk: Desk) -> None
         assert process.stdout is not None
         process.stdout.readline()
         process.stdout.close()
-        process.wait(20)
+        process.wait(60)
         assert process.stderr is not None
-        assert "Traceback" not in process.stderr.read()
-    assert process.returncode == 141
+        told = process.stderr.read()
+    assert "Traceback" not in told
+    assert "success" in told
+    assert process.returncode == 0
+    assert '"three"' in desk.rook("show").stdout
+
+
+def test_a_screen_that_cannot_be_written_does_not_stop_the_run(desk: Desk) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [ROOK, "run", "x"],
+            cwd=desk.folder,
+            env=desk.environment("say=hi"),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+    assert "[rook] cannot write: No space left on device; the run goes on" in done.stderr
+    assert done.returncode == 0
+    assert '"hi"' in desk.rook("show").stdout
 
 
 def test_a_damaged_folder_does_not_hide_the_other_runs(desk: Desk) -> None:
@@ -54,7 +74,10 @@ def test_a_damaged_folder_does_not_hide_the_other_runs(desk: Desk) -> None:
 
 
 def test_json_of_a_raw_command_is_one_object_and_quiet_its_output(desk: Desk) -> None:
-    assert json.loads(desk.rook("exec", "--json", "--", "echo", "hi").stdout)["status"] == "success"
+    told = json.loads(desk.rook("exec", "--json", "--", "echo", "hi").stdout)
+    assert (told["ok"], told["status"]) == (True, "success")
+    told = json.loads(desk.rook("exec", "--json", "--", "false").stdout)
+    assert (told["ok"], told["status"]) == (False, "failed")
     assert desk.rook("exec", "-q", "--", "echo", "hi").stdout == "hi\n"
 
 

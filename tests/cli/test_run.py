@@ -236,6 +236,25 @@ def test_a_run_whose_rook_was_killed_is_healed_as_incomplete(desk: Desk) -> None
     assert told["status"] == "incomplete"
 
 
+def test_a_run_whose_rook_was_killed_can_be_gone_on_with(desk: Desk) -> None:
+    with desk.going("run", "x", script="hang-in-tool") as process:
+        until(process, "[claude] ")
+        process.kill()
+    (run,) = (desk.folder / "home" / "runs").iterdir()
+    for _ in range(200):  # until its recorder has ended, too
+        again = desk.rook("run", "--resume", run.name, "Go on", script="say=hi")
+        if again.returncode != 2:
+            break
+    assert again.returncode == 0
+    assert "--resume" in again.stdout
+
+
+def test_a_folder_of_which_nothing_is_known_is_not_said_to_run(desk: Desk) -> None:
+    (desk.folder / "home" / "runs" / "zzzz").mkdir(parents=True, mode=0o700)
+    told = json.loads(desk.rook("runs", "--json").stdout)
+    assert (told["status"], told["what"]) == ("damaged", "it has no run.json")
+
+
 def test_the_demo_leaves_a_run_that_can_be_shown(desk: Desk) -> None:
     done = desk.rook("demo", "--speed", "200", script="")
     assert done.returncode == 0

@@ -359,14 +359,25 @@ def test_a_folder_that_was_removed_is_a_typed_error(folder: Folder) -> None:
         folder.replace("state", b"1")
 
 
-def test_only_an_empty_folder_is_dropped(folder: Folder) -> None:
-    folder.make("empty")
-    with folder.own("full") as full:
-        full.replace("state", b"1")
-    folder.drop("empty")
-    folder.drop("full")
-    folder.drop("missing")
-    assert folder.folders() == ["full"]
+def test_a_folder_is_moved_in_one_step_unless_the_name_is_taken(folder: Folder) -> None:
+    for name in ("one", "two"):
+        folder.make(name)
+        (folder.path / name / "file").write_bytes(name.encode())
+    (folder.path / "link").symlink_to("nowhere")
+    assert not folder.move("one", folder, "two")
+    assert not folder.move("one", folder, "link")
+    assert folder.move("one", folder, "three")
+    assert (folder.path / "three" / "file").read_bytes() == b"one"
+    assert (folder.path / "two" / "file").read_bytes() == b"two"
+
+
+def test_only_old_folders_are_swept_away(folder: Folder) -> None:
+    for name in ("old", "young"):
+        folder.make(name)
+        (folder.path / name / "file").touch()
+    os.utime(folder.path / "old", (1.0, 1.0))
+    folder.sweep(60.0)
+    assert folder.folders() == ["young"]
 
 
 def test_free_space_is_told_for_what_does_not_exist_yet(tmp_path: Path) -> None:

@@ -33,7 +33,6 @@ from rookery.folder.runs import (
     VerdictInfo,
     create,
     find,
-    heal,
     is_alive,
     last,
     runs,
@@ -84,19 +83,6 @@ VERDICT = VerdictInfo(
     model="big",
     total=Usage(input=3, output=1),
 )
-LOST = ExitInfo(
-    started=True,
-    stopped_for="lost",
-    started_at=1000.5,
-    ended_at=2000.0,
-    complaint="its recorder died",
-)
-INCOMPLETE = VerdictInfo(
-    status="incomplete",
-    sentence="its recorder or its runner died",
-    exit_code=3,
-    ended_at=2000.0,
-)
 
 
 @pytest.fixture
@@ -134,7 +120,7 @@ def test_everything_a_run_keeps_is_private_under_any_umask(umask: int, tmp_path:
         os.umask(before)
     found = {path.name: path.stat().st_mode & 0o7777 for path in tmp_path.rglob("*")}
     assert found == {
-        **dict.fromkeys(["share", "home", "runs", folder.name], 0o700),
+        **dict.fromkeys(["share", "home", "new", "runs", folder.name], 0o700),
         **dict.fromkeys(["run.json", "exit.json", "verdict.json"], 0o600),
         **dict.fromkeys(["stdout.raw", "stderr.raw", "stdin.raw", "arrivals"], 0o600),
     }
@@ -247,6 +233,30 @@ def test_four_processes_that_create_runs_at_once_get_distinct_names(tmp_path: Pa
         info = RunFolder(tmp_path / "home" / "runs" / name.decode()).info()
         assert info is not None
         assert info.name == name.decode()
+
+
+HALF_MADE = """
+import os, signal, sys
+from rookery.folder import runs
+from rookery.folder.files import Folder
+
+Folder.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+runs.create(sys.argv[1], runs.RunInfo(command=["true"], cwd="/", started_at=1.0))
+"""
+
+
+def test_a_maker_that_is_killed_leaves_no_run_of_which_nothing_is_known(tmp_path: Path) -> None:
+    maker = run_python(HALF_MADE, str(tmp_path))
+    maker.communicate()
+    assert maker.returncode == -signal.SIGKILL
+    (left,) = (tmp_path / "new").iterdir()
+    assert runs(tmp_path) == []
+    create(tmp_path, INFO)
+    assert list((tmp_path / "new").iterdir()) == [left]  # its maker may still be at work
+    os.utime(left, (1.0, 1.0))
+    create(tmp_path, INFO)
+    assert list((tmp_path / "new").iterdir()) == []
+    assert len(runs(tmp_path)) == 2
 
 
 # Finding
@@ -565,111 +575,6 @@ def test_damaged_arrivals_are_left_out_and_the_others_read(
     ]
     append(folder, "arrivals", first + b"".join(junk) + rest)
     assert list(folder.arrivals()) == ARRIVED
-
-
-# Healing
-
-
-def everyone_dead(pid: int, ticks: int | None) -> bool:
-    return False
-
-
-def test_a_run_whose_runner_and_recorder_died_is_given_its_end(folder: RunFolder) -> None:
-    assert heal(folder, alive=everyone_dead, now=2000.0)
-    assert (folder.exit(), folder.verdict()) == (LOST, INCOMPLETE)
-    modes = {path.name: path.stat().st_mode & 0o777 for path in folder.path.iterdir()}
-    assert modes == {"run.json": 0o600, "exit.json": 0o600, "verdict.json": 0o600}
-
-
-def test_healing_twice_changes_nothing(folder: RunFolder) -> None:
-    assert heal(folder, alive=everyone_dead, now=2000.0)
-    assert not heal(folder, alive=everyone_dead, now=3000.0)
-    assert (folder.exit(), folder.verdict()) == (LOST, INCOMPLETE)
-
-
-def test_the_last_sign_of_life_is_the_end_of_a_lost_run(folder: RunFolder) -> None:
-    append(folder, "arrivals", b"1500.000000 o 0 100\n1600.000000 e 0 1\n1700.0000")
-    assert heal(folder, alive=everyone_dead, now=2000.0)
-    assert folder.exit() == msgspec.structs.replace(LOST, ended_at=1600.0)
-    assert folder.verdict() == msgspec.structs.replace(INCOMPLETE, ended_at=1600.0)
-
-
-def test_how_the_recorder_saw_the_end_is_kept(folder: RunFolder) -> None:
-    folder.write_exit(EXIT)
-    assert heal(folder, alive=everyone_dead, now=2000.0)
-    assert (folder.exit(), folder.verdict()) == (EXIT, INCOMPLETE)
-
-
-@pytest.mark.parametrize("living", [(4, 5), (6, 7)], ids=["runner", "recorder"])
-def test_a_run_that_somebody_still_works_at_is_left_alone(
-    living: tuple[int, int], folder: RunFolder
-) -> None:
-    assert not heal(folder, alive=lambda pid, ticks: (pid, ticks) == living, now=2000.0)
-    assert (folder.exit(), folder.verdict()) == (None, None)
-
-
-def test_a_run_that_was_judged_is_left_alone(folder: RunFolder) -> None:
-    folder.write_verdict(VERDICT)
-    assert not heal(folder, alive=everyone_dead, now=2000.0)
-    assert (folder.exit(), folder.verdict()) == (None, VERDICT)
-
-
-@pytest.mark.parametrize("data", [None, b"torn", b'{"format": 2}'])
-def test_a_run_of_which_nothing_is_known_is_left_alone(
-    data: bytes | None, folder: RunFolder
-) -> None:
-    (folder.path / "run.json").unlink()
-    if data is not None:
-        (folder.path / "run.json").write_bytes(data)
-    assert not heal(folder, alive=everyone_dead, now=2000.0)
-    assert not (folder.path / "verdict.json").exists()
-
-
-def test_a_run_that_cannot_be_written_is_left_alone(folder: RunFolder) -> None:
-    (folder.path / "exit.json").symlink_to("/nowhere")
-    assert not heal(folder, alive=everyone_dead, now=2000.0)
-    assert not (folder.path / "verdict.json").exists()
-
-
-def test_a_run_that_was_removed_is_left_alone(folder: RunFolder) -> None:
-    gone = RunFolder(folder.path.with_name("gone"))
-    assert not heal(gone, alive=everyone_dead, now=2000.0)
-    assert not gone.path.exists()
-
-
-def test_a_verdict_that_comes_while_we_heal_is_not_overwritten(folder: RunFolder) -> None:
-    def dies_after_judging(pid: int, ticks: int | None) -> bool:
-        folder.write_exit(EXIT)
-        folder.write_verdict(VERDICT)
-        return False
-
-    assert not heal(folder, alive=dies_after_judging, now=2000.0)
-    assert (folder.exit(), folder.verdict()) == (EXIT, VERDICT)
-
-
-HEALER = """
-import sys
-from rookery.folder.runs import heal, is_alive, runs
-
-sys.stdin.read(1)
-print(sum(heal(folder, alive=is_alive, now=2000.0) for folder in runs(sys.argv[1])))
-"""
-
-
-def test_of_two_processes_that_heal_at_once_each_run_is_healed_by_one(tmp_path: Path) -> None:
-    dead = run_python("")
-    dead.communicate()
-    info = msgspec.structs.replace(INFO, runner_pid=dead.pid, recorder_pid=None)
-    folders = [create(tmp_path, info) for _ in range(30)]
-    healers = [run_python(HEALER, str(tmp_path)) for _ in range(2)]
-    for healer in healers:
-        assert healer.stdin is not None
-        healer.stdin.write(b".")
-        healer.stdin.flush()
-    assert sum(int(healer.communicate()[0]) for healer in healers) == 30
-    for folder in folders:
-        assert (folder.exit(), folder.verdict()) == (LOST, INCOMPLETE)
-        assert len(list(folder.path.iterdir())) == 3
 
 
 # Processes

@@ -33,7 +33,7 @@ def start(folder: Path, command: list[str], **options: Any) -> RecorderProcess:
 
 def finish(recorder: RecorderProcess, folder: Path) -> dict[str, Any]:
     """Wait for the end of a recorder and give its exit.json."""
-    wait_for(lambda: not recorder.hear(), recorder.bell)
+    wait_for(lambda: recorder.hear() is None, recorder.bell)
     recorder.close()
     told: dict[str, Any] = json.loads((folder / "exit.json").read_text())
     return told

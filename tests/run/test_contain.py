@@ -49,8 +49,30 @@ def test_the_marker_finds_what_nobody_is_the_parent_of(tmp_path: Path) -> None:
         assert process.stdout is not None
         process.stdout.readline()
     assert len(contain.marked(str(tmp_path))) == 1
-    assert contain.kill_marked(str(tmp_path)) == 1
+    assert contain.kill_marked(str(tmp_path)) == []
     assert contain.marked(str(tmp_path)) == []
+
+
+def test_one_whom_no_signal_ends_cannot_keep_us(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contain, "send", lambda pids, number: None)
+    with subprocess.Popen(
+        ["sleep", "60"], env={**os.environ, contain.MARKER: "immortal"}
+    ) as process:
+        wait_for(lambda: contain.marked("immortal"))
+        assert contain.kill_marked("immortal", within_s=0.05) == [process.pid]
+        process.kill()
+
+
+def test_without_proc_a_whole_process_group_is_ended(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    script = "sleep 60 & echo $! > pid; wait"
+    with subprocess.Popen(["sh", "-c", script], cwd=tmp_path, start_new_session=True) as leader:
+        wait_for(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text().strip())
+        monkeypatch.setattr(contain, "_PROC", str(tmp_path))
+        contain.terminate(contain.tree(os.getpid(), leader.pid))
+        leader.wait()
+        wait_for(lambda: is_gone(int((tmp_path / "pid").read_text())))
 
 
 def test_a_process_that_is_gone_is_no_error() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.run import contain
+from rookery.run import contain, launch
 from tests.run.recording import finish, is_gone, python, record, start, wait_for
 
 
@@ -69,6 +69,14 @@ def test_a_file_that_is_no_program_says_so(tmp_path: Path) -> None:
     told = record(tmp_path, [str(fake)])
     assert told["started"] is False
     assert "is not a program" in told["complaint"]
+
+
+def test_a_log_that_cannot_be_opened_is_told_before_anything_is_lost(tmp_path: Path) -> None:
+    (tmp_path / "stderr.raw").symlink_to("elsewhere")
+    told = record(tmp_path, ["touch", "begun"])
+    assert told["started"] is False
+    assert told["complaint"].startswith("stderr.raw cannot be written")
+    assert not (tmp_path / "begun").exists()
 
 
 def test_a_folder_that_is_missing_is_named(tmp_path: Path) -> None:
@@ -209,6 +217,99 @@ def test_daemons_that_outlive_the_agent_are_ended(tmp_path: Path) -> None:
     told = record(tmp_path, ["sh", "-c", script + " while [ ! -s pid.1 ]; do :; done"])
     assert (told["exit_code"], told["survivors"]) == (0, 0)
     assert all(is_gone(pid) for pid in pids_in(tmp_path, 1))
+
+
+STUBBORN = """
+import os, signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+if os.fork():
+    os._exit(0)
+os.setsid()
+os.close(1), os.close(2)
+with open("pid.1", "w") as file: file.write(str(os.getpid()))
+time.sleep(60)
+"""
+
+
+def test_kill_is_obeyed_while_a_daemon_is_given_its_time(tmp_path: Path) -> None:
+    recorder = start(tmp_path, python(STUBBORN), grace_s=60.0)
+    wait_for(lambda: pids_in(tmp_path, 1))
+    before = time.monotonic()
+    recorder.kill("interrupted")
+    told = finish(recorder, tmp_path)
+    assert time.monotonic() - before < 20
+    assert (told["exit_code"], told["stopped_for"], told["survivors"]) == (0, None, 0)
+
+
+def test_children_of_an_agent_that_is_stopped_have_time_to_clean_up(tmp_path: Path) -> None:
+    child = "trap 'sleep 0.3; rm lock; exit' TERM; touch lock; while :; do sleep 0.02; done"
+    script = f"trap 'exit 0' TERM; setsid sh -c \"{child}\" & while :; do sleep 0.02; done"
+    recorder = start(tmp_path, ["sh", "-c", script], grace_s=20.0)
+    wait_for(lambda: (tmp_path / "lock").exists())
+    recorder.stop("interrupted")
+    assert finish(recorder, tmp_path)["survivors"] == 0
+    assert not (tmp_path / "lock").exists()
+
+
+IMMORTAL = """
+from rookery.run import contain, recorder
+contain.send = lambda pids, number: None
+recorder._HOPELESS_S = 0.2
+main()
+"""
+
+
+def test_an_agent_whom_no_signal_ends_is_told_of_as_a_survivor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(launch, "_BOOT", launch._BOOT.replace("main()\n", IMMORTAL))
+    recorder = start(tmp_path, ["sh", "-c", "echo ready; sleep 60; :"])
+    wait_for(lambda: (tmp_path / "stdout.raw").exists() and (tmp_path / "stdout.raw").read_bytes())
+    recorder.kill("interrupted")
+    try:
+        told = finish(recorder, tmp_path)
+    finally:
+        contain.kill_marked(str(tmp_path))
+    assert (told["exit_code"], told["signal"]) == (None, None)
+    assert (told["stopped_for"], told["survivors"]) == ("interrupted", 2)
+
+
+SLOW_DISK = """
+import os, time
+real = os.fsync
+def fsync(fd):
+    name = os.readlink(f"/proc/self/fd/{fd}")
+    while name.endswith("stdout.raw") and not os.path.exists(os.path.dirname(name) + "/go"):
+        time.sleep(0.01)
+    with open(os.path.dirname(name) + "/synced", "a") as file: file.write(name + "\\n")
+    real(fd)
+os.fsync = fsync
+"""
+
+
+def test_a_slow_disk_does_not_keep_us_from_reading(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(launch, "_BOOT", SLOW_DISK + launch._BOOT)
+    log = tmp_path / "stdout.raw"
+    script = "echo one; while [ ! -e told ]; do sleep 0.02; done; echo two"
+    recorder = start(tmp_path, ["sh", "-c", script])
+    wait_for(lambda: log.exists() and log.read_bytes())
+    recorder.sync()
+    (tmp_path / "told").touch()
+    wait_for(lambda: log.read_bytes() == b"one\ntwo\n")
+    (tmp_path / "go").touch()
+    finish(recorder, tmp_path)
+
+
+def test_what_was_recorded_is_on_the_disk_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(launch, "_BOOT", SLOW_DISK + launch._BOOT)
+    (tmp_path / "go").touch()
+    record(tmp_path, ["sh", "-c", "echo out; echo err >&2"])
+    synced = (tmp_path / "synced").read_text().split()
+    assert {str(tmp_path / "stdout.raw"), str(tmp_path / "stderr.raw")} <= set(synced)
 
 
 HOST = """

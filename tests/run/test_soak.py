@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from rookery.folder import runs
+from rookery.folder.healing import heal
 from rookery.run import contain
 from rookery.run.runner import Run
 from rookery.testing.scripted_agent import DEMO
@@ -80,18 +81,23 @@ def _folder_of(pid: int) -> str | None:
         return None
 
 
-def kill_a_runner(folder: Path, after_s: float) -> Killed:
-    """Kill a runner after so long; hold what it left against what it had seen and was played."""
+def kill_a_runner(folder: Path, after_s: float, *, at_work: bool) -> Killed:
+    """Kill a runner so long after its start, or after the first record that it has shown.
+
+    What it left is held against what it had seen and was played.
+    """
     folder.mkdir()
     played = Path(DEMO).read_bytes()
     with host(folder, PLAYER, f"play={DEMO} speed=0 delay=0.005 chunks=900") as runner:
+        assert runner.stdout is not None
+        shown = runner.stdout.readline() if at_work else b""
         try:
             runner.wait(after_s)
         except subprocess.TimeoutExpired:
             runner.kill()
         before = time.monotonic()
-        assert runner.stdout is not None
-        seen = max(map(int, runner.stdout.read().split()[-1:]), default=0)
+        shown += runner.stdout.read()
+        seen = max(map(int, shown.split()[-1:]), default=0)
     wait_for(lambda: not working_in(folder))
     died_s = time.monotonic() - before
     assert (folder / "complaints").read_bytes() == b""
@@ -101,17 +107,15 @@ def kill_a_runner(folder: Path, after_s: float) -> Killed:
         kept = len(log)
         assert played.startswith(log)
         assert contain.marked(left.name) == []
-        runs.heal(left, alive=runs.is_alive, now=time.time())
+        heal(left, alive=runs.is_alive, now=time.time())
         verdict = _verdict(left)
     assert seen <= kept
     return Killed(seen, kept, verdict, died_s)
 
 
-def _verdict(folder: runs.RunFolder) -> str | None:
-    """How a run ended; None if it was killed before it was begun."""
-    if folder.info() is None:
-        assert os.listdir(folder.path) == [] or folder.size("stdout") == 0
-        return None
+def _verdict(folder: runs.RunFolder) -> str:
+    """How a run ended, as it is known in every case."""
+    assert folder.info() is not None
     verdict = folder.verdict()
     assert verdict is not None
     assert folder.exit() is not None
@@ -122,9 +126,12 @@ def kill_runners(folder: Path, count: int) -> list[Killed]:
     """Kill so many runners at random points, some at once; give what became of each."""
     chance = random.Random(count)
     times = [chance.uniform(0.0, LATEST_KILL_S) for _ in range(count)]
-    folders = [folder / str(number) for number in range(count)]
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        killed = list(pool.map(kill_a_runner, folders, times))
+        killings = [
+            pool.submit(kill_a_runner, folder / str(number), after_s, at_work=number % 2 == 0)
+            for number, after_s in enumerate(times)
+        ]
+    killed = [killing.result() for killing in killings]
     assert {each.verdict for each in killed} <= {
         "incomplete",
         "denied",

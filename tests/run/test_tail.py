@@ -1,5 +1,6 @@
 """Reading a growing log by position, with the times its bytes came."""
 
+import tempfile
 from pathlib import Path
 
 from hypothesis import given
@@ -50,8 +51,6 @@ def test_a_log_without_times_is_read_all_the_same(tmp_path: Path) -> None:
 
 @given(st.lists(st.tuples(st.binary(min_size=1, max_size=9), st.booleans()), max_size=20))
 def test_whatever_is_written_is_read_once(appends: list[tuple[bytes, bool]]) -> None:
-    import tempfile
-
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         read: list[bytes] = []
@@ -65,3 +64,45 @@ def test_whatever_is_written_is_read_once(appends: list[tuple[bytes, bool]]) -> 
                     read += [piece for piece, _ in tail.read()]
             read += [piece for piece, _ in tail.read()]
         assert b"".join(read) == b"".join(data for data, _ in appends)
+
+
+def test_a_bell_tells_the_time_without_a_look_at_the_file(tmp_path: Path) -> None:
+    with Tail(tmp_path, "stdout.raw", b"o") as tail:
+        write(tmp_path, "stdout.raw", b"ab")
+        tail.hear(b"\n1.000000 o 0 2\n")
+        assert tail.read() == [(b"ab", 1.0)]
+
+
+APPENDS = st.tuples(
+    st.sampled_from([b"o", b"e", b"O"]),
+    st.integers(min_value=1, max_value=2000),  # how many bytes
+    st.booleans(),  # whether its bell is heard
+    st.booleans(),  # whether the log is read then
+)
+
+
+@given(st.lists(APPENDS, max_size=30))
+def test_times_are_right_whichever_bells_are_lost(
+    appends: list[tuple[bytes, int, bool, bool]],
+) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        sizes = {b"o": 0, b"e": 0}
+        expected: list[float] = []
+        times: list[float | None] = []
+        with Tail(folder, "stdout.raw", b"o") as tail:
+            for n, (letter, size, heard, look) in enumerate(appends):
+                line = b"%d.000000 %b %d %d\n" % (n, letter, sizes[letter.lower()], size)
+                if letter == b"o":
+                    write(folder, "stdout.raw", b"x" * size)
+                    expected += [float(n)] * size
+                if letter.islower():
+                    sizes[letter] += size
+                write(folder, "arrivals", line)
+                if heard:
+                    tail.hear(line)
+                if look:
+                    times += [at for data, at in tail.read() for _ in data]
+            while pieces := tail.read():
+                times += [at for data, at in pieces for _ in data]
+        assert times == expected

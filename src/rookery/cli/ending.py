@@ -1,11 +1,12 @@
 """Tells how a run ended: its answer or its summary to stdout, the rest to stderr."""
 
+import sys
 from typing import NamedTuple, TextIO
 
-import click
 import msgspec
 
 from rookery import agents
+from rookery.cli.screens import put
 from rookery.core.completion import final_text
 from rookery.core.safe import safe, safe_line
 from rookery.core.state import RunState
@@ -39,10 +40,11 @@ def tell_result(out: TextIO, manner: Manner, ended: Ended) -> None:
     verdict, state, agent, folder = ended
     if manner.json:
         summary = summarise(state, file=str(folder.path) if folder else "-", agent=agent)
-        told = msgspec.structs.replace(summary, status=verdict.status)
-        click.echo(msgspec.json.encode(told), file=out)
+        ok = verdict.status == "success" if agent is None else summary.ok
+        told = msgspec.structs.replace(summary, ok=ok, status=verdict.status)
+        put(out, msgspec.json.encode(told).decode())
     elif manner.quiet and agent is not None:
-        click.echo(safe(final_text(state) or ""), file=out)
+        put(out, safe(final_text(state) or ""))
 
 
 def tell_end(manner: Manner, ended: Ended) -> None:
@@ -66,4 +68,4 @@ def tell_end(manner: Manner, ended: Ended) -> None:
 
 
 def _say(words: str) -> None:
-    click.echo(f"[rook] {words}", err=True)
+    put(sys.stderr, f"[rook] {words}")

@@ -108,12 +108,12 @@ class _Row(msgspec.Struct, kw_only=True):
         return cls(
             name=folder.name,
             agent=info.agent if info else None,
-            status=verdict.status if verdict else "running",
+            status=verdict.status if verdict else "running" if info else "damaged",
             started_at=started,
             seconds=None if started is None else max(0.0, ended - started),
             cost_usd=verdict.cost_usd if verdict else None,
             cost_source=verdict.cost_source if verdict else "unknown",
-            what=_what(info) if info else "",
+            what=_what(info) if info else "it has no run.json",
         )
 
     def line(self) -> str:

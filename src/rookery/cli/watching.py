@@ -6,9 +6,8 @@ import signal
 import sys
 from typing import TextIO
 
-import click
-
 from rookery.cli.ending import Ended, Manner, tell_end, tell_result
+from rookery.cli.screens import put
 from rookery.core.safe import safe, safe_line
 from rookery.display.plain import PlainDisplay
 from rookery.run import contain
@@ -18,12 +17,7 @@ from rookery.run.watch import late_limits
 
 def watch(run: Run, manner: Manner) -> int:
     """Run to the end, showing it; give the exit code that tells how it ended."""
-    try:
-        return asyncio.run(_watch(run, manner))
-    except BaseExceptionGroup as group:
-        if isinstance(error := group.exceptions[0], BrokenPipeError):
-            raise error from None  # whoever read what we show went away
-        raise
+    return asyncio.run(_watch(run, manner))
 
 
 async def _watch(run: Run, manner: Manner) -> int:
@@ -78,12 +72,7 @@ async def _pass_on_stderr(run: Run) -> None:
 
 async def _write(out: TextIO, words: str) -> None:
     """Write a line apart from the loop: a reader that is stalled must not stall the run."""
-    await asyncio.to_thread(_put, out, words)
-
-
-def _put(out: TextIO, words: str) -> None:
-    out.write(f"{words}\n")
-    out.flush()
+    await asyncio.to_thread(put, out, words)
 
 
 def command_line(run: Run) -> str:
@@ -92,4 +81,4 @@ def command_line(run: Run) -> str:
 
 
 def _say(words: str, *, err: bool = True) -> None:
-    click.echo(words, err=err)
+    put(sys.stderr if err else sys.stdout, words)

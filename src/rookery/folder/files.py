@@ -4,6 +4,7 @@ import errno
 import os
 import secrets
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from os import PathLike
@@ -25,6 +26,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 _NO_SYNC = (errno.EINVAL, errno.EBADF)  # from a system that cannot sync a folder
+_TAKEN = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 _IN_THE_WAY = {
     errno.ELOOP: "is a link",
@@ -116,10 +118,29 @@ class Folder:
             self._sync()
             return True
 
-    def drop(self, name: str) -> None:
-        """Remove a folder in this one if it is empty."""
-        with suppress(OSError):
-            os.rmdir(name, dir_fd=self._fd)
+    def move(self, name: str, to: "Folder", new: str) -> bool:
+        """Move a folder of this one, in one step; False if that name is taken, be it by a link."""
+        with _telling(to.path / new):
+            try:
+                os.rename(name, new, src_dir_fd=self._fd, dst_dir_fd=to._fd)
+            except OSError as error:
+                if error.errno in _TAKEN:
+                    return False
+                raise
+            to._sync()
+            return True
+
+    def remove(self, name: str) -> None:
+        """Remove a folder in this one with all that is in it, if that is possible."""
+        shutil.rmtree(name, ignore_errors=True, dir_fd=self._fd)
+
+    def sweep(self, older_s: float) -> None:
+        """Remove the folders in this one that nobody has touched for so long."""
+        for name in self.folders():
+            with suppress(FileNotFoundError):
+                touched = os.stat(name, dir_fd=self._fd, follow_symlinks=False).st_mtime
+                if time.time() - touched > older_s:
+                    self.remove(name)
 
     def folders(self) -> list[str]:
         """The names of the folders in this one, without links."""

@@ -7,6 +7,7 @@ from rookery.folder.runs import RunFolder
 from rookery.folder.streams import decode
 
 _OUTPUT = "output.md"
+_LAST = 1 << 20
 
 
 def write_output(folder: RunFolder, text: str | None) -> bool:
@@ -41,3 +42,9 @@ def has_output(folder: RunFolder) -> bool:
     """Tell whether an answer was kept."""
     with folder.opened() as opened:
         return opened.size(_OUTPUT) is not None
+
+
+def last_output(folder: RunFolder) -> str:
+    """The end of what a command wrote that no adapter knows: its answer stands there."""
+    begin = max(0, folder.size("stdout") - _LAST)
+    return folder.read_at("stdout", begin, _LAST).decode("utf-8", "replace")

@@ -1,9 +1,10 @@
-"""Run folders: what each keeps, how they are made, found and read, and healed after a crash."""
+"""Run folders: what each keeps, how they are made, found and read."""
 
 import json
 import math
 import os
 import re
+import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from rookery.core.errors import (
 from rookery.core.events import Usage
 from rookery.core.fold import Beginning
 from rookery.core.ledger import Source
-from rookery.core.verdict import EXIT_CODES, Outcome
+from rookery.core.verdict import Outcome
 from rookery.folder.files import Folder
 from rookery.folder.names import RUNS as _RUNS
 from rookery.folder.names import check_name, is_name, new_names, pick
@@ -34,6 +35,9 @@ FORMAT = 1
 Stream = Literal["stdout", "stderr"]
 Log = Literal["stdout", "stderr", "stdin", "arrivals"]
 
+_NEW = "new"
+"""Where a run is made before it has a name."""
+_STALE_S = 3600.0
 _INFO, _EXIT, _VERDICT = "run.json", "exit.json", "verdict.json"
 _FILES: dict[Log, str] = {
     "stdout": "stdout.raw",
@@ -153,7 +157,7 @@ class RunFolder:
         return self.path.name
 
     def info(self) -> RunInfo | None:
-        """What was asked; None while it is being made."""
+        """What was asked; None if somebody took that away."""
         return self._load(_INFO, RunInfo)
 
     def exit(self) -> ExitInfo | None:
@@ -178,6 +182,16 @@ class RunFolder:
         """Keep what became of the run, in one step."""
         with self.opened() as folder:
             folder.replace(_VERDICT, _dump(info))
+
+    def add_exit(self, info: ExitInfo) -> bool:
+        """Keep how the agent ended; False, and nothing is changed, if that was told."""
+        with self.opened() as folder:
+            return folder.create(_EXIT, _dump(info))
+
+    def add_verdict(self, info: VerdictInfo) -> bool:
+        """Keep what became of the run; False, and nothing is changed, if it was judged."""
+        with self.opened() as folder:
+            return folder.create(_VERDICT, _dump(info))
 
     def open_log(self, log: Log) -> int:
         """Open a log to append to, made if it is missing; the descriptor is the caller's."""
@@ -236,21 +250,26 @@ def beginning_of(info: RunInfo | None) -> Beginning:
 def create(home: str | PathLike[str], info: RunInfo) -> RunFolder:
     """Make the folder of a new run, under a new name; home is made if it is missing.
 
+    It gets its name when it has its `run.json`, so that there is no run of which nothing is known.
     The runner is the calling process, unless the info names another.
     """
     path = _absolute(home)
     if info.runner_pid is None:
         pid = os.getpid()
         info = msgspec.structs.replace(info, runner_pid=pid, runner_ticks=start_ticks(pid))
-    with Folder.made(path) as above, above.own(_RUNS) as others:
-        name = next(name for name in new_names() if others.make(name))
+    with Folder.made(path) as above, above.own(_RUNS) as others, above.own(_NEW) as makers:
+        makers.sweep(_STALE_S)  # what those left who were killed while they made a run
+        unnamed = secrets.token_hex(8)
         try:
-            with others.own(name) as folder:
-                folder.replace(_INFO, _dump(msgspec.structs.replace(info, name=name)))
+            with makers.own(unnamed) as folder:
+                for name in new_names():
+                    folder.replace(_INFO, _dump(msgspec.structs.replace(info, name=name)))
+                    if makers.move(unnamed, others, name):
+                        return RunFolder(path / _RUNS / name)
         except RunFolderError:
-            others.drop(name)
+            makers.remove(unnamed)
             raise
-    return RunFolder(path / _RUNS / name)
+    raise AssertionError("there is always another name")
 
 
 def find(home: str | PathLike[str], name: str) -> RunFolder:
@@ -279,21 +298,6 @@ def last(home: str | PathLike[str]) -> RunFolder | None:
     return next(iter(runs(home)), None)
 
 
-def heal(folder: RunFolder, *, alive: Callable[[int, int | None], bool], now: float) -> bool:
-    """Give a run its end if those who should have told it are dead; tell whether that was needed.
-
-    What is there is never changed, so it can be tried at any time, and by several at once. A folder
-    that cannot be read or written is left as it is.
-    """
-    try:
-        info = folder.info()
-        if info is None or folder.verdict() is not None or at_work(info, alive):
-            return False
-        return _end(folder, info, now)
-    except RookeryError:
-        return False
-
-
 def is_alive(pid: int, ticks: int | None) -> bool:
     """Tell whether a process lives, and is the one that was started at those ticks."""
     if pid <= 0:
@@ -320,27 +324,6 @@ def start_ticks(pid: int) -> int | None:
     """When a process was started, in the system's ticks; None if the system does not tell."""
     found = _stat(pid)
     return None if found is None else found[1]
-
-
-def _end(folder: RunFolder, info: RunInfo, now: float) -> bool:
-    """Write how a run ended that nobody saw end; its last sign of life is its end."""
-    ended_at = min(now, max((arrival.at for arrival in folder.arrivals()), default=now))
-    lost = ExitInfo(
-        started=True,
-        stopped_for="lost",
-        started_at=info.started_at,
-        ended_at=ended_at,
-        complaint="its recorder died",
-    )
-    verdict = VerdictInfo(
-        status="incomplete",
-        sentence="its recorder or its runner died",
-        exit_code=EXIT_CODES["incomplete"],
-        ended_at=ended_at,
-    )
-    with folder.opened() as opened:
-        opened.create(_EXIT, _dump(lost))
-        return opened.create(_VERDICT, _dump(verdict))
 
 
 def _stat(pid: int) -> tuple[str, int] | None:

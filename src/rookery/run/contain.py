@@ -4,16 +4,24 @@ What a system cannot do is said by `promises`, not discovered by accident. Stand
 the recorder runs it.
 """
 
+from __future__ import annotations
+
 import ctypes
 import errno
 import fcntl
 import os
 import signal
 import sys
-from collections.abc import Iterable
+import time
+
+TYPE_CHECKING = False  # from typing, which takes longer to import than all the rest
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
 _PR_SET_CHILD_SUBREAPER = 36
 _PROC = "/proc"
+_MOST_S = 5.0  # for those whom not even SIGKILL ends: they wait for a disk, or are not ours
+_PAUSE_S = 0.001
 _ROOM = 1 << 20  # what Linux lets anybody ask for
 MARKER = "ROOKERY_RUN"
 """The environment variable by which what outlives its recorder is found."""
@@ -24,7 +32,7 @@ def promises() -> list[str]:
     missing = []
     if not sys.platform.startswith("linux"):
         missing.append("orphans of the agent may escape: there is no child subreaper")
-    if not os.path.isdir(f"{_PROC}/self"):
+    if not _has_proc():
         missing.append("only the agent's own process group is ended: there is no /proc")
     if not hasattr(os, "pidfd_open"):
         missing.append("the end of the agent is noticed by signals: there is no pidfd")
@@ -40,6 +48,26 @@ def become_subreaper() -> bool:
         return done == 0
     except (OSError, AttributeError):
         return False
+
+
+def tree(root: int, leader: int) -> list[int]:
+    """Whom to signal to reach all below one; without /proc it is its leader's process group."""
+    return descendants(root) if _has_proc() else [-leader]
+
+
+def is_anybody_left(leader: int) -> bool:
+    """Whether anybody of a leader's tree lives on, once it has ended itself.
+
+    Orphans become our children, so that nobody is left when we have none. Where they do not, its
+    process group is all that can be known.
+    """
+    while True:
+        try:
+            pid, _ = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return not _has_proc() and _is_group(leader)
+        if pid == 0:
+            return True
 
 
 def roomy_pipe() -> tuple[int, int]:
@@ -138,13 +166,32 @@ def reap() -> dict[int, int]:
         ended[pid] = status
 
 
-def kill_marked(marker: str) -> int:
-    """End what outlived a killed recorder; tell how many processes there were."""
-    seen: set[int] = set()
-    while pids := marked(marker):
-        seen.update(pids)
-        send(pids, signal.SIGKILL)
-    return len(seen)
+def kill(find: Callable[[], list[int]], within_s: float = _MOST_S) -> list[int]:
+    """Kill whoever is found, again until nobody is or it has lasted too long; give who is left."""
+    until = time.monotonic() + within_s
+    while (left := find()) and time.monotonic() < until:
+        send(left, signal.SIGKILL)
+        time.sleep(_PAUSE_S)
+    return left
+
+
+def kill_marked(marker: str, within_s: float = _MOST_S) -> list[int]:
+    """End what outlived a killed recorder; give those that nothing can end."""
+    return kill(lambda: marked(marker), within_s)
+
+
+def _has_proc() -> bool:
+    return os.path.isdir(f"{_PROC}/self")
+
+
+def _is_group(leader: int) -> bool:
+    try:
+        os.kill(-leader, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True  # there is one, but not ours
+    return True
 
 
 def _pids() -> list[int]:

@@ -1,6 +1,6 @@
 """Starts a recorder for a run and talks to it: commands go down, bells come up."""
 
-import json
+import marshal
 import os
 import subprocess
 import sys
@@ -12,8 +12,17 @@ import msgspec
 import rookery
 from rookery.run import contain
 
-_BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from rookery.run.recorder import main; main()"
-_PACKAGES = str(Path(rookery.__file__).parent.parent)
+# The packages are made bare: what they import for others takes longer than the recorder itself.
+_BOOT = """
+import sys
+for name, path in zip(("rookery", "rookery.run"), sys.argv[1:]):
+    sys.modules[name] = package = type(sys)(name)
+    package.__path__ = [path]
+from rookery.run.recorder import main
+main()
+"""
+_MOST_BELLS = 65536
+_PACKAGE = Path(rookery.__file__).parent
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +63,7 @@ class RecorderProcess:
         )
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _BOOT, _PACKAGES],
+                [sys.executable, "-I", "-S", "-c", _BOOT, _PACKAGE, _PACKAGE / "run"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -64,7 +73,7 @@ class RecorderProcess:
             )
         finally:
             os.close(log)
-        data = json.dumps(told).encode()
+        data = marshal.dumps(told)  # read by the same Python, and json takes long to import
         self._say(b"%08d" % len(data) + data)
         assert self._process.stdout is not None
         self.bell = self._process.stdout.fileno()
@@ -75,12 +84,12 @@ class RecorderProcess:
         """The recorder's process id."""
         return self._process.pid
 
-    def hear(self) -> bool:
-        """Take the bells that have rung; False if the recorder has ended."""
+    def hear(self) -> bytes | None:
+        """Take the bells that have rung: lines of `arrivals`; None if the recorder has ended."""
         try:
-            return bool(os.read(self.bell, 65536))
+            return os.read(self.bell, _MOST_BELLS) or None
         except BlockingIOError:
-            return True
+            return b""
 
     def stop(self, why: str) -> None:
         """Ask the agent to end; insist, then kill, if it does not."""

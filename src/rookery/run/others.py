@@ -6,7 +6,9 @@ import time
 
 from rookery.core.errors import RookeryError
 from rookery.folder import runs
+from rookery.folder.healing import heal
 from rookery.folder.runs import RunFolder
+from rookery.prices import PriceBook
 from rookery.run import contain
 
 
@@ -15,7 +17,7 @@ def healed(folder: RunFolder) -> RunFolder:
 
     Whoever of its agent's tree outlived them is ended.
     """
-    if runs.heal(folder, alive=runs.is_alive, now=time.time()):
+    if heal(folder, alive=runs.is_alive, now=time.time(), prices=PriceBook()):
         contain.kill_marked(str(folder.path))
     return folder
 

@@ -17,9 +17,9 @@ from rookery.core.errors import RookeryError
 from rookery.core.state import RunState
 from rookery.core.verdict import Ending, Verdict, judge
 from rookery.folder import runs
+from rookery.folder.endings import judge_raw, verdict_info
 from rookery.folder.output import write_output
 from rookery.folder.runs import ExitInfo, RunFolder, RunInfo
-from rookery.run.endings import judge_raw, verdict_info
 from rookery.run.flow import Flow, FlowReader
 from rookery.run.reading import Reading, Told
 from rookery.run.recorder import Arrivals, Log

@@ -2,11 +2,13 @@
 
 It is started as `python -I -S`, needs the standard library only, and decodes nothing. On its
 standard input come the plan, as JSON, and then commands, one a line; its end means that the runner
-is gone. On its standard output it rings: a byte after each thing that happened.
+is gone. On its standard output it rings: a line of `arrivals` after each append.
 """
 
+from __future__ import annotations
+
 import errno
-import json
+import marshal
 import os
 import select
 import signal
@@ -14,79 +16,105 @@ import subprocess
 import sys
 import threading
 import time
-from typing import Any, NoReturn
+from contextlib import suppress
 
 from rookery.run import contain
 
-_CHUNK = 1 << 20
-_RING = b"."
+TYPE_CHECKING = False  # from typing, which takes longer to import than all the rest
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, NoReturn
+
+_SMALL = 64 << 10  # read at once; more only while an agent writes so much
+_LARGE = 1 << 20
 _DRAIN_S = 2.0  # how long a grandchild that holds the pipe can keep us after the leader's end
 _LAST_S = 0.5  # what is left to a tree that is ended at once
+_HOPELESS_S = 5.0  # after this long not even SIGKILL will end it
 _MOST_DRAINED = 64  # reads of one pipe in a go; a pipe holds far less
-_STEP_S = 0.05  # between two looks at a tree that is being ended
+_STEP_S = 0.02  # between two looks at a tree that is being ended
+_SYNC_S = 1.0
 _RESERVED = 4096  # bytes kept free for exit.json, so that a full disk cannot silence the end
-_STREAMS = (("stdout.raw", b"o"), ("stderr.raw", b"e"))
 
 
 class Log:
     """One raw log: appended to as bytes come, counting what a full disk loses."""
 
-    def __init__(self, folder: int, name: str, letter: bytes, arrivals: "Arrivals") -> None:
+    def __init__(self, folder: int, name: str, letter: bytes, arrivals: Arrivals) -> None:
         self._fd = os.open(name, _APPEND, 0o600, dir_fd=folder)
         self._letter = letter
         self._arrivals = arrivals
         self._gap = 0
+        self._synced = 0
         self.size = os.fstat(self._fd).st_size
         self.lost = 0
+        self.most = _SMALL
+        """How much to read for it at once."""
 
     def append(self, data: bytes) -> None:
         """Write all of it, or count what cannot be written; never wait for space."""
         at = time.time()
-        view = memoryview(data)
-        begun = self.size
-        while view:
+        begun, size = self.size, len(data)
+        self.most = _LARGE if size >= self.most else _SMALL
+        written = self._write(data)
+        self.size = begun + written
+        if written:
+            if self._gap:
+                self._arrivals.add(at, self._letter.upper(), begun, self._gap)
+                self._gap = 0
+            self._arrivals.add(at, self._letter, begun, written)
+        if written < size:
+            self._gap += size - written
+            self.lost += size - written
+
+    def _write(self, data: bytes) -> int:
+        """Write as much as there is room for; give how much that was."""
+        done = 0
+        while done < len(data):
             try:
-                written = os.write(self._fd, view)
+                done += os.write(self._fd, memoryview(data)[done:] if done else data)
             except InterruptedError:
                 continue
             except OSError:
                 break
-            self.size += written
-            view = view[written:]
-        if self.size > begun:
-            if self._gap:
-                self._arrivals.add(at, self._letter.upper(), begun, self._gap)
-                self._gap = 0
-            self._arrivals.add(at, self._letter, begun, self.size - begun)
-        self._gap += len(view)
-        self.lost += len(view)
+        return done
 
     def close(self) -> None:
-        """Tell of a last gap and let go."""
+        """Tell of a last gap, bring all to the disk and let go."""
         if self._gap:
             self._arrivals.add(time.time(), self._letter.upper(), self.size, self._gap)
+        with suppress(OSError):
+            self.sync()
         os.close(self._fd)
 
     def sync(self) -> None:
-        """Bring what was written to the disk."""
-        os.fsync(self._fd)
+        """Bring what was written since the last time to the disk."""
+        size = self.size
+        if size > self._synced:
+            self._synced = size  # a failed sync is not tried again: what it lost, it lost
+            os.fsync(self._fd)
 
 
 class Arrivals:
-    """When which bytes came: a line of text each; what cannot be written now is tried again."""
+    """When which bytes came: a line each, to the runner first, as it waits, and then to the disk.
 
-    def __init__(self, folder: int) -> None:
+    What cannot be written now is tried again.
+    """
+
+    def __init__(self, folder: int, ring: Callable[[bytes], None] | None = None) -> None:
         self._fd = os.open("arrivals", _APPEND, 0o600, dir_fd=folder)
-        self._waiting = bytearray()
+        self._ring = ring
+        self._waiting = b""
 
     def add(self, at: float, letter: bytes, offset: int, length: int) -> None:
         """Note that bytes came, or in capitals that they were lost."""
-        self._waiting += b"%.6f %s %d %d\n" % (at, letter, offset, length)
+        line = b"%.6f %b %d %d\n" % (at, letter, offset, length)
+        if self._ring is not None:
+            self._ring(line)
+        waiting = self._waiting + line
         try:
-            written = os.write(self._fd, self._waiting)
+            self._waiting = waiting[os.write(self._fd, waiting) :]
         except OSError:
-            return
-        del self._waiting[:written]
+            self._waiting = waiting
 
     def close(self) -> None:
         """Let go."""
@@ -96,51 +124,69 @@ class Arrivals:
 class Recorder:
     """Records one run, from the start of the agent to the end of the last process of its tree."""
 
-    def __init__(self, plan: dict[str, Any]) -> None:
+    def __init__(self, plan: dict[str, Any], umask: int) -> None:
         self._plan = plan
+        self._umask = umask
         self._folder = os.open(plan["folder"], os.O_RDONLY | os.O_DIRECTORY)
-        self._arrivals = Arrivals(self._folder)
-        self._logs: dict[int, Log] = {}  # by the descriptor that is read
-        self._all_logs: list[Log] = []
+        self._reserve()
+        self._logs: list[Log] = []
+        self._reading: dict[int, Log] = {}  # by the descriptor that is read
         self._poll = select.poll()
         self._started_at = time.time()
         self._born = time.monotonic()
+        self._deadline: float | None = None
         self._stopping: str | None = None
         self._steps: list[tuple[float, int]] = []  # when to send which signal next
         self._leader = 0
         self._leader_fd: int | None = None
         self._runner_fd = contain.open_pidfd(plan["runner"])
         self._status: int | None = None
-        self._drain_until: float | None = None
+        self._drain_until = 0.0
+        self._ending = False  # the leader has ended, and now its tree must
+        self._killing_since: float | None = None
         self._commands = b""
-        self._reserve()
+        self._told_to_sync = threading.Event()
+        self._over = False
 
     def run(self) -> None:
         """Start, record, end, tell."""
         contain.become_subreaper()
-        wake, self._wake = os.pipe()
+        self._wake, wake = os.pipe()
         os.set_blocking(self._wake, False)
         os.set_blocking(wake, False)
-        signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
-        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-            signal.signal(number, self._on_signal)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        complaint = self._start()
-        if complaint is not None:
-            self._finish(started=False, complaint=complaint)
-            return
-        threading.Thread(target=self._keep_syncing, daemon=True).start()
-        self._poll.register(wake, select.POLLIN)
+        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGCHLD):
+            signal.signal(number, lambda *_: None)  # the pipe tells of it
+        complaint = self._open_logs() or self._start()
+        if complaint is None:
+            self._record()
+        self._finish(complaint)
+
+    def _record(self) -> None:
+        syncing = threading.Thread(target=self._keep_syncing, daemon=True)
+        syncing.start()
+        self._poll.register(self._wake, select.POLLIN)
         self._poll.register(0, select.POLLIN)
         os.set_blocking(0, False)
         if self._runner_fd is not None:
             self._poll.register(self._runner_fd, select.POLLIN)
         _ring()
         while self._at_work():
-            self._turn(wake)
-        self._end_tree()
+            self._turn()
         self._drain()
-        self._finish(started=True)
+        self._over = True
+        self._told_to_sync.set()
+        syncing.join()
+
+    def _open_logs(self) -> str | None:
+        """Open what is recorded to, before there is anything to lose; give what is in the way."""
+        try:
+            arrivals = Arrivals(self._folder, _ring)
+            for name, letter in (("stdout.raw", b"o"), ("stderr.raw", b"e")):
+                self._logs.append(Log(self._folder, name, letter, arrivals))
+        except OSError as error:
+            return f"{error.filename} cannot be written: {error.strerror}"
+        return None
 
     def _start(self) -> str | None:
         """Start the agent in a session of its own; give the reason if it cannot be started."""
@@ -157,7 +203,7 @@ class Recorder:
                 env=plan["environment"],
                 start_new_session=True,
                 restore_signals=True,
-                umask=plan["umask"],  # ours is for our files
+                umask=self._umask,  # ours is for our files
             )
         except OSError as error:
             return _why_not(error, plan)
@@ -172,84 +218,101 @@ class Recorder:
         self._leader_fd = contain.open_pidfd(process.pid)
         if self._leader_fd is not None:
             self._poll.register(self._leader_fd, select.POLLIN)
-        for (reading, _), (name, letter) in zip(pipes, _STREAMS, strict=True):
+        for (reading, _), log in zip(pipes, self._logs, strict=True):
             os.set_blocking(reading, False)
-            log = Log(self._folder, name, letter, self._arrivals)
-            self._logs[reading] = log
-            self._all_logs.append(log)
+            self._reading[reading] = log
             self._poll.register(reading, select.POLLIN)
+        if plan["deadline_s"] is not None:
+            self._deadline = self._born + plan["deadline_s"]
         return None
 
     def _at_work(self) -> bool:
-        """Whether the leader lives, or what it wrote may still be in the pipes."""
+        """Whether the leader lives, or its pipes are waited for, or anybody of its tree is left."""
+        now = time.monotonic()
+        if self._killing_since is not None and now > self._killing_since + _HOPELESS_S:
+            return False
         if self._status is None:
             return True
-        if self._stopping is not None:
-            return False  # whoever is left is ended first, and the pipes are drained then
-        if self._drain_until is None:
-            self._drain_until = time.monotonic() + _DRAIN_S
-        return bool(self._logs) and time.monotonic() < self._drain_until
+        if not self._ending:
+            if self._stopping is None and self._reading and now < self._drain_until:
+                return True
+            self._end_rest(now)
+        return contain.is_anybody_left(self._leader)
 
-    def _turn(self, wake: int) -> None:
-        for fd, _ in self._poll.poll(self._patience()):
-            if fd in self._logs:
+    def _turn(self) -> None:
+        """Wait for something to happen, and see to it."""
+        for fd, _ in self._poll.poll(self._patience_ms()):
+            if fd in self._reading:
                 self._read(fd)
             elif fd == 0:
                 self._obey()
-            elif fd == wake:
-                _empty(wake)
+            elif fd == self._wake:
+                self._hear_signals()
+            elif fd == self._leader_fd:
+                self._reap()
             elif fd == self._runner_fd:
                 self._poll.unregister(fd)
                 self._stop("runner_gone", at_once=True)
-        ended = contain.reap()
-        if self._leader in ended:
-            self._status = ended[self._leader]
-            if self._leader_fd is not None:
-                self._poll.unregister(self._leader_fd)
-                self._leader_fd = None
-        self._keep_time()
+        if self._steps or self._deadline is not None:
+            self._keep_time()
 
-    def _patience(self) -> int:
-        """Milliseconds until something is due."""
+    def _hear_signals(self) -> None:
+        """See to the signals that came: SIGTERM is a wish to stop, the others are no reason to."""
+        numbers = os.read(self._wake, 4096)
+        if signal.SIGTERM in numbers:
+            self._stop("stopped")
+        if signal.SIGCHLD in numbers:
+            self._reap()
+
+    def _reap(self) -> None:
+        ended = contain.reap()
+        if self._leader not in ended or self._status is not None:
+            return
+        self._status = ended[self._leader]
+        self._drain_until = time.monotonic() + _DRAIN_S
+        self._deadline = None
+        if self._leader_fd is not None:
+            self._poll.unregister(self._leader_fd)
+            self._leader_fd = None
+
+    def _patience_ms(self) -> int | None:
+        """Milliseconds until something is due; None if nothing is."""
         due = [when for when, _ in self._steps[:1]]
-        if self._drain_until is not None:
-            due.append(self._drain_until)
-        deadline = self._plan["deadline_s"]
-        if deadline is not None and self._stopping is None:
-            due.append(self._born + deadline)
-        if not due:
-            return 60_000
-        return max(1, min(60_000, int((min(due) - time.monotonic()) * 1000) + 1))
+        if self._deadline is not None:
+            due.append(self._deadline)
+        if self._status is not None:
+            due.append(time.monotonic() + _STEP_S if self._ending else self._drain_until)
+        return max(1, int((min(due) - time.monotonic()) * 1000) + 1) if due else None
 
     def _keep_time(self) -> None:
         now = time.monotonic()
-        deadline = self._plan["deadline_s"]
-        if deadline is not None and self._stopping is None and now >= self._born + deadline:
+        if self._deadline is not None and now >= self._deadline:
             self._stop("timed_out")
         while self._steps and now >= self._steps[0][0]:
             _, number = self._steps.pop(0)
             if number == signal.SIGTERM:
-                contain.terminate(contain.descendants(os.getpid()))
+                contain.terminate(contain.tree(os.getpid(), self._leader))
             elif number == signal.SIGKILL:
-                contain.send(contain.descendants(os.getpid()), signal.SIGKILL)
+                self._killing_since = self._killing_since or now
+                contain.send(contain.tree(os.getpid(), self._leader), signal.SIGKILL)
                 self._steps.append((now + _STEP_S, signal.SIGKILL))  # for those just forked
             else:
                 contain.send([self._leader], number)
 
     def _read(self, fd: int) -> None:
+        log = self._reading[fd]
         try:
-            data = os.read(fd, _CHUNK)
+            data = os.read(fd, log.most)
         except BlockingIOError:
             return
         except OSError:
             data = b""
-        if not data:
-            self._poll.unregister(fd)
-            os.close(fd)
-            del self._logs[fd]
+        if data:
+            log.append(data)
             return
-        self._logs[fd].append(data)
-        _ring()
+        self._poll.unregister(fd)
+        os.close(fd)
+        del self._reading[fd]
 
     def _obey(self) -> None:
         """Read commands: `stop WHY`, `kill WHY`, `sync`; when they end, the runner has ended."""
@@ -267,7 +330,7 @@ class Recorder:
         for line in lines:
             word, _, why = line.decode("ascii", "replace").partition(" ")
             if word == "sync":
-                self._sync()
+                self._told_to_sync.set()
             elif word in ("stop", "kill"):
                 self._stop(why or "stopped", at_once=word == "kill")
 
@@ -275,60 +338,54 @@ class Recorder:
         """Begin to end the agent: ask, then insist, then kill; `at_once` leaves out the asking."""
         now = time.monotonic()
         first = self._stopping is None
-        self._stopping = self._stopping or why
         grace = self._plan["grace_s"]
+        ended = self._status is not None  # by itself: nobody stopped it
+        if not ended:
+            self._stopping = self._stopping or why
+            self._deadline = None
         if at_once:
             self._steps = [(now, signal.SIGTERM), (now + min(grace, _LAST_S), signal.SIGKILL)]
-        elif first:
-            ask = self._plan["ask_signal"]
+        elif first and not ended:
             self._steps = [
-                (now, ask),
+                (now, self._plan["ask_signal"]),
                 (now + grace, signal.SIGTERM),
                 (now + 2 * grace, signal.SIGKILL),
             ]
         self._keep_time()
 
-    def _end_tree(self) -> None:
-        """End whoever is left below us, in a loop: a snapshot would miss those just forked."""
-        me = os.getpid()
-        patience = time.monotonic() + (0.0 if self._stopping else self._plan["grace_s"])
-        if left := contain.descendants(me):
-            contain.terminate(left)
-        while contain.descendants(me) and time.monotonic() < patience:
-            contain.reap()
-            self._poll.poll(int(_STEP_S * 1000))
-            self._drain()
-        while left := contain.descendants(me):
-            contain.send(left, signal.SIGKILL)
-            contain.reap()
-            time.sleep(0.001)
-        contain.reap()
+    def _end_rest(self, now: float) -> None:
+        """Begin to end whoever is left of the leader's tree, at once where that was asked for."""
+        self._ending = True
+        kills = [when for when, number in self._steps if number == signal.SIGKILL]
+        soonest = min([now + self._plan["grace_s"], *kills])
+        self._steps = [(now, signal.SIGTERM), (soonest, signal.SIGKILL)]
+        self._keep_time()
 
     def _drain(self) -> None:
         """Take what is in the pipes now."""
-        for fd in list(self._logs):
+        for fd in list(self._reading):
             for _ in range(_MOST_DRAINED):  # one who never stops writing must not keep us
-                if fd not in self._logs or not _readable(fd):
+                if fd not in self._reading or not _readable(fd):
                     break
                 self._read(fd)
 
-    def _finish(self, *, started: bool, complaint: str | None = None) -> None:
-        for log in self._all_logs:
+    def _finish(self, complaint: str | None) -> None:
+        for log in self._logs:
             log.close()
-        self._arrivals.close()
         code, number = _how(self._status)
+        lost = [log.lost for log in self._logs] or [0, 0]
         self._tell(
             {
                 "format": 1,
-                "started": started,
+                "started": complaint is None,
                 "pid": self._leader or None,
                 "exit_code": code,
                 "signal": number,
                 "stopped_for": self._stopping,
                 "started_at": self._started_at,
                 "ended_at": time.time(),
-                "lost_stdout": self._all_logs[0].lost if self._all_logs else 0,
-                "lost_stderr": self._all_logs[1].lost if self._all_logs else 0,
+                "lost_stdout": lost[0],
+                "lost_stderr": lost[-1],
                 "survivors": len(contain.descendants(os.getpid())),
                 "complaint": complaint,
             }
@@ -344,6 +401,8 @@ class Recorder:
             return
 
     def _tell(self, told: dict[str, Any]) -> None:
+        import json  # the start of the agent does not wait for it
+
         data = json.dumps(told).encode() + b"\n"
         try:
             os.pwrite(self._exit_fd, data, 0)
@@ -356,21 +415,16 @@ class Recorder:
         os.fsync(self._folder)
 
     def _keep_syncing(self) -> None:
-        """Bring the logs to the disk every second, apart from the loop that must not wait."""
-        while True:
-            time.sleep(1.0)
+        """Bring the logs to the disk every second and when told, apart from the reading."""
+        while not self._over:
+            self._told_to_sync.wait(_SYNC_S)
+            self._told_to_sync.clear()
             self._sync()
 
     def _sync(self) -> None:
-        for log in self._all_logs:
-            try:
+        for log in self._logs:
+            with suppress(OSError):
                 log.sync()
-            except OSError:
-                return  # a failed fsync is not tried again: what it lost, it lost
-
-    def _on_signal(self, number: int, frame: object) -> None:
-        if number == signal.SIGTERM:
-            self._stop("stopped")
 
 
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -410,10 +464,10 @@ def _how(status: int | None) -> tuple[int | None, int | None]:
     return os.WEXITSTATUS(status), None
 
 
-def _ring() -> None:
-    """Wake the runner; if it has many bells to hear, one more tells nothing new."""
+def _ring(bell: bytes = b"\n") -> None:
+    """Wake the runner; if it has many bells to hear, one more can be lost."""
     try:
-        os.write(1, _RING)
+        os.write(1, bell)
     except OSError:
         return
 
@@ -424,16 +478,9 @@ def _readable(fd: int) -> bool:
     return any(events & select.POLLIN for _, events in poll.poll(0))
 
 
-def _empty(fd: int) -> None:
-    try:
-        os.read(fd, 4096)
-    except OSError:
-        return
-
-
 def _read_plan() -> dict[str, Any]:
-    """Read what to do: eight digits that tell its length, and so many bytes of JSON."""
-    plan: dict[str, Any] = json.loads(_read_exactly(int(_read_exactly(8))))
+    """Read what to do: eight digits that tell its length, and so many bytes."""
+    plan: dict[str, Any] = marshal.loads(_read_exactly(int(_read_exactly(8))))
     return plan
 
 
@@ -448,5 +495,5 @@ def main() -> NoReturn:
     """Run as a process of its own."""
     umask = os.umask(0o077)
     os.set_blocking(1, False)
-    Recorder({**_read_plan(), "umask": umask}).run()
+    Recorder(_read_plan(), umask).run()
     sys.exit(0)

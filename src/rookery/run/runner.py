@@ -3,7 +3,7 @@
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
@@ -21,20 +21,20 @@ from rookery.core.records import Record
 from rookery.core.state import RunState
 from rookery.core.verdict import StopReason, Verdict, judge
 from rookery.folder import runs
-from rookery.folder.output import write_output
+from rookery.folder.endings import ending_of, judge_raw, verdict_info
+from rookery.folder.output import last_output, write_output
 from rookery.folder.runs import ExitInfo, RunFolder, RunInfo
 from rookery.prices import PriceBook
-from rookery.run.endings import ending_of, judge_raw, verdict_info
 from rookery.run.launch import Plan, RecorderProcess
+from rookery.run.listening import Listening
 from rookery.run.live import LiveRecords
+from rookery.run.news import News
 from rookery.run.reading import text_of
 from rookery.run.recent import Recent
-from rookery.run.tail import Tail
+from rookery.run.tail import Piece, Tail
 from rookery.run.watch import Limits, over_budget, reason_to_stop
 
-_TICK_S = 0.25
 _LETTERS = {"stdout": b"o", "stderr": b"e"}
-_LAST_OUTPUT = 1 << 20
 _JUMP_S = 10.0  # a clock that ran on so much longer than the other tells that the machine slept
 
 
@@ -87,9 +87,8 @@ class Run:
         self._recent = Recent()
         self._synced = 0  # results after which the logs were synced to disk
         self._heard = time.monotonic()
-        self.news = 0
-        """How often more was recorded."""
-        self._news = asyncio.Condition()
+        self._clocks = _Clocks()
+        self._news = News()
         self._over = asyncio.Event()
         self._following: asyncio.Task[None] | None = None
         self._live: list[LiveRecords] = []
@@ -191,20 +190,19 @@ class Run:
         except FileNotFoundError:  # it could not be started
             return b""
 
-    def _last_output(self) -> bytes:
-        """The end of what a raw command wrote: its answer stands there."""
-        size = self.folder.size("stdout")
-        return self.folder.read_at("stdout", max(0, size - _LAST_OUTPUT), _LAST_OUTPUT)
-
     @property
     def is_over(self) -> bool:
         """Whether the agent and its whole tree have ended and the verdict is there."""
         return self._over.is_set()
 
+    @property
+    def news(self) -> int:
+        """How often more was recorded."""
+        return self._news.count
+
     async def next_news(self, seen: int) -> None:
         """Wait until more was recorded than at that count of news, or the run is over."""
-        async with self._news:
-            await self._news.wait_for(lambda: self.news > seen or self.is_over)
+        await self._news.wait(seen)
 
     async def lines(self, stream: Literal["stdout", "stderr"]) -> AsyncIterator[str]:
         """Give the lines of a raw log as they come; of one that is too long, only that it is."""
@@ -315,54 +313,45 @@ class Run:
         """Read, fold and decide until the recorder has ended; then judge."""
         assert self._recorder is not None
         recorder = self._recorder
-        loop = asyncio.get_running_loop()
-        rung = asyncio.Event()
-        loop.add_reader(recorder.bell, rung.set)
         decoder = self._decoder
+        self._heard = time.monotonic()
         try:
             with self._tail("stdout.raw", b"o") as tail, self._tail("stderr.raw", b"e") as errors:
-                clocks = _Clocks()
-                alive = True
-                while alive:
-                    await _wait(rung, _TICK_S)
-                    if rung.is_set():
-                        rung.clear()
-                        alive = recorder.hear()
-                    if clocks.jumped():
-                        self._heard = time.monotonic()
-                    await self._take(errors, None)  # a sign of life, and news for who shows it
-                    await self._take(tail, decoder.feed if decoder else None)
-                    self._decide()
-                loop.remove_reader(recorder.bell)
-                await asyncio.to_thread(recorder.close)
-                await self._take(tail, decoder.feed if decoder else None)
+                logs = ((tail, self._take), (errors, self._take_errors))
+                listening = Listening(recorder, logs, tick=self._tick)
+                await listening.until_it_ends()
+                while listening.read():
+                    await asyncio.sleep(0)
                 if decoder is not None:
                     self._tell(decoder.close())
         finally:
-            loop.remove_reader(recorder.bell)
             await asyncio.to_thread(recorder.close)
             try:
                 self._end()
             finally:  # whatever cannot be kept, nobody may wait for more
                 for viewer in self._live:
                     viewer.end()
-                async with self._news:
-                    self._over.set()
-                    self._news.notify_all()
+                self._over.set()
+                self._news.end()
 
-    async def _take(
-        self, tail: Tail, feed: Callable[[bytes, float | None], list[Record]] | None
-    ) -> None:
-        """Read all that is new; let others have their turn between two large pieces."""
-        while pieces := tail.read():
-            self._heard = time.monotonic()
+    def _take(self, pieces: list[Piece]) -> None:
+        """Fold what the agent wrote, and decide."""
+        self._heard = time.monotonic()
+        if self._decoder is not None:
             for data, at in pieces:
-                if feed is not None:
-                    self._tell(feed(data, at))
-            self.news += 1
-            async with self._news:
-                self._news.notify_all()
-            await asyncio.sleep(0)
+                self._tell(self._decoder.feed(data, at))
+        self._news.tell()
+        self._decide()
+
+    def _take_errors(self, pieces: list[Piece]) -> None:
+        """What it wrote to stderr is a sign of life, and news for who shows it."""
+        self._heard = time.monotonic()
+        self._news.tell()
+
+    def _tick(self) -> None:
+        if self._clocks.jumped():
+            self._heard = time.monotonic()
+        self._decide()
 
     def _tell(self, records: list[Record]) -> None:
         """Hand what was folded to those who watch, and have a result kept safe."""
@@ -383,11 +372,11 @@ class Run:
 
     def _end(self) -> None:
         """Judge how it ended, and keep the verdict and the answer."""
-        ending = ending_of(self._exit(), self._stop_reason, self.state)
+        ending = ending_of(self._exit(), self._stop_reason)
         self.verdict = judge(self.state, ending) if self.agent else judge_raw(ending)
         if (words := over_budget(self.state, self.limits)) and self.verdict.status == "over_budget":
             self.verdict = msgspec.structs.replace(self.verdict, sentence=words)
-        answer = final_text(self.state) if self.agent else response_in(_text(self._last_output()))
+        answer = final_text(self.state) if self.agent else response_in(last_output(self.folder))
         try:
             write_output(self.folder, answer)
         finally:  # a full disk may take the answer, and still have room for the verdict
@@ -420,11 +409,3 @@ class _Clocks:
 
 def _text(data: bytes) -> str:
     return data.decode("utf-8", "replace")
-
-
-async def _wait(event: asyncio.Event, seconds: float) -> None:
-    try:
-        async with asyncio.timeout(seconds):
-            await event.wait()
-    except TimeoutError:
-        return

@@ -12,6 +12,7 @@ from rookery.core.agent import Permission, Task
 from rookery.core.errors import RookeryError
 from rookery.folder import runs
 from rookery.folder.runs import VerdictInfo
+from rookery.run.others import healed
 from rookery.run.places import home_folder
 from rookery.run.runner import Run
 from rookery.run.watch import Limits
@@ -146,7 +147,7 @@ def _absolute(cwd: str | os.PathLike[str]) -> str:
 
 def _resumable(home: Path, name: str) -> VerdictInfo:
     """The end of an earlier run that has a session to go on with."""
-    verdict = runs.find(home, name).verdict()
+    verdict = healed(runs.find(home, name)).verdict()
     if verdict is None or verdict.session is None:
         raise NoSessionError(f"run {name!r} has no session to go on with: start a new run")
     return verdict

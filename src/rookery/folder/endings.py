@@ -1,6 +1,7 @@
 """From how a process ended to the verdict that is kept."""
 
 import time
+from typing import get_args
 
 from rookery.core.events import SessionStarted
 from rookery.core.fold import fold
@@ -9,21 +10,22 @@ from rookery.core.state import RunState
 from rookery.core.verdict import Ending, StopReason, Verdict, judge
 from rookery.folder.runs import ExitInfo, VerdictInfo
 
+_REASONS: dict[str | None, StopReason] = {
+    **{reason: reason for reason in get_args(StopReason)},
+    "stopped": "interrupted",
+    "runner_gone": "interrupted",
+}
 
-def ending_of(exit: ExitInfo, stopped_for: StopReason | None, state: RunState) -> Ending:
-    """How a process ended, from what its recorder wrote and why we stopped it."""
-    why: StopReason | None = stopped_for
-    if exit.stopped_for == "timed_out":
-        why = "timed_out"
-    elif exit.stopped_for in ("runner_gone", "stopped") and why is None:
-        why = "interrupted"
+
+def ending_of(exit: ExitInfo, stopped_for: StopReason | None = None) -> Ending:
+    """How a process ended, from what its recorder wrote and why we stopped it, if we know more."""
+    told = _REASONS.get(exit.stopped_for)
     return Ending(
         started=exit.started,
         exit_code=exit.exit_code,
         signal=exit.signal,
-        stopped_for=why,
+        stopped_for=told if told == "timed_out" else stopped_for or told,
         complaint=exit.complaint,
-        cut_tasks=state.cut_tasks,
     )
 
 
@@ -43,15 +45,17 @@ def judge_raw(ending: Ending) -> Verdict:
     return Verdict(status="success", sentence="done", exit_code=0)
 
 
-def verdict_info(verdict: Verdict, state: RunState) -> VerdictInfo:
-    """The verdict as it is kept, with what the run cost."""
+def verdict_info(
+    verdict: Verdict, state: RunState, *, ended_at: float | None = None
+) -> VerdictInfo:
+    """The verdict as it is kept, with what the run cost; it ended now unless told."""
     cost = state.ledger.cost
     native = state.ledger.native_usd
     return VerdictInfo(
         status=verdict.status,
         sentence=verdict.sentence,
         exit_code=verdict.exit_code,
-        ended_at=time.time(),
+        ended_at=time.time() if ended_at is None else ended_at,
         cost_usd=cost.usd if native is None else native,
         spent_usd=state.ledger.spent_usd,
         cost_source=cost.source if native is None else "native",
