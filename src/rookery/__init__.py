@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rookery.agents import decoder, output_flags, parser_for
     from rookery.core.agent import Agent
+    from rookery.core.asking import Ask, Decision
     from rookery.core.decoder import Decoder
     from rookery.core.errors import (
         RookeryError,
@@ -28,6 +29,8 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Agent": "rookery.core.agent",
+    "Ask": "rookery.core.asking",
+    "Decision": "rookery.core.asking",
     "Decoder": "rookery.core.decoder",
     "Event": "rookery.core.events",
     "Record": "rookery.core.records",
@@ -51,6 +54,8 @@ _HOMES = {
 
 __all__ = [
     "Agent",
+    "Ask",
+    "Decision",
     "Decoder",
     "Event",
     "Record",

@@ -10,6 +10,7 @@ from rookery.core.events import (
     LimitReported,
     PermissionRequested,
     Retrying,
+    TaskFinished,
     TaskStarted,
     ToolStarted,
     TurnFinished,
@@ -20,7 +21,13 @@ from rookery.core.fold import fold
 from rookery.core.price import Price, Rates
 from rookery.core.records import Record
 from rookery.core.state import RunState
-from rookery.run.watch import Limits, late_limits, over_budget, reason_to_stop
+from rookery.run.watch import (
+    Limits,
+    late_limits,
+    over_budget,
+    reason_to_stop,
+    wants_no_more,
+)
 
 TURN = TurnStarted(origin="prompt")
 DONE = TurnFinished(ok=True, cost_usd=0.5, cost_semantics="cumulative")
@@ -76,6 +83,33 @@ def test_silence_with_a_reason_is_not_being_stuck(life: Event) -> None:
 
 def test_a_question_that_nobody_answers_is_being_stuck() -> None:
     assert reason(TURN, TOOL, PermissionRequested(tool_id="t"), silent=61, idle_s=60) == "stuck"
+
+
+def wants_none(*events: Event, silent: float = 0.0) -> bool:
+    return wants_no_more(state(*events), Limits(), silent_s=silent)
+
+
+def test_an_agent_may_ask_until_every_turn_has_its_result() -> None:
+    assert not wants_none(silent=1e6)
+    assert not wants_none(TURN, silent=1e6)
+    assert wants_none(TURN, DONE)
+    assert not wants_none(TURN, DONE, TURN, silent=1e6)
+
+
+def test_a_background_task_that_has_ended_may_wake_it_to_ask_more() -> None:
+    ended = TaskFinished(id="k", status="ok")
+    assert not wants_none(TURN, TASK, DONE, ended, silent=1.0)
+    assert wants_none(TURN, TASK, DONE, ended, silent=2.1)
+    foreground = TaskStarted(id="k", background=False)
+    assert wants_none(TURN, foreground, ended, DONE)
+
+
+def test_subagents_are_waited_for_and_a_command_that_never_ends_is_not() -> None:
+    subagent = TaskStarted(id="k", kind="subagent", background=True)
+    server = TaskStarted(id="k", kind="command", background=True)
+    assert not wants_none(TURN, subagent, DONE, silent=1e6)
+    assert not wants_none(TURN, server, DONE, silent=9.9)
+    assert wants_none(TURN, server, DONE, silent=10.1)
 
 
 def test_money_tokens_and_turns_are_counted_live() -> None:

@@ -205,6 +205,16 @@ def test_a_refusal_may_interrupt() -> None:
     assert (ended.ok, ended.reason, code) == (False, "interrupted", 0)
 
 
+def test_a_control_request_interrupts_it_while_it_asks() -> None:
+    with started("--script-ask-permission") as child:
+        read_to(child, "control_request")
+        request = {"subtype": "interrupt"}
+        tell(child, {"type": "control_request", "request_id": "i", "request": request})
+        assert read_to(child, "control_response")["response"]["request_id"] == "i"
+        (ended,) = events(out(child).read(), TurnFinished)
+        assert (ended.ok, ended.reason, child.wait()) == (False, "interrupted", 0)
+
+
 def test_a_permission_that_nobody_can_give_any_more_is_an_error() -> None:
     finished = events(play("--script-ask-permission").stdout, ToolFinished)
     assert finished[0].error == "Tool permission stream closed before response received"

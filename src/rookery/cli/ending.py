@@ -24,6 +24,8 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
     quiet: bool = False
     text: bool = True
     json: bool = False
+    ask_timeout_s: float | None = None
+    """How long one may take to answer what the agent asks."""
 
 
 class Ended(NamedTuple):

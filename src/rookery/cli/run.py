@@ -1,11 +1,13 @@
 """`rook run` and `rook exec`: start an agent and show what it does."""
 
 import shlex
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, get_args
 
 import click
+import msgspec
 
 from rookery import agents
 from rookery.cli.background import put_away
@@ -105,9 +107,15 @@ class _RunCommand(click.Command):
 @click.option(
     "--permission",
     type=click.Choice(list(get_args(Permission))),
-    default="agent",
+    help="What it may do: ask you, edit files, all, only plan, or what its settings say.  "
+    "[default: ask on a terminal, else agent]",
+)
+@click.option(
+    "--ask-timeout",
+    type=Duration(),
+    default="5m",
     show_default=True,
-    help="What it may do unasked: edit files, all, only plan, or what its settings say.",
+    help="After so long without an answer, what it asks is not allowed.",
 )
 @click.option("--allow", multiple=True, metavar="RULE", help="A tool it may use; may be repeated.")
 @click.option("--max-turns", type=_COUNT, metavar="N", help="Stop it beyond so many steps.")
@@ -123,7 +131,8 @@ class _RunCommand(click.Command):
 def run_(
     agent: str,
     model: str | None,
-    permission: Permission,
+    permission: Permission | None,
+    ask_timeout: float,
     allow: tuple[str, ...],
     max_turns: int | None,
     stream: bool,
@@ -152,7 +161,9 @@ def run_(
     if len(said) > 1:
         raise click.UsageError("there is more than one prompt: put quotes around it")
     args: list[str] = click.get_current_context().meta.get(_AGENT_ARGS, [])
-    manner = _manner(verbose, quiet, no_text, as_json, detach)
+    manner = msgspec.structs.replace(
+        _manner(verbose, quiet, no_text, as_json, detach), ask_timeout_s=ask_timeout
+    )
     with errors_as_usage():
         known, program = chosen_agent(agent)
         going = run(
@@ -161,7 +172,7 @@ def run_(
             program=program,
             cwd=cwd,
             model=model,
-            permission=permission,
+            permission=permission or _usual_permission(known, watched=stream and not detach),
             allow=allow,
             max_cost=max_cost,
             max_tokens=max_tokens,
@@ -174,6 +185,12 @@ def run_(
             partial=max_cost is not None or max_tokens is not None,
         )
         raise click.exceptions.Exit((put_away if detach else watch)(going, manner))
+
+
+def _usual_permission(agent: str, *, watched: bool) -> Permission:
+    """Ask where somebody is at the keyboard and sees the run, and the agent can ask."""
+    on_terminal = all(file and file.isatty() for file in (sys.stdin, sys.stdout))
+    return "ask" if watched and on_terminal and agents.agent(agent).asking else "agent"
 
 
 @click.command("exec", epilog=_EXEC_EXAMPLES, context_settings={"allow_interspersed_args": False})

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import click
@@ -17,8 +17,10 @@ from rookery.core.records import Record
 from rookery.core.safe import safe, safe_line
 from rookery.core.state import RunState
 from rookery.core.text import cut, one_line
+from rookery.display.asking import decided
 from rookery.display.plain import PlainDisplay, price
-from rookery.folder import runs
+from rookery.folder import decisions, runs
+from rookery.folder.decisions import Decided
 from rookery.folder.output import read_output
 from rookery.folder.runs import RunFolder, RunInfo, VerdictInfo
 from rookery.prices import PriceBook
@@ -58,8 +60,10 @@ def show(run: str | None, verbose: bool) -> None:
         folder = healed(find_run(run))
         fold = Fold(_records(folder), PriceBook(), runs.beginning_of(folder.info()))
         display = _display(folder, fold.state, verbose=verbose)
+        made = decisions.read(folder)
         for record in fold:
             display.show(record)
+            _tell_decisions(record, made)
         _say_end(folder, fold.state)
 
 
@@ -78,12 +82,14 @@ def replay(run: str | None, speed: float, instant: bool, verbose: bool) -> None:
         folder = find_run(run)
         fold = Fold(_records(folder), PriceBook(), runs.beginning_of(folder.info()))
         display = _display(folder, fold.state, verbose=verbose)
+        made = decisions.read(folder)
         before: float | None = None
         for record in fold:
             if not instant and before is not None and record.at is not None:
                 time.sleep(min(max(0.0, record.at - before) / speed, _LONGEST_PAUSE_S))
             before = record.at if record.at is not None else before
             display.show(record)
+            _tell_decisions(record, made)
             sys.stdout.flush()
         _say_end(folder, fold.state)
 
@@ -197,6 +203,11 @@ def _records(folder: RunFolder) -> Iterator[Record]:
             for data, at in pieces:
                 yield from decoder.feed(data, at)
     yield from decoder.close()
+
+
+def _tell_decisions(record: Record, made: Mapping[str, Decided]) -> None:
+    for words in decided(record, made):
+        click.echo(f"[rook] {words}")
 
 
 def _show_raw(path: Path) -> None:

@@ -6,8 +6,11 @@ import signal
 import sys
 from typing import TextIO
 
+from rookery.cli.asking import TerminalAsker
 from rookery.cli.ending import Ended, Manner, tell_end, tell_result
+from rookery.cli.keys import terminal_path
 from rookery.cli.screens import put
+from rookery.cli.turns import Turns
 from rookery.core.safe import safe, safe_line
 from rookery.display.plain import PlainDisplay
 from rookery.run import contain
@@ -23,6 +26,13 @@ def watch(run: Run, manner: Manner) -> int:
 async def _watch(run: Run, manner: Manner) -> int:
     loop = asyncio.get_running_loop()
     silent = manner.quiet or manner.json
+    lines = Lines()
+    turns = Turns()
+    turns.share(lines.pause, lines.resume)
+    if run.asks and run.agent and (path := terminal_path()):
+        run.answer = TerminalAsker(
+            path, run.agent.name, turns, cwd=run.cwd, limit_s=manner.ask_timeout_s
+        )
     async with run:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, run.stop)
@@ -32,8 +42,8 @@ async def _watch(run: Run, manner: Manner) -> int:
         if not silent:
             _say(f"[rook] Agent command: {command_line(run)}", err=False)
         async with asyncio.TaskGroup() as group:
-            group.create_task(_pass_on_stderr(run))
-            group.create_task(_show(run, manner, silent=silent))
+            group.create_task(_pass_on_stderr(run, lines))
+            group.create_task(_show(run, manner, lines, turns, silent=silent))
         verdict = await run.wait()
     ended = Ended(verdict, run.state, run.agent.name if run.agent else None, run.folder)
     tell_result(sys.stdout, manner, ended)
@@ -41,10 +51,10 @@ async def _watch(run: Run, manner: Manner) -> int:
     return verdict.exit_code
 
 
-async def _show(run: Run, manner: Manner, *, silent: bool) -> None:
+async def _show(run: Run, manner: Manner, out: "Lines", turns: Turns, *, silent: bool) -> None:
     if run.agent is None:
         if not manner.json:
-            await _pass_on_stdout(run)
+            await _pass_on_stdout(run, out)
         return
     display = PlainDisplay(
         sys.stdout,
@@ -56,23 +66,34 @@ async def _show(run: Run, manner: Manner, *, silent: bool) -> None:
     async for record in run:
         lines = [] if silent else list(display.lines(record))
         if lines:
-            await _write(sys.stdout, "\n".join(lines))
+            await out.write(sys.stdout, "\n".join(lines))
+        turns.told(record.seq)
 
 
-async def _pass_on_stdout(run: Run) -> None:
+async def _pass_on_stdout(run: Run, lines: "Lines") -> None:
     """Show what a command wrote that no adapter knows, line by line and safe."""
     async for line in run.lines("stdout"):
-        await _write(sys.stdout, safe(line))
+        await lines.write(sys.stdout, safe(line))
 
 
-async def _pass_on_stderr(run: Run) -> None:
+async def _pass_on_stderr(run: Run, lines: "Lines") -> None:
     async for line in run.lines("stderr"):
-        await _write(sys.stderr, safe_line(line))
+        await lines.write(sys.stderr, safe_line(line))
 
 
-async def _write(out: TextIO, words: str) -> None:
-    """Write a line apart from the loop: a reader that is stalled must not stall the run."""
-    await asyncio.to_thread(put, out, words)
+class Lines:
+    """Writes the lines of a run, unless it is paused."""
+
+    def __init__(self) -> None:
+        self._free = asyncio.Event()
+        self._free.set()
+        self.pause = self._free.clear
+        self.resume = self._free.set
+
+    async def write(self, out: TextIO, words: str) -> None:
+        """Write a line apart from the loop: a reader that is stalled must not stall the run."""
+        await self._free.wait()
+        await asyncio.to_thread(put, out, words)
 
 
 def command_line(run: Run) -> str:

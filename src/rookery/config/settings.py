@@ -37,9 +37,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Name | None, Meta(description="The agent to run: one that rook knows, or one of your own.")
     ] = None
     model: Annotated[Name | None, Meta(description="The model to ask for.")] = None
-    permission: Annotated[Permission | None, Meta(description="What the agent may do unasked.")] = (
-        None
-    )
+    permission: Annotated[
+        Permission | None, Meta(description="What the agent may do unasked, or whether it asks.")
+    ] = None
+    ask_timeout: Annotated[
+        Duration | None, Meta(description="After so long without an answer, it is no.")
+    ] = None
     allow: Annotated[
         Rules | None,
         Meta(description="Tools it may use unasked; in the environment one on each line."),

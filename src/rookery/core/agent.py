@@ -6,10 +6,14 @@ from typing import Any, Literal
 
 import msgspec
 
+from rookery.core.asking import Ask, Decision
 from rookery.core.decoder import Decoder
 
-Permission = Literal["edit", "all", "plan", "agent"]
-"""What an agent may do unasked: edit files, everything, only plan, or what its own settings say."""
+Permission = Literal["ask", "edit", "all", "plan", "agent"]
+"""What an agent may do unasked: edit files, everything, only plan, or what its own settings say.
+
+With `ask` its settings decide too, and whatever they leave open is asked for.
+"""
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +44,9 @@ class Invocation(msgspec.Struct, frozen=True, kw_only=True):
     command: tuple[str, ...]
     stdin: bytes | None = None
     """What to write to its standard input; None closes it."""
+
+    stays_open: bool = False
+    """Whether its standard input stays open after that, for answers to what it asks."""
 
     ask_signal: int = signal.SIGTERM
     """The signal that makes it end in order."""
@@ -81,6 +88,19 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
 def _begins(command: Sequence[str]) -> bool:
     """Know no session that could be gone on with."""
     return False
+
+
+class Asking(msgspec.Struct, frozen=True, kw_only=True):
+    """How an agent talks with whoever started it; both functions take the line that it wrote."""
+
+    read: Callable[[bytes], Ask | None]
+    """Tells what is asked; None if the line asks nothing that can be answered."""
+
+    answer: Callable[[bytes, Decision], bytes]
+    """Makes what to write to its standard input."""
+
+    interrupt: bytes
+    """What to write there to have it break off and tell its result."""
 
 
 class Agent(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,3 +145,6 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
 
     continues: Callable[[Sequence[str]], bool] = _begins
     """Tells whether a command line goes on with a session, whose cumulative counters go on, too."""
+
+    asking: Asking | None = None
+    """How it asks while it works; None if it cannot."""

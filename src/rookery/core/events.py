@@ -279,7 +279,7 @@ class TaskFinished(_Event, tag="task_finished", frozen=True, kw_only=True):
 
 
 class PermissionRequested(_Event, tag="permission_requested", frozen=True, kw_only=True):
-    """The agent waits for somebody to allow a tool call; `id` is what an answer must name."""
+    """The agent waits for somebody to allow a tool call, or to answer; an answer must name `id`."""
 
     id: str | None = None
     tool_id: str | None = None

@@ -116,6 +116,10 @@ class FoldingDecoder:
         self._state.take(records)
         return records
 
+    def answered(self, event: PermissionRequested) -> None:
+        """Take in that somebody answered; the stream tells it only by what follows."""
+        self._state.answered(event)
+
 
 class _Growing(RunState):
     """A state while its stream is read; only this module knows it as such."""
@@ -165,6 +169,10 @@ class _Growing(RunState):
             if record.at is not None:
                 self.last_activity = record.at
             self.records = expected
+
+    def answered(self, event: PermissionRequested) -> None:
+        """Take in that nobody need be asked any more."""
+        self._asks.pop(event.tool_id or event.id, None)
 
     def _session_started(self, event: SessionStarted, record: Record) -> None:
         self.session = event.session

@@ -13,3 +13,11 @@ def one_line(text: str, most: int) -> str:
 def cut(text: str, most: int) -> str:
     """Cut text to at most so many characters, the last three of them dots."""
     return text if len(text) <= most else (text[: max(most - 3, 0)] + "...")[:most]
+
+
+def relative(path: str, folder: str | None) -> str:
+    """A path as seen from a folder, if it is in it; else as it is."""
+    start = (folder or "").rstrip("/") + "/"
+    if not folder or not path.startswith(start):
+        return path
+    return path[len(start) :].lstrip("/") or path

@@ -25,7 +25,7 @@ from rookery.core.ledger import Money
 from rookery.core.records import Record
 from rookery.core.safe import safe_line
 from rookery.core.state import RunState
-from rookery.core.text import cut, one_line
+from rookery.core.text import cut, one_line, relative
 
 _LONGEST: Mapping[str, int] = {"execute": 60, "subagent": 40, "search": 40, "fetch": 50}
 _LONGEST_OTHER = 60
@@ -115,14 +115,8 @@ class PlainDisplay:
         if not title:
             return started.name
         if started.kind in _PATHS:
-            return f"{started.name}: {self._relative(title)}"
+            return f"{started.name}: {relative(title, self._cwd)}"
         return f"{started.name}: {cut(title, _LONGEST.get(started.kind, _LONGEST_OTHER))}"
-
-    def _relative(self, path: str) -> str:
-        folder = (self._cwd or "").rstrip("/") + "/"
-        if not self._cwd or not path.startswith(folder):
-            return path
-        return path[len(folder) :].lstrip("/") or path
 
     def _finished(self, finished: ToolFinished, at: float | None) -> Iterator[str]:
         call = self._open.pop(finished.id, None)

@@ -25,6 +25,7 @@ from rookery.folder.endings import ending_of, judge_raw, verdict_info
 from rookery.folder.output import last_output, write_output
 from rookery.folder.runs import ExitInfo, RunFolder, RunInfo
 from rookery.prices import PriceBook
+from rookery.run.asking import Answer, Dialogue
 from rookery.run.launch import Plan, RecorderProcess
 from rookery.run.listening import Listening
 from rookery.run.live import LiveRecords
@@ -32,9 +33,10 @@ from rookery.run.news import News
 from rookery.run.reading import text_of
 from rookery.run.recent import Recent
 from rookery.run.tail import Piece, Tail
-from rookery.run.watch import Limits, over_budget, reason_to_stop
+from rookery.run.watch import Limits, has_results, over_budget, reason_to_stop, wants_no_more
 
 _LETTERS = {"stdout": b"o", "stderr": b"e"}
+_LISTEN_S = 2.0  # how long an agent has to break off when it is told to
 _JUMP_S = 10.0  # a clock that ran on so much longer than the other tells that the machine slept
 
 
@@ -59,6 +61,9 @@ class Run:
         home: Path,
         task: Task | None = None,
         stdin: bytes | None = None,
+        stays_open: bool = False,
+        answer: Answer | None = None,
+        ask_timeout_s: float | None = None,
         ask_signal: int = 15,
         resumed_from: str | None = None,
         continues: bool = False,
@@ -73,16 +78,21 @@ class Run:
         self._decoder = FoldingDecoder(agent.decoder(), PriceBook(), known) if agent else None
         self.state = self._decoder.state if self._decoder else RunState()
         self.verdict: Verdict | None = None
+        self.answer = answer
+        """Who answers what the agent asks, to be set before it is started; None allows nothing."""
         self._task = task
         self._environment = dict(environment)
         self._home = home
         self._stdin = stdin
+        self._stays_open = stays_open
+        self._ask_timeout_s = ask_timeout_s
         self._ask_signal = ask_signal
         self._resumed_from = resumed_from
         self._continues = continues
         self._earlier = earlier
         self._folder: RunFolder | None = None
         self._recorder: RecorderProcess | None = None
+        self._dialogue: Dialogue | None = None
         self._stop_reason: StopReason | None = None
         self._recent = Recent()
         self._synced = 0  # results after which the logs were synced to disk
@@ -106,6 +116,11 @@ class Run:
         return self.folder.name
 
     @property
+    def asks(self) -> bool:
+        """Whether the agent may ask, and waits for an answer then."""
+        return self._stays_open
+
+    @property
     def stats(self) -> Stats:
         """How many events, and how many lines that could not be understood."""
         return Stats(self.state.records, self.state.unknown.total() + self.state.unreadable)
@@ -122,11 +137,18 @@ class Run:
 
     async def __aenter__(self) -> Self:
         self._folder = self._make_folder()
-        self._recorder = RecorderProcess(self._plan())
+        if self._stays_open and self.agent and self.agent.asking:
+            self._dialogue = Dialogue(self.agent.asking, self.answer, self._ask_timeout_s)
         try:
+            self._recorder = RecorderProcess(self._plan())
+            if self._dialogue is not None:
+                self._dialogue.begin(self._folder, self._stdin or b"")
             self._tell_who_runs(self._recorder.pid)
-        except BaseException:
-            self._recorder.close()  # nobody would end it: the block is never entered
+        except BaseException:  # nobody would end them: the block is never entered
+            if self._dialogue is not None:
+                await self._dialogue.close()
+            if self._recorder is not None:
+                self._recorder.close()
             raise
         self._following = asyncio.create_task(self._follow())
         return self
@@ -173,7 +195,11 @@ class Run:
             return
         if self._stop_reason is None:
             self._stop_reason = why
-            self._recorder.stop(why)
+            if self._dialogue is None:
+                self._recorder.stop(why)
+            else:  # it can be told; a signal follows if it does not listen
+                self._dialogue.interrupt()
+                asyncio.get_running_loop().call_later(_LISTEN_S, self._recorder.stop, why)
         else:
             self.kill()
 
@@ -277,7 +303,7 @@ class Run:
                 earlier=self._earlier,
             ),
         )
-        if self._stdin is not None:
+        if self._stdin is not None and not self._stays_open:
             with folder.opened() as files:
                 files.create("stdin.raw", self._stdin)
         return folder
@@ -299,12 +325,13 @@ class Run:
 
     def _plan(self) -> Plan:
         environment = {**self._environment, "ROOKERY_RUN_DIR": str(self.folder.path)}
+        kept = "file" if self._stdin is not None else "null"
         return Plan(
             folder=self.folder.path,
             command=self.command,
             cwd=self.cwd,
             environment=environment,
-            stdin="file" if self._stdin is not None else "null",
+            stdin=self._dialogue.reading if self._dialogue else kept,
             deadline_s=self.limits.timeout_s,
             ask_signal=self._ask_signal,
         )
@@ -325,6 +352,8 @@ class Run:
                 if decoder is not None:
                     self._tell(decoder.close())
         finally:
+            if self._dialogue is not None:
+                await self._dialogue.close()
             await asyncio.to_thread(recorder.close)
             try:
                 self._end()
@@ -362,10 +391,20 @@ class Run:
         if len(self.state.results) > self._synced and self._recorder is not None:
             self._synced = len(self.state.results)
             self._recorder.sync()
+        if self._dialogue is not None and self._decoder is not None:
+            for record in records if self._stop_reason is None else ():
+                self._dialogue.take(record, self._decoder.answered)
 
     def _decide(self) -> None:
+        if self._dialogue is not None and self._dialogue.waits:
+            self._heard = time.monotonic()  # it is a person who is silent
+        silent = time.monotonic() - self._heard
+        if self._dialogue is not None and (
+            wants_no_more(self.state, self.limits, silent_s=silent)
+            or (self._stop_reason is not None and has_results(self.state))
+        ):
+            self._dialogue.end()
         if self._stop_reason is None:
-            silent = time.monotonic() - self._heard
             why = reason_to_stop(self.state, self.limits, silent_s=silent)
             if why is not None:
                 self.stop(why)

@@ -12,6 +12,7 @@ from rookery.core.agent import Permission, Task
 from rookery.core.errors import RookeryError
 from rookery.folder import runs
 from rookery.folder.runs import VerdictInfo
+from rookery.run.asking import Answer
 from rookery.run.others import healed
 from rookery.run.places import home_folder
 from rookery.run.runner import Run
@@ -22,6 +23,10 @@ class NoSessionError(RookeryError):
     """A run that cannot be gone on with."""
 
 
+class CannotAskError(RookeryError):
+    """An agent that cannot ask while it works, or not in the way it is called."""
+
+
 def run(
     agent: str,
     prompt: str,
@@ -29,6 +34,8 @@ def run(
     cwd: str | os.PathLike[str] = ".",
     model: str | None = None,
     permission: Permission = "agent",
+    answer: Answer | None = None,
+    ask_timeout: float | None = None,
     allow: Sequence[str] = (),
     max_cost: float | None = None,
     max_tokens: int | None = None,
@@ -48,11 +55,17 @@ def run(
     `resume` names an earlier run. `env` is added to our environment, less what would confuse a
     nested agent. Without `stream` the agent writes plain text, which is shown as it comes and
     judged by its exit code. `partial` asks for messages in pieces; by default a budget decides.
+    With permission `ask`, `answer` is an async function that decides on what the agent asks: it
+    takes an `Ask` and gives a `Decision`. Whatever it does not decide in `ask_timeout` seconds is
+    not allowed, and without it nothing is.
     `program` is what to call instead of the agent found on PATH.
     """
     known = agents.agent(agent)
     # An argument that is not UTF-8 comes as surrogates, which nobody can write.
     prompt = prompt.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    if permission == "ask" and (known.asking is None or not stream):
+        what = f"{agent} cannot ask" if known.asking is None else "plain text cannot be answered"
+        raise CannotAskError(f"{what}: choose another --permission")
     where = home or home_folder()
     before = _resumable(where, resume) if resume else None
     limits = Limits(
@@ -85,6 +98,9 @@ def run(
         home=where,
         task=task,
         stdin=call.stdin,
+        stays_open=call.stays_open,
+        answer=answer,
+        ask_timeout_s=ask_timeout,
         ask_signal=call.ask_signal,
         resumed_from=resume,
         continues=before is not None or known.continues(call.command),

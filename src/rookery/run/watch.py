@@ -6,6 +6,8 @@ from rookery.core.agent import Agent
 from rookery.core.state import RunState
 from rookery.core.verdict import StopReason
 
+_WAKING_S = 2.0  # the next turn begins 0.1 s after its task has ended (2.1.325), on an idle machine
+
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """What a run may use; None is no limit."""
@@ -49,9 +51,29 @@ def late_limits(agent: Agent, limits: Limits) -> str | None:
     return f"{agent.name} does not tell all that it uses while it works: the limit may stop it late"
 
 
+def has_results(state: RunState) -> bool:
+    """Whether every turn has its result."""
+    return bool(state.results) and len(state.results) >= len(state.turns)
+
+
 def finished(state: RunState) -> bool:
     """Whether every turn has its result and no task is at work."""
-    return bool(state.results) and len(state.results) >= len(state.turns) and not state.open_tasks
+    return has_results(state) and not state.open_tasks
+
+
+def wants_no_more(state: RunState, limits: Limits, *, silent_s: float) -> bool:
+    """Whether the agent has nothing more to ask, so that its standard input can be closed.
+
+    A background task that ends wakes the agent a moment later. Subagents are waited for; a
+    background command may never end, so it is given the time that an agent has after a result.
+    """
+    if not has_results(state):
+        return False
+    if not any(task.background is not False for task in state.tasks.values()):
+        return True
+    if any(task.kind == "subagent" for task in state.open_tasks):
+        return False
+    return silent_s > (limits.grace_s if state.open_tasks else _WAKING_S)
 
 
 def shows_life(state: RunState) -> bool:

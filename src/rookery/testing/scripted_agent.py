@@ -106,6 +106,8 @@ class Script:
             if message.get("type") == "control_request":
                 answer = {"subtype": "success", "request_id": message.get("request_id")}
                 yield _encode({"type": "control_response", "response": {**answer, "response": {}}})
+                if message.get("request", {}).get("subtype") == "interrupt":
+                    raise KeyboardInterrupt
         return None
 
     def _session(self) -> Lines:

@@ -57,6 +57,21 @@ def test_permissions_have_modes(permission: str, flags: tuple[str, ...]) -> None
     assert invoke(task).command == ("claude", "-p", *OUTPUT, *flags, "go")
 
 
+def test_a_task_that_may_ask_talks_over_standard_input() -> None:
+    said = '{"type":"user","message":{"role":"user","content":"--say \\"hi\\"\\n\u2028"}}\n'
+    call = invoke(Task(prompt='--say "hi"\n\u2028', permission="ask", allow=("Read",)))
+    assert call == Invocation(
+        command=(
+            *("claude", "-p", *OUTPUT),
+            *("--input-format", "stream-json", "--permission-prompt-tool", "stdio"),
+            *("--allowedTools", "Read"),
+        ),
+        stdin=said.encode(),
+        stays_open=True,
+        ask_signal=signal.SIGINT,
+    )
+
+
 def test_without_a_stream_it_writes_plain_text() -> None:
     task = Task(prompt="go", stream=False, partial=True)
     assert invoke(task).command == ("claude", "-p", "go")

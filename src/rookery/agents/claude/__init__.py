@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from rookery.agents.claude import asking
 from rookery.agents.claude.command import (
     OUTPUT_FLAGS,
     PROGRAMS,
@@ -12,7 +13,7 @@ from rookery.agents.claude.command import (
 )
 from rookery.agents.claude.fields import CHECKED_VERSIONS
 from rookery.agents.claude.reader import decoder
-from rookery.core.agent import Agent, Capabilities
+from rookery.core.agent import Agent, Asking, Capabilities
 
 _TYPES = frozenset(
     {
@@ -73,4 +74,5 @@ AGENT = Agent(
     invoke=invoke,
     with_output_flags=with_output_flags,
     keeps_variable=keeps_variable,
+    asking=Asking(read=asking.read, answer=asking.answer, interrupt=asking.INTERRUPT),
 )

@@ -4,6 +4,8 @@ import re
 import signal
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from rookery.core.agent import Invocation, Permission, Task
 
 PROGRAMS = ("claude",)
@@ -14,6 +16,7 @@ OUTPUT_FLAGS = ("--output-format", "stream-json", "--verbose")
 
 _PERMISSIONS: Mapping[Permission, tuple[str, ...]] = {
     "agent": (),
+    "ask": ("--input-format", "stream-json", "--permission-prompt-tool", "stdio"),
     "edit": ("--permission-mode", "acceptEdits"),
     "plan": ("--permission-mode", "plan"),
     "all": ("--dangerously-skip-permissions",),
@@ -30,8 +33,12 @@ _NESTED = re.compile(
 
 
 def invoke(task: Task) -> Invocation:
-    """Make the command line for a task; a long prompt goes by standard input."""
-    by_stdin = len(task.prompt.encode()) > _LONGEST_ARGUMENT
+    """Make the command line for a task; a long prompt goes by standard input.
+
+    So does any prompt of a task that may ask: there standard input is a stream of messages.
+    """
+    asks = task.permission == "ask"
+    by_stdin = asks or len(task.prompt.encode()) > _LONGEST_ARGUMENT
     flags = [
         *(OUTPUT_FLAGS if task.stream else ()),
         *(("--include-partial-messages",) if task.partial and task.stream else ()),
@@ -49,9 +56,17 @@ def invoke(task: Task) -> Invocation:
         words.insert(0, "--")
     return Invocation(
         command=("claude", "-p", *flags, *words),
-        stdin=task.prompt.encode() if by_stdin else None,
+        stdin=_stdin(task) if by_stdin else None,
+        stays_open=asks,
         ask_signal=signal.SIGINT,  # 2.1 writes a result then
     )
+
+
+def _stdin(task: Task) -> bytes:
+    if task.permission != "ask":
+        return task.prompt.encode()
+    message = {"role": "user", "content": task.prompt}
+    return msgspec.json.encode({"type": "user", "message": message}) + b"\n"
 
 
 def with_output_flags(command: Sequence[str]) -> list[str] | None:

@@ -17,7 +17,8 @@ _LIMIT_STATUS: Mapping[str, Literal["allowed", "warning", "rejected"]] = {
     "allowed_warning": "warning",
     "rejected": "rejected",
 }
-_OTHER_REQUESTS = frozenset({"hook_callback", "mcp_message", "elicitation", "request_user_dialog"})
+_FOR_PROGRAMS = frozenset({"hook_callback", "mcp_message"})  # to whoever registered for them
+_FOR_PEOPLE = frozenset({"elicitation", "request_user_dialog"})
 _MILLISECONDS = 1e11  # a moment after this year 5138 is told in milliseconds
 _windows_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _window_decoder = msgspec.json.Decoder(shapes.LimitWindow)
@@ -26,11 +27,15 @@ _window_decoder = msgspec.json.Decoder(shapes.LimitWindow)
 def control_request(memory: Memory, message: shapes.ControlRequest, line: bytes) -> Sequence[Event]:
     """Read a question to whoever started the agent."""
     request = message.request or shapes.Request()
-    if request.subtype in _OTHER_REQUESTS:
+    if request.subtype in _FOR_PROGRAMS:
         return ()
     if request.subtype != "can_use_tool":
         name = f"control_request/{request.subtype}" if request.subtype else "control_request"
-        return (Unknown(name=name, raw=salvage.own(line)),)
+        known = request.subtype in _FOR_PEOPLE
+        asked = PermissionRequested(
+            id=message.request_id, name=request.subtype, reason=request.message
+        )
+        return (asked,) if known else (Unknown(name=name, raw=salvage.own(line)), asked)
     return (
         PermissionRequested(
             id=message.request_id,

@@ -282,6 +282,8 @@ class Rule(_Shape):
 class Suggestion(_Shape):
     type: str | None = None
     rules: list[Rule] | None = None
+    behavior: str | None = None
+    mode: str | None = None
 
 
 class Request(_Shape):
@@ -290,6 +292,7 @@ class Request(_Shape):
     tool_use_id: str | None = None
     input: msgspec.Raw = NOTHING
     decision_reason: str | None = None
+    message: str | None = None
     permission_suggestions: list[Suggestion] | None = None
 
 

@@ -1,0 +1,163 @@
+"""What an agent asks and what was decided, in words; everything an agent wrote is made safe."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from rookery.core.asking import About, Ask, Decision, Question
+from rookery.core.events import PermissionRequested, ToolKind
+from rookery.core.records import Record
+from rookery.core.safe import safe_line
+from rookery.core.text import cut, relative
+from rookery.folder.decisions import Decided
+
+_MOST_LINES = 12
+_LONGEST_WHAT = 60
+_VERBS: Mapping[ToolKind, str] = {
+    "execute": "run",
+    "edit": "edit",
+    "delete": "edit",
+    "move": "edit",
+    "read": "read",
+    "list": "read",
+    "fetch": "fetch",
+}
+_FILES = frozenset({"edit", "delete", "move", "read", "list"})
+_NUMBERS = re.compile(r"[0-9]{1,3}(?:[ ,]+[0-9]{1,3})*")
+
+
+class Words:
+    """The lines that ask one thing of a person.
+
+    `cwd` and `home` are the folders that the agent works in and that `~` stands for; `limit_s` is
+    how long one may take, None for ever.
+    """
+
+    def __init__(self, agent: str, ask: Ask, *, cwd: str, home: str, limit_s: float | None) -> None:
+        self._prefix = f"[{safe_line(agent)}] "
+        self._indent = " " * len(self._prefix)
+        self._ask = ask
+        self._cwd = cwd
+        self._home = home
+        self._limit_s = limit_s
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the usual lines leave something out."""
+        return len(self._body()) > _MOST_LINES
+
+    def lines(self, *, whole: bool = False) -> Iterator[str]:
+        """The ask, with all of its details or only so many that they fit a screen."""
+        ask, body = self._ask, self._body()
+        yield self._prefix + self._head()
+        for line in body if whole else body[:_MOST_LINES]:
+            yield self._indent + safe_line(line)
+        if not whole and self.is_cut:
+            left = len(body) - _MOST_LINES
+            yield f"{self._indent}… {left} more line{'' if left == 1 else 's'}"
+        about = [f"in {safe_line(self._folder())}"] if ask.kind == "execute" else []
+        about += [f"because: {safe_line(ask.purpose)}"] if ask.purpose else []
+        about += [f"it must ask: {safe_line(ask.reason)}"] if ask.reason else []
+        if about:
+            yield self._indent + " · ".join(about)
+
+    def keys(self) -> str:
+        """The line that tells which keys there are."""
+        ask = self._ask
+        keys = ["[y] yes, go on" if ask.about == "plan" else "[y] once"]
+        if ask.always:
+            exact = ask.always == f"{ask.name}({ask.title})"
+            scope = "" if exact else f" ({safe_line(ask.always)})"
+            keys.append(f"[a] always in this run{scope}")
+        keys += ["[n] no", "[e] no, and say why"]
+        if self.is_cut:
+            keys.append("[v] see all of it")
+        return self._indent + "  ".join(keys) + self._until("no")
+
+    def question(self, question: Question) -> Iterator[str]:
+        """One of the questions, with its answers and how to choose."""
+        first, *more = question.text.split("\n")
+        yield f"{self._prefix}asks: {safe_line(first)}"
+        for line in more:
+            yield self._indent + safe_line(line)
+        for number, option in enumerate(question.options, 1):
+            about = f": {safe_line(option.description)}" if option.description else ""
+            yield f"{self._indent}[{number}] {safe_line(option.label)}{about}"
+        yield self._indent + _how_to_answer(question) + self._until("no answer")
+
+    def line(self, words: str) -> str:
+        """A line below the question."""
+        return self._indent + words
+
+    def _until(self, then: str) -> str:
+        return "" if self._limit_s is None else f"  ({_span(self._limit_s)}, then {then})"
+
+    def _folder(self) -> str:
+        if self._cwd == self._home:
+            return "~"
+        below = relative(self._cwd, self._home)
+        return self._cwd if below == self._cwd else f"~/{below}"
+
+    def _head(self) -> str:
+        ask = self._ask
+        if ask.about == "plan":
+            return "has a plan:" if ask.detail else "wants to go on with its plan"
+        title = relative(ask.title or "", self._cwd) if ask.kind in _FILES else ask.title or ""
+        about = "" if not title else ":" if "\n" in title else f": {safe_line(title)}"
+        return f"wants to {_VERBS.get(ask.kind, 'use')}  {safe_line(ask.name or 'a tool')}{about}"
+
+    def _body(self) -> list[str]:
+        """The lines to decide by: a title of many lines, a change, a plan."""
+        title = self._ask.title or ""
+        return [*(title.split("\n") if "\n" in title else ()), *self._ask.detail]
+
+
+def chosen(question: Question, text: str) -> str | None:
+    """The answer that somebody typed: by number, or in own words; None if no such number is there.
+
+    Nothing typed is the answer "".
+    """
+    text = text.strip()
+    if not question.options or not _NUMBERS.fullmatch(text):
+        return text
+    numbers = [int(number) for number in re.findall("[0-9]+", text)]
+    if len(numbers) > 1 and not question.several:
+        return None
+    if not all(1 <= number <= len(question.options) for number in numbers):
+        return None
+    return ", ".join(question.options[number - 1].label for number in dict.fromkeys(numbers))
+
+
+def outcome(about: About, decision: Decision) -> str:
+    """What was decided, in a few words."""
+    if not decision.allow:
+        by_whom = {"timeout": "no: nobody answered in time", "nobody": "no: nobody is there to ask"}
+        why = f"no: {safe_line(decision.reason)}" if decision.reason else "no"
+        return by_whom.get(decision.by, why)
+    if decision.answers:
+        return "; ".join(safe_line(answer) for answer in decision.answers.values())
+    if decision.by == "rule":
+        return "yes, as decided before"
+    if about != "tool":
+        return "yes"
+    return "yes, always in this run" if decision.always else "yes, once"
+
+
+def decided(record: Record, decisions: Mapping[str, Decided]) -> Iterator[str]:
+    """Tell what was decided, if that is what the record asked for: a line without prefix."""
+    if isinstance(record.event, PermissionRequested) and (record.event.id or "") in decisions:
+        made = decisions[record.event.id or ""]
+        words = f"{made.name or 'a tool'}: {made.title}" if made.title else made.name or "a tool"
+        what = safe_line(cut(words, _LONGEST_WHAT))
+        yield f"asked: {what} · {outcome(made.about, made.decision)}"
+
+
+def _how_to_answer(question: Question) -> str:
+    if not question.options:
+        return "your answer, or nothing for none"
+    numbers = "numbers, as in 1,2," if question.several else "a number,"
+    return f"{numbers} or your own words, or nothing for no answer"
+
+
+def _span(seconds: float) -> str:
+    """A time limit as one writes it."""
+    return f"{seconds / 60:g}m" if seconds >= 60 and seconds % 60 == 0 else f"{seconds:g}s"

@@ -1,0 +1,312 @@
+"""Asking at the keyboard: every key, silence, and a terminal that is always as it was before."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import termios
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.run.scripted import program
+from tests.terminal import Terminal
+
+ROOK = Path(sys.executable).with_name("rook")
+KEYS = "[y] once  [a] always in this run  [n] no  [e] no, and say why  (5m, then no)"
+_ECHO = 3  # the place of the local modes among a terminal's
+
+
+class Desk:
+    """A folder with a `claude` that asks, and a home for runs."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        program(folder)
+
+    def environment(self, command: str = "rm -r build", **script: Any) -> dict[str, str]:
+        return {
+            "PATH": f"{self.folder}{os.pathsep}{os.environ['PATH']}",
+            "HOME": str(self.folder.parent),
+            "TERM": "xterm",
+            "ROOKERY_HOME": str(self.folder / "home"),
+            "ROOKERY_SCRIPT": json.dumps({"ask-permission": command, **script}),
+        }
+
+    def terminal(self, *words: str, **script: Any) -> Terminal:
+        return Terminal(
+            [ROOK, "run", *words, "Go"], cwd=self.folder, env=self.environment(**script)
+        )
+
+    def decisions(self) -> list[dict[str, Any]]:
+        """What was decided in the only run, without its times."""
+        (path,) = self.folder.glob("home/runs/*/decisions.jsonl")
+        told = [json.loads(line) for line in path.read_text().split("\n") if line]
+        return [
+            {name: value for name, value in one.items() if name not in ("at", "waited_s", "id")}
+            for one in told
+        ]
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    (tmp_path / "desk").mkdir()
+    return Desk(tmp_path / "desk")
+
+
+def test_on_a_terminal_the_question_is_asked_and_y_allows_it_once(desk: Desk) -> None:
+    with desk.terminal() as terminal:
+        terminal.until(KEYS)
+        before = terminal.text
+        terminal.type("y")
+        assert terminal.end() == 0
+    assert before.endswith(
+        "\n[claude] wants to run  Bash: rm -r build"
+        "\n         in ~/desk · because: Ask first"
+        f"\n         {KEYS}"
+    )
+    assert f"{KEYS}\n         yes, once\n" in terminal.text
+    assert "DENIED" not in terminal.text
+    assert desk.decisions() == [
+        {"name": "Bash", "title": "rm -r build", "decision": {"allow": True, "by": "person"}}
+    ]
+
+
+def test_a_allows_it_for_the_whole_run(desk: Desk) -> None:
+    with desk.terminal() as terminal:
+        terminal.until(KEYS)
+        terminal.type("a")
+        assert terminal.end() == 0
+    assert "yes, always in this run" in terminal.text
+    (decided,) = desk.decisions()
+    assert decided["decision"] == {"allow": True, "always": True, "by": "person"}
+    assert decided["rule"] == "Bash(rm -r build)"
+
+
+def test_n_says_no(desk: Desk) -> None:
+    with desk.terminal() as terminal:
+        terminal.until(KEYS)
+        terminal.type("N")
+        assert terminal.end() == 4
+    assert f"{KEYS}\n         no\n" in terminal.text
+    assert "[claude] DENIED: Bash: rm -r build" in terminal.text
+    assert desk.decisions()[0]["decision"] == {"allow": False, "by": "person"}
+
+
+def test_e_says_no_and_why_and_the_line_can_be_edited(desk: Desk) -> None:
+    with desk.terminal("--verbose") as terminal:
+        terminal.until(KEYS)
+        terminal.type("e")
+        terminal.until("why not:")
+        terminal.type("wrong\x15use 漢漢\x7fmä\x7fake clean\x1b[D")
+        terminal.until("why not: use 漢make clean")
+        terminal.type("\r")
+        assert terminal.end() == 4
+    assert desk.decisions()[0]["decision"] == {
+        "allow": False,
+        "reason": "use 漢make clean",
+        "by": "person",
+    }
+    (path,) = desk.folder.glob("home/runs/*/stdin.raw")
+    said = json.loads(path.read_text().split("\n")[1])["response"]["response"]
+    assert said == {"behavior": "deny", "message": "The user said no: use 漢make clean"}
+
+
+def test_a_reason_that_was_begun_can_be_left_again(desk: Desk) -> None:
+    with desk.terminal() as terminal:
+        terminal.until(KEYS)
+        terminal.type("e")
+        terminal.until("why not:")
+        terminal.type("\x1b")
+        terminal.until(KEYS, times=2)
+        terminal.type("y")
+        assert terminal.end() == 0
+
+
+def test_silence_means_no(desk: Desk) -> None:
+    with desk.terminal("--ask-timeout", "0.5") as terminal:
+        assert terminal.end() == 4
+    assert "(0.5s, then no)\n         no: nobody answered in time" in terminal.text
+    assert desk.decisions()[0]["decision"] == {"allow": False, "by": "timeout"}
+
+
+def test_neither_other_keys_nor_arrows_nor_pasted_words_decide(desk: Desk) -> None:
+    with desk.terminal("--ask-timeout", "2") as terminal:
+        terminal.until("(2s, then no)")
+        terminal.type("\x1b[A")
+        terminal.type("yes")
+        terminal.type("x")
+        assert terminal.end() == 4
+    assert desk.decisions()[0]["decision"]["by"] == "timeout"
+
+
+def test_what_was_typed_before_the_question_does_not_answer_it(desk: Desk) -> None:
+    with desk.terminal("--ask-timeout", "0.5", silent=1) as terminal:
+        terminal.until("[rook] ")
+        terminal.type("y")
+        assert terminal.end() == 4
+    assert desk.decisions()[0]["decision"]["by"] == "timeout"
+
+
+def test_a_long_command_is_cut_and_v_shows_all_of_it(desk: Desk) -> None:
+    command = "\n".join(f"echo {number}" for number in range(20))
+    with desk.terminal(command=command) as terminal:
+        terminal.until("[v] see all of it")
+        assert "… 8 more lines" in terminal.text
+        assert "echo 19" not in terminal.text
+        terminal.type("v")
+        terminal.until("[v] see all of it", times=2)
+        assert "         echo 19\n" in terminal.text
+        terminal.type("y")
+        assert terminal.end() == 0
+
+
+def test_nothing_that_an_agent_asks_reaches_the_terminal_as_a_control_character(
+    desk: Desk,
+) -> None:
+    hostile = "ls \x1b]0;title\x07 \x1b[2J \x9b31m\r\u202e\nrm -r build\x1b[A"
+    with desk.terminal(command=hostile) as terminal:
+        terminal.until("[y] once")
+        question = terminal.written.decode()
+        terminal.type("n")
+        terminal.end()
+    told = question[question.rindex("wants to run") :].replace("\x1b[0m", "").replace("\r\n", "\n")
+    assert "␛]0;title␇ ␛[2J �31m␍�" in told
+    assert not [c for c in told if c != "\n" and (ord(c) < 32 or 127 <= ord(c) < 160)]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_question_and_the_terminal_is_as_before(
+    desk: Desk, number: signal.Signals
+) -> None:
+    with desk.terminal() as terminal:
+        before = terminal.modes
+        terminal.until(KEYS)
+        assert not terminal.modes[_ECHO] & termios.ECHO
+        os.kill(terminal.pid, number)
+        assert terminal.end() == 130
+        assert terminal.modes == before
+    assert f"{KEYS}\n         no longer asked\n" in terminal.text
+    assert "\n[claude] FAILED: interrupted\n" in terminal.text
+    assert "\n[rook] interrupted · " in terminal.text
+
+
+def test_ctrl_c_in_the_middle_of_a_reason_stops_the_run(desk: Desk) -> None:
+    with desk.terminal() as terminal:
+        before = terminal.modes
+        terminal.until(KEYS)
+        terminal.type("e")
+        terminal.until("why not:")
+        terminal.type("well")
+        terminal.until("why not: well")
+        terminal.type("\x03")
+        assert terminal.end() == 130
+        assert terminal.modes == before
+    assert "why not: well\n         no longer asked" in terminal.text
+
+
+def test_ctrl_z_gives_the_terminal_back_and_the_question_is_asked_again(desk: Desk) -> None:
+    with desk.terminal() as terminal:
+        before = terminal.modes
+        terminal.until(KEYS)
+        terminal.type("\x1a")
+        os.waitpid(terminal.pid, os.WUNTRACED)
+        assert terminal.modes == before
+        os.kill(terminal.pid, signal.SIGCONT)
+        terminal.until(KEYS, times=2)
+        assert not terminal.modes[_ECHO] & termios.ECHO
+        terminal.type("y")
+        assert terminal.end() == 0
+        assert terminal.modes == before
+
+
+def test_in_the_background_it_waits_until_it_is_brought_to_the_foreground(desk: Desk) -> None:
+    environment = {**desk.environment(), "PS1": "$ "}
+    environment["PATH"] = f"{ROOK.parent}{os.pathsep}{environment['PATH']}"
+    shell = ["/bin/bash", "--norc", "--noprofile", "-i"]
+    with Terminal(shell, cwd=desk.folder, env=environment) as terminal:
+        terminal.type("rook run Go &\n")
+        terminal.until(KEYS)
+        terminal.type("echo y''es\n")  # the shell has the keyboard
+        terminal.until("yes")
+        terminal.type("fg\n")
+        terminal.until(KEYS, times=2)
+        terminal.type("y")
+        terminal.until("[rook] success")
+        terminal.type("exit\n")
+        terminal.end()
+    assert "Stopped" not in terminal.text
+    assert desk.decisions()[0]["decision"] == {"allow": True, "by": "person"}
+
+
+def test_an_agent_that_dies_is_asked_for_no_longer(desk: Desk) -> None:
+    with desk.terminal() as terminal:
+        terminal.until(KEYS)
+        (path,) = desk.folder.glob("home/runs/*/run.json")
+        recorder = json.loads(path.read_text())["recorder_pid"]
+        children = Path(f"/proc/{recorder}/task/{recorder}/children").read_text().split()
+        os.kill(int(children[0]), signal.SIGKILL)
+        assert terminal.end() == 3
+    assert "no longer asked\n" in terminal.text
+    assert "[rook] incomplete · it was killed by SIGKILL" in terminal.text
+
+
+def test_without_a_terminal_it_is_denied_and_told_with_the_rule(desk: Desk) -> None:
+    done = subprocess.run(
+        [ROOK, "run", "--permission", "ask", "Go"],
+        cwd=desk.folder,
+        env=desk.environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        start_new_session=True,  # not even a terminal that controls us
+    )
+    assert done.returncode == 4
+    assert "[claude] DENIED: Bash: rm -r build (allow it: 'Bash(rm -r build)')" in done.stdout
+    assert desk.decisions()[0]["decision"] == {"allow": False, "by": "nobody"}
+
+
+def test_without_a_terminal_the_agent_s_own_settings_are_the_default(desk: Desk) -> None:
+    environment = {**desk.environment(), "ROOKERY_SCRIPT": "say=x print-call=call"}
+    subprocess.run([ROOK, "run", "Go"], cwd=desk.folder, env=environment, check=True, input=b"")
+    told = json.loads((desk.folder / "call").read_text())
+    assert told["arguments"] == ["-p", "--output-format", "stream-json", "--verbose", "Go"]
+
+
+@pytest.mark.parametrize("flag", ["--detach", "--no-stream"])
+def test_nobody_is_asked_by_a_run_that_nobody_can_answer(desk: Desk, flag: str) -> None:
+    environment = {**desk.environment(), "ROOKERY_SCRIPT": "say=x print-call=call"}
+    command: list[str | Path] = [ROOK, "run", flag, "Go"]
+    with Terminal(command, cwd=desk.folder, env=environment) as terminal:
+        terminal.end()
+        terminal.wait_for((desk.folder / "call").exists, "the call")
+    assert "--permission-prompt-tool" not in (desk.folder / "call").read_text()
+
+
+def test_show_and_replay_tell_what_was_decided(desk: Desk) -> None:
+    with desk.terminal() as terminal:
+        terminal.until(KEYS)
+        terminal.type("y")
+        terminal.end()
+    for words in (["show"], ["replay", "--instant"]):
+        shown = subprocess.run(
+            [ROOK, *words], env=desk.environment(), capture_output=True, text=True, check=True
+        )
+        assert (
+            "[claude] Bash: rm -r build\n[rook] asked: Bash: rm -r build · yes, once\n"
+            in shown.stdout
+        )
+
+
+def test_plain_text_cannot_be_asked_for_leave(desk: Desk) -> None:
+    done = subprocess.run(
+        [ROOK, "run", "--permission", "ask", "--no-stream", "Go"],
+        env=desk.environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr == "[rook] plain text cannot be answered: choose another --permission\n"

@@ -1,0 +1,233 @@
+"""The keyboard, a key at a time: what counts as a key, how a line is edited, whose turn it is."""
+
+import asyncio
+import os
+import pty
+import termios
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
+
+import pytest
+
+from rookery.cli.asking import TerminalAsker
+from rookery.cli.keys import Keys, terminal_path
+from rookery.cli.turns import Turns
+from rookery.core.asking import Ask, Decision
+
+
+class Board:
+    """A keyboard and a screen that nobody sits at."""
+
+    def __init__(self) -> None:
+        self._master, self._slave = pty.openpty()
+        self.path = os.ttyname(self._slave)
+        self.heard = 0
+        os.set_blocking(self._master, False)
+
+    def close(self) -> None:
+        os.close(self._master)
+        os.close(self._slave)
+
+    def type(self, keys: str) -> None:
+        os.write(self._master, keys.encode())
+
+    def shown(self) -> str:
+        """What was written to the screen since the last look."""
+        try:
+            return os.read(self._master, 65536).decode()
+        except BlockingIOError:
+            return ""
+
+    def echoes(self) -> bool:
+        return bool(termios.tcgetattr(self._slave)[3] & termios.ECHO)
+
+    def read(self, what: Callable[[Keys], Awaitable[str | None]], *typed: str) -> str | None:
+        """Read something while keys are typed, each as soon as the one before was heard."""
+
+        async def whole() -> str | None:
+            keys = Keys(self.path, heard=self._hear)
+            async with keys.showing("page\n"):
+                reading = asyncio.ensure_future(what(keys))
+                for number, chunk in enumerate(typed, 1):
+                    self.type(chunk)
+                    while self.heard < number and not reading.done():
+                        await asyncio.sleep(0.001)
+                return await asyncio.wait_for(reading, 30)
+
+        return asyncio.run(whole())
+
+    def _hear(self) -> None:
+        self.heard += 1
+
+
+@pytest.fixture
+def board() -> Iterator[Board]:
+    found = Board()
+    yield found
+    found.close()
+
+
+def reason(keys: Keys) -> Awaitable[str | None]:
+    return keys.line("> ")
+
+
+def test_a_key_is_one_character_and_every_one_is_heard(board: Board) -> None:
+    assert board.read(Keys.key, "\x1b[A", "yes", "ä") == "ä"
+    assert board.heard == 3
+    assert board.shown() == "page\r\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "text"),
+    [
+        (["hello\r"], "hello"),
+        (["hel", "lo\n"], "hello"),
+        (["ab\x7fc\r"], "ac"),
+        (["\x7f\x7fa\r"], "a"),
+        (["wrong\x15right\r"], "right"),
+        (["a\x1b[D\x1bOP\x1b[1;5Cb\r"], "ab"),
+        (["tab\there\x07\r"], "tabhere"),
+        (["one\rtwo\r"], "one"),
+        (["\r"], ""),
+        (["漢\x7f字\r"], "字"),
+        (["a\x04\r"], "a"),
+    ],
+)
+def test_a_line_can_be_edited(board: Board, typed: list[str], text: str) -> None:
+    assert board.read(reason, *typed) == text
+
+
+@pytest.mark.parametrize("key", ["\x1b", "\x04"])
+def test_a_line_can_be_left(board: Board, key: str) -> None:
+    assert board.read(reason, key) is None
+    assert board.shown() == "page\r\n> \r\n"
+
+
+def test_what_is_erased_is_gone_from_the_screen_whatever_its_width(board: Board) -> None:
+    assert board.read(reason, "a漢e\u0301", "\x7f\x7f\x7f", "\r") == "a"
+    assert board.shown() == "page\r\n> a漢e\u0301" + "\b \b" * 3 + "\r\n"
+
+
+def test_a_line_has_an_end(board: Board) -> None:
+    pieces = ["x" * 1000] * 5
+    text = board.read(reason, *pieces, "\r")
+    assert text == "x" * 4000
+
+
+def test_the_terminal_echoes_before_and_after_and_not_meanwhile(board: Board) -> None:
+    async def look(keys: Keys) -> str | None:
+        return str(board.echoes())
+
+    assert board.echoes()
+    assert board.read(look) == "False"
+    assert board.echoes()
+
+
+def test_what_was_typed_before_is_forgotten(board: Board) -> None:
+    board.type("y")
+    assert board.read(Keys.key, "n") == "n"
+
+
+def test_a_terminal_that_was_hung_up_gives_no_keys(board: Board) -> None:
+    async def whole() -> None:
+        keys = Keys(board.path, heard=lambda: None)
+        async with keys.showing("page\n"):
+            os.close(board._master)
+            board._master = os.open(os.devnull, os.O_RDWR)
+            async with asyncio.timeout(0.2):
+                await keys.key()
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(whole())
+
+
+def test_the_terminal_of_standard_input_is_asked_at(
+    monkeypatch: pytest.MonkeyPatch, board: Board
+) -> None:
+    with open(board.path) as terminal:
+        monkeypatch.setattr("sys.stdin", terminal)
+        assert terminal_path() == board.path
+
+
+class Screen:
+    """A screen of which nothing is seen but when it was paused and resumed."""
+
+    def __init__(self) -> None:
+        self.order: list[str] = []
+        note = self.order.append
+        self.turns = Turns()
+        self.turns.share(partial(note, "pause"), partial(note, "resume"))
+
+
+def test_one_thing_is_asked_at_a_time(board: Board) -> None:
+    screen = Screen()
+
+    async def whole() -> list[Decision]:
+        asker = TerminalAsker(board.path, "claude", screen.turns, cwd="/", limit_s=30)
+        asks = [Ask(id=id, name="Bash") for id in ("1", "2")]
+        deciding = [asyncio.ensure_future(asker(ask)) for ask in asks]
+        text = ""
+        for times, key in enumerate("yn", 1):
+            while text.count("[y] once") < times:
+                await asyncio.sleep(0.001)
+                text += board.shown()
+            board.type(key)
+        return list(await asyncio.gather(*deciding))
+
+    assert asyncio.run(whole()) == [
+        Decision(allow=True, by="person"),
+        Decision(allow=False, by="person"),
+    ]
+    assert screen.order == ["pause", "resume"] * 2
+
+
+def test_a_key_gives_all_the_time_again(board: Board) -> None:
+    async def whole() -> tuple[Decision, float]:
+        loop = asyncio.get_running_loop()
+        asker = TerminalAsker(board.path, "claude", Screen().turns, cwd="/", limit_s=1.5)
+        begun = loop.time()
+        deciding = asyncio.ensure_future(asker(Ask(id="1", name="Bash")))
+        while loop.time() < begun + 2.0:
+            board.type("x")
+            await asyncio.sleep(0.01)
+        return await deciding, loop.time() - begun
+
+    decision, took = asyncio.run(whole())
+    assert decision == Decision(allow=False, by="timeout")
+    assert took > 3.4
+
+
+def test_a_terminal_that_is_gone_is_nobody() -> None:
+    async def whole() -> Decision:
+        asker = TerminalAsker("/dev/pts/nowhere", "claude", Screen().turns, cwd="/", limit_s=30)
+        return await asker(Ask(id="1", name="Bash"))
+
+    assert asyncio.run(whole()) == Decision(allow=False, by="nobody")
+
+
+def test_a_question_waits_for_no_record_that_nobody_shows() -> None:
+    async def whole() -> None:
+        async with asyncio.timeout(30), Turns().paused(7):
+            return
+
+    asyncio.run(whole())
+
+
+def test_a_question_comes_after_its_record() -> None:
+    async def whole() -> list[str]:
+        screen = Screen()
+
+        async def asked() -> None:
+            async with screen.turns.paused(3):
+                screen.order.append("asked")
+
+        asking = asyncio.ensure_future(asked())
+        for seq in (2, 3):
+            await asyncio.sleep(0)
+            screen.order.append(f"shown {seq}")
+            screen.turns.told(seq)
+            await asyncio.sleep(0)
+        await asking
+        return screen.order
+
+    assert asyncio.run(whole()) == ["shown 2", "shown 3", "pause", "asked", "resume"]
