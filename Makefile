@@ -11,7 +11,7 @@ OPENCODE := $(AGENTS)/node_modules/.bin/opencode
 OPENCODE_VERSION := 1.18.33
 REAL_AGENTS := ROOKERY_TEST_CLAUDE=$(abspath $(CLAUDE)) ROOKERY_TEST_CODEX=$(abspath $(CODEX))
 
-.PHONY: demo test check lint types imports unit conformance bench soak docs format clean
+.PHONY: demo test check lint types imports unit bench soak conformance docs format clean pictures
 
 demo: $(VENV)/.installed ## the whole path with a scripted agent: no key, no network
 	$(BIN)/rook demo --speed 4
@@ -43,6 +43,9 @@ conformance: $(VENV)/.dev $(CLAUDE) $(CODEX) $(OPENCODE) ## the real agents agai
 
 bench: $(VENV)/.bench ## ratios against named references, taken in one run
 	$(BIN)/python benchmarks/bench.py
+
+pictures: $(VENV)/.pictures ## take the pictures of the docs anew, in a real terminal
+	$(BIN)/python scripts/pictures.py
 
 docs: $(VENV)/.dev ## write the generated pages anew
 	$(BIN)/python scripts/generate.py
@@ -77,4 +80,8 @@ $(OPENCODE):
 
 $(VENV)/.bench: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --group bench
+	touch $@
+
+$(VENV)/.pictures: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --group pictures
 	touch $@

@@ -16,6 +16,7 @@ from corpus import Corpus
 from opencode_corpus import OpenCodeCorpus
 from running import cpu, latency, many
 from sdk import Sdk
+from showing import show, viewer
 from timing import Row, dearer, faster, peak_memory, race, race_children, table
 
 import rookery
@@ -176,6 +177,7 @@ BENCHES: Mapping[str, Callable[[Setting], Iterator[Row]]] = {
     for each in (
         *(file, lines, codex, opencode, fold, sdk, unknown, long, memory, imports, start),
         *(latency, cpu, many),
+        *(show, viewer),
     )
 }
 

@@ -263,4 +263,4 @@ def test_the_demo_leaves_a_run_that_can_be_shown(desk: Desk) -> None:
     assert "[claude] Complete (cost: $0.0415)" in done.stdout
     shown = desk.rook("show")
     assert "[claude] Complete (cost: $0.0415)" in shown.stdout
-    assert "17 tools (1 failed) · 1 file\n" in shown.stderr
+    assert "17 tools (1 failed, 1 denied) · 1 file +2 −1 · $0.0415\n" in shown.stderr

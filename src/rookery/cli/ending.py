@@ -1,20 +1,29 @@
 """Tells how a run ended: its answer or its summary to stdout, the rest to stderr."""
 
+import os
 import sys
-from typing import NamedTuple, TextIO
+import time
+from typing import Literal, NamedTuple, TextIO
 
 import msgspec
 
 from rookery import agents
 from rookery.cli.screens import put
 from rookery.core.completion import final_text
-from rookery.core.safe import safe, safe_line
+from rookery.core.safe import safe
 from rookery.core.state import RunState
 from rookery.core.summary import summarise
 from rookery.core.verdict import Verdict
+from rookery.display.ending import End, summary
+from rookery.display.look import Look, columns, look_of
+from rookery.display.markdown import markdown
+from rookery.display.words import is_told_whole
 from rookery.folder.runs import RunFolder, VerdictInfo
 
-_RESUME = ' · rook run --resume {} "…"'
+_WIDEST_ANSWER = 100
+
+Form = Literal["text", "jsonl", "raw"]
+"""Lines for people, records for programs, or the agent's own bytes."""
 
 
 class Manner(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,8 +33,14 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
     quiet: bool = False
     text: bool = True
     json: bool = False
+    form: Form = "text"
     ask_timeout_s: float | None = None
     """How long one may take to answer what the agent asks."""
+
+    @property
+    def lively(self) -> bool:
+        """Whether lines are shown while it goes on, as a person reads them."""
+        return self.form == "text" and not self.quiet and not self.json
 
 
 class Ended(NamedTuple):
@@ -38,35 +53,59 @@ class Ended(NamedTuple):
 
 
 def tell_result(out: TextIO, manner: Manner, ended: Ended) -> None:
-    """Write what was asked for in place of the lines: one JSON object, or the answer alone."""
+    """Write what was asked for: one JSON object, the answer alone, or what no line told of it."""
     verdict, state, agent, folder = ended
     if manner.json:
         summary = summarise(state, file=str(folder.path) if folder else "-", agent=agent)
         ok = verdict.status == "success" if agent is None else summary.ok
         told = msgspec.structs.replace(summary, ok=ok, status=verdict.status)
         put(out, msgspec.json.encode(told).decode())
-    elif manner.quiet and agent is not None:
-        put(out, safe(final_text(state) or ""))
+    elif agent is not None and manner.form == "text":
+        _tell_answer(out, manner, final_text(state) or "")
+
+
+def _tell_answer(out: TextIO, manner: Manner, answer: str) -> None:
+    look = look_of(out, os.environ)
+    if manner.quiet:
+        put(out, _laid_out(out, look, answer) if look.terminal else safe(answer))
+    elif look.terminal and manner.text and not is_told_whole(answer):
+        put(out, f"\n{_laid_out(out, look, answer)}\n")
+
+
+def _laid_out(out: TextIO, look: Look, answer: str) -> str:
+    return markdown(answer, width=min(columns(out), _WIDEST_ANSWER), colour=look.colour)
 
 
 def tell_end(manner: Manner, ended: Ended) -> None:
-    """Say how it ended and what to do next."""
-    verdict, state, agent, folder = ended
+    """Say how it ended, what it did and what to do next."""
+    state, folder = ended.state, ended.folder
     exit = folder.exit() if folder else None
     if exit and (lost := exit.lost_stdout + exit.lost_stderr):
         _say(f"WARNING: the disk was full: {lost} bytes of its output were lost")
     if manner.verbose:
         errors = state.unknown.total() + state.unreadable
         _say(f"stream stats: {state.records} events, {errors} errors")
-    _say(f"{verdict.status.replace('_', ' ')} · {safe_line(verdict.sentence)}")
-    if verdict.status == "not_started" and agent and "was found" in verdict.sentence:
-        install = agents.agent(agent).install
-        _say(f"install it:  {install}   ·   or see it work without:  rook demo")
-    elif folder and verdict.status != "not_started":
-        _say(
-            f"rook show {folder.name}"
-            + (_RESUME.format(folder.name) if agent and state.session else "")
-        )
+    for line in summary(_end(ended), state, look_of(sys.stderr, os.environ).paint()):
+        put(sys.stderr, line)
+
+
+def _end(ended: Ended) -> End:
+    verdict, state, agent, folder = ended
+    info, exit = (folder.info(), folder.exit()) if folder else (None, None)
+    unstarted_pipe = verdict.status == "not_started" and info is not None and info.piped
+    missing = verdict.status == "not_started" and "was found" in verdict.sentence
+    resets_at = verdict.facts.resets_at if isinstance(verdict, Verdict) else None
+    others = [name for name in agents.NAMES if name != agent]
+    return End(
+        run=folder.name if folder and not unstarted_pipe else None,
+        status=verdict.status,
+        sentence=verdict.sentence,
+        seconds=exit.ended_at - info.started_at if exit and info else None,
+        resets_in_s=None if resets_at is None else resets_at - time.time(),
+        resumable=agent is not None and state.session is not None,
+        install=agents.agent(agent).install if agent and missing else None,
+        other_agent=others[0] if others else None,
+    )
 
 
 def _say(words: str) -> None:

@@ -12,8 +12,8 @@ import msgspec
 from rookery import agents
 from rookery.cli.background import put_away
 from rookery.cli.defaults import chosen_agent
-from rookery.cli.ending import Manner
-from rookery.cli.watching import watch
+from rookery.cli.ending import Form, Manner
+from rookery.cli.watching import is_watched, watch
 from rookery.core.agent import Permission
 from rookery.core.durations import seconds
 from rookery.core.errors import RookeryError
@@ -70,6 +70,14 @@ def _shared(command: Any) -> Any:
             click.option("--max-tokens", type=_COUNT, metavar="N", help="Stop it beyond this."),
             click.option("--timeout", type=Duration(), help="Stop it after this long."),
             click.option("--idle-timeout", type=Duration(), help="Stop it after such a silence."),
+            click.option(
+                "--format",
+                "form",
+                type=click.Choice(["text", "jsonl", "raw"]),
+                default="text",
+                show_default=True,
+                help="Lines for people, records as JSON lines, or the agent's own bytes.",
+            ),
             click.option("--json", "as_json", is_flag=True, help="One JSON object at the end."),
             click.option("--quiet", "-q", is_flag=True, help="Only the final answer."),
             click.option(
@@ -144,6 +152,7 @@ def run_(
     max_tokens: int | None,
     timeout: float | None,
     idle_timeout: float | None,
+    form: Form,
     as_json: bool,
     quiet: bool,
     verbose: bool,
@@ -161,8 +170,11 @@ def run_(
     if len(said) > 1:
         raise click.UsageError("there is more than one prompt: put quotes around it")
     args: list[str] = click.get_current_context().meta.get(_AGENT_ARGS, [])
+    if detach and (as_json or form != "text"):
+        raise click.UsageError("--detach shows no end: use rook attach --json afterwards")
     manner = msgspec.structs.replace(
-        _manner(verbose, quiet, no_text, as_json, detach), ask_timeout_s=ask_timeout
+        manner_of(form=form, as_json=as_json, quiet=quiet, verbose=verbose, no_text=no_text),
+        ask_timeout_s=ask_timeout,
     )
     with errors_as_usage():
         known, program = chosen_agent(agent)
@@ -182,7 +194,7 @@ def run_(
             resume=resume,
             args=args,
             stream=stream,
-            partial=max_cost is not None or max_tokens is not None,
+            partial=max_cost is not None or max_tokens is not None or is_watched(manner),
         )
         raise click.exceptions.Exit((put_away if detach else watch)(going, manner))
 
@@ -203,6 +215,7 @@ def exec_(
     max_tokens: int | None,
     timeout: float | None,
     idle_timeout: float | None,
+    form: Form,
     as_json: bool,
     quiet: bool,
     verbose: bool,
@@ -214,7 +227,9 @@ def exec_(
     If the agent is known, what makes it write messages is added when it is missing. A command that
     no adapter knows runs raw: shown as it comes, and judged by its exit code.
     """
-    manner = _manner(verbose, quiet, no_text, as_json, detach)
+    if detach and (as_json or form != "text"):
+        raise click.UsageError("--detach shows no end: use rook attach --json afterwards")
+    manner = manner_of(form=form, as_json=as_json, quiet=quiet, verbose=verbose, no_text=no_text)
     with errors_as_usage():
         known = agents.agent_for(command[0])
         words = known.with_output_flags(command) if known else None
@@ -234,10 +249,13 @@ def exec_(
         raise click.exceptions.Exit((put_away if detach else watch)(going, manner))
 
 
-def _manner(verbose: bool, quiet: bool, no_text: bool, as_json: bool, detach: bool) -> Manner:
-    if detach and as_json:
-        raise click.UsageError("--detach shows no end: use rook attach --json afterwards")
-    return Manner(verbose=verbose, quiet=quiet, text=not no_text, json=as_json)
+def manner_of(*, form: Form, as_json: bool, quiet: bool, verbose: bool, no_text: bool) -> Manner:
+    """How a run is to be shown; flags that contradict each other are wrong usage."""
+    if as_json and form != "text":
+        raise click.UsageError("--json and --format cannot be had both")
+    if quiet and form != "text":
+        raise click.UsageError("--quiet and --format cannot be had both")
+    return Manner(verbose=verbose, quiet=quiet, text=not no_text, json=as_json, form=form)
 
 
 @contextmanager

@@ -1,37 +1,70 @@
 """`rook runs`, `show` and `replay`: what was run, and what is running."""
 
+import math
+import os
+import shlex
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator
 
 import click
 import msgspec
 
 from rookery import agents
+from rookery.cli.ending import Form
+from rookery.cli.pace import Pace, ended_by_signals
+from rookery.cli.pager import paged
 from rookery.cli.run import errors_as_usage
+from rookery.core.agent import no_replacements
+from rookery.core.completion import final_text
 from rookery.core.errors import RookeryError
 from rookery.core.fold import Fold
 from rookery.core.ledger import Money
-from rookery.core.records import Record
-from rookery.core.safe import safe, safe_line
+from rookery.core.records import Record, dump
+from rookery.core.safe import safe
 from rookery.core.state import RunState
-from rookery.core.text import cut, one_line
+from rookery.core.text import one_line
 from rookery.display.asking import decided
-from rookery.display.plain import PlainDisplay, price
+from rookery.display.ending import End, summary
+from rookery.display.look import Look, columns, look_of
+from rookery.display.outputs import Display, display_for
+from rookery.display.page import Heading, Page
+from rookery.display.paint import Paint
+from rookery.display.screen import Screen
+from rookery.display.table import table
+from rookery.display.terminal import TerminalDisplay
+from rookery.display.words import duration, from_home, price, when
 from rookery.folder import decisions, runs
-from rookery.folder.decisions import Decided
-from rookery.folder.output import read_output
-from rookery.folder.runs import RunFolder, RunInfo, VerdictInfo
+from rookery.folder.output import has_output
+from rookery.folder.runs import RunFolder, RunInfo
 from rookery.prices import PriceBook
 from rookery.run.others import healed
 from rookery.run.places import home_folder
 from rookery.run.tail import Tail
 
-_LONGEST_PAUSE_S = 5.0  # of a replay: nobody wants to watch an agent wait
+_RUNS_EXAMPLES = """\b
+Examples:
+  rook runs
+  rook runs --json | jq -r .name
+"""
+_SHOW_EXAMPLES = """\b
+Examples:
+  rook show
+  rook show k7f3 --full
+  rook show k7f3 | grep ERROR
+"""
+_REPLAY_EXAMPLES = """\b
+Examples:
+  rook replay k7f3 --speed 10
+  rook replay k7f3 --instant --format jsonl
+"""
+_HEAD = ("RUN", "WHEN", "AGENT", "STATUS", "TIME", "COST", "WHAT")
+_STYLES = {"success": "cost", "failed": "removed", "incomplete": "removed", "damaged": "removed"}
+_WIDTH_IN_A_PIPE = 120
+_WIDEST_PAGE = 100
 
 
-@click.command("runs", epilog="Examples:\n  rook runs\n  rook runs --json | jq -r .name")
+@click.command("runs", epilog=_RUNS_EXAMPLES)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a run.")
 @click.option("--limit", "-n", type=int, default=20, show_default=True, help="At most so many.")
 def runs_(as_json: bool, limit: int) -> None:
@@ -46,51 +79,80 @@ def runs_(as_json: bool, limit: int) -> None:
     if not rows:
         click.echo('There are no runs yet. Start one:  rook run "Fix the tests"   or  rook demo')
         return
-    click.echo(f"{'RUN':6}{'WHEN':13}{'AGENT':8}{'STATUS':13}{'TIME':8}{'COST':10}WHAT")
-    for row in rows:
-        click.echo(row.line())
+    look = look_of(sys.stdout, os.environ)
+    now, paint = time.time(), look.paint()
+    width = columns(sys.stdout) if look.terminal else _WIDTH_IN_A_PIPE
+
+    def painted(row: int, column: int, text: str) -> str:
+        if row < 0:
+            return paint("strong", text)
+        return paint(_STYLES.get(rows[row].status, "tool") if column == 3 else "text", text)
+
+    for line in table(_HEAD, [row.cells(now) for row in rows], width=width, paint=painted):
+        click.echo(line)
 
 
-@click.command("show", epilog="Examples:\n  rook show\n  rook show k7f3 --verbose")
+@click.command("show", epilog=_SHOW_EXAMPLES)
+@click.option("--full", is_flag=True, help="Everything: texts, inputs, outputs, differences.")
 @click.option("--verbose", "-v", is_flag=True, help="Outputs, retries, limits, notices.")
+@click.option("--no-pager", is_flag=True, help="Straight to the terminal.")
 @click.argument("run", required=False)
-def show(run: str | None, verbose: bool) -> None:
-    """Show what a run did and how it ended; without a name, the last one."""
+def show(run: str | None, full: bool, verbose: bool, no_pager: bool) -> None:
+    """Show what a run did and how it ended; without a name, the last one.
+
+    On a terminal it is a page in your pager ($PAGER, else less). In a pipe it is the lines of the
+    run, as they were shown; with --full the page, without colours.
+    """
+    look = look_of(sys.stdout, os.environ)
     with errors_as_usage():
         folder = healed(find_run(run))
-        fold = Fold(_records(folder), PriceBook(), runs.beginning_of(folder.info()))
-        display = _display(folder, fold.state, verbose=verbose)
-        made = decisions.read(folder)
-        for record in fold:
-            display.show(record)
-            _tell_decisions(record, made)
-        _say_end(folder, fold.state)
+        if look.terminal and not no_pager:
+            paged(_page(folder, look, verbose=verbose, full=full), os.environ)
+        elif look.terminal or full:
+            for line in _page(folder, look, verbose=verbose, full=full):
+                click.echo(line)
+        else:
+            _show_lines(folder, look, verbose=verbose)
 
 
-@click.command(
-    "replay", epilog="Examples:\n  rook replay k7f3 --speed 10\n  rook replay k7f3 --instant"
-)
+@click.command("replay", epilog=_REPLAY_EXAMPLES)
 @click.option("--speed", type=float, default=1.0, show_default=True, help="How many times as fast.")
 @click.option("--instant", is_flag=True, help="Without any pause.")
 @click.option("--verbose", "-v", is_flag=True, help="Outputs, retries, limits, notices.")
+@click.option("--no-text", is_flag=True, help="Leave out what the agent says.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "jsonl", "raw"]),
+    default="text",
+    show_default=True,
+    help="Lines for people, records as JSON lines, or the agent's own bytes.",
+)
 @click.argument("run", required=False)
-def replay(run: str | None, speed: float, instant: bool, verbose: bool) -> None:
+def replay(
+    run: str | None, speed: float, instant: bool, verbose: bool, no_text: bool, form: Form
+) -> None:
     """Show a run again as it happened."""
     if not speed > 0:
         raise click.UsageError("--speed must be more than 0")
-    with errors_as_usage():
+    look = look_of(sys.stdout, os.environ)
+    with errors_as_usage(), ended_by_signals():
         folder = find_run(run)
+        pace = Pace(math.inf if instant else speed)
+        if form != "text":
+            for data in _passed_on(folder, form, pace):
+                sys.stdout.buffer.write(safe(data.decode()).encode() if look.terminal else data)
+                sys.stdout.buffer.flush()
+            return
         fold = Fold(_records(folder), PriceBook(), runs.beginning_of(folder.info()))
-        display = _display(folder, fold.state, verbose=verbose)
-        made = decisions.read(folder)
-        before: float | None = None
-        for record in fold:
-            if not instant and before is not None and record.at is not None:
-                time.sleep(min(max(0.0, record.at - before) / speed, _LONGEST_PAUSE_S))
-            before = record.at if record.at is not None else before
-            display.show(record)
-            _tell_decisions(record, made)
-            sys.stdout.flush()
+        with _display(folder, fold.state, look, verbose=verbose, text=not no_text) as display:
+            display.put(list(_raw_lines(folder)))
+            made = decisions.read(folder)
+            for record in fold:
+                pace.wait(record.at, display.tick)
+                display.show(record)
+                display.say(*decided(record, made))
+                sys.stdout.flush()
         _say_end(folder, fold.state)
 
 
@@ -122,13 +184,18 @@ class _Row(msgspec.Struct, kw_only=True):
             what=_what(info) if info else "it has no run.json",
         )
 
-    def line(self) -> str:
-        """The run as one line for people."""
+    def cells(self, now: float) -> list[str]:
+        """The run as a row for people."""
         money = Money(self.cost_usd, "native" if self.cost_source == "native" else "estimated")
-        return safe_line(
-            f"{self.name:6}{_when(self.started_at):13}{self.agent or 'raw':8}{self.status:13}"
-            f"{duration(self.seconds):8}{price(money):10}{cut(one_line(self.what, 200), 60)}"
-        )
+        return [
+            self.name,
+            when(self.started_at, now),
+            self.agent or "raw",
+            self.status.replace("_", " "),
+            duration(self.seconds),
+            price(money),
+            one_line(self.what, 200),
+        ]
 
 
 def _what(info: RunInfo) -> str:
@@ -152,29 +219,6 @@ def _row(folder: RunFolder) -> _Row:
         )
 
 
-def duration(seconds: float | None) -> str:
-    """A length of time as people write it."""
-    if seconds is None:
-        return "?"
-    if seconds < 60:
-        return f"{seconds:.1f}s" if seconds < 10 else f"{seconds:.0f}s"
-    minutes, rest = divmod(int(seconds), 60)
-    if minutes < 60:
-        return f"{minutes}m{rest:02d}s"
-    return f"{minutes // 60}h{minutes % 60:02d}m"
-
-
-def _when(moment: float | None) -> str:
-    if moment is None:
-        return "?"
-    past = time.time() - moment
-    if past < 60:
-        return "just now"
-    if past < 3600:
-        return f"{past / 60:.0f} min ago"
-    return time.strftime("%d %b %H:%M", time.localtime(moment))
-
-
 def find_run(name: str | None) -> RunFolder:
     """The run of that name, or whose name begins so; without a name, the last one."""
     home = home_folder()
@@ -186,64 +230,139 @@ def find_run(name: str | None) -> RunFolder:
     return last
 
 
-def _display(folder: RunFolder, state: RunState, *, verbose: bool) -> PlainDisplay:
+def _display(
+    folder: RunFolder, state: RunState, look: Look, *, verbose: bool, text: bool = True
+) -> Display:
     info = folder.info()
-    name = info.agent if info and info.agent else "agent"
-    return PlainDisplay(sys.stdout, name, state=state, verbose=verbose)
+    return display_for(
+        sys.stdout,
+        info.agent if info and info.agent else "agent",
+        look=look,
+        state=state,
+        verbose=verbose,
+        text=text,
+        run=folder.name,
+        home=os.path.expanduser("~"),
+    )
+
+
+def _show_lines(folder: RunFolder, look: Look, *, verbose: bool) -> None:
+    fold = Fold(_records(folder), PriceBook(), runs.beginning_of(folder.info()))
+    with _display(folder, fold.state, look, verbose=verbose) as display:
+        display.put(list(_raw_lines(folder)))
+        made = decisions.read(folder)
+        for record in fold:
+            display.show(record)
+            display.say(*decided(record, made))
+    _say_end(folder, fold.state)
+
+
+def _page(folder: RunFolder, look: Look, *, verbose: bool, full: bool) -> Iterator[str]:
+    """The lines of a run's page."""
+    info = folder.info()
+    agent = agents.agent(info.agent) if info and info.agent else None
+    width, home = min(columns(sys.stdout), _WIDEST_PAGE), os.path.expanduser("~")
+    fold, paint = (
+        Fold(_records(folder), PriceBook(), runs.beginning_of(folder.info())),
+        look.paint(),
+    )
+    display = TerminalDisplay(
+        Screen(sys.stdout, lambda: width),
+        agent.name if agent else "raw",
+        columns=lambda: width,
+        state=fold.state,
+        verbose=verbose and not full,
+        paint=paint,
+        home=home,
+    )
+    page = Page(
+        display,
+        paint=paint,
+        width=width,
+        full=full,
+        replacements=agent.replacements if agent else no_replacements,
+    )
+    yield from page.head(
+        Heading(
+            run=folder.name,
+            prompt=info.prompt if info else None,
+            started_at=info.started_at if info else None,
+            command=shlex.join(info.command) if info else None,
+        )
+    )
+    yield from _raw_lines(folder)
+    made = decisions.read(folder)
+    for record in fold:
+        yield from page.lines(record)
+        yield from (f"{paint('prefix', '[rook]')} {words}" for words in decided(record, made))
+    yield from page.close()
+    yield from page.answer(None if full else final_text(fold.state))
+    yield from _ending(folder, fold.state, paint, home)
+
+
+def _passed_on(folder: RunFolder, form: Form, pace: Pace) -> Iterator[bytes]:
+    """A run's records as JSON lines, or its bytes, at the pace at which they came."""
+    if form == "jsonl":
+        for record in _records(folder):
+            pace.wait(record.at)
+            yield dump(record) + b"\n"
+        return
+    for data, at in _pieces(folder):
+        pace.wait(at)
+        yield data
+
+
+def _pieces(folder: RunFolder) -> Iterator[tuple[bytes, float | None]]:
+    with Tail(folder.path, "stdout.raw", b"o") as tail:
+        while pieces := tail.read():
+            yield from pieces
 
 
 def _records(folder: RunFolder) -> Iterator[Record]:
+    """The records of a run; a command that no adapter knows has none."""
     info = folder.info()
     if info is None or info.agent is None:
-        _show_raw(folder.path)
         return
     decoder = agents.decoder(info.agent)
-    with Tail(folder.path, "stdout.raw", b"o") as tail:
-        while pieces := tail.read():
-            for data, at in pieces:
-                yield from decoder.feed(data, at)
+    for data, at in _pieces(folder):
+        yield from decoder.feed(data, at)
     yield from decoder.close()
 
 
-def _tell_decisions(record: Record, made: Mapping[str, Decided]) -> None:
-    for words in decided(record, made):
-        click.echo(f"[rook] {words}")
-
-
-def _show_raw(path: Path) -> None:
-    try:
-        with (path / "stdout.raw").open("rb") as file:
-            for line in file:
-                click.echo(safe(line.decode("utf-8", "replace").rstrip("\n")))
-    except FileNotFoundError:
-        return  # it could not be started
+def _raw_lines(folder: RunFolder) -> Iterator[str]:
+    """What a command wrote that no adapter knows, safe to print."""
+    info = folder.info()
+    if info is not None and info.agent is not None:
+        return
+    rest = b""
+    for data in folder.chunks("stdout"):
+        *lines, rest = (rest + data).split(b"\n")
+        yield from (safe(line.decode("utf-8", "replace")) for line in lines)
+    if rest:
+        yield safe(rest.decode("utf-8", "replace"))
 
 
 def _say_end(folder: RunFolder, state: RunState) -> None:
-    verdict = folder.verdict()
+    for line in _ending(folder, state, look_of(sys.stderr, os.environ).paint()):
+        click.echo(line, err=True)
+
+
+def _ending(
+    folder: RunFolder, state: RunState, paint: Paint, home: str | None = None
+) -> Iterator[str]:
+    """How a run ended, what to do next, and where its answer is."""
+    verdict, info = folder.verdict(), folder.info()
+    prefix = paint("prefix", "[rook]")
     if verdict is None:
-        click.echo(f"[rook] run {folder.name} is going on", err=True)
+        yield f"{prefix} run {folder.name} is going on"
         return
-    click.echo(f"[rook] {ending(folder, verdict, state)}", err=True)
-    if read_output(folder) is not None:
-        click.echo(f"[rook] its answer: {folder.path / 'output.md'}", err=True)
-
-
-def ending(folder: RunFolder, verdict: VerdictInfo, state: RunState) -> str:
-    """How a run ended, in one line."""
-    info = folder.info()
-    parts = [verdict.status.replace("_", " ")]
-    if verdict.status != "success":
-        parts.append(safe_line(verdict.sentence))
-    if info is not None:
-        parts.append(duration(verdict.ended_at - info.started_at))
-    if state.finished_tools:
-        failed = f" ({state.failed_tools} failed)" if state.failed_tools else ""
-        parts.append(f"{_count(len(state.finished_tools), 'tool')}{failed}")
-    if state.files:
-        parts.append(_count(len(state.files), "file"))
-    return " · ".join(parts)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    ended = End(
+        run=folder.name,
+        status=verdict.status,
+        sentence=verdict.sentence,
+        seconds=verdict.ended_at - info.started_at if info else None,
+        resumable=verdict.session is not None,
+    )
+    yield from summary(ended, state, paint)
+    if has_output(folder):
+        yield f"{prefix} its answer: {from_home(str(folder.path / 'output.md'), home)}"

@@ -4,17 +4,15 @@ from collections.abc import Iterable, Sequence
 
 import click
 
-from rookery.core.safe import safe_line
+from rookery.display.table import table
+
+_UNCUT = 10_000
 
 
 def columns(rows: Iterable[Sequence[str]]) -> list[str]:
-    """Give rows as lines, with columns as wide as their longest cell."""
-    cells = [[safe_line(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in cells
-    ]
+    """Give rows as lines, with columns as wide as their longest cell; the first is the heading."""
+    head, *rest = rows
+    return table(head, rest, width=_UNCUT)
 
 
 def print_table(rows: Iterable[Sequence[str]]) -> None:

@@ -8,7 +8,8 @@ from rookery.cli.ending import Manner
 from rookery.core.records import Record
 from rookery.core.safe import safe, safe_line
 from rookery.core.state import RunState
-from rookery.display.plain import PlainDisplay
+from rookery.display.look import look_of
+from rookery.display.outputs import Display, display_for
 from rookery.run.reading import Told
 
 
@@ -20,7 +21,7 @@ class View:
         """Whether nothing is shown any more."""
         self._out = out
         self._manner = manner
-        self._display: PlainDisplay | None = None
+        self._display: Display | None = None
 
     def show(self, told: list[Told], agent: str | None, state: RunState) -> None:
         """Show what was told, all of it at once."""
@@ -47,7 +48,7 @@ class View:
                 outs.append(safe(one.text))
         return [(self._out, outs), (sys.stderr, errs)]
 
-    def _of(self, agent: str | None, state: RunState) -> PlainDisplay:
+    def _of(self, agent: str | None, state: RunState) -> Display:
         if self._display is None:
             self._display = display(self._out, agent or "agent", state, self._manner)
         return self._display
@@ -64,6 +65,14 @@ class View:
             os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
 
 
-def display(out: TextIO, agent: str, state: RunState, manner: Manner) -> PlainDisplay:
+def display(out: TextIO, agent: str, state: RunState, manner: Manner) -> Display:
     """Choose how to show records."""
-    return PlainDisplay(out, agent, state=state, verbose=manner.verbose, text=manner.text)
+    return display_for(
+        out,
+        agent,
+        look=look_of(out, os.environ),
+        state=state,
+        verbose=manner.verbose,
+        text=manner.text,
+        home=os.path.expanduser("~"),
+    )

@@ -1,21 +1,37 @@
 """Shows a run while it goes on: its lines to stdout, ours to stderr, Ctrl-C to the run."""
 
 import asyncio
+import os
 import shlex
 import signal
 import sys
-from typing import TextIO
+import time
+from collections.abc import AsyncIterator
+from functools import partial
 
 from rookery.cli.asking import TerminalAsker
 from rookery.cli.ending import Ended, Manner, tell_end, tell_result
 from rookery.cli.keys import terminal_path
-from rookery.cli.screens import put
+from rookery.cli.screens import go_unseen, put
 from rookery.cli.turns import Turns
+from rookery.cli.writing import Writer
+from rookery.core.records import dump
 from rookery.core.safe import safe, safe_line
+from rookery.display.look import Look, look_of
+from rookery.display.outputs import Display, display_for
 from rookery.display.plain import PlainDisplay
+from rookery.display.terminal import TerminalDisplay
 from rookery.run import contain
 from rookery.run.runner import Run
+from rookery.run.tail import Tail
 from rookery.run.watch import late_limits
+
+_FRAME_S = 0.1
+
+
+def is_watched(manner: Manner) -> bool:
+    """Whether a status line tells what the agent does before a message of it is whole."""
+    return manner.lively and look_of(sys.stdout, os.environ).terminal
 
 
 def watch(run: Run, manner: Manner) -> int:
@@ -25,10 +41,8 @@ def watch(run: Run, manner: Manner) -> int:
 
 async def _watch(run: Run, manner: Manner) -> int:
     loop = asyncio.get_running_loop()
-    silent = manner.quiet or manner.json
-    lines = Lines()
+    look = look_of(sys.stdout, os.environ)
     turns = Turns()
-    turns.share(lines.pause, lines.resume)
     if run.asks and run.agent and (path := terminal_path()):
         run.answer = TerminalAsker(
             path, run.agent.name, turns, cwd=run.cwd, limit_s=manner.ask_timeout_s
@@ -39,11 +53,9 @@ async def _watch(run: Run, manner: Manner) -> int:
         late = late_limits(run.agent, run.limits) if run.agent else None
         for words in (*contain.promises(), *([late] if late else ())):
             _say(f"[rook] WARNING: {words}")
-        if not silent:
+        if manner.lively and (manner.verbose or not look.terminal):
             _say(f"[rook] Agent command: {command_line(run)}", err=False)
-        async with asyncio.TaskGroup() as group:
-            group.create_task(_pass_on_stderr(run, lines))
-            group.create_task(_show(run, manner, lines, turns, silent=silent))
+        await _show(run, manner, look, turns)
         verdict = await run.wait()
     ended = Ended(verdict, run.state, run.agent.name if run.agent else None, run.folder)
     tell_result(sys.stdout, manner, ended)
@@ -51,49 +63,123 @@ async def _watch(run: Run, manner: Manner) -> int:
     return verdict.exit_code
 
 
-async def _show(run: Run, manner: Manner, out: "Lines", turns: Turns, *, silent: bool) -> None:
-    if run.agent is None:
-        if not manner.json:
-            await _pass_on_stdout(run, out)
-        return
-    display = PlainDisplay(
+async def _show(run: Run, manner: Manner, look: Look, turns: Turns) -> None:
+    """Show all that comes until the run is over; nothing of a status line is left."""
+    display = show_of(run, manner, look)
+    try:
+        async with Writer(partial(_put, display)) as out, asyncio.TaskGroup() as group:
+            group.create_task(_pass_on_stderr(run, out if look.terminal else None))
+            if manner.form != "text":
+                group.create_task(_pass_on(run, manner, look))
+            elif run.agent is None:
+                if not manner.json:
+                    group.create_task(_pass_on_stdout(run, out))
+            elif isinstance(display, TerminalDisplay):
+                turns.share(display.pause, display.resume)
+                drawing = group.create_task(_draw(display, out))
+                await _tell(run, display, out, turns)
+                drawing.cancel()
+            elif manner.lively:
+                await _tell(run, display, out, turns)
+    finally:
+        display.close()
+
+
+def show_of(run: Run, manner: Manner, look: Look) -> Display:
+    """The display of a run on standard output."""
+    name = run.agent.name if run.agent else "raw"
+    if not manner.lively or run.agent is None:
+        return PlainDisplay(sys.stdout, name)
+    return display_for(
         sys.stdout,
-        run.agent.name,
+        name,
+        look=look,
         state=run.state,
         verbose=manner.verbose,
         text=manner.text,
+        began=time.time(),
+        run=run.name,
+        home=os.path.expanduser("~"),
     )
+
+
+async def _tell(run: Run, display: Display, out: Writer[str], turns: Turns) -> None:
     async for record in run:
-        lines = [] if silent else list(display.lines(record))
-        if lines:
-            await out.write(sys.stdout, "\n".join(lines))
+        await out.put(list(display.lines(record)))
         turns.told(record.seq)
 
 
-async def _pass_on_stdout(run: Run, lines: "Lines") -> None:
+async def _draw(display: TerminalDisplay, out: Writer[str]) -> None:
+    """Keep the status line true, some ten times a second."""
+    while True:
+        await out.put(list(display.released()))
+        out.frame(display.frame(time.time()))
+        await asyncio.sleep(_FRAME_S)
+
+
+async def _pass_on(run: Run, manner: Manner, look: Look) -> None:
+    """Pass on records as JSON, or the agent's own bytes; made safe only for a terminal's sake."""
+    async with Writer(_put_bytes) as out:
+        if manner.form == "raw":
+            async for data in _chunks(run):
+                await out.put(
+                    [safe(data.decode("utf-8", "replace")).encode()] if look.terminal else [data]
+                )
+        elif run.agent is not None:
+            async for record in run:
+                line = dump(record)
+                await out.put([(safe(line.decode()).encode() if look.terminal else line) + b"\n"])
+
+
+async def _chunks(run: Run) -> AsyncIterator[bytes]:
+    """Give what the agent writes, as it is."""
+    with Tail(run.folder.path, "stdout.raw", b"o") as tail:
+        while True:
+            over, seen = run.is_over, run.news
+            pieces = tail.read()
+            for data, _ in pieces:
+                yield data
+            if over and not pieces:
+                return
+            if not pieces:
+                await run.next_news(seen)
+
+
+async def _pass_on_stdout(run: Run, out: Writer[str]) -> None:
     """Show what a command wrote that no adapter knows, line by line and safe."""
     async for line in run.lines("stdout"):
-        await lines.write(sys.stdout, safe(line))
+        await out.put([safe(line)])
 
 
-async def _pass_on_stderr(run: Run, lines: "Lines") -> None:
-    async for line in run.lines("stderr"):
-        await lines.write(sys.stderr, safe_line(line))
+async def _pass_on_stderr(run: Run, out: Writer[str] | None) -> None:
+    """Show what the agent writes beside its messages, above the status line if there is one."""
+    if out is not None and sys.stderr.isatty():
+        async for line in run.lines("stderr"):
+            await out.put([safe_line(line)])
+        return
+    async with Writer(_put_errors) as errors:
+        async for line in run.lines("stderr"):
+            await errors.put([safe_line(line)])
 
 
-class Lines:
-    """Writes the lines of a run, unless it is paused."""
+def _put(display: Display, lines: list[str]) -> None:
+    try:
+        display.put(lines)
+        sys.stdout.flush()
+    except OSError as error:
+        go_unseen(sys.stdout, error)
 
-    def __init__(self) -> None:
-        self._free = asyncio.Event()
-        self._free.set()
-        self.pause = self._free.clear
-        self.resume = self._free.set
 
-    async def write(self, out: TextIO, words: str) -> None:
-        """Write a line apart from the loop: a reader that is stalled must not stall the run."""
-        await self._free.wait()
-        await asyncio.to_thread(put, out, words)
+def _put_errors(lines: list[str]) -> None:
+    put(sys.stderr, "\n".join(lines))
+
+
+def _put_bytes(pieces: list[bytes]) -> None:
+    try:
+        sys.stdout.buffer.write(b"".join(pieces))
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        go_unseen(sys.stdout, error)
 
 
 def command_line(run: Run) -> str:

@@ -8,6 +8,7 @@ import msgspec
 
 from rookery.core.asking import Ask, Decision
 from rookery.core.decoder import Decoder
+from rookery.core.events import ToolStarted
 
 Permission = Literal["ask", "edit", "all", "plan", "agent"]
 """What an agent may do unasked: edit files, everything, only plan, or what its own settings say.
@@ -53,6 +54,18 @@ class Invocation(msgspec.Struct, frozen=True, kw_only=True):
 
     environment: Mapping[str, str] = {}
     """Variables that it needs beside those it inherits."""
+
+
+class Replacement(msgspec.Struct, frozen=True):
+    """A piece of text that an edit puts in place of another; of a new file the old is empty."""
+
+    before: str
+    after: str
+
+
+def no_replacements(started: ToolStarted) -> tuple[Replacement, ...]:
+    """What an agent gives whose edits do not tell their text."""
+    return ()
 
 
 Told = Literal["yes", "no", "partly"]
@@ -145,6 +158,9 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
 
     continues: Callable[[Sequence[str]], bool] = _begins
     """Tells whether a command line goes on with a session, whose cumulative counters go on, too."""
+
+    replacements: Callable[[ToolStarted], tuple[Replacement, ...]] = no_replacements
+    """Reads from a tool call what text it replaces, so that a page can show the difference."""
 
     asking: Asking | None = None
     """How it asks while it works; None if it cannot."""

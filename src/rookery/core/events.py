@@ -193,6 +193,7 @@ class ToolStarted(_Event, tag="tool_started", frozen=True, kw_only=True):
     input: Json = None
     server: str | None = None
     tool: str | None = None
+    subagent: str | None = None
     parent: str | None = None
 
 

@@ -13,6 +13,7 @@ from rookery.agents.claude.command import (
 )
 from rookery.agents.claude.fields import CHECKED_VERSIONS
 from rookery.agents.claude.reader import decoder
+from rookery.agents.claude.tools import replacements
 from rookery.core.agent import Agent, Asking, Capabilities
 
 _TYPES = frozenset(
@@ -74,5 +75,6 @@ AGENT = Agent(
     invoke=invoke,
     with_output_flags=with_output_flags,
     keeps_variable=keeps_variable,
+    replacements=replacements,
     asking=Asking(read=asking.read, answer=asking.answer, interrupt=asking.INTERRUPT),
 )

@@ -264,6 +264,7 @@ def _start(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[
             input=own(block.input),
             server=server,
             tool=tool,
+            subagent=tools.subagent(block.input) if kind == "subagent" else None,
             parent=parent,
         ),
     )

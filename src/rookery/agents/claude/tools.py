@@ -8,7 +8,8 @@ import msgspec
 
 from rookery.agents.claude.shapes import NOTHING
 from rookery.core import salvage
-from rookery.core.events import ToolKind
+from rookery.core.agent import Replacement
+from rookery.core.events import ToolKind, ToolStarted
 from rookery.core.text import one_line
 from rookery.core.titles import first_short_string
 
@@ -94,6 +95,21 @@ class _SubagentInput(_Input):
     message: str | None = None
 
 
+class _SubagentName(msgspec.Struct, gc=False):
+    subagent_type: str | None = None
+
+
+class _Replacing(msgspec.Struct, gc=False):
+    old_string: str | None = None
+    new_string: str | None = None
+
+
+class _EditInput(_Replacing):
+    edits: list[_Replacing] | None = None
+    content: str | None = None
+    new_source: str | None = None
+
+
 class _PlanInput(_Input):
     subject: str | None = None
     status: str | None = None
@@ -116,6 +132,8 @@ _file_decoder = msgspec.json.Decoder(_FileInput)
 _command_decoder = msgspec.json.Decoder(_CommandInput)
 _web_decoder = msgspec.json.Decoder(_WebInput)
 _ask_decoder = msgspec.json.Decoder(_AskInput)
+_subagent_decoder = msgspec.json.Decoder(_SubagentName)
+_edit_decoder = msgspec.json.Decoder(_EditInput)
 _DECODERS: Mapping[ToolKind, msgspec.json.Decoder[Any]] = {
     "read": _file_decoder,
     "edit": _file_decoder,
@@ -159,6 +177,25 @@ def title(kind: ToolKind, input: msgspec.Raw) -> str | None:
         if words:
             return one_line(words, _LONGEST_TITLE)
     return None
+
+
+def subagent(input: msgspec.Raw) -> str | None:
+    """What kind of subagent a call asks for."""
+    known = None if input is NOTHING else salvage.decode(input, _subagent_decoder)
+    return (known.subagent_type or None) if known else None
+
+
+def replacements(started: ToolStarted) -> tuple[Replacement, ...]:
+    """The pieces of text that a call of an editing tool puts in place of others."""
+    if started.kind != "edit" or started.input is None:
+        return ()
+    known = salvage.decode(started.input, _edit_decoder)
+    if known is None:
+        return ()
+    found = [(known.old_string, known.new_string)]
+    found += [(edit.old_string, edit.new_string) for edit in known.edits or ()]
+    found.append((None, known.content if known.content is not None else known.new_source))
+    return tuple(Replacement(old or "", new or "") for old, new in found if old or new)
 
 
 def path_of(input: msgspec.Raw) -> str | None:

@@ -1,0 +1,223 @@
+"""Takes the pictures of the docs: real commands in a real terminal, drawn as they stand there.
+
+`make pictures` writes them all anew, each on a dark and on a light background. The agent is the
+scripted one, so that no key and no network is needed.
+"""
+
+import fcntl
+import os
+import pty
+import re
+import select
+import shlex
+import struct
+import sys
+import tempfile
+import termios
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib
+import pyte
+from PIL import Image, ImageDraw, ImageFont
+
+import rookery.testing
+
+ROOT = Path(__file__).parent.parent
+PICTURES = ROOT / "docs" / "pictures"
+AGENT = Path(rookery.testing.__file__).with_name("scripted_agent.py")
+DEMO = AGENT.with_name("demo.jsonl")
+ROOK = Path(sys.executable).with_name("rook")
+FONTS = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
+SIZE, PADDING = 22, 24
+RUNNING = re.compile("(?m)^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] Bash: .* [1-9]s ")
+DIM = re.compile(b"\x1b\\[2m")  # the emulator does not know it; grey is what it looks like
+
+
+@dataclass(frozen=True)
+class Theme:
+    """The colours of a terminal, by the names that the emulator gives them."""
+
+    name: str
+    back: str
+    colours: Mapping[str, str]
+
+
+DARK = Theme(
+    "dark",
+    "#16191f",
+    {
+        "default": "#d7dce4",
+        "black": "#3b4252",
+        "red": "#f07178",
+        "green": "#a5d86e",
+        "brown": "#f2c55c",
+        "blue": "#7aa2f7",
+        "magenta": "#c792ea",
+        "cyan": "#5ccfe6",
+        "white": "#d7dce4",
+        "brightblack": "#7a8494",
+        "brightblue": "#9db9ff",
+    },
+)
+LIGHT = Theme(
+    "light",
+    "#ffffff",
+    {
+        "default": "#24292f",
+        "black": "#24292f",
+        "red": "#cf222e",
+        "green": "#1a7f37",
+        "brown": "#9a6700",
+        "blue": "#0969da",
+        "magenta": "#8250df",
+        "cyan": "#0b7285",
+        "white": "#8c959f",
+        "brightblack": "#6e7781",
+        "brightblue": "#218bff",
+    },
+)
+
+
+class Studio:
+    """A home with runs in it, and a terminal to take pictures of."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        claude = folder / "bin" / "claude"
+        claude.parent.mkdir()
+        claude.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S {AGENT} "$@"\n')
+        claude.chmod(0o755)
+        (folder / "project").mkdir()
+
+    def look(
+        self,
+        *words: str,
+        script: str = "",
+        columns: int = 96,
+        until: Callable[[str], bool] | None = None,
+    ) -> pyte.Screen:
+        """Run a command until its end, or until what stands on the screen is as wanted."""
+        environment = {
+            "PATH": f"{self._folder}/bin:{ROOK.parent}:/usr/bin:/bin",
+            "HOME": str(self._folder),
+            "ROOKERY_HOME": str(self._folder / "runs"),
+            "ROOKERY_SCRIPT": script,
+            "TERM": "xterm-256color",
+            "LANG": "C.UTF-8",
+        }
+        pid, descriptor = pty.fork()
+        if pid == 0:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 80, columns, 0, 0))
+            os.chdir(self._folder / "project")
+            os.execve(ROOK, [str(ROOK), *words], environment)
+        screen = pyte.Screen(columns, 80)
+        stream = pyte.ByteStream(screen)
+        kept: pyte.Screen | None = None
+        while data := _read(descriptor):
+            stream.feed(DIM.sub(b"\x1b[90m", data))
+            if until and kept is None and until("\n".join(screen.display)):
+                kept = _copy(screen)
+        os.close(descriptor)
+        os.waitpid(pid, 0)
+        if until and kept is None:
+            raise SystemExit(f"what is to be seen of {words} never came")
+        return kept or screen
+
+
+def _read(descriptor: int) -> bytes:
+    select.select([descriptor], [], [])
+    try:
+        return os.read(descriptor, 1 << 16)
+    except OSError:  # the command has ended
+        return b""
+
+
+def _copy(screen: pyte.Screen) -> pyte.Screen:
+    copy = pyte.Screen(screen.columns, screen.lines)
+    for row, line in screen.buffer.items():
+        for column, cell in line.items():
+            copy.buffer[row][column] = cell
+    return copy
+
+
+def draw(screen: pyte.Screen, command: str, theme: Theme) -> Image.Image:
+    """Draw what stands on a screen, below the command that was typed."""
+    fonts = {
+        (bold, braille): ImageFont.truetype(FONTS / _font(bold, braille), SIZE)
+        for bold in (False, True)
+        for braille in (False, True)
+    }
+    wide, high = round(fonts[False, False].getlength("x")), round(SIZE * 1.35)
+    used = max((n for n, row in enumerate(screen.display) if row.strip()), default=0) + 1
+    size = (2 * PADDING + wide * screen.columns, 2 * PADDING + high * (used + 1))
+    picture = Image.new("RGB", size, theme.back)
+    pen = ImageDraw.Draw(picture)
+    pen.text((PADDING, PADDING), "$", fill=theme.colours["green"], font=fonts[True, False])
+    default = theme.colours["default"]
+    pen.text((PADDING + 2 * wide, PADDING), command, fill=default, font=fonts[True, False])
+    for row in range(used):
+        for column in range(screen.columns):
+            cell = screen.buffer[row][column]
+            if cell.data.strip():
+                at = (PADDING + wide * column, PADDING + high * (row + 1))
+                font = fonts[cell.bold, "\u2800" <= cell.data <= "\u28ff"]
+                pen.text(at, cell.data, fill=theme.colours.get(cell.fg, default), font=font)
+                if cell.underscore:
+                    line = at[1] + round(SIZE * 1.15)
+                    pen.line((at[0], line, at[0] + wide, line), theme.colours.get(cell.fg, default))
+    return picture
+
+
+def _font(bold: bool, braille: bool) -> str:
+    if braille:  # the monospaced one lacks the letters of the spinner
+        return "DejaVuSans.ttf"
+    return "DejaVuSansMono-Bold.ttf" if bold else "DejaVuSansMono.ttf"
+
+
+def take(studio: Studio) -> dict[str, tuple[str, pyte.Screen]]:
+    """All pictures: their names, the commands and what those show."""
+
+    def working(text: str) -> bool:
+        return "RETRY" in text and RUNNING.search(text) is not None
+
+    asked = {
+        "demo": ("demo", "--speed", "2"),
+        "failed": ("run", "--no-text", "Port the parser to msgspec"),
+        "limited": ("run", "Make the whole test suite pass"),
+        "end": ("demo", "--speed", "10"),
+        "show": ("show", "--no-pager"),
+        "runs": ("runs",),
+        "help": ("--help",),
+    }
+    scripts = {"failed": f"play={DEMO} no-result speed=12", "limited": "limit=4320"}
+    return {
+        name: (
+            f"rook {shlex.join(words)}",
+            studio.look(
+                *words, script=scripts.get(name, ""), until=working if name == "demo" else None
+            ),
+        )
+        for name, words in asked.items()
+    }
+
+
+def main(names: Sequence[str]) -> None:
+    """Write all pictures, or those that are named."""
+    PICTURES.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        taken = take(Studio(Path(folder)))
+    for name, (command, screen) in taken.items():
+        if names and name not in names:
+            continue
+        for theme in (DARK, LIGHT):
+            picture = draw(screen, command, theme)
+            path = PICTURES / f"{name}-{theme.name}.png"
+            small = picture.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+            small.save(path, optimize=True)
+            print(path.relative_to(ROOT))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,47 @@
+"""Shows a page in the user's pager, or straight away if there is none."""
+
+import shlex
+import subprocess
+from collections.abc import Iterable, Mapping
+
+import click
+
+_LESS = "FRX"  # leave at once if all fits, keep colours, leave the page on the screen
+
+
+def paged(lines: Iterable[str], environ: Mapping[str, str]) -> None:
+    """Send lines to $PAGER, else to less; `cat`, nothing or a missing one is no pager."""
+    words = shlex.split(environ.get("PAGER", "less"))
+    if not words or words == ["cat"]:
+        _straight(lines)
+        return
+    try:
+        process = subprocess.Popen(
+            words,
+            stdin=subprocess.PIPE,
+            env={"LESS": _LESS, "LESSCHARSET": "utf-8", **environ},
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+        )
+    except OSError:
+        _straight(lines)
+        return
+    assert process.stdin is not None
+    try:
+        with process.stdin as page:
+            for line in lines:
+                page.write(f"{line}\n")
+    except (BrokenPipeError, KeyboardInterrupt):
+        pass  # the reader has seen enough
+    while True:
+        try:
+            process.wait()
+            return
+        except KeyboardInterrupt:
+            continue  # Ctrl-C is the pager's while it is shown
+
+
+def _straight(lines: Iterable[str]) -> None:
+    for line in lines:
+        click.echo(line)

@@ -1,0 +1,67 @@
+"""How wide text is on a terminal, and how to cut it to a width: never wider than measured."""
+
+from functools import lru_cache
+from unicodedata import category, east_asian_width
+
+_EMOJI_SELECTOR = 0xFE0F  # some terminals make the character before it wide
+_UNKNOWN_WIDE = (range(0x16FE0, 0x1B300), range(0x1F000, 0x1FB00))  # wide in a newer Unicode
+_NEWLY_WIDE = (  # since Unicode 16, or on their own only: flags
+    range(0x2630, 0x2638),
+    range(0x268A, 0x2690),
+    range(0x4DC0, 0x4E00),
+    range(0x1D300, 0x1D377),
+    range(0x1F1E6, 0x1F200),
+)
+_NOTHING = (range(0x1160, 0x1200), range(0x200B, 0x2010), range(0x2060, 0x2070))
+_DOTS = "…"
+
+
+def width(text: str) -> int:
+    """How many columns text takes at most; text that is joined may take fewer."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_cells, text))
+
+
+def fit(text: str, most: int) -> str:
+    """Cut text to at most so many columns, the last of them three dots."""
+    if width(text) <= most:
+        return text
+    room, taken = most - 1, []
+    for character in text:
+        room -= _cells(character)
+        if room < 0:
+            break
+        taken.append(character)
+    return "".join(taken).rstrip("\u200d ") + _DOTS if most > 0 else ""
+
+
+def wrap(text: str, most: int) -> list[str]:
+    """Break text into lines of at most so many columns, between words where there are any."""
+    lines, left, most = [], text, max(most, 2)
+    while width(left) > most:
+        room, at = most, 0
+        while at < len(left) and (room := room - _cells(left[at])) >= 0:
+            at += 1
+        blank = left.rfind(" ", 1, at + 1)
+        at = blank if blank > 0 else at
+        lines.append(left[:at])
+        left = left[at:].lstrip(" ")
+    return [*lines, left]
+
+
+@lru_cache(maxsize=4096)
+def _cells(character: str) -> int:
+    code = ord(character)
+    if code == _EMOJI_SELECTOR:
+        return 1
+    kind = category(character)
+    if kind in ("Mn", "Me") or _in(code, _NOTHING):
+        return 0
+    if east_asian_width(character) in "WF" or _in(code, _NEWLY_WIDE):
+        return 2
+    return 2 if kind == "Cn" and _in(code, _UNKNOWN_WIDE) else 1
+
+
+def _in(code: int, ranges: tuple[range, ...]) -> bool:
+    return any(code in part for part in ranges)

@@ -1,0 +1,82 @@
+"""What an output can show: asked once of the stream and of the environment that is handed in."""
+
+import os
+import platform
+from collections.abc import Mapping
+from typing import TextIO
+
+import msgspec
+
+from rookery.display.paint import Paint
+
+_DEFAULT_COLUMNS = 80
+_PROGRESS_PROGRAMS = frozenset({"ghostty", "WezTerm"})
+_VTE_WITH_PROGRESS = 7900
+
+
+class Look(msgspec.Struct, frozen=True, kw_only=True):
+    """How things are shown on one output."""
+
+    terminal: bool = False
+    """Whether somebody watches: lines may be laid out to its width and have a status line."""
+
+    colour: bool = False
+    links: bool = False
+    progress: bool = False
+    """Whether the terminal shows progress of its own (OSC 9;4)."""
+
+    def paint(self) -> Paint:
+        """What colours text on this output."""
+        return Paint(colour=self.colour, links=self.links, host=platform.node())
+
+
+def look_of(out: TextIO, environ: Mapping[str, str]) -> Look:
+    """Tell what an output can show.
+
+    A pipe, a dumb terminal and CI get plain lines. NO_COLOR takes colours away and wins over
+    FORCE_COLOR, which gives them to any output, or takes them away if it is 0.
+    """
+    tty = _is_terminal(out)
+    able = tty and environ.get("TERM", "") not in ("", "dumb")
+    terminal = able and not environ.get("CI")
+    return Look(
+        terminal=terminal,
+        colour=_colour(environ, able=able),
+        links=terminal and environ.get("TERM") != "linux",
+        progress=terminal and _shows_progress(environ),
+    )
+
+
+def columns(out: TextIO) -> int:
+    """How wide a terminal is now; 80 if it does not tell."""
+    try:
+        found = os.get_terminal_size(out.fileno()).columns
+    except (OSError, ValueError):  # no terminal, or one that is gone
+        found = 0
+    return found or _DEFAULT_COLUMNS
+
+
+def _is_terminal(out: TextIO) -> bool:
+    try:
+        return out.isatty()
+    except ValueError:  # it is closed
+        return False
+
+
+def _colour(environ: Mapping[str, str], *, able: bool) -> bool:
+    if environ.get("NO_COLOR"):
+        return False
+    forced = environ.get("FORCE_COLOR")
+    if forced:
+        return forced.lower() not in ("0", "false")
+    return able
+
+
+def _shows_progress(environ: Mapping[str, str]) -> bool:
+    """Whether OSC 9;4 is known to be shown; on others it would be a notification."""
+    if "WT_SESSION" in environ or environ.get("ConEmuANSI") == "ON":
+        return True
+    if environ.get("TERM_PROGRAM") in _PROGRESS_PROGRAMS:
+        return True
+    version = environ.get("VTE_VERSION", "")
+    return version.isdecimal() and int(version) >= _VTE_WITH_PROGRESS

@@ -1,0 +1,48 @@
+"""Colours and links, written by hand: the only escape sequences that come from lines."""
+
+from collections.abc import Mapping
+from urllib.parse import quote
+
+_CODES: Mapping[str, str] = {
+    "prefix": "36",
+    "tool": "33",
+    # White on a dark screen, black on a light one: ANSI white cannot be read on the latter.
+    "text": "39",
+    "error": "1;31",
+    "cost": "32",
+    "note": "35",
+    "output": "2",
+    "aside": "2",
+    "added": "32",
+    "removed": "31",
+    "hunk": "36",
+    "good": "1;32",
+    "bad": "1;31",
+    "strong": "1",
+}
+_STYLES: Mapping[str, tuple[str, str]] = {
+    name: (f"\x1b[{code}m", "\x1b[0m") for name, code in _CODES.items()
+}
+_NONE: Mapping[str, tuple[str, str]] = dict.fromkeys(_CODES, ("", ""))
+
+
+class Paint:
+    """Puts text that is already safe into colours and behind links, if they are wanted."""
+
+    def __init__(self, *, colour: bool = False, links: bool = False, host: str = "") -> None:
+        self.colour = colour
+        self._styles = _STYLES if colour else _NONE
+        self._links = links
+        self._host = host
+
+    def __call__(self, style: str, text: str) -> str:
+        """Give text in a style; nothing stays nothing."""
+        begin, end = self._styles[style]
+        return f"{begin}{text}{end}" if text else ""
+
+    def link(self, text: str, path: str | None) -> str:
+        """Let text lead to a file, if its whole path is known."""
+        if not self._links or not path or not path.startswith("/"):
+            return text
+        address = f"file://{self._host}{quote(path.encode('utf-8', 'replace'))}"
+        return f"\x1b]8;;{address}\x1b\\{text}\x1b]8;;\x1b\\"

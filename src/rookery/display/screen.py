@@ -1,0 +1,110 @@
+"""Writes to a terminal: lines that scroll by, and one status line below them that is then gone."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import Lock
+from typing import TextIO
+
+_CLEAR = "\r\x1b[J"  # from the status line's first column to the end of the screen
+_CLEAR_REST = "\x1b[K"
+
+
+class Screen:
+    """One terminal. Every call is one write, so nothing flickers; threads may share it.
+
+    The cursor waits in the first column of the status line: a terminal that is made former
+    breaks the line after the cursor, and what is cleared from there is all of it.
+    """
+
+    def __init__(self, out: TextIO, columns: Callable[[], int]) -> None:
+        self._out = out
+        self._columns = columns
+        self._status = ""  # as it is on the screen
+        self._wanted = ""
+        self._width = columns()
+        self._pauses = 0
+        self._waiting = ""  # lines that came during a pause
+        self._signal = ""  # the last one that was written
+        self._lock = Lock()
+
+    def put(self, lines: Sequence[str]) -> None:
+        """Write lines above the status line."""
+        with self._lock:
+            self._put("".join(f"{line}\n" for line in lines))
+
+    def status(self, text: str, signal: str = "") -> None:
+        """Show a status line in place of the one before; it must fit the width but for a column.
+
+        `signal` is a sequence that shows nothing here; one that was written is not written again.
+        """
+        with self._lock:
+            self._wanted = text
+            if not self._pauses:
+                self._draw()
+            self._send(signal)
+
+    def pause(self) -> None:
+        """Take the status line away and keep lines back until `resume`: others write here."""
+        with self._lock:
+            self._pauses += 1
+            self._erase()
+
+    def resume(self) -> None:
+        """Show the status line again, once every pause is over."""
+        with self._lock:
+            self._pauses = max(0, self._pauses - 1)
+            if not self._pauses:
+                waiting, self._waiting = self._waiting, ""
+                self._put(waiting)
+                self._draw()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Keep the status line away inside the block."""
+        self.pause()
+        try:
+            yield
+        finally:
+            self.resume()
+
+    def close(self, signal: str = "") -> None:
+        """Take the status line away for good; `signal` takes back what was signalled, if it was."""
+        with self._lock:
+            self._wanted, self._pauses = "", 0
+            self._erase()
+            self._put(self._waiting)
+            self._waiting = ""
+            self._send(signal if self._signal else "")
+
+    def _send(self, signal: str) -> None:
+        if signal and signal != self._signal:
+            self._signal = signal
+            self._write(signal)
+
+    def _put(self, text: str) -> None:
+        if self._pauses:
+            self._waiting += text
+        elif text:
+            self._write(f"{_CLEAR}{text}{self._wanted}\r" if self._status else text)
+
+    def _draw(self) -> None:
+        # What will be on the screen is noted first: whoever is interrupted while it is written
+        # must know that there is something to take away.
+        if not self._wanted:
+            self._erase()
+            return
+        before, self._status = self._status, self._wanted
+        former, self._width = self._width, self._columns()
+        if self._width != former:
+            self._write(f"{_CLEAR if before else ''}{self._wanted}\r")
+        elif self._wanted != before:
+            self._write(f"\r{self._wanted}{_CLEAR_REST}\r")
+
+    def _erase(self) -> None:
+        if self._status:
+            self._write(_CLEAR)
+        self._status = ""
+
+    def _write(self, text: str) -> None:
+        self._out.write(text)
+        self._out.flush()

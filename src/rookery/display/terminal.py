@@ -1,0 +1,361 @@
+"""The form for somebody who watches: the plain words in colour, laid out, with a status line."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, Self
+
+from rookery.core.events import (
+    ContextCompacted,
+    Error,
+    FileChanged,
+    LimitReported,
+    ModelChanged,
+    PermissionDenied,
+    Retrying,
+    SessionStarted,
+    Text,
+    TextDelta,
+    ThinkingDelta,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+)
+from rookery.core.records import Record
+from rookery.core.safe import safe_line
+from rookery.core.state import RunState
+from rookery.display import cells, words
+from rookery.display.paint import Paint
+from rookery.display.screen import Screen
+from rookery.display.status import status_line
+from rookery.display.words import Call, Line
+
+_WIDEST = 100  # what stands on the right would be too far from its line
+_GAP = 2
+_NEWS = (Retrying, ContextCompacted, ModelChanged)  # told without being asked for
+_PROGRESS = "\x1b]9;4;{};{}\x1b\\"
+_BUSY, _PART, _OVER = 3, 1, 0
+_SIGNS = {"+": "added", "−": "removed"}
+
+
+class TerminalDisplay:
+    """Tells the records of one stream on a terminal.
+
+    A call is told when it has ended, with how long it took and what it changed; until then the
+    status line shows it. Only a subagent's call is told at its start: what it does follows it.
+    """
+
+    def __init__(
+        self,
+        screen: Screen,
+        agent: str,
+        *,
+        columns: Callable[[], int],
+        state: RunState | None = None,
+        verbose: bool = False,
+        text: bool = True,
+        paint: Paint | None = None,
+        progress: bool = False,
+        began: float | None = None,
+        run: str | None = None,
+        home: str | None = None,
+    ) -> None:
+        self.screen = screen
+        self._agent = safe_line(agent)
+        self._columns = columns
+        self._state = state
+        self._verbose = verbose
+        self._text = text
+        self._shortest = 0.1 if verbose else 1.0  # what took less is not worth telling
+        self._paint = paint or Paint()
+        self._progress = progress
+        self._prefix = self._paint("prefix", f"[{self._agent}]") + " "
+        self._rook = self._paint("prefix", "[rook]") + " "
+        self._began = began
+        self._run = run
+        self._home = home
+        self._headed = False
+        self._cwd: str | None = None
+        self._open: dict[str, Call] = {}
+        self._failed: dict[str, Call] = {}  # their turn's result may say that they were denied
+        self._subagents: dict[str, Call] = {}
+        self._latest_parent: str | None = None
+        self._changed: dict[str, FileChanged] = {}  # of calls that have not ended
+        self._held: tuple[str, Call, str] | None = None  # an edit whose lines are not counted yet
+        self._doing = "starts"
+        self._since: float | None = None
+        self._told: Mapping[type, Callable[[Any, Record], Iterator[str]]] = {
+            SessionStarted: self._session_started,
+            ToolStarted: self._tool_started,
+            ToolFinished: self._tool_finished,
+            FileChanged: self._file_changed,
+            Text: self._said,
+            TextDelta: self._writes,
+            ThinkingDelta: self._thinks,
+            PermissionDenied: self._permission_denied,
+            Error: self._error,
+            LimitReported: self._limit,
+            TurnFinished: self._turn_finished,
+        }
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def show(self, record: Record) -> None:
+        """Write the lines that tell of a record, above the status line."""
+        self.screen.put(list(self.lines(record)))
+
+    def say(self, *lines: str) -> None:
+        """Write lines of rook's own, such as a warning, above the status line."""
+        self.screen.put([self._rook + safe_line(line) for line in lines])
+
+    def put(self, lines: list[str]) -> None:
+        """Write lines that this display gave."""
+        self.screen.put(lines)
+
+    def lines(self, record: Record) -> Iterator[str]:
+        """Give the lines, without newline, that tell of a record; often there are none."""
+        event = record.event
+        if self._held is not None:
+            yield from self._release(event)
+        if self._began is None:
+            self._began = record.at
+        tell = self._told.get(event.__class__)
+        if tell is not None:
+            yield from tell(event, record)
+        elif record.event.__class__ not in words.DETAILS:
+            return
+        elif warning := words.warning(record):
+            yield self._rook + self._paint("error", f"WARNING: {warning}")
+        elif self._verbose or isinstance(event, _NEWS):
+            for line in words.details(record):
+                yield from self._render(line)
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether an edit is held back until its lines are counted."""
+        return self._held is not None
+
+    def released(self) -> Iterator[str]:
+        """Give the line of an edit that was held back until its lines are counted, if any."""
+        return self._release(None)
+
+    def tick(self, now: float) -> None:
+        """Show what is going on at this time in the status line."""
+        self.screen.put(list(self.released()))
+        self.frame(now)()
+
+    def frame(self, now: float) -> Callable[[], None]:
+        """What draws the status line for this time, ready to be called by another thread."""
+        return partial(self.screen.status, self.status(now), self._signal())
+
+    def status(self, now: float) -> str:
+        """The status line for this time; it fits the terminal's width but for one column."""
+        doing, since = self._now()
+        began = now if self._began is None else self._began
+        return status_line(
+            doing,
+            since,
+            now=now,
+            began=began,
+            state=self._state,
+            width=self._columns() - 1,
+            paint=self._paint,
+        )
+
+    def pause(self) -> None:
+        """Take the status line away: somebody else needs the terminal, until `resume`."""
+        self.screen.pause()
+
+    def resume(self) -> None:
+        """Show the status line again."""
+        self.screen.resume()
+
+    def close(self) -> None:
+        """Take the status line away for good, and tell what was held back."""
+        self.screen.put(list(self.released()))
+        self.screen.close(_PROGRESS.format(_OVER, 0))
+
+    def _signal(self) -> str:
+        """What tells the terminal how far it is: how much of the plan is done, if there is one."""
+        if not self._progress:
+            return ""
+        plan = self._state.plan if self._state else ()
+        if not plan:
+            return _PROGRESS.format(_BUSY, 0)
+        done = sum(item.status == "completed" for item in plan)
+        return _PROGRESS.format(_PART, 100 * done // len(plan))
+
+    def _now(self) -> tuple[str, float | None]:
+        """What is going on, and since when."""
+        state = self._state
+        if state is not None and state.asked is not None:
+            known = self._open.get(state.asked.tool_id or "")
+            asked = known.words if known else state.asked.name or "a tool"
+            return f"waits for an answer: {asked}", known.at if known else self._since
+        if state is not None and state.retrying is not None:
+            line = words.retry(state.retrying)
+            return line.head + line.rest, None
+        if self._open:
+            latest = next(reversed(self._open.values()))
+            more = len(self._open) - 1 - (latest.parent in self._open)
+            return f"{latest.words} (+{more})" if more > 0 else latest.words, latest.at
+        if state is not None and state.open_tasks:
+            task = state.open_tasks[-1]
+            return task.doing or task.title or "a task", task.started_at
+        return self._doing, self._since
+
+    def _session_started(self, event: SessionStarted, record: Record) -> Iterator[str]:
+        self._cwd = event.cwd
+        self._rests(record, "waits for the model")
+        if self._headed:
+            return
+        self._headed = True
+        parts = [
+            f"{self._agent} {event.version}" if event.version else self._agent,
+            event.model,
+            words.from_home(event.cwd, self._home) if event.cwd else None,
+            f"run {self._run}" if self._run else None,
+        ]
+        yield self._rook + safe_line(" · ".join(part for part in parts if part))
+
+    def _tool_started(self, event: ToolStarted, record: Record) -> Iterator[str]:
+        call = self._open[event.id] = words.call(event, record.at, self._cwd)
+        if event.kind == "subagent":
+            self._subagents[event.id] = call
+            yield from self._render(call.line(*([event.subagent] if event.subagent else [])), call)
+
+    def _tool_finished(self, event: ToolFinished, record: Record) -> Iterator[str]:
+        call = self._open.pop(event.id, None)
+        self._rests(record, "waits for the model")
+        change = self._changed.pop(event.id, None)
+        if call and event.id not in self._subagents and event.status not in ("denied", "cancelled"):
+            took = words.took(call, record.at, shortest=self._shortest) or ""
+            took = "cut off" if event.status == "orphaned" else took
+            if call.kind == "edit" and event.status == "ok" and change is None:
+                self._held = (event.id, call, took)
+            else:
+                yield from self._call(call, change, took)
+        if event.status in words.FAILED:
+            if call:
+                self._failed[event.id] = call
+            yield from self._render(words.failed(event), call)
+        elif event.status == "cancelled":
+            yield from self._render(words.cancelled(event, call), call)
+        elif self._verbose and event.status == "ok" and (line := words.output(event)):
+            yield from self.released()
+            yield from self._render(line, call)
+
+    def _file_changed(self, event: FileChanged, record: Record) -> Iterator[str]:
+        if event.tool_id in self._open:
+            self._changed[event.tool_id] = event
+        return iter(())
+
+    def _release(self, event: object) -> Iterator[str]:
+        """Tell of an edit that was held back, with its lines if this event counts them."""
+        if self._held is not None:
+            id, call, took = self._held
+            self._held = None
+            change = event if isinstance(event, FileChanged) and event.tool_id == id else None
+            yield from self._call(call, change, took)
+
+    def _call(self, call: Call, change: FileChanged | None, took: str) -> Iterator[str]:
+        counted = words.changes(change.added, change.removed) if change else ""
+        return self._render(call.line(*filter(None, (counted, took))), call)
+
+    def _said(self, event: Text, record: Record) -> Iterator[str]:
+        self._rests(record, "waits for the model")
+        if self._text and event.text.strip():
+            yield from self._render(words.text(event), parent=event.parent)
+
+    def _writes(self, event: TextDelta, record: Record) -> Iterator[str]:
+        return self._does("writes", record)
+
+    def _thinks(self, event: ThinkingDelta, record: Record) -> Iterator[str]:
+        return self._does("thinks", record)
+
+    def _does(self, doing: str, record: Record) -> Iterator[str]:
+        if self._doing != doing:
+            self._rests(record, doing)
+        return iter(())
+
+    def _rests(self, record: Record, doing: str) -> None:
+        self._doing, self._since = doing, record.at
+
+    def _permission_denied(self, event: PermissionDenied, record: Record) -> Iterator[str]:
+        id = event.tool_id or ""
+        call = self._open.get(id) or self._failed.get(id)
+        yield from self._render(words.denied(event, call), call)
+
+    def _error(self, event: Error, record: Record) -> Iterator[str]:
+        yield from self._render(words.error(event))
+
+    def _limit(self, event: LimitReported, record: Record) -> Iterator[str]:
+        if event.status not in ("allowed", None) or self._verbose:
+            for line in words.details(record):
+                yield from self._render(line)
+
+    def _turn_finished(self, event: TurnFinished, record: Record) -> Iterator[str]:
+        self._failed.clear()
+        self._rests(record, "waits")
+        yield from self._render(words.ending(event, self._state))
+
+    def _render(
+        self, line: Line, call: Call | None = None, *, parent: str | None = None
+    ) -> Iterator[str]:
+        """A line as it is on the screen: prefix, bars, words, and what stands on the right.
+
+        Words that are too long for it go on below, under their beginning.
+        """
+        parent = call.parent if call else parent
+        bars = "│ " * self._depth(parent)
+        right = "  ".join(self._asides(line, parent))
+        head, rest = safe_line(line.head), safe_line(line.rest)
+        columns = self._columns()
+        used = cells.width(f"[{self._agent}] {bars}")
+        if not rest and not right and used + cells.width(head) > columns:
+            head, *more = cells.wrap(head, columns - used)
+        else:
+            more = []
+        painted = self._paint("aside", bars) + self._paint(line.role, head)
+        painted += self._linked(rest, call if line.role == "tool" else None)
+        if right:
+            used += cells.width(head + rest) + cells.width(right)
+            painted += " " * max(min(columns, _WIDEST) - used, _GAP) + self._beside(right, line)
+        yield self._prefix + painted
+        for part in more:
+            yield " " * used + self._paint(line.role, part)
+
+    def _asides(self, line: Line, parent: str | None) -> list[str]:
+        """What stands beside a line; where several subagents work, also which one it was."""
+        aside = [safe_line(part) for part in line.aside]
+        if parent is not None and parent != self._latest_parent and len(self._subagents) > 1:
+            known = self._subagents.get(parent)
+            aside.append(safe_line(known.about) if known else "")
+        self._latest_parent = parent
+        return [part for part in aside if part]
+
+    def _linked(self, rest: str, call: Call | None) -> str:
+        if call is None or call.path is None:
+            return rest
+        about = self._paint.link(safe_line(call.about), os.path.join(self._cwd or "", call.path))
+        return f": {about}"
+
+    def _beside(self, right: str, line: Line) -> str:
+        """What stands on the right, quietly; but lines that came and went in their colours."""
+        if line.role != "tool":
+            return right
+        parts = (self._paint(_SIGNS.get(part[:1], "aside"), part) for part in right.split(" "))
+        return " ".join(parts)
+
+    def _depth(self, parent: str | None) -> int:
+        """How many subagents deep a call is."""
+        depth, seen = 0, parent
+        while seen is not None and depth < 8:
+            depth += 1
+            call = self._subagents.get(seen)
+            seen = call.parent if call else None
+        return depth

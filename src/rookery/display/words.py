@@ -1,0 +1,302 @@
+"""The words for what happened: each display says them in its own way, none has words of its own."""
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import Literal, NamedTuple
+
+from rookery.core.events import (
+    ContextCompacted,
+    Error,
+    LimitReported,
+    ModelChanged,
+    Notice,
+    PermissionDenied,
+    Retrying,
+    Text,
+    Thinking,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+    Unknown,
+    Unreadable,
+)
+from rookery.core.ledger import Money
+from rookery.core.records import Record
+from rookery.core.state import RunState
+from rookery.core.text import cut, one_line, relative
+
+Role = Literal["tool", "text", "error", "cost", "note", "output"]
+"""What a line is about; it decides the colour of the line's head."""
+
+_LONGEST: Mapping[str, int] = {"execute": 60, "subagent": 40, "search": 40, "fetch": 50}
+_LONGEST_OTHER = 60
+_LONGEST_TEXT = 80
+_LONGEST_OUTPUT = 100
+_LONGEST_REASON = 300
+_LONGEST_RULE = 200
+PATHS = frozenset({"read", "edit", "list", "delete", "move"})
+"""The kinds of tools whose title is a path."""
+
+FAILED = frozenset({"error", "timed_out"})
+"""How a tool call ends whose error is told."""
+
+_WINDOWS: Mapping[str | None, str] = {
+    None: "limit",
+    "five_hour": "5 h window",
+    "seven_day": "7 d window",
+}
+
+
+DETAILS: frozenset[type] = frozenset(
+    {
+        ContextCompacted,
+        LimitReported,
+        ModelChanged,
+        Notice,
+        Retrying,
+        Thinking,
+        Unknown,
+        Unreadable,
+    }
+)
+"""The events that have a warning or details to tell; the many others need not be asked."""
+
+
+class Line(NamedTuple):
+    """A line without its prefix: a head that may have a colour, the rest, and what is beside it.
+
+    None of it is safe to print: `safe_line` is for the one who prints.
+    """
+
+    role: Role
+    head: str
+    rest: str = ""
+    aside: tuple[str, ...] = ()
+
+
+class Call(NamedTuple):
+    """A tool call that is shown."""
+
+    name: str
+    about: str
+    path: str | None
+    """The whole path, if the call is about a file."""
+
+    kind: str
+    at: float | None
+    parent: str | None
+
+    @property
+    def words(self) -> str:
+        """The call in one line."""
+        return f"{self.name}: {self.about}" if self.about else self.name
+
+    def line(self, *aside: str) -> Line:
+        """The line that tells of the call."""
+        return Line("tool", self.name, f": {self.about}" if self.about else "", aside)
+
+
+def call(started: ToolStarted, at: float | None, cwd: str | None) -> Call:
+    """Say what a tool call is about: its path inside the working folder, command or pattern."""
+    title, path = started.title, None
+    if not title:
+        about = ""
+    elif started.kind in PATHS:
+        about, path = relative(title, cwd), title
+    else:
+        about = cut(title, _LONGEST.get(started.kind, _LONGEST_OTHER))
+    return Call(started.name, about, path, started.kind, at, started.parent)
+
+
+def from_home(path: str, home: str | None) -> str:
+    """A path with the user's own folder as `~`."""
+    folder = (home or "").rstrip("/")
+    if folder and (path == folder or path.startswith(f"{folder}/")):
+        return f"~{path[len(folder) :]}"
+    return path
+
+
+def text(said: Text) -> Line:
+    """The first line of what the agent said, in quotes."""
+    first = first_line(said.text).replace("\\", "\\\\").replace('"', '\\"')
+    return Line("text", f'"{first}"')
+
+
+def is_told_whole(said: str) -> bool:
+    """Whether the line that tells of a text tells all of it."""
+    return len(said.strip()) <= _LONGEST_TEXT and "\n" not in said.strip()
+
+
+def failed(finished: ToolFinished, *aside: str) -> Line:
+    """Why a tool call failed: its exit code, and what it said."""
+    message = (finished.error or finished.status.replace("_", " ")).removeprefix("Error: ")
+    if finished.exit_code is not None:
+        first, _, rest = (finished.error or "").partition("\n")
+        # Some agents put the code before what the command wrote.
+        coded = first == f"Exit code {finished.exit_code}"
+        said = (rest if coded else finished.error or "").strip()
+        message = f"exit {finished.exit_code}" + (f": {said}" if said else "")
+    return Line("error", f"ERROR: {one_line(message, _LONGEST_OUTPUT)}", aside=aside)
+
+
+def cancelled(finished: ToolFinished, known: Call | None) -> Line:
+    """That a tool call was cancelled."""
+    return Line("error", f"CANCELLED: {known.words if known else finished.name or 'a tool'}")
+
+
+def output(finished: ToolFinished, *aside: str) -> Line | None:
+    """What a tool gave; None if it was nothing but white space."""
+    if not (finished.output or "").strip():
+        return None
+    return Line("output", f"  -> {one_line(finished.output or '', _LONGEST_OUTPUT)}", aside=aside)
+
+
+def took(known: Call | None, at: float | None, *, shortest: float = 0.1) -> str | None:
+    """How long a call took; None if nobody knows, or it is not worth telling."""
+    if known is None or known.at is None or at is None or at - known.at < shortest:
+        return None
+    seconds = at - known.at
+    return f"{seconds:.1f}s" if seconds < 60 else duration(seconds)
+
+
+def denied(event: PermissionDenied, known: Call | None) -> Line:
+    """That a tool call was not permitted, and the rule that would allow it."""
+    rule = event.fix or ""
+    short = len(rule) <= _LONGEST_RULE and "\n" not in rule  # else nobody could type it
+    words = known.words if known else event.name or "a tool"
+    return Line("error", "DENIED", f": {words}", (f"allow it: '{rule}'",) if rule and short else ())
+
+
+def error(event: Error) -> Line:
+    """Something failed that is no tool."""
+    return Line("error", f"ERROR: {one_line(event.message or event.kind, _LONGEST_OUTPUT)}")
+
+
+def ending(ended: TurnFinished, state: RunState | None) -> Line:
+    """How a turn ended and what it cost."""
+    if not ended.ok:
+        return Line("error", f"FAILED: {cut(_reason(ended), _LONGEST_REASON)}")
+    if ended.cost_usd is not None:
+        cost = Money(ended.cost_usd, "native")
+    else:
+        cost = state.ledger.cost if state else Money(None, "unknown")
+    return Line("cost", f"Complete (cost: {price(cost)})")
+
+
+def warning(record: Record) -> str | None:
+    """What rook itself has to say about a line that could not be read."""
+    match record.event:
+        case Unreadable(reason="oversized"):
+            return f"skipped a line of {record.length / 1e6:.1f} MB"
+        case Unreadable(reason="truncated"):
+            return "the last line was cut off"
+    return None
+
+
+def details(record: Record) -> Iterator[Line]:
+    """What is told only to those who ask for it: thinking, retries, notices, the unknown."""
+    match record.event:
+        case Thinking(text=said) if said and said.strip():
+            yield Line("note", f"(thinks) {first_line(said)}")
+        case Retrying() as event:
+            yield retry(event)
+        case LimitReported() as event if event.status != "allowed" or event.used is not None:
+            yield limit(event)
+        case ContextCompacted() as event:
+            before, after = event.before_tokens, event.after_tokens
+            yield Line("note", "COMPACTED", f": {_known(before)} to {_known(after)} tokens")
+        case ModelChanged() as event:
+            why = f" ({event.reason})" if event.reason else ""
+            yield Line("note", "MODEL", f": {event.before or '?'} to {event.after or '?'}{why}")
+        case Notice() as event:
+            yield Line("note", "NOTE", f": {one_line(event.text, _LONGEST_OUTPUT)}")
+        case Unknown(name=name):
+            yield Line("note", f"unknown message type: {one_line(name or 'none', _LONGEST_OUTPUT)}")
+        case Unreadable(preview=preview) if preview and preview.strip():
+            yield Line("note", "NOISE", f": {one_line(preview, _LONGEST_OUTPUT)}")
+
+
+def retry(event: Retrying) -> Line:
+    """That a call to the model failed and is tried again."""
+    words = (event.reason or "a call failed").replace("_", " ")
+    status = "" if event.status is None else f" ({event.status})"
+    attempt = "" if event.attempt is None else f", attempt {event.attempt}"
+    most = "" if event.max_attempts is None else f" of {event.max_attempts}"
+    delay = "" if event.delay_s is None else f" in {event.delay_s:.0f}s"
+    return Line("note", "RETRY", f": {words}{status}{attempt}{most}{delay}")
+
+
+def limit(event: LimitReported) -> Line:
+    """How much of a provider's limit is used."""
+    used = "" if event.used is None else f", {event.used:.0%} used"
+    window = (event.window or "the limit").replace("_", " ")
+    return Line("note", "LIMIT", f": {window}: {event.status or 'told'}{used}")
+
+
+def window(name: str | None) -> str:
+    """A limit's name, short."""
+    return _WINDOWS.get(name) or (name or "").replace("_", " ")
+
+
+def price(cost: Money) -> str:
+    """An amount as it is shown: the agent's own, our estimate with ~, or that nobody knows."""
+    if cost.usd is None:
+        return "$?"
+    return f"{'' if cost.source == 'native' else '~'}${cost.usd:.4f}"
+
+
+def duration(seconds: float | None) -> str:
+    """A length of time as people write it."""
+    if seconds is None:
+        return "?"
+    if seconds < 60:
+        return f"{seconds:.1f}s" if seconds < 10 else f"{seconds:.0f}s"
+    minutes, rest = divmod(int(seconds), 60)
+    if minutes < 60:
+        return f"{minutes}m {rest:02d}s"
+    return f"{minutes // 60}h {minutes % 60:02d}m"
+
+
+def when(moment: float | None, now: float) -> str:
+    """A moment as people say it, in their own time."""
+    if moment is None:
+        return "?"
+    past = now - moment
+    if 0 <= past < 60:
+        return "just now"
+    if 0 <= past < 3600:
+        return f"{past / 60:.0f} min ago"
+    then, today = time.localtime(moment), time.localtime(now)
+    if then[:3] == today[:3]:
+        return time.strftime("today %H:%M", then)
+    if then[:3] == time.localtime(now - 86_400)[:3]:
+        return "yesterday"
+    return time.strftime("%d %b %H:%M" if then[0] == today[0] else "%d %b %Y", then)
+
+
+def count(number: int, noun: str) -> str:
+    """So many of a thing."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def changes(added: int | None, removed: int | None) -> str:
+    """Lines that came and went; nothing if nobody counted them."""
+    return "" if added is None or removed is None else f"+{added} −{removed}"
+
+
+def first_line(said: str) -> str:
+    """The first line of a text that is not blank, cut."""
+    first = next((line.strip() for line in said.split("\n") if line.strip()), "")
+    return cut(first, _LONGEST_TEXT)
+
+
+def _reason(ended: TurnFinished) -> str:
+    """The first line of why a turn failed; of an interruption agents give no reason of worth."""
+    said = next((text for text in ended.errors or () if text.strip()), None)
+    if said is None or ended.reason == "interrupted":
+        return (ended.reason or "it did not say why").replace("_", " ")
+    return said.strip().partition("\n")[0]
+
+
+def _known(number: int | None) -> str:
+    return "?" if number is None else str(number)

@@ -1,0 +1,127 @@
+"""The end of a run: how, what it did, and what to do next, for every status."""
+
+from typing import Any
+
+import pytest
+
+from rookery.core.events import (
+    Event,
+    FileChanged,
+    ModelUsage,
+    PermissionDenied,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+    TurnStarted,
+)
+from rookery.core.fold import fold
+from rookery.core.records import Record
+from rookery.core.verdict import EXIT_CODES, Outcome
+from rookery.display.ending import End, summary
+from rookery.display.paint import Paint
+
+
+def lines(*events: Event, status: Outcome = "success", **more: Any) -> list[str]:
+    state = fold(Record(n, float(n), 0, 0, event) for n, event in enumerate(events))
+    ended = End(run="k7f3", status=status, sentence="because", seconds=102.0, **more)
+    return summary(ended, state, Paint())
+
+
+def busy() -> list[Event]:
+    events: list[Event] = [TurnStarted()]
+    for n, kind in enumerate(("read", "read", "execute", "edit")):
+        events.append(ToolStarted(id=str(n), name="T", kind=kind))  # type: ignore[arg-type]
+        events.append(ToolFinished(id=str(n), status="error" if n == 2 else "ok"))
+    events += [
+        FileChanged(path="a", change="modify", added=5, removed=3),
+        FileChanged(path="b", change="add", added=2, removed=0),
+        PermissionDenied(tool_id="9", name="Bash", fix="Bash(git push)"),
+        TurnFinished(ok=True, turns=9, cost_usd=0.015, cost_semantics="cumulative"),
+    ]
+    return events
+
+
+def test_a_success_tells_everything_in_the_words_of_the_design() -> None:
+    assert lines(*busy(), resumable=True) == [
+        "[rook] success · 1m 42s · 9 turns · 4 tools (1 failed, 1 denied)"
+        " · 2 files +7 −3 · $0.0150",
+        "[rook] tools: 2 read · 1 execute · 1 edit",
+        '[rook] rook show k7f3 · rook run --resume k7f3 "…"',
+    ]
+
+
+RESUME = 'rook run --resume k7f3 "…"'
+
+
+@pytest.mark.parametrize(
+    ("status", "steps"),
+    [
+        ("failed", ["see why: rook show k7f3 --full", f"try again: {RESUME}"]),
+        ("unverified", ["see why: rook show k7f3 --full", f"try again: {RESUME}"]),
+        ("incomplete", ["everything it wrote is kept: rook show k7f3", f"go on with: {RESUME}"]),
+        ("interrupted", ["everything it wrote is kept: rook show k7f3", f"go on with: {RESUME}"]),
+        (
+            "over_budget",
+            [
+                'go on with more: rook run --resume k7f3 --max-cost … "…"',
+                "what it did: rook show k7f3",
+            ],
+        ),
+        (
+            "timed_out",
+            [
+                'go on with more: rook run --resume k7f3 --timeout … "…"',
+                "what it did: rook show k7f3",
+            ],
+        ),
+        ("stuck", [f"go on with: {RESUME}", "see where: rook show k7f3"]),
+        ("limited", [f"go on then with: {RESUME}", "what it did: rook show k7f3"]),
+    ],
+)
+def test_every_bad_end_says_why_and_what_to_do(status: Outcome, steps: list[str]) -> None:
+    told = [line.removeprefix("[rook] ") for line in lines(status=status, resumable=True)]
+    assert told[:2] == [f"{status.replace('_', ' ')} · because", "1m 42s"]
+    assert " · ".join(told[2:]) == " · ".join(steps)
+
+
+def test_a_run_that_did_not_start_says_how_to_install_the_agent() -> None:
+    assert lines(status="not_started", install="npm install -g it") == [
+        "[rook] not started · because",
+        "[rook] install it:  npm install -g it · or see it work without:  rook demo",
+    ]
+    assert lines(status="not_started")[1:] == ["[rook] what it said: rook show k7f3"]
+
+
+def test_a_run_without_a_session_is_not_said_to_be_resumable() -> None:
+    assert lines(status="failed")[-1] == "[rook] see why: rook show k7f3 --full"
+
+
+@pytest.mark.parametrize("status", EXIT_CODES)
+def test_no_status_is_without_a_next_step(status: Outcome) -> None:
+    assert "rook " in lines(status=status, install="x")[-1].removeprefix("[rook] ")
+
+
+def test_a_denial_names_the_rules_that_would_allow_it() -> None:
+    told = lines(*busy(), status="denied", resumable=True)
+    assert told[1].startswith("[rook] 1m 42s · 9 turns · ")
+    assert told[-2:] == [
+        "[rook] allow it: rook run --resume k7f3 --allow 'Bash(git push)' \"…\"",
+        "[rook] see where: rook show k7f3",
+    ]
+
+
+def test_a_limit_says_how_long_and_who_could_go_on_now() -> None:
+    told = lines(status="limited", resets_in_s=4320.0, resumable=True, other_agent="codex")
+    assert told[0] == "[rook] limited · because (in 1h 12m)"
+    assert told[-1] == '[rook] or now with: rook run --agent codex "…"'
+
+
+def test_lines_that_nobody_counted_are_not_told_as_none() -> None:
+    change = FileChanged(path="a", change="modify")
+    assert lines(change)[0] == "[rook] success · 1m 42s · 1 file"
+
+
+def test_a_resumed_session_tells_what_this_run_spent() -> None:
+    spent = (ModelUsage(model="m", cost_usd=0.2),)
+    ended = TurnFinished(ok=True, cost_usd=0.5, cost_semantics="cumulative", spent=spent)
+    assert lines(ended)[0].endswith(" · $0.5000 ($0.2000 of it in this run)")

@@ -1,0 +1,21 @@
+"""Rows in columns."""
+
+from rookery.display.table import table
+
+
+def test_columns_are_as_wide_as_what_stands_in_them() -> None:
+    rows = [("k7f3", "汉字", "Fix the tests"), ("loop3", "a", "x")]
+    assert table(("RUN", "B", "WHAT"), rows, width=80) == [
+        "RUN    B     WHAT",
+        "k7f3   汉字  Fix the tests",
+        "loop3  a     x",
+    ]
+
+
+def test_the_last_column_is_cut_to_the_width() -> None:
+    assert table(("A", "WHAT"), [("x", "a long story")], width=10) == ["A  WHAT", "x  a long…"]
+
+
+def test_colours_do_not_move_columns() -> None:
+    painted = table(("A", "B"), [("x", "y")], width=9, paint=lambda r, c, text: f"<{text}>")
+    assert painted == ["<A>  <B>", "<x>  <y>"]
