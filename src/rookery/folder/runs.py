@@ -77,6 +77,9 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Whether somebody else started it and piped its stream to us: its exit code is not known."""
 
     loop: str | None = None
+    iteration: int | None = None
+    """Which of its loop's runs it is."""
+
     runner_pid: int | None = None
     runner_ticks: int | None = None
     """When the runner was started, in the system's ticks: another process of that pid differs."""

@@ -68,6 +68,7 @@ class Run:
         resumed_from: str | None = None,
         continues: bool = False,
         earlier: Usage | None = None,
+        loop: tuple[str, int] | None = None,
     ) -> None:
         self.command = tuple(command)
         self.agent = agent
@@ -90,6 +91,7 @@ class Run:
         self._resumed_from = resumed_from
         self._continues = continues
         self._earlier = earlier
+        self._loop = loop
         self._folder: RunFolder | None = None
         self._recorder: RecorderProcess | None = None
         self._dialogue: Dialogue | None = None
@@ -129,6 +131,11 @@ class Run:
     def last_activity(self) -> float | None:
         """When the agent last wrote something that we understood."""
         return self.state.last_activity
+
+    @property
+    def silent_s(self) -> float:
+        """For how long the agent has not written a byte; a sleep of the machine does not count."""
+        return time.monotonic() - self._heard
 
     @property
     def exit_code(self) -> int | None:
@@ -301,6 +308,8 @@ class Run:
                 resumed_from=self._resumed_from,
                 continues=self._continues,
                 earlier=self._earlier,
+                loop=self._loop[0] if self._loop else None,
+                iteration=self._loop[1] if self._loop else None,
             ),
         )
         if self._stdin is not None and not self._stays_open:

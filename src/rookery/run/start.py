@@ -49,6 +49,7 @@ def run(
     partial: bool | None = None,
     program: str | Sequence[str] | None = None,
     home: Path | None = None,
+    loop: tuple[str, int] | None = None,
 ) -> Run:
     """Make a run of an agent; `async with` starts it.
 
@@ -58,7 +59,8 @@ def run(
     With permission `ask`, `answer` is an async function that decides on what the agent asks: it
     takes an `Ask` and gives a `Decision`. Whatever it does not decide in `ask_timeout` seconds is
     not allowed, and without it nothing is.
-    `program` is what to call instead of the agent found on PATH.
+    `program` is what to call instead of the agent found on PATH. `loop` names the loop that
+    asks for the run, and which of its runs it is.
     """
     known = agents.agent(agent)
     # An argument that is not UTF-8 comes as surrogates, which nobody can write.
@@ -105,6 +107,7 @@ def run(
         resumed_from=resume,
         continues=before is not None or known.continues(call.command),
         earlier=before.total if before else None,
+        loop=loop,
     )
 
 

@@ -1,0 +1,1 @@
+"""Runs an agent again and again until the work is done, and never runs away."""
