@@ -38,6 +38,7 @@ class FakeHands:
         await self._ask("sleep", seconds)
 
     async def run(self, order: Order, tell: Tell) -> Report:
+        assert order.begun.id not in self.world.begun, "it is run, and paid, twice"
         self.world.begun[order.begun.id] = None
         self.world.orders.append(order)
         told: Report = await self._ask("run", order)

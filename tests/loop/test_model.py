@@ -263,6 +263,8 @@ class LoopMachine(RuleBasedStateMachine):
             stopped = Ending(stopped_for="interrupted")
             self.end_run(self.hostile(self.order().begun), ending=stopped)
         self.pump()
+        while self.asked("check"):  # a budget had stopped it before; a stop ends its checks
+            self.check_ends(ok=False, noise="")
         assert self.loop.end is not None
 
     @precondition(lambda self: self.loop.end is not None)
