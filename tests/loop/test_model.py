@@ -242,6 +242,7 @@ class LoopMachine(RuleBasedStateMachine):
         assert self.loop._driving is not None
         self.loop._driving.cancel()
         self.pump()
+        self.loop._held.close()
         self.folder.close()
         self.start()
 
@@ -271,7 +272,7 @@ class LoopMachine(RuleBasedStateMachine):
     @rule()
     def is_begun_again_after_the_end(self) -> None:
         before = self.loop.state
-        self.folder.close()
+        self.events.run_until_complete(self.loop.__aexit__(None, None, None))
         self.start()
         assert self.loop.state == before
         assert self.hands.asked is None
@@ -329,8 +330,7 @@ class LoopMachine(RuleBasedStateMachine):
             self.the_end_is_true()
             kept = store.find(self.home, self.folder.name).state()
             assert kept == self.loop.state
-            self.events.run_until_complete(self.loop.wait())
-            self.folder.close()
+            self.events.run_until_complete(self.loop.__aexit__(None, None, None))
         self.events.close()
         shutil.rmtree(self.home)
 
@@ -350,7 +350,7 @@ def _with_cost(told: Report, cost: float) -> Report:
 
 
 def _play(sequences: int) -> None:
-    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+    run_state_machine_as_test(
         LoopMachine,
         settings=settings(
             max_examples=sequences,

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Self
 
@@ -52,6 +53,7 @@ class Loop:
         self._driving: asyncio.Task[None] | None = None
         self._waking = asyncio.Event()
         self._interrupted = False
+        self._held = ExitStack()
 
     @property
     def name(self) -> str:
@@ -69,6 +71,7 @@ class Loop:
         return None if self.state.end is None else EXIT_CODES[self.state.end]
 
     async def __aenter__(self) -> Self:
+        self._held.enter_context(self.folder.locked())
         self._driving = asyncio.create_task(self._drive())
         return self
 
@@ -80,7 +83,11 @@ class Loop:
     ) -> None:
         if self._driving is not None and not self._driving.done():
             self.stop()
-        await self.wait()
+        try:
+            await self.wait()
+        finally:
+            self._held.close()
+            self.folder.close()
 
     async def __aiter__(self) -> AsyncIterator[LoopEvent]:
         """Give the events from the first on; for one reader."""

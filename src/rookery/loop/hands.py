@@ -283,7 +283,7 @@ class RealHands:
             exit_code=EXIT_CODES[status],
             facts=Facts(),
         )
-        return report(
+        told = report(
             state,
             verdict,
             goal=self._plan.goal,
@@ -293,3 +293,4 @@ class RealHands:
             ended_at=kept.ended_at if kept else self.now(),
             local=SystemZone(),
         )
+        return msgspec.structs.replace(told, recovered=True)

@@ -174,7 +174,7 @@ def _zone_named(name: str | None, local: tzinfo) -> tzinfo:
         )
     try:
         return ZoneInfo(name)
-    except (OSError, ValueError):  # no such zone, or no list of zones on this system
+    except (LookupError, OSError, ValueError):  # no such zone, or no list of zones
         return local
 
 

@@ -266,9 +266,10 @@ def _in_a_row(attempts: Sequence[Attempt], holds: Callable[[Attempt], bool]) -> 
 
 
 def _error(attempt: Attempt) -> str | None:
-    if attempt.report.status not in ("failed", "incomplete", "timed_out", "stuck"):
+    report = attempt.report
+    if report.recovered or report.status not in ("failed", "incomplete", "timed_out", "stuck"):
         return None
-    return one_line(attempt.report.error or attempt.report.sentence, _LONGEST_ERROR)
+    return one_line(report.error or report.sentence, _LONGEST_ERROR)
 
 
 def _answer(attempt: Attempt) -> str:

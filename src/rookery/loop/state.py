@@ -54,6 +54,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     quota_resets_at: float | None = None
     session: str | None = None
+    recovered: bool = False
+    """Whether it was read from its folder after a crash of ours, which is no fault of the agent."""
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
