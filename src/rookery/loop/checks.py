@@ -3,8 +3,8 @@
 import asyncio
 import os
 import signal
+import subprocess
 import time
-from collections.abc import Mapping
 
 from rookery.loop.state import Check
 
@@ -12,53 +12,61 @@ _MOST_OUTPUT = 64 * 1024
 _PIECE = 64 * 1024
 
 
-async def run_check(
-    command: str, *, cwd: str, timeout_s: float, environment: Mapping[str, str] | None = None
-) -> Check:
+async def run_check(command: str, *, cwd: str, timeout_s: float) -> Check:
     """Run a command by the shell, for it is the user's own text, and tell how it went."""
     began = time.monotonic()
-    process = await asyncio.create_subprocess_exec(
-        "/bin/sh",
-        "-c",
-        command,
+    process = subprocess.Popen(
+        ["/bin/sh", "-c", command],
         cwd=cwd,
-        env=environment,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         start_new_session=True,
     )
     assert process.stdout is not None
-    reading = asyncio.create_task(_tail(process.stdout))
-    late = False
-    try:
-        async with asyncio.timeout(timeout_s):
-            await process.wait()
-            await reading
-    except TimeoutError:
-        late = True
-    finally:
-        _end_group(process.pid)
-        await process.wait()
-    output = (await reading).decode("utf-8", "replace")
+    with process.stdout as pipe:
+        output = _Tail(pipe.fileno())
+        loop = asyncio.get_running_loop()
+        loop.add_reader(pipe.fileno(), output.read)
+        ended = asyncio.ensure_future(asyncio.to_thread(process.wait))
+        try:
+            # By the process, not by the end of its output: what it leaves behind may hold that.
+            await asyncio.wait({ended}, timeout=timeout_s)
+            late = not ended.done()
+        finally:
+            _end_group(process.pid)
+            await asyncio.shield(ended)
+            loop.remove_reader(pipe.fileno())
+        output.read()
+    text = output.kept.decode("utf-8", "replace")
     if late:
-        output += f"\n[rook] the check was ended after {timeout_s:.0f} s"
+        text += f"\n[rook] the check was ended after {timeout_s:.0f} s"
     code = None if late else process.returncode
     return Check(
         command=command,
         ok=code == 0,
         exit_code=code,
         duration_s=time.monotonic() - began,
-        output=output,
+        output=text,
     )
 
 
-async def _tail(stream: asyncio.StreamReader) -> bytes:
-    """Read to the end and keep the last part: that is where a check says what is wrong."""
-    kept = b""
-    while piece := await stream.read(_PIECE):
-        kept = (kept + piece)[-_MOST_OUTPUT:]
-    return kept
+class _Tail:
+    """Reads a pipe and keeps the last part: that is where a check says what is wrong."""
+
+    def __init__(self, fd: int) -> None:
+        os.set_blocking(fd, False)
+        self._fd = fd
+        self.kept = b""
+
+    def read(self) -> None:
+        """Take all that is there now."""
+        try:
+            while piece := os.read(self._fd, _PIECE):
+                self.kept = (self.kept + piece)[-_MOST_OUTPUT:]
+        except BlockingIOError:
+            return
+        asyncio.get_running_loop().remove_reader(self._fd)
 
 
 def _end_group(pid: int) -> None:
