@@ -28,6 +28,7 @@ from rookery.loop.resets import SystemZone
 from rookery.loop.state import Begun, Change, Check, Report
 from rookery.prices import PriceBook
 from rookery.run import contain
+from rookery.run.others import healed
 from rookery.run.runner import Run
 from rookery.run.start import run
 from rookery.run.tree import snapshot
@@ -268,9 +269,8 @@ class RealHands:
         """Read what a cut-off run had done by then: it is not run, nor paid for, again."""
         contain.kill_marked(str(folder.path))
         patience = time.monotonic() + _HEAL_S
-        while folder.verdict() is None and time.monotonic() < patience:
-            if not runs.heal(folder, alive=runs.is_alive, now=self.now()):
-                time.sleep(_HEAL_LOOK_S)  # its recorder is about to end
+        while healed(folder).verdict() is None and time.monotonic() < patience:
+            time.sleep(_HEAL_LOOK_S)  # its recorder is about to end
         kept, info = folder.verdict(), folder.info()
         agent = info.agent if info else None
         state = fold(decode(folder.chunks("stdout"), agent) if agent else (), PriceBook())
