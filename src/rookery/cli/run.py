@@ -35,8 +35,8 @@ Examples:
 """
 
 
-_MONEY = click.FloatRange(min=0, max=1e9)
-_COUNT = click.IntRange(min=1)
+MONEY = click.FloatRange(min=0, max=1e9)
+COUNT = click.IntRange(min=1)
 
 
 class Duration(click.ParamType[float]):
@@ -66,8 +66,8 @@ def _shared(command: Any) -> Any:
                 default=".",
                 help="The folder to work in.",
             ),
-            click.option("--max-cost", type=_MONEY, metavar="USD", help="Stop it beyond this."),
-            click.option("--max-tokens", type=_COUNT, metavar="N", help="Stop it beyond this."),
+            click.option("--max-cost", type=MONEY, metavar="USD", help="Stop it beyond this."),
+            click.option("--max-tokens", type=COUNT, metavar="N", help="Stop it beyond this."),
             click.option("--timeout", type=Duration(), help="Stop it after this long."),
             click.option("--idle-timeout", type=Duration(), help="Stop it after such a silence."),
             click.option(
@@ -91,7 +91,7 @@ def _shared(command: Any) -> Any:
     return command
 
 
-class _RunCommand(click.Command):
+class AgentArgs(click.Command):
     """Tells the prompt from what stands behind `--` and is the agent's."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -103,7 +103,7 @@ class _RunCommand(click.Command):
         return super().parse_args(ctx, args)
 
 
-@click.command("run", cls=_RunCommand, epilog=_RUN_EXAMPLES)
+@click.command("run", cls=AgentArgs, epilog=_RUN_EXAMPLES)
 @click.option(
     "--agent",
     metavar="NAME",
@@ -126,7 +126,7 @@ class _RunCommand(click.Command):
     help="After so long without an answer, what it asks is not allowed.",
 )
 @click.option("--allow", multiple=True, metavar="RULE", help="A tool it may use; may be repeated.")
-@click.option("--max-turns", type=_COUNT, metavar="N", help="Stop it beyond so many steps.")
+@click.option("--max-turns", type=COUNT, metavar="N", help="Stop it beyond so many steps.")
 @click.option(
     "--stream/--no-stream",
     default=True,
@@ -169,7 +169,6 @@ def run_(
         raise click.UsageError('the prompt is missing: rook run "Fix the tests"')
     if len(said) > 1:
         raise click.UsageError("there is more than one prompt: put quotes around it")
-    args: list[str] = click.get_current_context().meta.get(_AGENT_ARGS, [])
     if detach and (as_json or form != "text"):
         raise click.UsageError("--detach shows no end: use rook attach --json afterwards")
     manner = msgspec.structs.replace(
@@ -192,11 +191,17 @@ def run_(
             timeout=timeout,
             idle_timeout=idle_timeout,
             resume=resume,
-            args=args,
+            args=agent_args(),
             stream=stream,
             partial=max_cost is not None or max_tokens is not None or is_watched(manner),
         )
         raise click.exceptions.Exit((put_away if detach else watch)(going, manner))
+
+
+def agent_args() -> list[str]:
+    """What stood behind `--` on the command line, and is the agent's."""
+    found: list[str] = click.get_current_context().meta.get(_AGENT_ARGS, [])
+    return found
 
 
 def _usual_permission(agent: str, *, watched: bool) -> Permission:

@@ -104,6 +104,11 @@ def show(run: str | None, full: bool, verbose: bool, no_pager: bool) -> None:
     run, as they were shown; with --full the page, without colours.
     """
     look = look_of(sys.stdout, os.environ)
+    if run is not None and run.startswith("loop-"):
+        from rookery.cli.loop import show_loop  # few ask for it, and it imports a lot
+
+        show_loop(run)
+        return
     with errors_as_usage():
         folder = healed(find_run(run))
         if look.terminal and not no_pager:

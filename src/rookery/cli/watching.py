@@ -63,6 +63,11 @@ async def _watch(run: Run, manner: Manner) -> int:
     return verdict.exit_code
 
 
+async def show_run(run: Run, manner: Manner) -> None:
+    """Show a run that somebody else began, until it is over."""
+    await _show(run, manner, look_of(sys.stdout, os.environ), Turns())
+
+
 async def _show(run: Run, manner: Manner, look: Look, turns: Turns) -> None:
     """Show all that comes until the run is over; nothing of a status line is left."""
     display = show_of(run, manner, look)

@@ -193,26 +193,10 @@ class Loop:
 
     async def _finish_iteration(self, begun: Begun, report: Report) -> None:
         """Check what a run did, keep it, and decide."""
-        checks: list[Check] = []
-        if report.status not in _UNCHECKED:
-            for command in self.plan.goal.checks:
-                checks.append(await self._check(begun, command))
         changed = self.hands.change(begun.before)
         commit = None
         if self.plan.commit:
             commit = self.hands.commit(f"rook {self.name}: iteration {begun.iteration}")
-        attempt = Attempt(
-            id=begun.id,
-            iteration=begun.iteration,
-            agent=begun.agent,
-            report=report,
-            checks=tuple(checks),
-            change=changed,
-            commit=commit,
-        )
-        self.state = msgspec.structs.replace(
-            self.state, attempts=(*self.state.attempts, attempt), begun=None
-        )
         self._tell(
             IterationFinished(
                 at=self.hands.now(),
@@ -233,6 +217,22 @@ class Loop:
                 removed=changed.removed if changed else None,
                 commit=commit,
             )
+        )
+        checks: list[Check] = []
+        if report.status not in _UNCHECKED:
+            for command in self.plan.goal.checks:
+                checks.append(await self._check(begun, command))
+        attempt = Attempt(
+            id=begun.id,
+            iteration=begun.iteration,
+            agent=begun.agent,
+            report=report,
+            checks=tuple(checks),
+            change=changed,
+            commit=commit,
+        )
+        self.state = msgspec.structs.replace(
+            self.state, attempts=(*self.state.attempts, attempt), begun=None
         )
         self._follow(
             next_step(self.plan, self.state, now=self.hands.now(), chance=self.hands.chance())

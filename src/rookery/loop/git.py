@@ -1,15 +1,14 @@
 """What a repository tells of an iteration; only what the loop made itself is ever changed."""
 
-import hashlib
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from rookery.core.errors import RookeryError
 from rookery.loop.state import Change
 
-_TIME_LIMIT_S = 60.0
+_TIME_LIMIT_S = 120.0
 
 
 class GitError(RookeryError):
@@ -28,39 +27,6 @@ def is_clean(cwd: str) -> bool:
     return told is not None and not told.strip()
 
 
-def mark(cwd: str) -> str | None:
-    """A word for the state of all files, the same as long as none changes; None without git."""
-    head = _ask(cwd, "rev-parse", "--verify", "--quiet", "HEAD") or ""
-    diff = _ask(cwd, "diff", "--binary", "HEAD") if head else ""
-    others = _ask(cwd, "ls-files", "--others", "--exclude-standard", "-z")
-    if diff is None or others is None:
-        return None
-    told = hashlib.sha256(f"{head}\0{diff}\0".encode("utf-8", "surrogateescape"))
-    for name in sorted(filter(None, others.split("\0"))):
-        told.update(f"{name}\0{_stamp(Path(cwd, name))}\0".encode("utf-8", "replace"))
-    return told.hexdigest()
-
-
-def change(cwd: str, before: Change | None) -> Change | None:
-    """What changed since a mark was taken; None without git."""
-    now = mark(cwd)
-    if now is None or before is None or before.mark is None:
-        return None
-    if now == before.mark:
-        return Change(mark=now)
-    counts = _ask(cwd, "diff", "--numstat", "HEAD") or ""
-    others = _ask(cwd, "ls-files", "--others", "--exclude-standard", "-z") or ""
-    rows = [line.split("\t") for line in counts.split("\n") if line.count("\t") >= 2]
-    files = len(rows) + len([name for name in others.split("\0") if name])
-    numbers = [(int(a), int(b)) for a, b, *_ in rows if a.isdigit() and b.isdigit()]
-    return Change(
-        files=max(1, files),  # what was committed in the meantime changed, too
-        added=sum(a for a, _ in numbers),
-        removed=sum(b for _, b in numbers),
-        mark=now,
-    )
-
-
 def commit(cwd: str, message: str) -> str | None:
     """Commit everything; give the commit's short name, None if there was nothing to commit."""
     if is_clean(cwd):
@@ -77,18 +43,62 @@ def add_worktree(cwd: str, path: Path, branch: str) -> None:
     _do(cwd, "worktree", "add", "--quiet", "-b", branch, str(path))
 
 
-def _stamp(path: Path) -> str:
-    try:
-        told = os.lstat(path)
-    except OSError:
-        return ""
-    return f"{told.st_size} {told.st_mtime_ns}"
+class Snapshots:
+    """Pictures of all files, ignored ones aside, and what changed between two of them.
+
+    Index and objects are kept in a folder of ours: the repository is only read.
+    """
+
+    def __init__(self, cwd: str, keep: Path) -> None:
+        self._cwd = cwd
+        self._keep = keep
+
+    def take(self) -> Change | None:
+        """The state of the files as they are now; None without a repository."""
+        tree = self._tree()
+        return None if tree is None else Change(mark=tree)
+
+    def change(self, before: Change | None) -> Change | None:
+        """What changed since a picture was taken; None if nobody can tell."""
+        now = self._tree()
+        if now is None or before is None or before.mark is None:
+            return None
+        told = _ask(self._cwd, "diff", "--numstat", before.mark, now, apart=self._apart())
+        if told is None:
+            return None
+        rows = [line.split("\t") for line in told.split("\n") if line.count("\t") >= 2]
+        numbers = [(int(a), int(b)) for a, b, *_ in rows if a.isdigit() and b.isdigit()]
+        return Change(
+            files=len(rows),
+            added=sum(a for a, _ in numbers),
+            removed=sum(b for _, b in numbers),
+            mark=now,
+        )
+
+    def _tree(self) -> str | None:
+        top = root(self._cwd)
+        if top is None:
+            return None
+        (self._keep / "objects").mkdir(parents=True, exist_ok=True)
+        apart = self._apart()
+        if _ask(top, "add", "--all", apart=apart) is None:
+            return None
+        return (_ask(top, "write-tree", apart=apart) or "").strip() or None
+
+    def _apart(self) -> Mapping[str, str]:
+        """What has git write to our own folder, and read the repository's objects as well."""
+        objects = (_ask(self._cwd, "rev-parse", "--git-path", "objects") or "").strip()
+        return {
+            "GIT_INDEX_FILE": str(self._keep / "index"),
+            "GIT_OBJECT_DIRECTORY": str(self._keep / "objects"),
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": os.path.join(self._cwd, objects),
+        }
 
 
-def _ask(cwd: str, *words: str) -> str | None:
+def _ask(cwd: str, *words: str, apart: Mapping[str, str] | None = None) -> str | None:
     """What a git command prints; None if it fails."""
     try:
-        done = _git(cwd, words)
+        done = _git(cwd, words, apart)
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout if done.returncode == 0 else None
@@ -96,7 +106,7 @@ def _ask(cwd: str, *words: str) -> str | None:
 
 def _do(cwd: str, *words: str) -> None:
     try:
-        done = _git(cwd, words)
+        done = _git(cwd, words, None)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise GitError(f"git {words[0]} failed: {error}") from error
     if done.returncode:
@@ -104,10 +114,13 @@ def _do(cwd: str, *words: str) -> None:
         raise GitError(f"git {words[0]} failed: {first}")
 
 
-def _git(cwd: str, words: Sequence[str]) -> "subprocess.CompletedProcess[str]":
+def _git(
+    cwd: str, words: tuple[str, ...], apart: Mapping[str, str] | None
+) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         ["git", "--no-optional-locks", *words],
         cwd=cwd,
+        env={**os.environ, **apart} if apart else None,
         capture_output=True,
         text=True,
         errors="surrogateescape",

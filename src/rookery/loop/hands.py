@@ -97,16 +97,19 @@ class Hands(Protocol):
 class RealHands:
     """The hands of a loop that really runs."""
 
-    def __init__(self, plan: LoopPlan, *, loop: str, home: Path, cwd: str | None = None) -> None:
+    def __init__(
+        self, plan: LoopPlan, *, loop: str, home: Path, keep: Path, cwd: str | None = None
+    ) -> None:
         self._plan = plan
         self._loop = loop
         self._home = home
         self._cwd = cwd or plan.cwd
+        self._snapshots = git.Snapshots(self._cwd, keep)
         self._going: Run | None = None
         self._checking: asyncio.Future[Check] | None = None
         self._stopped = False
-        self.watch: Callable[[Run], object] | None = None
-        """Called with each run as it begins, for those who show it."""
+        self.watch: Callable[[Run, int], object] | None = None
+        """Called with each run as it begins, and its number in the loop, for those who show it."""
 
     def now(self) -> float:
         """The wall clock."""
@@ -151,12 +154,11 @@ class RealHands:
 
     def mark(self) -> Change | None:
         """The state of the files, as git tells it."""
-        found = git.mark(self._cwd)
-        return None if found is None else Change(mark=found)
+        return self._snapshots.take()
 
     def change(self, before: Change | None) -> Change | None:
         """What changed since then, as git tells it."""
-        return git.change(self._cwd, before)
+        return self._snapshots.change(before)
 
     def commit(self, message: str) -> str | None:
         """Commit what changed."""
@@ -185,6 +187,7 @@ class RealHands:
             timeout=order.timeout_s,
             resume=order.resume,
             args=self._plan.args,
+            program=self._plan.program if order.begun.agent == self._plan.agent else None,
             home=self._home,
             loop=(self._loop, order.begun.id),
         )
@@ -192,7 +195,7 @@ class RealHands:
             self._going = going
             try:
                 if self.watch is not None:
-                    self.watch(going)
+                    self.watch(going, order.begun.id)
                 async with asyncio.TaskGroup() as group:
                     watching = group.create_task(self._watch_for_life(going, order, tell))
                     await self._pass_on(going, order, tell)

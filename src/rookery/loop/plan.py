@@ -94,3 +94,5 @@ class LoopPlan(msgspec.Struct, frozen=True, kw_only=True):
     permission: str = "agent"
     allow: tuple[str, ...] = ()
     args: tuple[str, ...] = ()
+    program: tuple[str, ...] | None = None
+    """What to call instead of the agent found on PATH."""

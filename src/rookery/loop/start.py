@@ -88,4 +88,6 @@ def _loop(folder: LoopFolder, home: Path) -> Loop:
         tree = folder.path / "worktree"
         git.add_worktree(cwd, tree, f"rook/{folder.name}")
         cwd = str(tree)
-    return Loop(folder, RealHands(plan, loop=folder.name, home=home, cwd=cwd))
+    return Loop(
+        folder, RealHands(plan, loop=folder.name, home=home, keep=folder.path / "git", cwd=cwd)
+    )

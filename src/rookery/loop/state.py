@@ -162,7 +162,8 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def cost_source(self) -> Source:
         """How far the sum can be trusted: as far as its least certain part."""
-        sources = {attempt.report.cost_source for attempt in self.attempts}
+        told = (attempt.report for attempt in self.attempts)
+        sources = {report.cost_source for report in told if report.spent_usd is not None}
         order: tuple[Source, ...] = ("unknown", "estimated", "native")
         return next((source for source in order if source in sources), "unknown")
 

@@ -135,16 +135,16 @@ def table(state: LoopState) -> Iterator[str]:
 def total(state: LoopState) -> str:
     """What it all took, and who says so."""
     now = state.ended_at or state.started_at
-    known = len(state.attempts) > state.unknown_costs
     parts = [
         f"{state.iterations} iteration{'' if state.iterations == 1 else 's'}",
         span(now - state.started_at),
-        money(state.spent_usd if known else None, state.cost_source),
     ]
-    if known and state.unknown_costs:
-        parts[-1] = (
-            f"{money(state.spent_usd, 'estimated')} and what {state.unknown_costs} did not tell"
-        )
+    ran = sum(attempt.report.status != "not_started" for attempt in state.attempts)
+    if ran > state.unknown_costs:
+        rest = f" and what {state.unknown_costs} did not tell" if state.unknown_costs else ""
+        parts.append(money(state.spent_usd, state.cost_source) + rest)
+    elif ran:
+        parts.append(money(None, "unknown"))
     return " · ".join(parts)
 
 
@@ -182,7 +182,7 @@ def _row(attempt: Attempt) -> tuple[str, str, str, str, str, str]:
         f"{attempt.iteration}" if attempt.counts else "–",
         report.status.replace("_", " "),
         span(report.ended_at - report.started_at),
-        money(report.spent_usd, report.cost_source),
+        "" if report.status == "not_started" else money(report.spent_usd, report.cost_source),
         changed,
         safe_line(one_line(attempt.why, _LONGEST_WHY)),
     )
