@@ -168,6 +168,15 @@ def test_a_missing_agent_ends_it_at_once(tmp_path: Path, monkeypatch: pytest.Mon
     assert (loop.end, loop.exit_code) == ("not_started", 9)
 
 
+def test_a_prompt_file_that_is_gone_ends_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=a", "say=b"], monkeypatch)
+    loop, _ = play(plan(work, prompt_file=str(tmp_path / "gone.md")))
+    assert (loop.end, loop.exit_code) == ("not_started", 9)
+    assert "gone.md" in loop.state.reason
+
+
 def test_the_same_error_three_times_is_no_progress(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

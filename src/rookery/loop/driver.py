@@ -8,6 +8,7 @@ from typing import Self
 
 import msgspec
 
+from rookery.core.errors import RookeryError
 from rookery.loop.events import (
     EXIT_CODES,
     INSIDE,
@@ -159,8 +160,16 @@ class Loop:
         self._tell(
             IterationStarted(at=now, iteration=begun.iteration, attempt=begun.id, agent=begun.agent)
         )
-        report = await self.hands.run(self._order(begun), self._tell)
-        await self._finish_iteration(begun, report)
+        await self._finish_iteration(begun, await self._run(begun))
+
+    async def _run(self, begun: Begun) -> Report:
+        try:
+            return await self.hands.run(self._order(begun), self._tell)
+        except RookeryError as error:  # the agent, its flags or the prompt file are not as asked
+            now = self.hands.now()
+            return Report(
+                status="not_started", sentence=str(error), started_at=begun.started_at, ended_at=now
+            )
 
     def _order(self, begun: Begun) -> Order:
         ceilings, state = self.plan.ceilings, self.state

@@ -11,7 +11,7 @@ from typing import Protocol, cast
 import msgspec
 
 from rookery.core.agent import Permission
-from rookery.core.errors import RookeryError
+from rookery.core.errors import RookeryError, UnsupportedError
 from rookery.core.fold import fold
 from rookery.core.stuck import evidence_of, suspect
 from rookery.core.verdict import EXIT_CODES, Facts, Outcome, Verdict
@@ -71,6 +71,27 @@ class Hands(Protocol):
 
     async def run(self, order: Order, tell: Tell) -> Report:
         """Run the agent to its end."""
+
+    def _make(self, order: Order, max_turns: int | None) -> Run:
+        plan, agent = self._plan, order.begun.agent
+        same = agent == plan.agent  # what is for one agent means nothing to another
+        return run(
+            agent,
+            order.prompt,
+            cwd=self._cwd,
+            model=plan.model if same else None,
+            permission=cast("Permission", plan.permission),
+            allow=plan.allow if same else (),
+            max_cost=order.max_cost,
+            max_tokens=order.max_tokens,
+            max_turns=max_turns,
+            timeout=order.timeout_s,
+            resume=order.resume if same else None,
+            args=plan.args if same else (),
+            program=plan.program if same else None,
+            home=self._home,
+            loop=(self._loop, order.begun.id),
+        )
 
     async def recover(self, begun: Begun) -> Report | None:
         """Tell what became of a run that a crash cut off; None if it was never begun."""
@@ -174,23 +195,10 @@ class RealHands:
 
     async def run(self, order: Order, tell: Tell) -> Report:
         """Run the agent to its end, watched for signs of life."""
-        going = run(
-            order.begun.agent,
-            order.prompt,
-            cwd=self._cwd,
-            model=self._plan.model if order.begun.agent == self._plan.agent else None,
-            permission=cast("Permission", self._plan.permission),
-            allow=self._plan.allow,
-            max_cost=order.max_cost,
-            max_tokens=order.max_tokens,
-            max_turns=order.max_turns,
-            timeout=order.timeout_s,
-            resume=order.resume,
-            args=self._plan.args,
-            program=self._plan.program if order.begun.agent == self._plan.agent else None,
-            home=self._home,
-            loop=(self._loop, order.begun.id),
-        )
+        try:
+            going = self._make(order, order.max_turns)
+        except UnsupportedError:  # some agents' turns cannot be limited; the other ceilings hold
+            going = self._make(order, None)
         async with going:
             self._going = going
             try:
@@ -276,7 +284,8 @@ class RealHands:
             time.sleep(_HEAL_LOOK_S)  # its recorder is about to end
         kept, info = folder.verdict(), folder.info()
         agent = info.agent if info else None
-        state = fold(decode(folder.chunks("stdout"), agent) if agent else (), PriceBook())
+        records = decode(folder.chunks("stdout"), agent) if agent else ()
+        state = fold(records, PriceBook(), runs.beginning_of(info))
         status: Outcome = kept.status if kept else "incomplete"
         if status == "interrupted":  # rook died, and its agent was stopped for that
             status = "incomplete"
