@@ -72,27 +72,6 @@ class Hands(Protocol):
     async def run(self, order: Order, tell: Tell) -> Report:
         """Run the agent to its end."""
 
-    def _make(self, order: Order, max_turns: int | None) -> Run:
-        plan, agent = self._plan, order.begun.agent
-        same = agent == plan.agent  # what is for one agent means nothing to another
-        return run(
-            agent,
-            order.prompt,
-            cwd=self._cwd,
-            model=plan.model if same else None,
-            permission=cast("Permission", plan.permission),
-            allow=plan.allow if same else (),
-            max_cost=order.max_cost,
-            max_tokens=order.max_tokens,
-            max_turns=max_turns,
-            timeout=order.timeout_s,
-            resume=order.resume if same else None,
-            args=plan.args if same else (),
-            program=plan.program if same else None,
-            home=self._home,
-            loop=(self._loop, order.begun.id),
-        )
-
     async def recover(self, begun: Begun) -> Report | None:
         """Tell what became of a run that a crash cut off; None if it was never begun."""
 
@@ -220,6 +199,27 @@ class RealHands:
             started_at=order.begun.started_at,
             ended_at=self.now(),
             local=SystemZone(),
+        )
+
+    def _make(self, order: Order, max_turns: int | None) -> Run:
+        plan, agent = self._plan, order.begun.agent
+        same = agent == plan.agent  # what is for one agent means nothing to another
+        return run(
+            agent,
+            order.prompt,
+            cwd=self._cwd,
+            model=plan.model if same else None,
+            permission=cast("Permission", plan.permission),
+            allow=plan.allow if same else (),
+            max_cost=order.max_cost,
+            max_tokens=order.max_tokens,
+            max_turns=max_turns,
+            timeout=order.timeout_s,
+            resume=order.resume if same else None,
+            args=plan.args if same else (),
+            program=plan.program if same else None,
+            home=self._home,
+            loop=(self._loop, order.begun.id),
         )
 
     async def recover(self, begun: Begun) -> Report | None:
