@@ -7,9 +7,6 @@ import pytest
 from rookery.agents import agent
 from rookery.core.events import (
     Event,
-    LimitReported,
-    PermissionRequested,
-    Retrying,
     TaskFinished,
     TaskStarted,
     ToolStarted,
@@ -65,24 +62,6 @@ def test_after_a_result_and_the_grace_it_is_finished() -> None:
 @pytest.mark.parametrize("more", [TASK, TURN], ids=["a task is open", "a new turn has begun"])
 def test_the_grace_does_not_run_while_there_is_work(more: Event) -> None:
     assert reason(TURN, DONE, more, silent=1e6) is None
-
-
-def test_silence_that_nothing_explains_is_being_stuck() -> None:
-    assert reason(TURN, silent=61, idle_s=60) == "stuck"
-    assert reason(TURN, silent=59, idle_s=60) is None
-
-
-@pytest.mark.parametrize(
-    "life",
-    [TOOL, TASK, Retrying(attempt=1, delay_s=300), LimitReported(status="rejected")],
-    ids=["a tool", "a task", "a retry", "a limit"],
-)
-def test_silence_with_a_reason_is_not_being_stuck(life: Event) -> None:
-    assert reason(TURN, life, silent=1e6, idle_s=60) is None
-
-
-def test_a_question_that_nobody_answers_is_being_stuck() -> None:
-    assert reason(TURN, TOOL, PermissionRequested(tool_id="t"), silent=61, idle_s=60) == "stuck"
 
 
 def wants_none(*events: Event, silent: float = 0.0) -> bool:

@@ -13,7 +13,6 @@ import msgspec
 from rookery.core.agent import Permission
 from rookery.core.errors import RookeryError, UnsupportedError
 from rookery.core.fold import fold
-from rookery.core.stuck import evidence_of, suspect
 from rookery.core.verdict import EXIT_CODES, Facts, Outcome, Verdict
 from rookery.folder import runs
 from rookery.folder.runs import RunFolder
@@ -28,10 +27,10 @@ from rookery.loop.resets import SystemZone
 from rookery.loop.state import Begun, Change, Check, Report
 from rookery.prices import PriceBook
 from rookery.run import contain
+from rookery.run.life import Life
 from rookery.run.others import healed
 from rookery.run.runner import Run
 from rookery.run.start import run
-from rookery.run.tree import snapshot
 
 Tell = Callable[[LoopEvent], None]
 
@@ -235,26 +234,13 @@ class RealHands:
 
     async def _watch_for_life(self, going: Run, order: Order, tell: Tell) -> None:
         """Look now and then whether the agent lives; say it once when it seems not to."""
-        heard, cpu = -1, 0.0
+        life = Life(str(going.folder.path), self._plan.idle_s)
         suspected = False
         while True:
             await asyncio.sleep(_LOOK_S)
             silent = going.silent_s
-            if silent <= self._plan.idle_s:
-                suspected, heard = False, -1
-                continue
-            processes = await asyncio.to_thread(snapshot, str(going.folder.path))
-            used = sum(process.cpu_s for process in processes or ())
-            if heard != going.news:
-                heard, cpu = going.news, used
-            known = evidence_of(
-                going.state,
-                now=self.now(),
-                silent_s=silent,
-                processes=processes,
-                cpu_s=None if processes is None else max(0.0, used - cpu),
-            )
-            why = suspect(known, idle_s=self._plan.idle_s)
+            suspected &= silent > self._plan.idle_s
+            why = await asyncio.to_thread(life.look, going.state, silent_s=silent, news=going.news)
             if why is None or suspected:
                 continue
             suspected = True

@@ -19,6 +19,7 @@ from rookery.core.fold import Beginning, FoldingDecoder
 from rookery.core.lines import LineBuffer
 from rookery.core.records import Record
 from rookery.core.state import RunState
+from rookery.core.stuck import Suspicion
 from rookery.core.verdict import StopReason, Verdict, judge
 from rookery.folder import runs
 from rookery.folder.endings import ending_of, judge_raw, verdict_info
@@ -27,6 +28,7 @@ from rookery.folder.runs import ExitInfo, RunFolder, RunInfo
 from rookery.prices import PriceBook
 from rookery.run.asking import Answer, Dialogue
 from rookery.run.launch import Plan, RecorderProcess
+from rookery.run.life import Life
 from rookery.run.listening import Listening
 from rookery.run.live import LiveRecords
 from rookery.run.news import News
@@ -95,6 +97,8 @@ class Run:
         self._folder: RunFolder | None = None
         self._recorder: RecorderProcess | None = None
         self._dialogue: Dialogue | None = None
+        self._life: Life | None = None
+        self._suspicion: Suspicion | None = None
         self._stop_reason: StopReason | None = None
         self._recent = Recent()
         self._synced = 0  # results after which the logs were synced to disk
@@ -144,6 +148,8 @@ class Run:
 
     async def __aenter__(self) -> Self:
         self._folder = self._make_folder()
+        if self.limits.idle_s is not None:
+            self._life = Life(str(self._folder.path), self.limits.idle_s)
         if self._stays_open and self.agent and self.agent.asking:
             self._dialogue = Dialogue(self.agent.asking, self.answer, self._ask_timeout_s)
         try:
@@ -415,6 +421,9 @@ class Run:
             self._dialogue.end()
         if self._stop_reason is None:
             why = reason_to_stop(self.state, self.limits, silent_s=silent)
+            if why is None and self._life is not None:
+                self._suspicion = self._life.look(self.state, silent_s=silent, news=self.news)
+                why = "stuck" if self._suspicion else None
             if why is not None:
                 self.stop(why)
 
@@ -422,8 +431,11 @@ class Run:
         """Judge how it ended, and keep the verdict and the answer."""
         ending = ending_of(self._exit(), self._stop_reason)
         self.verdict = judge(self.state, ending) if self.agent else judge_raw(ending)
-        if (words := over_budget(self.state, self.limits)) and self.verdict.status == "over_budget":
+        if self._suspicion is not None and self.verdict.status == "stuck":
+            words = f"{self._suspicion.reason} ({', '.join(self._suspicion.evidence)})"
             self.verdict = msgspec.structs.replace(self.verdict, sentence=words)
+        if (over := over_budget(self.state, self.limits)) and self.verdict.status == "over_budget":
+            self.verdict = msgspec.structs.replace(self.verdict, sentence=over)
         answer = final_text(self.state) if self.agent else response_in(last_output(self.folder))
         try:
             write_output(self.folder, answer)

@@ -27,8 +27,6 @@ def reason_to_stop(state: RunState, limits: Limits, *, silent_s: float) -> StopR
         return "over_budget"
     if finished(state) and silent_s > limits.grace_s:
         return "finished"
-    if limits.idle_s is not None and silent_s > limits.idle_s and not shows_life(state):
-        return "stuck"
     return None
 
 
@@ -74,11 +72,3 @@ def wants_no_more(state: RunState, limits: Limits, *, silent_s: float) -> bool:
     if any(task.kind == "subagent" for task in state.open_tasks):
         return False
     return silent_s > (limits.grace_s if state.open_tasks else _WAKING_S)
-
-
-def shows_life(state: RunState) -> bool:
-    """Whether silence has a reason: a tool, a task, a retry or a limit that is waited for."""
-    if state.asked is not None:
-        return False  # nobody will answer
-    waiting = any(limit.status == "rejected" for limit in state.limits.values())
-    return bool(state.open_tools or state.open_tasks or state.retrying or waiting)
