@@ -7,6 +7,8 @@ for record in rookery.decode("session.jsonl"):
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from rookery.core.version import __version__
+
 if TYPE_CHECKING:
     from rookery.agents import decoder, output_flags, parser_for
     from rookery.core.agent import Agent
@@ -25,8 +27,6 @@ if TYPE_CHECKING:
     from rookery.folder.streams import decode
     from rookery.loop.start import loop
     from rookery.run.start import run, run_sync
-
-__version__ = "0.1.0"
 
 _HOMES = {
     "Agent": "rookery.core.agent",

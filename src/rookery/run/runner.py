@@ -10,7 +10,6 @@ from typing import Literal, Self
 
 import msgspec
 
-from rookery import __version__
 from rookery.core.agent import Agent, Task
 from rookery.core.completion import final_text, response_in
 from rookery.core.errors import RunFolderError
@@ -21,6 +20,7 @@ from rookery.core.records import Record
 from rookery.core.state import RunState
 from rookery.core.stuck import Suspicion
 from rookery.core.verdict import StopReason, Verdict, judge
+from rookery.core.version import __version__
 from rookery.folder import runs
 from rookery.folder.endings import ending_of, judge_raw, verdict_info
 from rookery.folder.output import last_output, write_output
