@@ -241,6 +241,28 @@ def test_what_a_resumed_session_used_is_unknown_if_nobody_knows_where_it_began()
     assert (ledger.tokens.input, ledger.tokens.output) == (1300, 0)
 
 
+def test_a_session_s_total_has_in_it_what_its_messages_told() -> None:
+    ledger = OpenLedger(prices)
+    ledger.report(report("a", input=1000))
+    ledger.report(report("b", input=500, parent="call"))
+    ledger.report(thread(1500), model="known")
+    assert (ledger.tokens.input, ledger.steps) == (1500, 1)  # no call that nobody showed
+    ledger.report(report("c", input=100))
+    ledger.report(thread(1900), model="known")
+    assert (ledger.tokens.input, ledger.steps) == (1900, 3)
+    assert ledger.total == Usage(input=1900, output=1)
+
+
+def test_messages_count_though_nobody_knows_where_their_session_s_total_began() -> None:
+    ledger = OpenLedger(prices, earlier=None)
+    ledger.report(report("a", input=1000))
+    ledger.report(thread(3300), model="known")
+    assert ledger.tokens.input == 1000
+    ledger.report(report("b", input=500))
+    ledger.report(thread(4000), model="known")
+    assert ledger.tokens.input == 1700
+
+
 def test_several_calls_told_as_one_have_no_long_call_s_price() -> None:
     tiered = Price(PRICE.rates, (Tier(above=100, rates=Rates(input=9_000_000)),))
     ledger = OpenLedger(lambda model, at: tiered)
@@ -248,6 +270,14 @@ def test_several_calls_told_as_one_have_no_long_call_s_price() -> None:
     assert ledger.cost.usd == PRICE_OF_1000
     ledger.report(report(input=1000, output=0))
     assert ledger.cost.usd == dollars(1000 * 1000 + 10_000 + 1000 * 9000)
+
+
+def test_a_whole_turn_told_at_once_has_no_long_call_s_price() -> None:
+    tiered = Price(PRICE.rates, (Tier(above=100, rates=Rates(input=9_000_000)),))
+    ledger = OpenLedger(lambda model, at: tiered)
+    turn = UsageReported(model="known", scope="turn", semantics="final", input=1000, output=1)
+    ledger.report(turn)
+    assert ledger.cost.usd == PRICE_OF_1000
 
 
 def test_a_report_that_names_no_model_is_the_session_s() -> None:

@@ -1,12 +1,12 @@
 """Notices fields an agent's checked versions did not write, so that drift is seen, not suffered."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from rookery.core.events import UnknownField
+from rookery.core.events import Event, UnknownField
 from rookery.core.text import cut
 
 LOOKED_AT = 100
@@ -68,3 +68,32 @@ class Drift:
                     self._walk(type, known, inner, item)
                 else:
                     self.add(type, inner)
+
+
+_Read = Callable[[Any, Any, bytes], Sequence[Event]]
+
+
+def looking(
+    readers: Mapping[type[msgspec.Struct], _Read], drift: Drift
+) -> Mapping[type[msgspec.Struct], _Read]:
+    """Make a table of readers that look at the first messages of their type for unknown fields.
+
+    It is for agents whose stream does not tell which version writes it.
+    """
+    table: dict[type[msgspec.Struct], _Read] = {}
+
+    def first(shape: type[msgspec.Struct], read: _Read) -> _Read:
+        type, left = str(shape.__struct_config__.tag), LOOKED_AT
+
+        def looked(memory: Any, message: Any, line: bytes) -> Sequence[Event]:
+            nonlocal left
+            left -= 1
+            if left <= 0:
+                table[shape] = read  # it has seen enough, and leaves its place
+            drift.look(type, line)
+            return read(memory, message, line)
+
+        return looked
+
+    table.update((shape, first(shape, read)) for shape, read in readers.items())
+    return table
