@@ -16,7 +16,7 @@ from rookery.core.errors import RookeryError, UnknownAgentError
 from rookery.core.lines import DEFAULT_CAP
 from rookery.core.salvage import Mended, parse
 
-NAMES = ("claude", "codex", "opencode", "gemini", "qwen")
+NAMES = ("claude", "codex", "opencode", "gemini", "qwen", "amp")
 """The names of our own agents; each is a module here with an `AGENT`."""
 
 _IMITATED = ("claude",)
