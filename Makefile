@@ -9,6 +9,10 @@ CODEX := $(AGENTS)/node_modules/.bin/codex
 CODEX_VERSION := 0.166.0
 OPENCODE := $(AGENTS)/node_modules/.bin/opencode
 OPENCODE_VERSION := 1.18.33
+GEMINI := $(AGENTS)/node_modules/.bin/gemini
+GEMINI_VERSION := 0.61.0
+QWEN := $(AGENTS)/node_modules/.bin/qwen
+QWEN_VERSION := 0.15.10
 REAL_AGENTS := ROOKERY_TEST_CLAUDE=$(abspath $(CLAUDE)) ROOKERY_TEST_CODEX=$(abspath $(CODEX))
 
 .PHONY: demo test check lint types imports unit bench soak conformance docs format clean pictures
@@ -37,8 +41,9 @@ unit: $(VENV)/.dev $(CLAUDE) $(CODEX)
 soak: $(VENV)/.dev ## the long versions of the hostile tests
 	$(BIN)/pytest -n auto -m soak
 
-conformance: $(VENV)/.dev $(CLAUDE) $(CODEX) $(OPENCODE) ## the real agents against scripted models, every scenario
+conformance: $(VENV)/.dev $(CLAUDE) $(CODEX) $(OPENCODE) $(GEMINI) $(QWEN) ## the real agents against scripted models, every scenario
 	$(REAL_AGENTS) ROOKERY_TEST_OPENCODE=$(abspath $(OPENCODE)) \
+		ROOKERY_TEST_GEMINI=$(abspath $(GEMINI)) ROOKERY_TEST_QWEN=$(abspath $(QWEN)) \
 		$(BIN)/pytest -v -m 'not soak' tests/conformance
 
 bench: $(VENV)/.bench ## ratios against named references, taken in one run
@@ -77,6 +82,12 @@ $(CODEX):
 
 $(OPENCODE):
 	npm install --silent --no-fund --no-audit --prefix $(AGENTS) opencode-ai@$(OPENCODE_VERSION)
+
+$(GEMINI):
+	npm install --silent --no-fund --no-audit --prefix $(AGENTS) @google/gemini-cli@$(GEMINI_VERSION)
+
+$(QWEN):
+	npm install --silent --no-fund --no-audit --prefix $(AGENTS) @qwen-code/qwen-code@$(QWEN_VERSION)
 
 $(VENV)/.bench: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --group bench

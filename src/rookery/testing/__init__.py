@@ -6,6 +6,7 @@ from os import PathLike
 from pathlib import Path
 
 from rookery.testing.chat_completions_api import ScriptedChatApi
+from rookery.testing.generate_content_api import ScriptedGeminiApi
 from rookery.testing.messages_api import ScriptedMessagesApi
 from rookery.testing.responses_api import ScriptedResponsesApi
 from rookery.testing.scripted_api import Answer, Cut, Failure, Reply, Script, ScriptedApi
@@ -21,6 +22,7 @@ __all__ = [
     "Script",
     "ScriptedApi",
     "ScriptedChatApi",
+    "ScriptedGeminiApi",
     "ScriptedMessagesApi",
     "ScriptedResponsesApi",
     "agent_command",

@@ -62,8 +62,8 @@ AGENT = Agent(
             "Retries of failed requests are not told; a text that broke off is followed by that "
             "of the next try without a mark.",
             "When it is interrupted, it stops in mid word and exits with 0.",
-            "In a folder that is not trusted it does no more than its default mode allows: trust "
-            "it once, or pass `-- --skip-trust`.",
+            "In a folder that nobody trusted it refuses to work: trust it once, or pass "
+            "`-- --skip-trust`.",
         ),
     ),
     evidence="recordings",

@@ -12,8 +12,8 @@ PROGRAMS = ("gemini",)
 OUTPUT_FLAGS = ("--output-format", "stream-json")
 """Makes it write a message per line."""
 
-# In a folder that nobody trusted it takes any other mode for `default`: `-- --skip-trust` is the
-# user's word that the folder is to be trusted.
+# In a folder that nobody trusted it refuses to work (0.61.0 untrusted). That check is the user's
+# safety, so it stays: `-- --skip-trust` switches it off.
 _PERMISSIONS: Mapping[Permission, tuple[str, ...]] = {
     "agent": (),
     "edit": ("--approval-mode", "auto_edit"),

@@ -19,7 +19,10 @@ SURRENDERS: Mapping[str | None, str] = {
     "Loop detected, stopping execution": "loop",
     "Maximum session turns exceeded": "max_turns",
 }
-"""With which words the program stops the model, and why; it then tells of a success."""
+"""With which words the program stops the model, and why; it then tells of a success.
+
+The first was seen (0.61.0 loop), the second is in the source.
+"""
 
 _TYPES: Mapping[str | None, ErrorKind] = {
     "FatalAuthenticationError": "auth",

@@ -31,7 +31,7 @@ from rookery.core.lines import DEFAULT_CAP
 _Read = Callable[[Memory, Any, bytes], Sequence[Event]]
 
 _MISSING = "tool_not_registered"  # the model called a tool that it was not given
-_REFUSED = "policy_violation"  # a policy or a hook said no to this very call
+_REFUSED = "policy_violation"  # a rule or a hook said no to this very call (0.61.0 policy_rule)
 
 
 def init(memory: Memory, message: shapes.Init, line: bytes) -> Sequence[Event]:
