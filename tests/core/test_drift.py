@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rookery.core.drift import LOOKED_AT, Drift, looking
+from rookery.core.drift import LOOKED_AT, Drift, watch
 from rookery.core.events import Notice, UnknownField
 
 steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -108,7 +108,8 @@ class End(msgspec.Struct, tag="end"):
 
 def test_the_first_messages_of_each_type_are_looked_at_and_read() -> None:
     drift = Drift(KNOWN)
-    table = looking({End: lambda memory, message, line: memory}, drift)
+    table: dict[Any, Any] = {End: lambda memory, message, line: memory}
+    watch(table, drift)
     told = (Notice(level="info", text="read"),)
     for _ in range(LOOKED_AT + 10):
         assert table[End](told, End(), b'{"type":"end","new":1}') == told

@@ -1,12 +1,12 @@
 """Notices fields an agent's checked versions did not write, so that drift is seen, not suffered."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
-from rookery.core.events import Event, UnknownField
+from rookery.core.events import UnknownField
 from rookery.core.text import cut
 
 LOOKED_AT = 100
@@ -70,22 +70,16 @@ class Drift:
                     self.add(type, inner)
 
 
-_Read = Callable[[Any, Any, bytes], Sequence[Event]]
+_Read = Callable[[Any, Any, bytes], Any]
 
 
-def looking(
-    readers: Mapping[type[msgspec.Struct], _Read], drift: Drift
-) -> Mapping[type[msgspec.Struct], _Read]:
-    """Make a table of readers that look at the first messages of their type for unknown fields.
-
-    It is for agents whose stream does not tell which version writes it.
-    """
-    table: dict[type[msgspec.Struct], _Read] = {}
+def watch(table: dict[type[msgspec.Struct], _Read], drift: Drift) -> None:
+    """Let the readers of a table look at the first messages of their type for unknown fields."""
 
     def first(shape: type[msgspec.Struct], read: _Read) -> _Read:
         type, left = str(shape.__struct_config__.tag), LOOKED_AT
 
-        def looked(memory: Any, message: Any, line: bytes) -> Sequence[Event]:
+        def looked(memory: Any, message: Any, line: bytes) -> Any:
             nonlocal left
             left -= 1
             if left <= 0:
@@ -95,5 +89,4 @@ def looking(
 
         return looked
 
-    table.update((shape, first(shape, read)) for shape, read in readers.items())
-    return table
+    table.update([(shape, first(shape, read)) for shape, read in table.items()])

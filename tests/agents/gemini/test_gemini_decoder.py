@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 import rookery
-from rookery.agents import detect
+from rookery.agents import agent, detect
 from rookery.agents.gemini import recognises
+from rookery.core.agent import Replacement
 from rookery.core.completion import final_text
-from rookery.core.events import Error, Event, Text, TextDelta, TurnFinished
+from rookery.core.events import Error, Event, Text, TextDelta, ToolStarted, TurnFinished
 from tests.recorded import cases, folded, messages, name_of, recordings, results
 
 STREAMS = [*cases("gemini"), *recordings("gemini")]
@@ -117,3 +118,14 @@ def test_a_stream_is_known_as_its_own(path: Path) -> None:
 )
 def test_messages_of_others_are_not_its_own(message: dict[str, object]) -> None:
     assert not recognises(message)
+
+
+def test_the_text_of_an_edit_is_read_from_its_call() -> None:
+    found = {}
+    for path in cases("gemini"):
+        for record in rookery.decode(path, agent="gemini"):
+            if isinstance(record.event, ToolStarted):
+                found[record.event.name] = agent("gemini").replacements(record.event)
+    assert found["replace"] == (Replacement("return a - b", "return a + b"),)
+    assert found["write_file"][0].before == ""
+    assert found["read_file"] == ()

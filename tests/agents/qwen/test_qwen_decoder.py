@@ -7,10 +7,18 @@ from typing import Any
 import pytest
 
 import rookery
-from rookery.agents import detect
+from rookery.agents import agent, detect
 from rookery.core.bookkeeping import NOTHING
 from rookery.core.completion import final_text
-from rookery.core.events import Error, Event, StreamClosed, TurnFinished, UnknownField, Usage
+from rookery.core.events import (
+    Error,
+    Event,
+    StreamClosed,
+    ToolStarted,
+    TurnFinished,
+    UnknownField,
+    Usage,
+)
 from rookery.core.fold import Beginning, fold
 from tests.recorded import cases, folded, name_of, recordings, results
 
@@ -142,3 +150,14 @@ def test_a_stream_is_known_as_its_own(path: Path) -> None:
     found = detect(path.read_bytes())
     assert found is not None
     assert found.name == "qwen"
+
+
+def test_the_text_of_an_edit_is_read_from_its_call() -> None:
+    found = {}
+    for path in cases("qwen"):
+        for record in rookery.decode(path, agent="qwen"):
+            if isinstance(record.event, ToolStarted):
+                found[record.event.name] = agent("qwen").replacements(record.event)
+    assert found["edit"][0].before in ("return a - b", "x")
+    assert found["write_file"][0].before == ""
+    assert found["read_file"] == ()

@@ -10,8 +10,8 @@ from rookery.agents.amp import shapes, tools
 from rookery.agents.amp.memory import Memory, OpenTool
 from rookery.agents.amp.shapes import own
 from rookery.core import salvage
-from rookery.core.decoder import LineDecoder
-from rookery.core.drift import looking
+from rookery.core.decoder import LineDecoder, Told
+from rookery.core.drift import watch
 from rookery.core.events import (
     Error,
     Event,
@@ -29,7 +29,7 @@ from rookery.core.events import (
 )
 from rookery.core.lines import DEFAULT_CAP
 
-_Read = Callable[[Memory, Any, bytes], Sequence[Event]]
+_Read = Callable[[Memory, Any, bytes], Told]
 
 # Both sentences are in the emitter of 0.0.1790142911.
 _APPROVAL = re.compile(
@@ -143,7 +143,9 @@ class AmpReader:
     def __init__(self) -> None:
         self.memory = Memory()
         self.drift = self.memory.drift
-        self.table = looking(_READERS, self.drift)
+        functions = dict(_READERS)
+        watch(functions, self.drift)
+        self.table: Mapping[type[msgspec.Struct], _Read] = functions
 
     @property
     def results(self) -> int:

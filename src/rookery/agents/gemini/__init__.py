@@ -12,6 +12,7 @@ from rookery.agents.gemini.command import (
 )
 from rookery.agents.gemini.fields import CHECKED_VERSIONS
 from rookery.agents.gemini.reader import decoder
+from rookery.agents.gemini.tools import replacements
 from rookery.core.agent import Agent, Capabilities
 
 _TELLTALES: Mapping[str, frozenset[str]] = {
@@ -72,4 +73,5 @@ AGENT = Agent(
     invoke=invoke,
     with_output_flags=with_output_flags,
     keeps_variable=keeps_variable,
+    replacements=replacements,
 )

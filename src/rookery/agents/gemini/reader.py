@@ -9,8 +9,8 @@ from rookery.agents.gemini import faults, shapes, tools
 from rookery.agents.gemini.memory import Memory, OpenTool
 from rookery.agents.gemini.shapes import NOTHING, own
 from rookery.core import salvage
-from rookery.core.decoder import LineDecoder
-from rookery.core.drift import looking
+from rookery.core.decoder import LineDecoder, Told
+from rookery.core.drift import watch
 from rookery.core.events import (
     Error,
     Event,
@@ -28,7 +28,7 @@ from rookery.core.events import (
 )
 from rookery.core.lines import DEFAULT_CAP
 
-_Read = Callable[[Memory, Any, bytes], Sequence[Event]]
+_Read = Callable[[Memory, Any, bytes], Told]
 
 _MISSING = "tool_not_registered"  # the model called a tool that it was not given
 _REFUSED = "policy_violation"  # a rule or a hook said no to this very call (0.61.0 policy_rule)
@@ -44,7 +44,7 @@ def init(memory: Memory, message: shapes.Init, line: bytes) -> Sequence[Event]:
     return events
 
 
-def message(memory: Memory, message: shapes.Message, line: bytes) -> Sequence[Event]:
+def message(memory: Memory, message: shapes.Message, line: bytes) -> Told:
     """Read a piece of what the model says, which has no id and no end, or the user's prompt."""
     text = message.content
     if message.role == "assistant":
@@ -52,7 +52,7 @@ def message(memory: Memory, message: shapes.Message, line: bytes) -> Sequence[Ev
             return ()
         if message.delta and memory.writing is not None:
             memory.pieces.append(text)
-            return (TextDelta(id=memory.writing, text=text),)
+            return TextDelta(id=memory.writing, text=text)
         return _begin_text(memory, text, whole=not message.delta)
     if message.role != "user":
         return (Unknown(name=f"message/{message.role}", raw=salvage.own(line)),)
@@ -71,9 +71,17 @@ def tool_use(memory: Memory, message: shapes.ToolUse, line: bytes) -> Sequence[E
     input = own(message.parameters)
     memory.tools[id] = OpenTool(name, kind, NOTHING if input is None else input)
     server, tool = tools.split_mcp(name)
-    title = tools.title(kind, message.parameters)
     events.append(
-        ToolStarted(id=id, name=name, kind=kind, title=title, input=input, server=server, tool=tool)
+        ToolStarted(
+            id=id,
+            name=name,
+            kind=kind,
+            title=tools.title(kind, message.parameters),
+            input=input,
+            server=server,
+            tool=tool,
+            subagent=tools.subagent(kind, message.parameters),
+        )
     )
     return events
 
@@ -176,7 +184,9 @@ class GeminiReader:
     def __init__(self) -> None:
         self.memory = Memory()
         self.drift = self.memory.drift
-        self.table = looking(_READERS, self.drift)
+        functions = dict(_READERS)
+        watch(functions, self.drift)
+        self.table: Mapping[type[msgspec.Struct], _Read] = functions
 
     @property
     def results(self) -> int:

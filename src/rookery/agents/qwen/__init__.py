@@ -13,6 +13,7 @@ from rookery.agents.qwen.command import (
 )
 from rookery.agents.qwen.fields import CHECKED_VERSIONS
 from rookery.agents.qwen.reader import decoder
+from rookery.agents.qwen.tools import replacements
 from rookery.core.agent import Agent, Capabilities
 
 
@@ -54,4 +55,5 @@ AGENT = Agent(
     with_output_flags=with_output_flags,
     keeps_variable=keeps_variable,
     continues=continues,
+    replacements=replacements,
 )

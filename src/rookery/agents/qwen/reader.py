@@ -10,8 +10,8 @@ from rookery.agents.qwen.fields import CHECKED_VERSIONS
 from rookery.agents.qwen.memory import Memory
 from rookery.agents.qwen.shapes import own
 from rookery.core import salvage
-from rookery.core.decoder import LineDecoder
-from rookery.core.drift import looking
+from rookery.core.decoder import LineDecoder, Told
+from rookery.core.drift import watch
 from rookery.core.events import (
     Denial,
     Error,
@@ -29,7 +29,7 @@ from rookery.core.events import (
 )
 from rookery.core.lines import DEFAULT_CAP
 
-_Read = Callable[[Memory, Any, bytes], Sequence[Event]]
+_Read = Callable[[Memory, Any, bytes], Told]
 
 _STATUSES: Mapping[str | None, Status] = {
     "completed": "ok",
@@ -118,7 +118,11 @@ class QwenReader:
     def __init__(self) -> None:
         self.memory = Memory()
         self.drift = self.memory.drift
-        self.table: Mapping[type[msgspec.Struct], _Read] = {**_READERS, shapes.System: self._system}
+        self._functions: dict[type[msgspec.Struct], _Read] = {
+            **_READERS,
+            shapes.System: self._system,
+        }
+        self.table: Mapping[type[msgspec.Struct], _Read] = self._functions
 
     @property
     def results(self) -> int:
@@ -129,10 +133,11 @@ class QwenReader:
         """The message's type."""
         return str(type(message).__struct_config__.tag)
 
-    def _system(self, memory: Memory, message: shapes.System, line: bytes) -> Sequence[Event]:
+    def _system(self, memory: Memory, message: shapes.System, line: bytes) -> Told:
         if message.subtype == "init" and message.qwen_code_version not in CHECKED_VERSIONS:
-            self.table = looking(_READERS, self.drift)
-            return self.table[shapes.System](memory, message, line)
+            self._functions[shapes.System] = system
+            watch(self._functions, self.drift)
+            return self._functions[shapes.System](memory, message, line)
         return system(memory, message, line)
 
     def close(self) -> tuple[Sequence[Event], int]:

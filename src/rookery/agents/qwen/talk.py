@@ -160,6 +160,7 @@ def _start(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[
             input=own(block.input),
             server=server,
             tool=tool,
+            subagent=tools.subagent(kind, block.input),
             parent=parent,
         ),
     )

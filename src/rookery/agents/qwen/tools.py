@@ -8,7 +8,16 @@ import msgspec
 
 from rookery.agents.qwen.shapes import NOTHING
 from rookery.core import salvage
-from rookery.core.events import Change, Event, FileChanged, PlanChanged, PlanItem, ToolKind
+from rookery.core.agent import Replacement
+from rookery.core.events import (
+    Change,
+    Event,
+    FileChanged,
+    PlanChanged,
+    PlanItem,
+    ToolKind,
+    ToolStarted,
+)
 from rookery.core.text import one_line
 from rookery.core.titles import first_short_string
 
@@ -76,6 +85,7 @@ class _WebInput(_Input):
 class _SubagentInput(_Input):
     description: str | None = None
     message: str | None = None
+    subagent_type: str | None = None
 
 
 class _Question(msgspec.Struct, gc=False):
@@ -88,6 +98,8 @@ class _AskInput(msgspec.Struct, gc=False):
 
 class _EditInput(msgspec.Struct, gc=False):
     file_path: str | None = None
+    old_string: str | None = None
+    new_string: str | None = None
     content: str | None = None
 
 
@@ -102,6 +114,7 @@ class _TodoInput(msgspec.Struct, gc=False):
 
 _file_decoder = msgspec.json.Decoder(_FileInput)
 _ask_decoder = msgspec.json.Decoder(_AskInput)
+_subagent_decoder = msgspec.json.Decoder(_SubagentInput)
 _edit_decoder = msgspec.json.Decoder(_EditInput)
 _todo_decoder = msgspec.json.Decoder(_TodoInput)
 _DECODERS: Mapping[ToolKind, msgspec.json.Decoder[Any]] = {
@@ -111,7 +124,7 @@ _DECODERS: Mapping[ToolKind, msgspec.json.Decoder[Any]] = {
     "search": msgspec.json.Decoder(_SearchInput),
     "execute": msgspec.json.Decoder(_CommandInput),
     "fetch": msgspec.json.Decoder(_WebInput),
-    "subagent": msgspec.json.Decoder(_SubagentInput),
+    "subagent": _subagent_decoder,
 }
 
 
@@ -157,6 +170,25 @@ def exit_code(kind: ToolKind, content: str | None) -> int | None:
         return None
     found = _FAILED.fullmatch(content) or _ENDED.fullmatch(content)
     return int(found[1]) if found else None
+
+
+def subagent(kind: ToolKind, input: msgspec.Raw) -> str | None:
+    """What kind of subagent a call asks for."""
+    if kind != "subagent" or input is NOTHING:
+        return None
+    known = salvage.decode(input, _subagent_decoder)
+    return (known.subagent_type or None) if known else None
+
+
+def replacements(started: ToolStarted) -> tuple[Replacement, ...]:
+    """The text that a call of an editing tool puts in place of another."""
+    if started.kind != "edit" or started.input is None:
+        return ()
+    edit = salvage.decode(started.input, _edit_decoder)
+    if edit is None:
+        return ()
+    after = edit.new_string if edit.content is None else edit.content
+    return (Replacement(edit.old_string or "", after or ""),) if edit.old_string or after else ()
 
 
 def consequences(name: str, id: str, input: msgspec.Raw, content: str | None) -> Iterator[Event]:
