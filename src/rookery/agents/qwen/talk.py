@@ -174,12 +174,11 @@ def _finish(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence
     call = memory.end_tool(id)
     code = tools.exit_code(call.kind, block.content) if call else None
     failed = block.is_error is not False or bool(code)
-    status: Status = "error" if failed else "ok"
+    status: Status = tools.failure(block.content) if failed else "ok"
     events: list[Event] = []
     if block.is_error and block.content:
         memory.errors[id] = block.content
-    if failed and tools.is_denied(block.content):
-        status = "denied"
+    if status == "denied":
         memory.denied.add(id)
         events.append(
             PermissionDenied(

@@ -15,6 +15,7 @@ from rookery.core.events import (
     FileChanged,
     PlanChanged,
     PlanItem,
+    Status,
     ToolKind,
     ToolStarted,
 )
@@ -48,6 +49,9 @@ _DENIED = re.compile(
     r'Qwen Code requires permission to use "?[^"\n]+"?, but that permission was '
     r'|Tool "[^"\n]+" is denied by permission rules\.'
 )
+
+# What the calls say that a signal cut off (0.15.10 sigterm_tool).
+_CANCELLED = "[Operation Cancelled] "
 
 # A command that wrote nothing is told with how it ended, one that wrote something is not
 # (0.15.10 shell_silent, unicode).
@@ -159,9 +163,13 @@ def title(kind: ToolKind, input: msgspec.Raw) -> str | None:
     return None
 
 
-def is_denied(content: str | None) -> bool:
-    """Whether a failed call says that it was not permitted."""
-    return content is not None and _DENIED.match(content) is not None
+def failure(content: str | None) -> Status:
+    """How a call failed, by the exact words that the program puts into its result."""
+    if content is None:
+        return "error"
+    if content.startswith(_CANCELLED):
+        return "cancelled"
+    return "denied" if _DENIED.match(content) else "error"
 
 
 def exit_code(kind: ToolKind, content: str | None) -> int | None:
