@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 from codex_corpus import LARGEST_OUTPUT, CodexCorpus
 from corpus import Corpus
+from more_corpora import AmpCorpus, GeminiCorpus, QwenCorpus
 from opencode_corpus import OpenCodeCorpus
 from running import cpu, latency, many
 from sdk import Sdk
@@ -109,6 +110,17 @@ def codex(setting: Setting) -> Iterator[Row]:
         yield faster(f"file → records, {name} corpus", PLAIN, ratio, required)
 
 
+def others(setting: Setting) -> Iterator[Row]:
+    """The same for Gemini CLI, Qwen Code and Amp."""
+    size = (4 if setting.quick else 64) * MB
+    for agent, corpus in (("gemini", GeminiCorpus), ("qwen", QwenCorpus), ("amp", AmpCorpus)):
+        path = setting.folder / agent
+        path.write_bytes(b"".join(corpus().lines(size)))
+        actions = partial(decode_file, path, agent), partial(load_file, path)
+        (ratio,) = race(setting.rounds, *actions)
+        yield faster(f"file → records, {agent} corpus", PLAIN, ratio, 0.9)
+
+
 def sdk(setting: Setting) -> Iterator[Row]:
     """The same pieces of bytes to records, and to the messages of the SDK."""
     try:
@@ -175,7 +187,7 @@ def start(setting: Setting) -> Iterator[Row]:
 BENCHES: Mapping[str, Callable[[Setting], Iterator[Row]]] = {
     each.__name__: each
     for each in (
-        *(file, lines, codex, opencode, fold, sdk, unknown, long, memory, imports, start),
+        *(file, lines, codex, opencode, others, fold, sdk, unknown, long, memory, imports, start),
         *(latency, cpu, many),
         *(show, viewer),
     )

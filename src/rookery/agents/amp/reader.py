@@ -11,7 +11,7 @@ from rookery.agents.amp.memory import Memory, OpenTool
 from rookery.agents.amp.shapes import own
 from rookery.core import salvage
 from rookery.core.decoder import LineDecoder, Told
-from rookery.core.drift import watch
+from rookery.core.drift import ALWAYS_LOOKED_AT, watch
 from rookery.core.events import (
     Error,
     Event,
@@ -144,7 +144,7 @@ class AmpReader:
         self.memory = Memory()
         self.drift = self.memory.drift
         functions = dict(_READERS)
-        watch(functions, self.drift)
+        watch(functions, self.drift, most=ALWAYS_LOOKED_AT)
         self.table: Mapping[type[msgspec.Struct], _Read] = functions
 
     @property
@@ -205,7 +205,7 @@ def _finish(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence
             parent=call.parent if call else parent,
         )
     ]
-    if call is not None and ok:
+    if ok and call is not None and call.kind in tools.TELLING:
         events += tools.consequences(call.name, id, call.input)
     return events
 

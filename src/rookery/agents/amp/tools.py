@@ -36,6 +36,9 @@ KINDS: Mapping[str, ToolKind] = {
 }
 """The kind of each tool that documents and captures of others name; any other is `other`."""
 
+TELLING = frozenset({"edit", "plan"})
+"""The kinds of tools whose calls change files or the plan."""
+
 _LONGEST_TITLE = 1000
 
 

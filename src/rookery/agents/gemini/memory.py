@@ -59,6 +59,12 @@ class Memory:
         self.pieces = []
         return [whole]
 
+    def go_on(self) -> list[Event]:
+        """Come to something that is no text: begin a turn unless one is open, end an open text."""
+        if self.in_turn and self.writing is None:
+            return []
+        return [*self.begin_turn(), *self.end_text()]
+
     def has_begun(self, id: str) -> bool:
         """Whether a call is open or has ended."""
         return id in self.tools or id in self._ended

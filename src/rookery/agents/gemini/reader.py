@@ -10,7 +10,7 @@ from rookery.agents.gemini.memory import Memory, OpenTool
 from rookery.agents.gemini.shapes import NOTHING, own
 from rookery.core import salvage
 from rookery.core.decoder import LineDecoder, Told
-from rookery.core.drift import watch
+from rookery.core.drift import ALWAYS_LOOKED_AT, watch
 from rookery.core.events import (
     Error,
     Event,
@@ -30,6 +30,7 @@ from rookery.core.lines import DEFAULT_CAP
 
 _Read = Callable[[Memory, Any, bytes], Told]
 
+_NO_COMPLAINT = shapes.Complaint()
 _MISSING = "tool_not_registered"  # the model called a tool that it was not given
 _REFUSED = "policy_violation"  # a rule or a hook said no to this very call (0.61.0 policy_rule)
 
@@ -61,7 +62,7 @@ def message(memory: Memory, message: shapes.Message, line: bytes) -> Told:
 
 def tool_use(memory: Memory, message: shapes.ToolUse, line: bytes) -> Sequence[Event]:
     """Read the beginning of a call."""
-    events = [*memory.begin_turn(), *memory.end_text()]
+    events = memory.go_on()
     memory.answer = None
     id = message.tool_id or memory.name("call")
     if memory.has_begun(id):
@@ -88,16 +89,16 @@ def tool_use(memory: Memory, message: shapes.ToolUse, line: bytes) -> Sequence[E
 
 def tool_result(memory: Memory, message: shapes.ToolResult, line: bytes) -> Sequence[Event]:
     """Read the end of a call; a command that failed is a success here (0.61.0 shell_fail)."""
-    events = [*memory.begin_turn(), *memory.end_text()]
+    events = memory.go_on()
     id = message.tool_id or memory.name("call")
     if memory.has_ended(id):
         return events
     call = memory.end_tool(id)
-    told = message.error or shapes.Complaint()
+    told = message.error or _NO_COMPLAINT
     output = message.output or None  # "" is told of tools whose output is not (0.61.0 file_edit)
     complaint = told.message or output
     ok = message.status == "success"
-    denied = call is not None and _is_denied(call.name, told)
+    denied = not ok and call is not None and _is_denied(call.name, told)
     if call is not None and denied:
         events.append(
             PermissionDenied(tool_id=id, name=call.name, input=_given(call), reason=complaint)
@@ -112,7 +113,7 @@ def tool_result(memory: Memory, message: shapes.ToolResult, line: bytes) -> Sequ
             error=None if ok else complaint,
         )
     )
-    if call is not None and ok:
+    if ok and call is not None and call.kind in tools.TELLING:
         events += tools.consequences(call.name, id, call.input)
     return events
 
@@ -185,7 +186,7 @@ class GeminiReader:
         self.memory = Memory()
         self.drift = self.memory.drift
         functions = dict(_READERS)
-        watch(functions, self.drift)
+        watch(functions, self.drift, most=ALWAYS_LOOKED_AT)
         self.table: Mapping[type[msgspec.Struct], _Read] = functions
 
     @property
@@ -208,7 +209,7 @@ def decoder(*, cap: int = DEFAULT_CAP) -> LineDecoder:
 
 
 def _begin_text(memory: Memory, text: str, *, whole: bool) -> Sequence[Event]:
-    events = [*memory.begin_turn(), *memory.end_text()]
+    events = memory.go_on()
     id = memory.name("text")
     if whole:
         memory.answer = text

@@ -44,6 +44,9 @@ KINDS: Mapping[str, ToolKind] = {
 }
 """The kind of each built-in tool; any other is `other`."""
 
+TELLING = frozenset({"edit", "plan"})
+"""The kinds of tools whose calls change files or the plan."""
+
 _LONGEST_TITLE = 1000
 
 

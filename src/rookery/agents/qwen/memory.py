@@ -25,7 +25,7 @@ class OpenTool(msgspec.Struct):
 
     name: str
     kind: ToolKind
-    input: msgspec.Raw
+    input: msgspec.Raw | None
     parent: str | None
 
 
@@ -90,7 +90,9 @@ class Memory:
 
     def take_block(self, parent: str | None, type: str) -> OpenBlock | None:
         """The block whose whole has come, if there were pieces of it."""
-        blocks = self._blocks.get(parent, {})
+        blocks = self._blocks.get(parent)
+        if not blocks:
+            return None
         index = next((index for index, block in blocks.items() if block.type == type), None)
         return None if index is None else blocks.pop(index)
 

@@ -45,8 +45,8 @@ def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Sequenc
     if usage is not None:
         events.append(usage)
     if parent is None:
-        texts = [block.text for block in said.content or () if block.type == "text"]
-        memory.last = texts[-1] if texts and usage is None else None
+        last = said.content[-1] if said.content and usage is None else None
+        memory.last = last.text if last is not None and last.type == "text" else None
     if strange is not None:
         events.append(Unknown(name=f"assistant/{strange}", raw=salvage.own(line)))
     return events
@@ -149,7 +149,8 @@ def _start(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[
         return ()
     name = block.name or "tool"
     kind = tools.kind(name)
-    memory.tools[id] = OpenTool(name, kind, own(block.input) or shapes.NOTHING, parent)
+    input = own(block.input)
+    memory.tools[id] = OpenTool(name, kind, input, parent)
     server, tool = tools.split_mcp(name)
     return (
         ToolStarted(
@@ -157,7 +158,7 @@ def _start(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[
             name=name,
             kind=kind,
             title=tools.title(kind, block.input),
-            input=own(block.input),
+            input=input,
             server=server,
             tool=tool,
             subagent=tools.subagent(kind, block.input),
@@ -184,7 +185,7 @@ def _finish(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence
             PermissionDenied(
                 tool_id=id,
                 name=call.name if call else None,
-                input=_input(call),
+                input=call.input if call else None,
                 reason=block.content,
             )
         )
@@ -200,13 +201,9 @@ def _finish(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence
             parent=call.parent if call else parent,
         )
     )
-    if call is not None and not failed:
+    if not failed and call is not None and call.kind in tools.TELLING:
         events += tools.consequences(call.name, id, call.input, block.content)
     return events
-
-
-def _input(call: OpenTool | None) -> Any:
-    return None if call is None or call.input is shapes.NOTHING else call.input
 
 
 def _usage(said: shapes.Said, parent: str | None) -> UsageReported | None:

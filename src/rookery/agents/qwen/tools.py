@@ -60,6 +60,9 @@ _ENDED = re.compile(
     r"Command: .*\nOutput: \(empty\)\n.*^Exit Code: (\d{1,9})\n.*", re.DOTALL | re.M
 )
 _CREATED = "Successfully created and wrote to new file: "
+TELLING = frozenset({"edit", "plan"})
+"""The kinds of tools whose calls change files or the plan."""
+
 _LONGEST_TITLE = 1000
 
 
@@ -199,9 +202,11 @@ def replacements(started: ToolStarted) -> tuple[Replacement, ...]:
     return (Replacement(edit.old_string or "", after or ""),) if edit.old_string or after else ()
 
 
-def consequences(name: str, id: str, input: msgspec.Raw, content: str | None) -> Iterator[Event]:
+def consequences(
+    name: str, id: str, input: msgspec.Raw | None, content: str | None
+) -> Iterator[Event]:
     """What a call that worked did to files and plan."""
-    if input is NOTHING:
+    if input is None:
         return
     if kind(name) == "edit":
         edit = salvage.decode(input, _edit_decoder)
