@@ -121,6 +121,7 @@ def test_a_denial(bench: Bench) -> None:
     assert done.code == 4, done.err
     assert done.lines[1].startswith("DENIED: run_shell_command: touch denied.txt")
     assert not (bench.project / "denied.txt").exists()
+    assert "--allow run_shell_command" in done.err
 
 
 def test_an_allowed_tool(bench: Bench) -> None:

@@ -100,8 +100,12 @@ def tool_result(memory: Memory, message: shapes.ToolResult, line: bytes) -> Sequ
     ok = message.status == "success"
     denied = not ok and call is not None and _is_denied(call.name, told)
     if call is not None and denied:
+        # A rule lets it pass, unless a policy hides the tool: which of both, nobody says.
+        fix = call.name if told.type == _MISSING else None
         events.append(
-            PermissionDenied(tool_id=id, name=call.name, input=_given(call), reason=complaint)
+            PermissionDenied(
+                tool_id=id, name=call.name, input=_given(call), reason=complaint, fix=fix
+            )
         )
     events.append(
         ToolFinished(
