@@ -7,13 +7,14 @@ import pytest
 
 from rookery.agents.qwen.command import continues, invoke, keeps_variable, with_output_flags
 from rookery.core.agent import Invocation, Task
+from rookery.core.errors import UnsupportedError
 
 OUTPUT = ("--output-format", "stream-json")
 
 
 def test_a_plain_task_is_the_command_one_would_type() -> None:
     assert invoke(Task(prompt="Fix the tests")) == Invocation(
-        command=("qwen", *OUTPUT, "--prompt=Fix the tests"),
+        command=("qwen", *OUTPUT, *("--prompt", "Fix the tests")),
         ask_signal=signal.SIGTERM,
         environment={"QWEN_CODE_NO_RELAUNCH": "true"},
     )
@@ -42,7 +43,7 @@ def test_every_wish_has_its_flag() -> None:
         *("--max-session-turns", "3"),
         *("--resume", "s-1"),
         "--bare",
-        "--prompt=go",
+        *("--prompt", "go"),
     )
 
 
@@ -56,21 +57,25 @@ def test_every_wish_has_its_flag() -> None:
 )
 def test_permissions_have_modes(permission: Any, flags: tuple[str, ...]) -> None:
     task = Task(prompt="go", permission=permission)
-    assert invoke(task).command == ("qwen", *OUTPUT, *flags, "--prompt=go")
+    assert invoke(task).command == ("qwen", *OUTPUT, *flags, *("--prompt", "go"))
 
 
 def test_without_a_stream_it_writes_plain_text() -> None:
-    assert invoke(Task(prompt="go", stream=False, partial=True)).command == ("qwen", "--prompt=go")
+    assert invoke(Task(prompt="go", stream=False, partial=True)).command == (
+        "qwen",
+        *("--prompt", "go"),
+    )
 
 
-def test_a_prompt_may_look_like_an_option() -> None:
-    assert invoke(Task(prompt="--help")).command[-1] == "--prompt=--help"
-
-
-def test_a_long_prompt_goes_by_standard_input() -> None:
-    prompt = "ä" * 60_000
+@pytest.mark.parametrize("prompt", ["ä" * 60_000, "--help"])
+def test_a_long_prompt_or_one_like_an_option_goes_by_standard_input(prompt: str) -> None:
     call = invoke(Task(prompt=prompt))
     assert (call.command, call.stdin) == (("qwen", *OUTPUT), prompt.encode())
+
+
+def test_a_mode_that_it_does_not_have_is_refused_with_a_way_out() -> None:
+    with pytest.raises(UnsupportedError, match="take one of agent, edit, plan, all"):
+        invoke(Task(prompt="go", permission="ask"))
 
 
 @pytest.mark.parametrize(

@@ -31,14 +31,19 @@ _NESTED = re.compile(r"GEMINI_CLI|GEMINI_CLI_(IDE_.*|NO_RELAUNCH|ACTIVITY_LOG_TA
 
 
 def invoke(task: Task) -> Invocation:
-    """Make the command line for a task; a long prompt goes by standard input."""
+    """Make the command line for a task; a long prompt, or one like an option, goes by stdin."""
+    if task.permission not in _PERMISSIONS:
+        words = ", ".join(_PERMISSIONS)
+        raise UnsupportedError(
+            "gemini", f"has no permission mode {task.permission!r}", f"take one of {words}"
+        )
     if task.max_turns is not None:
         raise UnsupportedError(
             "gemini",
             "has no flag for a number of turns",
             "leave out --max-turns, or set model.maxSessionTurns in its settings.json",
         )
-    by_stdin = len(task.prompt.encode()) > _LONGEST_ARGUMENT
+    by_stdin = len(task.prompt.encode()) > _LONGEST_ARGUMENT or task.prompt.startswith("-")
     return Invocation(
         command=(
             "gemini",
@@ -48,8 +53,7 @@ def invoke(task: Task) -> Invocation:
             *(f"--allowed-tools={rule}" for rule in task.allow),
             *(("--resume", task.resume) if task.resume else ()),
             *task.args,
-            # With the equals sign a prompt may look like an option.
-            *(() if by_stdin else (f"--prompt={task.prompt}",)),
+            *(() if by_stdin else ("--prompt", task.prompt)),
         ),
         stdin=task.prompt.encode() if by_stdin else None,
         environment=_ENVIRONMENT,

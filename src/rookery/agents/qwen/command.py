@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from rookery.core.agent import Invocation, Permission, Task
+from rookery.core.errors import UnsupportedError
 
 PROGRAMS = ("qwen",)
 """What the program is called, without folder and `.exe`."""
@@ -28,8 +29,13 @@ _NESTED = re.compile(r"QWEN_CODE|QWEN_CODE_(IDE_.*|ENTRYPOINT|NO_RELAUNCH|SIMPLE
 
 
 def invoke(task: Task) -> Invocation:
-    """Make the command line for a task; a long prompt goes by standard input."""
-    by_stdin = len(task.prompt.encode()) > _LONGEST_ARGUMENT
+    """Make the command line for a task; a long prompt, or one like an option, goes by stdin."""
+    if task.permission not in _PERMISSIONS:
+        words = ", ".join(_PERMISSIONS)
+        raise UnsupportedError(
+            "qwen", f"has no permission mode {task.permission!r}", f"take one of {words}"
+        )
+    by_stdin = len(task.prompt.encode()) > _LONGEST_ARGUMENT or task.prompt.startswith("-")
     return Invocation(
         command=(
             "qwen",
@@ -41,8 +47,8 @@ def invoke(task: Task) -> Invocation:
             *(("--max-session-turns", str(task.max_turns)) if task.max_turns is not None else ()),
             *(("--resume", task.resume) if task.resume else ()),
             *task.args,
-            # Options that take many values would swallow a bare prompt, and it may look like one.
-            *(() if by_stdin else (f"--prompt={task.prompt}",)),
+            # Options that take many values would swallow a bare prompt.
+            *(() if by_stdin else ("--prompt", task.prompt)),
         ),
         stdin=task.prompt.encode() if by_stdin else None,
         environment=_ENVIRONMENT,
