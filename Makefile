@@ -3,6 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 AGENTS := .cache/agents
+# `make conformance AGENT=codex VERSION=latest` tries another version, and tells what is new in it.
+AGENT := *
+VERSION :=
+ifneq ($(VERSION),)
+AGENTS := .cache/agents-$(AGENT)-$(VERSION)
+endif
 CLAUDE := $(AGENTS)/node_modules/.bin/claude
 CLAUDE_VERSION := 2.1.325
 CODEX := $(AGENTS)/node_modules/.bin/codex
@@ -13,6 +19,10 @@ GEMINI := $(AGENTS)/node_modules/.bin/gemini
 GEMINI_VERSION := 0.61.0
 QWEN := $(AGENTS)/node_modules/.bin/qwen
 QWEN_VERSION := 0.15.10
+NAMED := $(shell echo '$(AGENT)' | tr a-z A-Z)
+ifneq ($(VERSION),)
+$(NAMED)_VERSION := $(VERSION)
+endif
 REAL_AGENTS := ROOKERY_TEST_CLAUDE=$(abspath $(CLAUDE)) ROOKERY_TEST_CODEX=$(abspath $(CODEX))
 
 .PHONY: demo test check lint types imports unit bench soak conformance docs format clean pictures
@@ -41,10 +51,12 @@ unit: $(VENV)/.dev $(CLAUDE) $(CODEX)
 soak: $(VENV)/.dev ## the long versions of the hostile tests
 	$(BIN)/pytest -n auto -m soak
 
-conformance: $(VENV)/.dev $(CLAUDE) $(CODEX) $(OPENCODE) $(GEMINI) $(QWEN) ## the real agents against scripted models, every scenario
+TRIED := $(if $(filter *,$(AGENT)),$(CLAUDE) $(CODEX) $(OPENCODE) $(GEMINI) $(QWEN),$($(NAMED)))
+
+conformance: $(VENV)/.dev $(TRIED) ## the real agents against scripted models, every scenario
 	$(REAL_AGENTS) ROOKERY_TEST_OPENCODE=$(abspath $(OPENCODE)) \
 		ROOKERY_TEST_GEMINI=$(abspath $(GEMINI)) ROOKERY_TEST_QWEN=$(abspath $(QWEN)) \
-		$(BIN)/pytest -v -m 'not soak' tests/conformance
+		$(BIN)/pytest -v -m 'not soak' $(wildcard tests/conformance/test_$(AGENT).py)
 
 bench: $(VENV)/.bench ## ratios against named references, taken in one run
 	$(BIN)/python benchmarks/bench.py
