@@ -3,10 +3,27 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 AGENTS := .cache/agents
+# `make conformance AGENT=codex VERSION=latest` tries another version, and tells what is new in it.
+AGENT := *
+VERSION :=
+ifneq ($(VERSION),)
+AGENTS := .cache/agents-$(AGENT)-$(VERSION)
+endif
 CLAUDE := $(AGENTS)/node_modules/.bin/claude
 CLAUDE_VERSION := 2.1.325
+CODEX := $(AGENTS)/node_modules/.bin/codex
+CODEX_VERSION := 0.166.0
 OPENCODE := $(AGENTS)/node_modules/.bin/opencode
 OPENCODE_VERSION := 1.18.33
+GEMINI := $(AGENTS)/node_modules/.bin/gemini
+GEMINI_VERSION := 0.61.0
+QWEN := $(AGENTS)/node_modules/.bin/qwen
+QWEN_VERSION := 0.15.10
+NAMED := $(shell echo '$(AGENT)' | tr a-z A-Z)
+ifneq ($(VERSION),)
+$(NAMED)_VERSION := $(VERSION)
+endif
+REAL_AGENTS := ROOKERY_TEST_CLAUDE=$(abspath $(CLAUDE)) ROOKERY_TEST_CODEX=$(abspath $(CODEX))
 
 .PHONY: demo test check lint types imports unit bench soak conformance docs format clean pictures
 
@@ -27,15 +44,19 @@ types: $(VENV)/.dev
 imports: $(VENV)/.dev
 	$(BIN)/lint-imports
 
-unit: $(VENV)/.dev $(CLAUDE)
-	ROOKERY_TEST_CLAUDE=$(abspath $(CLAUDE)) $(BIN)/pytest -n auto --cov --cov-report=
+unit: $(VENV)/.dev $(CLAUDE) $(CODEX)
+	$(REAL_AGENTS) $(BIN)/pytest -n auto --cov --cov-report=
 	$(BIN)/coverage report --include='src/rookery/core/*,src/rookery/agents/*' --fail-under=95
 
 soak: $(VENV)/.dev ## the long versions of the hostile tests
 	$(BIN)/pytest -n auto -m soak
 
-conformance: $(VENV)/.dev $(OPENCODE) ## the real agents against scripted models, every scenario
-	ROOKERY_TEST_OPENCODE=$(abspath $(OPENCODE)) $(BIN)/pytest -v -m conformance tests/conformance
+TRIED := $(if $(filter *,$(AGENT)),$(CLAUDE) $(CODEX) $(OPENCODE) $(GEMINI) $(QWEN),$($(NAMED)))
+
+conformance: $(VENV)/.dev $(TRIED) ## the real agents against scripted models, every scenario
+	$(REAL_AGENTS) ROOKERY_TEST_OPENCODE=$(abspath $(OPENCODE)) \
+		ROOKERY_TEST_GEMINI=$(abspath $(GEMINI)) ROOKERY_TEST_QWEN=$(abspath $(QWEN)) \
+		$(BIN)/pytest -v -m 'not soak' $(wildcard tests/conformance/test_$(AGENT).py)
 
 bench: $(VENV)/.bench ## ratios against named references, taken in one run
 	$(BIN)/python benchmarks/bench.py
@@ -68,8 +89,17 @@ $(VENV)/.dev: $(VENV)/.installed
 $(CLAUDE): ## the real agent that tests run against a scripted model on loopback
 	npm install --silent --no-fund --no-audit --prefix $(AGENTS) @anthropic-ai/claude-code@$(CLAUDE_VERSION)
 
+$(CODEX):
+	npm install --silent --no-fund --no-audit --prefix $(AGENTS) @openai/codex@$(CODEX_VERSION)
+
 $(OPENCODE):
 	npm install --silent --no-fund --no-audit --prefix $(AGENTS) opencode-ai@$(OPENCODE_VERSION)
+
+$(GEMINI):
+	npm install --silent --no-fund --no-audit --prefix $(AGENTS) @google/gemini-cli@$(GEMINI_VERSION)
+
+$(QWEN):
+	npm install --silent --no-fund --no-audit --prefix $(AGENTS) @qwen-code/qwen-code@$(QWEN_VERSION)
 
 $(VENV)/.bench: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --group bench

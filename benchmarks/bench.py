@@ -11,7 +11,9 @@ from functools import cached_property, partial
 from pathlib import Path
 
 import msgspec
+from codex_corpus import LARGEST_OUTPUT, CodexCorpus
 from corpus import Corpus
+from more_corpora import AmpCorpus, GeminiCorpus, QwenCorpus
 from opencode_corpus import OpenCodeCorpus
 from running import cpu, latency, many
 from sdk import Sdk
@@ -97,6 +99,28 @@ def fold(setting: Setting) -> Iterator[Row]:
     yield faster("bytes → state, stream corpus", SPLIT, ratio, 0.7)
 
 
+def codex(setting: Setting) -> Iterator[Row]:
+    """The same for Codex, whose every byte is told: with outputs of all sizes, and short ones."""
+    size = (4 if setting.quick else 64) * MB
+    for name, largest, required in (("codex", LARGEST_OUTPUT, 0.9), ("short codex", 2000, None)):
+        path = setting.folder / name
+        path.write_bytes(b"".join(CodexCorpus(largest=largest).lines(size)))
+        actions = partial(decode_file, path, "codex"), partial(load_file, path)
+        (ratio,) = race(setting.rounds, *actions)
+        yield faster(f"file → records, {name} corpus", PLAIN, ratio, required)
+
+
+def others(setting: Setting) -> Iterator[Row]:
+    """The same for Gemini CLI, Qwen Code and Amp."""
+    size = (4 if setting.quick else 64) * MB
+    for agent, corpus in (("gemini", GeminiCorpus), ("qwen", QwenCorpus), ("amp", AmpCorpus)):
+        path = setting.folder / agent
+        path.write_bytes(b"".join(corpus().lines(size)))
+        actions = partial(decode_file, path, agent), partial(load_file, path)
+        (ratio,) = race(setting.rounds, *actions)
+        yield faster(f"file → records, {agent} corpus", PLAIN, ratio, 0.9)
+
+
 def sdk(setting: Setting) -> Iterator[Row]:
     """The same pieces of bytes to records, and to the messages of the SDK."""
     try:
@@ -163,7 +187,7 @@ def start(setting: Setting) -> Iterator[Row]:
 BENCHES: Mapping[str, Callable[[Setting], Iterator[Row]]] = {
     each.__name__: each
     for each in (
-        *(file, lines, opencode, fold, sdk, unknown, long, memory, imports, start),
+        *(file, lines, codex, opencode, others, fold, sdk, unknown, long, memory, imports, start),
         *(latency, cpu, many),
         *(show, viewer),
     )
@@ -175,10 +199,10 @@ def decode(chunks: Iterable[bytes], agent: str = "claude") -> None:
     deque(rookery.decode(chunks, agent), maxlen=0)
 
 
-def decode_file(path: Path) -> None:
+def decode_file(path: Path, agent: str = "claude") -> None:
     """Decode an open file and let the records go."""
     with open(path, "rb") as file:
-        deque(rookery.decode(file, "claude"), maxlen=0)
+        deque(rookery.decode(file, agent), maxlen=0)
 
 
 def fold_file(path: Path) -> None:

@@ -34,7 +34,8 @@ def test_nobody_splits_lines_at_other_characters_than_newline(path: Path) -> Non
 
 @pytest.mark.parametrize("path", NEUTRAL, ids=lambda p: str(p.relative_to(SOURCE)))
 def test_no_agent_is_named_outside_its_own_folder(path: Path) -> None:
-    names = re.compile("|".join(agents.NAMES), re.IGNORECASE)
+    whole = f"(?<![a-z])(?:{'|'.join(agents.NAMES)})(?![a-z])"  # a timestamp is no agent
+    names = re.compile(whole, re.IGNORECASE)
     assert not names.findall(path.read_text(encoding="utf-8"))
 
 

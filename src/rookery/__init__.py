@@ -7,6 +7,8 @@ for record in rookery.decode("session.jsonl"):
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from rookery.core.version import __version__
+
 if TYPE_CHECKING:
     from rookery.agents import decoder, output_flags, parser_for
     from rookery.core.agent import Agent
@@ -23,9 +25,8 @@ if TYPE_CHECKING:
     from rookery.folder.answers import final_text, is_complete
     from rookery.folder.async_streams import decode_async
     from rookery.folder.streams import decode
+    from rookery.loop.start import loop
     from rookery.run.start import run, run_sync
-
-__version__ = "0.1.0"
 
 _HOMES = {
     "Agent": "rookery.core.agent",
@@ -71,6 +72,7 @@ __all__ = [
     "final_text",
     "is_complete",
     "load",
+    "loop",
     "output_flags",
     "parser_for",
     "run",
@@ -80,8 +82,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "run":
-        return import_module("rookery.run")  # a package that can be called
+    if name in ("loop", "run"):
+        return import_module(f"rookery.{name}")  # packages that can be called
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

@@ -170,4 +170,7 @@ def test_the_cases_come_from_every_checked_version(name: str) -> None:
         name_of(path).rpartition("-")[2] for path in cases(name) if ", real" in about(path)
     )
     assert set(real) == set(agent(name).checked_versions)
-    assert sum(real.values()) >= facts(name)["fewest"] >= 12
+    if agent(name).evidence == "documentation":
+        assert not real
+    else:
+        assert sum(real.values()) >= facts(name)["fewest"] >= 12

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,12 @@ file → records, stream corpus      for line in file: msgspec.json.decode(line)
 file → records, deltas corpus      for line in file: msgspec.json.decode(line)
 bytes → records, stream corpus     for line in lines: msgspec.json.decode(line)
 bytes → records, deltas corpus     for line in lines: msgspec.json.decode(line)
+file → records, codex corpus       for line in file: msgspec.json.decode(line)
+file → records, short codex corpus  for line in file: msgspec.json.decode(line)
 bytes → records, OpenCode          for line in lines: msgspec.json.decode(line)
+file → records, gemini corpus      for line in file: msgspec.json.decode(line)
+file → records, qwen corpus        for line in file: msgspec.json.decode(line)
+file → records, amp corpus         for line in file: msgspec.json.decode(line)
 1 % unknown lines, stream corpus   no unknown lines
 1 % unknown lines, deltas corpus   no unknown lines
 a line of 10 MB, per MB            lines of 100 kB
@@ -32,7 +38,9 @@ lag of 5 runs, 100 lines/s each    the time of writing
 """
 
 sys.path.insert(0, str(BENCHMARKS))
+from codex_corpus import CodexCorpus  # noqa: E402
 from corpus import Corpus  # noqa: E402
+from more_corpora import AmpCorpus, GeminiCorpus, QwenCorpus  # noqa: E402
 from opencode_corpus import OpenCodeCorpus  # noqa: E402
 
 
@@ -47,6 +55,26 @@ def names(lines: Iterable[bytes]) -> Iterator[str]:
 def test_a_seed_makes_the_same_corpus_each_time() -> None:
     assert begin(Corpus(5).lines(MB)) == begin(Corpus(5).lines(MB))
     assert begin(Corpus(5).deltas(MB)) == begin(Corpus(5).deltas(MB))
+
+
+def test_every_line_of_the_codex_corpus_is_understood() -> None:
+    assert begin(CodexCorpus(5).lines(MB)) == begin(CodexCorpus(5).lines(MB))
+    records = list(rookery.decode(CodexCorpus().lines(2 * MB), "codex"))
+    kinds = {type(record.event).__name__ for record in records}
+    assert {"Thinking", "Text", "ToolStarted", "ToolFinished", "FileChanged"} <= kinds
+    assert not kinds & {"Unknown", "Unreadable"}
+
+
+@pytest.mark.parametrize(
+    ("agent", "corpus"), [("gemini", GeminiCorpus), ("qwen", QwenCorpus), ("amp", AmpCorpus)]
+)
+def test_every_line_of_the_other_corpora_is_understood(agent: str, corpus: Any) -> None:
+    assert begin(corpus(5).lines(MB)) == begin(corpus(5).lines(MB))
+    records = list(rookery.decode(corpus().lines(2 * MB)))  # and its agent is known
+    kinds = {type(record.event).__name__ for record in records}
+    assert {"Text", "ToolStarted", "ToolFinished", "FileChanged"} <= kinds
+    assert not kinds & {"Unknown", "Unreadable"}
+    assert ("TextDelta" in kinds) == (agent == "gemini")
 
 
 def test_another_seed_makes_another_corpus() -> None:

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from rookery.testing import Answer, Reply, ScriptedMessagesApi
-from tests.conformance.test_claude import CLAUDE, ROOK, Bench, Script
+from rookery.testing import Answer, Reply, Script, ScriptedMessagesApi
+from tests.conformance.bench import ROOK, Bench
+from tests.conformance.test_claude import CLAUDE, prepare
 from tests.terminals import Terminal
 
 pytestmark = pytest.mark.skipif(not CLAUDE, reason="ROOKERY_TEST_CLAUDE is not set")
@@ -23,7 +24,7 @@ class Seat:
     """A place at a terminal, in front of a run."""
 
     def __init__(self, folder: Path) -> None:
-        self._bench = Bench(folder)
+        self._bench = Bench(folder, CLAUDE, ScriptedMessagesApi, prepare)
         self.project = self._bench.project
 
     def run(

@@ -3,12 +3,13 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rookery.core.drift import LOOKED_AT, Drift
-from rookery.core.events import UnknownField
+from rookery.core.drift import LOOKED_AT, Drift, watch
+from rookery.core.events import Notice, UnknownField
 
 steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -99,3 +100,18 @@ def test_a_field_of_a_megabyte_is_not_remembered_whole() -> None:
 @given(st.binary() | st.just(b"[" * 100_000) | st.just(b'{"parts":' * 5_000))
 def test_any_bytes_can_be_looked_at(line: bytes) -> None:
     Drift(KNOWN).look("talk", line)
+
+
+class End(msgspec.Struct, tag="end"):
+    """A message of a stream that does not tell its version."""
+
+
+def test_the_first_messages_of_each_type_are_looked_at_and_read() -> None:
+    drift = Drift(KNOWN)
+    table: dict[Any, Any] = {End: lambda memory, message, line: memory}
+    watch(table, drift)
+    told = (Notice(level="info", text="read"),)
+    for _ in range(LOOKED_AT + 10):
+        assert table[End](told, End(), b'{"type":"end","new":1}') == told
+    assert drift.fields() == (UnknownField(type="end", field="new", count=LOOKED_AT),)
+    assert table[End].__name__ == "<lambda>"  # the rest cost nothing more

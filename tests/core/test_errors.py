@@ -8,6 +8,7 @@ from rookery.core.errors import (
     UndetectedAgentError,
     UnknownAgentError,
     UnreadableSourceError,
+    UnsupportedError,
 )
 
 
@@ -24,6 +25,10 @@ from rookery.core.errors import (
             "(there are: claude)",
         ),
         (UnreadableSourceError("log.jsonl", "no such file"), "log.jsonl: no such file"),
+        (
+            UnsupportedError("codex", "counts no steps", "leave out --max-turns"),
+            "codex counts no steps: leave out --max-turns",
+        ),
     ],
 )
 def test_an_error_names_the_thing_and_the_way_out(error: RookeryError, message: str) -> None:

@@ -9,10 +9,18 @@ from hypothesis import strategies as st
 
 import rookery
 from rookery.core.bookkeeping import OpenLedger
-from rookery.core.events import ModelUsage, TurnFinished, Usage, UsageReported
-from rookery.core.fold import fold
+from rookery.core.events import (
+    Event,
+    ModelUsage,
+    SessionStarted,
+    TurnFinished,
+    Usage,
+    UsageReported,
+)
+from rookery.core.fold import Beginning, fold
 from rookery.core.ledger import Money
-from rookery.core.price import Price, Prices, Rates, dollars, nano
+from rookery.core.price import Price, Prices, Rates, Tier, dollars, nano
+from rookery.core.records import Record
 from rookery.prices import PriceBook
 from tests.recorded import ALL, REAL, folded, messages, name_of, results
 
@@ -25,6 +33,9 @@ PRICE = Price(
         cache_write_1h=3_000_000,
     )
 )
+
+
+PRICE_OF_1000 = dollars(1000 * 1000 + 10_000)
 
 
 def prices(model: str, at: float | None) -> Price | None:
@@ -205,6 +216,76 @@ def test_cumulative_counters_are_differenced() -> None:
             )
         )
     assert ledger.tokens.input == 40
+    assert ledger.total == Usage(input=40, output=0)
+
+
+def thread(input: int) -> UsageReported:
+    return UsageReported(scope="session", semantics="cumulative", input=input, output=1)
+
+
+def test_what_a_resumed_session_had_used_is_subtracted() -> None:
+    ledger = OpenLedger(prices, earlier=Usage(input=1000, output=1))
+    ledger.report(thread(3300), model="known")
+    assert (ledger.tokens.input, ledger.tokens.output) == (2300, 0)
+    assert ledger.spent_usd == dollars(2300 * 1000)
+    assert ledger.total == Usage(input=3300, output=1)
+
+
+def test_what_a_resumed_session_used_is_unknown_if_nobody_knows_where_it_began() -> None:
+    ledger = OpenLedger(prices, earlier=None)
+    ledger.report(thread(3300), model="known")
+    assert not ledger.has_usage
+    assert (ledger.cost, ledger.spent_usd) == (Money(None, "unknown"), None)
+    assert ledger.total == Usage(input=3300, output=1)
+    ledger.report(thread(4600), model="known")
+    assert (ledger.tokens.input, ledger.tokens.output) == (1300, 0)
+
+
+def test_a_session_s_total_has_in_it_what_its_messages_told() -> None:
+    ledger = OpenLedger(prices)
+    ledger.report(report("a", input=1000))
+    ledger.report(report("b", input=500, parent="call"))
+    ledger.report(thread(1500), model="known")
+    assert (ledger.tokens.input, ledger.steps) == (1500, 1)  # no call that nobody showed
+    ledger.report(report("c", input=100))
+    ledger.report(thread(1900), model="known")
+    assert (ledger.tokens.input, ledger.steps) == (1900, 3)
+    assert ledger.total == Usage(input=1900, output=1)
+
+
+def test_messages_count_though_nobody_knows_where_their_session_s_total_began() -> None:
+    ledger = OpenLedger(prices, earlier=None)
+    ledger.report(report("a", input=1000))
+    ledger.report(thread(3300), model="known")
+    assert ledger.tokens.input == 1000
+    ledger.report(report("b", input=500))
+    ledger.report(thread(4000), model="known")
+    assert ledger.tokens.input == 1700
+
+
+def test_several_calls_told_as_one_have_no_long_call_s_price() -> None:
+    tiered = Price(PRICE.rates, (Tier(above=100, rates=Rates(input=9_000_000)),))
+    ledger = OpenLedger(lambda model, at: tiered)
+    ledger.report(thread(1000), model="known")
+    assert ledger.cost.usd == PRICE_OF_1000
+    ledger.report(report(input=1000, output=0))
+    assert ledger.cost.usd == dollars(1000 * 1000 + 10_000 + 1000 * 9000)
+
+
+def test_a_whole_turn_told_at_once_has_no_long_call_s_price() -> None:
+    tiered = Price(PRICE.rates, (Tier(above=100, rates=Rates(input=9_000_000)),))
+    ledger = OpenLedger(lambda model, at: tiered)
+    turn = UsageReported(model="known", scope="turn", semantics="final", input=1000, output=1)
+    ledger.report(turn)
+    assert ledger.cost.usd == PRICE_OF_1000
+
+
+def test_a_report_that_names_no_model_is_the_session_s() -> None:
+    events: list[Event] = [SessionStarted(session="s"), thread(1000)]
+    records = [Record(seq, None, 0, 0, event) for seq, event in enumerate(events)]
+    state = fold(records, prices, Beginning(model="known"))
+    assert state.model == "known"
+    assert state.ledger.cost == Money(PRICE_OF_1000, "estimated")
 
 
 def test_costs_of_single_turns_are_added_up() -> None:

@@ -323,7 +323,8 @@ def test_retries_are_kept_and_over_when_the_model_answers() -> None:
     first, second = Retrying(attempt=1), Retrying(attempt=2)
     state = after(first, second)
     assert (state.retries, state.retrying) == ([first, second], second)
-    for seen in (bash("1"), UsageReported(scope="message", semantics="snapshot")):
+    said = Text(id="t", text="At last.")
+    for seen in (bash("1"), said, UsageReported(scope="message", semantics="snapshot")):
         assert after(first, seen).retrying is None
     assert after(TurnStarted(), first, TurnFinished(ok=False)).retrying is None
 

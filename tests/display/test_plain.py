@@ -234,6 +234,9 @@ def test_an_exit_code_stands_before_what_the_command_said() -> None:
     failed = ToolFinished(id="1", status="error", error="Exit code 1\na\nb", exit_code=1)
     silent = ToolFinished(id="1", status="error", error="Exit code 1", exit_code=1)
     assert shown(failed, silent) == ["[claude] ERROR: exit 1: a b", "[claude] ERROR: exit 1"]
+    bare = ToolFinished(id="1", status="error", error="a\nb", exit_code=1)
+    nothing = ToolFinished(id="1", status="error", exit_code=1)
+    assert shown(bare, nothing) == ["[claude] ERROR: exit 1: a b", "[claude] ERROR: exit 1"]
 
 
 def test_output_is_shown_only_when_asked_for() -> None:

@@ -22,6 +22,7 @@ from rookery.core.errors import (
     UnknownRunError,
     UnsafeRunError,
 )
+from rookery.core.events import Usage
 from rookery.folder import runs as runs_module
 from rookery.folder.runs import (
     Arrival,
@@ -47,6 +48,8 @@ INFO = RunInfo(
     permission="edit",
     started_at=1000.5,
     resumed_from="khx7",
+    continues=True,
+    earlier=Usage(input=2),
     loop="nine",
     runner_pid=4,
     runner_ticks=5,
@@ -78,6 +81,7 @@ VERDICT = VerdictInfo(
     turns=2,
     session="s",
     model="big",
+    total=Usage(input=3, output=1),
 )
 
 
@@ -359,6 +363,7 @@ def test_the_fields_of_the_state_files_are_these(folder: RunFolder) -> None:
         "turns": 2,
         "session": "s",
         "model": "big",
+        "total": {"input": 3, "output": 1},
     }
 
 

@@ -4,11 +4,9 @@ from typing import Any
 
 import pytest
 
+from rookery.agents import agent
 from rookery.core.events import (
     Event,
-    LimitReported,
-    PermissionRequested,
-    Retrying,
     TaskFinished,
     TaskStarted,
     ToolStarted,
@@ -20,7 +18,13 @@ from rookery.core.fold import fold
 from rookery.core.price import Price, Rates
 from rookery.core.records import Record
 from rookery.core.state import RunState
-from rookery.run.watch import Limits, over_budget, reason_to_stop, wants_no_more
+from rookery.run.watch import (
+    Limits,
+    late_limits,
+    over_budget,
+    reason_to_stop,
+    wants_no_more,
+)
 
 TURN = TurnStarted(origin="prompt")
 DONE = TurnFinished(ok=True, cost_usd=0.5, cost_semantics="cumulative")
@@ -58,24 +62,6 @@ def test_after_a_result_and_the_grace_it_is_finished() -> None:
 @pytest.mark.parametrize("more", [TASK, TURN], ids=["a task is open", "a new turn has begun"])
 def test_the_grace_does_not_run_while_there_is_work(more: Event) -> None:
     assert reason(TURN, DONE, more, silent=1e6) is None
-
-
-def test_silence_that_nothing_explains_is_being_stuck() -> None:
-    assert reason(TURN, silent=61, idle_s=60) == "stuck"
-    assert reason(TURN, silent=59, idle_s=60) is None
-
-
-@pytest.mark.parametrize(
-    "life",
-    [TOOL, TASK, Retrying(attempt=1, delay_s=300), LimitReported(status="rejected")],
-    ids=["a tool", "a task", "a retry", "a limit"],
-)
-def test_silence_with_a_reason_is_not_being_stuck(life: Event) -> None:
-    assert reason(TURN, life, silent=1e6, idle_s=60) is None
-
-
-def test_a_question_that_nobody_answers_is_being_stuck() -> None:
-    assert reason(TURN, TOOL, PermissionRequested(tool_id="t"), silent=61, idle_s=60) == "stuck"
 
 
 def wants_none(*events: Event, silent: float = 0.0) -> bool:
@@ -126,3 +112,13 @@ def test_the_limit_that_was_passed_is_named() -> None:
 def test_an_unknown_price_never_stops_a_run_for_money() -> None:
     records = [Record(0, None, 0, 0, TURN), Record(1, None, 0, 0, usage("a", 10**9))]
     assert over_budget(fold(records), Limits(max_cost=0.01)) is None
+
+
+@pytest.mark.parametrize("limit", [Limits(max_cost=1.0), Limits(max_tokens=5)])
+def test_a_limit_that_will_be_noticed_late_is_told_beforehand(limit: Limits) -> None:
+    assert "codex" in (late_limits(agent("codex"), limit) or "")
+    assert late_limits(agent("claude"), limit) is None
+
+
+def test_without_such_a_limit_there_is_nothing_to_tell() -> None:
+    assert late_limits(agent("codex"), Limits(timeout_s=1.0)) is None

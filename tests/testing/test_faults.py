@@ -246,7 +246,10 @@ def test_unknown_types_are_unknown() -> None:
 def test_strange_text_is_survived() -> None:
     written = play("--script-strange-text").stdout
     state = folded(written)
-    assert (state.results[0].ok, state.unreadable, state.unknown["bomb"]) == (True, 1, 4)
+    assert state.results[0].ok
+    # The deepest bomb is too deep for a usual stack; a test before us may have raised its limit.
+    assert state.unreadable + state.unknown["bomb"] == 5
+    assert state.unreadable <= 1
     assert "\u2028" in state.texts[0]
 
 

@@ -16,8 +16,11 @@ from rookery.core.errors import RookeryError, UnknownAgentError
 from rookery.core.lines import DEFAULT_CAP
 from rookery.core.salvage import Mended, parse
 
-NAMES = ("claude", "opencode")
+NAMES = ("claude", "codex", "opencode", "gemini", "qwen", "amp")
 """The names of our own agents; each is a module here with an `AGENT`."""
+
+_IMITATED = ("claude",)
+"""Agents whose messages others imitate: they are asked last whether a stream is theirs."""
 
 GROUP = "rookery.agents"
 """The group of entry points by which a package makes an agent known."""
@@ -61,7 +64,7 @@ def _load(point: EntryPoint) -> Agent:
 
 def _all() -> Iterator[Agent]:
     """All agents that can be loaded, our own first."""
-    for name in NAMES:
+    for name in sorted(NAMES, key=_IMITATED.__contains__):
         yield agent(name)
     for point in _plugins().values():
         try:

@@ -23,11 +23,14 @@ _COMMANDS = {
         "List the agents: installed, version, what they tell.",
     ),
     "attach": ("rookery.cli.attach:attach", "Show a run that goes on elsewhere."),
+    "batch": ("rookery.cli.batch:command", "Do many tasks side by side."),
     "completion": ("rookery.cli.completion:command", "Print the completion script of a shell."),
     "config": ("rookery.cli.config:command", "Show the settings that apply, and who says so."),
     "decode": ("rookery.cli.decode:command", "Turn a recorded agent stream into events."),
     "demo": ("rookery.cli.demo:command", "See it work with a scripted agent: no key, no network."),
     "exec": ("rookery.cli.run:exec_", "Run any agent's command line as it is."),
+    "loop": ("rookery.cli.loop:loop_", "Run an agent again until the work is done."),
+    "loops": ("rookery.cli.loop:loops_", "List the loops."),
     "replay": ("rookery.cli.runs:replay", "Show a finished run again, as it happened."),
     "run": ("rookery.cli.run:run_", "Run an agent on a prompt and show what it does."),
     "runs": ("rookery.cli.runs:runs_", "List the runs."),
@@ -35,7 +38,7 @@ _COMMANDS = {
     "show": ("rookery.cli.runs:show", "Show what a run did and how it ended."),
     "stop": ("rookery.cli.attach:stop", "Stop a run that is going on."),
 }
-_CONFIGURED = frozenset({"attach", "demo", "exec", "replay", "run", "show"})
+_CONFIGURED = frozenset({"attach", "demo", "exec", "loop", "replay", "run", "show"})
 """Commands whose options take their defaults from `rookery.toml` and the environment."""
 
 

@@ -55,7 +55,7 @@ def _shared(command: Any) -> Any:
     return command
 
 
-class _RunCommand(click.Command):
+class AgentArgs(click.Command):
     """Tells the prompt from what stands behind `--` and is the agent's."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -67,7 +67,7 @@ class _RunCommand(click.Command):
         return super().parse_args(ctx, args)
 
 
-@click.command("run", cls=_RunCommand, epilog=_RUN_EXAMPLES)
+@click.command("run", cls=AgentArgs, epilog=_RUN_EXAMPLES)
 @click.option(
     "--agent",
     metavar="NAME",
@@ -133,7 +133,6 @@ def run_(
         raise click.UsageError('the prompt is missing: rook run "Fix the tests"')
     if len(said) > 1:
         raise click.UsageError("there is more than one prompt: put quotes around it")
-    args: list[str] = click.get_current_context().meta.get(_AGENT_ARGS, [])
     if detach and (as_json or form != "text"):
         raise click.UsageError("--detach shows no end: use rook attach --json afterwards")
     manner = msgspec.structs.replace(
@@ -155,11 +154,17 @@ def run_(
         timeout=timeout,
         idle_timeout=idle_timeout,
         resume=resume,
-        args=args,
+        args=agent_args(),
         stream=stream,
         partial=max_cost is not None or max_tokens is not None or is_watched(manner),
     )
     raise click.exceptions.Exit((put_away if detach else watch)(going, manner))
+
+
+def agent_args() -> list[str]:
+    """What stood behind `--` on the command line, and is the agent's."""
+    found: list[str] = click.get_current_context().meta.get(_AGENT_ARGS, [])
+    return found
 
 
 def _usual_permission(agent: str, *, watched: bool) -> Permission:

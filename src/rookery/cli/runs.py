@@ -110,6 +110,11 @@ def show(run: str | None, full: bool, verbose: bool, no_pager: bool) -> None:
     run, as they were shown; with --full the page, without colours.
     """
     look = look_of(sys.stdout, os.environ)
+    if run is not None and run.startswith("loop-"):
+        from rookery.cli.loop import show_loop  # few ask for it, and it imports a lot
+
+        show_loop(run)
+        return
     folder = healed(find_run(run))
     if look.terminal and not no_pager:
         paged(_page(folder, look, verbose=verbose, full=full), os.environ)
@@ -143,7 +148,7 @@ def replay(
                 sys.stdout.buffer.write(safe(data.decode()).encode() if look.terminal else data)
                 sys.stdout.buffer.flush()
             return
-        fold = Fold(_records(folder), PriceBook())
+        fold = Fold(_records(folder), PriceBook(), runs.beginning_of(folder.info()))
         with _display(folder, fold.state, manner) as display:
             display.put(list(_raw_lines(folder)))
             made = decisions.read(folder)
@@ -236,7 +241,7 @@ def _display(folder: RunFolder, state: RunState, manner: Manner) -> Display:
 
 
 def _show_lines(folder: RunFolder, manner: Manner) -> None:
-    fold = Fold(_records(folder), PriceBook())
+    fold = Fold(_records(folder), PriceBook(), runs.beginning_of(folder.info()))
     with _display(folder, fold.state, manner) as display:
         display.put(list(_raw_lines(folder)))
         made = decisions.read(folder)
@@ -251,7 +256,10 @@ def _page(folder: RunFolder, look: Look, *, verbose: bool, full: bool) -> Iterat
     info = folder.info()
     agent = agents.agent(info.agent) if info and info.agent else None
     width, home = min(columns(sys.stdout), _WIDEST_PAGE), os.path.expanduser("~")
-    fold, paint = Fold(_records(folder), PriceBook()), look.paint()
+    fold, paint = (
+        Fold(_records(folder), PriceBook(), runs.beginning_of(folder.info())),
+        look.paint(),
+    )
     display = TerminalDisplay(
         Screen(sys.stdout, lambda: width),
         agent.name if agent else "raw",

@@ -25,6 +25,7 @@ from rookery.display.terminal import TerminalDisplay
 from rookery.run import contain
 from rookery.run.runner import Run
 from rookery.run.tail import Tail
+from rookery.run.watch import late_limits
 
 
 def is_watched(manner: Manner) -> bool:
@@ -48,7 +49,8 @@ async def _watch(run: Run, manner: Manner) -> int:
     async with run:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, run.stop)
-        for words in contain.promises():
+        late = late_limits(run.agent, run.limits) if run.agent else None
+        for words in (*contain.promises(), *([late] if late else ())):
             _say(f"[rook] WARNING: {words}")
         if manner.lively and (manner.verbose or not look.terminal):
             _say(f"[rook] Agent command: {command_line(run)}", err=False)
@@ -58,6 +60,11 @@ async def _watch(run: Run, manner: Manner) -> int:
     tell_result(sys.stdout, manner, ended)
     tell_end(manner, ended)
     return verdict.exit_code
+
+
+async def show_run(run: Run, manner: Manner) -> None:
+    """Show a run that somebody else began, until it is over."""
+    await _show(run, manner, look_of(sys.stdout, os.environ), Turns())
 
 
 async def _show(run: Run, manner: Manner, look: Look, turns: Turns) -> None:

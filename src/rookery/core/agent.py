@@ -98,6 +98,11 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     """What a user should know of the above, a sentence each."""
 
 
+def _begins(command: Sequence[str]) -> bool:
+    """Know no session that could be gone on with."""
+    return False
+
+
 class Asking(msgspec.Struct, frozen=True, kw_only=True):
     """How an agent talks with whoever started it; both functions take the line that it wrote."""
 
@@ -150,6 +155,9 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
 
     keeps_variable: Callable[[str], bool]
     """Tells whether a variable of our environment is good for it: some confuse a nested agent."""
+
+    continues: Callable[[Sequence[str]], bool] = _begins
+    """Tells whether a command line goes on with a session, whose cumulative counters go on, too."""
 
     replacements: Callable[[ToolStarted], tuple[Replacement, ...]] = no_replacements
     """Reads from a tool call what text it replaces, so that a page can show the difference."""

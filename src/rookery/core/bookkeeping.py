@@ -4,27 +4,49 @@ While the agent works the ledger estimates; a result settles what came before it
 own figures, and the difference is told.
 """
 
+from collections.abc import Sequence
+
 from rookery.core.events import TurnFinished, Usage, UsageReported
 from rookery.core.ledger import Account, Entry, Ledger, Tokens, cache_write_of, total_of
 from rookery.core.price import Prices, dollars, nano, no_prices
 
+NOTHING = Usage()
+"""What a session has used that has just begun."""
+
 
 class OpenLedger(Ledger):
-    """A ledger that is being written; who reads a state knows it as a Ledger only."""
+    """A ledger that is being written; who reads a state knows it as a Ledger only.
 
-    def __init__(self, prices: Prices = no_prices) -> None:
+    `earlier` is where the cumulative counters of a session that is gone on with began; None if
+    nobody knows: then what this process used is not known before the second figure.
+    """
+
+    def __init__(self, prices: Prices = no_prices, *, earlier: Usage | None = NOTHING) -> None:
         super().__init__(prices)
+        self._earlier = earlier
         self._steps: dict[int, list[str]] = {}  # the main thread's messages of each open turn
         self._unnamed = 0
-        self._totals: dict[str | None, Usage] = {}  # last cumulative counters, by parent
+        self._untotalled: dict[str, Entry] = {}  # what was told since the session's last total
 
-    def report(self, event: UsageReported, *, turn: int = 0, at: float | None = None) -> None:
-        """Take in a message's usage; of several reports the most final one counts."""
+    def report(
+        self,
+        event: UsageReported,
+        *,
+        turn: int = 0,
+        at: float | None = None,
+        model: str | None = None,
+    ) -> None:
+        """Take in a message's usage; of several reports the most final one counts.
+
+        `model` is the session's, for a report that names none.
+        """
         usage = _usage(event)
         id = event.message_id
         if event.semantics == "cumulative":
-            usage = self._difference(event.parent, usage)
-            id = None
+            rest = self._rest(event.parent, usage)
+            if rest is None:
+                return
+            usage, id = rest, None
         if id is None:
             self._unnamed += 1
             id = f"#{self._unnamed}"
@@ -35,7 +57,7 @@ class OpenLedger(Ledger):
             self._book(old, -1)
         elif event.parent is None:
             self._steps.setdefault(turn, []).append(id)
-        model = event.model or (old.model if old else None)
+        model = event.model or (old.model if old else None) or model
         entry = self._entries[id] = self._entry(
             usage,
             model=model,
@@ -43,8 +65,11 @@ class OpenLedger(Ledger):
             turn=old.turn if old else turn,
             epoch=old.epoch if old else self._epoch,
             at=at,
+            summed=event.scope != "message",
             told=None if event.cost_usd is None else nano(event.cost_usd),
         )
+        if event.semantics != "cumulative":
+            self._untotalled[id] = entry
         self._book(entry, 1)
 
     def settle(self, event: TurnFinished, *, turn: int = 0, at: float | None = None) -> None:
@@ -62,17 +87,27 @@ class OpenLedger(Ledger):
             self._epoch += 1
             self._unsettled = Account()
 
-    def _difference(self, parent: str | None, now: Usage) -> Usage:
-        before = self._totals.get(parent, Usage())
+    def _rest(self, parent: str | None, now: Usage) -> Usage | None:
+        """How much of a counter's growth no message has told; None if that is nothing or not known.
+
+        Some agents tell what each message used and, at the end, a total that has it all in it.
+        """
+        grown = self._difference(parent, now)
+        if parent is not None or not self._untotalled:
+            return grown
+        told = [entry.usage for entry in self._untotalled.values()]
+        self._untotalled = {}
+        if grown is None or not _counts(rest := _less(grown, told)):
+            return None
+        return rest
+
+    def _difference(self, parent: str | None, now: Usage) -> Usage | None:
+        """How much a counter has grown; None if nobody knows where it began."""
+        before = self._totals.get(parent, self._earlier if parent is None else NOTHING)
         self._totals[parent] = now
-        return Usage(
-            **{
-                name: None
-                if (value := getattr(now, name)) is None
-                else max(0, value - (getattr(before, name) or 0))
-                for name in Usage.__struct_fields__
-            }
-        )
+        if before is None:
+            return None
+        return _less(now, [before])
 
     def _take_total(self, event: TurnFinished, cost: int) -> int:
         """Take over the agent's total and tell how much it grew."""
@@ -124,10 +159,18 @@ class OpenLedger(Ledger):
         turn: int,
         epoch: int,
         at: float | None,
+        summed: bool = False,
         told: int | None = None,
     ) -> Entry:
         entry = Entry(
-            usage=usage, model=model, parent=parent, turn=turn, epoch=epoch, at=at, told=told
+            usage=usage,
+            model=model,
+            parent=parent,
+            turn=turn,
+            epoch=epoch,
+            at=at,
+            summed=summed,
+            told=told,
         )
         if self._estimating:
             self._value(entry)
@@ -143,6 +186,18 @@ def _usage(event: UsageReported) -> Usage:
         cache_write_1h=event.cache_write_1h,
         reasoning=event.reasoning,
         web_searches=event.web_searches,
+    )
+
+
+def _less(whole: Usage, parts: Sequence[Usage]) -> Usage:
+    """What a total has beyond its parts; never less than nothing."""
+    return Usage(
+        **{
+            name: None
+            if (value := getattr(whole, name)) is None
+            else max(0, value - sum(getattr(part, name) or 0 for part in parts))
+            for name in Usage.__struct_fields__
+        }
     )
 
 

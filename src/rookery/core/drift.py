@@ -1,7 +1,7 @@
 """Notices fields an agent's checked versions did not write, so that drift is seen, not suffered."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -11,6 +11,9 @@ from rookery.core.text import cut
 
 LOOKED_AT = 100
 """How many lines of each type are looked at; all of them would cost a quarter of the speed."""
+
+ALWAYS_LOOKED_AT = 20
+"""The same where every stream is looked at, for it does not tell which version writes it."""
 
 _MOST_FIELDS = 1000  # a hostile message may hold a million keys
 _LONGEST_NAME = 200  # or one of a megabyte
@@ -68,3 +71,25 @@ class Drift:
                     self._walk(type, known, inner, item)
                 else:
                     self.add(type, inner)
+
+
+_Read = Callable[[Any, Any, bytes], Any]
+
+
+def watch(table: dict[type[msgspec.Struct], _Read], drift: Drift, *, most: int = LOOKED_AT) -> None:
+    """Let the readers of a table look at the first messages of their type for unknown fields."""
+
+    def first(shape: type[msgspec.Struct], read: _Read) -> _Read:
+        type, left = str(shape.__struct_config__.tag), most
+
+        def looked(memory: Any, message: Any, line: bytes) -> Any:
+            nonlocal left
+            left -= 1
+            if left <= 0:
+                table[shape] = read  # it has seen enough, and leaves its place
+            drift.look(type, line)
+            return read(memory, message, line)
+
+        return looked
+
+    table.update([(shape, first(shape, read)) for shape, read in table.items()])

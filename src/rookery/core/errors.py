@@ -2,6 +2,7 @@
 
 RookeryError                 anything rookery cannot do for you
 ├── UnknownAgentError        no agent has that name: pick one of `.known`
+├── UnsupportedError         the agent has no way to do that: leave it out, or take another
 ├── UndetectedAgentError     the bytes fit no agent: name the agent yourself
 ├── UnreadableSourceError    the file cannot be opened or is no text: fix the file
 ├── BadRunNameError          no run can have that name: give one as runs are listed
@@ -32,6 +33,15 @@ class UnknownAgentError(RookeryError):
         self.name = name
         self.known = tuple(known)
         super().__init__(f"no agent is called {name!r}; there are: {', '.join(self.known)}")
+
+
+class UnsupportedError(RookeryError):
+    """An agent has no way to do what was asked; `way_out` says what to do instead."""
+
+    def __init__(self, agent: str, what: str, way_out: str) -> None:
+        self.agent = agent
+        self.what = what
+        super().__init__(f"{agent} {what}: {way_out}")
 
 
 class UndetectedAgentError(RookeryError):

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from rookery.core.bookkeeping import OpenLedger
+import msgspec
+
+from rookery.core.bookkeeping import NOTHING, OpenLedger
 from rookery.core.decoder import Decoder
 from rookery.core.events import (
     ContextCompacted,
@@ -29,6 +31,7 @@ from rookery.core.events import (
     TurnStarted,
     Unknown,
     Unreadable,
+    Usage,
     UsageReported,
 )
 from rookery.core.price import Prices, no_prices
@@ -38,9 +41,21 @@ from rookery.core.state import FileState, RunState, TaskSpan, ToolSpan, Turn
 _GONE = ("delete", "move")
 
 
-def fold(records: Iterable[Record], prices: Prices = no_prices) -> RunState:
+class Beginning(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a run before its agent has written a word."""
+
+    model: str | None = None
+    """The model that was asked for; not every agent tells its own."""
+
+    earlier: Usage | None = NOTHING
+    """What a session that is gone on with had used; None if nobody knows."""
+
+
+def fold(
+    records: Iterable[Record], prices: Prices = no_prices, beginning: Beginning | None = None
+) -> RunState:
     """Give what a whole stream tells."""
-    state = _Growing(prices)
+    state = _Growing(prices, beginning)
     state.take(records)
     return state
 
@@ -51,9 +66,14 @@ class Fold:
     A record is folded as it is drawn, and nothing else takes one: none can be folded twice.
     """
 
-    def __init__(self, records: Iterable[Record], prices: Prices = no_prices) -> None:
+    def __init__(
+        self,
+        records: Iterable[Record],
+        prices: Prices = no_prices,
+        beginning: Beginning | None = None,
+    ) -> None:
         self._records = iter(records)
-        self._state = _Growing(prices)
+        self._state = _Growing(prices, beginning)
 
     @property
     def state(self) -> RunState:
@@ -72,10 +92,12 @@ class Fold:
 class FoldingDecoder:
     """A decoder that folds what it gives, batch by batch."""
 
-    def __init__(self, decoder: Decoder, prices: Prices = no_prices) -> None:
+    def __init__(
+        self, decoder: Decoder, prices: Prices = no_prices, beginning: Beginning | None = None
+    ) -> None:
         self.agent = decoder.agent
         self._decoder = decoder
-        self._state = _Growing(prices)
+        self._state = _Growing(prices, beginning)
 
     @property
     def state(self) -> RunState:
@@ -102,9 +124,11 @@ class FoldingDecoder:
 class _Growing(RunState):
     """A state while its stream is read; only this module knows it as such."""
 
-    def __init__(self, prices: Prices) -> None:
-        self._ledger = OpenLedger(prices)
+    def __init__(self, prices: Prices, beginning: Beginning | None) -> None:
+        known = beginning or Beginning()
+        self._ledger = OpenLedger(prices, earlier=known.earlier)
         super().__init__(self._ledger)
+        self.model = known.model
         self._folds: dict[type, Callable[[Any, Record], None]] = {
             SessionStarted: self._session_started,
             TurnStarted: self._turn_started,
@@ -152,7 +176,7 @@ class _Growing(RunState):
 
     def _session_started(self, event: SessionStarted, record: Record) -> None:
         self.session = event.session
-        self.model = event.model
+        self.model = event.model or self.model
         self.version = event.version
         self.cwd = event.cwd
         self.mode = event.permission_mode
@@ -266,7 +290,9 @@ class _Growing(RunState):
         self._asks.pop(event.tool_id, None)
 
     def _usage_reported(self, event: UsageReported, record: Record) -> None:
-        self._ledger.report(event, turn=max(0, len(self.turns) - 1), at=record.at)
+        model = self.model if event.parent is None else None
+        turn = max(0, len(self.turns) - 1)
+        self._ledger.report(event, turn=turn, at=record.at, model=model)
         if event.parent is None and event.scope == "message":
             parts = (event.input, event.cache_read, event.cache_write_5m, event.cache_write_1h)
             self.context_tokens = sum(part or 0 for part in parts) + (event.output or 0)
@@ -286,6 +312,7 @@ class _Growing(RunState):
         if event.parent is None:
             self.texts.append(event.text)
             self._asks.clear()
+            self.retrying = None  # the model has answered
 
     def _error(self, event: Error, record: Record) -> None:
         self.errors.append(event)

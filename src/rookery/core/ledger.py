@@ -71,6 +71,7 @@ class Entry(msgspec.Struct):
     turn: int
     epoch: int  # how many results there were before it
     at: float | None
+    summed: bool = False  # several messages, told as one
     told: int | None = None  # what the agent itself says it cost
     nano: int | None = None
     saved: int | None = None
@@ -84,6 +85,7 @@ class Ledger:
         self._prices = prices
         self._known: dict[str, Price | None] = {}
         self._entries: dict[str, Entry] = {}
+        self._totals: dict[str | None, Usage] = {}  # last cumulative counters, by parent
         self._epoch = 0
         self._base = 0  # what the agent's total began with
         self._carried = 0  # what was spent before the agent began its total anew
@@ -171,6 +173,11 @@ class Ledger:
         return total
 
     @property
+    def total(self) -> Usage | None:
+        """The session's cumulative counters, as the agent told them last; None if it never did."""
+        return self._totals.get(None)
+
+    @property
     def has_usage(self) -> bool:
         """Whether anybody told how many tokens were used."""
         return self._seen.messages > 0 or self.native_models is not None
@@ -212,6 +219,8 @@ class Ledger:
 
     def _value(self, entry: Entry) -> None:
         price = self._price(entry.model, entry.at)
+        if price is not None and entry.summed:
+            price = price.of_sums
         if price is not None:
             entry.nano = price.cost(entry.usage)
             entry.saved = price.saved(entry.usage)

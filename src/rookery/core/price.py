@@ -71,6 +71,11 @@ class Price(msgspec.Struct, frozen=True):
                 total += amount * (rates.input - rate)
         return round_pico(total)
 
+    @property
+    def of_sums(self) -> "Price":
+        """The price of several calls that are told as one: how long each was nobody knows."""
+        return Price(self.rates)
+
     def _rates(self, usage: Usage) -> Rates:
         parts = (usage.input, usage.cache_read, usage.cache_write_5m, usage.cache_write_1h)
         whole = sum(part or 0 for part in parts)

@@ -62,4 +62,5 @@ def verdict_info(
         turns=len(state.turns),
         session=state.session,
         model=state.model,
+        total=state.ledger.total,
     )

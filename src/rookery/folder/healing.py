@@ -12,7 +12,7 @@ from rookery.core.state import RunState
 from rookery.core.verdict import EXIT_CODES, Verdict, judge
 from rookery.folder.endings import ending_of, judge_raw, verdict_info
 from rookery.folder.output import last_output, write_output
-from rookery.folder.runs import ExitInfo, RunFolder, RunInfo, at_work
+from rookery.folder.runs import ExitInfo, RunFolder, RunInfo, at_work, beginning_of
 from rookery.folder.streams import decode
 
 _DIED = "its recorder or its runner died"
@@ -63,7 +63,8 @@ def _state(folder: RunFolder, info: RunInfo, prices: Prices) -> RunState | None:
     if info.agent is None and not info.piped:
         return None
     try:
-        return fold(decode(folder.chunks("stdout"), info.agent), prices)
+        records = decode(folder.chunks("stdout"), info.agent)
+        return fold(records, prices, beginning_of(info))
     except (UndetectedAgentError, UnknownAgentError):
         return None
 

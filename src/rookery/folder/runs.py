@@ -21,6 +21,8 @@ from rookery.core.errors import (
     RunFolderError,
     UnknownRunError,
 )
+from rookery.core.events import Usage
+from rookery.core.fold import Beginning
 from rookery.core.ledger import Source
 from rookery.core.verdict import Outcome
 from rookery.folder.files import Folder
@@ -65,10 +67,19 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     permission: str | None = None
     started_at: float
     resumed_from: str | None = None
+    continues: bool = False
+    """Whether it goes on with a session, of a run of ours or not."""
+
+    earlier: Usage | None = None
+    """What that session had used, as its agent counts; None if nobody knows."""
+
     piped: bool = False
     """Whether somebody else started it and piped its stream to us: its exit code is not known."""
 
     loop: str | None = None
+    iteration: int | None = None
+    """Which of its loop's runs it is."""
+
     runner_pid: int | None = None
     runner_ticks: int | None = None
     """When the runner was started, in the system's ticks: another process of that pid differs."""
@@ -113,6 +124,8 @@ class VerdictInfo(msgspec.Struct, frozen=True, kw_only=True):
     turns: int | None = None
     session: str | None = None
     model: str | None = None
+    total: Usage | None = None
+    """What the whole session has used, where its agent counts so; a resumed run begins there."""
 
 
 class Arrival(NamedTuple):
@@ -226,6 +239,15 @@ class RunFolder:
         with self.opened() as folder:
             data = folder.read(name)
         return None if data is None else _parse(data, kind, str(self.path / name))
+
+
+def beginning_of(info: RunInfo | None) -> Beginning:
+    """What is known of a run before its agent has written a word."""
+    if info is None:
+        return Beginning()
+    if not info.continues:
+        return Beginning(model=info.model)
+    return Beginning(model=info.model, earlier=info.earlier)
 
 
 def create(home: str | PathLike[str], info: RunInfo) -> RunFolder:

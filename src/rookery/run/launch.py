@@ -9,7 +9,6 @@ from pathlib import Path
 
 import msgspec
 
-import rookery
 from rookery.run import contain
 
 # The packages are made bare: what they import for others takes longer than the recorder itself.
@@ -22,7 +21,7 @@ from rookery.run.recorder import main
 main()
 """
 _MOST_BELLS = 65536
-_PACKAGE = Path(rookery.__file__).parent
+_PACKAGE = Path(__file__).parent.parent
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,11 +11,11 @@ from typing import Self
 
 import msgspec
 
-from rookery import __version__
 from rookery.core.completion import final_text
 from rookery.core.errors import RookeryError
 from rookery.core.state import RunState
 from rookery.core.verdict import Ending, Verdict, judge
+from rookery.core.version import __version__
 from rookery.folder import runs
 from rookery.folder.endings import judge_raw, verdict_info
 from rookery.folder.output import write_output

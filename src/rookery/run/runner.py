@@ -10,15 +10,17 @@ from typing import Literal, Self
 
 import msgspec
 
-from rookery import __version__
 from rookery.core.agent import Agent, Task
 from rookery.core.completion import final_text, response_in
 from rookery.core.errors import RunFolderError
-from rookery.core.fold import FoldingDecoder
+from rookery.core.events import Usage
+from rookery.core.fold import Beginning, FoldingDecoder
 from rookery.core.lines import LineBuffer
 from rookery.core.records import Record
 from rookery.core.state import RunState
+from rookery.core.stuck import Suspicion
 from rookery.core.verdict import StopReason, Verdict, judge
+from rookery.core.version import __version__
 from rookery.folder import runs
 from rookery.folder.endings import ending_of, judge_raw, verdict_info
 from rookery.folder.output import last_output, write_output
@@ -26,6 +28,7 @@ from rookery.folder.runs import ExitInfo, RunFolder, RunInfo
 from rookery.prices import PriceBook
 from rookery.run.asking import Answer, Dialogue
 from rookery.run.launch import Plan, RecorderProcess
+from rookery.run.life import Life
 from rookery.run.listening import Listening
 from rookery.run.live import LiveRecords
 from rookery.run.news import News
@@ -65,12 +68,17 @@ class Run:
         ask_timeout_s: float | None = None,
         ask_signal: int = 15,
         resumed_from: str | None = None,
+        continues: bool = False,
+        earlier: Usage | None = None,
+        loop: tuple[str, int] | None = None,
     ) -> None:
         self.command = tuple(command)
         self.agent = agent
         self.cwd = cwd
         self.limits = limits
-        self._decoder = FoldingDecoder(agent.decoder(), PriceBook()) if agent else None
+        model = task.model if task else None
+        known = Beginning(model=model, earlier=earlier) if continues else Beginning(model=model)
+        self._decoder = FoldingDecoder(agent.decoder(), PriceBook(), known) if agent else None
         self.state = self._decoder.state if self._decoder else RunState()
         self.verdict: Verdict | None = None
         self.answer = answer
@@ -83,9 +91,14 @@ class Run:
         self._ask_timeout_s = ask_timeout_s
         self._ask_signal = ask_signal
         self._resumed_from = resumed_from
+        self._continues = continues
+        self._earlier = earlier
+        self._loop = loop
         self._folder: RunFolder | None = None
         self._recorder: RecorderProcess | None = None
         self._dialogue: Dialogue | None = None
+        self._life: Life | None = None
+        self._suspicion: Suspicion | None = None
         self._stop_reason: StopReason | None = None
         self._recent = Recent()
         self._synced = 0  # results after which the logs were synced to disk
@@ -124,12 +137,19 @@ class Run:
         return self.state.last_activity
 
     @property
+    def silent_s(self) -> float:
+        """For how long the agent has not written a byte; a sleep of the machine does not count."""
+        return time.monotonic() - self._heard
+
+    @property
     def exit_code(self) -> int | None:
         """The exit code that tells how the run ended; None while it is going on."""
         return self.verdict.exit_code if self.verdict else None
 
     async def __aenter__(self) -> Self:
         self._folder = self._make_folder()
+        if self.limits.idle_s is not None:
+            self._life = Life(str(self._folder.path), self.limits.idle_s)
         if self._stays_open and self.agent and self.agent.asking:
             self._dialogue = Dialogue(self.agent.asking, self.answer, self._ask_timeout_s)
         try:
@@ -292,6 +312,10 @@ class Run:
                 permission=task.permission if task else None,
                 started_at=time.time(),
                 resumed_from=self._resumed_from,
+                continues=self._continues,
+                earlier=self._earlier,
+                loop=self._loop[0] if self._loop else None,
+                iteration=self._loop[1] if self._loop else None,
             ),
         )
         if self._stdin is not None and not self._stays_open:
@@ -397,6 +421,9 @@ class Run:
             self._dialogue.end()
         if self._stop_reason is None:
             why = reason_to_stop(self.state, self.limits, silent_s=silent)
+            if why is None and self._life is not None:
+                self._suspicion = self._life.look(self.state, silent_s=silent, news=self.news)
+                why = "stuck" if self._suspicion else None
             if why is not None:
                 self.stop(why)
 
@@ -404,8 +431,11 @@ class Run:
         """Judge how it ended, and keep the verdict and the answer."""
         ending = ending_of(self._exit(), self._stop_reason)
         self.verdict = judge(self.state, ending) if self.agent else judge_raw(ending)
-        if (words := over_budget(self.state, self.limits)) and self.verdict.status == "over_budget":
+        if self._suspicion is not None and self.verdict.status == "stuck":
+            words = f"{self._suspicion.reason} ({', '.join(self._suspicion.evidence)})"
             self.verdict = msgspec.structs.replace(self.verdict, sentence=words)
+        if (over := over_budget(self.state, self.limits)) and self.verdict.status == "over_budget":
+            self.verdict = msgspec.structs.replace(self.verdict, sentence=over)
         answer = final_text(self.state) if self.agent else response_in(last_output(self.folder))
         try:
             write_output(self.folder, answer)

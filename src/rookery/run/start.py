@@ -11,6 +11,7 @@ from rookery import agents
 from rookery.core.agent import Permission, Task
 from rookery.core.errors import RookeryError
 from rookery.folder import runs
+from rookery.folder.runs import VerdictInfo
 from rookery.run.asking import Answer
 from rookery.run.others import healed
 from rookery.run.places import home_folder
@@ -48,6 +49,7 @@ def run(
     partial: bool | None = None,
     program: str | Sequence[str] | None = None,
     home: Path | None = None,
+    loop: tuple[str, int] | None = None,
 ) -> Run:
     """Make a run of an agent; `async with` starts it.
 
@@ -57,7 +59,8 @@ def run(
     With permission `ask`, `answer` is an async function that decides on what the agent asks: it
     takes an `Ask` and gives a `Decision`. Whatever it does not decide in `ask_timeout` seconds is
     not allowed, and without it nothing is.
-    `program` is what to call instead of the agent found on PATH.
+    `program` is what to call instead of the agent found on PATH. `loop` names the loop that
+    asks for the run, and which of its runs it is.
     """
     known = agents.agent(agent)
     # An argument that is not UTF-8 comes as surrogates, which nobody can write.
@@ -66,6 +69,7 @@ def run(
         what = f"{agent} cannot ask" if known.asking is None else "plain text cannot be answered"
         raise CannotAskError(f"{what}: choose another --permission")
     where = home or home_folder()
+    before = _resumable(where, resume) if resume else None
     limits = Limits(
         max_cost=max_cost,
         max_tokens=max_tokens,
@@ -80,7 +84,7 @@ def run(
         allow=tuple(allow),
         max_cost=max_cost,
         max_turns=max_turns,
-        resume=_session_of(where, resume) if resume else None,
+        resume=before.session if before else None,
         partial=max_cost is not None or max_tokens is not None if partial is None else partial,
         args=tuple(args),
         stream=stream,
@@ -101,6 +105,9 @@ def run(
         ask_timeout_s=ask_timeout,
         ask_signal=call.ask_signal,
         resumed_from=resume,
+        continues=before is not None or known.continues(call.command),
+        earlier=before.total if before else None,
+        loop=loop,
     )
 
 
@@ -135,6 +142,7 @@ def run_command(
         ),
         home=home or home_folder(),
         ask_signal=known.invoke(Task(prompt="")).ask_signal if known else signal.SIGTERM,
+        continues=known is not None and known.continues(command),
     )
 
 
@@ -156,9 +164,9 @@ def _absolute(cwd: str | os.PathLike[str]) -> str:
         raise RookeryError("the folder to work in is gone: go to another one") from error
 
 
-def _session_of(home: Path, name: str) -> str:
-    """The session that an earlier run can be gone on with."""
+def _resumable(home: Path, name: str) -> VerdictInfo:
+    """The end of an earlier run that has a session to go on with."""
     verdict = healed(runs.find(home, name)).verdict()
     if verdict is None or verdict.session is None:
         raise NoSessionError(f"run {name!r} has no session to go on with: start a new run")
-    return verdict.session
+    return verdict

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from rookery.core.agent import Agent
 from rookery.core.state import RunState
 from rookery.core.verdict import StopReason
 
@@ -26,8 +27,6 @@ def reason_to_stop(state: RunState, limits: Limits, *, silent_s: float) -> StopR
         return "over_budget"
     if finished(state) and silent_s > limits.grace_s:
         return "finished"
-    if limits.idle_s is not None and silent_s > limits.idle_s and not shows_life(state):
-        return "stuck"
     return None
 
 
@@ -41,6 +40,13 @@ def over_budget(state: RunState, limits: Limits) -> str | None:
     if limits.max_turns is not None and state.ledger.steps > limits.max_turns:
         return f"it took {state.ledger.steps} of {limits.max_turns} turns"
     return None
+
+
+def late_limits(agent: Agent, limits: Limits) -> str | None:
+    """Say that a limit may be noticed late, since the agent does not tell all that it uses."""
+    if agent.capabilities.usage == "yes" or (limits.max_cost, limits.max_tokens) == (None, None):
+        return None
+    return f"{agent.name} does not tell all that it uses while it works: the limit may stop it late"
 
 
 def has_results(state: RunState) -> bool:
@@ -66,11 +72,3 @@ def wants_no_more(state: RunState, limits: Limits, *, silent_s: float) -> bool:
     if any(task.kind == "subagent" for task in state.open_tasks):
         return False
     return silent_s > (limits.grace_s if state.open_tasks else _WAKING_S)
-
-
-def shows_life(state: RunState) -> bool:
-    """Whether silence has a reason: a tool, a task, a retry or a limit that is waited for."""
-    if state.asked is not None:
-        return False  # nobody will answer
-    waiting = any(limit.status == "rejected" for limit in state.limits.values())
-    return bool(state.open_tools or state.open_tasks or state.retrying or waiting)

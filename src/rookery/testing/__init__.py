@@ -6,7 +6,9 @@ from os import PathLike
 from pathlib import Path
 
 from rookery.testing.chat_completions_api import ScriptedChatApi
+from rookery.testing.generate_content_api import ScriptedGeminiApi
 from rookery.testing.messages_api import ScriptedMessagesApi
+from rookery.testing.responses_api import ScriptedResponsesApi
 from rookery.testing.scripted_api import Answer, Cut, Failure, Reply, Script, ScriptedApi
 
 __all__ = [
@@ -20,7 +22,9 @@ __all__ = [
     "Script",
     "ScriptedApi",
     "ScriptedChatApi",
+    "ScriptedGeminiApi",
     "ScriptedMessagesApi",
+    "ScriptedResponsesApi",
     "agent_command",
     "install_agent",
     "mcp_command",

@@ -84,6 +84,8 @@ def _record(agent: Agent) -> Iterator[str]:
     for message in _STRANGE:
         yield from _guarded(_not_its_own(agent, message))
     for permission in get_args(Permission):
+        if permission == "ask":
+            continue  # nobody is asked without `asking`, and with it the prompt is a message
         for prompt in _PROMPTS:
             task = Task(prompt=prompt, permission=permission)
             yield from _guarded(_call(agent, task))

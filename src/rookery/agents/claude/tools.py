@@ -11,6 +11,7 @@ from rookery.core import salvage
 from rookery.core.agent import Replacement
 from rookery.core.events import ToolKind, ToolStarted
 from rookery.core.text import one_line
+from rookery.core.titles import first_short_string
 
 KINDS: Mapping[str, ToolKind] = {
     "Read": "read",
@@ -58,7 +59,6 @@ PLAN_MODE = {"EnterPlanMode": "plan", "ExitPlanMode": None}
 _FOR_A_PERSON = frozenset({"AskUserQuestion", "ExitPlanMode"})  # no rule answers for the user
 
 _LONGEST_TITLE = 1000
-_SHORT = 200  # the longest string that says what a call of an unknown tool is about
 
 
 class _Input(msgspec.Struct, gc=False):
@@ -134,7 +134,6 @@ _web_decoder = msgspec.json.Decoder(_WebInput)
 _ask_decoder = msgspec.json.Decoder(_AskInput)
 _subagent_decoder = msgspec.json.Decoder(_SubagentName)
 _edit_decoder = msgspec.json.Decoder(_EditInput)
-_any_decoder: msgspec.json.Decoder[object] = msgspec.json.Decoder(object)
 _DECODERS: Mapping[ToolKind, msgspec.json.Decoder[Any]] = {
     "read": _file_decoder,
     "edit": _file_decoder,
@@ -172,7 +171,7 @@ def title(kind: ToolKind, input: msgspec.Raw) -> str | None:
         return _first_question(input)
     decoder = _DECODERS.get(kind)
     if decoder is None:
-        return _first_short_string(input)
+        return first_short_string(input)
     known = salvage.decode(input, decoder)
     for words in msgspec.structs.astuple(known) if known is not None else ():
         if words:
@@ -233,15 +232,6 @@ def _first_question(input: msgspec.Raw) -> str | None:
     for item in asked.questions or () if asked else ():
         if item.question:
             return one_line(item.question, _LONGEST_TITLE)
-    return None
-
-
-def _first_short_string(input: msgspec.Raw) -> str | None:
-    value = salvage.decode(input, _any_decoder)
-    if isinstance(value, dict):
-        for item in value.values():
-            if isinstance(item, str) and item.strip() and len(item) <= _SHORT:
-                return one_line(item, _SHORT)
     return None
 
 

@@ -1,0 +1,174 @@
+"""Seeded streams of Gemini CLI, Qwen Code and Amp, shaped like the cases, as long as one likes."""
+
+import random
+from collections.abc import Iterator
+
+import msgspec
+from corpus import CODE, WORDS
+from samples import Json
+
+SESSION = "8c3d746a-1a7e-4164-9fa7-e8e1bc21f705"
+THREAD = f"T-{SESSION}"
+MOMENT = "2026-11-15T18:05:18.420Z"
+SMALLEST_OUTPUT, LARGEST_OUTPUT = 50, 1 << 20
+
+_dump = msgspec.json.Encoder().encode
+
+
+class _Corpus:
+    """Writes one long turn: words, commands whose outputs have all sizes, and edits."""
+
+    def __init__(self, seed: int = 1) -> None:
+        self._random = random.Random(seed)
+        self._things = 0
+
+    def lines(self, size: int) -> Iterator[bytes]:
+        """Give lines until about so many bytes were given."""
+        written = 0
+        for message in self._messages():
+            line = _dump(message) + b"\n"
+            yield line
+            written += len(line)
+            if written >= size:
+                return
+
+    def _messages(self) -> Iterator[Json]:
+        raise NotImplementedError
+
+    def _name(self) -> str:
+        self._things += 1
+        return f"thing_{self._things:08d}"
+
+    def _path(self) -> str:
+        return f"/home/dev/project/src/module_{self._random.randint(1, 99)}.py"
+
+    def _command(self) -> str:
+        return f"rg -n 'def load' src/module_{self._random.randint(1, 99)}.py | head -50"
+
+    def _text(self, words: int) -> str:
+        return " ".join(self._random.choices(WORDS, k=words))
+
+    def _output(self) -> str:
+        """What a command wrote: every size is as likely as one ten times as large."""
+        size = int(SMALLEST_OUTPUT * (LARGEST_OUTPUT / SMALLEST_OUTPUT) ** self._random.random())
+        block = "".join(self._random.choices(CODE, k=40))
+        return (block * (size // len(block) + 1))[:size]
+
+
+class GeminiCorpus(_Corpus):
+    """As 0.61.0 writes: a piece of text in each line, and results without names."""
+
+    def _messages(self) -> Iterator[Json]:
+        yield {"type": "init", "timestamp": MOMENT, "session_id": SESSION, "model": "gemini-pro"}
+        yield self._message("user", "Mend it")
+        while True:
+            for _ in range(self._random.randint(0, 12)):
+                yield {**self._message("assistant", self._text(12)), "delta": True}
+            yield from self._call("run_shell_command", {"command": self._command()}, self._output())
+            if self._random.random() < 0.3:
+                edit = {"old_string": self._text(20), "new_string": self._text(20)}
+                yield from self._call("replace", {"file_path": self._path(), **edit}, None)
+
+    def _message(self, role: str, text: str) -> Json:
+        return {"type": "message", "timestamp": MOMENT, "role": role, "content": text}
+
+    def _call(self, tool: str, given: Json, output: str | None) -> Iterator[Json]:
+        id = f"{tool}__{self._name()}"
+        begun = {"tool_name": tool, "tool_id": id, "parameters": given}
+        ended: Json = {"tool_id": id, "status": "success"}
+        yield {"type": "tool_use", "timestamp": MOMENT, **begun}
+        yield {
+            "type": "tool_result",
+            "timestamp": MOMENT,
+            **ended,
+            **({} if output is None else {"output": output}),
+        }
+
+
+class _Talk(_Corpus):
+    """What Qwen Code and Amp have in common: messages of content blocks."""
+
+    def _talk(self, thought: str) -> Iterator[Json]:
+        while True:
+            if self._random.random() < 0.5:
+                yield self._said([{"type": "thinking", "thinking": thought, "signature": ""}], None)
+            if self._random.random() < 0.5:
+                yield self._said([{"type": "text", "text": self._text(60)}], None)
+            yield from self._call(*self._run())
+            if self._random.random() < 0.3:
+                yield from self._call(*self._edit())
+
+    def _call(self, tool: str, given: Json, output: str) -> Iterator[Json]:
+        id = self._name()
+        use = {"type": "tool_use", "id": id, "name": tool, "input": given}
+        yield self._said([use], "tool_use")
+        result = {"tool_use_id": id, "is_error": False, "content": output}
+        yield {
+            "type": "user",
+            **self._envelope(),
+            "message": {"role": "user", "content": [{"type": "tool_result", **result}]},
+        }
+
+    def _envelope(self) -> Json:
+        raise NotImplementedError
+
+    def _said(self, content: list[Json], stop: str | None) -> Json:
+        raise NotImplementedError
+
+    def _run(self) -> tuple[str, Json, str]:
+        raise NotImplementedError
+
+    def _edit(self) -> tuple[str, Json, str]:
+        raise NotImplementedError
+
+
+class QwenCorpus(_Talk):
+    """As 0.15.10 writes."""
+
+    def _messages(self) -> Iterator[Json]:
+        told = {"cwd": "/home/dev/project", "tools": ["edit"], "qwen_code_version": "0.15.10"}
+        yield {"type": "system", "subtype": "init", **self._envelope(), **told, "model": "qwen"}
+        yield from self._talk(self._text(40))
+
+    def _envelope(self) -> Json:
+        return {"uuid": self._name(), "session_id": SESSION, "parent_tool_use_id": None}
+
+    def _said(self, content: list[Json], stop: str | None) -> Json:
+        counted = {"input_tokens": 1200, "output_tokens": 34, "cache_read_input_tokens": 1000}
+        usage = {**counted, "total_tokens": 1234} if stop else {"input_tokens": 0}
+        said = {"id": self._name(), "type": "message", "role": "assistant", "model": "qwen"}
+        message = {**said, "content": content, "stop_reason": stop, "usage": usage}
+        return {"type": "assistant", **self._envelope(), "message": message}
+
+    def _run(self) -> tuple[str, Json, str]:
+        given = {"command": self._command(), "description": "search", "is_background": False}
+        return "run_shell_command", given, self._output()
+
+    def _edit(self) -> tuple[str, Json, str]:
+        text = {"old_string": self._text(20), "new_string": self._text(20)}
+        return "edit", {"file_path": self._path(), **text}, "The file has been updated."
+
+
+class AmpCorpus(_Talk):
+    """As the documents of Amp show it."""
+
+    def _messages(self) -> Iterator[Json]:
+        told = {"cwd": "/home/dev/project", "tools": ["Bash"], "mcp_servers": []}
+        yield {"type": "system", "subtype": "init", "session_id": THREAD, **told}
+        yield from self._talk(self._text(40))
+
+    def _envelope(self) -> Json:
+        return {"parent_tool_use_id": None, "session_id": THREAD}
+
+    def _said(self, content: list[Json], stop: str | None) -> Json:
+        usage = {"input_tokens": 1200, "cache_read_input_tokens": 1000, "output_tokens": 34}
+        said = {"type": "message", "role": "assistant", "content": content}
+        message = {**said, "stop_reason": stop, "usage": usage}
+        return {"type": "assistant", "message": message, **self._envelope()}
+
+    def _run(self) -> tuple[str, Json, str]:
+        return "Bash", {"cmd": self._command()}, self._output()
+
+    def _edit(self) -> tuple[str, Json, str]:
+        text = {"old_str": self._text(20), "new_str": self._text(20)}
+        return "edit_file", {"path": self._path(), **text}, "ok"

@@ -1,0 +1,260 @@
+"""The table of Amp's message types, and the decoder built on it."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from rookery.agents.amp import shapes, tools
+from rookery.agents.amp.memory import Memory, OpenTool
+from rookery.agents.amp.shapes import own
+from rookery.core import salvage
+from rookery.core.decoder import LineDecoder, Told
+from rookery.core.drift import ALWAYS_LOOKED_AT, watch
+from rookery.core.events import (
+    Error,
+    Event,
+    McpServer,
+    PermissionDenied,
+    SessionStarted,
+    Text,
+    Thinking,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+    Unknown,
+    UsageReported,
+    UserMessage,
+)
+from rookery.core.lines import DEFAULT_CAP
+
+_Read = Callable[[Memory, Any, bytes], Told]
+
+# Both sentences are in the emitter of 0.0.1790142911.
+_APPROVAL = re.compile(
+    r"The following tools require user approval, which is not supported in stream JSON mode: (.*)",
+    re.DOTALL,
+)
+_CANCELLED = "User cancelled"
+
+
+def system(memory: Memory, message: shapes.System, line: bytes) -> Sequence[Event]:
+    """Read the beginning of a thread, or of more work on it."""
+    if message.subtype != "init":
+        return (Unknown(name=f"system/{message.subtype}", raw=salvage.own(line)),)
+    if message.session_id in memory.sessions:
+        return ()
+    memory.sessions.add(message.session_id)
+    servers = message.mcp_servers
+    return (
+        SessionStarted(
+            session=message.session_id,
+            cwd=message.cwd,
+            tools=None if message.tools is None else tuple(message.tools),
+            mcp_servers=None
+            if servers is None
+            else tuple(McpServer(name=s.name, status=s.status) for s in servers if s.name),
+        ),
+    )
+
+
+def user(memory: Memory, message: shapes.User, line: bytes) -> Sequence[Event]:
+    """Read the prompt, or the results of tools."""
+    parent = message.parent_tool_use_id
+    events: list[Event] = [] if parent else memory.begin_turn()
+    strange: str | None = None
+    for block in (message.message or shapes.Said()).content or ():
+        if block.type == "tool_result":
+            events += _finish(memory, block, parent)
+        elif block.type == "text":
+            events.append(UserMessage(text=block.text or "", parent=parent))
+        else:
+            strange = block.type
+    if strange is not None:
+        events.append(Unknown(name=f"user/{strange}", raw=salvage.own(line)))
+    return events
+
+
+def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Sequence[Event]:
+    """Read a whole message of the model, with what it used."""
+    said, parent = message.message or shapes.Said(), message.parent_tool_use_id
+    events: list[Event] = [] if parent else memory.begin_turn()
+    strange: str | None = None
+    for block in said.content or ():
+        if block.type == "text":
+            if block.text:
+                events.append(Text(id=memory.name("text"), text=block.text, parent=parent))
+        elif block.type in ("thinking", "redacted_thinking"):
+            hidden = True if block.type == "redacted_thinking" else None
+            id, text = memory.name("thought"), block.thinking or None
+            events.append(Thinking(id=id, text=text, redacted=hidden, parent=parent))
+        elif block.type == "tool_use":
+            events += _start(memory, block, parent)
+        else:
+            strange = block.type
+    if (usage := _usage(said, parent)) is not None:
+        events.append(usage)
+    if strange is not None:
+        events.append(Unknown(name=f"assistant/{strange}", raw=salvage.own(line)))
+    return events
+
+
+def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Event]:
+    """Read the end of a turn; a call that nobody allowed ends it, too."""
+    events = memory.begin_turn()
+    memory.in_turn = False
+    memory.results += 1
+    good = message.subtype == "success" and message.is_error is False
+    words = message.error or message.result
+    reason = None if good else _reason(message.subtype, words or "")
+    if reason == "denied":
+        events += _denials(memory, words or "")
+    elif reason == "error":
+        events.append(Error(kind="internal", message=words))
+    events.append(
+        TurnFinished(
+            ok=good,
+            text=message.result if good else None,
+            reason=reason,
+            errors=None if good or not words else (words,),
+            duration_s=None if message.duration_ms is None else message.duration_ms / 1000,
+            turns=message.num_turns,
+        )
+    )
+    return events
+
+
+_READERS: Mapping[type[msgspec.Struct], _Read] = {
+    shapes.System: system,
+    shapes.User: user,
+    shapes.Assistant: assistant,
+    shapes.Result: result,
+}
+
+
+class AmpReader:
+    """Turns Amp's messages into events.
+
+    Nobody has recorded a real stream, so the first messages of each type are looked at for fields
+    that the documents do not name.
+    """
+
+    def __init__(self) -> None:
+        self.memory = Memory()
+        self.drift = self.memory.drift
+        functions = dict(_READERS)
+        watch(functions, self.drift, most=ALWAYS_LOOKED_AT)
+        self.table: Mapping[type[msgspec.Struct], _Read] = functions
+
+    @property
+    def results(self) -> int:
+        """How many turns have ended."""
+        return self.memory.results
+
+    def type_of(self, message: Any) -> str:
+        """The message's type."""
+        return str(type(message).__struct_config__.tag)
+
+    def close(self) -> tuple[Sequence[Event], int]:
+        """End all that is open."""
+        return self.memory.close()
+
+
+def decoder(*, cap: int = DEFAULT_CAP) -> LineDecoder:
+    """Make a decoder for one stream of Amp."""
+    return LineDecoder("amp", shapes.Shapes, AmpReader(), cap=cap)
+
+
+def _start(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[Event]:
+    id = block.id or memory.name("call")
+    if memory.has_begun(id):
+        return ()
+    name = block.name or "tool"
+    kind, input = tools.kind(name), own(block.input)
+    memory.tools[id] = OpenTool(id, name, kind, input, parent)
+    server, tool = tools.split_mcp(name)
+    return (
+        ToolStarted(
+            id=id,
+            name=name,
+            kind=kind,
+            title=tools.title(kind, input),
+            input=input,
+            server=server,
+            tool=tool,
+            parent=parent,
+        ),
+    )
+
+
+def _finish(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[Event]:
+    id = block.tool_use_id or memory.name("call")
+    if memory.has_ended(id):
+        return ()
+    call = memory.end_tool(id)
+    ok = block.is_error is False
+    events: list[Event] = [
+        ToolFinished(
+            id=id,
+            status="ok" if ok else "error",
+            name=call.name if call else None,
+            kind=call.kind if call else None,
+            output=block.content,
+            error=None if ok else block.content,
+            parent=call.parent if call else parent,
+        )
+    ]
+    if ok and call is not None and call.kind in tools.TELLING:
+        events += tools.consequences(call.name, id, call.input)
+    return events
+
+
+def _reason(subtype: str | None, words: str) -> str:
+    if subtype == "error_max_turns":
+        return "max_turns"
+    if _APPROVAL.fullmatch(words):
+        return "denied"
+    return "interrupted" if words.startswith(_CANCELLED) else "error"
+
+
+def _denials(memory: Memory, words: str) -> Sequence[Event]:
+    """The calls that nobody allowed: the sentence names their tools, and they are still open."""
+    found = _APPROVAL.fullmatch(words)
+    names = dict.fromkeys(name.strip() for name in found[1].split(",")) if found else {}
+    calls = [call for call in memory.tools.values() if call.name in names]
+    events: list[Event] = []
+    for call in calls:
+        memory.end_tool(call.id)
+        events += (
+            PermissionDenied(tool_id=call.id, name=call.name, input=call.input, reason=words),
+            ToolFinished(
+                id=call.id,
+                status="denied",
+                name=call.name,
+                kind=call.kind,
+                error=words,
+                parent=call.parent,
+            ),
+        )
+    missing = names.keys() - {call.name for call in calls}
+    events += [PermissionDenied(name=name, reason=words) for name in names if name in missing]
+    return events
+
+
+def _usage(said: shapes.Said, parent: str | None) -> UsageReported | None:
+    """What a message used; None if nobody counted."""
+    used = said.usage
+    if used is None or not (used.input_tokens or used.output_tokens):
+        return None
+    cached = (used.cache_creation_input_tokens or 0) + (used.cache_read_input_tokens or 0)
+    return UsageReported(
+        stop_reason=said.stop_reason,
+        scope="message",
+        semantics="final",
+        input=None if used.input_tokens is None else max(0, used.input_tokens - cached),
+        output=used.output_tokens,
+        cache_read=used.cache_read_input_tokens,
+        cache_write_5m=used.cache_creation_input_tokens,
+        parent=parent,
+    )

@@ -1,0 +1,90 @@
+"""The parts of each message that the reader uses; what is not named here is skipped."""
+
+from typing import Annotated
+
+import msgspec
+
+from rookery.core import salvage
+
+# Beyond 2**53 no JSON writer agrees with another; a token count never is.
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+Milliseconds = Annotated[float, msgspec.Meta(ge=0, le=1e15)]
+
+NOTHING = msgspec.Raw()
+"""A raw part that the message does not have."""
+
+
+def own(raw: msgspec.Raw) -> msgspec.Raw | None:
+    """A raw part for an event; None if the message does not have it."""
+    return None if raw is NOTHING else salvage.own(raw)
+
+
+class _Shape(msgspec.Struct, gc=False):
+    """A part of a message."""
+
+
+class Usage(_Shape):
+    """Tokens of a message; those of the cache are part of `input_tokens`."""
+
+    input_tokens: Count | None = None
+    cache_creation_input_tokens: Count | None = None
+    cache_read_input_tokens: Count | None = None
+    output_tokens: Count | None = None
+
+
+class Block(_Shape):
+    """A content block: text, thinking, redacted_thinking, tool_use or tool_result."""
+
+    type: str = ""
+    text: str | None = None
+    thinking: str | None = None
+    id: str | None = None
+    name: str | None = None
+    input: msgspec.Raw = NOTHING
+    tool_use_id: str | None = None
+    content: str | None = None
+    is_error: bool | None = None
+
+
+class Said(_Shape):
+    """What was said; it has neither an id nor the name of a model."""
+
+    content: list[Block] | None = None
+    stop_reason: str | None = None
+    usage: Usage | None = None
+
+
+class McpServer(_Shape):
+    name: str | None = None
+    status: str | None = None
+
+
+class System(_Shape, tag="system"):
+    subtype: str | None = None
+    session_id: str | None = None
+    cwd: str | None = None
+    tools: list[str] | None = None
+    mcp_servers: list[McpServer] | None = None
+
+
+class User(_Shape, tag="user"):
+    message: Said | None = None
+    parent_tool_use_id: str | None = None
+
+
+class Assistant(_Shape, tag="assistant"):
+    message: Said | None = None
+    parent_tool_use_id: str | None = None
+
+
+class Result(_Shape, tag="result"):
+    subtype: str | None = None
+    is_error: bool | None = None
+    result: str | None = None
+    error: str | None = None
+    duration_ms: Milliseconds | None = None
+    num_turns: Count | None = None
+
+
+Shapes = System | User | Assistant | Result
+"""Every type of message, by its `type`."""

@@ -1,0 +1,112 @@
+"""Codex's words for what went wrong, as neutral kinds of error. It tells words only, no codes."""
+
+import re
+from collections.abc import Mapping
+
+import msgspec
+
+from rookery.core import salvage
+from rookery.core.events import Error, ErrorKind, Retrying
+
+_RETRY = re.compile(
+    r"Reconnecting\.\.\. (?:(\d{1,9})/(\d{1,9})|waiting for network)(?: \((.*)\))?", re.DOTALL
+)
+_STATUS = re.compile(r"(?:unexpected status|last status:) (\d{3})\b")
+
+# The beginnings of messages of 0.166.0; those marked * are from its source, not from a recording.
+_BEGINNINGS: tuple[tuple[str, ErrorKind], ...] = (
+    (r"You.ve hit your usage limit", "quota"),
+    (r"Quota exceeded", "quota"),
+    (r"rate limit exceeded", "quota"),
+    (r"To use Codex with your ChatGPT plan, upgrade", "quota"),  # *
+    (r"Missing environment variable", "auth"),  # *
+    (r"We.re currently experiencing high demand", "overload"),
+    (r"Selected model is at capacity", "overload"),  # *
+    (r"(?:Invalid prompt: )?[Yy]our prompt was flagged", "policy"),
+    (r"(?:stream disconnected.*: )?Incomplete response returned, reason: content_filter", "policy"),
+    (r"Incomplete response returned, reason: max_output_tokens", "context"),
+    (r"Codex ran out of room in the model's context window", "context"),  # *
+    (r"Connection failed", "network"),
+    (r"stream disconnected before completion", "network"),
+    (r"request timed out", "network"),  # *
+)
+_WORDS = [(re.compile(pattern), kind) for pattern, kind in _BEGINNINGS]
+
+_STATUSES: Mapping[int, ErrorKind] = {
+    401: "auth",
+    403: "auth",
+    413: "context",
+    # A used-up quota and too many requests are both a 429: the provider's limit stopped it.
+    429: "quota",
+    503: "overload",
+}
+_CODES: Mapping[str, ErrorKind] = {
+    "insufficient_quota": "quota",
+    "usage_limit_reached": "quota",
+    "rate_limit_exceeded": "quota",
+    "invalid_api_key": "auth",
+    "authentication_error": "auth",
+    "context_length_exceeded": "context",
+    "invalid_prompt": "policy",
+    "content_policy_violation": "policy",
+    "server_is_overloaded": "overload",
+    "invalid_request_error": "config",
+    "server_error": "internal",
+}
+"""The kinds of the codes and types in the body of an API error, which is told as it came."""
+
+_PASSING = frozenset({"overload", "network", "internal"})
+
+
+class _Told(msgspec.Struct):
+    message: str | None = None
+    type: str | None = None
+    code: str | None = None
+
+
+class _Body(msgspec.Struct):
+    error: _Told | None = None
+
+
+_body_decoder = msgspec.json.Decoder(_Body)
+
+
+def retry(message: str) -> Retrying | None:
+    """Read the notice of a retry; None if the message is no such notice."""
+    found = _RETRY.fullmatch(message)
+    if found is None:
+        return None
+    attempt, most, reason = found.groups()
+    status = _STATUS.search(reason or "")
+    return Retrying(
+        attempt=int(attempt) if attempt else None,
+        max_attempts=int(most) if most else None,
+        status=int(status[1]) if status else None,
+        reason=reason,
+    )
+
+
+def error(message: str) -> Error:
+    """Read a message that tells what failed: words, or the body of the API's answer."""
+    if message.startswith("{"):
+        body = salvage.decode(message.encode("utf-8", "replace"), _body_decoder)
+        if body is not None and body.error is not None and body.error.message:
+            told = body.error
+            kinds = (_CODES.get(word or "") for word in (told.code, told.type))
+            return _error(next(filter(None, kinds), "internal"), told.message or message)
+    return _error(_kind(message), message)
+
+
+def _kind(message: str) -> ErrorKind:
+    for words, kind in _WORDS:
+        if words.match(message):
+            return kind
+    status = _STATUS.search(message)
+    if status is None:
+        return "internal"
+    number = int(status[1])
+    return _STATUSES.get(number, "config" if 400 <= number < 500 else "internal")
+
+
+def _error(kind: ErrorKind, message: str) -> Error:
+    return Error(kind=kind, message=message, retryable=kind in _PASSING)

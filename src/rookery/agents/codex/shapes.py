@@ -1,0 +1,184 @@
+"""The parts of each message of `codex exec --json` that the reader uses; the rest is skipped."""
+
+from typing import Annotated
+
+import msgspec
+
+# Beyond 2**53 no JSON writer agrees with another; a token count never is.
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+ExitCode = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**32)]
+
+NOTHING = msgspec.Raw()
+"""A raw part that the message does not have."""
+
+
+class _Shape(msgspec.Struct, gc=False):
+    """A part of a message."""
+
+
+class Usage(_Shape):
+    """Tokens of the whole thread; `input_tokens` holds the cached ones, too."""
+
+    input_tokens: Count | None = None
+    cached_input_tokens: Count | None = None
+    cache_write_input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    reasoning_output_tokens: Count | None = None
+
+
+class Complaint(_Shape):
+    message: str | None = None
+
+
+class Block(_Shape):
+    """A content block of what an MCP tool gave."""
+
+    type: str = ""
+    text: str | None = None
+
+
+class McpResult(_Shape):
+    content: list[Block] | None = None
+
+
+class Change(_Shape):
+    path: str | None = None
+    kind: str | None = None
+
+
+class Step(_Shape):
+    """One line of the plan; what is being done now is not completed either."""
+
+    text: str | None = None
+    completed: bool | None = None
+
+
+class Search(_Shape):
+    """What a web search did: `search`, `open_page`, `find_in_page`; `other` at first."""
+
+    type: str = ""
+    query: str | None = None
+    queries: list[str] | None = None
+    url: str | None = None
+    pattern: str | None = None
+
+
+class AgentState(_Shape):
+    status: str | None = None
+    message: str | None = None
+
+
+class _Item(_Shape, tag_field="type"):
+    """A thing that the agent said or did."""
+
+    id: str | None = None
+
+
+class AgentMessage(_Item, tag="agent_message"):
+    text: str | None = None
+
+
+class Reasoning(_Item, tag="reasoning"):
+    text: str | None = None
+
+
+class CommandExecution(_Item, tag="command_execution"):
+    command: str | None = None
+    aggregated_output: str | None = None
+    exit_code: ExitCode | None = None
+    status: str | None = None
+
+
+class FileChange(_Item, tag="file_change"):
+    changes: list[Change] | None = None
+    status: str | None = None
+
+
+class McpToolCall(_Item, tag="mcp_tool_call"):
+    server: str | None = None
+    tool: str | None = None
+    arguments: msgspec.Raw = NOTHING
+    result: McpResult | None = None
+    error: Complaint | None = None
+    status: str | None = None
+
+
+class WebSearch(_Item, tag="web_search"):
+    """Its JSON has the key `id` twice; the second, the API's own, is the one that is read."""
+
+    query: str | None = None
+    action: Search | None = None
+
+
+class TodoList(_Item, tag="todo_list"):
+    items: list[Step] | None = None
+
+
+class CollabToolCall(_Item, tag="collab_tool_call"):
+    tool: str | None = None
+    receiver_thread_ids: list[str] | None = None
+    prompt: str | None = None
+    agents_states: dict[str, AgentState] | None = None
+    status: str | None = None
+
+
+class ErrorItem(_Item, tag="error"):
+    message: str | None = None
+
+
+Item = (
+    AgentMessage
+    | Reasoning
+    | CommandExecution
+    | FileChange
+    | McpToolCall
+    | WebSearch
+    | TodoList
+    | CollabToolCall
+    | ErrorItem
+)
+
+
+class ThreadStarted(_Shape, tag="thread.started", tag_field="type"):
+    thread_id: str | None = None
+
+
+class TurnStarted(_Shape, tag="turn.started", tag_field="type"):
+    pass
+
+
+class ItemStarted(_Shape, tag="item.started", tag_field="type"):
+    item: Item
+
+
+class ItemUpdated(_Shape, tag="item.updated", tag_field="type"):
+    item: Item
+
+
+class ItemCompleted(_Shape, tag="item.completed", tag_field="type"):
+    item: Item
+
+
+class TurnCompleted(_Shape, tag="turn.completed", tag_field="type"):
+    usage: Usage | None = None
+
+
+class TurnFailed(_Shape, tag="turn.failed", tag_field="type"):
+    error: Complaint | None = None
+
+
+class ErrorLine(_Shape, tag="error", tag_field="type"):
+    message: str | None = None
+
+
+Shapes = (
+    ThreadStarted
+    | TurnStarted
+    | ItemStarted
+    | ItemUpdated
+    | ItemCompleted
+    | TurnCompleted
+    | TurnFailed
+    | ErrorLine
+)
+"""All messages, told apart by `type`."""

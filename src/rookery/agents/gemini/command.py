@@ -1,0 +1,89 @@
+"""Gemini CLI's command line: flags, approval modes, standard input, environment."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from rookery.core.agent import Invocation, Permission, Task
+from rookery.core.errors import UnsupportedError
+
+PROGRAMS = ("gemini",)
+"""What the program is called, without folder and `.exe`."""
+
+OUTPUT_FLAGS = ("--output-format", "stream-json")
+"""Makes it write a message per line."""
+
+# In a folder that nobody trusted it refuses to work (0.61.0 untrusted). That check is the user's
+# safety, so it stays: `-- --skip-trust` switches it off.
+_PERMISSIONS: Mapping[Permission, tuple[str, ...]] = {
+    "agent": (),
+    "edit": ("--approval-mode", "auto_edit"),
+    "plan": ("--approval-mode", "plan"),
+    "all": ("--approval-mode", "yolo"),
+}
+_LONGEST_ARGUMENT = 100_000  # Linux takes 131,071 bytes in one argument
+
+# Else the program starts itself once more, and the process that we know does nothing but wait.
+_ENVIRONMENT = {"GEMINI_CLI_NO_RELAUNCH": "true"}
+
+# What a Gemini CLI that we run in tells its own children. Settings such as GEMINI_CLI_HOME and keys
+# are the user's and stay.
+_NESTED = re.compile(r"GEMINI_CLI|GEMINI_CLI_(IDE_.*|NO_RELAUNCH|ACTIVITY_LOG_TARGET)")
+
+
+def invoke(task: Task) -> Invocation:
+    """Make the command line for a task; a long prompt, or one like an option, goes by stdin."""
+    if task.permission not in _PERMISSIONS:
+        words = ", ".join(_PERMISSIONS)
+        raise UnsupportedError(
+            "gemini", f"has no permission mode {task.permission!r}", f"take one of {words}"
+        )
+    if task.max_turns is not None:
+        raise UnsupportedError(
+            "gemini",
+            "has no flag for a number of turns",
+            "leave out --max-turns, or set model.maxSessionTurns in its settings.json",
+        )
+    by_stdin = len(task.prompt.encode()) > _LONGEST_ARGUMENT or task.prompt.startswith("-")
+    return Invocation(
+        command=(
+            "gemini",
+            *(OUTPUT_FLAGS if task.stream else ()),
+            *(("--model", task.model) if task.model else ()),
+            *_PERMISSIONS[task.permission],
+            *(f"--allowed-tools={rule}" for rule in task.allow),
+            *(("--resume", task.resume) if task.resume else ()),
+            *task.args,
+            *(() if by_stdin else ("--prompt", task.prompt)),
+        ),
+        stdin=task.prompt.encode() if by_stdin else None,
+        environment=_ENVIRONMENT,
+    )
+
+
+def with_output_flags(command: Sequence[str]) -> list[str] | None:
+    """Add what makes a command line of the user's write messages, right after the program.
+
+    None if it asks for an output that is no messages: then that is what the user wants.
+    """
+    options = list(command[1:])
+    if "--" in options:
+        options = options[: options.index("--")]
+    form = _output_format(options)
+    if form not in (None, "stream-json"):
+        return None
+    added = OUTPUT_FLAGS if form is None else ()
+    return [command[0], *added, *command[1:]]
+
+
+def _output_format(options: Sequence[str]) -> str | None:
+    for at, word in enumerate(options):
+        if word in ("--output-format", "-o"):
+            return options[at + 1] if at + 1 < len(options) else ""
+        if word.startswith(("--output-format=", "-o=")):
+            return word.partition("=")[2]
+    return None
+
+
+def keeps_variable(name: str) -> bool:
+    """Tell whether a variable may be inherited."""
+    return _NESTED.fullmatch(name) is None

@@ -1,0 +1,264 @@
+"""The table of Gemini CLI's message types, and the decoder built on it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from rookery.agents.gemini import faults, shapes, tools
+from rookery.agents.gemini.memory import Memory, OpenTool
+from rookery.agents.gemini.shapes import NOTHING, own
+from rookery.core import salvage
+from rookery.core.decoder import LineDecoder, Told
+from rookery.core.drift import ALWAYS_LOOKED_AT, watch
+from rookery.core.events import (
+    Error,
+    Event,
+    Notice,
+    PermissionDenied,
+    SessionStarted,
+    Text,
+    TextDelta,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+    Unknown,
+    UsageReported,
+    UserMessage,
+)
+from rookery.core.lines import DEFAULT_CAP
+
+_Read = Callable[[Memory, Any, bytes], Told]
+
+_NO_COMPLAINT = shapes.Complaint()
+_MISSING = "tool_not_registered"  # the model called a tool that it was not given
+_REFUSED = "policy_violation"  # a rule or a hook said no to this very call (0.61.0 policy_rule)
+
+
+def init(memory: Memory, message: shapes.Init, line: bytes) -> Sequence[Event]:
+    """Read the beginning of a process; what an earlier one left open stays so."""
+    events = memory.abandon()
+    memory.in_turn = False
+    if message.session_id not in memory.sessions:
+        memory.sessions.add(message.session_id)
+        events.append(SessionStarted(session=message.session_id, model=message.model))
+    return events
+
+
+def message(memory: Memory, message: shapes.Message, line: bytes) -> Told:
+    """Read a piece of what the model says, which has no id and no end, or the user's prompt."""
+    text = message.content
+    if message.role == "assistant":
+        if not text:
+            return ()
+        if message.delta and memory.writing is not None:
+            memory.pieces.append(text)
+            return TextDelta(id=memory.writing, text=text)
+        return _begin_text(memory, text, whole=not message.delta)
+    if message.role != "user":
+        return (Unknown(name=f"message/{message.role}", raw=salvage.own(line)),)
+    return [*memory.end_text(), *memory.begin_turn(), UserMessage(text=text or "")]
+
+
+def tool_use(memory: Memory, message: shapes.ToolUse, line: bytes) -> Sequence[Event]:
+    """Read the beginning of a call."""
+    events = memory.go_on()
+    memory.answer = None
+    id = message.tool_id or memory.name("call")
+    if memory.has_begun(id):
+        return events
+    name = message.tool_name or "tool"
+    kind = tools.kind(name)
+    input = own(message.parameters)
+    memory.tools[id] = OpenTool(name, kind, NOTHING if input is None else input)
+    server, tool = tools.split_mcp(name)
+    events.append(
+        ToolStarted(
+            id=id,
+            name=name,
+            kind=kind,
+            title=tools.title(kind, message.parameters),
+            input=input,
+            server=server,
+            tool=tool,
+            subagent=tools.subagent(kind, message.parameters),
+        )
+    )
+    return events
+
+
+def tool_result(memory: Memory, message: shapes.ToolResult, line: bytes) -> Sequence[Event]:
+    """Read the end of a call; a command that failed is a success here (0.61.0 shell_fail)."""
+    events = memory.go_on()
+    id = message.tool_id or memory.name("call")
+    if memory.has_ended(id):
+        return events
+    call = memory.end_tool(id)
+    told = message.error or _NO_COMPLAINT
+    output = message.output or None  # "" is told of tools whose output is not (0.61.0 file_edit)
+    complaint = told.message or output
+    ok = message.status == "success"
+    denied = not ok and call is not None and _is_denied(call.name, told)
+    if call is not None and denied:
+        # A rule lets it pass, unless a policy hides the tool: which of both, nobody says.
+        fix = call.name if told.type == _MISSING else None
+        events.append(
+            PermissionDenied(
+                tool_id=id, name=call.name, input=_given(call), reason=complaint, fix=fix
+            )
+        )
+    events.append(
+        ToolFinished(
+            id=id,
+            status="ok" if ok else "denied" if denied else "error",
+            name=call.name if call else None,
+            kind=call.kind if call else None,
+            output=output,
+            error=None if ok else complaint,
+        )
+    )
+    if ok and call is not None and call.kind in tools.TELLING:
+        events += tools.consequences(call.name, id, call.input)
+    return events
+
+
+def error(memory: Memory, message: shapes.Error, line: bytes) -> Sequence[Event]:
+    """Read what the program tells of trouble; only the result is the end."""
+    memory.trouble = message.message
+    if message.message in faults.SURRENDERS:
+        memory.gave_up = message.message
+    if message.severity == "warning":
+        return (Notice(level="warning", text=message.message or ""),)
+    return (Error(kind="internal", message=message.message),)
+
+
+def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Event]:
+    """Read the end of the one turn of a process, with what all of it used."""
+    events = [*memory.begin_turn(), *memory.abandon()]
+    memory.in_turn = False
+    memory.results += 1
+    stats = message.stats or shapes.Stats()
+    for model, used in (stats.models or {}).items():
+        if (usage := _usage(model, used)) is not None:
+            events.append(usage)
+    # A failed turn is told to have taken no time (0.61.0 max_turns).
+    duration_s = stats.duration_ms / 1000 if stats.duration_ms else None
+    if message.status == "success" and memory.gave_up is None:
+        events.append(TurnFinished(ok=True, text=memory.answer, duration_s=duration_s))
+        return events
+    reason, words = _failure(message.error, memory)
+    if message.error is not None and reason == "api_error":
+        failure = faults.read(message.error)
+        events.append(failure)
+        words = failure.message
+    errors = (words,) if words else None
+    events.append(TurnFinished(ok=False, reason=reason, errors=errors, duration_s=duration_s))
+    return events
+
+
+def _failure(told: shapes.Complaint | None, memory: Memory) -> tuple[str, str | None]:
+    """Why a turn failed, in a word and in words.
+
+    A result without an error follows an error message: that the model's answer was no answer, or
+    that the program stopped the model, which it calls a success.
+    """
+    if told is not None:
+        return faults.REASONS.get(told.type, "api_error"), told.message
+    if memory.gave_up is not None:
+        return faults.SURRENDERS[memory.gave_up], memory.gave_up
+    return "error", memory.trouble
+
+
+_READERS: Mapping[type[msgspec.Struct], _Read] = {
+    shapes.Init: init,
+    shapes.Message: message,
+    shapes.ToolUse: tool_use,
+    shapes.ToolResult: tool_result,
+    shapes.Error: error,
+    shapes.Result: result,
+}
+
+
+class GeminiReader:
+    """Turns Gemini CLI's messages into events.
+
+    The stream does not tell its version, so the first messages of every type are looked at for
+    fields that nobody knows.
+    """
+
+    def __init__(self) -> None:
+        self.memory = Memory()
+        self.drift = self.memory.drift
+        functions = dict(_READERS)
+        watch(functions, self.drift, most=ALWAYS_LOOKED_AT)
+        self.table: Mapping[type[msgspec.Struct], _Read] = functions
+
+    @property
+    def results(self) -> int:
+        """How many turns have ended."""
+        return self.memory.results
+
+    def type_of(self, message: Any) -> str:
+        """The message's type."""
+        return str(type(message).__struct_config__.tag)
+
+    def close(self) -> tuple[Sequence[Event], int]:
+        """End all that is open."""
+        return self.memory.close()
+
+
+def decoder(*, cap: int = DEFAULT_CAP) -> LineDecoder:
+    """Make a decoder for one stream of Gemini CLI."""
+    return LineDecoder("gemini", shapes.Shapes, GeminiReader(), cap=cap)
+
+
+def _begin_text(memory: Memory, text: str, *, whole: bool) -> Sequence[Event]:
+    events = memory.go_on()
+    id = memory.name("text")
+    if whole:
+        memory.answer = text
+        events.append(Text(id=id, text=text))
+    else:
+        memory.writing = id
+        memory.pieces.append(text)
+        events.append(TextDelta(id=id, text=text))
+    return events
+
+
+def _is_denied(name: str, told: shapes.Complaint) -> bool:
+    """Whether a call failed because its tool is not permitted.
+
+    Without somebody to ask, Gemini CLI hides the tools that would need permission, and those that
+    a policy denies (0.61.0 perm_denied, perm_policy_deny). So a tool of its own that is missing
+    was denied; any other missing tool is one that the model made up.
+    """
+    if told.type == _MISSING:
+        return name in tools.KINDS
+    return told.type == _REFUSED
+
+
+def _given(call: OpenTool) -> msgspec.Raw | None:
+    return None if call.input is NOTHING else call.input
+
+
+def _usage(model: str, used: shapes.ModelStats) -> UsageReported | None:
+    """What the process used of a model; None if nobody counted: all are 0 then.
+
+    Thoughts are in no figure but the total (0.61.0 thinking): the rest of it is taken for them.
+    """
+    if not used.total_tokens and not used.input_tokens and not used.output_tokens:
+        return None
+    asked, said, cached = used.input_tokens, used.output_tokens, used.cached
+    reasoning = None
+    if used.total_tokens is not None and asked is not None and said is not None:
+        reasoning = max(0, used.total_tokens - asked - said)
+        said += reasoning
+    return UsageReported(
+        model=model,
+        scope="turn",
+        semantics="final",
+        input=None if asked is None else max(0, asked - (cached or 0)),
+        output=said,
+        cache_read=cached,
+        reasoning=reasoning,
+    )

@@ -1,0 +1,59 @@
+"""Qwen Code: all that is known of `qwen --output-format stream-json`. `reader` is the way in."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rookery.agents.qwen.command import (
+    OUTPUT_FLAGS,
+    PROGRAMS,
+    continues,
+    invoke,
+    keeps_variable,
+    with_output_flags,
+)
+from rookery.agents.qwen.fields import CHECKED_VERSIONS
+from rookery.agents.qwen.reader import decoder
+from rookery.agents.qwen.tools import replacements
+from rookery.core.agent import Agent, Capabilities
+
+
+def recognises(message: Mapping[str, Any]) -> bool:
+    """Tell whether a message is Qwen Code's: the first one of each turn names its version."""
+    return message.get("type") == "system" and "qwen_code_version" in message
+
+
+AGENT = Agent(
+    name="qwen",
+    programs=PROGRAMS,
+    install="npm install -g @qwen-code/qwen-code",
+    output_flags=OUTPUT_FLAGS,
+    checked_versions=CHECKED_VERSIONS,
+    capabilities=Capabilities(
+        deltas="yes",
+        thinking="yes",
+        subagents="yes",
+        usage="partly",
+        cost="no",
+        denials="yes",
+        exit_codes="partly",
+        resume="yes",
+        end_event="partly",
+        notes=(
+            "A failure of the API is told as a success, in the words of the model; it is shown "
+            "as the failure that it is.",
+            "The tokens of subagents, and of calls that it makes for itself, are told in the sum "
+            "of the session when the turn is over.",
+            "The exit code of a command is told only if the command wrote nothing.",
+            "Retries of failed requests are not told.",
+            "When it reaches its number of turns or is interrupted, it ends without a result.",
+        ),
+    ),
+    evidence="recordings",
+    decoder=decoder,
+    recognises=recognises,
+    invoke=invoke,
+    with_output_flags=with_output_flags,
+    keeps_variable=keeps_variable,
+    continues=continues,
+    replacements=replacements,
+)

@@ -1,0 +1,231 @@
+"""Reads what model and tools say to each other: assistant, user and partial messages."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rookery.agents.qwen import shapes, tools
+from rookery.agents.qwen.memory import Memory, OpenTool
+from rookery.agents.qwen.shapes import own
+from rookery.core import salvage
+from rookery.core.events import (
+    Event,
+    PermissionDenied,
+    Status,
+    Text,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+    ToolFinished,
+    ToolInputDelta,
+    ToolProgress,
+    ToolStarted,
+    Unknown,
+    UsageReported,
+    UserMessage,
+)
+
+
+def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Sequence[Event]:
+    """Read a part of what the model said in one answer: its thoughts, its words, or its calls.
+
+    Each part has an id of its own; the last one carries the tokens of all.
+    """
+    said = message.message or shapes.Said()
+    parent = message.parent_tool_use_id
+    events = memory.begin_turn() if parent is None else []
+    strange: str | None = None
+    for n, block in enumerate(said.content or ()):
+        if block.type in ("text", "thinking"):
+            events += _words(memory, block, f"{said.id or memory.name('message')}:{n}", parent)
+        elif block.type == "tool_use":
+            events += _start(memory, block, parent)
+        else:
+            strange = block.type
+    usage = _usage(said, parent)
+    if usage is not None:
+        events.append(usage)
+    if parent is None:
+        last = said.content[-1] if said.content and usage is None else None
+        memory.last = last.text if last is not None and last.type == "text" else None
+    if strange is not None:
+        events.append(Unknown(name=f"assistant/{strange}", raw=salvage.own(line)))
+    return events
+
+
+def user(memory: Memory, message: shapes.User, line: bytes) -> Sequence[Event]:
+    """Read a tool's result, a subagent's task, or what the program says to the model."""
+    said = message.message or shapes.Said()
+    parent = message.parent_tool_use_id
+    events: list[Event] = []
+    strange: str | None = None
+    for block in said.content or ():
+        if block.type == "tool_result":
+            events += _finish(memory, block, parent)
+        elif block.type == "text":
+            events.append(UserMessage(text=block.text or "", synthetic=True, parent=parent))
+        else:
+            strange = block.type
+    if strange is not None:
+        events.append(Unknown(name=f"user/{strange}", raw=salvage.own(line)))
+    return events
+
+
+def stream_event(memory: Memory, message: shapes.StreamEvent, line: bytes) -> Sequence[Event]:
+    """Read a piece of what is still being written."""
+    part, parent = message.event, message.parent_tool_use_id
+    read = _PARTS.get(type(part))
+    if read is None:
+        return (Unknown(name="stream_event", raw=salvage.own(line)),)
+    return read(memory, parent, part)
+
+
+def _message_start(memory: Memory, parent: str | None, part: object) -> Sequence[Event]:
+    return memory.begin_turn() if parent is None else ()
+
+
+def _block_start(memory: Memory, parent: str | None, part: shapes.BlockStart) -> Sequence[Event]:
+    begun = part.content_block or shapes.Block()
+    tool_id = begun.id or memory.name("call") if begun.type == "tool_use" else None
+    return memory.open_block(parent, part.index, begun.type, tool_id)
+
+
+def _block_delta(memory: Memory, parent: str | None, part: shapes.BlockDelta) -> Sequence[Event]:
+    delta = part.delta or shapes.Delta()
+    block = memory.block(parent, part.index)
+    if block is None:  # the stream was joined in the middle of a message
+        memory.open_block(parent, part.index, delta.type.partition("_")[0])
+        block = memory.block(parent, part.index)
+        assert block is not None
+    if delta.text is not None:
+        block.pieces.append(delta.text)
+        return (TextDelta(id=block.id, text=delta.text, parent=parent),)
+    if delta.thinking is not None:
+        block.pieces.append(delta.thinking)
+        return (ThinkingDelta(id=block.id, text=delta.thinking, parent=parent),)
+    if delta.partial_json is not None:
+        return (ToolInputDelta(id=block.tool_id or block.id, json=delta.partial_json),)
+    return ()
+
+
+def _message_stop(memory: Memory, parent: str | None, part: object) -> Sequence[Event]:
+    return memory.end_message(parent)
+
+
+def _tool_progress(
+    memory: Memory, parent: str | None, part: shapes.ToolProgress
+) -> Sequence[Event]:
+    if part.tool_use_id is None:
+        return ()
+    output = part.content.message if part.content else None
+    return (ToolProgress(id=part.tool_use_id, output=output),)
+
+
+def _nothing(memory: Memory, parent: str | None, part: object) -> Sequence[Event]:
+    return ()
+
+
+_PARTS: Mapping[type, Callable[[Memory, str | None, Any], Sequence[Event]]] = {
+    shapes.BlockDelta: _block_delta,
+    shapes.BlockStart: _block_start,
+    shapes.BlockStop: _nothing,
+    shapes.MessageStart: _message_start,
+    shapes.MessageStop: _message_stop,
+    shapes.ToolProgress: _tool_progress,
+}
+
+
+def _words(memory: Memory, block: shapes.Block, id: str, parent: str | None) -> Sequence[Event]:
+    pieces = memory.take_block(parent, block.type)
+    id = id if pieces is None else pieces.id
+    if block.type == "thinking":
+        return (Thinking(id=id, text=block.thinking or None, parent=parent),)
+    return (Text(id=id, text=block.text, parent=parent),) if block.text else ()
+
+
+def _start(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[Event]:
+    memory.take_block(parent, "tool_use")
+    id = block.id or memory.name("call")
+    if memory.has_begun(id):
+        return ()
+    name = block.name or "tool"
+    kind = tools.kind(name)
+    input = own(block.input)
+    memory.tools[id] = OpenTool(name, kind, input, parent)
+    server, tool = tools.split_mcp(name)
+    return (
+        ToolStarted(
+            id=id,
+            name=name,
+            kind=kind,
+            title=tools.title(kind, block.input),
+            input=input,
+            server=server,
+            tool=tool,
+            subagent=tools.subagent(kind, block.input),
+            parent=parent,
+        ),
+    )
+
+
+def _finish(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[Event]:
+    """Read a result; a command that failed is none that is_error (0.15.10 shell_fail)."""
+    id = block.tool_use_id or memory.name("call")
+    if memory.has_ended(id):
+        return ()
+    call = memory.end_tool(id)
+    code = tools.exit_code(call.kind, block.content) if call else None
+    failed = block.is_error is not False or bool(code)
+    status: Status = tools.failure(block.content) if failed else "ok"
+    events: list[Event] = []
+    if block.is_error and block.content:
+        memory.errors[id] = block.content
+    if status == "denied":
+        memory.denied.add(id)
+        events.append(
+            PermissionDenied(
+                tool_id=id,
+                name=call.name if call else None,
+                input=call.input if call else None,
+                reason=block.content,
+            )
+        )
+    events.append(
+        ToolFinished(
+            id=id,
+            status=status,
+            name=call.name if call else None,
+            kind=call.kind if call else None,
+            output=block.content,
+            error=block.content if failed else None,
+            exit_code=code,
+            parent=call.parent if call else parent,
+        )
+    )
+    if not failed and call is not None and call.kind in tools.TELLING:
+        events += tools.consequences(call.name, id, call.input, block.content)
+    return events
+
+
+def _usage(said: shapes.Said, parent: str | None) -> UsageReported | None:
+    """What an answer used; None if nobody counted: all are 0 then."""
+    used = said.usage
+    if used is None or not (used.input_tokens or used.output_tokens):
+        return None
+    return UsageReported(
+        message_id=said.id,
+        model=said.model,
+        stop_reason=said.stop_reason,
+        scope="message",
+        semantics="final",
+        input=fresh_input(used),
+        output=used.output_tokens,
+        cache_read=used.cache_read_input_tokens,
+        parent=parent,
+    )
+
+
+def fresh_input(used: shapes.Usage) -> int | None:
+    """The input that was not cached."""
+    if used.input_tokens is None:
+        return None
+    return max(0, used.input_tokens - (used.cache_read_input_tokens or 0))

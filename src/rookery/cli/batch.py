@@ -1,0 +1,139 @@
+"""`rook batch`: many tasks side by side, one budget, a result line each."""
+
+import asyncio
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+
+import click
+import msgspec
+
+from rookery.cli.kinds import Count, Dollars
+from rookery.core.safe import safe_line
+from rookery.core.text import one_line
+from rookery.loop import tasks
+from rookery.loop.batch import Batch
+from rookery.loop.tasks import BatchFolder, BatchResult
+from rookery.loop.words import money, span
+
+_EXAMPLES = """\b
+Examples:
+  rook batch tasks.jsonl --jobs 4 --max-cost 20
+  rook batch --resume batch-k7f3
+\b
+A line of the file:  {"prompt": "Fix the tests", "cwd": "a", "max_cost": 2}
+With "until", "signal", "check" or "max_iterations" it is a loop.
+"""
+_LONGEST = 60
+_FRAME_S = 0.5
+_FAILED, _OVER_BUDGET, _INTERRUPTED = 1, 5, 130
+
+
+@click.command("batch", epilog=_EXAMPLES)
+@click.option("--jobs", type=Count(), default=2, show_default=True, help="How many at once.")
+@click.option("--max-cost", type=Dollars(), metavar="USD", help="For all tasks together.")
+@click.option("--resume", metavar="BATCH", help="Do what has no result yet.")
+@click.option("--json", "as_json", is_flag=True, help="Each result as a JSON line.")
+@click.argument("file", required=False, type=click.Path(dir_okay=False, exists=True))
+def command(
+    jobs: int, max_cost: float | None, resume: str | None, as_json: bool, file: str | None
+) -> None:
+    """Do many tasks side by side; the file has one as a JSON object a line.
+
+    The exit code is 0 if all succeeded, 1 if one did not, 5 if the budget ended it, 130 after
+    Ctrl-C.
+    """
+    if (file is None) == (resume is None):
+        raise click.UsageError("give a file of tasks, or --resume BATCH")
+    if file is not None:
+        folder = tasks.create(tasks.read_tasks(Path(file).read_bytes(), file))
+    else:
+        folder = tasks.find(resume or "")
+    raise click.exceptions.Exit(asyncio.run(_do(folder, jobs, max_cost, as_json=as_json)))
+
+
+async def _do(folder: BatchFolder, jobs: int, max_cost: float | None, *, as_json: bool) -> int:
+    before = folder.results()
+    every = len(folder.tasks())
+    _say(f"{folder.name} · {every - len(before)} of {every} tasks to do · {jobs} at once")
+    failed = sum(not result.ok for result in before)
+    spent = sum(result.spent_usd or 0.0 for result in before)
+    stopped = False
+    async with Batch(folder, jobs=jobs, max_cost=max_cost, spent=spent) as batch:
+
+        def stop() -> None:
+            nonlocal stopped
+            stopped = True
+            batch.stop()
+
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            asyncio.get_running_loop().add_signal_handler(number, stop)
+        table = _LiveTable(batch)
+        drawing = asyncio.create_task(table.draw())
+        async for result in batch:
+            table.clear()
+            failed += not result.ok
+            click.echo(msgspec.json.encode(result) if as_json else _line(result))
+        drawing.cancel()
+        table.clear()
+    done = len(folder.results())
+    _say(
+        f"{done} of {every} tasks done · {failed} failed · spent {money(batch.spent_usd, 'native')}"
+    )
+    if done < every:
+        _say(f"go on with:  rook batch --resume {folder.name}")
+    if batch.is_over_budget:
+        return _OVER_BUDGET
+    return _INTERRUPTED if stopped else _FAILED if failed else 0
+
+
+def _line(result: BatchResult) -> str:
+    where = result.loop or result.run
+    parts = [
+        f"{safe_line(result.id)}: {result.status.replace('_', ' ')}",
+        span(result.duration_s),
+        money(result.spent_usd, result.cost_source),
+    ]
+    if not result.ok:
+        parts.append(safe_line(one_line(result.sentence, _LONGEST)))
+    if where:
+        parts.append(f"rook show {where}")
+    return " · ".join(parts)
+
+
+class _LiveTable:
+    """What is being done now, a line each, on a terminal; gone when something else is said."""
+
+    def __init__(self, batch: Batch) -> None:
+        self._batch = batch
+        self._lines = 0
+
+    async def draw(self) -> None:
+        """Keep the lines true until cancelled."""
+        while sys.stderr.isatty():
+            self.clear()
+            rows = [
+                f"  {safe_line(each.task.id)}  {each.doing or '…'}  "
+                f"{span(time.time() - each.since)}  ~${each.spent():.4f}  "
+                f"{safe_line(one_line(each.task.prompt, _LONGEST))}"
+                for each in self._batch.working.values()
+            ]
+            click.echo("".join(f"{row[: _width()]}\n" for row in rows), err=True, nl=False)
+            self._lines = len(rows)
+            await asyncio.sleep(_FRAME_S)
+
+    def clear(self) -> None:
+        """Take the lines away."""
+        if self._lines:
+            click.echo(f"\x1b[{self._lines}A\x1b[J", err=True, nl=False)
+            self._lines = 0
+
+
+def _width() -> int:
+    return shutil.get_terminal_size().columns - 1
+
+
+def _say(words: str) -> None:
+    click.echo(f"[rook] {words}", err=True)

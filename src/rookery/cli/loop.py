@@ -1,0 +1,368 @@
+"""`rook loop` and `rook loops`: run an agent again until the work is done."""
+
+import asyncio
+import re
+import signal
+import sys
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+import msgspec
+
+from rookery.cli.defaults import chosen_agent
+from rookery.cli.kinds import Count, Dollars, Duration
+from rookery.cli.manner import Manner
+from rookery.cli.run import AgentArgs, agent_args
+from rookery.cli.watching import show_run
+from rookery.core.agent import Permission
+from rookery.core.safe import safe_line
+from rookery.core.text import one_line
+from rookery.loop import store, words
+from rookery.loop.driver import Loop
+from rookery.loop.events import INSIDE, IterationFinished, IterationStarted, LoopEvent, Waiting
+from rookery.loop.hands import RealHands
+from rookery.loop.plan import Ceilings, Feed, Goal, LoopPlan, OnLimit, OnStuck
+from rookery.loop.prompts import VARIABLES, unknown_variables
+from rookery.loop.start import new_loop, resumed_loop
+from rookery.run.places import home_folder
+from rookery.run.runner import Run
+
+_EXAMPLES = """\b
+Examples:
+  rook loop "Fix the failing tests" --check "pytest -q" --max-cost 5
+  rook loop --prompt-file TASK.md --signal PHASE_COMPLETE --max-iterations 10
+  rook loop "Port the parser" --until DONE --on-limit switch:codex --commit
+  rook loop --resume loop-k7f3
+\b
+In the prompt, {{iteration}}, {{max_iterations}}, {{last_answer}}, {{check_output}} and {{left}}
+are filled in anew each time.
+"""
+_USUAL = Ceilings()
+_LONGEST_PROMPT = 50
+
+
+class Share(click.ParamType[float]):
+    """A share, as a percentage or from 0 to 1."""
+
+    name = "share"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Read `80%` or `0.8`."""
+        if isinstance(value, float):
+            return value
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)(%?)", value)
+        share = float(found[1]) / (100 if found[2] else 1) if found else -1.0
+        if not 0 < share <= 1:
+            self.fail(f"{value!r} is no share: write 80% or 0.8", param, ctx)
+        return share
+
+
+class LimitPolicy(click.ParamType[OnLimit]):
+    """What to do at a provider's limit."""
+
+    name = "policy"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> OnLimit:
+        """Read `wait`, `stop` or `switch:AGENT`."""
+        if isinstance(value, OnLimit):
+            return value
+        do, _, agent = value.partition(":")
+        if (do == "switch") != bool(agent) or do not in ("wait", "stop", "switch"):
+            self.fail(f"{value!r} is not known: write wait, stop or switch:AGENT", param, ctx)
+        return OnLimit(do=do, agent=agent or None)
+
+
+@click.command("loop", cls=AgentArgs, epilog=_EXAMPLES)
+@click.option(
+    "--agent",
+    metavar="NAME",
+    default="claude",
+    show_default=True,
+    help="The agent to run: `rook agents` lists them.",
+)
+@click.option("--model", metavar="NAME", help="The model to ask for.")
+@click.option(
+    "--cwd",
+    type=click.Path(file_okay=False, exists=True),
+    default=".",
+    help="The folder to work in.",
+)
+@click.option(
+    "--permission",
+    type=click.Choice([each for each in get_args(Permission) if each != "ask"]),
+    default="agent",
+    show_default=True,
+    help="What it may do unasked: edit files, all, only plan, or what its settings say.",
+)
+@click.option("--allow", multiple=True, metavar="RULE", help="A tool it may use; may be repeated.")
+@click.option("--until", metavar="TEXT", help="Done when the whole answer is this.")
+@click.option("--signal", "signals", multiple=True, metavar="WORD", help="Done at this line.")
+@click.option("--ask-done", is_flag=True, help="Ask for a word that says done, new each time.")
+@click.option("--check", "checks", multiple=True, metavar="CMD", help="Must pass; repeatable.")
+@click.option("--check-timeout", type=Duration(), default=600.0, help="For one check.  [10m]")
+@click.option(
+    "--feed",
+    type=click.Choice(list(get_args(Feed))),
+    default="append",
+    show_default=True,
+    help="Where a failed check's output goes in the next prompt.",
+)
+@click.option(
+    "--feed-bytes", type=Count(), default=8000, show_default=True, help="At most so much."
+)
+@click.option(
+    "--max-iterations",
+    type=Count(),
+    metavar="N",
+    default=_USUAL.iterations,
+    show_default=True,
+    help="Waits are none.",
+)
+@click.option("--max-time", type=Duration(), default=_USUAL.time_s, help="For the loop.  [8h]")
+@click.option(
+    "--max-cost",
+    type=Dollars(),
+    metavar="USD",
+    default=_USUAL.cost_usd,
+    show_default=True,
+    help="For the loop.",
+)
+@click.option(
+    "--max-tokens",
+    type=Count(),
+    metavar="N",
+    default=_USUAL.tokens,
+    show_default=True,
+    help="For the loop.",
+)
+@click.option(
+    "--max-turns",
+    type=Count(),
+    metavar="N",
+    default=_USUAL.turns,
+    show_default=True,
+    help="For the loop.",
+)
+@click.option("--timeout", type=Duration(), help="Stop one iteration after this long.")
+@click.option("--idle-timeout", type=Duration(), default=600.0, help="Silence to suspect.  [10m]")
+@click.option(
+    "--on-stuck",
+    type=click.Choice(list(get_args(OnStuck))),
+    default="stop",
+    show_default=True,
+    help="When it shows no sign of life.",
+)
+@click.option(
+    "--on-limit",
+    type=LimitPolicy(),
+    default="wait",
+    show_default=True,
+    metavar="wait|stop|switch:AGENT",
+    help="When the provider's limit is reached.",
+)
+@click.option("--max-quota", type=Share(), help="Begin nothing beyond this share of a quota.")
+@click.option("--continue-session", is_flag=True, help="Go on with the session, not a fresh one.")
+@click.option("--commit", is_flag=True, help="Commit what each iteration changed.")
+@click.option("--worktree", is_flag=True, help="Work in a worktree of its own.")
+@click.option("--prompt-file", type=click.Path(dir_okay=False, exists=True), help="Read anew.")
+@click.option("--resume", metavar="LOOP", help="Go on with a loop that was cut off.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "jsonl"]),
+    default="text",
+    show_default=True,
+    help="Lines for people, or the loop's events as JSON lines.",
+)
+@click.option("--quiet", "-q", is_flag=True, help="Only the table at the end.")
+@click.option("--verbose", "-v", is_flag=True, help="Outputs, retries, limits, notices.")
+@click.argument("prompt", nargs=-1, metavar="PROMPT [-- AGENT ARGS]", type=click.UNPROCESSED)
+def loop_(
+    prompt: tuple[str, ...],
+    resume: str | None,
+    prompt_file: str | None,
+    form: str,
+    quiet: bool,
+    verbose: bool,
+    **options: Any,
+) -> None:
+    """Run an agent again and again until the work is done, and never beyond its ceilings.
+
+    The exit code tells why it ended: 0 the goal is met, 5 a ceiling, 6 the provider's limit, 7
+    stuck or no progress, 8 the agent says done but a check says no, 9 not started, 130 interrupted.
+    """
+    if resume is not None:
+        if prompt or prompt_file:
+            raise click.UsageError("--resume goes on with what was asked: leave the prompt out")
+        going = resumed_loop(resume)
+    else:
+        going = new_loop(_plan(prompt, prompt_file, options))
+    manner = Manner(verbose=verbose, quiet=quiet or form == "jsonl")
+    raise click.exceptions.Exit(asyncio.run(_watch(going, manner, jsonl=form == "jsonl")))
+
+
+@click.command("loops", epilog="Example:  rook loops")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+def loops_(as_json: bool) -> None:
+    """List the loops, the newest first."""
+    found = [(folder, folder.state(), folder.plan()) for folder in store.loops(home_folder())]
+    if as_json:
+        for folder, state, _ in found:
+            click.echo(msgspec.json.encode({"loop": folder.name, "state": state}))
+        return
+    if not found:
+        click.echo('there are no loops yet; start one:  rook loop "Fix the tests" --check "…"')
+        return
+    rows = [("LOOP", "STATUS", "WHAT IT TOOK", "WHAT")]
+    for folder, state, plan in found:
+        status = "running" if folder.is_run else (state.end if state and state.end else "cut off")
+        took = words.total(state) if state else ""
+        what = one_line(plan.prompt or plan.prompt_file or "", _LONGEST_PROMPT)
+        rows.append((folder.name, status.replace("_", " "), took, safe_line(what)))
+    widths = [max(len(row[n]) for row in rows) for n in range(3)]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=False))
+        click.echo("  ".join((*cells, row[3])).rstrip())
+
+
+def show_loop(name: str) -> None:
+    """Show what a loop did."""
+    folder = store.find(home_folder(), name)
+    plan, state = folder.plan(), folder.state()
+    click.echo(f"[rook] {folder.name} · {words.goal(plan)}")
+    if state is None:
+        click.echo("[rook] it was not begun")
+        return
+    for line in words.table(state):
+        click.echo(line)
+    if state.end is not None:
+        click.echo(f"[rook] {state.end.replace('_', ' ')} · {safe_line(state.reason)}")
+    elif folder.is_run:
+        click.echo("[rook] it is going on")
+    else:
+        click.echo(f"[rook] it was cut off; go on with:  rook loop --resume {folder.name}")
+
+
+def _plan(prompt: tuple[str, ...], prompt_file: str | None, options: dict[str, Any]) -> LoopPlan:
+    if prompt_file is None and (not prompt or not prompt[0].strip()):
+        raise click.UsageError('the prompt is missing: rook loop "Fix the tests" --check "pytest"')
+    if len(prompt) + (prompt_file is not None) > 1:
+        raise click.UsageError("there is more than one prompt: put quotes around it")
+    text = prompt[0] if prompt else Path(prompt_file or "").read_text("utf-8", "replace")
+    for name in unknown_variables(text):
+        known = ", ".join(VARIABLES)
+        click.echo(f"[rook] WARNING: {{{{{name}}}}} is left as it is; known are {known}", err=True)
+    take = options.pop
+    known, program = chosen_agent(take("agent"))
+    return LoopPlan(
+        agent=known,
+        program=program,
+        prompt="" if prompt_file else text,
+        prompt_file=prompt_file,
+        goal=Goal(
+            until=take("until"),
+            signals=take("signals"),
+            ask_done=take("ask_done"),
+            checks=take("checks"),
+        ),
+        ceilings=Ceilings(
+            iterations=take("max_iterations"),
+            time_s=take("max_time"),
+            cost_usd=take("max_cost"),
+            tokens=take("max_tokens"),
+            turns=take("max_turns"),
+        ),
+        iteration_s=take("timeout"),
+        idle_s=take("idle_timeout"),
+        check_s=take("check_timeout"),
+        args=tuple(agent_args()),
+        **options,
+    )
+
+
+async def _watch(going: Loop, manner: Manner, *, jsonl: bool) -> int:
+    """Show a loop to its end; Ctrl-C ends it, the second time at once."""
+    view = _View(going.plan, manner)
+    if isinstance(going.hands, RealHands) and not manner.quiet:
+        going.hands.watch = view.watch
+    async with going:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            asyncio.get_running_loop().add_signal_handler(number, going.stop)
+        async for event in going:
+            if jsonl:
+                click.echo(msgspec.json.encode(event))
+            elif not isinstance(event, INSIDE):  # its run is shown as any other
+                await view.tell(event)
+    view.close()
+    if not jsonl:
+        for line in words.table(going.state):
+            click.echo(line)
+    assert going.exit_code is not None
+    return going.exit_code
+
+
+class _View:
+    """The steps of a loop, and under the heading of each iteration the lines of its run."""
+
+    def __init__(self, plan: LoopPlan, manner: Manner) -> None:
+        self._plan = plan
+        self._manner = manner
+        self._runs: dict[int, asyncio.Task[None]] = {}
+        self._headed: defaultdict[int, asyncio.Event] = defaultdict(asyncio.Event)
+        self._countdown = _Countdown()
+
+    def watch(self, run: Run, attempt: int) -> None:
+        """Show a run as soon as its heading is there."""
+        self._runs[attempt] = asyncio.ensure_future(self._show(run, attempt))
+
+    async def _show(self, run: Run, attempt: int) -> None:
+        await self._headed[attempt].wait()
+        await show_run(run, self._manner)
+
+    async def tell(self, event: LoopEvent) -> None:
+        """Say a step, behind all that was said before it."""
+        self._countdown.end()
+        if isinstance(event, IterationFinished) and event.attempt in self._runs:
+            await self._runs.pop(event.attempt)
+        if not self._manner.quiet:
+            for line in words.lines(event, self._plan):
+                click.echo(f"[rook] {line}")
+        if isinstance(event, IterationStarted):
+            self._headed[event.attempt].set()
+        elif isinstance(event, Waiting):
+            self._countdown.begin(event)
+
+    def close(self) -> None:
+        """Take the countdown away."""
+        self._countdown.end()
+
+
+class _Countdown:
+    """The time that is left of a wait, on a terminal, on one line that goes away."""
+
+    def __init__(self) -> None:
+        self._task: asyncio.Task[None] | None = None
+
+    def begin(self, event: Waiting) -> None:
+        """Count down from now on."""
+        if sys.stderr.isatty():
+            self._task = asyncio.create_task(self._count(event.until))
+
+    def end(self) -> None:
+        """Take the line away."""
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+            click.echo("\r\x1b[K", err=True, nl=False)
+
+    async def _count(self, until: float) -> None:
+        while (left := until - time.time()) > 0:
+            click.echo(f"\r\x1b[K[rook] {words.span(left)} left", err=True, nl=False)
+            await asyncio.sleep(1)

@@ -1,0 +1,214 @@
+"""When a provider's limit ends: by a field if there is one, else by the known forms of text.
+
+Only the main agent's final error is read: a limit in a tool's output is somebody else's text.
+"""
+
+import math
+import re
+import time
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+_MILLISECONDS = 1e11  # a moment in seconds is below this until the year 5138
+_JUST_PASSED_S = 3600.0
+_LONGEST_TEXT = 4000
+
+_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()  # noqa: SIM905
+_DAYS = "mon tue wed thu fri sat sun".split()  # noqa: SIM905
+_UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
+_OFFSETS = {
+    "utc": 0, "gmt": 0, "z": 0, "bst": 1, "cet": 1, "cest": 2, "est": -5, "edt": -4, "cst": -6,
+    "cdt": -5, "mst": -7, "mdt": -6, "pst": -8, "pdt": -7, "jst": 9, "kst": 9,
+}  # fmt: skip
+
+_ZONE = (
+    r"(?:\s*\(?\s*(?P<zone>[A-Z][A-Za-z]+(?:/[A-Za-z_+\-0-9]+)+"
+    r"|UTC[+-]\d{1,2}(?::?\d\d)?|[A-Z]{1,4})\b\s*\)?)?"
+)
+_CLOCK = r"(?P<hour>\d{1,2})(?::(?P<minute>\d\d))?(?::\d\d)?\s*(?P<half>[ap]\.?m\.?)?"
+_DATE = (
+    r"(?:(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s+"
+    r"(?P<day>\d{1,2})(?:st|nd|rd|th)?(?:,?\s+(?P<year>\d{4}))?,?\s+(?:at\s+)?)?"
+)
+_WEEKDAY = r"(?:(?P<weekday>mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s+(?:at\s+)?)?"
+_AGAIN = r"(?:resets?|try again|retry|available again|reset time)\b\s*:?\s*(?:at|on|after)?\s*"
+
+_EPOCH = re.compile(r"limit reached\|\s*(\d{9,13}(?:\.\d+)?)\b", re.IGNORECASE)
+_ISO = re.compile(
+    r"(?:reset|again|retry|until)\D{0,24}?"
+    r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)\s*(Z|UTC|[+-]\d\d:?\d\d)?",
+    re.IGNORECASE,
+)
+_UNIT = r"(?:milliseconds?|ms|days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)"
+_DELAY = re.compile(
+    r"(?:again|retry|resets?|wait|retry[-_ ]?after|retry[-_ ]?delay)[\"']?"
+    r"\s*(?:in|after|for)?\s*[:=]?\s*[\"']?"
+    rf"(?P<delay>(?:\d+(?:\.\d+)?\s*{_UNIT}\b[\s,]*(?:and\s+)?"
+    r"|\d+(?:\.\d+)?[hmsd](?=\d))+)",
+    re.IGNORECASE,
+)
+_PIECE = re.compile(r"(\d+(?:\.\d+)?)\s*(milliseconds?|ms|d|h|m|s)", re.IGNORECASE)
+_BARE = re.compile(
+    r"retry[-_ ]?after[\"']?\s*[:=]\s*[\"']?(\d+(?:\.\d+)?)(?![\d.]*\s*[a-z])", re.IGNORECASE
+)
+_WHEN = re.compile(_AGAIN + _WEEKDAY + _DATE + _CLOCK + _ZONE, re.IGNORECASE)
+
+
+class Reset(msgspec.Struct, frozen=True):
+    """When a limit ends, and whether a field or only a text says so."""
+
+    at: float
+    told: bool
+
+
+def from_field(value: float | None) -> float | None:
+    """A moment as a provider's field has it: in seconds or milliseconds, or nothing usable."""
+    if value is None or not math.isfinite(value) or value <= 0:
+        return None
+    return value / 1000 if value > _MILLISECONDS else value
+
+
+def from_text(text: str | None, *, now: float, local: tzinfo) -> float | None:
+    """The moment that a final error names; None if it names none."""
+    if not text:
+        return None
+    head = text[:_LONGEST_TEXT].replace("\u202f", " ").replace("\u00a0", " ")
+    for read in _FORMS:
+        if (moment := read(head, now, local)) is not None:
+            return moment
+    return None
+
+
+def _epoch(text: str, now: float, local: tzinfo) -> float | None:
+    found = _EPOCH.search(text)
+    return from_field(float(found[1])) if found else None
+
+
+def _iso(text: str, now: float, local: tzinfo) -> float | None:
+    found = _ISO.search(text)
+    if found is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(found[1].replace(" ", "T"))
+        zone = _zone_named((found[2] or "").upper(), local) if found[2] else local
+    except ValueError:
+        return None
+    return _latest(moment, zone)
+
+
+def _delay(text: str, now: float, local: tzinfo) -> float | None:
+    if (bare := _BARE.search(text)) is not None:
+        return now + float(bare[1])
+    found = _DELAY.search(text)
+    if found is None:
+        return None
+    seconds = 0.0
+    for number, unit in _PIECE.findall(found["delay"]):
+        factor = 0.001 if unit.lower().startswith("mil") or unit.lower() == "ms" else None
+        seconds += float(number) * (factor or _UNITS[unit[0].lower()])
+    return now + seconds
+
+
+def _clock(text: str, now: float, local: tzinfo) -> float | None:
+    for found in _WHEN.finditer(text):
+        if found["half"] is None and found["minute"] is None and found["month"] is None:
+            continue  # "retry 3 times" names no hour
+        zone = _zone_named(found["zone"], local)
+        hour = _hour(int(found["hour"]), found["half"])
+        minute = int(found["minute"] or 0)
+        if hour is None or minute > 59:
+            continue
+        today = datetime.fromtimestamp(now, zone).date()
+        day = _day(found, today)
+        if day is None:
+            continue
+        moment = _latest(datetime(day.year, day.month, day.day, hour, minute), zone)
+        if found["month"] is None and moment <= now - _JUST_PASSED_S:
+            step = 7 if found["weekday"] else 1
+            day += timedelta(days=step)
+            moment = _latest(datetime(day.year, day.month, day.day, hour, minute), zone)
+        return moment
+    return None
+
+
+_FORMS: tuple[Callable[[str, float, tzinfo], float | None], ...] = (_epoch, _iso, _clock, _delay)
+
+
+def _hour(hour: int, half: str | None) -> int | None:
+    if half is None:
+        return hour if hour < 24 else None
+    if not 1 <= hour <= 12:
+        return None
+    return hour % 12 + (12 if half[0].lower() == "p" else 0)
+
+
+def _day(found: re.Match[str], today: date) -> date | None:
+    if found["month"] is not None:
+        month = _MONTHS.index(found["month"][:3].lower()) + 1
+        try:
+            day = date(int(found["year"] or today.year), month, int(found["day"]))
+        except ValueError:
+            return None
+        if found["year"] is None and day < today - timedelta(days=180):
+            return day.replace(year=day.year + 1) if (month, day.day) != (2, 29) else None
+        return day
+    if found["weekday"] is not None:
+        wanted = _DAYS.index(found["weekday"][:3].lower())
+        return today + timedelta(days=(wanted - today.weekday()) % 7)
+    return today
+
+
+def _zone_named(name: str | None, local: tzinfo) -> tzinfo:
+    """The zone of that name; what nobody knows is taken for ours."""
+    if not name:
+        return local
+    if (offset := re.fullmatch(r"(?:UTC)?([+-]\d{1,2}):?(\d\d)?", name, re.IGNORECASE)) is not None:
+        hours, minutes = int(offset[1]), int(offset[2] or 0)
+        return timezone(timedelta(hours=hours, minutes=math.copysign(minutes, hours)))
+    if name.lower() in _OFFSETS:
+        return (
+            UTC if not _OFFSETS[name.lower()] else timezone(timedelta(hours=_OFFSETS[name.lower()]))
+        )
+    try:
+        return ZoneInfo(name)
+    except (LookupError, OSError, ValueError):  # no such zone, or no list of zones
+        return local
+
+
+def _latest(wall: datetime, zone: tzinfo) -> float:
+    """The moment of a wall clock's reading; of two, the later one: never early."""
+    return max(wall.replace(tzinfo=zone, fold=fold).timestamp() for fold in (0, 1))
+
+
+class SystemZone(tzinfo):
+    """The zone of this machine, daylight saving included: a fixed offset would be wrong in it."""
+
+    def utcoffset(self, wall: datetime | None) -> timedelta:
+        """How far the wall clock is ahead of UTC at a reading of it."""
+        if wall is None:
+            return timedelta(0)
+        return timedelta(seconds=time.localtime(_system_moment(wall)).tm_gmtoff)
+
+    def dst(self, wall: datetime | None) -> timedelta:
+        """Not told apart from the rest of the offset."""
+        return timedelta(0)
+
+    def tzname(self, wall: datetime | None) -> str:
+        """What the system calls it."""
+        return time.tzname[0]
+
+    def fromutc(self, moment: datetime) -> datetime:
+        """The reading of the wall clock at a moment."""
+        seconds = (moment.replace(tzinfo=None) - datetime(1970, 1, 1)).total_seconds()
+        return moment + timedelta(seconds=time.localtime(seconds).tm_gmtoff)
+
+
+def _system_moment(wall: datetime) -> float:
+    """The moment of a reading; of two, the one that `fold` asks for."""
+    parts = (wall.year, wall.month, wall.day, wall.hour, wall.minute, wall.second, 0, 0)
+    moments = sorted(time.mktime((*parts, summer)) for summer in (0, 1, -1))
+    fitting = [m for m in moments if time.localtime(m)[3:5] == (wall.hour, wall.minute)] or moments
+    return fitting[-1] if wall.fold else fitting[0]

@@ -1,0 +1,93 @@
+"""Makes loops: new ones from a plan, and old ones from where they stopped."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rookery import agents
+from rookery.core.errors import RookeryError
+from rookery.loop import git, store
+from rookery.loop.driver import Loop
+from rookery.loop.hands import RealHands
+from rookery.loop.plan import Goal, LoopPlan
+from rookery.loop.store import LoopFolder
+from rookery.run.places import home_folder
+
+
+class BadPlanError(RookeryError):
+    """A loop that could not end, or not begin."""
+
+
+def loop(
+    agent: str,
+    prompt: str,
+    *,
+    cwd: str | os.PathLike[str] = ".",
+    until: str | None = None,
+    signals: Sequence[str] = (),
+    ask_done: bool = False,
+    checks: Sequence[str] = (),
+    home: Path | None = None,
+    **options: Any,
+) -> Loop:
+    """Make a loop of an agent; `async with` begins it. `options` are further fields of a LoopPlan.
+
+    Without any sign of completion the agent is asked for one, as if by `ask_done`.
+    """
+    goal = Goal(until=until, signals=tuple(signals), ask_done=ask_done, checks=tuple(checks))
+    plan = LoopPlan(agent=agent, prompt=prompt, cwd=os.fspath(cwd), goal=goal, **options)
+    return new_loop(plan, home=home)
+
+
+def new_loop(plan: LoopPlan, *, home: Path | None = None) -> Loop:
+    """Make a loop and its folder; `async with` begins it."""
+    where = home or home_folder()
+    return _loop(store.create(where, checked(plan)), where)
+
+
+def resumed_loop(name: str, *, home: Path | None = None) -> Loop:
+    """Go on with a loop after a crash, a kill or a reboot."""
+    where = home or home_folder()
+    folder = store.find(where, name)
+    state = folder.state()
+    if state is not None and state.end is not None:
+        raise BadPlanError(
+            f"loop {folder.name} is over: {state.reason}; see  rook show {folder.name}"
+        )
+    return _loop(folder, where)
+
+
+def checked(plan: LoopPlan) -> LoopPlan:
+    """Give the plan whole: with a goal, absolute paths, and nothing that cannot be done."""
+    agents.agent(plan.agent)
+    if plan.on_limit.agent is not None:
+        agents.agent(plan.on_limit.agent)
+    if not plan.goal.asks_for_words and not plan.goal.checks:
+        plan = msgspec.structs.replace(plan, goal=Goal(ask_done=True))
+    cwd = os.path.abspath(plan.cwd)
+    if (plan.commit or plan.worktree) and git.root(cwd) is None:
+        raise BadPlanError(f"{cwd} is in no git repository: leave out --commit and --worktree")
+    if plan.commit and not plan.worktree and not git.is_clean(cwd):
+        raise BadPlanError(
+            "there are changes that are not committed, and --commit would mix them with the "
+            "agent's: commit or stash them, or use --worktree"
+        )
+    file = plan.prompt_file
+    return msgspec.structs.replace(
+        plan, cwd=cwd, prompt_file=None if file is None else os.path.abspath(file)
+    )
+
+
+def _loop(folder: LoopFolder, home: Path) -> Loop:
+    plan = folder.plan()
+    cwd = plan.cwd
+    if plan.worktree:
+        tree = folder.path / "worktree"
+        git.add_worktree(cwd, tree, f"rook/{folder.name}")
+        cwd = str(tree)
+    return Loop(
+        folder, RealHands(plan, loop=folder.name, home=home, keep=folder.path / "git", cwd=cwd)
+    )

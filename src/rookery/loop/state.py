@@ -1,0 +1,178 @@
+"""What a loop has done so far: the one thing that is kept, and that every rule reads."""
+
+import msgspec
+
+from rookery.core.events import ErrorKind
+from rookery.core.ledger import Source
+from rookery.core.price import dollars, nano
+from rookery.core.verdict import Outcome
+from rookery.loop.events import End
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """What an iteration did to the files."""
+
+    files: int = 0
+    added: int | None = None
+    removed: int | None = None
+    mark: str | None = None
+    """Tells the state of the files apart from any other; None if nobody can."""
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """How one run of the agent went, as far as the rules ask."""
+
+    run: str | None = None
+    status: Outcome
+    sentence: str
+    started_at: float
+    ended_at: float
+    spent_usd: float | None = None
+    cost_source: Source = "unknown"
+    tokens: int | None = None
+    turns: int | None = None
+    answer: str | None = None
+    said_done: bool = False
+    error: str | None = None
+    """The first line of what went wrong."""
+
+    error_kind: ErrorKind | None = None
+    denials: tuple[str, ...] = ()
+    """The rules that would have let the denied calls pass, or their tools' names."""
+
+    files_changed: int | None = None
+    """How many files the agent says that it changed."""
+
+    resets_at: float | None = None
+    """When the provider's limit ends, if a field or the agent's final error tells."""
+
+    reset_is_told: bool = False
+    """Whether a field told it, not a text."""
+
+    quota: float | None = None
+    """The fullest quota window, 0 to 1."""
+
+    quota_resets_at: float | None = None
+    session: str | None = None
+    recovered: bool = False
+    """Whether it was read from its folder after a crash of ours, which is no fault of the agent."""
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """How one check went."""
+
+    command: str
+    ok: bool
+    exit_code: int | None = None
+    duration_s: float = 0.0
+    output: str = ""
+
+
+class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of the agent that has ended, with its checks."""
+
+    id: int
+    """Counts every run; the run's folder holds it."""
+
+    iteration: int
+    agent: str
+    report: Report
+    checks: tuple[Check, ...] = ()
+    change: Change | None = None
+    commit: str | None = None
+    why: str = ""
+    """Why the loop went on, or ended."""
+
+    @property
+    def checks_pass(self) -> bool:
+        """Whether no check said no."""
+        return all(check.ok for check in self.checks)
+
+    @property
+    def counts(self) -> bool:
+        """Whether it was an iteration: one that a limit or the network stopped was none."""
+        return self.report.status != "limited" and not self.transient
+
+    @property
+    def transient(self) -> bool:
+        """Whether it failed for a reason that passes by itself."""
+        failed = self.report.status in ("failed", "incomplete")
+        return failed and self.report.error_kind in ("overload", "network", "rate")
+
+
+class Begun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that was begun; after a crash its folder tells what became of it."""
+
+    id: int
+    iteration: int
+    agent: str
+    started_at: float
+    nonce: str
+    """The word that says done."""
+
+    before: Change | None = None
+
+
+class Wait(msgspec.Struct, frozen=True, kw_only=True):
+    """A wait that has begun."""
+
+    since: float
+    until: float
+    reason: str
+
+
+class LoopState(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that must survive a crash."""
+
+    started_at: float
+    agent: str
+    attempts: tuple[Attempt, ...] = ()
+    begun: Begun | None = None
+    wait: Wait | None = None
+    end: End | None = None
+    reason: str = ""
+    ended_at: float | None = None
+
+    @property
+    def last(self) -> Attempt | None:
+        """The run that ended last."""
+        return self.attempts[-1] if self.attempts else None
+
+    @property
+    def iterations(self) -> int:
+        """How many iterations were done; waiting is none."""
+        return sum(attempt.counts for attempt in self.attempts)
+
+    @property
+    def counted(self) -> tuple[Attempt, ...]:
+        """The runs that were iterations."""
+        return tuple(attempt for attempt in self.attempts if attempt.counts)
+
+    @property
+    def spent_usd(self) -> float:
+        """What is known to have been spent."""
+        return dollars(sum(nano(attempt.report.spent_usd or 0.0) for attempt in self.attempts))
+
+    @property
+    def unknown_costs(self) -> int:
+        """Runs whose cost nobody knows."""
+        ran = (a.report for a in self.attempts if a.report.status != "not_started")
+        return sum(report.spent_usd is None for report in ran)
+
+    @property
+    def cost_source(self) -> Source:
+        """How far the sum can be trusted: as far as its least certain part."""
+        told = (attempt.report for attempt in self.attempts)
+        sources = {report.cost_source for report in told if report.spent_usd is not None}
+        order: tuple[Source, ...] = ("unknown", "estimated", "native")
+        return next((source for source in order if source in sources), "unknown")
+
+    @property
+    def tokens(self) -> int:
+        """The tokens that are known to have been used."""
+        return sum(attempt.report.tokens or 0 for attempt in self.attempts)
+
+    @property
+    def turns(self) -> int:
+        """The turns that are known to have been taken."""
+        return sum(attempt.report.turns or 0 for attempt in self.attempts)

@@ -1,0 +1,170 @@
+"""Loop folders: the plan, the state in one step, and every event, beside the runs."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from rookery.core.errors import DamagedRunError, RookeryError, RunFolderError
+from rookery.folder.files import Folder
+from rookery.folder.names import check_name, is_name, new_names, pick
+from rookery.loop.events import LoopEvent
+from rookery.loop.plan import LoopPlan
+from rookery.loop.state import LoopState
+
+PREFIX = "loop-"
+"""What the name of every loop begins with, so that it is never taken for a run's."""
+
+_LOOPS = "loops"
+_PLAN, _STATE, _EVENTS, _LOCK = "plan.json", "state.json", "events.jsonl", "lock"
+
+_encode = msgspec.json.Encoder().encode
+_decode_plan = msgspec.json.Decoder(LoopPlan).decode
+_decode_state = msgspec.json.Decoder(LoopState).decode
+_decode_event = msgspec.json.Decoder(LoopEvent).decode
+
+
+class LoopBusyError(RookeryError):
+    """Somebody runs that loop already."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"loop {name!r} is being run: watch it with  rook show {name}")
+
+
+class LoopFolder:
+    """What one loop keeps."""
+
+    def __init__(self, path: Path) -> None:
+        check_name(path.name)
+        self.path = path
+        self._events: int | None = None
+
+    @property
+    def name(self) -> str:
+        """What the loop is called."""
+        return self.path.name
+
+    def plan(self) -> LoopPlan:
+        """What was asked."""
+        data = self._read(_PLAN)
+        if data is None:
+            raise DamagedRunError(str(self.path / _PLAN), "is missing")
+        try:
+            return _decode_plan(data)
+        except msgspec.DecodeError as error:
+            raise DamagedRunError(str(self.path / _PLAN), "does not say what it should") from error
+
+    def state(self) -> LoopState | None:
+        """What was done so far; None if the loop was not begun."""
+        data = self._read(_STATE)
+        try:
+            return None if data is None else _decode_state(data)
+        except msgspec.DecodeError as error:
+            raise DamagedRunError(str(self.path / _STATE), "does not say what it should") from error
+
+    def save(self, state: LoopState) -> None:
+        """Keep the state, in one step and on disk."""
+        with self._opened() as folder:
+            folder.replace(_STATE, _encode(state) + b"\n")
+
+    def tell(self, event: LoopEvent) -> None:
+        """Keep an event, behind those before it."""
+        if self._events is None:
+            with self._opened() as folder:
+                self._events = folder.append(_EVENTS)
+        os.write(self._events, _encode(event) + b"\n")
+
+    def events(self) -> Iterator[LoopEvent]:
+        """Every event that was kept; one that a crash tore is left out."""
+        for line in (self._read(_EVENTS) or b"").split(b"\n"):
+            try:
+                yield _decode_event(line)
+            except msgspec.DecodeError:
+                continue
+
+    def close(self) -> None:
+        """Let the log of events go."""
+        if self._events is not None:
+            os.close(self._events)
+            self._events = None
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Be the only one who runs this loop; a LoopBusyError says that somebody else does."""
+        with self._opened() as folder:
+            fd = folder.append(_LOCK)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(fd)
+            raise LoopBusyError(self.name) from None
+        try:
+            yield
+        finally:
+            os.close(fd)
+
+    @property
+    def is_run(self) -> bool:
+        """Whether somebody runs it now."""
+        try:
+            with self.locked():
+                return False
+        except LoopBusyError:
+            return True
+
+    def _read(self, name: str) -> bytes | None:
+        with self._opened() as folder:
+            return folder.read(name)
+
+    @contextmanager
+    def _opened(self) -> Iterator[Folder]:
+        above = self.path.parent
+        folder = Folder.at(above.parent, above.name, self.name)
+        if folder is None:
+            raise RunFolderError(str(self.path), "is gone")
+        with folder:
+            yield folder
+
+
+def create(home: Path, plan: LoopPlan) -> LoopFolder:
+    """Make the folder of a new loop, under a new name."""
+    path = Path(os.path.abspath(home))
+    with Folder.made(path) as above, above.own(_LOOPS) as others:
+        name = next(PREFIX + name for name in new_names() if others.make(PREFIX + name))
+        with others.own(name) as folder:
+            folder.replace(_PLAN, _encode(plan) + b"\n")
+    return LoopFolder(path / _LOOPS / name)
+
+
+def find(home: Path, name: str) -> LoopFolder:
+    """The loop of that name, or the only one whose name begins so, with or without `loop-`."""
+    path = Path(os.path.abspath(home))
+    full = name if name.startswith(PREFIX) else PREFIX + name
+    return LoopFolder(path / _LOOPS / pick(full, _names(path)))
+
+
+def loops(home: Path) -> list[LoopFolder]:
+    """All loops, the newest first."""
+    path = Path(os.path.abspath(home))
+    return sorted(
+        (LoopFolder(path / _LOOPS / name) for name in _names(path)), key=_began, reverse=True
+    )
+
+
+def _began(folder: LoopFolder) -> float:
+    try:
+        state = folder.state()
+    except RookeryError:
+        return 0.0
+    return 0.0 if state is None else state.started_at
+
+
+def _names(home: Path) -> list[str]:
+    folder = Folder.at(home, _LOOPS)
+    if folder is None:
+        return []
+    with folder:
+        return [name for name in folder.folders() if is_name(name)]

@@ -1,0 +1,196 @@
+"""A loop in words: a line per step, and a table at the end. What agents wrote is made safe."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from rookery.core.ledger import Source
+from rookery.core.safe import safe_line
+from rookery.core.text import one_line
+from rookery.loop.events import (
+    CheckFinished,
+    Decision,
+    IterationFinished,
+    IterationStarted,
+    LoopEvent,
+    LoopFinished,
+    LoopStarted,
+    Resumed,
+    StuckSuspected,
+    Waiting,
+)
+from rookery.loop.plan import Ceilings, LoopPlan
+from rookery.loop.state import Attempt, LoopState
+
+_LONGEST_REASON = 160
+_LONGEST_WHY = 60
+_LONGEST_COMMAND = 60
+
+
+def lines(event: LoopEvent, plan: LoopPlan) -> Iterator[str]:
+    """Say a step; what the agent inside does is shown by others."""
+    say = _WORDS.get(type(event))
+    return iter(()) if say is None else say(event, plan)
+
+
+def _started(event: LoopStarted, plan: LoopPlan) -> Iterator[str]:
+    again = f" · goes on after iteration {event.iterations}" if event.resumed else ""
+    yield f"{event.loop} · {goal(plan)}{again}"
+    yield f"at most {ceilings(event.ceilings)}"
+
+
+def _iteration_started(event: IterationStarted, plan: LoopPlan) -> Iterator[str]:
+    yield f"── iteration {event.iteration} of {plan.ceilings.iterations} · {event.agent} ──"
+
+
+def _iteration_finished(event: IterationFinished, plan: LoopPlan) -> Iterator[str]:
+    parts = [event.status.replace("_", " "), span(event.duration_s)]
+    parts.append(money(event.spent_usd, event.cost_source))
+    if event.files:
+        parts.append(changes(event.files, event.added, event.removed))
+    if event.commit:
+        parts.append(f"commit {event.commit}")
+    if event.run:
+        parts.append(f"rook show {event.run}")
+    yield " · ".join(parts)
+
+
+def _check_finished(event: CheckFinished, plan: LoopPlan) -> Iterator[str]:
+    how = "passed" if event.ok else "failed"
+    code = "" if event.ok or event.exit_code is None else f"exit {event.exit_code}, "
+    command = safe_line(one_line(event.command, _LONGEST_COMMAND))
+    yield f"check {command}: {how} ({code}{span(event.duration_s)})"
+
+
+def _decision(event: Decision, plan: LoopPlan) -> Iterator[str]:
+    if event.step == "continue":
+        yield f"goes on: {_reason(event.reason)}"
+    elif event.step == "switch":
+        yield f"goes on with {event.agent}: {_reason(event.reason)}"
+
+
+def _waiting(event: Waiting, plan: LoopPlan) -> Iterator[str]:
+    until = time.strftime("%H:%M", time.localtime(event.until))
+    yield f"waits until {until} (in {span(event.left_s)}): {_reason(event.reason)}"
+
+
+def _resumed(event: Resumed, plan: LoopPlan) -> Iterator[str]:
+    yield f"goes on after {span(event.waited_s)}"
+
+
+def _stuck(event: StuckSuspected, plan: LoopPlan) -> Iterator[str]:
+    told = _reason(" · ".join(event.evidence))
+    yield f"WARNING: it seems to be stuck: {_reason(event.reason)} ({told})"
+
+
+def _finished(event: LoopFinished, plan: LoopPlan) -> Iterator[str]:
+    yield f"{event.end.replace('_', ' ')} · {_reason(event.reason)}"
+
+
+_WORDS: Mapping[type, Callable[[Any, LoopPlan], Iterator[str]]] = {
+    LoopStarted: _started,
+    IterationStarted: _iteration_started,
+    IterationFinished: _iteration_finished,
+    CheckFinished: _check_finished,
+    Decision: _decision,
+    Waiting: _waiting,
+    Resumed: _resumed,
+    StuckSuspected: _stuck,
+    LoopFinished: _finished,
+}
+
+
+def goal(plan: LoopPlan) -> str:
+    """What the loop is after."""
+    parts = []
+    if plan.goal.until is not None:
+        parts.append(f"until it answers {one_line(plan.goal.until, _LONGEST_COMMAND)!r}")
+    if plan.goal.signals:
+        parts.append(f"until it says {' or '.join(plan.goal.signals)}")
+    if plan.goal.ask_done:
+        parts.append("until it says done by a word of its own")
+    parts += [f"check {one_line(check, _LONGEST_COMMAND)}" for check in plan.goal.checks]
+    return safe_line(" · ".join(parts))
+
+
+def ceilings(most: Ceilings) -> str:
+    """All ceilings, so that nobody is surprised by one."""
+    return (
+        f"{most.iterations} iterations · {span(most.time_s)} · ${most.cost_usd:g} · "
+        f"{_large(most.tokens)} tokens · {most.turns} turns"
+    )
+
+
+def table(state: LoopState) -> Iterator[str]:
+    """One row a run, and the total."""
+    rows = [("", "STATUS", "TIME", "COST", "CHANGES", "WHY IT WENT ON")]
+    rows += [_row(attempt) for attempt in state.attempts]
+    widths = [max(len(row[n]) for row in rows) for n in range(5)]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=False))
+        yield "  ".join((*cells, row[5])).rstrip()
+    yield total(state)
+
+
+def total(state: LoopState) -> str:
+    """What it all took, and who says so."""
+    now = state.ended_at or state.started_at
+    parts = [
+        f"{state.iterations} iteration{'' if state.iterations == 1 else 's'}",
+        span(now - state.started_at),
+    ]
+    ran = sum(attempt.report.status != "not_started" for attempt in state.attempts)
+    if ran > state.unknown_costs:
+        rest = f" and what {state.unknown_costs} did not tell" if state.unknown_costs else ""
+        parts.append(money(state.spent_usd, state.cost_source) + rest)
+    elif ran:
+        parts.append(money(None, "unknown"))
+    return " · ".join(parts)
+
+
+def money(usd: float | None, source: Source) -> str:
+    """An amount with its provenance."""
+    if usd is None:
+        return "$?"
+    return f"${usd:.4f}" if source == "native" else f"~${usd:.4f}"
+
+
+def changes(files: int, added: int | None, removed: int | None) -> str:
+    """How many files changed, and by how many lines."""
+    told = f"{files} file{'' if files == 1 else 's'}"
+    return told if added is None or removed is None else f"{told} +{added} −{removed}"
+
+
+def span(seconds: float) -> str:
+    """A length of time as people say it."""
+    whole = max(0, int(seconds))
+    if whole < 60:
+        return f"{seconds:.1f}s" if seconds < 10 else f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m {whole % 60:02d}s"
+    return f"{whole // 3600}h {whole % 3600 // 60:02d}m"
+
+
+def _row(attempt: Attempt) -> tuple[str, str, str, str, str, str]:
+    report, change = attempt.report, attempt.change
+    changed = ""
+    if change is not None and change.files:
+        changed = changes(change.files, change.added, change.removed)
+    elif change is None and report.files_changed:
+        changed = changes(report.files_changed, None, None)
+    return (
+        f"{attempt.iteration}" if attempt.counts else "–",
+        report.status.replace("_", " "),
+        span(report.ended_at - report.started_at),
+        "" if report.status == "not_started" else money(report.spent_usd, report.cost_source),
+        changed,
+        safe_line(one_line(attempt.why, _LONGEST_WHY)),
+    )
+
+
+def _reason(text: str) -> str:
+    return safe_line(one_line(text, _LONGEST_REASON))
+
+
+def _large(number: int) -> str:
+    return f"{number / 1e6:g}M" if number >= 1_000_000 else f"{number}"

@@ -1,0 +1,110 @@
+"""`rook run` with a Codex that plays what a real one wrote."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.recorded import cases, name_of, recordings
+
+ROOK = Path(sys.executable).with_name("rook")
+STREAMS = {name_of(path): path for path in (*cases("codex"), *recordings("codex"))}
+
+
+class Desk:
+    """A folder with a `codex` on PATH that writes a recorded stream, and a home for runs."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        program = folder / "codex"
+        program.write_text('#!/bin/sh\necho "$@" > called\ncat "$STREAM"\n')
+        program.chmod(0o755)
+
+    def rook(self, stream: str, *words: str) -> subprocess.CompletedProcess[str]:
+        environment = {
+            "PATH": f"{self.folder}{os.pathsep}{os.environ['PATH']}",
+            "HOME": str(self.folder),
+            "ROOKERY_HOME": str(self.folder / "home"),
+            "STREAM": str(STREAMS[f"{stream}-0.166.0"]),
+        }
+        return subprocess.run(
+            [ROOK, *words],
+            cwd=self.folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    def run(self, stream: str, *words: str) -> dict[str, Any]:
+        done = self.rook(stream, "run", "--agent", "codex", "--json", *words, "Go on")
+        told: dict[str, Any] = json.loads(done.stdout)
+        return told
+
+    def last(self) -> str:
+        out = self.rook("text", "runs", "--json").stdout
+        name: str = json.loads(out.split("\n")[0])["name"]
+        return name
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def test_a_resumed_thread_is_counted_from_where_the_run_before_it_ended(desk: Desk) -> None:
+    first = desk.run("resume_turn1")
+    second = desk.run("resume_turn2_last", "--resume", desk.last())
+    third = desk.run("resume_turn3_id", "--resume", desk.last())
+    counts = [(t["tokens"]["input"], t["tokens"]["cache_read"]) for t in (first, second, third)]
+    assert counts == [(1000, 0), (400, 1900), (200, 1100)]
+    assert [t["tokens"]["output"] for t in (first, second, third)] == [10, 50, 40]
+    assert "resume 01a1e060-6b0a-76c2-94f6-10c11e35bbea" in (desk.folder / "called").read_text()
+
+
+def test_what_followed_a_run_that_told_nothing_is_unknown(desk: Desk) -> None:
+    desk.run("sigint_during_cmd")
+    told = desk.run("resume_turn2_last", "--resume", desk.last(), "--model", "gpt-5")
+    assert (told["tokens"]["input"], told["spent_usd"]) == (None, None)
+
+
+def test_a_thread_that_no_run_of_ours_began_is_counted_by_nobody(desk: Desk) -> None:
+    words = ("exec", "--json", "--", "codex", "exec", "resume", "--last", "Go on")
+    told = json.loads(desk.rook("resume_turn2_last", *words).stdout)
+    assert (told["text"], told["tokens"]["input"]) == ("Turn two answer.", None)
+
+
+def test_a_resumed_run_that_is_shown_again_has_the_same_cost(desk: Desk) -> None:
+    model = ("--model", "gpt-5")
+    whole = desk.run("resume_turn1", *model)["spent_usd"]
+    share = desk.run("resume_turn2_last", *model, "--resume", desk.last())["spent_usd"]
+    assert whole is not None
+    assert share is not None
+    shown = desk.rook("text", "show").stdout
+    assert f"Complete (cost: ~${share:.4f})" in shown
+
+
+def test_exec_adds_what_is_missing_where_it_belongs_and_says_so(desk: Desk) -> None:
+    done = desk.rook("text", "exec", "--", "codex", "-m", "big", "exec", "Say hello.")
+    assert done.returncode == 0
+    assert "[rook] added: --json\n" in done.stderr
+    assert (desk.folder / "called").read_text() == "-m big exec --json Say hello.\n"
+    assert '[codex] "Hello from the fake."' in done.stdout
+
+
+def test_what_codex_cannot_do_is_told_in_a_line(desk: Desk) -> None:
+    done = desk.rook("text", "run", "--agent", "codex", "--allow", "Bash(ls)", "Go on")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "[rook] codex takes no rules for single tools: leave out --allow, or use --permission all\n"
+    )
+
+
+def test_what_a_failing_command_wrote_is_told_from_its_first_line_on(desk: Desk) -> None:
+    done = desk.rook("cmd_fail", "run", "--agent", "codex", "Go on")
+    assert "[codex] ERROR: exit 3: out err\n" in done.stdout

@@ -1,0 +1,172 @@
+"""`rook loop`, `rook loops`, `rook show LOOP` and `rook batch`, as a user calls them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.loop.playing import calls, install
+from tests.terminals import Terminal
+
+ROOK = str(Path(sys.executable).with_name("rook"))
+
+
+def rook(*words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([ROOK, *words], capture_output=True, text=True, timeout=120, check=False)
+
+
+def signalled(work: Path, number: signal.Signals) -> tuple[str, int]:
+    """Run a loop, and send it a signal in the middle of a tool; give its name and exit code."""
+    command = [ROOK, "loop", "Fix it", "--until", "DONE", "--cwd", str(work), "--format", "jsonl"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as going:
+        assert going.stdout is not None
+        name: str = json.loads(going.stdout.readline())["loop"]
+        for line in going.stdout:
+            if json.loads(line)["type"] == "tool_started":
+                going.send_signal(number)
+        return name, going.wait(60)
+
+
+def test_a_loop_is_told_step_by_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = install(tmp_path, ["say=no", "say=DONE write-file=ok"], monkeypatch)
+    done = rook("loop", "Fix it", "--until", "DONE", "--check", "test -f ok", "--cwd", str(work))
+    assert done.returncode == 0
+    lines = done.stdout.split("\n")
+    told = [line.partition(" · ")[0] for line in lines if line.startswith("[rook]")]
+    assert told[1:] == [
+        "[rook] at most 20 iterations",
+        "[rook] ── iteration 1 of 20",
+        "[rook] success",
+        told[4],
+        "[rook] goes on: the agent does not say done",
+        "[rook] ── iteration 2 of 20",
+        "[rook] success",
+        told[8],
+        "[rook] done",
+    ]
+    assert told[4].startswith("[rook] check test -f ok: failed (exit 1")
+    assert told[8].startswith("[rook] check test -f ok: passed")
+    heading = lines.index("[rook] ── iteration 2 of 20 · claude ──")
+    assert lines[heading + 1 :][0].startswith("[claude] ")  # a run is shown under its heading
+    assert '[claude] "no"' in lines[:heading]
+    assert [row.split()[0] for row in lines[-4:-2]] == ["1", "2"]
+    assert lines[-2].startswith("2 iterations · ")
+
+
+@pytest.mark.parametrize(
+    ("plays", "flags", "code"),
+    [
+        (["say=DONE"], ["--until", "DONE"], 0),
+        (["say=x\nPHASE_COMPLETE"], ["--signal", "PHASE_COMPLETE", "--max-iterations", "1"], 5),
+        (["say=1", "say=2"], ["--until", "DONE", "--max-iterations", "2"], 5),
+        (["limit=3600"], ["--until", "DONE", "--on-limit", "stop"], 6),
+        (["play=not-logged-in"], ["--until", "DONE"], 7),
+        (["silent=60"], ["--until", "DONE", "--idle-timeout", "1s"], 7),
+        (["say=DONE"], ["--until", "DONE", "--check", "false", "--max-iterations", "1"], 8),
+        (["bad-flag"], ["--until", "DONE"], 9),
+    ],
+)
+def test_the_exit_code_tells_why_it_ended(
+    plays: list[str], flags: list[str], code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, plays, monkeypatch)
+    done = rook("loop", "Fix it", "--cwd", str(work), *flags)
+    assert done.returncode == code, done.stdout + done.stderr
+
+
+def test_its_events_as_json_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = install(tmp_path, ["say=DONE"], monkeypatch)
+    done = rook("loop", "Fix it", "--until", "DONE", "--cwd", str(work), "--format", "jsonl")
+    types = [json.loads(line)["type"] for line in done.stdout.strip().split("\n")]
+    assert types[:2] == ["loop_started", "iteration_started"]
+    assert types[-3:] == ["iteration_finished", "decision", "loop_finished"]
+    assert {"tool_started", "tool_completed", "agent_thinking", "session_stats"} <= set(types)
+
+
+def test_ctrl_c_ends_it_and_it_can_be_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["hang-in-tool"], monkeypatch)
+    name, code = signalled(work, signal.SIGINT)
+    assert code == 130
+    shown = rook("show", name)
+    assert shown.returncode == 0
+    assert "interrupted" in shown.stdout
+    listed = rook("loops").stdout
+    assert name in listed
+    assert "interrupted" in listed
+    over = rook("loop", "--resume", name)
+    assert over.returncode == 2
+    assert "is over" in over.stderr
+
+
+def test_a_killed_loop_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = install(tmp_path, ["hang-in-tool", "say=DONE"], monkeypatch)
+    name, _ = signalled(work, signal.SIGKILL)
+    assert f"rook loop --resume {name}" in rook("show", name).stdout
+    assert "cut off" in rook("loops").stdout
+    resumed = rook("loop", "--resume", name)
+    assert resumed.returncode == 0, resumed.stdout + resumed.stderr
+    assert calls(tmp_path) == 2
+    assert "2 iterations" in resumed.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["loop"], "the prompt is missing"),
+        (["loop", "a", "b"], "more than one prompt"),
+        (["loop", "a", "--on-limit", "switch"], "switch:AGENT"),
+        (["loop", "a", "--on-limit", "switch:nobody"], "nobody"),
+        (["loop", "a", "--max-quota", "180%"], "is no share"),
+        (["loop", "a", "--resume", "loop-x"], "leave the prompt out"),
+        (["loop", "--resume", "loop-x"], "no run is called"),
+        (["loop", "a", "--agent", "nobody"], "nobody"),
+        (["batch"], "give a file of tasks"),
+    ],
+)
+def test_wrong_usage_names_the_way_out(
+    words: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROOKERY_HOME", str(tmp_path))
+    done = rook(*words)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_variable_that_is_not_known_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=DONE"], monkeypatch)
+    done = rook("loop", "Do {{this}}", "--until", "DONE", "--cwd", str(work))
+    assert done.returncode == 0
+    assert "{{this}} is left as it is" in done.stderr
+
+
+def test_a_wait_counts_down_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = install(tmp_path, ["limit=3600"], monkeypatch)
+    command = [ROOK, "loop", "Fix it", "--until", "DONE", "--cwd", str(work)]
+    with Terminal(command, dict(os.environ), columns=100) as going:
+        going.until(lambda: b"[rook] 1h 00m left" in going.raw)
+        going.type("\x03")
+        assert going.finish() == 130
+
+
+def test_a_batch_gives_a_line_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = install(tmp_path, ["say=fine"], monkeypatch)
+    file = tmp_path / "tasks.jsonl"
+    file.write_text(
+        "".join(json.dumps({"prompt": "x", "id": f"t{n}", "cwd": str(work)}) + "\n" for n in "ab")
+    )
+    done = rook("batch", str(file), "--json")
+    assert done.returncode == 0, done.stderr
+    results = [json.loads(line) for line in done.stdout.strip().split("\n")]
+    assert sorted(result["id"] for result in results) == ["ta", "tb"]
+    name = done.stderr.split()[1]
+    again = rook("batch", "--resume", name)
+    assert again.returncode == 0
+    assert "0 of 2 tasks to do" in again.stderr
