@@ -175,7 +175,7 @@ def test_fish_offers_options_agents_profiles_and_runs_with_what_was_asked(desk: 
         return done.stdout.split("\n")[:-1]
 
     assert offers("rook run --max-c") == ["--max-cost\tStop it beyond this."]
-    assert offers("rook run --agent c") == ["claude"]
+    assert offers("rook run --agent cl") == ["claude"]
     assert offers("rook run --profile ") == ["ci"]
     assert offers("rook show ") == [f"{name}\tFix the tests"]
     assert offers("rook run --permission e") == ["edit"]
