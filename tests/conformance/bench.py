@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,7 +39,7 @@ class Bench:
     """A folder to work in, a home, and an environment with nothing but what the agent needs.
 
     `prepare` is told the home and the address of the scripted model, sets the agent up there, and
-    gives the variables that it needs.
+    gives the variables that it needs. `command` is what is called for rook.
     """
 
     def __init__(
@@ -48,6 +48,8 @@ class Bench:
         program: str,
         api: Callable[[Script], ScriptedApi],
         prepare: Callable[[Path, str], Mapping[str, str]],
+        *,
+        command: Sequence[str | Path] = (ROOK,),
     ) -> None:
         self.project = folder / "project"
         self.home = folder / "home"
@@ -56,6 +58,7 @@ class Bench:
         self._path = os.pathsep.join([str(Path(program).parent), os.environ["PATH"]])
         self._api = api
         self._prepare = prepare
+        self._command = command
 
     def rook(self, script: Script, *words: str) -> Outcome:
         """Call rook while the script is served, and wait for its end."""
@@ -97,7 +100,7 @@ class Bench:
 
     def _start(self, url: str, words: tuple[str, ...]) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [ROOK, *words],
+            [*self._command, *words],
             cwd=self.project,
             env=self.environment(url),
             stdin=subprocess.DEVNULL,

@@ -92,6 +92,24 @@ def test_a_check_that_fails_goes_into_the_next_prompt(
     assert "the file is missing" in second.prompt
 
 
+def test_a_limit_does_not_lose_what_the_check_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rookery.loop.backoff.MARGIN_S", 0.0)
+    monkeypatch.setattr("rookery.loop.backoff.LEAST_WAIT_S", 0.0)
+    work = install(tmp_path, ["say=a", "limit=1", "say=b write-file=fixed"], monkeypatch)
+    check = "cat fixed || { echo the file is missing; exit 3; }"
+    loop, _ = play(plan(work, goal=Goal(checks=(check,))))
+    assert [attempt.report.status for attempt in loop.state.attempts] == [
+        "success",
+        "limited",
+        "success",
+    ]
+    last = runs.find(tmp_path / "home", loop.state.attempts[2].report.run or "").info()
+    assert last is not None
+    assert "the file is missing" in (last.prompt or "")
+
+
 def test_words_and_checks_must_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     work = install(tmp_path, ["say=DONE"], monkeypatch)
     asked = plan(work, goal=Goal(until="DONE", checks=("false",)), ceilings=Ceilings(iterations=2))

@@ -184,7 +184,7 @@ class Loop:
                 self.hands.prompt(),
                 iteration=begun.iteration,
                 nonce=begun.nonce,
-                before=state.last,
+                before=state.told,
                 left=self._left(),
             ),
             max_cost=max(0.0, ceilings.cost_usd - state.spent_usd),

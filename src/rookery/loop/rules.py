@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from rookery.core.text import one_line
-from rookery.loop.backoff import MOST_WAIT_S, backoff_s, clamped
+from rookery.loop.backoff import MOST_WAIT_S, backoff_s, clamped, undated_s
 from rookery.loop.events import Decision, End
 from rookery.loop.plan import LoopPlan
 from rookery.loop.state import Attempt, LoopState
@@ -122,7 +122,7 @@ def _wait_for_provider(
         until = clamped(resets_at, now=moment.now)
     else:
         row = _in_a_row(moment.state.attempts, lambda attempt: attempt.report.status == "limited")
-        until = moment.now + backoff_s(row, moment.chance, least=60.0, most=3600.0)
+        until = moment.now + undated_s(row, moment.chance)
         evidence = (*evidence, "nobody tells when it ends: tried again now and then")
     if until - moment.now > moment.time_left_s:
         return _finish(moment, "limited", f"{reason}; it ends after the loop's time is up")

@@ -139,6 +139,11 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
         return self.attempts[-1] if self.attempts else None
 
     @property
+    def told(self) -> Attempt | None:
+        """The run that the next prompt tells of: not one that the provider stopped unchecked."""
+        return next((a for a in reversed(self.attempts) if a.counts or a.checks), None)
+
+    @property
     def iterations(self) -> int:
         """How many iterations were done; waiting is none."""
         return sum(attempt.counts for attempt in self.attempts)
