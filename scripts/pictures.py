@@ -36,6 +36,23 @@ SIZE, PADDING = 22, 24
 CLAUDE = os.environ.get("ROOKERY_TEST_CLAUDE", "")
 QUESTION = "[n] no"
 RUNNING = re.compile("(?m)^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] Bash: .* [1-9]s ")
+TESTS = """\
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.parametrize("part", ["lexer.py", "parser.py"])
+def test_part(part):
+    assert Path(part).exists()
+"""
+LOOP = [
+    '{"say": "The lexer is missing. I wrote down in NOTES.md what the tests want of it."}',
+    '{"say": "The lexer is done; the parser is next.", "write-file": "lexer.py"}',
+    '{"say": "The parser is done, too.", "write-file": "parser.py"}',
+]
+"""What the agent does in each iteration until the tests pass."""
+
 DIM = re.compile(b"\x1b\\[2m")  # the emulator does not know it; grey is what it looks like
 
 
@@ -89,17 +106,25 @@ class Studio:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._scripts, self._calls = folder / "scripts", folder / "calls"
         claude = folder / "bin" / "claude"
         claude.parent.mkdir()
-        claude.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S {AGENT} "$@"\n')
+        claude.write_text(
+            "#!/bin/sh\n"
+            f"echo >> {self._calls}\n"
+            f'ROOKERY_SCRIPT=$(sed -n "$(wc -l < {self._calls})p" {self._scripts})\n'
+            "export ROOKERY_SCRIPT\n"
+            f'exec {sys.executable} -I -S {AGENT} "$@"\n'
+        )
         claude.chmod(0o755)
         self.project = folder / "project"
         self.project.mkdir()
+        (self.project / "test_parser.py").write_text(TESTS)
 
     def look(
         self,
         *words: str,
-        script: str = "",
+        scripts: Sequence[str] = (),
         columns: int = 96,
         until: Callable[[str], bool] | None = None,
         answers: str = "",
@@ -107,13 +132,15 @@ class Studio:
     ) -> pyte.Screen:
         """Run a command until its end, or until what stands on the screen is as wanted.
 
-        Each letter of `answers` is the key for the next question.
+        Each letter of `answers` is the key for the next question. The agent plays one script after
+        the other, and the demo when there is none.
         """
+        self._calls.unlink(missing_ok=True)
+        self._scripts.write_text("".join(f"{script}\n" for script in scripts))
         environment = {
             "PATH": f"{self._folder}/bin:{ROOK.parent}:/usr/bin:/bin",
             "HOME": str(self._folder),
             "ROOKERY_HOME": str(self._folder / "runs"),
-            "ROOKERY_SCRIPT": script,
             "TERM": "xterm-256color",
             "LANG": "C.UTF-8",
             "ROOKERY_PERMISSION": "agent",  # a scripted agent without a result would wait for more
@@ -203,17 +230,22 @@ def take(studio: Studio) -> dict[str, tuple[str, pyte.Screen]]:
         "demo": ("demo", "--speed", "2"),
         "failed": ("run", "--no-text", "Port the parser to msgspec"),
         "limited": ("run", "Make the whole test suite pass"),
+        "loop": ("loop", "Make the tests pass", "--check", "pytest -q", "--max-cost", "2"),
         "end": ("demo", "--speed", "10"),
         "show": ("show", "--no-pager"),
         "runs": ("runs",),
         "help": ("--help",),
     }
-    scripts = {"failed": f"play={DEMO} no-result speed=12", "limited": "limit=4320"}
+    scripts = {
+        "failed": [f"play={DEMO} no-result speed=12"],
+        "limited": ["limit=4320"],
+        "loop": LOOP,
+    }
     pictures = {
         name: (
             f"rook {shlex.join(words)}",
             studio.look(
-                *words, script=scripts.get(name, ""), until=working if name == "demo" else None
+                *words, scripts=scripts.get(name, ()), until=working if name == "demo" else None
             ),
         )
         for name, words in asked.items()

@@ -1,11 +1,13 @@
 """`rook loop` and `rook loops`: run an agent again until the work is done."""
 
 import asyncio
+import os
 import re
 import signal
 import sys
 import time
 from collections import defaultdict
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -16,17 +18,27 @@ from rookery.cli.defaults import chosen_agent
 from rookery.cli.kinds import Count, Dollars, Duration
 from rookery.cli.manner import Manner
 from rookery.cli.run import AgentArgs, agent_args
+from rookery.cli.screens import put
 from rookery.cli.watching import show_run
 from rookery.core.agent import Permission
-from rookery.core.safe import safe_line
+from rookery.core.safe import safe
 from rookery.core.text import one_line
+from rookery.display.look import columns, look_of
+from rookery.display.table import table
 from rookery.loop import store, words
 from rookery.loop.driver import Loop
-from rookery.loop.events import INSIDE, IterationFinished, IterationStarted, LoopEvent, Waiting
+from rookery.loop.events import (
+    INSIDE,
+    IterationFinished,
+    IterationStarted,
+    LoopEvent,
+    Waiting,
+)
 from rookery.loop.hands import RealHands
 from rookery.loop.plan import Ceilings, Feed, Goal, LoopPlan, OnLimit, OnStuck
 from rookery.loop.prompts import VARIABLES, unknown_variables
 from rookery.loop.start import new_loop, resumed_loop
+from rookery.loop.state import LoopState
 from rookery.run.places import home_folder
 from rookery.run.runner import Run
 
@@ -42,6 +54,7 @@ are filled in anew each time.
 """
 _USUAL = Ceilings()
 _LONGEST_PROMPT = 50
+_UNCUT = 10_000
 
 
 class Share(click.ParamType[float]):
@@ -220,34 +233,33 @@ def loops_(as_json: bool) -> None:
     if not found:
         click.echo('there are no loops yet; start one:  rook loop "Fix the tests" --check "…"')
         return
-    rows = [("LOOP", "STATUS", "WHAT IT TOOK", "WHAT")]
+    rows = []
     for folder, state, plan in found:
         status = "running" if folder.is_run else (state.end if state and state.end else "cut off")
         took = words.total(state) if state else ""
         what = one_line(plan.prompt or plan.prompt_file or "", _LONGEST_PROMPT)
-        rows.append((folder.name, status.replace("_", " "), took, safe_line(what)))
-    widths = [max(len(row[n]) for row in rows) for n in range(3)]
-    for row in rows:
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=False))
-        click.echo("  ".join((*cells, row[3])).rstrip())
+        rows.append((folder.name, status.replace("_", " "), took, what))
+    for line in _laid_out(("LOOP", "STATUS", "WHAT IT TOOK", "WHAT"), rows):
+        put(sys.stdout, line)
 
 
 def show_loop(name: str) -> None:
     """Show what a loop did."""
     folder = store.find(home_folder(), name)
     plan, state = folder.plan(), folder.state()
-    click.echo(f"[rook] {folder.name} · {words.goal(plan)}")
+    paint = look_of(sys.stdout, os.environ).paint()
+    _say(f"{paint('strong', folder.name)} · {words.goal(plan)}")
     if state is None:
-        click.echo("[rook] it was not begun")
+        _say("it was not begun")
         return
-    for line in words.table(state):
-        click.echo(line)
+    _put_table(state)
     if state.end is not None:
-        click.echo(f"[rook] {state.end.replace('_', ' ')} · {safe_line(state.reason)}")
+        _say(words.ending(state.end, state.reason, paint))
     elif folder.is_run:
-        click.echo("[rook] it is going on")
+        _say("it is going on")
     else:
-        click.echo(f"[rook] it was cut off; go on with:  rook loop --resume {folder.name}")
+        _say(f"it was cut off; go on with:  rook loop --resume {folder.name}")
+    _say(words.total(state))
 
 
 def _plan(prompt: tuple[str, ...], prompt_file: str | None, options: dict[str, Any]) -> LoopPlan:
@@ -297,15 +309,58 @@ async def _watch(going: Loop, manner: Manner, *, jsonl: bool) -> int:
             asyncio.get_running_loop().add_signal_handler(number, going.stop)
         async for event in going:
             if jsonl:
-                click.echo(msgspec.json.encode(event))
+                put(sys.stdout, _json(event))
             elif not isinstance(event, INSIDE):  # its run is shown as any other
                 await view.tell(event)
     view.close()
     if not jsonl:
-        for line in words.table(going.state):
-            click.echo(line)
+        _put_end(going)
     assert going.exit_code is not None
     return going.exit_code
+
+
+def _json(event: LoopEvent) -> str:
+    line = msgspec.json.encode(event).decode()
+    return safe(line) if look_of(sys.stdout, os.environ).terminal else line
+
+
+def _put_end(loop: Loop) -> None:
+    """Say what was done, how it ended, what it took and where it is kept."""
+    look = look_of(sys.stdout, os.environ)
+    if look.terminal:
+        put(sys.stdout, "")
+    _put_table(loop.state)
+    assert loop.end is not None
+    _say(words.ending(loop.end, loop.state.reason, look.paint()))
+    _say(f"{words.total(loop.state)} · rook show {loop.name}")
+
+
+def _put_table(state: LoopState) -> None:
+    """One row a run."""
+    paint = look_of(sys.stdout, os.environ).paint()
+
+    def painted(row: int, column: int, text: str) -> str:
+        if row < 0:
+            return paint("strong", text)
+        is_status = column == words.HEAD.index("STATUS")
+        return words.status(state.attempts[row].report.status, paint) if is_status else text
+
+    for line in _laid_out(words.HEAD, [words.row(each) for each in state.attempts], painted):
+        put(sys.stdout, line)
+
+
+def _laid_out(
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    paint: Callable[[int, int, str], str] = lambda row, column, text: text,
+) -> list[str]:
+    """Rows in columns, cut to the width of a terminal."""
+    watched = look_of(sys.stdout, os.environ).terminal
+    return table(head, rows, width=columns(sys.stdout) if watched else _UNCUT, paint=paint)
+
+
+def _say(line: str) -> None:
+    put(sys.stdout, f"{look_of(sys.stdout, os.environ).paint()('prefix', '[rook]')} {line}")
 
 
 class _View:
@@ -314,6 +369,7 @@ class _View:
     def __init__(self, plan: LoopPlan, manner: Manner) -> None:
         self._plan = plan
         self._manner = manner
+        self._look = look_of(sys.stdout, os.environ)
         self._runs: dict[int, asyncio.Task[None]] = {}
         self._headed: defaultdict[int, asyncio.Event] = defaultdict(asyncio.Event)
         self._countdown = _Countdown()
@@ -332,8 +388,10 @@ class _View:
         if isinstance(event, IterationFinished) and event.attempt in self._runs:
             await self._runs.pop(event.attempt)
         if not self._manner.quiet:
-            for line in words.lines(event, self._plan):
-                click.echo(f"[rook] {line}")
+            if isinstance(event, IterationStarted) and self._look.terminal:
+                put(sys.stdout, "")
+            for line in words.lines(event, self._plan, self._look.paint()):
+                _say(line)
         if isinstance(event, IterationStarted):
             self._headed[event.attempt].set()
         elif isinstance(event, Waiting):

@@ -1,4 +1,4 @@
-"""A loop in words: a line per step, and a table at the end. What agents wrote is made safe."""
+"""A loop in words: a line per step, and rows for a table. What agents wrote is made safe."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -7,13 +7,14 @@ from typing import Any
 from rookery.core.ledger import Source
 from rookery.core.safe import safe_line
 from rookery.core.text import one_line
+from rookery.core.verdict import Outcome
 from rookery.loop.events import (
     CheckFinished,
     Decision,
+    End,
     IterationFinished,
     IterationStarted,
     LoopEvent,
-    LoopFinished,
     LoopStarted,
     Resumed,
     StuckSuspected,
@@ -26,25 +27,32 @@ _LONGEST_REASON = 160
 _LONGEST_WHY = 60
 _LONGEST_COMMAND = 60
 
+Paint = Callable[[str, str], str]
+"""Gives text in a style: `strong`, `good`, `bad`, `error`, `note` or `aside`."""
 
-def lines(event: LoopEvent, plan: LoopPlan) -> Iterator[str]:
-    """Say a step; what the agent inside does is shown by others."""
+HEAD = ("", "STATUS", "TIME", "COST", "CHANGES", "WHY")
+"""What stands above the rows of runs."""
+
+
+def lines(event: LoopEvent, plan: LoopPlan, paint: Paint) -> Iterator[str]:
+    """Say a step; the end and what the agent inside does are shown by others."""
     say = _WORDS.get(type(event))
-    return iter(()) if say is None else say(event, plan)
+    return iter(()) if say is None else say(event, plan, paint)
 
 
-def _started(event: LoopStarted, plan: LoopPlan) -> Iterator[str]:
+def _started(event: LoopStarted, plan: LoopPlan, paint: Paint) -> Iterator[str]:
     again = f" · goes on after iteration {event.iterations}" if event.resumed else ""
-    yield f"{event.loop} · {goal(plan)}{again}"
+    yield f"{paint('strong', event.loop)} · {goal(plan)}{again}"
     yield f"at most {ceilings(event.ceilings)}"
 
 
-def _iteration_started(event: IterationStarted, plan: LoopPlan) -> Iterator[str]:
-    yield f"── iteration {event.iteration} of {plan.ceilings.iterations} · {event.agent} ──"
+def _iteration_started(event: IterationStarted, plan: LoopPlan, paint: Paint) -> Iterator[str]:
+    which = f"iteration {event.iteration} of {plan.ceilings.iterations}"
+    yield paint("strong", f"── {which} · {event.agent} ──")
 
 
-def _iteration_finished(event: IterationFinished, plan: LoopPlan) -> Iterator[str]:
-    parts = [event.status.replace("_", " "), span(event.duration_s)]
+def _iteration_finished(event: IterationFinished, plan: LoopPlan, paint: Paint) -> Iterator[str]:
+    parts = [status(event.status, paint), span(event.duration_s)]
     parts.append(money(event.spent_usd, event.cost_source))
     if event.files:
         parts.append(changes(event.files, event.added, event.removed))
@@ -55,39 +63,36 @@ def _iteration_finished(event: IterationFinished, plan: LoopPlan) -> Iterator[st
     yield " · ".join(parts)
 
 
-def _check_finished(event: CheckFinished, plan: LoopPlan) -> Iterator[str]:
-    how = "passed" if event.ok else "failed"
+def _check_finished(event: CheckFinished, plan: LoopPlan, paint: Paint) -> Iterator[str]:
+    how = paint("good", "passed") if event.ok else paint("bad", "failed")
     code = "" if event.ok or event.exit_code is None else f"exit {event.exit_code}, "
     command = safe_line(one_line(event.command, _LONGEST_COMMAND))
     yield f"check {command}: {how} ({code}{span(event.duration_s)})"
 
 
-def _decision(event: Decision, plan: LoopPlan) -> Iterator[str]:
+def _decision(event: Decision, plan: LoopPlan, paint: Paint) -> Iterator[str]:
     if event.step == "continue":
         yield f"goes on: {_reason(event.reason)}"
     elif event.step == "switch":
         yield f"goes on with {event.agent}: {_reason(event.reason)}"
 
 
-def _waiting(event: Waiting, plan: LoopPlan) -> Iterator[str]:
+def _waiting(event: Waiting, plan: LoopPlan, paint: Paint) -> Iterator[str]:
     until = time.strftime("%H:%M", time.localtime(event.until))
-    yield f"waits until {until} (in {span(event.left_s)}): {_reason(event.reason)}"
+    when = paint("note", f"waits until {until} (in {span(event.left_s)})")
+    yield f"{when}: {_reason(event.reason)}"
 
 
-def _resumed(event: Resumed, plan: LoopPlan) -> Iterator[str]:
+def _resumed(event: Resumed, plan: LoopPlan, paint: Paint) -> Iterator[str]:
     yield f"goes on after {span(event.waited_s)}"
 
 
-def _stuck(event: StuckSuspected, plan: LoopPlan) -> Iterator[str]:
+def _stuck(event: StuckSuspected, plan: LoopPlan, paint: Paint) -> Iterator[str]:
     told = _reason(" · ".join(event.evidence))
-    yield f"WARNING: it seems to be stuck: {_reason(event.reason)} ({told})"
+    yield f"{paint('error', 'WARNING')}: it seems to be stuck: {_reason(event.reason)} ({told})"
 
 
-def _finished(event: LoopFinished, plan: LoopPlan) -> Iterator[str]:
-    yield f"{event.end.replace('_', ' ')} · {_reason(event.reason)}"
-
-
-_WORDS: Mapping[type, Callable[[Any, LoopPlan], Iterator[str]]] = {
+_WORDS: Mapping[type, Callable[[Any, LoopPlan, Paint], Iterator[str]]] = {
     LoopStarted: _started,
     IterationStarted: _iteration_started,
     IterationFinished: _iteration_finished,
@@ -96,7 +101,6 @@ _WORDS: Mapping[type, Callable[[Any, LoopPlan], Iterator[str]]] = {
     Waiting: _waiting,
     Resumed: _resumed,
     StuckSuspected: _stuck,
-    LoopFinished: _finished,
 }
 
 
@@ -121,15 +125,33 @@ def ceilings(most: Ceilings) -> str:
     )
 
 
-def table(state: LoopState) -> Iterator[str]:
-    """One row a run, and the total."""
-    rows = [("", "STATUS", "TIME", "COST", "CHANGES", "WHY IT WENT ON")]
-    rows += [_row(attempt) for attempt in state.attempts]
-    widths = [max(len(row[n]) for row in rows) for n in range(5)]
-    for row in rows:
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=False))
-        yield "  ".join((*cells, row[5])).rstrip()
-    yield total(state)
+def ending(end: End, reason: str, paint: Paint) -> str:
+    """How a loop ended, and why."""
+    return f"{paint('good' if end == 'done' else 'bad', end.replace('_', ' '))} · {_reason(reason)}"
+
+
+def status(outcome: Outcome, paint: Paint) -> str:
+    """How a run ended, in the colour of it."""
+    style = "good" if outcome == "success" else "note" if outcome == "limited" else "bad"
+    return paint(style, outcome.replace("_", " "))
+
+
+def row(attempt: Attempt) -> tuple[str, str, str, str, str, str]:
+    """A run as a row of a table, under `HEAD`."""
+    report, change = attempt.report, attempt.change
+    changed = ""
+    if change is not None and change.files:
+        changed = changes(change.files, change.added, change.removed)
+    elif change is None and report.files_changed:
+        changed = changes(report.files_changed, None, None)
+    return (
+        f"{attempt.iteration}" if attempt.counts else "–",
+        report.status.replace("_", " "),
+        span(report.ended_at - report.started_at),
+        "" if report.status == "not_started" else money(report.spent_usd, report.cost_source),
+        changed,
+        safe_line(one_line(attempt.why, _LONGEST_WHY)),
+    )
 
 
 def total(state: LoopState) -> str:
@@ -169,23 +191,6 @@ def span(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60}m {whole % 60:02d}s"
     return f"{whole // 3600}h {whole % 3600 // 60:02d}m"
-
-
-def _row(attempt: Attempt) -> tuple[str, str, str, str, str, str]:
-    report, change = attempt.report, attempt.change
-    changed = ""
-    if change is not None and change.files:
-        changed = changes(change.files, change.added, change.removed)
-    elif change is None and report.files_changed:
-        changed = changes(report.files_changed, None, None)
-    return (
-        f"{attempt.iteration}" if attempt.counts else "–",
-        report.status.replace("_", " "),
-        span(report.ended_at - report.started_at),
-        "" if report.status == "not_started" else money(report.spent_usd, report.cost_source),
-        changed,
-        safe_line(one_line(attempt.why, _LONGEST_WHY)),
-    )
 
 
 def _reason(text: str) -> str:
