@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -41,19 +42,43 @@ def test_a_loop_is_told_step_by_step(tmp_path: Path, monkeypatch: pytest.MonkeyP
         "[rook] ── iteration 1 of 20",
         "[rook] success",
         told[4],
-        "[rook] goes on: the agent does not say done",
+        "[rook] goes on",
         "[rook] ── iteration 2 of 20",
         "[rook] success",
         told[8],
         "[rook] done",
+        "[rook] 2 iterations",
     ]
+    assert "[rook] goes on · the agent does not say done" in lines
     assert told[4].startswith("[rook] check test -f ok: failed (exit 1")
     assert told[8].startswith("[rook] check test -f ok: passed")
     heading = lines.index("[rook] ── iteration 2 of 20 · claude ──")
     assert lines[heading + 1 :][0].startswith("[claude] ")  # a run is shown under its heading
     assert '[claude] "no"' in lines[:heading]
-    assert [row.split()[0] for row in lines[-4:-2]] == ["1", "2"]
-    assert lines[-2].startswith("2 iterations · ")
+    assert [row.split()[0] for row in lines[-5:-3]] == ["1", "2"]
+    assert " · rook show loop-" in lines[-2]
+
+
+def test_on_a_terminal_it_is_in_colour_and_its_table_fits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=no", "say=DONE write-file=ok"], monkeypatch)
+    check = "test -f ok # and more words than there is room for in a row of the table"
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for name in ("CI", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    command = [ROOK, "loop", "Fix it", "--check", check, "--cwd", str(work)]
+    with terminal(command, dict(os.environ), columns=70) as going:
+        assert going.finish() == 0
+    shown = going.raw.decode()
+    assert "\x1b[36m[rook]\x1b[0m \x1b[1m── iteration 2 of 20 · claude ──\x1b[0m" in shown
+    assert "\x1b[1;31mfailed\x1b[0m (exit 1" in shown
+    assert "\x1b[1;32mdone\x1b[0m · the goal is met" in shown
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", shown).replace("\r", "").split("\n")
+    table = plain[next(n for n, line in enumerate(plain) if line.startswith("   STATUS")) :][:3]
+    assert table[0].endswith("WHY")
+    assert all(len(line) <= 70 for line in table)
+    assert table[1].endswith("…")
 
 
 @pytest.mark.parametrize(

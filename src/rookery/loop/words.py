@@ -72,9 +72,9 @@ def _check_finished(event: CheckFinished, plan: LoopPlan, paint: Paint) -> Itera
 
 def _decision(event: Decision, plan: LoopPlan, paint: Paint) -> Iterator[str]:
     if event.step == "continue":
-        yield f"goes on: {_reason(event.reason)}"
+        yield f"goes on · {_reason(event.reason)}"
     elif event.step == "switch":
-        yield f"goes on with {event.agent}: {_reason(event.reason)}"
+        yield f"goes on with {event.agent} · {_reason(event.reason)}"
 
 
 def _waiting(event: Waiting, plan: LoopPlan, paint: Paint) -> Iterator[str]:
