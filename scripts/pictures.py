@@ -228,7 +228,7 @@ def take(studio: Studio, names: Sequence[str]) -> dict[str, tuple[str, pyte.Scre
 
     asked = {
         "demo": ("demo", "--speed", "2"),
-        "failed": ("run", "--no-text", "Port the parser to msgspec"),
+        "failed": ("run", "--no-text", "--permission", "edit", "Port the parser to msgspec"),
         "limited": ("run", "Make the whole test suite pass"),
         "loop": ("loop", "Make the tests pass", "--check", "pytest -q", "--max-cost", "2"),
         "end": ("demo", "--speed", "10"),
