@@ -251,7 +251,8 @@ def take(studio: Studio, names: Sequence[str]) -> dict[str, tuple[str, pyte.Scre
         for name, words in asked.items()
         if not names or name in names
     }
-    pictures["asking"] = ('rook run "Clean up"', _asking(studio))
+    if not names or "asking" in names:
+        pictures["asking"] = ('rook run "Clean up"', _asking(studio))
     return pictures
 
 

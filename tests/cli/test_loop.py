@@ -68,7 +68,7 @@ def test_on_a_terminal_it_is_in_colour_and_its_table_fits(
     for name in ("CI", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
     command = [ROOK, "loop", "Fix it", "--check", check, "--cwd", str(work)]
-    with terminal(command, dict(os.environ), columns=70) as going:
+    with Terminal(command, dict(os.environ), columns=70) as going:
         assert going.finish() == 0
     shown = going.raw.decode()
     assert "\x1b[36m[rook]\x1b[0m \x1b[1m── iteration 2 of 20 · claude ──\x1b[0m" in shown
