@@ -90,6 +90,16 @@ def test_a_command_of_many_lines_is_shown_line_by_line_and_its_cut_is_told() -> 
     assert "         echo 12" in said.lines(whole=True)
 
 
+def test_keys_that_do_not_fit_are_broken_between_two() -> None:
+    ask = Ask(id="1", name="Edit", kind="edit", title="a.py", always="all edits in this folder")
+    said = Words("claude", ask, cwd="/", home="/x", limit_s=300, paint=Paint(colour=True))
+    for columns in (40, 60, 80, 96, 200):
+        lines = [COLOURS.sub("", line) for line in said.keys(columns).split("\n")]
+        assert all(line.startswith("         [") or "then no" in line for line in lines)
+        assert " ".join("".join(lines).split()) == " ".join(COLOURS.sub("", said.keys()).split())
+        assert columns < 60 or max(map(len, lines)) <= columns
+
+
 def test_a_tool_nobody_knows_is_asked_for_with_all_it_is_given() -> None:
     ask = Ask(id="1", name="mcp__db__drop", title='{"table":"users"}')
     assert asked(ask)[0] == '[claude] wants to use  mcp__db__drop: {"table":"users"}'

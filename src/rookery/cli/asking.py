@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import termios
 from collections.abc import Iterable
 from functools import partial
@@ -64,7 +65,7 @@ class TerminalAsker:
 
 
 async def _permission(keys: Keys, words: Words, ask: Ask) -> Decision:
-    async with keys.showing(_page([*words.lines(), words.keys()])):
+    async with keys.showing(_page([*words.lines(), words.keys(_columns())])):
         while True:
             match (await keys.key()).lower():
                 case "y":
@@ -77,9 +78,9 @@ async def _permission(keys: Keys, words: Words, ask: Ask) -> Decision:
                     why = await keys.line(words.line("why not: "))
                     if why is not None:
                         return Decision(allow=False, reason=why.strip() or None, by="person")
-                    await keys.say(_page([words.keys()]))
+                    await keys.say(_page([words.keys(_columns())]))
                 case "v" if words.is_cut:
-                    await keys.say(_page([*words.lines(whole=True), words.keys()]))
+                    await keys.say(_page([*words.lines(whole=True), words.keys(_columns())]))
 
 
 async def _answers(keys: Keys, words: Words, ask: Ask) -> Decision:
@@ -97,3 +98,7 @@ async def _answers(keys: Keys, words: Words, ask: Ask) -> Decision:
 
 def _page(lines: Iterable[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
+
+
+def _columns() -> int:
+    return shutil.get_terminal_size().columns

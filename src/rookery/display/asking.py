@@ -8,10 +8,13 @@ from rookery.core.events import PermissionRequested, ToolKind
 from rookery.core.records import Record
 from rookery.core.safe import safe_line
 from rookery.core.text import cut, relative
+from rookery.display.cells import width
 from rookery.display.paint import Paint
 from rookery.folder.decisions import Decided
 
 _MOST_LINES = 12
+_WIDEST = 10_000  # where nobody tells how wide the screen is
+_PLAIN = re.compile(r"\x1b\[[0-9;]*m")  # our own colours take no room
 _LONGEST_WHAT = 60
 _VERBS: Mapping[ToolKind, str] = {
     "execute": "run",
@@ -73,8 +76,15 @@ class Words:
         if about:
             yield self._indent + " · ".join(about)
 
-    def keys(self) -> str:
-        """The line that tells which keys there are."""
+    def keys(self, columns: int = _WIDEST) -> str:
+        """The line that tells which keys there are; broken between two where it is too long."""
+        lines, left = [""], columns - len(self._indent)
+        for key in self._all_keys():
+            room = width(_PLAIN.sub("", lines[-1] + key)) < left
+            lines[-1:] = [lines[-1] + key] if room or not lines[-1] else [lines[-1], key.lstrip()]
+        return "\n".join(self._indent + line for line in lines)
+
+    def _all_keys(self) -> Iterator[str]:
         ask = self._ask
         keys = [self._key("y", "yes, go on" if ask.about == "plan" else "once")]
         if ask.always:
@@ -84,7 +94,9 @@ class Words:
         keys += [self._key("n", "no"), self._key("e", "no, and say why")]
         if self.is_cut:
             keys.append(self._key("v", "see all of it"))
-        return self._indent + "  ".join(keys) + self._until("no")
+        yield keys[0]
+        yield from (f"  {key}" for key in keys[1:])
+        yield self._until("no")
 
     def question(self, question: Question) -> Iterator[str]:
         """One of the questions, with its answers and how to choose."""
