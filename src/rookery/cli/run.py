@@ -75,6 +75,9 @@ class AgentArgs(click.Command):
     show_default=True,
     help="The agent to run: `rook agents` lists them.",
 )
+@click.option(
+    "--via", metavar="WAY", help="How to run it, if it has several ways: `rook agents` lists them."
+)
 @click.option("--model", metavar="NAME", help="The model to ask for.")
 @click.option(
     "--permission",
@@ -102,6 +105,7 @@ class AgentArgs(click.Command):
 @click.argument("words", nargs=-1, metavar="PROMPT [-- AGENT ARGS]", type=click.UNPROCESSED)
 def run_(
     agent: str,
+    via: str | None,
     model: str | None,
     permission: Permission | None,
     ask_timeout: float,
@@ -146,6 +150,7 @@ def run_(
         program=program,
         cwd=cwd,
         model=model,
+        via=via,
         permission=permission or _usual_permission(known, watched=stream and not detach),
         allow=allow,
         max_cost=max_cost,

@@ -8,7 +8,7 @@ import msgspec
 
 from rookery.core.asking import Ask, Decision
 from rookery.core.decoder import Decoder
-from rookery.core.events import ToolStarted
+from rookery.core.events import Event, ToolStarted
 
 Permission = Literal["ask", "edit", "all", "plan", "agent"]
 """What an agent may do unasked: edit files, everything, only plan, or what its own settings say.
@@ -35,8 +35,46 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     partial: bool = False
     """Whether somebody watches, or a budget needs to know, before a message is whole."""
 
+    via: str | None = None
+    """Which of the ways that the agent has to be run in; None is its usual one."""
+
     args: tuple[str, ...] = ()
     """Further arguments, passed on as they are."""
+
+
+class Way(msgspec.Struct, frozen=True, kw_only=True):
+    """One of several ways to run an agent."""
+
+    name: str
+    asks: bool = False
+    """Whether it can ask when it is run so."""
+
+    notes: tuple[str, ...] = ()
+    """What differs from its usual way, a sentence each."""
+
+
+def _says_nothing(event: Event, line: Callable[[], bytes]) -> bytes:
+    """Have nothing to say but answers."""
+    return b""
+
+
+class Asking(msgspec.Struct, frozen=True, kw_only=True):
+    """How an agent talks with whoever started it."""
+
+    read: Callable[[bytes], Ask | None]
+    """Tells what a line that it wrote asks; None if that is nothing that can be answered."""
+
+    answer: Callable[[bytes, Decision], bytes]
+    """Makes the answer to such a line, to be written to its standard input."""
+
+    interrupt: Callable[[], bytes]
+    """Makes what to write there to have it break off and tell its result."""
+
+    hear: Callable[[Event, Callable[[], bytes]], bytes] = _says_nothing
+    """Takes what it told, and how to get the line; makes what to write there without being asked.
+
+    For an agent that must be led through a protocol.
+    """
 
 
 class Invocation(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,6 +86,9 @@ class Invocation(msgspec.Struct, frozen=True, kw_only=True):
 
     stays_open: bool = False
     """Whether its standard input stays open after that, for answers to what it asks."""
+
+    asking: Asking | None = None
+    """How it talks when it is called so, if not as the agent always does."""
 
     ask_signal: int = signal.SIGTERM
     """The signal that makes it end in order."""
@@ -103,19 +144,6 @@ def _begins(command: Sequence[str]) -> bool:
     return False
 
 
-class Asking(msgspec.Struct, frozen=True, kw_only=True):
-    """How an agent talks with whoever started it; both functions take the line that it wrote."""
-
-    read: Callable[[bytes], Ask | None]
-    """Tells what is asked; None if the line asks nothing that can be answered."""
-
-    answer: Callable[[bytes, Decision], bytes]
-    """Makes what to write to its standard input."""
-
-    interrupt: bytes
-    """What to write there to have it break off and tell its result."""
-
-
 class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """One coding agent. Everything else about it stays in its own folder."""
 
@@ -163,4 +191,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """Reads from a tool call what text it replaces, so that a page can show the difference."""
 
     asking: Asking | None = None
-    """How it asks while it works; None if it cannot."""
+    """How it asks while it works; None if it cannot, at least not in its usual way."""
+
+    ways: tuple[Way, ...] = ()
+    """The ways to run it, the usual one first; empty if there is but one."""

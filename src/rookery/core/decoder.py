@@ -64,13 +64,27 @@ class Reader(Protocol):
 
 
 class LineDecoder:
-    """A decoder for JSON lines: `shapes` is the union of an agent's message types, by tag."""
+    """A decoder for JSON lines: `shapes` is the union of an agent's message types, by tag.
 
-    def __init__(self, agent: str, shapes: Any, reader: Reader, *, cap: int = DEFAULT_CAP) -> None:
+    `untagged` is the shape of messages that have no tag, if there are such; they are read slowly.
+    """
+
+    def __init__(
+        self,
+        agent: str,
+        shapes: Any,
+        reader: Reader,
+        *,
+        untagged: type[msgspec.Struct] | None = None,
+        cap: int = DEFAULT_CAP,
+    ) -> None:
         self.agent = agent
         self._reader = reader
         self._shapes = _json_decoder(shapes)
-        self._tags = frozenset(shape.__struct_config__.tag for shape in get_args(shapes))
+        self._untagged = None if untagged is None else _json_decoder(untagged)
+        kinds = [shape.__struct_config__ for shape in get_args(shapes)]
+        self._tags = frozenset(kind.tag for kind in kinds)
+        self._tag_field: str = kinds[0].tag_field
         self._lines = LineBuffer(cap)
         self._seq = 0
         self._offset = 0
@@ -175,11 +189,14 @@ class LineDecoder:
 
     def _fit(self, value: dict[str, Any], raw: bytes) -> Sequence[Event]:
         """Read a message after dropping the fields that do not fit its shape."""
-        name = value.get("type")
-        if not isinstance(name, str) or name not in self._tags:
+        name = value.get(self._tag_field)
+        shapes = self._shapes
+        if self._untagged is not None and self._tag_field not in value:
+            shapes = self._untagged
+        elif not isinstance(name, str) or name not in self._tags:
             name = name if isinstance(name, str) else None
             return (Unknown(name=name, raw=salvage.own(raw)),)
-        fitted = salvage.fit(value, self._shapes)
+        fitted = salvage.fit(value, shapes)
         if fitted.value is None:
             name = f"{name}/{fitted.stranger}" if fitted.stranger else name
             return (Unknown(name=name, raw=salvage.own(raw)),)

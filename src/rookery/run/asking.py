@@ -62,6 +62,8 @@ class Dialogue:
 
     def take(self, record: Record, answered: Callable[[PermissionRequested], None]) -> None:
         """Take in a record: a question is asked, one that settled itself is asked no longer."""
+        if words := self._asking.hear(record.event, lambda: self._line(record)):
+            self._input.write(words)
         match record.event:
             case PermissionRequested() as event:
                 self._ask(event, record, answered)
@@ -78,7 +80,10 @@ class Dialogue:
     def interrupt(self) -> None:
         """Ask no longer, and have the agent break off."""
         self.cancel()
-        self._input.write(self._asking.interrupt)
+        if words := self._asking.interrupt():
+            self._input.write(words)
+        else:  # it has not begun: that nothing more is said is all that it can be told
+            self._input.end()
 
     def end(self) -> None:
         """Tell the agent that nothing more will be said."""
@@ -99,8 +104,7 @@ class Dialogue:
         record: Record,
         answered: Callable[[PermissionRequested], None],
     ) -> None:
-        assert self._folder is not None
-        line = self._folder.read_at("stdout", record.offset, record.length)
+        line = self._line(record)
         read = self._asking.read(line)
         if read is None:
             return
@@ -123,6 +127,10 @@ class Dialogue:
             task = asyncio.create_task(self._asked(self._answer, ask, decide))
             self._open[key] = _Open(ask, task, decide)
             task.add_done_callback(lambda _: self._open.pop(key, None))
+
+    def _line(self, record: Record) -> bytes:
+        assert self._folder is not None
+        return self._folder.read_at("stdout", record.offset, record.length)
 
     async def _asked(self, answer: Answer, ask: Ask, decide: Callable[[Decision], None]) -> None:
         decision = Decision(allow=False, by="nobody")

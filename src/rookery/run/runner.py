@@ -10,7 +10,7 @@ from typing import Literal, Self
 
 import msgspec
 
-from rookery.core.agent import Agent, Task
+from rookery.core.agent import Agent, Asking, Task
 from rookery.core.completion import final_text, response_in
 from rookery.core.errors import RunFolderError
 from rookery.core.events import Usage
@@ -64,6 +64,7 @@ class Run:
         task: Task | None = None,
         stdin: bytes | None = None,
         stays_open: bool = False,
+        asking: Asking | None = None,
         answer: Answer | None = None,
         ask_timeout_s: float | None = None,
         ask_signal: int = 15,
@@ -88,6 +89,7 @@ class Run:
         self._home = home
         self._stdin = stdin
         self._stays_open = stays_open
+        self._asking = asking
         self._ask_timeout_s = ask_timeout_s
         self._ask_signal = ask_signal
         self._resumed_from = resumed_from
@@ -124,7 +126,7 @@ class Run:
     @property
     def asks(self) -> bool:
         """Whether the agent may ask, and waits for an answer then."""
-        return self._stays_open
+        return self._stays_open and self._task is not None and self._task.permission == "ask"
 
     @property
     def stats(self) -> Stats:
@@ -150,8 +152,8 @@ class Run:
         self._folder = self._make_folder()
         if self.limits.idle_s is not None:
             self._life = Life(str(self._folder.path), self.limits.idle_s)
-        if self._stays_open and self.agent and self.agent.asking:
-            self._dialogue = Dialogue(self.agent.asking, self.answer, self._ask_timeout_s)
+        if self._stays_open and self._asking:
+            self._dialogue = Dialogue(self._asking, self.answer, self._ask_timeout_s)
         try:
             self._recorder = RecorderProcess(self._plan())
             if self._dialogue is not None:

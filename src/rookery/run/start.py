@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from rookery import agents
-from rookery.core.agent import Permission, Task
-from rookery.core.errors import RookeryError
+from rookery.core.agent import Agent, Permission, Task, Way
+from rookery.core.errors import RookeryError, UnsupportedError
 from rookery.folder import runs
 from rookery.folder.runs import VerdictInfo
 from rookery.run.asking import Answer
@@ -34,6 +34,7 @@ def run(
     cwd: str | os.PathLike[str] = ".",
     model: str | None = None,
     permission: Permission = "agent",
+    via: str | None = None,
     answer: Answer | None = None,
     ask_timeout: float | None = None,
     allow: Sequence[str] = (),
@@ -54,7 +55,7 @@ def run(
     """Make a run of an agent; `async with` starts it.
 
     `resume` names an earlier run. `env` is added to our environment, less what would confuse a
-    nested agent. Without `stream` the agent writes plain text, which is shown as it comes and
+    nested agent. `via` is one of the agent's ways to be run. Without `stream` the agent writes plain text, which is shown as it comes and
     judged by its exit code. `partial` asks for messages in pieces; by default a budget decides.
     With permission `ask`, `answer` is an async function that decides on what the agent asks: it
     takes an `Ask` and gives a `Decision`. Whatever it does not decide in `ask_timeout` seconds is
@@ -65,9 +66,10 @@ def run(
     known = agents.agent(agent)
     # An argument that is not UTF-8 comes as surrogates, which nobody can write.
     prompt = prompt.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
-    if permission == "ask" and (known.asking is None or not stream):
-        what = f"{agent} cannot ask" if known.asking is None else "plain text cannot be answered"
-        raise CannotAskError(f"{what}: choose another --permission")
+    if permission == "ask":
+        via = _asking_way(known, via, stream=stream)
+    elif via is not None:
+        _way(known, via)
     where = home or home_folder()
     before = _resumable(where, resume) if resume else None
     limits = Limits(
@@ -88,6 +90,7 @@ def run(
         partial=max_cost is not None or max_tokens is not None if partial is None else partial,
         args=tuple(args),
         stream=stream,
+        via=via,
     )
     call = known.invoke(task)
     inherited = {k: v for k, v in os.environ.items() if known.keeps_variable(k)}
@@ -101,6 +104,7 @@ def run(
         task=task,
         stdin=call.stdin,
         stays_open=call.stays_open,
+        asking=call.asking or known.asking,
         answer=answer,
         ask_timeout_s=ask_timeout,
         ask_signal=call.ask_signal,
@@ -109,6 +113,29 @@ def run(
         earlier=before.total if before else None,
         loop=loop,
     )
+
+
+def _way(agent: Agent, name: str) -> Way:
+    """The way to run an agent that has this name."""
+    for way in agent.ways:
+        if way.name == name:
+            return way
+    if not agent.ways:
+        raise UnsupportedError(agent.name, "has only one way to be run", "leave out --via")
+    words = ", ".join(way.name for way in agent.ways)
+    raise UnsupportedError(agent.name, f"has no way {name!r}", f"take one of {words}")
+
+
+def _asking_way(agent: Agent, via: str | None, *, stream: bool) -> str | None:
+    """The way in which an agent can ask: the one that was chosen, or the first that can."""
+    ways = [_way(agent, via)] if via is not None else agent.ways
+    found = next((way.name for way in ways if way.asks), None)
+    can_ask = found is not None or agent.asking is not None
+    if can_ask and stream:
+        return found
+    so = f" via {via}" if via is not None else ""
+    what = "plain text cannot be answered" if can_ask else f"{agent.name} cannot ask{so}"
+    raise CannotAskError(f"{what}: choose another --permission")
 
 
 def _words(program: str | Sequence[str] | None, usual: str) -> Sequence[str]:

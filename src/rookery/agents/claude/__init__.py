@@ -76,5 +76,5 @@ AGENT = Agent(
     with_output_flags=with_output_flags,
     keeps_variable=keeps_variable,
     replacements=replacements,
-    asking=Asking(read=asking.read, answer=asking.answer, interrupt=asking.INTERRUPT),
+    asking=Asking(read=asking.read, answer=asking.answer, interrupt=lambda: asking.INTERRUPT),
 )

@@ -1,9 +1,10 @@
-"""Codex CLI: all that is known of `codex exec --json`. `reader` is the way in."""
+"""Codex CLI: all that is known of `codex exec --json` and `codex app-server`."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from rookery.agents.codex.command import (
+    APP_SERVER,
     OUTPUT_FLAGS,
     PROGRAMS,
     continues,
@@ -12,14 +13,20 @@ from rookery.agents.codex.command import (
     with_output_flags,
 )
 from rookery.agents.codex.fields import CHECKED_VERSIONS
-from rookery.agents.codex.reader import decoder
-from rookery.core.agent import Agent, Capabilities
+from rookery.agents.codex.streams import decoder, is_rpc
+from rookery.core.agent import Agent, Capabilities, Way
 
 _TYPES = frozenset({"turn.started", "turn.completed", "turn.failed"})
 
 
 def recognises(message: Mapping[str, Any]) -> bool:
-    """Tell whether a message is one of Codex's: types with dots, and what must be in them."""
+    """Tell whether a message is one of Codex's: types with dots, and what must be in them.
+
+    Those of the app server have methods, but it answers us first, and tells its home.
+    """
+    if is_rpc(message):
+        result = message.get("result")
+        return isinstance(result, dict) and "codexHome" in result
     kind = message.get("type")
     if not isinstance(kind, str):
         return False
@@ -67,4 +74,18 @@ AGENT = Agent(
     with_output_flags=with_output_flags,
     keeps_variable=keeps_variable,
     continues=continues,
+    ways=(
+        Way(name="exec"),
+        Way(
+            name=APP_SERVER,
+            asks=True,
+            notes=(
+                "It tells text, thoughts and what commands write as they come, its model and its "
+                "version, and the tokens of every request; a turn that is interrupted is told.",
+                "It asks before what the settings leave open, with --permission ask.",
+                "It works outside a git repository, too.",
+                "Of the tokens of subagents it tells nothing either.",
+            ),
+        ),
+    ),
 )

@@ -5,6 +5,7 @@ import re
 import signal
 from collections.abc import Mapping, Sequence
 
+from rookery.agents.codex.app_server import client
 from rookery.core.agent import Invocation, Permission, Task
 from rookery.core.errors import UnsupportedError
 
@@ -38,9 +39,15 @@ _NESTED = re.compile(
 )
 
 
+APP_SERVER = "app-server"
+"""The second way to run it, which tells more and can ask."""
+
+
 def invoke(task: Task) -> Invocation:
     """Make the command line for a task; a long prompt goes by standard input."""
     _refuse(task)
+    if task.via == APP_SERVER:
+        return client.invoke(task, _BOUNDED)
     by_stdin = len(task.prompt.encode()) > _LONGEST_ARGUMENT or task.prompt == "-"
     flags = [
         *(OUTPUT_FLAGS if task.stream else ()),
@@ -64,7 +71,7 @@ def invoke(task: Task) -> Invocation:
 
 def _refuse(task: Task) -> None:
     """Say what Codex cannot be asked for, rather than to leave it out in silence."""
-    if task.permission not in _PERMISSIONS:
+    if task.permission not in _PERMISSIONS and task.via != APP_SERVER:
         words = ", ".join(_PERMISSIONS)
         raise UnsupportedError(
             "codex", f"has no permission mode {task.permission!r}", f"take one of {words}"

@@ -68,7 +68,7 @@ def todo_list(memory: Memory, item: shapes.TodoList, line: bytes) -> Sequence[Ev
 
 def command_started(memory: Memory, item: shapes.CommandExecution, line: bytes) -> Sequence[Event]:
     """Read the beginning of a command."""
-    return _start(
+    return start(
         memory,
         ToolStarted(
             id=memory.name(item.id),
@@ -86,7 +86,7 @@ def command_completed(
     """Read the end of a command, with all that it wrote."""
     status = tools.STATUSES.get(item.status, "error")
     output = item.aggregated_output
-    return _finish(
+    return finish(
         memory,
         ToolFinished(
             id=memory.name(item.id),
@@ -103,7 +103,7 @@ def command_completed(
 def patch_started(memory: Memory, item: shapes.FileChange, line: bytes) -> Sequence[Event]:
     """Read the beginning of a change to files."""
     changes = item.changes or []
-    return _start(
+    return start(
         memory,
         ToolStarted(
             id=memory.name(item.id),
@@ -120,7 +120,7 @@ def patch_completed(memory: Memory, item: shapes.FileChange, line: bytes) -> Seq
     id = memory.name(item.id)
     status = tools.STATUSES.get(item.status, "error")
     finished = ToolFinished(id=id, status=status, name=tools.PATCH, kind="edit")
-    events = _finish(memory, finished)
+    events = finish(memory, finished)
     if not events or status != "ok":
         return events
     changes = [
@@ -134,7 +134,7 @@ def patch_completed(memory: Memory, item: shapes.FileChange, line: bytes) -> Seq
 def mcp_started(memory: Memory, item: shapes.McpToolCall, line: bytes) -> Sequence[Event]:
     """Read the beginning of a call of an MCP server's tool."""
     given = item.arguments
-    return _start(
+    return start(
         memory,
         ToolStarted(
             id=memory.name(item.id),
@@ -153,7 +153,7 @@ def mcp_completed(memory: Memory, item: shapes.McpToolCall, line: bytes) -> Sequ
     status = tools.STATUSES.get(item.status, "error")
     given = None if item.result is None else tools.text_of(item.result.content or ())
     message = item.error.message if item.error else None
-    return _finish(
+    return finish(
         memory,
         ToolFinished(
             id=memory.name(item.id),
@@ -172,7 +172,7 @@ def search_started(memory: Memory, item: shapes.WebSearch, line: bytes) -> Seque
     if memory.has_begun(id):
         return ()
     if (title := tools.search_title(item)) is not None:
-        return _start(memory, _search(id, title))
+        return start(memory, _search(id, title))
     memory.searches[id] = _search(id, None)
     return ()
 
@@ -182,14 +182,14 @@ def search_completed(memory: Memory, item: shapes.WebSearch, line: bytes) -> Seq
     id = memory.name(item.id)
     held = memory.searches.pop(id, None)
     finished = ToolFinished(id=id, status="ok", name=tools.SEARCH, kind="fetch")
-    events = _finish(memory, finished)
+    events = finish(memory, finished)
     return events if held is None else [_search(id, tools.search_title(item)), *events]
 
 
 def collab_started(memory: Memory, item: shapes.CollabToolCall, line: bytes) -> Sequence[Event]:
     """Read the beginning of a call that has to do with subagents."""
     asked = {"prompt": item.prompt, "receiver_thread_ids": item.receiver_thread_ids or None}
-    return _start(
+    return start(
         memory,
         ToolStarted(
             id=memory.name(item.id),
@@ -215,7 +215,7 @@ def collab_completed(memory: Memory, item: shapes.CollabToolCall, line: bytes) -
         output=said if status == "ok" else None,
         error=None if status == "ok" else said,
     )
-    events = [*_finish(memory, finished)]
+    events = [*finish(memory, finished)]
     if not events:
         return ()
     if item.tool == "spawn_agent" and status == "ok":
@@ -254,14 +254,15 @@ def _end_task(memory: Memory, thread: str, state: shapes.AgentState) -> Sequence
     )
 
 
-def _start(memory: Memory, started: ToolStarted) -> Sequence[Event]:
+def start(memory: Memory, started: ToolStarted) -> Sequence[Event]:
+    """Begin a call, but only once."""
     if memory.has_begun(started.id):
         return ()
     memory.tools[started.id] = started
     return (started,)
 
 
-def _finish(memory: Memory, finished: ToolFinished) -> Sequence[Event]:
+def finish(memory: Memory, finished: ToolFinished) -> Sequence[Event]:
     """End a call, but only once; that it was declined is a denial."""
     if memory.has_ended(finished.id):
         return ()

@@ -54,7 +54,7 @@ def turn_started(memory: Memory, message: shapes.TurnStarted, line: bytes) -> Se
 
 def turn_completed(memory: Memory, message: shapes.TurnCompleted, line: bytes) -> Sequence[Event]:
     """Read the good end of a turn; the usage is that of the whole thread, not of this turn."""
-    events: list[Event] = [*_end_turn(memory, cut=True)]
+    events: list[Event] = [*end_turn(memory, cut=True)]
     if (usage := _usage(message.usage)) is not None:
         events.append(usage)
     events.append(TurnFinished(ok=True, text=memory.said))
@@ -66,7 +66,7 @@ def turn_failed(memory: Memory, message: shapes.TurnFailed, line: bytes) -> Sequ
     """Read the bad end of a turn, whose reason has mostly been told in the line before."""
     told = message.error.message if message.error else None
     error = None if told is None else faults.error(told)
-    events: list[Event] = [*_end_turn(memory, cut=False)]
+    events: list[Event] = [*end_turn(memory, cut=False)]
     if error is not None and told != memory.failure:
         events.append(error)
     words = (error.message,) if error is not None and error.message else None
@@ -157,7 +157,7 @@ def decoder(*, cap: int = DEFAULT_CAP) -> LineDecoder:
     return LineDecoder("codex", shapes.Shapes, CodexReader(), cap=cap)
 
 
-def _end_turn(memory: Memory, *, cut: bool) -> Sequence[Event]:
+def end_turn(memory: Memory, *, cut: bool) -> Sequence[Event]:
     """Close what is open at the end of a turn; `cut` says that commands were left running."""
     events: list[Event] = [] if memory.in_turn else [memory.begin_turn()]
     if cut:

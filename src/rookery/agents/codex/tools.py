@@ -78,7 +78,11 @@ def command_title(command: str | None) -> str | None:
 
 def patch_title(changes: Sequence[shapes.Change]) -> str | None:
     """The file that a patch changes, or the first of several."""
-    paths = [change.path for change in changes if change.path]
+    return title_of([change.path for change in changes if change.path])
+
+
+def title_of(paths: Sequence[str]) -> str | None:
+    """The one path, or the first of several."""
     if not paths:
         return None
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""

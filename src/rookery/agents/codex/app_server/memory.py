@@ -1,0 +1,29 @@
+"""What must be remembered of a stream of the app server beside what every Codex stream needs."""
+
+from rookery.agents.codex import memory
+from rookery.agents.codex.app_server.shapes import Tokens
+from rookery.core.events import TurnStarted
+
+
+class Memory(memory.Memory):
+    """Everything that is remembered of one stream."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.thread: str | None = None  # ours; those of subagents speak on the same wire
+        self.total: Tokens | None = None  # what the thread has used, as it was told last
+        self._requests = 0
+
+    def is_ours(self, thread: str | None) -> bool:
+        """Whether a message is about the thread that we talk with."""
+        return thread is None or self.thread is None or thread == self.thread
+
+    def begin_turn(self) -> TurnStarted:
+        """Open a turn, in which nothing has been said."""
+        self.said = self.failure = None
+        return super().begin_turn()
+
+    def next_request(self) -> str:
+        """Name a request to the model; the stream has no name for it."""
+        self._requests += 1
+        return f"request-{self._requests}"

@@ -1,0 +1,72 @@
+"""Reads changes to files, which the app server tells with their differences."""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from rookery.agents.codex import items, tools
+from rookery.agents.codex.app_server import shapes
+from rookery.agents.codex.app_server.memory import Memory
+from rookery.core.events import Event, FileChanged, ToolFinished, ToolStarted
+
+_dump = msgspec.json.Encoder().encode
+
+
+def started(memory: Memory, item: shapes.FileChange, line: bytes) -> Sequence[Event]:
+    """Read the beginning of a change to files."""
+    changes = item.changes or []
+    return items.start(
+        memory,
+        ToolStarted(
+            id=memory.name(item.id),
+            name=tools.PATCH,
+            kind="edit",
+            title=title(changes),
+            input=msgspec.Raw(_dump({"changes": changes})),
+        ),
+    )
+
+
+def completed(memory: Memory, item: shapes.FileChange, line: bytes) -> Sequence[Event]:
+    """Read which files were changed; of a change that failed nobody knows how far it came."""
+    id = memory.name(item.id)
+    status = tools.STATUSES.get(item.status, "error")
+    events = items.finish(
+        memory, ToolFinished(id=id, status=status, name=tools.PATCH, kind="edit")
+    )
+    if not events or status != "ok":
+        return events
+    return [*events, *(_changed(change, id) for change in item.changes or () if change.path)]
+
+
+def title(changes: Sequence[shapes.Change]) -> str | None:
+    """The file that a patch changes, or the first of several."""
+    return tools.title_of([change.path for change in changes if change.path])
+
+
+def changed_lines(change: shapes.Change) -> Iterator[str]:
+    """The lines that a change adds (`+`) and takes away (`-`)."""
+    kind = change.kind.type if change.kind else ""
+    lines = (change.diff or "").removesuffix("\n").split("\n") if change.diff else []
+    if kind in ("add", "delete"):  # then it is the whole text of the file
+        mark = "+" if kind == "add" else "-"
+        yield from (mark + line for line in lines)
+        return
+    hunk = False
+    for line in lines:
+        hunk = hunk or line.startswith("@@")
+        if hunk and line[:1] in ("+", "-"):
+            yield line
+
+
+def _changed(change: shapes.Change, id: str) -> FileChanged:
+    kind = change.kind or shapes.Kind()
+    lines = [line[0] for line in changed_lines(change)]
+    told = change.diff is not None
+    return FileChanged(
+        path=kind.move_path or change.path or "",
+        change="move" if kind.move_path else tools.CHANGES.get(kind.type),
+        added=lines.count("+") if told else None,
+        removed=lines.count("-") if told else None,
+        tool_id=id,
+    )

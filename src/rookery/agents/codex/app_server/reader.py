@@ -1,0 +1,381 @@
+"""The table of the app server's messages, and the decoder built on it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, get_args
+
+import msgspec
+
+from rookery.agents.codex import faults, items, tools
+from rookery.agents.codex.app_server import patches, shapes
+from rookery.agents.codex.app_server.memory import Memory
+from rookery.agents.codex.reader import end_turn
+from rookery.core import salvage
+from rookery.core.decoder import LineDecoder, Told
+from rookery.core.events import (
+    ContextCompacted,
+    Error,
+    Event,
+    LimitReported,
+    ModelChanged,
+    Notice,
+    PermissionRequested,
+    PlanChanged,
+    PlanItem,
+    Retrying,
+    SessionStarted,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+    ToolProgress,
+    TurnFinished,
+    Unknown,
+    UsageReported,
+)
+from rookery.core.lines import DEFAULT_CAP
+
+_Read = Callable[[Memory, Any, bytes], Told]
+
+_BETWEEN_PARTS = "\n\n"
+_STEPS: Mapping[str | None, str] = {
+    "pending": "pending",
+    "inProgress": "in_progress",
+    "completed": "completed",
+}
+_TOOLS: Mapping[str | None, str] = {
+    "spawnAgent": "spawn_agent",
+    "sendInput": "send_input",
+    "resumeAgent": "resume_agent",
+    "closeAgent": "close_agent",
+}
+"""What `exec --json` calls the tools for subagents."""
+
+
+def silent(memory: Memory, message: Any, line: bytes) -> Sequence[Event]:
+    """Read a message that has nothing to tell."""
+    return ()
+
+
+def response(memory: Memory, message: shapes.Response, line: bytes) -> Sequence[Event]:
+    """Read the answer to a request of ours; one that is refused before a turn ends the work."""
+    if message.error is not None:
+        error = Error(kind="config", message=message.error.message, retryable=False)
+        if memory.in_turn or memory.results:
+            return (error,)
+        words = (error.message,) if error.message else None
+        return (*end_turn(memory, cut=False), error, TurnFinished(ok=False, errors=words))
+    return _session(memory, message.result.thread if message.result else None)
+
+
+def thread_started(memory: Memory, message: shapes.ThreadStarted, line: bytes) -> Sequence[Event]:
+    """Read the beginning of a thread, mostly told in a response before; a subagent has its own."""
+    thread = message.params.thread
+    return _session(memory, thread) if memory.thread is None else ()
+
+
+def _session(memory: Memory, thread: shapes.Thread | None) -> Sequence[Event]:
+    if thread is None or thread.id is None or thread.id in memory.sessions:
+        return ()
+    memory.sessions.add(thread.id)
+    memory.thread = thread.id
+    return (
+        SessionStarted(
+            session=thread.id, model=thread.model, cwd=thread.cwd, version=thread.cli_version
+        ),
+    )
+
+
+def turn_started(memory: Memory, message: shapes.TurnStarted, line: bytes) -> Sequence[Event]:
+    """Read the beginning of a turn."""
+    return () if memory.in_turn else (memory.begin_turn(),)
+
+
+def turn_completed(memory: Memory, message: shapes.TurnCompleted, line: bytes) -> Sequence[Event]:
+    """Read the end of a turn, good or bad; the reason of a failure was mostly told before."""
+    turn = message.params.turn or shapes.Turn()
+    ok = turn.status == "completed"
+    failure, said = memory.failure, memory.said
+    events = [*end_turn(memory, cut=ok)]
+    told = turn.error.message if turn.error else None
+    error = None if told is None else faults.error(told)
+    if error is not None and told != failure:
+        events.append(error)
+    finished = TurnFinished(
+        ok=ok,
+        text=said if ok else None,
+        reason="interrupted" if turn.status == "interrupted" else None,
+        errors=(error.message,) if error and error.message else None,
+        duration_s=None if turn.duration_ms is None else turn.duration_ms / 1000,
+    )
+    return [*events, finished]
+
+
+def message_delta(memory: Memory, message: shapes.MessageDelta, line: bytes) -> Told:
+    """Read a piece of what the agent says."""
+    params = message.params
+    return TextDelta(id=params.item_id or "", text=params.delta) if params.delta else ()
+
+
+def summary_delta(memory: Memory, message: shapes.SummaryDelta, line: bytes) -> Told:
+    """Read a piece of the summary of what the model thinks."""
+    params = message.params
+    return ThinkingDelta(id=params.item_id or "", text=params.delta) if params.delta else ()
+
+
+def summary_part(memory: Memory, message: shapes.SummaryPart, line: bytes) -> Told:
+    """Read that another part of such a summary begins."""
+    params = message.params
+    if not params.summary_index:
+        return ()
+    return ThinkingDelta(id=params.item_id or "", text=_BETWEEN_PARTS)
+
+
+def output_delta(memory: Memory, message: shapes.OutputDelta, line: bytes) -> Told:
+    """Read what a running command writes."""
+    params = message.params
+    if params.item_id not in memory.tools:
+        return ()
+    return ToolProgress(id=params.item_id or "", output=params.delta)
+
+
+def plan_updated(memory: Memory, message: shapes.PlanUpdated, line: bytes) -> Told:
+    """Read the plan, which is told whole."""
+    plan = tuple(
+        PlanItem(text=step.step or "", status=_STEPS.get(step.status, step.status))
+        for step in message.params.plan or ()
+    )
+    if plan == memory.plan:
+        return ()
+    memory.plan = plan
+    return PlanChanged(items=plan)
+
+
+def usage_updated(memory: Memory, message: shapes.UsageUpdated, line: bytes) -> Told:
+    """Read what a request used; a thread that is resumed repeats the last one's first."""
+    usage = message.params.token_usage or shapes.TokenUsage()
+    before, memory.total = memory.total, usage.total
+    last = usage.last
+    if last is None or not memory.in_turn or (usage.total is not None and usage.total == before):
+        return ()
+    read, written = last.cached_input_tokens or 0, last.cache_write_input_tokens or 0
+    fresh = None if last.input_tokens is None else max(0, last.input_tokens - read - written)
+    return UsageReported(
+        message_id=memory.next_request(),
+        scope="message",
+        semantics="final",
+        input=fresh,
+        output=last.output_tokens,
+        cache_read=last.cached_input_tokens,
+        cache_write_5m=last.cache_write_input_tokens,
+        reasoning=last.reasoning_output_tokens,
+    )
+
+
+def limits_updated(memory: Memory, message: shapes.LimitsUpdated, line: bytes) -> Told:
+    """Read how much of the provider's limits is used."""
+    limits = message.params.rate_limits or shapes.RateLimits()
+    rejected = limits.rate_limit_reached_type is not None
+    return [
+        LimitReported(
+            window=_window(window, name),
+            status="rejected" if rejected and (window.used_percent or 0) >= 100 else "allowed",
+            used=None if window.used_percent is None else window.used_percent / 100,
+            resets_at=window.resets_at,
+        )
+        for name, window in (("primary", limits.primary), ("secondary", limits.secondary))
+        if window is not None
+    ]
+
+
+def _window(window: shapes.Window, name: str) -> str:
+    minutes = window.window_duration_mins
+    if not minutes:
+        return name
+    return f"{minutes // 1440} d" if minutes % 1440 == 0 else f"{minutes // 60 or minutes} h"
+
+
+def error_told(memory: Memory, message: shapes.ErrorTold, line: bytes) -> Told:
+    """Read what failed; if it is tried again, nothing is lost yet."""
+    told = message.params.error or shapes.Complaint()
+    words = told.message or ""
+    if message.params.will_retry:
+        found = faults.retry(words) or Retrying()
+        return msgspec.structs.replace(found, reason=told.additional_details or found.reason)
+    memory.failure = words
+    return faults.error(words)
+
+
+def model_rerouted(memory: Memory, message: shapes.ModelRerouted, line: bytes) -> Told:
+    """Read that another model answers."""
+    params = message.params
+    return ModelChanged(before=params.from_model, after=params.to_model, reason=params.reason)
+
+
+def command_approval(memory: Memory, message: shapes.CommandApproval, line: bytes) -> Told:
+    """Read that a command waits for somebody's leave."""
+    return _asked(memory, message, tools.SHELL)
+
+
+def file_approval(memory: Memory, message: shapes.FileApproval, line: bytes) -> Told:
+    """Read that a change to files waits for somebody's leave."""
+    return _asked(memory, message, tools.PATCH)
+
+
+def _asked(memory: Memory, message: Any, name: str) -> Event:
+    begun = memory.tools.get(message.params.item_id)
+    return PermissionRequested(
+        id=None if message.id is None else str(message.id),
+        tool_id=message.params.item_id,
+        name=name,
+        input=begun.input if begun else None,
+        reason=message.params.reason,
+    )
+
+
+def other_request(memory: Memory, message: Any, line: bytes) -> Told:
+    """Read a request that nobody can answer here; it must be refused all the same."""
+    name = str(type(message).__struct_config__.tag)
+    return PermissionRequested(id=None if message.id is None else str(message.id), name=name)
+
+
+def warning(memory: Memory, message: Any, line: bytes) -> Told:
+    """Read what the program tells the user."""
+    words = message.params.summary or message.params.message
+    return Notice(level="warning", text=words) if words else ()
+
+
+def mcp_startup(memory: Memory, message: shapes.McpStartup, line: bytes) -> Told:
+    """Read how a tool server came up; only a failure is news."""
+    params = message.params
+    if params.status != "failed":
+        return ()
+    why = f": {params.error}" if params.error else ""
+    return Notice(level="warning", text=f"MCP server {params.name} did not start{why}")
+
+
+def reasoning(memory: Memory, item: shapes.Reasoning, line: bytes) -> Told:
+    """Read the whole summary of what the model thought; without one it kept it to itself."""
+    text = _BETWEEN_PARTS.join(item.summary or ())
+    return Thinking(id=memory.name(item.id), text=text) if text else ()
+
+
+def compaction(memory: Memory, item: shapes.ContextCompaction, line: bytes) -> Told:
+    """Read that the conversation was summarised."""
+    return ContextCompacted()
+
+
+def _collab(read: _Read) -> _Read:
+    """Read a call that has to do with subagents, under the names that `exec --json` has."""
+
+    def renamed(memory: Memory, item: shapes.CollabToolCall, line: bytes) -> Told:
+        item.tool = _TOOLS.get(item.tool, item.tool)
+        return read(memory, item, line)
+
+    return renamed
+
+
+_STARTED: Mapping[type[msgspec.Struct], _Read] = {
+    shapes.UserMessage: silent,
+    shapes.AgentMessage: silent,
+    shapes.Reasoning: silent,
+    shapes.CommandExecution: items.command_started,
+    shapes.FileChange: patches.started,
+    shapes.McpToolCall: items.mcp_started,
+    shapes.WebSearch: items.search_started,
+    shapes.CollabToolCall: _collab(items.collab_started),
+    shapes.ContextCompaction: silent,
+}
+_COMPLETED: Mapping[type[msgspec.Struct], _Read] = {
+    shapes.UserMessage: silent,
+    shapes.AgentMessage: items.agent_message,
+    shapes.Reasoning: reasoning,
+    shapes.CommandExecution: items.command_completed,
+    shapes.FileChange: patches.completed,
+    shapes.McpToolCall: items.mcp_completed,
+    shapes.WebSearch: items.search_completed,
+    shapes.CollabToolCall: _collab(items.collab_completed),
+    shapes.ContextCompaction: compaction,
+}
+
+
+def _item(readers: Mapping[type[msgspec.Struct], _Read]) -> _Read:
+    def read(memory: Memory, message: Any, line: bytes) -> Told:
+        item = message.params.item
+        if item is None:
+            name = f"{type(message).__struct_config__.tag}"
+            return Unknown(name=name, raw=salvage.own(line))
+        return readers[type(item)](memory, item, line)
+
+    return read
+
+
+def _of_ours(read: _Read) -> _Read:
+    """Read only what is about our thread: what subagents do is told by the calls that began it."""
+
+    def ours(memory: Memory, message: Any, line: bytes) -> Told:
+        return read(memory, message, line) if memory.is_ours(message.params.thread_id) else ()
+
+    return ours
+
+
+_OURS: Mapping[type[msgspec.Struct], _Read] = {
+    shapes.TurnStarted: turn_started,
+    shapes.TurnCompleted: turn_completed,
+    shapes.ItemStarted: _item(_STARTED),
+    shapes.ItemCompleted: _item(_COMPLETED),
+    shapes.MessageDelta: message_delta,
+    shapes.SummaryDelta: summary_delta,
+    shapes.SummaryPart: summary_part,
+    shapes.OutputDelta: output_delta,
+    shapes.PlanUpdated: plan_updated,
+    shapes.UsageUpdated: usage_updated,
+    shapes.ErrorTold: error_told,
+    shapes.ModelRerouted: model_rerouted,
+}
+_READERS: Mapping[type[msgspec.Struct], _Read] = {
+    **dict.fromkeys(get_args(shapes.Shapes), silent),
+    **{shape: _of_ours(read) for shape, read in _OURS.items()},
+    shapes.Response: response,
+    shapes.ThreadStarted: thread_started,
+    shapes.LimitsUpdated: limits_updated,
+    shapes.CommandApproval: command_approval,
+    shapes.FileApproval: file_approval,
+    shapes.PermissionsRequest: other_request,
+    shapes.UserInputRequest: other_request,
+    shapes.ElicitationRequest: other_request,
+    shapes.ToolRequest: other_request,
+    shapes.TokensRequest: other_request,
+    shapes.AttestationRequest: other_request,
+    shapes.ConfigWarning: warning,
+    shapes.Warning: warning,
+    shapes.DeprecationNotice: warning,
+    shapes.McpStartup: mcp_startup,
+}
+
+
+class AppServerReader:
+    """Turns the app server's messages into events."""
+
+    def __init__(self) -> None:
+        self.memory = Memory()
+        self.drift = self.memory.drift
+        self.table = _READERS
+
+    @property
+    def results(self) -> int:
+        """How many turns have ended."""
+        return self.memory.results
+
+    def type_of(self, message: Any) -> str:
+        """The message's method."""
+        return str(type(message).__struct_config__.tag or "response")
+
+    def close(self) -> tuple[Sequence[Event], int]:
+        """End all that is open."""
+        return self.memory.close()
+
+
+def decoder(*, cap: int = DEFAULT_CAP) -> LineDecoder:
+    """Make a decoder for one stream of `codex app-server`."""
+    return LineDecoder(
+        "codex", shapes.Shapes, AppServerReader(), untagged=shapes.Response, cap=cap
+    )

@@ -1,0 +1,391 @@
+"""The parts of each message of `codex app-server` that are used; the rest is skipped.
+
+Items have the names of those of `exec --json` wherever they mean the same, so that the same
+functions read them.
+"""
+
+import msgspec
+
+from rookery.agents.codex.shapes import NOTHING, AgentState, Count, ExitCode, McpResult, Search
+
+
+class _Shape(msgspec.Struct, gc=False, rename="camel"):
+    """A part of a message."""
+
+
+class Complaint(_Shape):
+    message: str | None = None
+    additional_details: str | None = None
+
+
+class Kind(_Shape):
+    """What was done to a file; only here a name is written in snake case."""
+
+    type: str = ""
+    move_path: str | None = msgspec.field(default=None, name="move_path")
+
+
+class Change(_Shape):
+    path: str | None = None
+    kind: Kind | None = None
+    diff: str | None = None
+
+
+class _Item(_Shape, tag_field="type"):
+    """A thing that the agent said or did."""
+
+    id: str | None = None
+
+
+class UserMessage(_Item, tag="userMessage"):
+    pass
+
+
+class AgentMessage(_Item, tag="agentMessage"):
+    text: str | None = None
+
+
+class Reasoning(_Item, tag="reasoning"):
+    summary: list[str] | None = None
+    content: list[str] | None = None
+
+
+class CommandExecution(_Item, tag="commandExecution"):
+    command: str | None = None
+    aggregated_output: str | None = None
+    exit_code: ExitCode | None = None
+    status: str | None = None
+
+
+class FileChange(_Item, tag="fileChange"):
+    changes: list[Change] | None = None
+    status: str | None = None
+
+
+class McpToolCall(_Item, tag="mcpToolCall"):
+    server: str | None = None
+    tool: str | None = None
+    arguments: msgspec.Raw = NOTHING
+    result: McpResult | None = None
+    error: Complaint | None = None
+    status: str | None = None
+
+
+class WebSearch(_Item, tag="webSearch"):
+    query: str | None = None
+    action: Search | None = None
+
+
+class CollabToolCall(_Item, tag="collabAgentToolCall"):
+    tool: str | None = None
+    receiver_thread_ids: list[str] | None = None
+    prompt: str | None = None
+    agents_states: dict[str, AgentState] | None = None
+    status: str | None = None
+
+
+class ContextCompaction(_Item, tag="contextCompaction"):
+    pass
+
+
+Item = (
+    UserMessage
+    | AgentMessage
+    | Reasoning
+    | CommandExecution
+    | FileChange
+    | McpToolCall
+    | WebSearch
+    | CollabToolCall
+    | ContextCompaction
+)
+
+
+class Thread(_Shape):
+    id: str | None = None
+    model: str | None = None
+    cwd: str | None = None
+    cli_version: str | None = None
+
+
+class Turn(_Shape):
+    id: str | None = None
+    status: str | None = None
+    error: Complaint | None = None
+    duration_ms: Count | None = None
+
+
+class Step(_Shape):
+    step: str | None = None
+    status: str | None = None
+
+
+class Tokens(_Shape):
+    """Tokens of one request or of the whole thread; `input_tokens` holds the cached ones, too."""
+
+    input_tokens: Count | None = None
+    cached_input_tokens: Count | None = None
+    cache_write_input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    reasoning_output_tokens: Count | None = None
+
+
+class TokenUsage(_Shape):
+    total: Tokens | None = None
+    last: Tokens | None = None
+
+
+class Window(_Shape):
+    """A limit of the provider's over some time."""
+
+    used_percent: float | None = None
+    window_duration_mins: Count | None = None
+    resets_at: Count | None = None
+
+
+class RateLimits(_Shape):
+    primary: Window | None = None
+    secondary: Window | None = None
+    rate_limit_reached_type: str | None = None
+
+
+class Params(_Shape):
+    """What a notification or a request tells; each method fills some of it."""
+
+    thread_id: str | None = None
+    turn_id: str | None = None
+    item_id: str | None = None
+    item: Item | None = None
+    thread: Thread | None = None
+    turn: Turn | None = None
+    delta: str | None = None
+    summary_index: Count | None = None
+    plan: list[Step] | None = None
+    token_usage: TokenUsage | None = None
+    rate_limits: RateLimits | None = None
+    error: Complaint | None = None
+    will_retry: bool | None = None
+    command: str | None = None
+    reason: str | None = None
+    from_model: str | None = None
+    to_model: str | None = None
+
+
+class Warned(_Shape):
+    """What a warning tells; where others have an object for the error, it has words."""
+
+    message: str | None = None
+    summary: str | None = None
+    name: str | None = None
+    status: str | None = None
+    error: str | None = None
+
+
+class _Message(_Shape, tag_field="method"):
+    """A notification, or with an id a request that waits for a response."""
+
+    params: Params = msgspec.field(default_factory=Params)
+    id: str | int | None = None
+
+
+class _Warning(_Shape, tag_field="method"):
+    params: Warned = msgspec.field(default_factory=Warned)
+
+
+class _Silent(_Shape, tag_field="method"):
+    """A message that tells nothing neutral, or nothing that another one does not tell."""
+
+
+class ThreadStarted(_Message, tag="thread/started"):
+    pass
+
+
+class TurnStarted(_Message, tag="turn/started"):
+    pass
+
+
+class TurnCompleted(_Message, tag="turn/completed"):
+    pass
+
+
+class ItemStarted(_Message, tag="item/started"):
+    pass
+
+
+class ItemCompleted(_Message, tag="item/completed"):
+    pass
+
+
+class MessageDelta(_Message, tag="item/agentMessage/delta"):
+    pass
+
+
+class SummaryDelta(_Message, tag="item/reasoning/summaryTextDelta"):
+    pass
+
+
+class SummaryPart(_Message, tag="item/reasoning/summaryPartAdded"):
+    pass
+
+
+class OutputDelta(_Message, tag="item/commandExecution/outputDelta"):
+    pass
+
+
+class PlanUpdated(_Message, tag="turn/plan/updated"):
+    pass
+
+
+class UsageUpdated(_Message, tag="thread/tokenUsage/updated"):
+    pass
+
+
+class LimitsUpdated(_Message, tag="account/rateLimits/updated"):
+    pass
+
+
+class ErrorTold(_Message, tag="error"):
+    pass
+
+
+class ModelRerouted(_Message, tag="model/rerouted"):
+    pass
+
+
+class CommandApproval(_Message, tag="item/commandExecution/requestApproval"):
+    pass
+
+
+class FileApproval(_Message, tag="item/fileChange/requestApproval"):
+    pass
+
+
+class PermissionsRequest(_Message, tag="item/permissions/requestApproval"):
+    pass
+
+
+class UserInputRequest(_Message, tag="item/tool/requestUserInput"):
+    pass
+
+
+class ElicitationRequest(_Shape, tag="mcpServer/elicitation/request", tag_field="method"):
+    id: str | int | None = None
+
+
+class ToolRequest(_Shape, tag="item/tool/call", tag_field="method"):
+    id: str | int | None = None
+
+
+class TokensRequest(_Shape, tag="account/chatgptAuthTokens/refresh", tag_field="method"):
+    id: str | int | None = None
+
+
+class AttestationRequest(_Shape, tag="attestation/generate", tag_field="method"):
+    id: str | int | None = None
+
+
+class ConfigWarning(_Warning, tag="configWarning"):
+    pass
+
+
+class Warning(_Warning, tag="warning"):
+    pass
+
+
+class DeprecationNotice(_Warning, tag="deprecationNotice"):
+    pass
+
+
+class McpStartup(_Warning, tag="mcpServer/startupStatus/updated"):
+    pass
+
+
+class ThreadStatus(_Silent, tag="thread/status/changed"):
+    pass
+
+
+class ThreadSettings(_Silent, tag="thread/settings/updated"):
+    pass
+
+
+class ThreadName(_Silent, tag="thread/name/updated"):
+    pass
+
+
+class GoalCleared(_Silent, tag="thread/goal/cleared"):
+    pass
+
+
+class RemoteControl(_Silent, tag="remoteControl/status/changed"):
+    pass
+
+
+class TurnDiff(_Silent, tag="turn/diff/updated"):
+    """All changes of the turn so far; each is told when it is made, too."""
+
+
+class RequestResolved(_Silent, tag="serverRequest/resolved"):
+    pass
+
+
+class TerminalInteraction(_Silent, tag="item/commandExecution/terminalInteraction"):
+    pass
+
+
+class PatchUpdated(_Silent, tag="item/fileChange/patchUpdated"):
+    pass
+
+
+Shapes = (
+    ThreadStarted
+    | TurnStarted
+    | TurnCompleted
+    | ItemStarted
+    | ItemCompleted
+    | MessageDelta
+    | SummaryDelta
+    | SummaryPart
+    | OutputDelta
+    | PlanUpdated
+    | UsageUpdated
+    | LimitsUpdated
+    | ErrorTold
+    | ModelRerouted
+    | CommandApproval
+    | FileApproval
+    | PermissionsRequest
+    | UserInputRequest
+    | ElicitationRequest
+    | ToolRequest
+    | TokensRequest
+    | AttestationRequest
+    | ConfigWarning
+    | Warning
+    | DeprecationNotice
+    | McpStartup
+    | ThreadStatus
+    | ThreadSettings
+    | ThreadName
+    | GoalCleared
+    | RemoteControl
+    | TurnDiff
+    | RequestResolved
+    | TerminalInteraction
+    | PatchUpdated
+)
+"""All messages that have a method, told apart by it."""
+
+
+class Result(_Shape):
+    """What a request of ours gave."""
+
+    thread: Thread | None = None
+    turn: Turn | None = None
+
+
+class Response(_Shape):
+    """The answer to a request of ours; it has no method."""
+
+    id: str | int | None = None
+    result: Result | None = None
+    error: Complaint | None = None
