@@ -55,11 +55,12 @@ def run(
     """Make a run of an agent; `async with` starts it.
 
     `resume` names an earlier run. `env` is added to our environment, less what would confuse a
-    nested agent. `via` is one of the agent's ways to be run. Without `stream` the agent writes plain text, which is shown as it comes and
+    nested agent. Without `stream` the agent writes plain text, which is shown as it comes and
     judged by its exit code. `partial` asks for messages in pieces; by default a budget decides.
     With permission `ask`, `answer` is an async function that decides on what the agent asks: it
     takes an `Ask` and gives a `Decision`. Whatever it does not decide in `ask_timeout` seconds is
     not allowed, and without it nothing is.
+    `via` is one of the agent's ways to be run; to be asked, one in which it asks is taken.
     `program` is what to call instead of the agent found on PATH. `loop` names the loop that
     asks for the run, and which of its runs it is.
     """

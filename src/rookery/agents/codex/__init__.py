@@ -81,10 +81,10 @@ AGENT = Agent(
             asks=True,
             notes=(
                 "It tells text, thoughts and what commands write as they come, its model and its "
-                "version, and the tokens of every request; a turn that is interrupted is told.",
+                "version, and the tokens of every request, of subagents, too; a turn that is "
+                "interrupted is told.",
                 "It asks before what the settings leave open, with --permission ask.",
                 "It works outside a git repository, too.",
-                "Of the tokens of subagents it tells nothing either.",
             ),
         ),
     ),

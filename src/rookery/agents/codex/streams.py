@@ -11,6 +11,7 @@ from rookery.core.decoder import Decoder
 from rookery.core.lines import DEFAULT_CAP, LineBuffer
 from rookery.core.records import Record
 
+_MOST_HELD = 1 << 20  # bytes of noise before the first message
 _load = msgspec.json.Decoder().decode
 
 
@@ -27,16 +28,18 @@ class CodexDecoder:
         self._chosen: Decoder | None = None
         self._lines = LineBuffer(cap)
         self._held: list[tuple[bytes, float | None]] = []
+        self._size = 0
 
     def feed(self, data: bytes, at: float | None = None) -> list[Record]:
         """Decode the lines that these bytes complete."""
         if self._chosen is not None:
             return self._chosen.feed(data, at)
         self._held.append((data, at))
+        self._size += len(data)
         for line in self._lines.feed(data):
             if isinstance(line, bytes) and (kind := _language(line)) is not None:
                 return self._choose(is_rpc=kind == "rpc")
-        return []
+        return self._choose(is_rpc=False) if self._size > _MOST_HELD else []
 
     def close(self) -> list[Record]:
         """Decode a last line without newline, end what is open and close the stream."""

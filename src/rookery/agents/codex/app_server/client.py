@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 
-from rookery import __version__
 from rookery.agents.codex import tools
 from rookery.agents.codex.app_server import patches, shapes
 from rookery.core import salvage
@@ -64,8 +63,12 @@ class Client:
     def begin(self) -> bytes:
         """Say who we are, and have a thread started or gone on with."""
         task = self._task
-        settings = {**_PERMISSIONS[task.permission], **({"model": task.model} if task.model else {})}
-        told = {"name": "rookery", "title": "Rookery", "version": __version__}
+        settings = {
+            **_PERMISSIONS[task.permission],
+            **({"model": task.model} if task.model else {}),
+        }
+        # It must be told a version, and does no more with it than to repeat it.
+        told = {"name": "rookery", "title": "Rookery", "version": "1"}
         if task.resume:
             begun = _request("thread/resume", {"threadId": task.resume, **settings})
         else:
@@ -101,7 +104,7 @@ class Client:
         """Read what is asked; None if the line is no request."""
         message = salvage.decode(line, _message_decoder)
         id = getattr(message, "id", None)
-        if id is None:
+        if message is None or id is None:
             return None
         if isinstance(message, shapes.CommandApproval):
             command = tools.script(message.params.command or "") or None

@@ -11,7 +11,7 @@ class Memory(memory.Memory):
     def __init__(self) -> None:
         super().__init__()
         self.thread: str | None = None  # ours; those of subagents speak on the same wire
-        self.total: Tokens | None = None  # what the thread has used, as it was told last
+        self.totals: dict[str | None, Tokens | None] = {}  # what threads have used so far
         self._requests = 0
 
     def is_ours(self, thread: str | None) -> bool:

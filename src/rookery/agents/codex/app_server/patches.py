@@ -31,9 +31,7 @@ def completed(memory: Memory, item: shapes.FileChange, line: bytes) -> Sequence[
     """Read which files were changed; of a change that failed nobody knows how far it came."""
     id = memory.name(item.id)
     status = tools.STATUSES.get(item.status, "error")
-    events = items.finish(
-        memory, ToolFinished(id=id, status=status, name=tools.PATCH, kind="edit")
-    )
+    events = items.finish(memory, ToolFinished(id=id, status=status, name=tools.PATCH, kind="edit"))
     if not events or status != "ok":
         return events
     return [*events, *(_changed(change, id) for change in item.changes or () if change.path)]

@@ -150,12 +150,17 @@ def plan_updated(memory: Memory, message: shapes.PlanUpdated, line: bytes) -> To
 
 
 def usage_updated(memory: Memory, message: shapes.UsageUpdated, line: bytes) -> Told:
-    """Read what a request used; a thread that is resumed repeats the last one's first."""
+    """Read what a request used, ours or a subagent's.
+
+    A figure is repeated when a thread is resumed, and when its context is compacted.
+    """
     usage = message.params.token_usage or shapes.TokenUsage()
-    before, memory.total = memory.total, usage.total
-    last = usage.last
+    thread, last = message.params.thread_id, usage.last
+    before = memory.totals.get(thread)
+    memory.totals[thread] = usage.total
     if last is None or not memory.in_turn or (usage.total is not None and usage.total == before):
         return ()
+    task = None if memory.is_ours(thread) else memory.tasks.get(thread or "")
     read, written = last.cached_input_tokens or 0, last.cache_write_input_tokens or 0
     fresh = None if last.input_tokens is None else max(0, last.input_tokens - read - written)
     return UsageReported(
@@ -167,6 +172,7 @@ def usage_updated(memory: Memory, message: shapes.UsageUpdated, line: bytes) -> 
         cache_read=last.cached_input_tokens,
         cache_write_5m=last.cache_write_input_tokens,
         reasoning=last.reasoning_output_tokens,
+        parent=task.tool_id if task else None,
     )
 
 
@@ -179,7 +185,7 @@ def limits_updated(memory: Memory, message: shapes.LimitsUpdated, line: bytes) -
             window=_window(window, name),
             status="rejected" if rejected and (window.used_percent or 0) >= 100 else "allowed",
             used=None if window.used_percent is None else window.used_percent / 100,
-            resets_at=window.resets_at,
+            resets_at=None if window.resets_at is None else float(window.resets_at),
         )
         for name, window in (("primary", limits.primary), ("secondary", limits.secondary))
         if window is not None
@@ -190,7 +196,9 @@ def _window(window: shapes.Window, name: str) -> str:
     minutes = window.window_duration_mins
     if not minutes:
         return name
-    return f"{minutes // 1440} d" if minutes % 1440 == 0 else f"{minutes // 60 or minutes} h"
+    units = ((1440, "day"), (60, "hour"), (1, "minute"))
+    size, unit = next((size, unit) for size, unit in units if minutes % size == 0)
+    return f"{minutes // size} {unit}{'s' if minutes > size else ''}"
 
 
 def error_told(memory: Memory, message: shapes.ErrorTold, line: bytes) -> Told:
@@ -327,7 +335,6 @@ _OURS: Mapping[type[msgspec.Struct], _Read] = {
     shapes.SummaryPart: summary_part,
     shapes.OutputDelta: output_delta,
     shapes.PlanUpdated: plan_updated,
-    shapes.UsageUpdated: usage_updated,
     shapes.ErrorTold: error_told,
     shapes.ModelRerouted: model_rerouted,
 }
@@ -336,6 +343,7 @@ _READERS: Mapping[type[msgspec.Struct], _Read] = {
     **{shape: _of_ours(read) for shape, read in _OURS.items()},
     shapes.Response: response,
     shapes.ThreadStarted: thread_started,
+    shapes.UsageUpdated: usage_updated,
     shapes.LimitsUpdated: limits_updated,
     shapes.CommandApproval: command_approval,
     shapes.FileApproval: file_approval,
@@ -376,6 +384,4 @@ class AppServerReader:
 
 def decoder(*, cap: int = DEFAULT_CAP) -> LineDecoder:
     """Make a decoder for one stream of `codex app-server`."""
-    return LineDecoder(
-        "codex", shapes.Shapes, AppServerReader(), untagged=shapes.Response, cap=cap
-    )
+    return LineDecoder("codex", shapes.Shapes, AppServerReader(), untagged=shapes.Response, cap=cap)
