@@ -10,7 +10,7 @@ from rookery import agents
 from rookery.cli.places import surroundings
 from rookery.cli.tables import print_table
 from rookery.config.load import OwnAgent, load
-from rookery.core.agent import Agent, Capabilities
+from rookery.core.agent import Agent, Capabilities, Way
 from rookery.core.errors import UnknownAgentError
 from rookery.core.safe import safe_line
 from rookery.run.installed import Installed, installed
@@ -44,6 +44,7 @@ class _Row(msgspec.Struct, frozen=True, kw_only=True):
     evidence: str
     install: str | None
     capabilities: Capabilities
+    ways: tuple[Way, ...]
 
     @property
     def own(self) -> bool:
@@ -110,6 +111,7 @@ def _row(name: str, own: OwnAgent | None, *, named: bool) -> _Row:
         evidence=agent.evidence,
         install=None if own else agent.install,
         capabilities=agent.capabilities,
+        ways=agent.ways,
     )
 
 
@@ -145,6 +147,13 @@ def _print(rows: Sequence[_Row]) -> None:
         ]
     )
     notes = [f"{name}: {note}" for name, tells in known.items() for note in tells.notes]
+    ways = {row.speaks: row.ways for row in rows}
+    notes += [
+        f"{name} --via {way.name}: {note}"
+        for name, offered in ways.items()
+        for way in offered
+        for note in way.notes
+    ]
     if notes:
         click.echo("\n" + "\n".join(notes))
 

@@ -1,4 +1,4 @@
-"""What is special about Codex's stream; what holds for every agent is tested with the cases."""
+"""What is special about `codex exec --json`; what all agents share is tested with the cases."""
 
 import json
 from pathlib import Path
@@ -36,7 +36,11 @@ from rookery.core.summary import summarise
 from rookery.core.verdict import judge
 from tests.recorded import cases, folded, full_name_of, is_real, messages, recordings
 
-STREAMS = [path for path in (*cases("codex"), *recordings("codex")) if is_real(path)]
+STREAMS = [
+    path
+    for path in (*cases("codex"), *recordings("codex"))
+    if is_real(path) and not path.parent.name.startswith("app_server_")
+]
 THREAD = {"type": "thread.started", "thread_id": "t"}
 TURN = {"type": "turn.started"}
 DONE = {"type": "turn.completed", "usage": {"input_tokens": 9, "output_tokens": 1}}

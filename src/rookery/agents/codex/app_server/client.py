@@ -12,7 +12,14 @@ from rookery.core import salvage
 from rookery.core.agent import Asking, Invocation, Permission, Task
 from rookery.core.asking import Ask, Decision
 from rookery.core.errors import UnsupportedError
-from rookery.core.events import Event, SessionStarted, ToolFinished, ToolStarted, TurnStarted
+from rookery.core.events import (
+    Event,
+    SessionStarted,
+    ToolFinished,
+    ToolStarted,
+    TurnStarted,
+    Unknown,
+)
 
 # Nobody is asked unless somebody said so; with `ask` the user's settings say what is asked for.
 _PERMISSIONS: Mapping[Permission, Mapping[str, str]] = {
@@ -32,6 +39,14 @@ class _Patch(msgspec.Struct):
     changes: list[shapes.Change] = []
 
 
+class _Request(msgspec.Struct):
+    """A request of a method that we do not know."""
+
+    id: str | int | None = None
+    method: str | None = None
+
+
+_request_decoder = msgspec.json.Decoder(_Request)
 _patch_decoder = msgspec.json.Decoder(_Patch)
 
 
@@ -92,6 +107,10 @@ class Client:
                 self._patches[id] = event
             case ToolFinished(id=id):
                 self._patches.pop(id, None)
+            case Unknown():
+                request = salvage.decode(line(), _request_decoder)
+                if request is not None and request.id is not None and request.method:
+                    return _refusal(request.id)  # it waits for an answer, whatever it asks
         return b""
 
     def interrupt(self) -> bytes:
@@ -148,8 +167,12 @@ def answer(line: bytes, decision: Decision) -> bytes:
     message = salvage.decode(line, _message_decoder)
     id = getattr(message, "id", None)
     if not isinstance(message, shapes.CommandApproval | shapes.FileApproval):
-        return _line({"id": id, "error": {"code": _NOT_FOUND, "message": _NOBODY}})
+        return _refusal(id)
     return _line({"id": id, "result": {"decision": "accept" if decision.allow else "decline"}})
+
+
+def _refusal(id: str | int | None) -> bytes:
+    return _line({"id": id, "error": {"code": _NOT_FOUND, "message": _NOBODY}})
 
 
 def _request(method: str, params: Mapping[str, Any]) -> bytes:

@@ -1,0 +1,156 @@
+"""The real Codex through its app server, run by rook against a scripted model on loopback.
+
+As in test_codex.py: `make test` tells where it is in ROOKERY_TEST_CODEX.
+"""
+
+import asyncio
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import rookery
+from rookery.core.asking import Ask, Decision
+from rookery.core.events import PermissionRequested, TextDelta, ToolProgress, UsageReported
+from rookery.run.runner import Run
+from rookery.testing import Failure, Reply, ScriptedResponsesApi
+from tests.conformance.bench import Bench
+from tests.conformance.test_codex import CODEX, MODEL, prepare, shell
+
+pytestmark = pytest.mark.skipif(not CODEX, reason="ROOKERY_TEST_CODEX is not set")
+conformance = pytest.mark.conformance
+
+RUN = ("run", "--agent", "codex", "--via", "app-server")
+FREE = (*RUN, "--permission", "all")
+PATCH = "*** Begin Patch\n*** Add File: new.txt\n+one\n+two\n*** End Patch\n"
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    made = Bench(tmp_path, CODEX, ScriptedResponsesApi, prepare)
+    subprocess.run(["git", "init", "-q", str(made.project)], check=True)
+    return made
+
+
+def answered(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, script: list[Reply], *, allow: bool
+) -> tuple[Run, list[Ask]]:
+    """Run it with permission `ask`, and decide so on everything."""
+    asks = []
+
+    async def decide(ask: Ask) -> Decision:
+        asks.append(ask)
+        return Decision(allow=allow)
+
+    async def whole(env: dict[str, str]) -> Run:
+        going = rookery.run(
+            "codex",
+            "Work on it",
+            cwd=bench.project,
+            permission="ask",
+            answer=decide,
+            timeout=100,
+            home=bench.home / "rookery",
+            env=env,
+        )
+        async with going as run:
+            await run.wait()
+        return going
+
+    with ScriptedResponsesApi(script) as api:
+        environment = dict(bench.environment(api.url))
+        for name in list(os.environ):
+            monkeypatch.delenv(name)
+        return asyncio.run(whole(environment)), asks
+
+
+# Part of `make test`.
+
+
+def test_text(bench: Bench) -> None:
+    done = bench.rook([Reply(text="Hello there.")], *RUN, "--json", "Say hello")
+    assert done.code == 0, done.err
+    assert (done.told["text"], done.told["model"]) == ("Hello there.", MODEL)
+
+
+def test_what_it_asks_is_answered(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    escalated = shell(
+        "echo hi > made.txt", sandbox_permissions="require_escalated", justification="I must."
+    )
+    script = [
+        Reply(tools=[escalated]),
+        Reply(tools=[("apply_patch", PATCH)]),
+        Reply(text="Done."),
+    ]
+    run, asks = answered(bench, monkeypatch, script, allow=True)
+    assert run.verdict is not None
+    assert run.verdict.status == "success", run.verdict
+    assert [(ask.name, ask.title) for ask in asks] == [
+        ("shell", "echo hi > made.txt"),
+        ("apply_patch", str(bench.project / "new.txt")),
+    ]
+    assert asks[1].detail == ("+one", "+two")
+    assert (bench.project / "made.txt").read_text() == "hi\n"
+    assert (bench.project / "new.txt").read_text() == "one\ntwo\n"
+
+
+# Part of `make conformance`.
+
+
+@conformance
+def test_what_is_refused_is_not_done(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = [Reply(tools=[("apply_patch", PATCH)]), Reply(text="Then not.")]
+    run, asks = answered(bench, monkeypatch, script, allow=False)
+    assert run.verdict is not None
+    assert run.verdict.status == "denied", run.verdict
+    assert len(asks) == 1
+    assert not (bench.project / "new.txt").exists()
+
+
+@conformance
+def test_everything_is_told_as_it_comes(bench: Bench) -> None:
+    slow = shell("for n in 1 2 3; do echo $n; sleep 0.5; done")
+    script = [Reply(tools=[slow]), Reply(text="One sentence that comes in several pieces.")]
+    done = bench.rook(script, *FREE, "--format", "jsonl", "Work on it")
+    assert done.code == 0, done.err
+    events = [rookery.load(line.encode()).event for line in done.out.splitlines()]
+    assert any(isinstance(event, ToolProgress) and event.output for event in events)
+    assert sum(isinstance(event, TextDelta) for event in events) > 1
+    assert sum(isinstance(event, UsageReported) for event in events) == 2
+    assert not any(isinstance(event, PermissionRequested) for event in events)
+
+
+@conformance
+def test_an_api_failure_is_a_failure(bench: Bench) -> None:
+    done = bench.rook(lambda _: Failure(400, message="scripted"), *RUN, "Go on")
+    assert done.code == 1, done.err
+    assert done.lines[-1] == "FAILED: scripted"
+
+
+@conformance
+def test_ctrl_c_in_mid_tool(bench: Bench) -> None:
+    script = [Reply(tools=[shell("sleep 1000")])] * 3
+    done = bench.interrupt(script, *FREE, "Go on", at="shell: ")
+    assert done.code == 130, done.err
+    assert "[rook] interrupted · it was interrupted, in the middle of shell: sleep" in done.err
+
+
+@conformance
+def test_a_resumed_run_tells_its_own_share_of_the_tokens(bench: Bench) -> None:
+    first = [Reply(text="One.", usage={"input_tokens": 100, "output_tokens": 5})]
+    assert bench.rook(first, *RUN, "One.").code == 0
+    script = [Reply(text="Two.", usage={"input_tokens": 200, "output_tokens": 7})]
+    done = bench.rook(script, *RUN, "--json", "--resume", bench.last_run(), "Two.")
+    assert (done.code, done.told["text"]) == (0, "Two."), done.err
+    assert (done.told["tokens"]["input"], done.told["tokens"]["output"]) == (200, 7)
+
+
+@conformance
+def test_a_thread_that_is_gone_is_a_failure_and_not_a_silence(bench: Bench) -> None:
+    assert bench.rook([Reply(text="One.")], *RUN, "One.").code == 0
+    for rollout in (bench.home / ".codex" / "sessions").rglob("*.jsonl"):
+        rollout.unlink()
+    done = bench.rook([], *RUN, "--resume", bench.last_run(), "Two.")
+    assert done.code == 1, done.err
+    assert "no rollout found" in done.err
