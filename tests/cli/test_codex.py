@@ -108,3 +108,36 @@ def test_what_codex_cannot_do_is_told_in_a_line(desk: Desk) -> None:
 def test_what_a_failing_command_wrote_is_told_from_its_first_line_on(desk: Desk) -> None:
     done = desk.rook("cmd_fail", "run", "--agent", "codex", "Go on")
     assert "[codex] ERROR: exit 3: out err\n" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--agent", "codex", "--via", "telnet"), "codex has no way 'telnet': take one of exec,"),
+        (("--agent", "claude", "--via", "exec"), "claude has only one way to be run: leave out"),
+        (("--agent", "codex", "--via", "exec", "--permission", "ask"), "codex cannot ask via exec"),
+        (("--agent", "codex", "--permission", "ask", "--no-stream"), "plain text cannot be"),
+        (
+            ("--agent", "codex", "--via", "app-server", "--no-stream"),
+            "codex app-server has no plain",
+        ),
+    ],
+)
+def test_a_way_that_cannot_be_had_is_wrong_usage(
+    desk: Desk, words: tuple[str, ...], told: str
+) -> None:
+    done = desk.rook("text", "run", *words, "Hi")
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"[rook] {told}")
+    assert not (desk.folder / "called").exists()
+
+
+def test_what_the_app_server_writes_is_shown_like_any_other(desk: Desk) -> None:
+    done = desk.rook(
+        "app_server_approve_cmd", "run", "--agent", "codex", "--permission", "ask", "Hi"
+    )
+    assert done.returncode == 0, done.stderr
+    assert (desk.folder / "called").read_text().startswith("app-server ")
+    told = [line for line in done.stdout.splitlines() if line.startswith("[codex] ")]
+    shown = [line.removeprefix("[codex] ") for line in told]
+    assert shown[:2] == ["shell: touch made.txt", '"Ok."']

@@ -147,6 +147,24 @@ def test_a_resumed_run_tells_its_own_share_of_the_tokens(bench: Bench) -> None:
 
 
 @conformance
+def test_both_ways_go_on_with_each_other_s_threads(bench: Bench) -> None:
+    def tokens(way: str, prompt: str, count: int) -> int | None:
+        script = [Reply(text=prompt, usage={"input_tokens": count, "output_tokens": 5})]
+        going_on = ("--resume", bench.last_run()) if prompt != "One." else ()
+        done = bench.rook(
+            script, "run", "--agent", "codex", "--via", way, "--json", *going_on, prompt
+        )
+        assert (done.code, done.told["text"]) == (0, prompt), done.err
+        counted: int | None = done.told["tokens"]["input"]
+        return counted
+
+    assert tokens("exec", "One.", 100) == 100
+    assert tokens("app-server", "Two.", 200) == 200
+    # `exec` tells the thread's sum, and nobody told where it stood.
+    assert tokens("exec", "Three.", 400) is None
+
+
+@conformance
 def test_a_thread_that_is_gone_is_a_failure_and_not_a_silence(bench: Bench) -> None:
     assert bench.rook([Reply(text="One.")], *RUN, "One.").code == 0
     for rollout in (bench.home / ".codex" / "sessions").rglob("*.jsonl"):

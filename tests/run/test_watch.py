@@ -118,6 +118,7 @@ def test_an_unknown_price_never_stops_a_run_for_money() -> None:
 def test_a_limit_that_will_be_noticed_late_is_told_beforehand(limit: Limits) -> None:
     assert "codex" in (late_limits(agent("codex"), limit) or "")
     assert late_limits(agent("claude"), limit) is None
+    assert late_limits(agent("codex"), limit, via="app-server") is None
 
 
 def test_without_such_a_limit_there_is_nothing_to_tell() -> None:

@@ -49,7 +49,7 @@ async def _watch(run: Run, manner: Manner) -> int:
     async with run:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, run.stop)
-        late = late_limits(run.agent, run.limits) if run.agent else None
+        late = late_limits(run.agent, run.limits, via=run.via) if run.agent else None
         for words in (*contain.promises(), *([late] if late else ())):
             _say(f"[rook] WARNING: {words}")
         if manner.lively and (manner.verbose or not look.terminal):

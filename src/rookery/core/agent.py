@@ -42,12 +42,19 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     """Further arguments, passed on as they are."""
 
 
+Told = Literal["yes", "no", "partly"]
+"""Whether an agent tells a thing in its stream."""
+
+
 class Way(msgspec.Struct, frozen=True, kw_only=True):
     """One of several ways to run an agent."""
 
     name: str
     asks: bool = False
     """Whether it can ask when it is run so."""
+
+    usage: Told
+    """Whether it tells all that it uses while it works."""
 
     notes: tuple[str, ...] = ()
     """What differs from its usual way, a sentence each."""
@@ -107,10 +114,6 @@ class Replacement(msgspec.Struct, frozen=True):
 def no_replacements(started: ToolStarted) -> tuple[Replacement, ...]:
     """What an agent gives whose edits do not tell their text."""
     return ()
-
-
-Told = Literal["yes", "no", "partly"]
-"""Whether an agent tells a thing in its stream."""
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):

@@ -124,6 +124,11 @@ class Run:
         return self.folder.name
 
     @property
+    def via(self) -> str | None:
+        """In which of its ways the agent is run; None is its usual one."""
+        return self._task.via if self._task else None
+
+    @property
     def asks(self) -> bool:
         """Whether the agent may ask, and waits for an answer then."""
         return self._stays_open and self._task is not None and self._task.permission == "ask"

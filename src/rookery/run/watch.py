@@ -42,9 +42,10 @@ def over_budget(state: RunState, limits: Limits) -> str | None:
     return None
 
 
-def late_limits(agent: Agent, limits: Limits) -> str | None:
+def late_limits(agent: Agent, limits: Limits, *, via: str | None = None) -> str | None:
     """Say that a limit may be noticed late, since the agent does not tell all that it uses."""
-    if agent.capabilities.usage == "yes" or (limits.max_cost, limits.max_tokens) == (None, None):
+    usage = next((way.usage for way in agent.ways if way.name == via), agent.capabilities.usage)
+    if usage == "yes" or (limits.max_cost, limits.max_tokens) == (None, None):
         return None
     return f"{agent.name} does not tell all that it uses while it works: the limit may stop it late"
 

@@ -75,10 +75,11 @@ AGENT = Agent(
     keeps_variable=keeps_variable,
     continues=continues,
     ways=(
-        Way(name="exec"),
+        Way(name="exec", usage="partly"),
         Way(
             name=APP_SERVER,
             asks=True,
+            usage="yes",
             notes=(
                 "It tells text, thoughts and what commands write as they come, its model and its "
                 "version, and the tokens of every request, of subagents, too; a turn that is "
