@@ -6,6 +6,7 @@ As in test_codex.py: `make test` tells where it is in ROOKERY_TEST_CODEX.
 import asyncio
 import os
 import subprocess
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -33,36 +34,49 @@ def bench(tmp_path: Path) -> Bench:
     return made
 
 
+def asked(
+    bench: Bench,
+    monkeypatch: pytest.MonkeyPatch,
+    script: list[Reply],
+    answer: Callable[[Ask], Awaitable[Decision]],
+    runs: list[Run],
+) -> Run:
+    """Run it with permission `ask` and nothing of our environment; put the run into `runs`."""
+
+    async def whole(environment: dict[str, str]) -> None:
+        going = rookery.run(
+            "codex",
+            "Work on it",
+            cwd=bench.project,
+            permission="ask",
+            answer=answer,
+            timeout=100,
+            home=bench.home / "rookery",
+            env=environment,
+        )
+        runs.append(going)
+        async with going:
+            await going.wait()
+
+    with ScriptedResponsesApi(script) as api:
+        environment = dict(bench.environment(api.url))
+        for name in list(os.environ):
+            monkeypatch.delenv(name)
+        asyncio.run(whole(environment))
+    return runs[0]
+
+
 def answered(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, script: list[Reply], *, allow: bool
 ) -> tuple[Run, list[Ask]]:
-    """Run it with permission `ask`, and decide so on everything."""
+    """Run it so, and decide the same on everything."""
     asks = []
 
     async def decide(ask: Ask) -> Decision:
         asks.append(ask)
         return Decision(allow=allow)
 
-    async def whole(env: dict[str, str]) -> Run:
-        going = rookery.run(
-            "codex",
-            "Work on it",
-            cwd=bench.project,
-            permission="ask",
-            answer=decide,
-            timeout=100,
-            home=bench.home / "rookery",
-            env=env,
-        )
-        async with going as run:
-            await run.wait()
-        return going
-
-    with ScriptedResponsesApi(script) as api:
-        environment = dict(bench.environment(api.url))
-        for name in list(os.environ):
-            monkeypatch.delenv(name)
-        return asyncio.run(whole(environment)), asks
+    return asked(bench, monkeypatch, script, decide, []), asks
 
 
 # Part of `make test`.
@@ -105,6 +119,24 @@ def test_what_is_refused_is_not_done(bench: Bench, monkeypatch: pytest.MonkeyPat
     assert run.verdict is not None
     assert run.verdict.status == "denied", run.verdict
     assert len(asks) == 1
+    assert not (bench.project / "new.txt").exists()
+
+
+@conformance
+def test_a_run_that_is_stopped_while_it_asks_ends_in_order(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def stopped(ask: Ask) -> Decision:
+        runs[0].stop()
+        await asyncio.Event().wait()
+        raise AssertionError("nobody answers")
+
+    runs: list[Run] = []
+    script = [Reply(tools=[("apply_patch", PATCH)]), Reply(text="Never.")]
+    run = asked(bench, monkeypatch, script, stopped, runs)
+    assert run.verdict is not None
+    assert run.verdict.status == "interrupted", run.verdict
+    assert [result.reason for result in run.state.results] == ["interrupted"]
     assert not (bench.project / "new.txt").exists()
 
 
