@@ -154,13 +154,13 @@ def test_an_item_of_an_unknown_kind_is_kept_whole() -> None:
 
 
 def test_a_field_of_another_type_does_not_lose_the_line() -> None:
-    answer = {"type": "agentMessage", "id": "m", "text": "Hi", "phase": 7}
-    odd = told("item/completed", item=answer, summaryIndex="no number")
+    answer = {"type": "agentMessage", "id": "m", "text": "Hi"}
+    odd = {**told("item/completed", item=answer), "params": {"threadId": 7, "item": answer}}
     found = events(THREAD, TURN, odd)
     assert Text(id="m", text="Hi") in found
     closed = found[-1]
     assert isinstance(closed, StreamClosed)
-    assert [field.field for field in closed.unknown_fields] == ["params.summaryIndex"]
+    assert [field.field for field in closed.unknown_fields] == ["params.threadId"]
 
 
 def test_the_plan_is_told_with_what_is_being_done() -> None:

@@ -306,6 +306,8 @@ _COMPLETED: Mapping[type[msgspec.Struct], _Read] = {
 
 
 def _item(readers: Mapping[type[msgspec.Struct], _Read]) -> _Read:
+    """Read messages that hold an item."""
+
     def read(memory: Memory, message: Any, line: bytes) -> Told:
         item = message.params.item
         if item is None:
@@ -320,7 +322,10 @@ def _of_ours(read: _Read) -> _Read:
     """Read only what is about our thread: what subagents do is told by the calls that began it."""
 
     def ours(memory: Memory, message: Any, line: bytes) -> Told:
-        return read(memory, message, line) if memory.is_ours(message.params.thread_id) else ()
+        thread = message.params.thread_id
+        if thread == memory.thread or memory.is_ours(thread):
+            return read(memory, message, line)
+        return ()
 
     return ours
 

@@ -149,17 +149,29 @@ class RateLimits(_Shape):
     rate_limit_reached_type: str | None = None
 
 
-class Params(_Shape):
-    """What a notification or a request tells; each method fills some of it."""
+class Piece(_Shape):
+    """What most messages tell: a piece of an item."""
 
     thread_id: str | None = None
-    turn_id: str | None = None
     item_id: str | None = None
-    item: Item | None = None
-    thread: Thread | None = None
-    turn: Turn | None = None
     delta: str | None = None
     summary_index: Count | None = None
+
+
+class Holder(_Shape):
+    """What tells an item."""
+
+    thread_id: str | None = None
+    item: Item | None = None
+
+
+class Params(_Shape):
+    """What other notifications and requests tell; each method fills some of it."""
+
+    thread_id: str | None = None
+    item_id: str | None = None
+    thread: Thread | None = None
+    turn: Turn | None = None
     plan: list[Step] | None = None
     token_usage: TokenUsage | None = None
     rate_limits: RateLimits | None = None
@@ -188,6 +200,14 @@ class _Message(_Shape, tag_field="method"):
     id: str | int | None = None
 
 
+class _Delta(_Shape, tag_field="method"):
+    params: Piece = msgspec.field(default_factory=Piece)
+
+
+class _OfItem(_Shape, tag_field="method"):
+    params: Holder = msgspec.field(default_factory=Holder)
+
+
 class _Warning(_Shape, tag_field="method"):
     params: Warned = msgspec.field(default_factory=Warned)
 
@@ -208,27 +228,27 @@ class TurnCompleted(_Message, tag="turn/completed"):
     pass
 
 
-class ItemStarted(_Message, tag="item/started"):
+class ItemStarted(_OfItem, tag="item/started"):
     pass
 
 
-class ItemCompleted(_Message, tag="item/completed"):
+class ItemCompleted(_OfItem, tag="item/completed"):
     pass
 
 
-class MessageDelta(_Message, tag="item/agentMessage/delta"):
+class MessageDelta(_Delta, tag="item/agentMessage/delta"):
     pass
 
 
-class SummaryDelta(_Message, tag="item/reasoning/summaryTextDelta"):
+class SummaryDelta(_Delta, tag="item/reasoning/summaryTextDelta"):
     pass
 
 
-class SummaryPart(_Message, tag="item/reasoning/summaryPartAdded"):
+class SummaryPart(_Delta, tag="item/reasoning/summaryPartAdded"):
     pass
 
 
-class OutputDelta(_Message, tag="item/commandExecution/outputDelta"):
+class OutputDelta(_Delta, tag="item/commandExecution/outputDelta"):
     pass
 
 
