@@ -16,7 +16,8 @@ from rookery.config.settings import SETTINGS
 CONTEXT = click.Context(cli)
 NAMES = cli.list_commands(CONTEXT)
 OF_ONE_CALL = {
-    *("as_json", "command", "cwd", "detach", "form", "profile", "prompt_file", "resume", "words"),
+    *("as_json", "command", "cwd", "detach", "form", "profile", "prompt_file", "resume", "via"),
+    "words",
 }
 """What is said for one run and is no setting: a new option must be here or be one."""
 
