@@ -430,8 +430,12 @@ asyncio.run(main())
 """
 
 
-def killed_and_resumed(folder: Path, kills: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kill a loop after each of so many seconds, go on each time, and see that all is right."""
+def killed_and_resumed(folder: Path, kills: list[float], monkeypatch: pytest.MonkeyPatch) -> int:
+    """Kill a loop after each of so many seconds, go on each time, and see that all is right.
+
+    Gives how often it was killed: it may be done before the last.
+    """
+    killed = 0
     plays = ["say=1 delay=0.02", "say=2 delay=0.02", "say=3 delay=0.02", "say=DONE delay=0.02"]
     work = install(folder, plays, monkeypatch)
     name = new_loop(plan(work, ceilings=Ceilings(iterations=len(kills) + 6))).name
@@ -442,6 +446,7 @@ def killed_and_resumed(folder: Path, kills: list[float], monkeypatch: pytest.Mon
         except subprocess.TimeoutExpired:
             os.kill(child.pid, signal.SIGKILL)
             child.wait()
+            killed += 1
         else:
             assert child.returncode == 0
         state = store.find(folder / "home", name).state()
@@ -460,6 +465,7 @@ def killed_and_resumed(folder: Path, kills: list[float], monkeypatch: pytest.Mon
     paid = sum(_spent(run) or 0.0 for run in found)
     assert state.spent_usd == pytest.approx(paid)
     assert not any(contain.marked(str(run.path)) for run in found)  # no orphan
+    return killed
 
 
 def _spent(run: runs.RunFolder) -> float | None:
@@ -480,5 +486,9 @@ def test_two_hundred_kills_lose_and_repeat_nothing(
 ) -> None:
     import random
 
-    chance = random.Random(seed)
-    killed_and_resumed(tmp_path, [chance.uniform(0.3, 1.5) for _ in range(8)], monkeypatch)
+    chance, killed = random.Random(seed), 0
+    while killed < 8:
+        folder = tmp_path / str(killed)
+        folder.mkdir()
+        moments = [chance.uniform(0.2, 0.9) for _ in range(8 - killed)]
+        killed += killed_and_resumed(folder, moments, monkeypatch)
