@@ -157,8 +157,8 @@ def test_waiting_is_no_iteration() -> None:
 
 
 def test_a_crash_of_ours_is_not_the_agent_s_error() -> None:
-    cut = ran("incomplete", recovered=True)
-    assert decide(*[cut] * 4).step == "continue"
+    cut = ran("incomplete", recovered=True, changed=0)
+    assert decide(*[cut] * 6).step == "continue"
     assert decide(*[ran("incomplete")] * 3).end == "no_progress"
 
 

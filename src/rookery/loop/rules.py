@@ -200,7 +200,9 @@ def _same_error(moment: Moment) -> Decision | None:
 
 def _no_progress(moment: Moment) -> Decision | None:
     most = moment.plan.patience.same_answer
-    row = _tail(moment.state.counted, most)
+    # What a crash of ours cut off says nothing of the agent's progress.
+    whole = [attempt for attempt in moment.state.counted if not attempt.report.recovered]
+    row = _tail(whole, most)
     if len(row) < most or any(_changed_files(attempt) for attempt in row):
         return None
     if len({_answer(attempt) for attempt in row}) != 1:
