@@ -1,5 +1,6 @@
 """Shared by all tests: where the recorded streams are, and a session to decode."""
 
+import os
 import signal
 from pathlib import Path
 
@@ -9,10 +10,22 @@ ROOT = Path(__file__).parent.parent
 SESSION = ROOT / "examples" / "session.jsonl"
 
 
+OF_THE_PLACE = ("CI", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "PAGER", "COLUMNS", "LINES")
+"""Variables that would let what we print depend on where the tests run."""
+
+
 def pytest_configure() -> None:
-    """Let Ctrl-C reach the processes that tests start, also when tests run in the background."""
+    """Make tests run alike in CI, on a terminal and in the background, where Ctrl-C is ignored."""
+    for name in os.environ.keys() & {*OF_THE_PLACE, *_settings()}:
+        del os.environ[name]
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _settings() -> set[str]:
+    """The settings of whoever runs the tests; those that tests themselves need stay."""
+    ours = {name for name in os.environ if name.startswith("ROOKERY_")}
+    return {name for name in ours if not name.startswith("ROOKERY_TEST_")}
 
 
 @pytest.fixture

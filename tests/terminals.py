@@ -95,10 +95,7 @@ def emulate(text: str, *, columns: int = 80, lines: int = 24) -> Emulator:
 
 
 class Terminal:
-    """A command on a terminal of its own while its block lasts, as a person sees it.
-
-    Colours and the like are up to `env`, not to where the tests run.
-    """
+    """A command on a terminal of its own while its block lasts, as a person sees it."""
 
     def __init__(
         self,
@@ -114,9 +111,6 @@ class Terminal:
         self.screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self.screen)
         known = {**env, "TERM": "xterm-256color", "LANG": "C.UTF-8"}
-        for name in ("CI", "NO_COLOR", "FORCE_COLOR"):
-            if name not in env or env[name] == os.environ.get(name):
-                known.pop(name, None)
         self.pid, self._descriptor = pty.fork()
         if self.pid == 0:
             try:
