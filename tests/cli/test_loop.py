@@ -111,18 +111,18 @@ def test_its_events_as_json_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert {"tool_started", "tool_completed", "agent_thinking", "session_stats"} <= set(types)
 
 
-def test_ctrl_c_ends_it_and_it_can_be_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    work = install(tmp_path, ["hang-in-tool"], monkeypatch)
+def test_ctrl_c_ends_it_and_it_can_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = install(tmp_path, ["hang-in-tool", "say=DONE"], monkeypatch)
     name, code = signalled(work, signal.SIGINT)
     assert code == 130
     shown = rook("show", name)
     assert shown.returncode == 0
     assert "interrupted" in shown.stdout
+    assert f"go on with:  rook loop --resume {name}" in shown.stdout
     listed = rook("loops").stdout
     assert name in listed
     assert "interrupted" in listed
+    assert rook("loop", "--resume", name).returncode == 0
     over = rook("loop", "--resume", name)
     assert over.returncode == 2
     assert "is over" in over.stderr

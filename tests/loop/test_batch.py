@@ -8,8 +8,9 @@ import pytest
 
 from rookery.core.errors import RookeryError
 from rookery.folder import runs
-from rookery.loop import tasks
+from rookery.loop import batch_store, store
 from rookery.loop.batch import Batch
+from rookery.loop.batch_store import BatchFolder, Terms
 from rookery.loop.tasks import BatchResult, BatchTask, read_tasks
 from tests.loop.playing import calls, install
 
@@ -22,7 +23,7 @@ def play(
     asked: list[BatchTask], jobs: int = 2, **options: float
 ) -> tuple[Batch, list[BatchResult]]:
     async def whole() -> tuple[Batch, list[BatchResult]]:
-        async with Batch(tasks.create(asked), jobs=jobs, **options) as batch:  # type: ignore[arg-type]
+        async with Batch(batch_store.create(asked), jobs=jobs, **options) as batch:  # type: ignore[arg-type]
             return batch, [result async for result in batch]
 
     return asyncio.run(whole())
@@ -47,7 +48,7 @@ def test_no_more_than_so_many_run_at_once(tmp_path: Path, monkeypatch: pytest.Mo
     async def whole() -> None:
         nonlocal most
         asked = [BatchTask(prompt="x", id=str(n), cwd=str(work)) for n in range(6)]
-        async with Batch(tasks.create(asked), jobs=2) as batch:
+        async with Batch(batch_store.create(asked), jobs=2) as batch:
             reading = asyncio.ensure_future(_all(batch))
             while not reading.done():
                 most = max(most, len(batch.working))
@@ -95,7 +96,7 @@ def test_a_batch_goes_on_with_what_has_no_result(
 ) -> None:
     work = install(tmp_path, ["say=a", "hang-in-tool", "say=b"], monkeypatch)
     asked = [BatchTask(prompt="x", id=str(n), cwd=str(work)) for n in range(3)]
-    folder = tasks.create(asked)
+    folder = batch_store.create(asked)
 
     async def cut_short() -> None:
         async with Batch(folder, jobs=1) as batch:
@@ -109,12 +110,116 @@ def test_a_batch_goes_on_with_what_has_no_result(
     assert [result.id for result in folder.results()] == ["0"]
 
     async def go_on() -> list[BatchResult]:
-        async with Batch(tasks.find(folder.name), jobs=1) as batch:
+        async with Batch(batch_store.find(folder.name), jobs=1) as batch:
             return await _all(batch)
 
     assert [result.id for result in asyncio.run(go_on())] == ["1", "2"]
-    assert [result.id for result in tasks.find(folder.name).results()] == ["0", "1", "2"]
+    assert [result.id for result in batch_store.find(folder.name).results()] == ["0", "1", "2"]
     assert len(runs.runs(tmp_path / "home")) == 4
+
+
+def spent_in(home: Path) -> float:
+    verdicts = [folder.verdict() for folder in runs.runs(home)]
+    return sum(verdict.spent_usd or 0.0 for verdict in verdicts if verdict is not None)
+
+
+def go_on(name: str) -> tuple[Batch, list[BatchResult]]:
+    folder = batch_store.find(name)
+
+    async def whole() -> tuple[Batch, list[BatchResult]]:
+        async with Batch(folder, jobs=1, before=folder.results()) as batch:
+            return batch, await _all(batch)
+
+    return asyncio.run(whole())
+
+
+def test_a_result_tells_what_the_runs_before_it_spent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=a", "play=budget delay=0.02", "say=b"], monkeypatch)
+    folder = batch_store.create([BatchTask(prompt="x", id=str(n), cwd=str(work)) for n in range(3)])
+
+    async def cut_short() -> None:
+        async with Batch(folder, jobs=1) as batch:
+            while batch.spent_usd < 0.1:
+                await asyncio.sleep(0.005)
+
+    asyncio.run(cut_short())
+    _, results = go_on(folder.name)
+    assert [(result.id, result.ok) for result in results] == [("1", True), ("2", True)]
+    assert (results[0].spent_usd or 0.0) > 0.05 > (results[1].spent_usd or 0.0)
+    batch, none = go_on(folder.name)
+    assert none == []
+    assert batch.spent_usd == pytest.approx(spent_in(tmp_path / "home"))
+    assert batch.cost_source == "estimated"  # what the first run of task 1 did not live to tell
+
+
+def test_a_run_whose_result_was_not_kept_is_not_paid_for_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=fine"], monkeypatch)
+    folder = batch_store.create([BatchTask(prompt="x", id="1", cwd=str(work))])
+    _, (first,) = go_on(folder.name)
+    (folder.path / "results.jsonl").unlink()  # as if we were killed before it was written
+    _, (second,) = go_on(folder.name)
+    assert calls(tmp_path) == 1
+    assert (second.run, second.ok, second.answer) == (first.run, True, "fine")
+    assert second.spent_usd == first.spent_usd
+
+
+def test_a_loop_that_was_cut_off_with_its_batch_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=no", "hang-in-tool", "say=DONE"], monkeypatch)
+    task = BatchTask(prompt="x", id="1", cwd=str(work), until="DONE")
+    folder = batch_store.create([task])
+
+    async def cut_short() -> None:
+        async with Batch(folder, jobs=1):
+            while calls(tmp_path) < 2:
+                await asyncio.sleep(0.01)
+
+    asyncio.run(cut_short())
+    _, (result,) = go_on(folder.name)
+    assert (result.status, calls(tmp_path)) == ("done", 3)
+    assert len(store.loops(tmp_path / "home")) == 1
+    assert result.spent_usd == pytest.approx(spent_in(tmp_path / "home"))
+    (folder.path / "results.jsonl").unlink()
+    _, (again,) = go_on(folder.name)
+    assert (again.status, again.spent_usd, calls(tmp_path)) == ("done", result.spent_usd, 3)
+
+
+def test_a_batch_goes_on_upon_the_same_terms_unless_told(tmp_path: Path) -> None:
+    made = batch_store.create([BatchTask(prompt="x", id="1")], home=tmp_path)
+    assert made.agree({}) == Terms(jobs=2, max_cost=None)
+    assert made.agree({"max_cost": 3.0, "jobs": 4}) == Terms(jobs=4, max_cost=3.0)
+    assert batch_store.find(made.name, home=tmp_path).agree({}) == Terms(jobs=4, max_cost=3.0)
+    assert made.agree({"max_cost": 5.0}) == Terms(jobs=4, max_cost=5.0)
+    (made.path / "batch.json").write_text('{"jobs": "many"}')
+    with pytest.raises(RookeryError, match="does not say what it should"):
+        made.agree({})
+
+
+def test_a_batch_is_done_by_one_at_a_time(tmp_path: Path) -> None:
+    made = batch_store.create([BatchTask(prompt="x", id="1")], home=tmp_path)
+    other = BatchFolder(made.path)
+    with made.locked(), pytest.raises(RookeryError, match="is being done"), other.locked():
+        pass
+    with other.locked():
+        pass
+
+
+def test_a_damaged_folder_of_another_run_does_not_keep_a_batch_from_going_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=fine"], monkeypatch)
+    play([BatchTask(prompt="x", id="1", cwd=str(work), until="fine")])
+    (one,) = runs.runs(tmp_path / "home")
+    (one.path / "run.json").write_text("{")
+    (loop,) = store.loops(tmp_path / "home")
+    (loop.path / "plan.json").write_text("{")
+    _, (result,) = play([BatchTask(prompt="x", id="1", cwd=str(work))])
+    assert result.ok
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import rookery
 from rookery.core.fold import fold
 from rookery.folder import runs
 from rookery.loop import git, store
+from rookery.loop.driver import Loop
 from rookery.loop.events import (
     AgentThinking,
     CheckFinished,
@@ -268,6 +269,46 @@ def test_an_interrupt_ends_the_agent_and_the_loop(
         return loop.end, loop.exit_code
 
     assert asyncio.run(whole()) == ("interrupted", 130)
+
+
+def test_a_loop_that_was_interrupted_goes_on_when_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["hang-in-tool", "say=DONE"], monkeypatch)
+
+    async def whole(loop: Loop, *, stop: bool) -> Loop:
+        async with loop:
+            async for event in loop:
+                if stop and isinstance(event, ToolStarted):
+                    loop.stop()
+        return loop
+
+    first = asyncio.run(whole(new_loop(plan(work)), stop=True))
+    assert first.end == "interrupted"
+    second = asyncio.run(whole(resumed_loop(first.name), stop=False))
+    assert (second.end, calls(tmp_path)) == ("done", 2)
+    assert [attempt.id for attempt in second.state.attempts] == [1, 2]
+    with pytest.raises(BadPlanError, match="is over"):
+        resumed_loop(first.name)
+
+
+def test_a_wait_that_was_interrupted_goes_on_when_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["limit=3600", "say=DONE"], monkeypatch)
+
+    async def until_it_waits(loop: Loop) -> float:
+        async with loop:
+            async for event in loop:
+                if isinstance(event, Waiting):
+                    loop.stop()
+                    until = event.until
+        return until
+
+    loop = new_loop(plan(work))
+    until = asyncio.run(until_it_waits(loop))
+    assert asyncio.run(until_it_waits(resumed_loop(loop.name))) == until
+    assert calls(tmp_path) == 1
 
 
 def test_an_interrupt_ends_a_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

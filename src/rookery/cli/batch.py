@@ -13,9 +13,10 @@ import msgspec
 from rookery.cli.kinds import Count, Dollars
 from rookery.core.safe import safe_line
 from rookery.core.text import one_line
-from rookery.loop import tasks
+from rookery.loop import batch_store
 from rookery.loop.batch import Batch
-from rookery.loop.tasks import BatchFolder, BatchResult
+from rookery.loop.batch_store import BatchFolder, Terms
+from rookery.loop.tasks import BatchResult, read_tasks
 from rookery.loop.words import money, span
 
 _EXAMPLES = """\b
@@ -32,13 +33,15 @@ _FAILED, _OVER_BUDGET, _INTERRUPTED = 1, 5, 130
 
 
 @click.command("batch", epilog=_EXAMPLES)
-@click.option("--jobs", type=Count(), default=2, show_default=True, help="How many at once.")
+@click.option("--jobs", type=Count(), help="How many at once; 2 unless told.")
 @click.option("--max-cost", type=Dollars(), metavar="USD", help="For all tasks together.")
-@click.option("--resume", metavar="BATCH", help="Do what has no result yet.")
+@click.option(
+    "--resume", metavar="BATCH", help="Do what has no result yet, on the same terms unless told."
+)
 @click.option("--json", "as_json", is_flag=True, help="Each result as a JSON line.")
 @click.argument("file", required=False, type=click.Path(dir_okay=False, exists=True))
 def command(
-    jobs: int, max_cost: float | None, resume: str | None, as_json: bool, file: str | None
+    jobs: int | None, max_cost: float | None, resume: str | None, as_json: bool, file: str | None
 ) -> None:
     """Do many tasks side by side; the file has one as a JSON object a line.
 
@@ -47,21 +50,27 @@ def command(
     """
     if (file is None) == (resume is None):
         raise click.UsageError("give a file of tasks, or --resume BATCH")
-    if file is not None:
-        folder = tasks.create(tasks.read_tasks(Path(file).read_bytes(), file))
+    if resume is not None:
+        folder = batch_store.find(resume)
     else:
-        folder = tasks.find(resume or "")
-    raise click.exceptions.Exit(asyncio.run(_do(folder, jobs, max_cost, as_json=as_json)))
+        assert file is not None
+        folder = batch_store.create(read_tasks(Path(file).read_bytes(), file))
+    told = {"jobs": jobs, "max_cost": max_cost}
+    terms = folder.agree({name: value for name, value in told.items() if value is not None})
+    with folder.locked():
+        code = asyncio.run(_do(folder, terms, as_json=as_json))
+    raise click.exceptions.Exit(code)
 
 
-async def _do(folder: BatchFolder, jobs: int, max_cost: float | None, *, as_json: bool) -> int:
+async def _do(folder: BatchFolder, terms: Terms, *, as_json: bool) -> int:
     before = folder.results()
     every = len(folder.tasks())
-    _say(f"{folder.name} · {every - len(before)} of {every} tasks to do · {jobs} at once")
+    most = "" if terms.max_cost is None else f" · at most ${terms.max_cost:g} for all"
+    left = every - len(before)
+    _say(f"{folder.name} · {left} of {every} tasks to do · {terms.jobs} at once{most}")
     failed = sum(not result.ok for result in before)
-    spent = sum(result.spent_usd or 0.0 for result in before)
     stopped = False
-    async with Batch(folder, jobs=jobs, max_cost=max_cost, spent=spent) as batch:
+    async with Batch(folder, jobs=terms.jobs, max_cost=terms.max_cost, before=before) as batch:
 
         def stop() -> None:
             nonlocal stopped
@@ -79,9 +88,8 @@ async def _do(folder: BatchFolder, jobs: int, max_cost: float | None, *, as_json
         drawing.cancel()
         table.clear()
     done = len(folder.results())
-    _say(
-        f"{done} of {every} tasks done · {failed} failed · spent {money(batch.spent_usd, 'native')}"
-    )
+    spent = money(batch.spent_usd, batch.cost_source)
+    _say(f"{done} of {every} tasks done · {failed} failed · spent {spent}")
     if done < every:
         _say(f"go on with:  rook batch --resume {folder.name}")
     if batch.is_over_budget:

@@ -185,7 +185,7 @@ class LimitPolicy(click.ParamType[OnLimit]):
 @click.option("--commit", is_flag=True, help="Commit what each iteration changed.")
 @click.option("--worktree", is_flag=True, help="Work in a worktree of its own.")
 @click.option("--prompt-file", type=click.Path(dir_okay=False, exists=True), help="Read anew.")
-@click.option("--resume", metavar="LOOP", help="Go on with a loop that was cut off.")
+@click.option("--resume", metavar="LOOP", help="Go on with a loop that was interrupted or cut off.")
 @click.option(
     "--format",
     "form",
@@ -258,7 +258,9 @@ def show_loop(name: str) -> None:
     elif folder.is_run:
         _say("it is going on")
     else:
-        _say(f"it was cut off; go on with:  rook loop --resume {folder.name}")
+        _say("it was cut off")
+    if not state.is_over and not folder.is_run:
+        _say(f"go on with:  rook loop --resume {folder.name}")
     _say(words.total(state))
 
 
@@ -333,6 +335,8 @@ def _put_end(loop: Loop) -> None:
     assert loop.end is not None
     _say(words.ending(loop.end, loop.state.reason, look.paint()))
     _say(f"{words.total(loop.state)} · rook show {loop.name}")
+    if not loop.state.is_over:
+        _say(f"go on with:  rook loop --resume {loop.name}")
 
 
 def _put_table(state: LoopState) -> None:

@@ -3,7 +3,7 @@
 `core/bookkeeping.py` writes it; here it is read, and messages are valued when somebody asks.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 import msgspec
@@ -245,6 +245,13 @@ class Ledger:
             accounts.append(self._unsettled)
         for account in accounts:
             _add(account, entry, sign)
+
+
+def least_certain(sources: Iterable[Source]) -> Source:
+    """How far a sum can be trusted: as far as its least certain part."""
+    found = set(sources)
+    order: tuple[Source, ...] = ("unknown", "estimated", "native")
+    return next((source for source in order if source in found), "unknown")
 
 
 def usd(nano_dollars: int) -> str:

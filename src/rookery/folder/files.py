@@ -1,6 +1,7 @@
 """Private files: for their owner alone, replaced in one step, and never reached through a link."""
 
 import errno
+import fcntl
 import os
 import secrets
 import shutil
@@ -172,6 +173,21 @@ class Folder:
                 return self._new(name, os.O_APPEND)
             except FileExistsError:
                 return self._plain(os.open(name, _APPEND, dir_fd=self._fd), name)
+
+    @contextmanager
+    def lock(self, name: str) -> Iterator[bool]:
+        """Hold a lock while the block lasts; False if somebody else holds it."""
+        fd = self.append(name)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(fd)
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            os.close(fd)
 
     def read_at(self, name: str, offset: int, size: int) -> bytes | None:
         """Read what is there now at a position: at the end nothing, None without a file."""

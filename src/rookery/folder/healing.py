@@ -50,7 +50,7 @@ def _end(folder: RunFolder, info: RunInfo, now: float, prices: Prices) -> bool:
         complaint="its recorder died",
     )
     told = folder.exit() or lost
-    state = _state(folder, info, prices)
+    state = state_of(folder, info, prices)
     verdict = _judge(told, state)
     folder.add_exit(lost)
     write_output(folder, _answer(folder, state))
@@ -58,7 +58,7 @@ def _end(folder: RunFolder, info: RunInfo, now: float, prices: Prices) -> bool:
     return folder.add_verdict(kept)
 
 
-def _state(folder: RunFolder, info: RunInfo, prices: Prices) -> RunState | None:
+def state_of(folder: RunFolder, info: RunInfo, prices: Prices) -> RunState | None:
     """What the log tells; None if it is not an agent's stream that we can read."""
     if info.agent is None and not info.piped:
         return None

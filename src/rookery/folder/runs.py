@@ -77,8 +77,10 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Whether somebody else started it and piped its stream to us: its exit code is not known."""
 
     loop: str | None = None
+    """The loop or batch that it is part of."""
+
     iteration: int | None = None
-    """Which of its loop's runs it is."""
+    """Which of the loop's runs, or of the batch's tasks, it is."""
 
     runner_pid: int | None = None
     runner_ticks: int | None = None

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self, cast
@@ -12,11 +12,19 @@ import msgspec
 from rookery.core.agent import Permission
 from rookery.core.completion import final_text
 from rookery.core.errors import RookeryError
+from rookery.core.ledger import Source, least_certain
 from rookery.core.price import dollars, nano
+from rookery.folder import runs
+from rookery.folder.healing import state_of
+from rookery.loop import store
+from rookery.loop.driver import Loop
 from rookery.loop.events import EXIT_CODES
 from rookery.loop.plan import Ceilings, Goal, LoopPlan
-from rookery.loop.start import new_loop
-from rookery.loop.tasks import BatchResult, BatchTask, Queue
+from rookery.loop.start import new_loop, resumed_loop
+from rookery.loop.state import LoopState
+from rookery.loop.tasks import BatchResult, BatchTask, Job, Queue
+from rookery.prices import PriceBook
+from rookery.run.others import settle
 from rookery.run.places import home_folder
 from rookery.run.runner import Run
 from rookery.run.start import run
@@ -43,13 +51,16 @@ class Batch:
         *,
         jobs: int,
         max_cost: float | None = None,
-        spent: float = 0.0,
+        before: Sequence[BatchResult] = (),
         home: Path | None = None,
     ) -> None:
         self._queue = queue
         self._jobs = jobs
         self._max_cost = max_cost
-        self._spent = nano(spent)
+        self._spent = 0
+        self._sources: set[Source] = set()
+        for result in before:
+            self._book(result)
         self._home = home or home_folder()
         self._results: asyncio.Queue[BatchResult | None] = asyncio.Queue()
         self._doing: asyncio.Task[None] | None = None
@@ -62,6 +73,11 @@ class Batch:
     def spent_usd(self) -> float:
         """What all tasks are known to have spent, those that are at work included."""
         return dollars(self._spent + sum(nano(each.spent()) for each in self.working.values()))
+
+    @property
+    def cost_source(self) -> Source:
+        """How far that can be trusted."""
+        return least_certain(self._sources)
 
     async def __aenter__(self) -> Self:
         self._doing = asyncio.create_task(self._do_all())
@@ -100,11 +116,12 @@ class Batch:
             self._results.put_nowait(None)
 
     async def _work(self) -> None:
-        while not self._stopped and (task := await self._queue.take()) is not None:
+        while not self._stopped and (job := await self._queue.take()) is not None:
+            task = job.task
             working = self.working[task.id] = Working(task=task, since=time.time())
             try:
                 do = self._loop if task.is_loop else self._run
-                result = await do(task, working)
+                result = await do(job, working)
             except RookeryError as error:
                 result = BatchResult(
                     id=task.id,
@@ -116,11 +133,16 @@ class Batch:
                     duration_s=time.time() - working.since,
                 )
             del self.working[task.id]
-            self._spent += nano(result.spent_usd or 0.0)
+            self._book(result)
             if not result.ok and self._was_stopped():
                 continue  # it is done again when the batch goes on
             await self._queue.done(result)
             self._results.put_nowait(result)
+
+    def _book(self, result: BatchResult) -> None:
+        self._spent += nano(result.spent_usd or 0.0)
+        if result.status != "not_started":
+            self._sources.add(result.cost_source)
 
     def _was_stopped(self) -> bool:
         return self._stopped
@@ -139,7 +161,13 @@ class Batch:
         left = max(0.0, self._max_cost - self.spent_usd)
         return left if own is None else min(own, left)
 
-    async def _run(self, task: BatchTask, working: Working) -> BatchResult:
+    async def _run(self, job: Job, working: Working) -> BatchResult:
+        task = job.task
+        before = await asyncio.to_thread(self._before, job)
+        if before and before[-1].ok:  # only its result was not kept
+            return _summed(before)
+        earlier = sum(result.spent_usd or 0.0 for result in before)
+        working.spent = lambda: earlier
         going: Run = run(
             task.agent,
             task.prompt,
@@ -151,13 +179,14 @@ class Batch:
             timeout=task.timeout,
             args=task.args,
             home=self._home,
+            loop=job.place,
         )
         async with going:
             working.stop = going.stop
-            working.spent = lambda: going.state.ledger.spent_usd or 0.0
+            working.spent = lambda: earlier + (going.state.ledger.spent_usd or 0.0)
             working.doing = going.name
             verdict = await going.wait()
-        return BatchResult(
+        result = BatchResult(
             id=task.id,
             ok=verdict.status == "success",
             status=verdict.status,
@@ -169,9 +198,50 @@ class Batch:
             duration_s=time.time() - working.since,
             answer=final_text(going.state),
         )
+        return _summed([*before, result])
 
-    async def _loop(self, task: BatchTask, working: Working) -> BatchResult:
-        usual = Ceilings()
+    def _before(self, job: Job) -> list[BatchResult]:
+        """What became of the task's runs that were cut off with the batch."""
+        found = []
+        for name in job.runs:
+            folder = runs.find(self._home, name)
+            verdict, info = settle(folder), folder.info()
+            if verdict is None or info is None:
+                continue
+            state = state_of(folder, info, PriceBook())
+            found.append(
+                BatchResult(
+                    id=job.task.id,
+                    ok=verdict.status == "success",
+                    status=verdict.status,
+                    exit_code=verdict.exit_code,
+                    sentence=verdict.sentence,
+                    run=name,
+                    spent_usd=verdict.spent_usd,
+                    cost_source=verdict.cost_source,
+                    duration_s=verdict.ended_at - info.started_at,
+                    answer=None if state is None else final_text(state),
+                )
+            )
+        return found
+
+    async def _loop(self, job: Job, working: Working) -> BatchResult:
+        if job.loop is not None:
+            state = store.find(self._home, job.loop).state()
+            if state is not None and state.is_over:  # only its result was not kept
+                return _of_loop(job.task, job.loop, state)
+        async with self._begun(job) as going:
+            working.stop = going.stop
+            working.spent = lambda: going.state.spent_usd
+            working.doing = going.name
+            await going.wait()
+        return _of_loop(job.task, going.name, going.state)
+
+    def _begun(self, job: Job) -> Loop:
+        """The task's loop: the one that was cut off, else a new one."""
+        if job.loop is not None:
+            return resumed_loop(job.loop, home=self._home)
+        task, usual = job.task, Ceilings()
         left = self._left(task.max_cost)
         plan = LoopPlan(
             agent=task.agent,
@@ -187,23 +257,33 @@ class Batch:
             permission=task.permission,
             allow=task.allow,
             args=task.args,
+            batch=job.place,
         )
-        async with new_loop(plan, home=self._home) as going:
-            working.stop = going.stop
-            working.spent = lambda: going.state.spent_usd
-            working.doing = going.name
-            end = await going.wait()
-        last = going.state.last
-        return BatchResult(
-            id=task.id,
-            ok=end == "done",
-            status=end,
-            exit_code=EXIT_CODES[end],
-            sentence=going.state.reason,
-            loop=going.name,
-            run=last.report.run if last else None,
-            spent_usd=going.state.spent_usd,
-            cost_source=going.state.cost_source,
-            duration_s=time.time() - working.since,
-            answer=last.report.answer if last else None,
-        )
+        return new_loop(plan, home=self._home)
+
+
+def _summed(results: Sequence[BatchResult]) -> BatchResult:
+    """The last result of a task, with what all its runs have spent."""
+    known = [nano(result.spent_usd) for result in results if result.spent_usd is not None]
+    return msgspec.structs.replace(
+        results[-1],
+        spent_usd=dollars(sum(known)) if known else None,
+        cost_source=least_certain(result.cost_source for result in results),
+    )
+
+
+def _of_loop(task: BatchTask, name: str, state: LoopState) -> BatchResult:
+    last, end = state.last, state.end or "interrupted"
+    return BatchResult(
+        id=task.id,
+        ok=end == "done",
+        status=end,
+        exit_code=EXIT_CODES[end],
+        sentence=state.reason,
+        loop=name,
+        run=last.report.run if last else None,
+        spent_usd=state.spent_usd,
+        cost_source=state.cost_source,
+        duration_s=(state.ended_at or state.started_at) - state.started_at,
+        answer=last.report.answer if last else None,
+    )

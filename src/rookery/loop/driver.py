@@ -110,7 +110,8 @@ class Loop:
 
     async def _drive(self) -> None:
         try:
-            if self.state.end is None:
+            if not self.state.is_over:
+                self._keep(end=None, reason="", ended_at=None)
                 self._tell(
                     LoopStarted(
                         at=self.hands.now(),
@@ -121,7 +122,6 @@ class Loop:
                         iterations=self.state.iterations,
                     )
                 )
-                self._keep()
                 await self._recover()
                 while self.state.end is None:
                     await self._step()
@@ -308,7 +308,8 @@ class Loop:
 
     def _finish(self, end: End, reason: str) -> None:
         now = self.hands.now()
-        self._keep(end=end, reason=reason, ended_at=now, wait=None)
+        wait = self.state.wait if end == "interrupted" else None  # it may go on
+        self._keep(end=end, reason=reason, ended_at=now, wait=wait)
         self._tell(
             LoopFinished(
                 at=now,

@@ -12,11 +12,11 @@ import msgspec
 
 from rookery.core.agent import Permission
 from rookery.core.errors import RookeryError, UnsupportedError
-from rookery.core.fold import fold
+from rookery.core.state import RunState
 from rookery.core.verdict import EXIT_CODES, Facts, Outcome, Verdict
 from rookery.folder import runs
+from rookery.folder.healing import state_of
 from rookery.folder.runs import RunFolder
-from rookery.folder.streams import decode
 from rookery.loop import git
 from rookery.loop.checks import run_check
 from rookery.loop.events import LoopEvent, StuckSuspected
@@ -26,17 +26,14 @@ from rookery.loop.report import report
 from rookery.loop.resets import SystemZone
 from rookery.loop.state import Begun, Change, Check, Report
 from rookery.prices import PriceBook
-from rookery.run import contain
 from rookery.run.life import Life
-from rookery.run.others import healed
+from rookery.run.others import settle
 from rookery.run.runner import Run
 from rookery.run.start import run
 
 Tell = Callable[[LoopEvent], None]
 
 _LOOK_S = 1.0
-_HEAL_S = 15.0
-_HEAL_LOOK_S = 0.05
 _NONCE_BYTES = 6
 
 
@@ -264,14 +261,8 @@ class RealHands:
 
     def _read(self, folder: RunFolder, begun: Begun) -> Report:
         """Read what a cut-off run had done by then: it is not run, nor paid for, again."""
-        contain.kill_marked(str(folder.path))
-        patience = time.monotonic() + _HEAL_S
-        while healed(folder).verdict() is None and time.monotonic() < patience:
-            time.sleep(_HEAL_LOOK_S)  # its recorder is about to end
-        kept, info = folder.verdict(), folder.info()
-        agent = info.agent if info else None
-        records = decode(folder.chunks("stdout"), agent) if agent else ()
-        state = fold(records, PriceBook(), runs.beginning_of(info))
+        kept, info = settle(folder), folder.info()
+        state = state_of(folder, info, PriceBook()) if info else None
         status: Outcome = kept.status if kept else "incomplete"
         if status == "interrupted":  # rook died, and its agent was stopped for that
             status = "incomplete"
@@ -282,7 +273,7 @@ class RealHands:
             facts=Facts(),
         )
         told = report(
-            state,
+            state or RunState(),
             verdict,
             goal=self._plan.goal,
             nonce=begun.nonce,

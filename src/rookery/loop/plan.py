@@ -96,3 +96,6 @@ class LoopPlan(msgspec.Struct, frozen=True, kw_only=True):
     args: tuple[str, ...] = ()
     program: tuple[str, ...] | None = None
     """What to call instead of the agent found on PATH."""
+
+    batch: tuple[str, int] | None = None
+    """The batch that it is part of, and which of its tasks it does."""

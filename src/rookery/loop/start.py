@@ -49,11 +49,11 @@ def new_loop(plan: LoopPlan, *, home: Path | None = None) -> Loop:
 
 
 def resumed_loop(name: str, *, home: Path | None = None) -> Loop:
-    """Go on with a loop after a crash, a kill or a reboot."""
+    """Go on with a loop after an interrupt, a crash, a kill or a reboot."""
     where = home or home_folder()
     folder = store.find(where, name)
     state = folder.state()
-    if state is not None and state.end is not None:
+    if state is not None and state.is_over:
         raise BadPlanError(
             f"loop {folder.name} is over: {state.reason}; see  rook show {folder.name}"
         )

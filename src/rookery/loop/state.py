@@ -3,7 +3,7 @@
 import msgspec
 
 from rookery.core.events import ErrorKind
-from rookery.core.ledger import Source
+from rookery.core.ledger import Source, least_certain
 from rookery.core.price import dollars, nano
 from rookery.core.verdict import Outcome
 from rookery.loop.events import End
@@ -134,6 +134,11 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
     ended_at: float | None = None
 
     @property
+    def is_over(self) -> bool:
+        """Whether it has ended for good; one that was interrupted can go on."""
+        return self.end not in (None, "interrupted")
+
+    @property
     def last(self) -> Attempt | None:
         """The run that ended last."""
         return self.attempts[-1] if self.attempts else None
@@ -166,11 +171,9 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def cost_source(self) -> Source:
-        """How far the sum can be trusted: as far as its least certain part."""
+        """How far the sum can be trusted."""
         told = (attempt.report for attempt in self.attempts)
-        sources = {report.cost_source for report in told if report.spent_usd is not None}
-        order: tuple[Source, ...] = ("unknown", "estimated", "native")
-        return next((source for source in order if source in sources), "unknown")
+        return least_certain(r.cost_source for r in told if r.spent_usd is not None)
 
     @property
     def tokens(self) -> int:

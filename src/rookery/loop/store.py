@@ -1,6 +1,5 @@
 """Loop folders: the plan, the state in one step, and every event, beside the runs."""
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -94,17 +93,10 @@ class LoopFolder:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Be the only one who runs this loop; a LoopBusyError says that somebody else does."""
-        with self._opened() as folder:
-            fd = folder.append(_LOCK)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(fd)
-            raise LoopBusyError(self.name) from None
-        try:
+        with self._opened() as folder, folder.lock(_LOCK) as is_ours:
+            if not is_ours:
+                raise LoopBusyError(self.name)
             yield
-        finally:
-            os.close(fd)
 
     @property
     def is_run(self) -> bool:

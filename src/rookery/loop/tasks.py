@@ -1,26 +1,11 @@
-"""The tasks of a batch: lines of a file, a folder that keeps them, and what became of each."""
+"""The tasks of a batch: lines of a file, what became of each, and where they come from."""
 
-import contextlib
-import os
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
-from rookery.core.errors import RookeryError, RunFolderError
+from rookery.core.errors import RookeryError
 from rookery.core.ledger import Source
-from rookery.folder.files import Folder
-from rookery.folder.names import is_name, new_names, pick
-from rookery.run.places import home_folder
-
-PREFIX = "batch-"
-"""What the name of every batch begins with."""
-
-_BATCHES = "batches"
-_TASKS, _RESULTS = "tasks.jsonl", "results.jsonl"
-
-_encode = msgspec.json.Encoder().encode
 
 
 class BatchTask(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -65,69 +50,28 @@ class BatchResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     answer: str | None = None
 
 
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """A task, and what was done for it before the batch was cut off."""
+
+    task: BatchTask
+    place: tuple[str, int]
+    """The name of the batch, and which of its tasks it is: kept with each run and loop of it."""
+
+    runs: tuple[str, ...] = ()
+    """Its runs that gave no result, the first one first."""
+
+    loop: str | None = None
+    """Its loop that gave no result."""
+
+
 class Queue(Protocol):
     """Where tasks come from and results go; a file here, an engine of many machines later."""
 
-    async def take(self) -> BatchTask | None:
+    async def take(self) -> Job | None:
         """The next task; None when there is no more."""
 
     async def done(self, result: BatchResult) -> None:
         """Keep what became of a task."""
-
-
-class BatchFolder:
-    """A queue in a folder beside the runs: the tasks, and a line for each that is done."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._left: list[BatchTask] | None = None
-
-    @property
-    def name(self) -> str:
-        """What the batch is called."""
-        return self.path.name
-
-    def tasks(self) -> list[BatchTask]:
-        """Everything that was asked."""
-        return read_tasks(self._read(_TASKS) or b"", str(self.path / _TASKS))
-
-    def results(self) -> list[BatchResult]:
-        """What was done so far; a line that a crash tore is left out."""
-        found = []
-        for line in (self._read(_RESULTS) or b"").split(b"\n"):
-            with contextlib.suppress(msgspec.DecodeError):
-                found.append(msgspec.json.decode(line, type=BatchResult))
-        return found
-
-    async def take(self) -> BatchTask | None:
-        """The next task that has no result yet."""
-        if self._left is None:
-            finished = {result.id for result in self.results()}
-            self._left = [task for task in self.tasks() if task.id not in finished]
-        return self._left.pop(0) if self._left else None
-
-    async def done(self, result: BatchResult) -> None:
-        """Append a result, on disk before anybody hears of it."""
-        with self._opened() as folder:
-            fd = folder.append(_RESULTS)
-        try:
-            os.write(fd, _encode(result) + b"\n")
-            os.fsync(fd)
-        finally:
-            os.close(fd)
-
-    def _read(self, name: str) -> bytes | None:
-        with self._opened() as folder:
-            return folder.read(name)
-
-    @contextlib.contextmanager
-    def _opened(self) -> Iterator[Folder]:
-        above = self.path.parent
-        folder = Folder.at(above.parent, above.name, self.name)
-        if folder is None:
-            raise RunFolderError(str(self.path), "is gone")
-        with folder:
-            yield folder
 
 
 def read_tasks(data: bytes, name: str) -> list[BatchTask]:
@@ -149,26 +93,3 @@ def read_tasks(data: bytes, name: str) -> list[BatchTask]:
     if not tasks:
         raise RookeryError(f'{name} holds no task: write lines such as {{"prompt": "Fix it"}}')
     return tasks
-
-
-def create(tasks: list[BatchTask], *, home: Path | None = None) -> BatchFolder:
-    """Make the folder of a new batch; paths are kept absolute."""
-    path = Path(os.path.abspath(home or home_folder()))
-    whole = [msgspec.structs.replace(task, cwd=os.path.abspath(task.cwd)) for task in tasks]
-    with Folder.made(path) as above, above.own(_BATCHES) as others:
-        name = next(PREFIX + name for name in new_names() if others.make(PREFIX + name))
-        with others.own(name) as folder:
-            folder.replace(_TASKS, b"".join(_encode(task) + b"\n" for task in whole))
-    return BatchFolder(path / _BATCHES / name)
-
-
-def find(name: str, *, home: Path | None = None) -> BatchFolder:
-    """The batch of that name, or the only one whose name begins so."""
-    path = Path(os.path.abspath(home or home_folder()))
-    folder = Folder.at(path, _BATCHES)
-    known: list[str] = []
-    if folder is not None:
-        with folder:
-            known = [found for found in folder.folders() if is_name(found)]
-    full = name if name.startswith(PREFIX) else PREFIX + name
-    return BatchFolder(path / _BATCHES / pick(full, known))

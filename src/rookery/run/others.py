@@ -7,9 +7,12 @@ import time
 from rookery.core.errors import RookeryError
 from rookery.folder import runs
 from rookery.folder.healing import heal
-from rookery.folder.runs import RunFolder
+from rookery.folder.runs import RunFolder, VerdictInfo
 from rookery.prices import PriceBook
 from rookery.run import contain
+
+_SETTLE_S = 15.0
+_SETTLE_LOOK_S = 0.05
 
 
 def healed(folder: RunFolder) -> RunFolder:
@@ -20,6 +23,15 @@ def healed(folder: RunFolder) -> RunFolder:
     if heal(folder, alive=runs.is_alive, now=time.time(), prices=PriceBook()):
         contain.kill_marked(str(folder.path))
     return folder
+
+
+def settle(folder: RunFolder) -> VerdictInfo | None:
+    """End what is left of a run whose runner died; give its verdict, None if it gets none."""
+    contain.kill_marked(str(folder.path))
+    patience = time.monotonic() + _SETTLE_S
+    while (verdict := healed(folder).verdict()) is None and time.monotonic() < patience:
+        time.sleep(_SETTLE_LOOK_S)  # its recorder is about to end
+    return verdict
 
 
 def is_seen_to(folder: RunFolder) -> bool:
