@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import rookery
+from rookery import agents
 from rookery.core.fold import fold
 from rookery.core.price import Prices, no_prices
 from rookery.core.state import RunState
@@ -48,7 +49,10 @@ def ending_of(path: Path) -> Ending:
     if code is None:
         return Ending()
     number = int(code[1])
-    return Ending(exit_code=number) if number >= 0 else Ending(signal=-number)
+    if number < 0:
+        return Ending(signal=-number)
+    limit = agents.agent(agent_of(path)).turn_limit_code
+    return Ending(exit_code=number, at_turn_limit=number == limit)
 
 
 def is_real(path: Path) -> bool:

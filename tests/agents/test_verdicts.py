@@ -38,6 +38,8 @@ def test_the_table_has_every_recorded_case_once(agent: str) -> None:
 @pytest.mark.parametrize("path", STREAMS, ids=full_name_of)
 def test_a_recorded_case_is_judged_as_a_person_does(path: Path) -> None:
     state, status = folded(path), judged(agent_of(path))[name_of(path)]
-    verdict = judge(state, ending_of(path))
+    ending = ending_of(path)
+    verdict = judge(state, ending)
     assert (verdict.status, verdict.exit_code) == (status, EXIT_CODES[status])
-    assert judge(state).status == status  # how the process ended adds only words
+    if not ending.at_turn_limit:  # else how the process ended adds only words
+        assert judge(state).status == status

@@ -92,6 +92,15 @@ def test_how_the_recorder_saw_the_end_is_kept_and_judged(folder: RunFolder) -> N
     assert status_of(folder) == ("timed_out", 124, "the deadline passed")
 
 
+def test_an_exit_code_that_means_a_limit_of_turns_is_read_so(tmp_path: Path) -> None:
+    asked = msgspec.structs.replace(INFO, agent="qwen")
+    folder = create(tmp_path / "home", asked)
+    append(folder, "stdout", STARTED)
+    folder.write_exit(ExitInfo(started=True, exit_code=53, ended_at=1500.0))
+    assert heal(folder, alive=everyone_dead, now=2000.0)
+    assert status_of(folder) == ("over_budget", 5, "it reached its max turns")
+
+
 def test_a_lost_run_keeps_its_session_cost_and_answer(folder: RunFolder) -> None:
     append(folder, "stdout", STARTED + RESULT)
     append(folder, "arrivals", b"1500.000000 o 0 100\n")

@@ -193,6 +193,9 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     replacements: Callable[[ToolStarted], tuple[Replacement, ...]] = no_replacements
     """Reads from a tool call what text it replaces, so that a page can show the difference."""
 
+    turn_limit_code: int | None = None
+    """The exit code by which alone it tells that it took as many turns as it may."""
+
     asking: Asking | None = None
     """How it asks while it works; None if it cannot, at least not in its usual way."""
 

@@ -3,6 +3,7 @@
 import time
 from typing import get_args
 
+from rookery.core.agent import Agent
 from rookery.core.events import SessionStarted
 from rookery.core.fold import fold
 from rookery.core.records import Record
@@ -17,13 +18,15 @@ _REASONS: dict[str | None, StopReason] = {
 }
 
 
-def ending_of(exit: ExitInfo, stopped_for: StopReason | None = None) -> Ending:
+def ending_of(exit: ExitInfo, agent: Agent | None, stopped_for: StopReason | None = None) -> Ending:
     """How a process ended, from what its recorder wrote and why we stopped it, if we know more."""
+    code = exit.exit_code
     told = _REASONS.get(exit.stopped_for)
     return Ending(
         started=exit.started,
-        exit_code=exit.exit_code,
+        exit_code=code,
         signal=exit.signal,
+        at_turn_limit=agent is not None and code is not None and code == agent.turn_limit_code,
         stopped_for=told if told == "timed_out" else stopped_for or told,
         complaint=exit.complaint,
     )

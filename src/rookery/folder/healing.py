@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 import msgspec
 
+from rookery import agents
+from rookery.core.agent import Agent
 from rookery.core.completion import final_text, response_in
 from rookery.core.errors import RookeryError, UndetectedAgentError, UnknownAgentError
 from rookery.core.fold import fold
@@ -51,7 +53,7 @@ def _end(folder: RunFolder, info: RunInfo, now: float, prices: Prices) -> bool:
     )
     told = folder.exit() or lost
     state = state_of(folder, info, prices)
-    verdict = _judge(told, state)
+    verdict = _judge(told, state, _agent(info))
     folder.add_exit(lost)
     write_output(folder, _answer(folder, state))
     kept = verdict_info(verdict, state or RunState(), ended_at=told.ended_at)
@@ -69,13 +71,20 @@ def state_of(folder: RunFolder, info: RunInfo, prices: Prices) -> RunState | Non
         return None
 
 
-def _judge(told: ExitInfo, state: RunState | None) -> Verdict:
+def _agent(info: RunInfo) -> Agent | None:
+    try:
+        return agents.agent(info.agent) if info.agent else None
+    except UnknownAgentError:
+        return None
+
+
+def _judge(told: ExitInfo, state: RunState | None, agent: Agent | None) -> Verdict:
     """Judge by the table; where it finds no result, the reason is that somebody died."""
     if told.stopped_for not in ("lost", "runner_gone"):
-        ending = ending_of(told)
+        ending = ending_of(told, agent)
         return judge_raw(ending) if state is None else judge(state, ending)
     if state is not None and state.results:
-        verdict = judge(state, ending_of(msgspec.structs.replace(told, stopped_for=None)))
+        verdict = judge(state, ending_of(msgspec.structs.replace(told, stopped_for=None), agent))
         if verdict.status != "incomplete":
             return verdict
         sentence = f"{_DIED}: {verdict.sentence}"

@@ -436,7 +436,7 @@ class Run:
 
     def _end(self) -> None:
         """Judge how it ended, and keep the verdict and the answer."""
-        ending = ending_of(self._exit(), self._stop_reason)
+        ending = ending_of(self._exit(), self.agent, self._stop_reason)
         self.verdict = judge(self.state, ending) if self.agent else judge_raw(ending)
         if self._suspicion is not None and self.verdict.status == "stuck":
             words = f"{self._suspicion.reason} ({', '.join(self._suspicion.evidence)})"

@@ -45,7 +45,8 @@ AGENT = Agent(
             "of the session when the turn is over.",
             "The exit code of a command is told only if the command wrote nothing.",
             "Retries of failed requests are not told.",
-            "When it reaches its number of turns or is interrupted, it ends without a result.",
+            "When it is interrupted it ends without a result, and when it reaches its number of "
+            "turns, only its exit code says so.",
         ),
     ),
     evidence="recordings",
@@ -56,4 +57,5 @@ AGENT = Agent(
     keeps_variable=keeps_variable,
     continues=continues,
     replacements=replacements,
+    turn_limit_code=53,
 )
