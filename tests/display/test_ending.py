@@ -23,7 +23,8 @@ from rookery.display.paint import Paint
 
 def lines(*events: Event, status: Outcome = "success", **more: Any) -> list[str]:
     state = fold(Record(n, float(n), 0, 0, event) for n, event in enumerate(events))
-    ended = End(run="k7f3", status=status, sentence="because", seconds=102.0, **more)
+    told = {"sentence": "because", "seconds": 102.0, **more}
+    ended = End(run="k7f3", status=status, **told)
     return summary(ended, state, Paint())
 
 
@@ -82,6 +83,22 @@ def test_every_bad_end_says_why_and_what_to_do(status: Outcome, steps: list[str]
     told = [line.removeprefix("[rook] ") for line in lines(status=status, resumable=True)]
     assert told[:2] == [f"{status.replace('_', ' ')} · because", "1m 42s"]
     assert " · ".join(told[2:]) == " · ".join(steps)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "flag"),
+    [
+        ("it spent $0.2100 of $0.2000", "--max-cost"),
+        ("it used 1200 of 1000 tokens", "--max-tokens"),
+        ("it took 6 of 5 turns", "--max-turns"),
+        ("it reached its max turns", "--max-turns"),
+        ("Reached maximum number of turns (2)", "--max-turns"),
+        ("Reached maximum budget ($0.01)", "--max-cost"),
+    ],
+)
+def test_the_flag_of_the_limit_that_was_reached_is_named(sentence: str, flag: str) -> None:
+    told = lines(status="over_budget", sentence=sentence, resumable=True)
+    assert any(f'rook run --resume k7f3 {flag} … "…"' in line for line in told)
 
 
 def test_a_run_that_did_not_start_says_how_to_install_the_agent() -> None:

@@ -121,8 +121,7 @@ def _next(ended: End, state: RunState) -> Iterator[str]:
             other = f'rook run --agent {ended.other_agent} "…"' if ended.other_agent else ""
             yield _said("or now with: ", other) or f"what it did: {show}"
         case "over_budget" | "timed_out":
-            flag = "--timeout …" if ended.status == "timed_out" else "--max-cost …"
-            yield _said("go on with more: ", _resume(ended, flag))
+            yield _said("go on with more: ", _resume(ended, _limit(ended)))
             yield f"what it did: {show}"
         case "not_started":
             yield _said("install it:  ", ended.install or "")
@@ -133,6 +132,14 @@ def _next(ended: End, state: RunState) -> Iterator[str]:
         case "incomplete" | "interrupted":
             yield f"everything it wrote is kept: {show}"
             yield _said("go on with: ", resume)
+
+
+def _limit(ended: End) -> str:
+    """The flag of the limit that was reached, by the words that tell of it."""
+    if ended.status == "timed_out":
+        return "--timeout …"
+    told = ended.sentence.lower()
+    return next((f"--max-{name} …" for name in ("turns", "tokens") if name in told), "--max-cost …")
 
 
 def _laid_out(steps: list[str]) -> list[str]:
