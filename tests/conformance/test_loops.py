@@ -72,6 +72,14 @@ def _codex(folder: Path) -> Bench:
     return bench
 
 
+CODEX = Agent(
+    name="codex",
+    bench=_codex,
+    edit=("apply_patch", "*** Begin Patch\n*** Add File: done.txt\n+one\n*** End Patch\n"),
+    limit=lambda: Failure(429),
+    overload=Failure(503),
+    flags=("--model", test_codex.MODEL),  # so that its price is known
+)
 AGENTS = [
     pytest.param(
         Agent(
@@ -84,16 +92,10 @@ AGENTS = [
         id="claude",
         marks=test_claude.pytestmark,
     ),
+    pytest.param(CODEX, id="codex", marks=test_codex.pytestmark),
     pytest.param(
-        Agent(
-            name="codex",
-            bench=_codex,
-            edit=("apply_patch", "*** Begin Patch\n*** Add File: done.txt\n+one\n*** End Patch\n"),
-            limit=lambda: Failure(429),
-            overload=Failure(503),
-            flags=("--model", test_codex.MODEL),  # so that its price is known
-        ),
-        id="codex",
+        CODEX._replace(flags=(*CODEX.flags, "--via", "app-server")),
+        id="codex-app-server",
         marks=test_codex.pytestmark,
     ),
 ]

@@ -533,3 +533,12 @@ def test_two_hundred_kills_lose_and_repeat_nothing(
         folder.mkdir()
         moments = [chance.uniform(0.2, 0.9) for _ in range(8 - killed)]
         killed += killed_and_resumed(folder, moments, monkeypatch)
+
+
+def test_a_way_to_run_it_that_the_agent_does_not_have_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=DONE"], monkeypatch)
+    loop, _ = play(plan(work, via="telepathy"))
+    assert (loop.end, calls(tmp_path)) == ("not_started", 0)
+    assert "leave out --via" in loop.state.reason

@@ -100,6 +100,7 @@ class LimitPolicy(click.ParamType[OnLimit]):
     show_default=True,
     help="The agent to run: `rook agents` lists them.",
 )
+@click.option("--via", metavar="WAY", help="How to run it, if it has several ways.")
 @click.option("--model", metavar="NAME", help="The model to ask for.")
 @click.option(
     "--cwd",

@@ -204,6 +204,7 @@ class RealHands:
             agent,
             order.prompt,
             cwd=self._cwd,
+            via=plan.via if same else None,
             model=plan.model if same else None,
             permission=cast("Permission", plan.permission),
             allow=plan.allow if same else (),

@@ -90,6 +90,9 @@ class LoopPlan(msgspec.Struct, frozen=True, kw_only=True):
     continue_session: bool = False
     commit: bool = False
     worktree: bool = False
+    via: str | None = None
+    """One of the agent's ways to be run; None for the usual one."""
+
     model: str | None = None
     permission: str = "agent"
     allow: tuple[str, ...] = ()

@@ -17,6 +17,7 @@ class BatchTask(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     agent: str = "claude"
     cwd: str = "."
+    via: str | None = None
     model: str | None = None
     permission: str = "agent"
     allow: tuple[str, ...] = ()
