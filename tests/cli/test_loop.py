@@ -12,6 +12,8 @@ import pytest
 from tests.loop.playing import calls, install
 from tests.terminals import Terminal
 
+from rookery.folder import runs
+
 ROOK = str(Path(sys.executable).with_name("rook"))
 
 
@@ -195,3 +197,81 @@ def test_a_batch_gives_a_line_each(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     again = rook("batch", "--resume", name)
     assert again.returncode == 0
     assert "0 of 2 tasks to do" in again.stderr
+
+
+def tasks_file(folder: Path, *tasks: dict[str, str]) -> Path:
+    file = folder / "tasks.jsonl"
+    file.write_text("".join(json.dumps(task) + "\n" for task in tasks))
+    return file
+
+
+def test_a_batch_goes_on_though_nobody_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=fine"], monkeypatch)
+    file = tasks_file(tmp_path, *({"prompt": "x", "cwd": str(work)} for _ in range(4)))
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"{ROOK} batch {file} --jobs 1 | head -1"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.stdout.startswith("1: success")
+    assert "4 of 4 tasks done" in done.stderr
+
+
+def test_a_batch_takes_settings_and_agents_of_the_users_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=fine"], monkeypatch)
+    own = tmp_path / "config" / "rookery"
+    own.mkdir(parents=True)
+    claude = tmp_path / "bin" / "claude"
+    (own / "rookery.toml").write_text(
+        'model = "small"\nmax_cost = 0.0\npermission = "ask"\n'
+        "[profile.rich]\nmax_cost = 9.0\n"
+        f'[agents.work]\ncommand = ["{claude}"]\nspeaks = "claude"\n'
+    )
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    file = tasks_file(tmp_path, {"prompt": "x", "cwd": str(work), "agent": "work"})
+    done = rook("batch", "--profile", "rich", str(file))
+    assert done.returncode == 0, done.stderr
+    (folder,) = runs.runs(tmp_path / "home")
+    info = folder.info()
+    assert info is not None
+    assert info.command[0] == str(claude)
+    assert (info.model, info.permission) == ("small", "agent")
+    poor = rook("batch", str(file))
+    assert "over budget" in poor.stdout  # the task's own limit: there is none for all
+
+
+def test_tasks_can_come_by_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = install(tmp_path, ["say=fine"], monkeypatch)
+    line = json.dumps({"prompt": "x", "cwd": str(work)})
+    done = subprocess.run(
+        [ROOK, "batch", "-"], input=line, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (done.returncode, done.stdout.split(" ·")[0]) == (0, "1: success")
+    wrong = subprocess.run(
+        [ROOK, "batch", "-"], input="{", capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (wrong.returncode, "standard input, line 1" in wrong.stderr) == (2, True)
+
+
+def test_a_batch_whose_budget_is_used_up_says_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=fine"], monkeypatch)
+    file = tasks_file(tmp_path, *({"prompt": "x", "cwd": str(work)} for _ in range(3)))
+    first = rook("batch", str(file), "--max-cost", "0.001", "--jobs", "1")
+    name = first.stderr.split()[1]
+    assert first.returncode == 5
+    assert f"rook batch --resume {name} --max-cost" in first.stderr
+    again = rook("batch", "--resume", name)
+    assert (again.returncode, again.stdout) == (5, "")
+    assert "at most $0.001 for all" in again.stderr
+    richer = rook("batch", "--resume", name, "--max-cost", "1")
+    assert richer.returncode == 0
+    assert "3 of 3 tasks done" in richer.stderr
+    assert rook("batch", "--resume", name).returncode == 0

@@ -56,6 +56,9 @@ class FakeHands:
     def prompt(self) -> str:
         return self.plan.prompt
 
+    def spent(self) -> float:
+        return 0.0
+
     def mark(self) -> Change | None:
         return Change(mark=str(self.world.edits))
 

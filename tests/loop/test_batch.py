@@ -189,6 +189,85 @@ def test_a_loop_that_was_cut_off_with_its_batch_goes_on(
     assert (again.status, again.spent_usd, calls(tmp_path)) == ("done", result.spent_usd, 3)
 
 
+@pytest.mark.parametrize("goal", [{}, {"until": "Done."}])
+def test_without_money_nothing_is_begun(
+    goal: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=a"], monkeypatch)
+    (task,) = read_tasks(lines({"prompt": "x", "cwd": str(work), **goal}), "f")
+    batch, results = play([task], max_cost=0.0)
+    assert (results, batch.is_over_budget, batch.spent_usd) == ([], True, 0.0)
+    assert calls(tmp_path) == 0
+
+
+def test_what_was_cut_off_counts_before_anything_is_begun_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["play=budget delay=0.02"], monkeypatch)
+    asked = [BatchTask(prompt="x", id=str(n), cwd=str(work)) for n in range(4)]
+    folder = batch_store.create(asked)
+
+    async def whole(jobs: int, max_cost: float | None) -> tuple[Batch, list[BatchResult]]:
+        queue = batch_store.find(folder.name)
+        async with Batch(queue, jobs=jobs, max_cost=max_cost, before=queue.results()) as batch:
+            while max_cost is None and batch.spent_usd < 0.3:
+                await asyncio.sleep(0.005)
+            if max_cost is None:
+                batch.stop()
+            return batch, await _all(batch)
+
+    asyncio.run(whole(4, None))
+    begun = calls(tmp_path)
+    batch, results = asyncio.run(whole(1, 0.25))
+    assert (results, batch.is_over_budget, calls(tmp_path)) == ([], True, begun)
+    assert batch.spent_usd == pytest.approx(spent_in(tmp_path / "home"))
+
+
+def test_a_task_that_our_budget_ended_stays_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["play=budget delay=0.02"], monkeypatch)
+    asked = [
+        BatchTask(prompt="x", id="run", cwd=str(work)),
+        BatchTask(prompt="x", id="loop", cwd=str(work), until="never"),
+    ]
+    folder = batch_store.create(asked)
+
+    async def whole() -> Batch:
+        async with Batch(folder, jobs=2, max_cost=0.2) as batch:
+            assert await _all(batch) == []
+        return batch
+
+    batch = asyncio.run(whole())
+    assert batch.is_over_budget
+    assert batch.spent_usd == pytest.approx(spent_in(tmp_path / "home"))
+    assert [job.task.id for job in batch_store.find(folder.name).left()] == ["run", "loop"]
+
+
+def test_a_cost_that_nobody_knows_is_not_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=a"], monkeypatch)
+    said = {"type": "assistant", "message": {"id": "m", "content": [{"type": "text", "text": "a"}]}}
+    result = {"type": "result", "subtype": "success", "is_error": False, "result": "a"}
+    stream = tmp_path / "stream.jsonl"
+    stream.write_bytes(lines({"type": "system", "subtype": "init"}, said, result))
+    (tmp_path / "mute").write_text(f"#!/bin/sh\nexec /bin/cat {stream}\n")
+    (tmp_path / "mute").chmod(0o755)
+    mute = (str(tmp_path / "mute"),)
+    asked = [
+        BatchTask(prompt="x", id="run", cwd=str(work), program=mute),
+        BatchTask(prompt="x", id="loop", cwd=str(work), program=mute, until="a"),
+        BatchTask(prompt="x", id="bad", cwd=str(work), agent="nobody"),
+    ]
+    batch, results = play(asked)
+    told = {each.id: (each.status, each.spent_usd, each.cost_source) for each in results}
+    assert told["run"] == ("success", None, "unknown")
+    assert told["loop"] == ("done", None, "unknown")
+    assert told["bad"][0] == "not_started"
+    assert batch.unknown_costs == 2
+
+
 def test_a_batch_goes_on_upon_the_same_terms_unless_told(tmp_path: Path) -> None:
     made = batch_store.create([BatchTask(prompt="x", id="1")], home=tmp_path)
     assert made.agree({}) == Terms(jobs=2, max_cost=None)
@@ -231,7 +310,14 @@ def test_a_damaged_folder_of_another_run_does_not_keep_a_batch_from_going_on(
         (lines({"prompt": "a"}, {"promt": "b"}), "line 2: .*promt"),
         (lines({"prompt": " "}), "line 1: the prompt is empty"),
         (lines({"prompt": "a", "id": "x"}, {"prompt": "b", "id": "x"}), "the id 'x'"),
-        (lines({"prompt": "a", "check": "make"}), "line 1: Expected `array`"),
+        (lines({"prompt": "a", "check": 3}), "line 1: Expected `array`.*check"),
+        (lines({"prompt": "a", "permission": "edti"}), "line 1: Invalid enum value 'edti'"),
+        (lines({"prompt": "a", "permission": "ask"}), "line 1: Invalid enum value 'ask'"),
+        (lines({"prompt": "a", "max_cost": -5}), "line 1: Expected .* >= 0.*max_cost"),
+        (lines({"prompt": "a", "timeout": -3}), "line 1: Expected .* > 0.*timeout"),
+        (lines({"prompt": "a", "timeout": "soon"}), "line 1: Expected .*timeout"),
+        (lines({"prompt": "a", "max_iterations": -1}), "line 1: Expected .* >= 1.*max_iterations"),
+        (b'["a"]', "line 1: Expected `object`"),
     ],
 )
 def test_a_wrong_line_is_named(data: bytes, words: str) -> None:
@@ -239,6 +325,27 @@ def test_a_wrong_line_is_named(data: bytes, words: str) -> None:
         read_tasks(data, "tasks.jsonl")
 
 
+def test_people_may_write_one_for_a_list_and_times_as_they_say_them() -> None:
+    line = {"prompt": "a", "check": "make", "signal": ["A", "B"], "allow": "Bash", "timeout": "5m"}
+    (task,) = read_tasks(lines(line), "f")
+    assert (task.check, task.signal, task.allow) == (("make",), ("A", "B"), ("Bash",))
+    assert task.timeout == 300.0
+
+
+def test_what_a_task_leaves_open_is_as_usual() -> None:
+    usual = {"model": "small", "max_cost": 2.0}
+    first, second = read_tasks(lines({"prompt": "a"}, {"prompt": "b", "model": "big"}), "f", usual)
+    assert (first.model, first.max_cost) == ("small", 2.0)
+    assert (second.model, second.max_cost) == ("big", 2.0)
+
+
 def test_a_task_without_a_name_is_called_by_its_line() -> None:
     found = read_tasks(b"\n" + lines({"prompt": "a"}, {"prompt": "b", "id": "mine"}), "f")
     assert [task.id for task in found] == ["2", "mine"]
+
+
+def test_every_field_of_a_task_is_told_in_the_docs(root: Path) -> None:
+    page = (root / "docs" / "loops.md").read_text()
+    table = page[page.index("| field | what it says |") :]
+    for field in BatchTask.__struct_fields__:
+        assert f"`{field}`" in table

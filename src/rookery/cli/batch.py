@@ -10,13 +10,16 @@ from pathlib import Path
 import click
 import msgspec
 
+from rookery.cli.defaults import chosen_agent, current_config
 from rookery.cli.kinds import Count, Dollars
+from rookery.cli.screens import put
+from rookery.core.errors import UnknownAgentError
 from rookery.core.safe import safe_line
 from rookery.core.text import one_line
 from rookery.loop import batch_store
 from rookery.loop.batch import Batch
 from rookery.loop.batch_store import BatchFolder, Terms
-from rookery.loop.tasks import BatchResult, read_tasks
+from rookery.loop.tasks import BatchResult, BatchTask, read_tasks
 from rookery.loop.words import money, span
 
 _EXAMPLES = """\b
@@ -27,6 +30,7 @@ Examples:
 A line of the file:  {"prompt": "Fix the tests", "cwd": "a", "max_cost": 2}
 With "until", "signal", "check" or "max_iterations" it is a loop.
 """
+_SETTINGS = ("agent", "model", "permission", "allow", "max_cost", "timeout")
 _LONGEST = 60
 _FRAME_S = 0.5
 _FAILED, _OVER_BUDGET, _INTERRUPTED = 1, 5, 130
@@ -34,32 +38,51 @@ _FAILED, _OVER_BUDGET, _INTERRUPTED = 1, 5, 130
 
 @click.command("batch", epilog=_EXAMPLES)
 @click.option("--jobs", type=Count(), help="How many at once; 2 unless told.")
-@click.option("--max-cost", type=Dollars(), metavar="USD", help="For all tasks together.")
+@click.option("--max-cost", "budget", type=Dollars(), metavar="USD", help="For all together.")
 @click.option(
     "--resume", metavar="BATCH", help="Do what has no result yet, on the same terms unless told."
 )
 @click.option("--json", "as_json", is_flag=True, help="Each result as a JSON line.")
-@click.argument("file", required=False, type=click.Path(dir_okay=False, exists=True))
+@click.argument(
+    "file", required=False, type=click.Path(dir_okay=False, exists=True, allow_dash=True)
+)
 def command(
-    jobs: int | None, max_cost: float | None, resume: str | None, as_json: bool, file: str | None
+    jobs: int | None, budget: float | None, resume: str | None, as_json: bool, file: str | None
 ) -> None:
-    """Do many tasks side by side; the file has one as a JSON object a line.
+    """Do many tasks side by side; the file has one as a JSON object a line, - is standard input.
 
     The exit code is 0 if all succeeded, 1 if one did not, 5 if the budget ended it, 130 after
     Ctrl-C.
     """
     if (file is None) == (resume is None):
         raise click.UsageError("give a file of tasks, or --resume BATCH")
-    if resume is not None:
-        folder = batch_store.find(resume)
-    else:
-        assert file is not None
-        folder = batch_store.create(read_tasks(Path(file).read_bytes(), file))
-    told = {"jobs": jobs, "max_cost": max_cost}
-    terms = folder.agree({name: value for name, value in told.items() if value is not None})
+    folder = batch_store.find(resume) if resume is not None else _new(file or "")
+    told = {"jobs": jobs, "max_cost": budget}
     with folder.locked():
+        terms = folder.agree({name: value for name, value in told.items() if value is not None})
         code = asyncio.run(_do(folder, terms, as_json=as_json))
     raise click.exceptions.Exit(code)
+
+
+def _new(file: str) -> BatchFolder:
+    """Make a batch of the tasks of a file; what they leave open is as the settings say."""
+    config = current_config()
+    values = {name: found.value for name, found in (config.values if config else {}).items()}
+    usual = {name: values[name] for name in _SETTINGS if values.get(name) is not None}
+    if usual.get("permission") == "ask":
+        del usual["permission"]  # nobody is there to be asked
+    name = "standard input" if file == "-" else file
+    data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    return batch_store.create([_called(task) for task in read_tasks(data, name, usual)])
+
+
+def _called(task: BatchTask) -> BatchTask:
+    """A task with the command that its agent's name stands for."""
+    try:
+        known, program = chosen_agent(task.agent)
+    except UnknownAgentError:
+        return task  # its result will say so
+    return msgspec.structs.replace(task, agent=known, program=task.program or program)
 
 
 async def _do(folder: BatchFolder, terms: Terms, *, as_json: bool) -> int:
@@ -84,17 +107,25 @@ async def _do(folder: BatchFolder, terms: Terms, *, as_json: bool) -> int:
         async for result in batch:
             table.clear()
             failed += not result.ok
-            click.echo(msgspec.json.encode(result) if as_json else _line(result))
+            put(sys.stdout, msgspec.json.encode(result).decode() if as_json else _line(result))
         drawing.cancel()
         table.clear()
     done = len(folder.results())
-    spent = money(batch.spent_usd, batch.cost_source)
-    _say(f"{done} of {every} tasks done · {failed} failed · spent {spent}")
+    _say(f"{done} of {every} tasks done · {failed} failed · {_spent(batch)}")
     if done < every:
-        _say(f"go on with:  rook batch --resume {folder.name}")
+        more = " --max-cost …" if batch.is_over_budget else ""
+        _say(f"go on with:  rook batch --resume {folder.name}{more}")
     if batch.is_over_budget:
         return _OVER_BUDGET
     return _INTERRUPTED if stopped else _FAILED if failed else 0
+
+
+def _spent(batch: Batch) -> str:
+    unknown = batch.unknown_costs
+    rest = f" and what {unknown} did not tell" if unknown else ""
+    if unknown and not batch.spent_usd:
+        return f"spent {money(None, 'unknown')}"
+    return f"spent {money(batch.spent_usd, batch.cost_source)}{rest}"
 
 
 def _line(result: BatchResult) -> str:
@@ -102,8 +133,9 @@ def _line(result: BatchResult) -> str:
     parts = [
         f"{safe_line(result.id)}: {result.status.replace('_', ' ')}",
         span(result.duration_s),
-        money(result.spent_usd, result.cost_source),
     ]
+    if result.status != "not_started":
+        parts.append(money(result.spent_usd, result.cost_source))
     if not result.ok:
         parts.append(safe_line(one_line(result.sentence, _LONGEST)))
     if where:

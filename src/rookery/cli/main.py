@@ -38,7 +38,7 @@ _COMMANDS = {
     "show": ("rookery.cli.runs:show", "Show what a run did and how it ended."),
     "stop": ("rookery.cli.attach:stop", "Stop a run that is going on."),
 }
-_CONFIGURED = frozenset({"attach", "demo", "exec", "loop", "replay", "run", "show"})
+_CONFIGURED = frozenset({"attach", "batch", "demo", "exec", "loop", "replay", "run", "show"})
 """Commands whose options take their defaults from `rookery.toml` and the environment."""
 
 

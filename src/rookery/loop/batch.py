@@ -5,26 +5,19 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self, cast
+from typing import Self
 
 import msgspec
 
-from rookery.core.agent import Permission
 from rookery.core.completion import final_text
 from rookery.core.errors import RookeryError
 from rookery.core.ledger import Source, least_certain
 from rookery.core.price import dollars, nano
-from rookery.folder import runs
-from rookery.folder.healing import state_of
-from rookery.loop import store
+from rookery.loop.batch_store import loop_result
 from rookery.loop.driver import Loop
-from rookery.loop.events import EXIT_CODES
 from rookery.loop.plan import Ceilings, Goal, LoopPlan
 from rookery.loop.start import new_loop, resumed_loop
-from rookery.loop.state import LoopState
 from rookery.loop.tasks import BatchResult, BatchTask, Job, Queue
-from rookery.prices import PriceBook
-from rookery.run.others import settle
 from rookery.run.places import home_folder
 from rookery.run.runner import Run
 from rookery.run.start import run
@@ -37,13 +30,25 @@ class Working(msgspec.Struct):
 
     task: BatchTask
     since: float
+    earlier: float
+    """What it had spent before it was cut off."""
+
     doing: str = ""
-    spent: Callable[[], float] = lambda: 0.0
+    spending: Callable[[], float] = lambda: 0.0
+    """What it has spent since."""
+
     stop: Callable[[], None] = lambda: None
+
+    def spent(self) -> float:
+        """What it is known to have spent so far."""
+        return self.earlier + self.spending()
 
 
 class Batch:
-    """Does the tasks of a queue, a few at a time; iterate over it for the results."""
+    """Does the tasks of a queue, a few at a time; iterate over it for the results.
+
+    `before` are the results that there are already: what they spent counts.
+    """
 
     def __init__(
         self,
@@ -57,11 +62,9 @@ class Batch:
         self._queue = queue
         self._jobs = jobs
         self._max_cost = max_cost
-        self._spent = 0
-        self._sources: set[Source] = set()
-        for result in before:
-            self._book(result)
         self._home = home or home_folder()
+        self._booked: list[BatchResult] = list(before)
+        self._cut_off: dict[str, float] = {}  # what tasks that wait have spent before
         self._results: asyncio.Queue[BatchResult | None] = asyncio.Queue()
         self._doing: asyncio.Task[None] | None = None
         self._stopped = False
@@ -72,14 +75,26 @@ class Batch:
     @property
     def spent_usd(self) -> float:
         """What all tasks are known to have spent, those that are at work included."""
-        return dollars(self._spent + sum(nano(each.spent()) for each in self.working.values()))
+        known = [result.spent_usd or 0.0 for result in self._booked]
+        known += self._cut_off.values()
+        known += [each.spent() for each in self.working.values()]
+        return dollars(sum(map(nano, known)))
 
     @property
     def cost_source(self) -> Source:
         """How far that can be trusted."""
-        return least_certain(self._sources)
+        known = (result for result in self._booked if result.spent_usd is not None)
+        return least_certain(result.cost_source for result in known)
+
+    @property
+    def unknown_costs(self) -> int:
+        """Tasks that ran and of whose cost nobody knows all."""
+        ran = (result for result in self._booked if result.status != "not_started")
+        return sum(result.cost_source == "unknown" for result in ran)
 
     async def __aenter__(self) -> Self:
+        left = await asyncio.to_thread(self._queue.left)
+        self._cut_off = {job.task.id: _spent(job.cut_off) for job in left if job.cut_off}
         self._doing = asyncio.create_task(self._do_all())
         return self
 
@@ -116,9 +131,10 @@ class Batch:
             self._results.put_nowait(None)
 
     async def _work(self) -> None:
-        while not self._stopped and (job := await self._queue.take()) is not None:
-            task = job.task
-            working = self.working[task.id] = Working(task=task, since=time.time())
+        while self._may_begin() and (job := await self._queue.take()) is not None:
+            task, earlier = job.task, self._cut_off.pop(job.task.id, 0.0)
+            working = Working(task=task, since=time.time(), earlier=earlier)
+            self.working[task.id] = working
             try:
                 do = self._loop if task.is_loop else self._run
                 result = await do(job, working)
@@ -129,29 +145,26 @@ class Batch:
                     status="not_started",
                     exit_code=9,
                     sentence=str(error),
-                    spent_usd=0.0,
+                    spent_usd=earlier,
+                    cost_source="native",
                     duration_s=time.time() - working.since,
                 )
             del self.working[task.id]
-            self._book(result)
-            if not result.ok and self._was_stopped():
-                continue  # it is done again when the batch goes on
+            self._booked.append(result)
+            if not result.ok and not self._may_begin():
+                continue  # we ended it, or our budget did: it goes on when the batch does
             await self._queue.done(result)
             self._results.put_nowait(result)
 
-    def _book(self, result: BatchResult) -> None:
-        self._spent += nano(result.spent_usd or 0.0)
-        if result.status != "not_started":
-            self._sources.add(result.cost_source)
-
-    def _was_stopped(self) -> bool:
-        return self._stopped
+    def _may_begin(self) -> bool:
+        """Whether there is time and money for another task; if the money is gone, all end."""
+        if not self._stopped and self._max_cost is not None and self.spent_usd >= self._max_cost:
+            self.is_over_budget = bool(self.working or self._queue.left())
+            self.stop()
+        return not self._stopped
 
     async def _watch_budget(self) -> None:
-        while self._max_cost is not None and not self._stopped:
-            if self.spent_usd > self._max_cost:
-                self.is_over_budget = True
-                self.stop()
+        while self._may_begin():
             await asyncio.sleep(_LOOK_S)
 
     def _left(self, own: float | None) -> float | None:
@@ -162,29 +175,27 @@ class Batch:
         return left if own is None else min(own, left)
 
     async def _run(self, job: Job, working: Working) -> BatchResult:
+        if job.cut_off and job.cut_off[-1].ok:  # only its result was not kept
+            return _summed(job.cut_off)
         task = job.task
-        before = await asyncio.to_thread(self._before, job)
-        if before and before[-1].ok:  # only its result was not kept
-            return _summed(before)
-        earlier = sum(result.spent_usd or 0.0 for result in before)
-        working.spent = lambda: earlier
         going: Run = run(
             task.agent,
             task.prompt,
             cwd=task.cwd,
             via=task.via,
             model=task.model,
-            permission=cast("Permission", task.permission),
+            permission=task.permission,
             allow=task.allow,
             max_cost=self._left(task.max_cost),
             timeout=task.timeout,
             args=task.args,
+            program=task.program,
             home=self._home,
             loop=job.place,
         )
         async with going:
             working.stop = going.stop
-            working.spent = lambda: earlier + (going.state.ledger.spent_usd or 0.0)
+            working.spending = lambda: going.state.ledger.spent_usd or 0.0
             working.doing = going.name
             verdict = await going.wait()
         result = BatchResult(
@@ -199,51 +210,26 @@ class Batch:
             duration_s=time.time() - working.since,
             answer=final_text(going.state),
         )
-        return _summed([*before, result])
-
-    def _before(self, job: Job) -> list[BatchResult]:
-        """What became of the task's runs that were cut off with the batch."""
-        found = []
-        for name in job.runs:
-            folder = runs.find(self._home, name)
-            verdict, info = settle(folder), folder.info()
-            if verdict is None or info is None:
-                continue
-            state = state_of(folder, info, PriceBook())
-            found.append(
-                BatchResult(
-                    id=job.task.id,
-                    ok=verdict.status == "success",
-                    status=verdict.status,
-                    exit_code=verdict.exit_code,
-                    sentence=verdict.sentence,
-                    run=name,
-                    spent_usd=verdict.spent_usd,
-                    cost_source=verdict.cost_source,
-                    duration_s=verdict.ended_at - info.started_at,
-                    answer=None if state is None else final_text(state),
-                )
-            )
-        return found
+        return _summed([*job.cut_off, result])
 
     async def _loop(self, job: Job, working: Working) -> BatchResult:
-        if job.loop is not None:
-            state = store.find(self._home, job.loop).state()
-            if state is not None and state.is_over:  # only its result was not kept
-                return _of_loop(job.task, job.loop, state)
+        if job.cut_off and job.cut_off[-1].status != "interrupted":  # only its result was not kept
+            return job.cut_off[-1]
         async with self._begun(job) as going:
             working.stop = going.stop
-            working.spent = lambda: going.state.spent_usd
+            working.earlier, working.spending = 0.0, lambda: going.spent_usd
             working.doing = going.name
             await going.wait()
-        return _of_loop(job.task, going.name, going.state)
+        return loop_result(job.task, going.name, going.state)
 
     def _begun(self, job: Job) -> Loop:
-        """The task's loop: the one that was cut off, else a new one."""
+        """The task's loop: the one that was cut off, else a new one.
+
+        Its own ceilings are the task's; that of the batch ends it from outside, so it can go on.
+        """
         if job.loop is not None:
             return resumed_loop(job.loop, home=self._home)
         task, usual = job.task, Ceilings()
-        left = self._left(task.max_cost)
         plan = LoopPlan(
             agent=task.agent,
             cwd=task.cwd,
@@ -251,7 +237,7 @@ class Batch:
             goal=Goal(until=task.until, signals=task.signal, checks=task.check),
             ceilings=Ceilings(
                 iterations=task.max_iterations or usual.iterations,
-                cost_usd=usual.cost_usd if left is None else left,
+                cost_usd=usual.cost_usd if task.max_cost is None else task.max_cost,
                 time_s=task.timeout or usual.time_s,
             ),
             via=task.via,
@@ -259,33 +245,21 @@ class Batch:
             permission=task.permission,
             allow=task.allow,
             args=task.args,
+            program=task.program,
             batch=job.place,
         )
         return new_loop(plan, home=self._home)
 
 
+def _spent(results: Sequence[BatchResult]) -> float:
+    return dollars(sum(nano(result.spent_usd or 0.0) for result in results))
+
+
 def _summed(results: Sequence[BatchResult]) -> BatchResult:
     """The last result of a task, with what all its runs have spent."""
-    known = [nano(result.spent_usd) for result in results if result.spent_usd is not None]
+    known = [result for result in results if result.spent_usd is not None]
     return msgspec.structs.replace(
         results[-1],
-        spent_usd=dollars(sum(known)) if known else None,
+        spent_usd=_spent(known) if known else None,
         cost_source=least_certain(result.cost_source for result in results),
-    )
-
-
-def _of_loop(task: BatchTask, name: str, state: LoopState) -> BatchResult:
-    last, end = state.last, state.end or "interrupted"
-    return BatchResult(
-        id=task.id,
-        ok=end == "done",
-        status=end,
-        exit_code=EXIT_CODES[end],
-        sentence=state.reason,
-        loop=name,
-        run=last.report.run if last else None,
-        spent_usd=state.spent_usd,
-        cost_source=state.cost_source,
-        duration_s=(state.ended_at or state.started_at) - state.started_at,
-        answer=last.report.answer if last else None,
     )

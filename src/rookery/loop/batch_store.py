@@ -1,19 +1,30 @@
 """The folder of a batch, beside those of runs and loops: what was asked, and what is done."""
 
+import asyncio
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from rookery.core.completion import final_text
 from rookery.core.errors import DamagedRunError, RookeryError, RunFolderError
+from rookery.core.price import dollars, nano
 from rookery.folder import runs
 from rookery.folder.files import Folder
+from rookery.folder.healing import state_of
 from rookery.folder.names import is_name, new_names, pick
+from rookery.folder.runs import RunFolder
 from rookery.loop import store
+from rookery.loop.events import EXIT_CODES
+from rookery.loop.state import LoopState
+from rookery.loop.store import LoopFolder
 from rookery.loop.tasks import BatchResult, BatchTask, Job, read_tasks
+from rookery.prices import PriceBook
+from rookery.run.others import settle
 from rookery.run.places import home_folder
 
 PREFIX = "batch-"
@@ -38,7 +49,7 @@ class BatchFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._jobs: Iterator[Job] | None = None
+        self._jobs: deque[Job] | None = None
 
     @property
     def name(self) -> str:
@@ -69,11 +80,17 @@ class BatchFolder:
                 found.append(msgspec.json.decode(line, type=BatchResult))
         return found
 
+    def left(self) -> Sequence[Job]:
+        """The tasks that have no result yet; what is left of their processes is ended."""
+        if self._jobs is None:
+            self._jobs = deque(self._open_jobs())
+        return tuple(self._jobs)
+
     async def take(self) -> Job | None:
         """The next task that has no result yet."""
         if self._jobs is None:
-            self._jobs = iter(self._left())
-        return next(self._jobs, None)
+            await asyncio.to_thread(self.left)
+        return self._jobs.popleft() if self._jobs else None
 
     async def done(self, result: BatchResult) -> None:
         """Append a result, on disk before anybody hears of it."""
@@ -93,41 +110,77 @@ class BatchFolder:
                 raise RookeryError(f"batch {self.name!r} is being done: wait for its end")
             yield
 
-    def _left(self) -> list[Job]:
-        results = self.results()
-        done = {result.id for result in results}
-        told = {result.run for result in results}
-        begun_runs, begun_loops = self._runs(), self._loops()
-        return [
-            Job(
+    def _open_jobs(self) -> Iterator[Job]:
+        done = {result.id for result in self.results()}
+        begun = self._runs()
+        loops = self._loops()
+        for number, task in enumerate(self.tasks(), 1):
+            if task.id in done:
+                continue
+            loop = loops.get(number)
+            cut = [self._of_run(task, folder) for folder in begun.get((self.name, number), ())]
+            if loop is not None:
+                cut = [self._of_loop(task, loop, begun)]
+            yield Job(
                 task=task,
                 place=(self.name, number),
-                runs=tuple(run for run in begun_runs.get(number, ()) if run not in told),
-                loop=begun_loops.get(number),
+                cut_off=tuple(cut),
+                loop=None if loop is None else loop.name,
             )
-            for number, task in enumerate(self.tasks(), 1)
-            if task.id not in done
-        ]
 
-    def _runs(self) -> Mapping[int, list[str]]:
-        """The runs of this batch by the number of their task, the first one first."""
-        found: dict[int, list[str]] = {}
+    def _runs(self) -> Mapping[tuple[str, int], list[RunFolder]]:
+        """Runs by the loop or batch that they are part of and their number, the first one first."""
+        found: dict[tuple[str, int], list[RunFolder]] = {}
         for folder in reversed(runs.runs(self._home)):
             with contextlib.suppress(RookeryError):  # a folder that tells nothing is not ours
                 info = folder.info()
-                if info is not None and info.loop == self.name and info.iteration is not None:
-                    found.setdefault(info.iteration, []).append(folder.name)
+                if info is not None and info.loop is not None and info.iteration is not None:
+                    found.setdefault((info.loop, info.iteration), []).append(folder)
         return found
 
-    def _loops(self) -> Mapping[int, str]:
+    def _loops(self) -> Mapping[int, LoopFolder]:
         """The loops of this batch by the number of their task."""
-        found: dict[int, str] = {}
+        found: dict[int, LoopFolder] = {}
         for folder in store.loops(self._home):
             with contextlib.suppress(RookeryError):
                 place = folder.plan().batch
                 if place is not None and place[0] == self.name:
-                    found[place[1]] = folder.name
+                    found[place[1]] = folder
         return found
+
+    def _of_run(self, task: BatchTask, folder: RunFolder) -> BatchResult:
+        """What became of a run that was cut off with the batch."""
+        verdict, info = settle(folder), folder.info()
+        state = state_of(folder, info, PriceBook()) if info else None
+        if verdict is None or info is None:
+            return BatchResult(id=task.id, ok=False, status="incomplete", exit_code=3, duration_s=0)
+        return BatchResult(
+            id=task.id,
+            ok=verdict.status == "success",
+            status=verdict.status,
+            exit_code=verdict.exit_code,
+            sentence=verdict.sentence,
+            run=folder.name,
+            spent_usd=verdict.spent_usd,
+            cost_source=verdict.cost_source,
+            duration_s=verdict.ended_at - info.started_at,
+            answer=None if state is None else final_text(state),
+        )
+
+    def _of_loop(
+        self, task: BatchTask, loop: LoopFolder, begun: Mapping[tuple[str, int], list[RunFolder]]
+    ) -> BatchResult:
+        """What became of a loop so far; a run of it that was cut off had spent money, too."""
+        state = loop.state()
+        if state is None:
+            return BatchResult(
+                id=task.id, ok=False, status="interrupted", exit_code=130, duration_s=0
+            )
+        result = loop_result(task, loop.name, state)
+        place = (loop.name, state.begun.id) if state.begun else ("", 0)
+        cut = [self._of_run(task, folder) for folder in begun.get(place, ())]
+        spent = sum(nano(each.spent_usd) for each in (result, *cut) if each.spent_usd is not None)
+        return msgspec.structs.replace(result, spent_usd=dollars(spent))
 
     @property
     def _home(self) -> Path:
@@ -168,3 +221,21 @@ def find(name: str, *, home: Path | None = None) -> BatchFolder:
             known = [found for found in folder.folders() if is_name(found)]
     full = name if name.startswith(PREFIX) else PREFIX + name
     return BatchFolder(path / _BATCHES / pick(full, known))
+
+
+def loop_result(task: BatchTask, name: str, state: LoopState) -> BatchResult:
+    """What became of a task that is a loop."""
+    last, end = state.last, state.end or "interrupted"
+    return BatchResult(
+        id=task.id,
+        ok=end == "done",
+        status=end,
+        exit_code=EXIT_CODES[end],
+        sentence=state.reason,
+        loop=name,
+        run=last.report.run if last else None,
+        spent_usd=state.known_usd,
+        cost_source="unknown" if state.unknown_costs else state.cost_source,
+        duration_s=(state.ended_at or state.started_at) - state.started_at,
+        answer=last.report.answer if last else None,
+    )

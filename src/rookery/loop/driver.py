@@ -71,6 +71,11 @@ class Loop:
         """The exit code that tells how it ended; None while it goes on."""
         return None if self.state.end is None else EXIT_CODES[self.state.end]
 
+    @property
+    def spent_usd(self) -> float:
+        """What is known to have been spent by now, by the run that is at work too."""
+        return self.state.spent_usd + self.hands.spent()
+
     async def __aenter__(self) -> Self:
         self._held.enter_context(self.folder.locked())
         self._driving = asyncio.create_task(self._drive())

@@ -86,6 +86,9 @@ class Hands(Protocol):
     def commit(self, message: str) -> str | None:
         """Commit what changed."""
 
+    def spent(self) -> float:
+        """What the run that is at work is known to have spent so far."""
+
     def stop(self) -> None:
         """End what is running: asked first, insisted on the second time."""
 
@@ -218,6 +221,10 @@ class RealHands:
             home=self._home,
             loop=(self._loop, order.begun.id),
         )
+
+    def spent(self) -> float:
+        """What its ledger says now."""
+        return (self._going.state.ledger.spent_usd or 0.0) if self._going else 0.0
 
     async def recover(self, begun: Begun) -> Report | None:
         """Find the folder of a run that a crash cut off, and read it."""

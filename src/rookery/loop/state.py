@@ -166,8 +166,16 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def unknown_costs(self) -> int:
         """Runs whose cost nobody knows."""
-        ran = (a.report for a in self.attempts if a.report.status != "not_started")
-        return sum(report.spent_usd is None for report in ran)
+        return sum(report.spent_usd is None for report in self._ran)
+
+    @property
+    def known_usd(self) -> float | None:
+        """What was spent; None if runs cost something and nobody knows of any how much."""
+        return None if 0 < len(self._ran) == self.unknown_costs else self.spent_usd
+
+    @property
+    def _ran(self) -> list[Report]:
+        return [a.report for a in self.attempts if a.report.status != "not_started"]
 
     @property
     def cost_source(self) -> Source:

@@ -1,11 +1,22 @@
 """The tasks of a batch: lines of a file, what became of each, and where they come from."""
 
-from typing import Protocol
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, Protocol
 
 import msgspec
+from msgspec import Meta
 
+from rookery.core.durations import seconds
 from rookery.core.errors import RookeryError
 from rookery.core.ledger import Source
+
+_LISTS = frozenset({"allow", "args", "signal", "check"})
+
+
+Dollars = Annotated[float, Meta(ge=0, le=1e9)]
+Seconds = Annotated[float, Meta(gt=0, le=1e9)]
+Count = Annotated[int, Meta(ge=1)]
 
 
 class BatchTask(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -16,18 +27,35 @@ class BatchTask(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """What it is called in the results; the number of its line if it has no name."""
 
     agent: str = "claude"
-    cwd: str = "."
+    program: tuple[str, ...] | None = None
+    """What to call instead of the agent found on PATH."""
+
     via: str | None = None
+    """One of the agent's ways to be run."""
+
+    cwd: str = "."
     model: str | None = None
-    permission: str = "agent"
+    permission: Literal["edit", "all", "plan", "agent"] = "agent"
+    """What it may do unasked; nobody is there to be asked."""
+
     allow: tuple[str, ...] = ()
     args: tuple[str, ...] = ()
-    max_cost: float | None = None
-    timeout: float | None = None
+    """Further arguments for the agent."""
+
+    max_cost: Dollars | None = None
+    timeout: Seconds | None = None
+    """How long it may take: seconds, or a text such as 90s, 5m or 2h."""
+
     until: str | None = None
+    """Done when the whole answer is this."""
+
     signal: tuple[str, ...] = ()
+    """Done at one of these lines."""
+
     check: tuple[str, ...] = ()
-    max_iterations: int | None = None
+    """Commands that must pass."""
+
+    max_iterations: Count | None = None
 
     @property
     def is_loop(self) -> bool:
@@ -58,15 +86,18 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     place: tuple[str, int]
     """The name of the batch, and which of its tasks it is: kept with each run and loop of it."""
 
-    runs: tuple[str, ...] = ()
-    """Its runs that gave no result, the first one first."""
+    cut_off: tuple[BatchResult, ...] = ()
+    """What became of its runs that gave no result, or of its loop so far, the last one last."""
 
     loop: str | None = None
-    """Its loop that gave no result."""
+    """Its loop that gave no result; it can go on."""
 
 
 class Queue(Protocol):
     """Where tasks come from and results go; a file here, an engine of many machines later."""
+
+    def left(self) -> Sequence[Job]:
+        """What is to be done, as far as that is known."""
 
     async def take(self) -> Job | None:
         """The next task; None when there is no more."""
@@ -75,22 +106,35 @@ class Queue(Protocol):
         """Keep what became of a task."""
 
 
-def read_tasks(data: bytes, name: str) -> list[BatchTask]:
-    """Read the lines of a file of tasks; an error names the line and what is wrong with it."""
+def read_tasks(data: bytes, name: str, usual: Mapping[str, Any] | None = None) -> list[BatchTask]:
+    """Read the lines of a file of tasks; an error names the line and what is wrong with it.
+
+    `usual` are the fields of tasks that do not say otherwise.
+    """
     tasks: list[BatchTask] = []
     for number, line in enumerate(data.split(b"\n"), 1):
         if not line.strip():
             continue
         try:
-            task = msgspec.json.decode(line, type=BatchTask)
+            told = msgspec.json.decode(line, type=dict[str, Any])
+            task = msgspec.convert({**(usual or {}), **_meant(told)}, BatchTask)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise RookeryError(f"{name}, line {number}: {error}") from error
         if not task.prompt.strip():
             raise RookeryError(f"{name}, line {number}: the prompt is empty")
         tasks.append(msgspec.structs.replace(task, id=task.id or str(number)))
-    doubled = {task.id for task in tasks if [other.id for other in tasks].count(task.id) > 1}
+    doubled = {id for id, times in Counter(task.id for task in tasks).items() if times > 1}
     if doubled:
         raise RookeryError(f"{name}: several tasks have the id {min(doubled)!r}: give each its own")
     if not tasks:
         raise RookeryError(f'{name} holds no task: write lines such as {{"prompt": "Fix it"}}')
     return tasks
+
+
+def _meant(told: dict[str, Any]) -> dict[str, Any]:
+    """Take one text for a list of one, and a length of time as people write it for seconds."""
+    meant = {k: [v] if k in _LISTS and isinstance(v, str) else v for k, v in told.items()}
+    time = meant.get("timeout")
+    if isinstance(time, str) and (length := seconds(time)) is not None:
+        meant["timeout"] = length
+    return meant
