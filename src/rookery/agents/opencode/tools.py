@@ -39,6 +39,9 @@ KINDS: Mapping[str, ToolKind] = {
 A server's tool is called SERVER_TOOL, and nothing says where the one ends and the other begins.
 """
 
+CHANGING: frozenset[ToolKind] = frozenset({"edit", "plan"})
+"""The kinds of tools that change files or the plan."""
+
 _CHANGES: Mapping[str | None, Change] = {
     "add": "add",
     "update": "modify",
@@ -46,7 +49,8 @@ _CHANGES: Mapping[str | None, Change] = {
     "move": "move",
 }
 _REPORT = re.compile(r"<task_result>\n(.*)\n</task_result>", re.DOTALL)
-_NOTE = re.compile(r"<shell_metadata>\n([^<]*)\n</shell_metadata>\s*$")
+_NOTE_END = "\n</shell_metadata>"
+_NOTE = re.compile(rf"<shell_metadata>\n([^<]*){_NOTE_END}\s*$")
 _LONGEST_TITLE = 1000
 _SEEN_FROM_PROJECT = frozenset({"edit", "list", "read"})
 _SHORT = 200  # the longest string that says what a call of an unknown tool is about
@@ -62,16 +66,15 @@ def kind(name: str) -> ToolKind:
     return KINDS.get(name, "other")
 
 
-def title(kind: ToolKind, state: ToolState) -> str | None:
+def title(kind: ToolKind, state: ToolState, input: bytes) -> str | None:
     """Say in one line what a call is about: its command, path, pattern or address.
 
     OpenCode gives a title of its own to most calls that worked; of files it is the path seen
     from the project.
     """
-    files = state.metadata.files if state.metadata else None
+    files = state.metadata.files
     if files and kind == "edit":  # the title of a patch is all of its output
         return one_line(", ".join(f.relativePath or "" for f in files), _LONGEST_TITLE)
-    input = bytes(state.input)
     if kind == "other":
         return _first_short_string(input) if input else None
     # Outside of a repository the path is seen from the root, and only looks relative.
@@ -90,15 +93,16 @@ def report(output: str | None) -> str | None:
 
 def note(output: str | None) -> str | None:
     """Why a command did not end by itself, as the shell tool adds it to the output."""
-    found = _NOTE.search(output or "")
+    # The expression alone would look at every character of a long output.
+    if not output or not output.rstrip().endswith(_NOTE_END):
+        return None
+    found = _NOTE.search(output)
     return found[1] if found else None
 
 
 def consequences(name: str, id: str, state: ToolState) -> Iterator[Event]:
     """What a call that worked did to files and the plan."""
     told = state.metadata
-    if told is None:
-        return
     if told.todos is not None and name == "todowrite":
         items = (PlanItem(text=t.content, status=t.status) for t in told.todos if t.content)
         yield PlanChanged(items=tuple(items))
