@@ -318,6 +318,26 @@ def test_a_tool_that_prints_permission_denied_has_merely_failed() -> None:
         ("read", {"input": {"filePath": "/p/a.py"}, "title": "a.py"}, "read", "a.py"),
         ("edit", {"input": {"filePath": "/p/a.py"}}, "edit", "/p/a.py"),
         ("edit", {"input": {"filePath": "/p/a.py"}, "title": "p/a.py"}, "edit", "/p/a.py"),
+        (
+            "edit",
+            {
+                "input": {"filePath": "a.py"},
+                "title": "p/a.py",
+                "metadata": {"filediff": {"file": "/p/a.py"}},
+            },
+            "edit",
+            "/p/a.py",
+        ),
+        (
+            "write",
+            {
+                "input": {"filePath": "/p/a.py"},
+                "title": "a.py",
+                "metadata": {"filepath": "/p/a.py"},
+            },
+            "edit",
+            "a.py",
+        ),
         ("todowrite", {"input": {"todos": []}, "title": "2 todos"}, "plan", "2 todos"),
         ("grep", {"input": {"pattern": "x", "path": "src"}}, "search", "x"),
         ("webfetch", {"input": {"url": "http://x"}}, "fetch", "http://x"),

@@ -11,6 +11,7 @@ import msgspec
 
 from rookery.agents.opencode import faults, shapes, tools
 from rookery.agents.opencode.memory import Memory
+from rookery.agents.opencode.shapes import NOTHING
 from rookery.core import salvage
 from rookery.core.decoder import LineDecoder, Told, several
 from rookery.core.drift import ALWAYS_LOOKED_AT, watch
@@ -92,9 +93,8 @@ def tool_use(memory: Memory, message: shapes.ToolUse, line: bytes) -> Told:
     id = part.id or memory.name("call")
     name = part.tool or "tool"
     kind = tools.KINDS.get(name, "other")
-    given = bytes(state.input)
-    input = salvage.own(given) if given else None
-    title = tools.title(kind, state, given)
+    input = None if state.input is NOTHING else salvage.own(state.input)
+    title = tools.title(kind, state)
     started = ToolStarted(id=id, name=name, kind=kind, title=title, input=input)
     status = _status(name, state)
     code = state.metadata.exit
