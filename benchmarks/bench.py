@@ -9,9 +9,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
-from codex_corpus import LARGEST_OUTPUT, CodexCorpus
+from codex_corpus import CodexCorpus
 from corpus import Corpus
 from more_corpora import AmpCorpus, GeminiCorpus, QwenCorpus
 from opencode_corpus import OpenCodeCorpus
@@ -27,10 +28,18 @@ from rookery.core.fold import FoldingDecoder
 MB = 1_000_000
 CHUNK = 256 * 1024
 PIPE = 64 * 1024  # what a pipe holds, so the most that a reader gets at once
+SHORT_OUTPUT = 2000
 
 PLAIN = "for line in file: msgspec.json.decode(line)"
 SPLIT = "for line in lines: msgspec.json.decode(line)"
 HEAVY = ("asyncio", "click", "genai_prices", "rich")
+
+
+class Lines(Protocol):
+    """A corpus of one agent."""
+
+    def lines(self, size: int) -> Iterator[bytes]:
+        """Give lines until about so many bytes were given."""
 
 
 class Setting:
@@ -80,12 +89,28 @@ def lines(setting: Setting) -> Iterator[Row]:
         yield faster(f"bytes → records, {name} corpus", SPLIT, ratio, required)
 
 
+def codex(setting: Setting) -> Iterator[Row]:
+    """The same for Codex, whose every byte is told: with outputs of all sizes, and short ones."""
+    for name, corpus, required in (
+        ("codex", CodexCorpus(), 0.9),
+        ("short codex", CodexCorpus(largest=SHORT_OUTPUT), None),
+    ):
+        yield own_lines(setting, "codex", name, corpus, required)
+
+
 def opencode(setting: Setting) -> Iterator[Row]:
-    """OpenCode's lines to records, and to dicts."""
-    split = list(OpenCodeCorpus().lines((4 if setting.quick else 64) * MB))
-    chunks = cut(split, CHUNK)
-    (ratio,) = race(setting.rounds, partial(decode, chunks, "opencode"), partial(load, split))
-    yield faster("bytes → records, OpenCode", SPLIT, ratio, 0.9)
+    """The same for OpenCode, which tells most outputs twice."""
+    for name, corpus, required in (
+        ("opencode", OpenCodeCorpus(), 0.9),
+        ("short opencode", OpenCodeCorpus(largest=SHORT_OUTPUT), None),
+    ):
+        yield own_lines(setting, "opencode", name, corpus, required)
+
+
+def others(setting: Setting) -> Iterator[Row]:
+    """The same for Gemini CLI, Qwen Code and Amp."""
+    for agent, corpus in (("gemini", GeminiCorpus()), ("qwen", QwenCorpus()), ("amp", AmpCorpus())):
+        yield own_lines(setting, agent, agent, corpus, 0.9)
 
 
 def fold(setting: Setting) -> Iterator[Row]:
@@ -97,28 +122,6 @@ def fold(setting: Setting) -> Iterator[Row]:
     chunks = cut(split, CHUNK)
     (ratio,) = race(setting.rounds, partial(fold_chunks, chunks), partial(load, split))
     yield faster("bytes → state, stream corpus", SPLIT, ratio, 0.7)
-
-
-def codex(setting: Setting) -> Iterator[Row]:
-    """The same for Codex, whose every byte is told: with outputs of all sizes, and short ones."""
-    size = (4 if setting.quick else 64) * MB
-    for name, largest, required in (("codex", LARGEST_OUTPUT, 0.9), ("short codex", 2000, None)):
-        path = setting.folder / name
-        path.write_bytes(b"".join(CodexCorpus(largest=largest).lines(size)))
-        actions = partial(decode_file, path, "codex"), partial(load_file, path)
-        (ratio,) = race(setting.rounds, *actions)
-        yield faster(f"file → records, {name} corpus", PLAIN, ratio, required)
-
-
-def others(setting: Setting) -> Iterator[Row]:
-    """The same for Gemini CLI, Qwen Code and Amp."""
-    size = (4 if setting.quick else 64) * MB
-    for agent, corpus in (("gemini", GeminiCorpus), ("qwen", QwenCorpus), ("amp", AmpCorpus)):
-        path = setting.folder / agent
-        path.write_bytes(b"".join(corpus().lines(size)))
-        actions = partial(decode_file, path, agent), partial(load_file, path)
-        (ratio,) = race(setting.rounds, *actions)
-        yield faster(f"file → records, {agent} corpus", PLAIN, ratio, 0.9)
 
 
 def sdk(setting: Setting) -> Iterator[Row]:
@@ -194,9 +197,20 @@ BENCHES: Mapping[str, Callable[[Setting], Iterator[Row]]] = {
 }
 
 
-def decode(chunks: Iterable[bytes], agent: str = "claude") -> None:
+def own_lines(
+    setting: Setting, agent: str, name: str, corpus: Lines, required: float | None
+) -> Row:
+    """Race an agent's decoder over a corpus of its own lines."""
+    path = setting.folder / name
+    path.write_bytes(b"".join(corpus.lines((4 if setting.quick else 64) * MB)))
+    actions = partial(decode_file, path, agent), partial(load_file, path)
+    (ratio,) = race(setting.rounds, *actions)
+    return faster(f"file → records, {name} corpus", PLAIN, ratio, required)
+
+
+def decode(chunks: Iterable[bytes]) -> None:
     """Decode pieces of bytes and let the records go."""
-    deque(rookery.decode(chunks, agent), maxlen=0)
+    deque(rookery.decode(chunks, "claude"), maxlen=0)
 
 
 def decode_file(path: Path, agent: str = "claude") -> None:

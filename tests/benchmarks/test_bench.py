@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import rookery
-from rookery.core.events import Unknown, Unreadable
+from rookery.core.events import StreamClosed, ToolFinished, Unknown, Unreadable
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 MB = 1_000_000
@@ -22,7 +22,8 @@ bytes → records, stream corpus     for line in lines: msgspec.json.decode(line
 bytes → records, deltas corpus     for line in lines: msgspec.json.decode(line)
 file → records, codex corpus       for line in file: msgspec.json.decode(line)
 file → records, short codex corpus  for line in file: msgspec.json.decode(line)
-bytes → records, OpenCode          for line in lines: msgspec.json.decode(line)
+file → records, opencode corpus    for line in file: msgspec.json.decode(line)
+file → records, short opencode corpus  for line in file: msgspec.json.decode(line)
 file → records, gemini corpus      for line in file: msgspec.json.decode(line)
 file → records, qwen corpus        for line in file: msgspec.json.decode(line)
 file → records, amp corpus         for line in file: msgspec.json.decode(line)
@@ -106,11 +107,22 @@ def test_one_line_in_a_hundred_is_unknown_if_asked_for() -> None:
 
 
 def test_every_line_of_opencode_s_corpus_is_understood() -> None:
-    lines = list(OpenCodeCorpus().lines(MB))
-    told = Counter(type(r.event).__name__ for r in rookery.decode(lines, "opencode"))
-    assert not {"Unknown", "Unreadable"} & told.keys()
-    assert {"Thinking", "Text", "ToolFinished", "FileChanged", "UsageReported"} <= told.keys()
-    assert begin(OpenCodeCorpus().lines(MB)) == begin(lines)
+    assert begin(OpenCodeCorpus(5).lines(MB)) == begin(OpenCodeCorpus(5).lines(MB))
+    *records, closed = rookery.decode(OpenCodeCorpus().lines(2 * MB), "opencode")
+    kinds = {type(record.event).__name__ for record in records}
+    assert {"Thinking", "Text", "ToolFinished", "FileChanged", "PlanChanged"} <= kinds
+    assert not kinds & {"Unknown", "Unreadable"}
+    assert isinstance(closed.event, StreamClosed)
+    assert closed.event.unknown_fields == ()
+
+
+@pytest.mark.parametrize("largest", [2000, 50 * 1024])
+def test_opencode_s_corpus_has_outputs_of_all_sizes_up_to_the_largest(largest: int) -> None:
+    records = rookery.decode(OpenCodeCorpus(largest=largest).lines(4 * MB), "opencode")
+    ended = [r.event for r in records if isinstance(r.event, ToolFinished)]
+    sizes = [len(e.output or e.error or "") for e in ended if e.kind == "execute"]
+    assert min(sizes) < 60
+    assert 0.9 * largest < max(sizes) <= largest
 
 
 def test_a_tool_result_has_about_the_size_asked_for() -> None:

@@ -131,6 +131,8 @@ def _is_utf8(data: bytes) -> bool:
 
 
 def _has_long_number(json: bytes) -> bool:
+    if len(json) < _MOST_DIGITS:
+        return False
     # So long a number covers one of these places: most texts need no second look.
     places = json[_MOST_DIGITS - 1 :: _MOST_DIGITS]
     return _DIGIT.search(places) is not None and _LONG_NUMBER.search(json) is not None

@@ -14,11 +14,14 @@ from rookery.core.events import (
     FileChanged,
     PermissionDenied,
     Retrying,
+    SessionStarted,
+    StreamClosed,
     Text,
     Thinking,
     ToolFinished,
     ToolStarted,
     TurnFinished,
+    TurnStarted,
     UsageReported,
     UserMessage,
 )
@@ -87,6 +90,37 @@ def test_a_line_told_twice_happens_once() -> None:
     doubled = [line for line in stream for _ in range(2)]
     once, twice = records(*stream), records(*doubled)
     assert [record.event for record in once[:-1]] == [record.event for record in twice[:-1]]
+
+
+def test_a_repetition_is_noticed_among_a_thousand_parts_at_least() -> None:
+    stream = [text("x", id=f"t{n}") for n in range(3000)]
+    again = stream[-1000:]
+    assert len(events(*stream, *again, of=Text)) == 3000
+
+
+def test_a_session_is_told_once_however_often_it_comes_back() -> None:
+    first, second = text("x", id="t1"), {**text("x", id="t2"), "sessionID": "ses_2"}
+    third, fourth = text("x", id="t3"), {**text("x", id="t4"), "sessionID": "ses_2"}
+    told = [r.event for r in records(first, second, third, fourth)[:-1]]
+    started = (SessionStarted(session="ses_1"), SessionStarted(session="ses_2"))
+    assert [e for e in told if not isinstance(e, Text)] == [
+        started[0],
+        TurnStarted(origin="prompt"),
+        started[1],
+    ]
+
+
+def test_a_stream_that_names_no_session_has_a_turn_all_the_same() -> None:
+    nameless = [{**text("x", id=f"t{n}"), "sessionID": None} for n in range(2)]
+    told = [type(r.event) for r in records(*nameless)]
+    assert told == [TurnStarted, Text, Text, StreamClosed]
+
+
+def test_a_message_without_its_part_tells_nothing() -> None:
+    for type in ("step_start", "text", "step_finish"):
+        told = records({"type": type, "sessionID": SESSION}, {**message(type), "part": None})
+        names = [record.event.__class__ for record in told]
+        assert names == [SessionStarted, TurnStarted, StreamClosed]
 
 
 # How it ended.
@@ -225,7 +259,7 @@ def test_a_provider_that_numbers_its_calls_anew_confuses_nothing() -> None:
 
 
 def test_a_command_that_somebody_ended_is_cancelled() -> None:
-    note = "\n\n<shell_metadata>\nUser aborted the command\n</shell_metadata>"
+    note = "\n\n<shell_metadata>\nUser aborted the command\n</shell_metadata>\n"
     state: Json = {"status": "completed", "output": f"out{note}", "metadata": {"exit": None}}
     (ended,) = events(start(), tool("bash", **state), of=ToolFinished)
     assert (ended.status, ended.error) == ("cancelled", "User aborted the command")
@@ -284,6 +318,26 @@ def test_a_tool_that_prints_permission_denied_has_merely_failed() -> None:
         ("read", {"input": {"filePath": "/p/a.py"}, "title": "a.py"}, "read", "a.py"),
         ("edit", {"input": {"filePath": "/p/a.py"}}, "edit", "/p/a.py"),
         ("edit", {"input": {"filePath": "/p/a.py"}, "title": "p/a.py"}, "edit", "/p/a.py"),
+        (
+            "edit",
+            {
+                "input": {"filePath": "a.py"},
+                "title": "p/a.py",
+                "metadata": {"filediff": {"file": "/p/a.py"}},
+            },
+            "edit",
+            "/p/a.py",
+        ),
+        (
+            "write",
+            {
+                "input": {"filePath": "/p/a.py"},
+                "title": "a.py",
+                "metadata": {"filepath": "/p/a.py"},
+            },
+            "edit",
+            "a.py",
+        ),
         ("todowrite", {"input": {"todos": []}, "title": "2 todos"}, "plan", "2 todos"),
         ("grep", {"input": {"pattern": "x", "path": "src"}}, "search", "x"),
         ("webfetch", {"input": {"url": "http://x"}}, "fetch", "http://x"),
@@ -351,4 +405,4 @@ def test_a_hidden_thought_is_told_as_hidden() -> None:
 def test_new_fields_are_looked_for_in_the_first_messages_only() -> None:
     lines = [{**text("x", id=f"t{n}"), "new": n} for n in range(150)]
     (found,) = records(start(), *lines)[-1].event.unknown_fields  # type: ignore[union-attr]
-    assert (found.type, found.field, found.count) == ("text", "new", 100)
+    assert (found.type, found.field, found.count) == ("text", "new", 20)

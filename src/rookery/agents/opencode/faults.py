@@ -47,7 +47,7 @@ _body_decoder = msgspec.json.Decoder(_Body)
 
 def read(told: shapes.ErrorInfo) -> Error:
     """Read an error; only what follows it says whether it was fatal."""
-    data = told.data or shapes.ErrorData()
+    data = told.data
     return Error(
         kind=_kind(told.name, data), message=data.message or told.name, retryable=data.isRetryable
     )

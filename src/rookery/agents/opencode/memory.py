@@ -17,7 +17,7 @@ from rookery.core.events import (
 )
 from rookery.core.price import dollars, nano
 
-_MOST_PARTS = 4096  # of which a repetition would be noticed
+_PARTS = 1024  # of the last so many a repetition is noticed
 _ENDINGS = {
     "length": ("max_tokens", "the answer was cut off at the model's output limit"),
     "content-filter": ("refused", "the provider's filter stopped the answer"),
@@ -26,18 +26,18 @@ _ENDINGS = {
 """Why a model stopped without having finished, as neutral reason and in words."""
 
 
-class Totals(msgspec.Struct):
+class Totals:
     """What all steps used and cost; OpenCode tells it of each step alone."""
 
-    steps: int = 0
-    told: bool = False
-    input: int = 0
-    output: int = 0
-    cache_read: int = 0
-    cache_write: int = 0
-    reasoning: int = 0
-    nano: int | None = 0
-    """Nano-dollars; None once a step had no price."""
+    def __init__(self) -> None:
+        self.steps = 0
+        self.told = False
+        self.input = 0
+        self.output = 0
+        self.cache_read = 0
+        self.cache_write = 0
+        self.reasoning = 0
+        self.nano: int | None = 0  # dollars; None once a step had no price
 
     def add(self, step: UsageReported) -> None:
         """Add a step's figures."""
@@ -83,16 +83,19 @@ class Memory:
         self.rejected = False  # a call of the last step was rejected, which ends the run
         self.failure: Error | None = None  # what nothing has followed yet
         self.aborted = False  # that failure was an abort
-        self.sessions: set[str | None] = set()
-        self._parts: dict[str, None] = {}
+        self.session: str | msgspec.UnsetType | None = msgspec.UNSET  # whose message came last
+        self._sessions: set[str] = set()
+        self._parts: set[str] = set()  # no more than _PARTS
+        self._older_parts: set[str] = set()
         self._turn_open = False
         self._unnamed = 0
 
     def begin(self, session: str | None) -> list[Event]:
-        """Tell of a session that is new; the first line of a stream begins its only turn."""
+        """Go on with a session, and tell if it is new; the first opens the stream's only turn."""
+        self.session = session
         events: list[Event] = []
-        if session is not None and session not in self.sessions:
-            self.sessions.add(session)
+        if session is not None and session not in self._sessions:
+            self._sessions.add(session)
             events.append(SessionStarted(session=session))
         if not self._turn_open:
             self._turn_open = True
@@ -103,11 +106,13 @@ class Memory:
         """Tell whether a part was not told before, and remember it."""
         if part is None:
             return True
-        if part in self._parts:
+        parts = self._parts
+        if part in parts or part in self._older_parts:
             return False
-        self._parts[part] = None
-        if len(self._parts) > _MOST_PARTS:
-            del self._parts[next(iter(self._parts))]
+        if len(parts) == _PARTS:
+            self._older_parts = parts
+            self._parts = parts = set()
+        parts.add(part)
         return True
 
     def name(self, what: str) -> str:

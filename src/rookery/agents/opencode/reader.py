@@ -5,16 +5,16 @@ result.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import msgspec
 
 from rookery.agents.opencode import faults, shapes, tools
 from rookery.agents.opencode.memory import Memory
-from rookery.agents.opencode.shapes import own
-from rookery.core.decoder import LineDecoder, Told
-from rookery.core.drift import LOOKED_AT
+from rookery.agents.opencode.shapes import NOTHING
+from rookery.core import salvage
+from rookery.core.decoder import LineDecoder, Told, several
+from rookery.core.drift import ALWAYS_LOOKED_AT, watch
 from rookery.core.events import (
     ContextCompacted,
     Event,
@@ -41,115 +41,126 @@ _ABORTED = "Tool execution aborted"
 _TOOK_TOO_LONG = "shell tool terminated command after exceeding timeout"
 
 
-def step_start(memory: Memory, message: shapes.StepStart, line: bytes) -> Sequence[Event]:
+def step_start(memory: Memory, message: shapes.StepStart, line: bytes) -> Told:
     """Read the beginning of a request to the model, or of one that is tried again."""
-    part = message.part or shapes.StepStartPart()
-    events = [] if message.sessionID in memory.sessions else memory.begin(message.sessionID)
+    if message.sessionID != memory.session:
+        return _begin(step_start, memory, message, line)
+    part = message.part
     # A request that broke off is begun anew with the same message (1.18.33 sse_error_event).
     if memory.is_new(part.id) and memory.begin_step(part.messageID):
-        events.append(Retrying(attempt=memory.retries))
-    return events
+        return Retrying(attempt=memory.retries)
+    return ()
 
 
-def text(memory: Memory, message: shapes.Text, line: bytes) -> Sequence[Event]:
+def text(memory: Memory, message: shapes.Text, line: bytes) -> Told:
     """Read what the model said, or what OpenCode says to it after a compaction."""
-    part = message.part or shapes.TextPart()
-    events = [] if message.sessionID in memory.sessions else memory.begin(message.sessionID)
+    if message.sessionID != memory.session:
+        return _begin(text, memory, message, line)
+    part = message.part
     if not part.text or not memory.is_new(part.id):
-        return events
-    if part.synthetic:
-        if part.metadata is not None and part.metadata.compaction_continue:
-            # The summary came as an ordinary step that stopped (1.18.33 compaction).
-            memory.stopped = None
-            events.append(ContextCompacted(trigger="auto"))
-        events.append(UserMessage(text=part.text, synthetic=True))
-    else:
+        return ()
+    if not part.synthetic:
         memory.answer.append(part.text)
-        events.append(Text(id=part.id or memory.name("text"), text=part.text))
-    return events
+        return Text(id=part.id or memory.name("text"), text=part.text)
+    told = UserMessage(text=part.text, synthetic=True)
+    if not part.metadata.compaction_continue:
+        return told
+    # The summary came as an ordinary step that stopped (1.18.33 compaction).
+    memory.stopped = None
+    return (ContextCompacted(trigger="auto"), told)
 
 
-def reasoning(memory: Memory, message: shapes.Reasoning, line: bytes) -> Sequence[Event]:
+def reasoning(memory: Memory, message: shapes.Reasoning, line: bytes) -> Told:
     """Read a thought; its text is empty where the provider hides it."""
-    part = message.part or shapes.ReasoningPart()
-    events = [] if message.sessionID in memory.sessions else memory.begin(message.sessionID)
-    if memory.is_new(part.id):
-        id = part.id or memory.name("thought")
-        hidden = None if part.text else True
-        events.append(Thinking(id=id, text=part.text or None, redacted=hidden))
-    return events
+    if message.sessionID != memory.session:
+        return _begin(reasoning, memory, message, line)
+    part = message.part
+    if not memory.is_new(part.id):
+        return ()
+    hidden = None if part.text else True
+    return Thinking(id=part.id or memory.name("thought"), text=part.text or None, redacted=hidden)
 
 
-def tool_use(memory: Memory, message: shapes.ToolUse, line: bytes) -> Sequence[Event]:
+def tool_use(memory: Memory, message: shapes.ToolUse, line: bytes) -> Told:
     """Read a tool call that has ended: its beginning was not told."""
-    part = message.part or shapes.ToolPart()
-    state = part.state or shapes.ToolState()
-    events = [] if message.sessionID in memory.sessions else memory.begin(message.sessionID)
+    if message.sessionID != memory.session:
+        return _begin(tool_use, memory, message, line)
+    part = message.part
+    state = part.state
     # Some providers number the calls of each request from 0, so `callID` names no call for good.
     if not memory.is_new(part.id):
-        return events
+        return ()
     id = part.id or memory.name("call")
     name = part.tool or "tool"
-    kind = tools.kind(name)
-    input = own(state.input)
-    events.append(
-        ToolStarted(id=id, name=name, kind=kind, title=tools.title(kind, state), input=input)
-    )
+    kind = tools.KINDS.get(name, "other")
+    input = None if state.input is NOTHING else salvage.own(state.input)
+    title = tools.title(kind, state)
+    started = ToolStarted(id=id, name=name, kind=kind, title=title, input=input)
     status = _status(name, state)
-    if status == "denied":
-        rejected = (state.error or "").startswith(_REJECTED)
-        memory.rejected = memory.rejected or rejected
-        # What nobody was there to allow, `--auto` allows; what a rule forbids, it does not.
-        fix = "--auto" if rejected else None
-        events.append(
-            PermissionDenied(tool_id=id, name=name, input=input, reason=state.error, fix=fix)
-        )
-    code = state.metadata.exit if state.metadata else None
-    output = tools.report(state.output) if kind == "subagent" else state.output
-    events.append(
-        ToolFinished(
-            id=id,
-            status=status,
-            name=name,
-            kind=kind,
-            output=output,
-            error=None if status == "ok" else _complaint(state),
-            exit_code=code if isinstance(code, int) else None,
-        )
+    code = state.metadata.exit
+    finished = ToolFinished(
+        id=id,
+        status=status,
+        name=name,
+        kind=kind,
+        output=tools.report(state.output) if kind == "subagent" else state.output,
+        error=None if status == "ok" else _complaint(state),
+        exit_code=code if isinstance(code, int) else None,
     )
-    if status == "ok" and kind in ("edit", "plan"):
-        events += tools.consequences(name, id, state)
-    return events
+    if status == "denied":
+        return (started, _denial(memory, started, state.error or ""), finished)
+    if status == "ok" and kind in tools.CHANGING:
+        return (started, finished, *tools.consequences(name, id, state))
+    return (started, finished)
 
 
-def step_finish(memory: Memory, message: shapes.StepFinish, line: bytes) -> Sequence[Event]:
+def step_finish(memory: Memory, message: shapes.StepFinish, line: bytes) -> Told:
     """Read the end of a request to the model, with what it alone used and cost."""
-    part = message.part or shapes.StepFinishPart()
-    events = [] if message.sessionID in memory.sessions else memory.begin(message.sessionID)
+    if message.sessionID != memory.session:
+        return _begin(step_finish, memory, message, line)
+    part = message.part
     if not memory.is_new(part.id):
-        return events
+        return ()
     memory.stopped = part.reason or "unknown"
     memory.totals.steps += 1
     used = _usage(part)
-    if used is not None:
-        memory.totals.add(used)
-        events.append(used)
-    return events
+    if used is None:
+        return ()
+    memory.totals.add(used)
+    return used
 
 
-def error(memory: Memory, message: shapes.Error, line: bytes) -> Sequence[Event]:
+def error(memory: Memory, message: shapes.Error, line: bytes) -> Told:
     """Read a failure; a step that follows shows that it was mended."""
-    told = message.error or shapes.ErrorInfo()
-    events = [] if message.sessionID in memory.sessions else memory.begin(message.sessionID)
+    if message.sessionID != memory.session:
+        return _begin(error, memory, message, line)
+    told = message.error
     memory.failure = faults.read(told)
     memory.aborted = told.name == "MessageAbortedError"
-    events.append(memory.failure)
-    return events
+    return memory.failure
+
+
+def _begin(read: _Read, memory: Memory, message: Any, line: bytes) -> Told:
+    """Read a message of another session than the last, which may be new."""
+    return [*memory.begin(message.sessionID), *several(read(memory, message, line))]
+
+
+def _denial(memory: Memory, started: ToolStarted, reason: str) -> PermissionDenied:
+    """A call that was not permitted: what nobody was there to allow, `--auto` allows."""
+    rejected = reason.startswith(_REJECTED)
+    memory.rejected = memory.rejected or rejected
+    return PermissionDenied(
+        tool_id=started.id,
+        name=started.name,
+        input=started.input,
+        reason=reason,
+        fix="--auto" if rejected else None,  # what a rule forbids, it does not allow
+    )
 
 
 def _status(name: str, state: shapes.ToolState) -> Status:
     """How a call ended: a command that failed is `completed` (1.18.33 bash_fail)."""
-    told = state.metadata or shapes.ToolMetadata()
+    told = state.metadata
     if state.status != "completed":
         said = state.error or ""
         if said.startswith((_REJECTED, _FORBIDDEN)):
@@ -175,9 +186,9 @@ def _usage(part: shapes.StepFinishPart) -> UsageReported | None:
     model without a configured price costs 0, like one that is free: nobody knows which.
     """
     tokens = part.tokens
-    if tokens is None or tokens.total is None:
+    if tokens.total is None:
         return None
-    cache = tokens.cache or shapes.Cache()
+    cache = tokens.cache
     output = tokens.output
     if output is not None:
         output += tokens.reasoning or 0
@@ -215,11 +226,9 @@ class OpenCodeReader:
     def __init__(self) -> None:
         self.memory = Memory()
         self.drift = self.memory.drift
-        self._looked = dict.fromkeys(_READERS, 0)
-        self._functions: dict[type[msgspec.Struct], _Read] = {
-            shape: partial(self._watched, shape) for shape in _READERS
-        }
-        self.table: _Table = self._functions
+        functions = dict(_READERS)
+        watch(functions, self.drift, most=ALWAYS_LOOKED_AT)
+        self.table: _Table = functions
 
     @property
     def results(self) -> int:
@@ -229,16 +238,6 @@ class OpenCodeReader:
     def type_of(self, message: Any) -> str:
         """The message's type."""
         return str(type(message).__struct_config__.tag)
-
-    def _watched(
-        self, shape: type[msgspec.Struct], memory: Memory, message: Any, line: bytes
-    ) -> Told:
-        read = _READERS[shape]
-        self.drift.look(self.type_of(message), line)
-        self._looked[shape] += 1
-        if self._looked[shape] >= LOOKED_AT:
-            self._functions[shape] = read
-        return read(memory, message, line)
 
     def close(self) -> tuple[Sequence[Event], int]:
         """Tell how the turn ended."""

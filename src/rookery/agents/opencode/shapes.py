@@ -3,8 +3,7 @@
 from typing import Annotated
 
 import msgspec
-
-from rookery.core import salvage
+from msgspec import field
 
 # Beyond 2**53 no JSON writer agrees with another; a token count never is.
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
@@ -13,11 +12,6 @@ ExitCode = Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**32)]
 
 NOTHING = msgspec.Raw()
 """A raw part that the message does not have."""
-
-
-def own(raw: msgspec.Raw) -> msgspec.Raw | None:
-    """A raw part for an event; None if the message does not have it."""
-    return None if raw is NOTHING else salvage.own(raw)
 
 
 class _Shape(msgspec.Struct, gc=False):
@@ -36,7 +30,7 @@ class StepStartPart(_Shape):
 
 
 class StepStart(_Message, tag="step_start"):
-    part: StepStartPart | None = None
+    part: StepStartPart = field(default_factory=StepStartPart)
 
 
 class TextMetadata(_Shape):
@@ -47,11 +41,11 @@ class TextPart(_Shape):
     id: str | None = None
     text: str | None = None
     synthetic: bool | None = None
-    metadata: TextMetadata | None = None
+    metadata: TextMetadata = field(default_factory=TextMetadata)
 
 
 class Text(_Message, tag="text"):
-    part: TextPart | None = None
+    part: TextPart = field(default_factory=TextPart)
 
 
 class ReasoningPart(_Shape):
@@ -60,7 +54,7 @@ class ReasoningPart(_Shape):
 
 
 class Reasoning(_Message, tag="reasoning"):
-    part: ReasoningPart | None = None
+    part: ReasoningPart = field(default_factory=ReasoningPart)
 
 
 class FileDiff(_Shape):
@@ -122,20 +116,19 @@ class ToolState(_Shape):
     status: str | None = None
     input: msgspec.Raw = NOTHING
     output: str | None = None
-    error: str | None = None
+    metadata: ToolMetadata = field(default_factory=ToolMetadata)
     title: str | None = None
-    metadata: ToolMetadata | None = None
+    error: str | None = None
 
 
 class ToolPart(_Shape):
-    id: str | None = None
     tool: str | None = None
-    callID: str | None = None
-    state: ToolState | None = None
+    state: ToolState = field(default_factory=ToolState)
+    id: str | None = None
 
 
 class ToolUse(_Message, tag="tool_use"):
-    part: ToolPart | None = None
+    part: ToolPart = field(default_factory=ToolPart)
 
 
 class Cache(_Shape):
@@ -148,19 +141,19 @@ class Tokens(_Shape):
     input: Count | None = None
     output: Count | None = None
     reasoning: Count | None = None
-    cache: Cache | None = None
+    cache: Cache = field(default_factory=Cache)
 
 
 class StepFinishPart(_Shape):
     id: str | None = None
     messageID: str | None = None
     reason: str | None = None
+    tokens: Tokens = field(default_factory=Tokens)
     cost: Dollars | None = None
-    tokens: Tokens | None = None
 
 
 class StepFinish(_Message, tag="step_finish"):
-    part: StepFinishPart | None = None
+    part: StepFinishPart = field(default_factory=StepFinishPart)
 
 
 class ErrorData(_Shape):
@@ -172,11 +165,11 @@ class ErrorData(_Shape):
 
 class ErrorInfo(_Shape):
     name: str | None = None
-    data: ErrorData | None = None
+    data: ErrorData = field(default_factory=ErrorData)
 
 
 class Error(_Message, tag="error"):
-    error: ErrorInfo | None = None
+    error: ErrorInfo = field(default_factory=ErrorInfo)
 
 
 Shapes = StepStart | Text | Reasoning | ToolUse | StepFinish | Error

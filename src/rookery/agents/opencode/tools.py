@@ -10,6 +10,7 @@ from rookery.agents.opencode.shapes import NOTHING, ToolState
 from rookery.core import salvage
 from rookery.core.events import Change, Event, FileChanged, PlanChanged, PlanItem, ToolKind
 from rookery.core.text import one_line
+from rookery.core.titles import first_short_string
 
 KINDS: Mapping[str, ToolKind] = {
     "read": "read",
@@ -39,6 +40,9 @@ KINDS: Mapping[str, ToolKind] = {
 A server's tool is called SERVER_TOOL, and nothing says where the one ends and the other begins.
 """
 
+CHANGING: frozenset[ToolKind] = frozenset({"edit", "plan"})
+"""The kinds of tools that change files or the plan."""
+
 _CHANGES: Mapping[str | None, Change] = {
     "add": "add",
     "update": "modify",
@@ -46,20 +50,14 @@ _CHANGES: Mapping[str | None, Change] = {
     "move": "move",
 }
 _REPORT = re.compile(r"<task_result>\n(.*)\n</task_result>", re.DOTALL)
-_NOTE = re.compile(r"<shell_metadata>\n([^<]*)\n</shell_metadata>\s*$")
+_NOTE_END = "\n</shell_metadata>"
+_NOTE = re.compile(rf"<shell_metadata>\n([^<]*){_NOTE_END}\s*$")
 _LONGEST_TITLE = 1000
 _SEEN_FROM_PROJECT = frozenset({"edit", "list", "read"})
-_SHORT = 200  # the longest string that says what a call of an unknown tool is about
 
 
 _input_decoder = msgspec.json.Decoder(shapes.TellingInput)
 _written_decoder = msgspec.json.Decoder(shapes.WrittenInput)
-_any_decoder: msgspec.json.Decoder[object] = msgspec.json.Decoder(object)
-
-
-def kind(name: str) -> ToolKind:
-    """Say what kind of tool it is."""
-    return KINDS.get(name, "other")
 
 
 def title(kind: ToolKind, state: ToolState) -> str | None:
@@ -68,17 +66,14 @@ def title(kind: ToolKind, state: ToolState) -> str | None:
     OpenCode gives a title of its own to most calls that worked; of files it is the path seen
     from the project.
     """
-    files = state.metadata.files if state.metadata else None
+    files = state.metadata.files
     if files and kind == "edit":  # the title of a patch is all of its output
         return one_line(", ".join(f.relativePath or "" for f in files), _LONGEST_TITLE)
-    input = bytes(state.input)
     if kind == "other":
-        return _first_short_string(input) if input else None
-    # Outside of a repository the path is seen from the root, and only looks relative.
-    if kind in _SEEN_FROM_PROJECT and state.title and f'"/{state.title}"'.encode() not in input:
-        return one_line(state.title, _LONGEST_TITLE)
-    known = salvage.decode(input, _input_decoder) if input else None
-    words = (known.words if known else None) or state.title
+        return None if state.input is NOTHING else first_short_string(state.input)
+    if kind in _SEEN_FROM_PROJECT and state.title:
+        return one_line(_seen_path(state.title, state), _LONGEST_TITLE)
+    words = _words(state) or state.title
     return one_line(words, _LONGEST_TITLE) if words else None
 
 
@@ -90,15 +85,16 @@ def report(output: str | None) -> str | None:
 
 def note(output: str | None) -> str | None:
     """Why a command did not end by itself, as the shell tool adds it to the output."""
-    found = _NOTE.search(output or "")
+    # The expression alone would look at every character of a long output.
+    if not output or not output.rstrip().endswith(_NOTE_END):
+        return None
+    found = _NOTE.search(output)
     return found[1] if found else None
 
 
 def consequences(name: str, id: str, state: ToolState) -> Iterator[Event]:
     """What a call that worked did to files and the plan."""
     told = state.metadata
-    if told is None:
-        return
     if told.todos is not None and name == "todowrite":
         items = (PlanItem(text=t.content, status=t.status) for t in told.todos if t.content)
         yield PlanChanged(items=tuple(items))
@@ -113,7 +109,7 @@ def consequences(name: str, id: str, state: ToolState) -> Iterator[Event]:
         )
     elif told.filepath and name == "write":
         yield _written(told.filepath, id, state, new=told.exists is False)
-    for file in told.files or () if kind(name) == "edit" else ():
+    for file in told.files or () if KINDS.get(name) == "edit" else ():
         if file.filePath:
             yield FileChanged(
                 path=file.movePath or file.filePath,
@@ -136,10 +132,16 @@ def _written(path: str, id: str, state: ToolState, *, new: bool) -> FileChanged:
     return FileChanged(path=path, change="add", added=added, removed=0, tool_id=id)
 
 
-def _first_short_string(input: bytes) -> str | None:
-    value = salvage.decode(input, _any_decoder)
-    if isinstance(value, dict):
-        for item in value.values():
-            if isinstance(item, str) and item.strip() and len(item) <= _SHORT:
-                return one_line(item, _SHORT)
-    return None
+def _seen_path(title: str, state: ToolState) -> str:
+    """The path of a file as OpenCode titles it, or whole if that only looks relative.
+
+    Outside of a repository it is seen from the root.
+    """
+    told = state.metadata
+    path = told.filediff.file if told.filediff else told.filepath
+    return f"/{title}" if (path or _words(state)) == f"/{title}" else title
+
+
+def _words(state: ToolState) -> str | None:
+    known = None if state.input is NOTHING else salvage.decode(state.input, _input_decoder)
+    return known.words if known else None
