@@ -1,17 +1,12 @@
 """The table of Amp's message types, and the decoder built on it."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
-
-import msgspec
+from collections.abc import Sequence
 
 from rookery.agents.amp import shapes, tools
-from rookery.agents.amp.memory import Memory, OpenTool
-from rookery.agents.amp.shapes import own
+from rookery.agents.amp.fields import KNOWN_FIELDS
 from rookery.core import salvage
-from rookery.core.decoder import LineDecoder, Told
-from rookery.core.drift import ALWAYS_LOOKED_AT, watch
+from rookery.core.decoder import LineDecoder
 from rookery.core.events import (
     Error,
     Event,
@@ -20,7 +15,6 @@ from rookery.core.events import (
     SessionStarted,
     Text,
     Thinking,
-    ToolFinished,
     ToolStarted,
     TurnFinished,
     Unknown,
@@ -28,8 +22,10 @@ from rookery.core.events import (
     UserMessage,
 )
 from rookery.core.lines import DEFAULT_CAP
-
-_Read = Callable[[Memory, Any, bytes], Told]
+from rookery.core.memory import Memory
+from rookery.core.reader import Table, TableReader
+from rookery.core.salvage import own
+from rookery.core.titles import split_mcp
 
 # Both sentences are in the emitter of 0.0.1790142911.
 _APPROVAL = re.compile(
@@ -103,8 +99,7 @@ def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Sequenc
 def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Event]:
     """Read the end of a turn; a call that nobody allowed ends it, too."""
     events = memory.begin_turn()
-    memory.in_turn = False
-    memory.results += 1
+    memory.end_turn()
     good = message.subtype == "success" and message.is_error is False
     words = message.error or message.result
     reason = None if good else _reason(message.subtype, words or "")
@@ -125,7 +120,7 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
     return events
 
 
-_READERS: Mapping[type[msgspec.Struct], _Read] = {
+_READERS: Table[Memory] = {
     shapes.System: system,
     shapes.User: user,
     shapes.Assistant: assistant,
@@ -133,50 +128,19 @@ _READERS: Mapping[type[msgspec.Struct], _Read] = {
 }
 
 
-class AmpReader:
-    """Turns Amp's messages into events.
-
-    Nobody has recorded a real stream, so the first messages of each type are looked at for fields
-    that the documents do not name.
-    """
-
-    def __init__(self) -> None:
-        self.memory = Memory()
-        self.drift = self.memory.drift
-        functions = dict(_READERS)
-        watch(functions, self.drift, most=ALWAYS_LOOKED_AT)
-        self.table: Mapping[type[msgspec.Struct], _Read] = functions
-
-    @property
-    def results(self) -> int:
-        """How many turns have ended."""
-        return self.memory.results
-
-    def type_of(self, message: Any) -> str:
-        """The message's type."""
-        return str(type(message).__struct_config__.tag)
-
-    def close(self) -> tuple[Sequence[Event], int]:
-        """End all that is open."""
-        return self.memory.close()
-
-
 def decoder(*, cap: int = DEFAULT_CAP) -> LineDecoder:
     """Make a decoder for one stream of Amp."""
-    return LineDecoder("amp", shapes.Shapes, AmpReader(), cap=cap)
+    reader = TableReader(Memory(KNOWN_FIELDS), _READERS)
+    return LineDecoder("amp", shapes.Shapes, reader, cap=cap)
 
 
 def _start(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[Event]:
-    id = block.id or memory.name("call")
-    if memory.has_begun(id):
-        return ()
     name = block.name or "tool"
     kind, input = tools.kind(name), own(block.input)
-    memory.tools[id] = OpenTool(id, name, kind, input, parent)
-    server, tool = tools.split_mcp(name)
-    return (
+    server, tool = split_mcp(name)
+    return memory.start(
         ToolStarted(
-            id=id,
+            id=block.id or memory.name("call"),
             name=name,
             kind=kind,
             title=tools.title(kind, input),
@@ -184,27 +148,17 @@ def _start(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[
             server=server,
             tool=tool,
             parent=parent,
-        ),
+        )
     )
 
 
 def _finish(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[Event]:
     id = block.tool_use_id or memory.name("call")
-    if memory.has_ended(id):
-        return ()
-    call = memory.end_tool(id)
-    ok = block.is_error is False
-    events: list[Event] = [
-        ToolFinished(
-            id=id,
-            status="ok" if ok else "error",
-            name=call.name if call else None,
-            kind=call.kind if call else None,
-            output=block.content,
-            error=None if ok else block.content,
-            parent=call.parent if call else parent,
-        )
-    ]
+    call, ok = memory.tools.get(id), block.is_error is False
+    error = None if ok else block.content
+    events = memory.finish(
+        id, "ok" if ok else "error", output=block.content, error=error, parent=parent
+    )
     if ok and call is not None and call.kind in tools.TELLING:
         events += tools.consequences(call.name, id, call.input)
     return events
@@ -225,18 +179,7 @@ def _denials(memory: Memory, words: str) -> Sequence[Event]:
     calls = [call for call in memory.tools.values() if call.name in names]
     events: list[Event] = []
     for call in calls:
-        memory.end_tool(call.id)
-        events += (
-            PermissionDenied(tool_id=call.id, name=call.name, input=call.input, reason=words),
-            ToolFinished(
-                id=call.id,
-                status="denied",
-                name=call.name,
-                kind=call.kind,
-                error=words,
-                parent=call.parent,
-            ),
-        )
+        events += memory.finish(call.id, "denied", error=words)
     missing = names.keys() - {call.name for call in calls}
     events += [PermissionDenied(name=name, reason=words) for name in names if name in missing]
     return events

@@ -7,8 +7,7 @@ import msgspec
 
 from rookery.core import salvage
 from rookery.core.events import Change, Event, FileChanged, PlanChanged, PlanItem, ToolKind
-from rookery.core.text import one_line
-from rookery.core.titles import first_short_string
+from rookery.core.titles import first_field, first_short_string
 
 KINDS: Mapping[str, ToolKind] = {
     "Read": "read",
@@ -38,8 +37,6 @@ KINDS: Mapping[str, ToolKind] = {
 
 TELLING = frozenset({"edit", "plan"})
 """The kinds of tools whose calls change files or the plan."""
-
-_LONGEST_TITLE = 1000
 
 
 class _FileInput(msgspec.Struct, gc=False):
@@ -77,22 +74,12 @@ def kind(name: str) -> ToolKind:
     return KINDS.get(name, "other")
 
 
-def split_mcp(name: str) -> tuple[str | None, str | None]:
-    """Split `mcp__server__tool`."""
-    if not name.startswith("mcp__"):
-        return None, None
-    server, _, tool = name[5:].partition("__")
-    return (server, tool) if server and tool else (None, None)
-
-
 def title(kind: ToolKind, input: msgspec.Raw | None) -> str | None:
     """Say in one line what a call is about: its path, its command, or its first short string."""
     if input is None or kind == "plan":
         return None
     decoder = _DECODERS.get(kind)
-    known = salvage.decode(input, decoder) if decoder else None
-    words = next((w for w in msgspec.structs.astuple(known) if w), None) if known else None
-    return one_line(words, _LONGEST_TITLE) if words else first_short_string(input)
+    return (first_field(input, decoder) if decoder else None) or first_short_string(input)
 
 
 def consequences(name: str, id: str, input: msgspec.Raw | None) -> Iterator[Event]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from rookery.core.agent import Invocation, Permission, Task
+from rookery.core.options import options_of, value_of
 
 PROGRAMS = ("claude",)
 """What the program is called, without folder and `.exe`."""
@@ -74,10 +75,8 @@ def with_output_flags(command: Sequence[str]) -> list[str] | None:
 
     None if it asks for an output that is no messages: then that is what the user wants.
     """
-    options = list(command[1:])
-    if "--" in options:
-        options = options[: options.index("--")]
-    form = _output_format(options)
+    options = options_of(command)
+    form = value_of(command, "--output-format")
     if form not in (None, "stream-json", "json"):
         return None
     added: list[str] = []
@@ -88,15 +87,6 @@ def with_output_flags(command: Sequence[str]) -> list[str] | None:
     if form != "json" and "--verbose" not in options:
         added.append("--verbose")
     return [command[0], *added, *command[1:]]
-
-
-def _output_format(options: Sequence[str]) -> str | None:
-    for at, word in enumerate(options):
-        if word == "--output-format":
-            return options[at + 1] if at + 1 < len(options) else ""
-        if word.startswith("--output-format="):
-            return word.partition("=")[2]
-    return None
 
 
 def keeps_variable(name: str) -> bool:

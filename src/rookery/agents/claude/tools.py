@@ -6,12 +6,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from rookery.agents.claude.shapes import NOTHING
 from rookery.core import salvage
 from rookery.core.agent import Replacement
 from rookery.core.events import ToolKind, ToolStarted
+from rookery.core.shapes import NOTHING
 from rookery.core.text import one_line
-from rookery.core.titles import first_short_string
+from rookery.core.titles import first_field, first_short_string
 
 KINDS: Mapping[str, ToolKind] = {
     "Read": "read",
@@ -152,14 +152,6 @@ def kind(name: str) -> ToolKind:
     return KINDS.get(name, "other")
 
 
-def split_mcp(name: str) -> tuple[str | None, str | None]:
-    """Split `mcp__server__tool`; a server's name may hold single underscores."""
-    if not name.startswith("mcp__"):
-        return None, None
-    server, _, tool = name[5:].partition("__")
-    return (server, tool) if server and tool else (None, None)
-
-
 def title(kind: ToolKind, input: msgspec.Raw) -> str | None:
     """Say in one line what a call is about: its path, command, pattern, address.
 
@@ -170,13 +162,7 @@ def title(kind: ToolKind, input: msgspec.Raw) -> str | None:
     if kind == "ask":
         return _first_question(input)
     decoder = _DECODERS.get(kind)
-    if decoder is None:
-        return first_short_string(input)
-    known = salvage.decode(input, decoder)
-    for words in msgspec.structs.astuple(known) if known is not None else ():
-        if words:
-            return one_line(words, _LONGEST_TITLE)
-    return None
+    return first_short_string(input) if decoder is None else first_field(input, decoder)
 
 
 def subagent(input: msgspec.Raw) -> str | None:

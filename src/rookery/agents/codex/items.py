@@ -7,7 +7,6 @@ import msgspec
 
 from rookery.agents.codex import shapes, tools
 from rookery.agents.codex.memory import Memory
-from rookery.agents.codex.shapes import NOTHING
 from rookery.core import salvage
 from rookery.core.events import (
     Event,
@@ -24,6 +23,7 @@ from rookery.core.events import (
     ToolFinished,
     ToolStarted,
 )
+from rookery.core.shapes import NOTHING
 from rookery.core.text import one_line
 from rookery.core.titles import first_short_string
 

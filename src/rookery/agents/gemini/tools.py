@@ -5,7 +5,6 @@ from typing import Any
 
 import msgspec
 
-from rookery.agents.gemini.shapes import NOTHING
 from rookery.core import salvage
 from rookery.core.agent import Replacement
 from rookery.core.events import (
@@ -17,8 +16,8 @@ from rookery.core.events import (
     ToolKind,
     ToolStarted,
 )
-from rookery.core.text import one_line
-from rookery.core.titles import first_short_string
+from rookery.core.shapes import NOTHING
+from rookery.core.titles import first_field, first_short_string
 
 KINDS: Mapping[str, ToolKind] = {
     "read_file": "read",
@@ -46,8 +45,6 @@ KINDS: Mapping[str, ToolKind] = {
 
 TELLING = frozenset({"edit", "plan"})
 """The kinds of tools whose calls change files or the plan."""
-
-_LONGEST_TITLE = 1000
 
 
 class _Input(msgspec.Struct, gc=False):
@@ -115,26 +112,12 @@ def kind(name: str) -> ToolKind:
     return KINDS.get(name, "other")
 
 
-def split_mcp(name: str) -> tuple[str | None, str | None]:
-    """Split `mcp_server_tool`: the name of a server must not hold an underscore."""
-    if not name.startswith("mcp_"):
-        return None, None
-    server, _, tool = name[4:].partition("_")
-    return (server, tool) if server and tool else (None, None)
-
-
 def title(kind: ToolKind, input: msgspec.Raw) -> str | None:
     """Say in one line what a call is about: its path, command, pattern, address."""
     if input is NOTHING or kind == "plan":
         return None
     decoder = _DECODERS.get(kind)
-    if decoder is None:
-        return first_short_string(input)
-    known = salvage.decode(input, decoder)
-    for words in msgspec.structs.astuple(known) if known is not None else ():
-        if words:
-            return one_line(words, _LONGEST_TITLE)
-    return None
+    return first_short_string(input) if decoder is None else first_field(input, decoder)
 
 
 def subagent(kind: ToolKind, input: msgspec.Raw) -> str | None:
@@ -156,9 +139,9 @@ def replacements(started: ToolStarted) -> tuple[Replacement, ...]:
     return (Replacement(edit.old_string or "", after or ""),) if edit.old_string or after else ()
 
 
-def consequences(name: str, id: str, input: msgspec.Raw) -> Iterator[Event]:
+def consequences(name: str, id: str, input: msgspec.Raw | None) -> Iterator[Event]:
     """What a call that worked did to files and plan, as its input tells: its result does not."""
-    if input is NOTHING:
+    if input is None:
         return
     if kind(name) == "edit":
         edit = salvage.decode(input, _edit_decoder)

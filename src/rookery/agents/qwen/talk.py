@@ -4,18 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rookery.agents.qwen import shapes, tools
-from rookery.agents.qwen.memory import Memory, OpenTool
-from rookery.agents.qwen.shapes import own
+from rookery.agents.qwen.memory import Memory
 from rookery.core import salvage
 from rookery.core.events import (
     Event,
-    PermissionDenied,
     Status,
     Text,
     TextDelta,
     Thinking,
     ThinkingDelta,
-    ToolFinished,
     ToolInputDelta,
     ToolProgress,
     ToolStarted,
@@ -23,6 +20,8 @@ from rookery.core.events import (
     UsageReported,
     UserMessage,
 )
+from rookery.core.salvage import own
+from rookery.core.titles import split_mcp
 
 
 def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Sequence[Event]:
@@ -144,26 +143,21 @@ def _words(memory: Memory, block: shapes.Block, id: str, parent: str | None) -> 
 
 def _start(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[Event]:
     memory.take_block(parent, "tool_use")
-    id = block.id or memory.name("call")
-    if memory.has_begun(id):
-        return ()
     name = block.name or "tool"
     kind = tools.kind(name)
-    input = own(block.input)
-    memory.tools[id] = OpenTool(name, kind, input, parent)
-    server, tool = tools.split_mcp(name)
-    return (
+    server, tool = split_mcp(name)
+    return memory.start(
         ToolStarted(
-            id=id,
+            id=block.id or memory.name("call"),
             name=name,
             kind=kind,
             title=tools.title(kind, block.input),
-            input=input,
+            input=own(block.input),
             server=server,
             tool=tool,
             subagent=tools.subagent(kind, block.input),
             parent=parent,
-        ),
+        )
     )
 
 
@@ -172,34 +166,17 @@ def _finish(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence
     id = block.tool_use_id or memory.name("call")
     if memory.has_ended(id):
         return ()
-    call = memory.end_tool(id)
+    call = memory.tools.get(id)
     code = tools.exit_code(call.kind, block.content) if call else None
     failed = block.is_error is not False or bool(code)
     status: Status = tools.failure(block.content) if failed else "ok"
-    events: list[Event] = []
     if block.is_error and block.content:
         memory.errors[id] = block.content
     if status == "denied":
         memory.denied.add(id)
-        events.append(
-            PermissionDenied(
-                tool_id=id,
-                name=call.name if call else None,
-                input=call.input if call else None,
-                reason=block.content,
-            )
-        )
-    events.append(
-        ToolFinished(
-            id=id,
-            status=status,
-            name=call.name if call else None,
-            kind=call.kind if call else None,
-            output=block.content,
-            error=block.content if failed else None,
-            exit_code=code,
-            parent=call.parent if call else parent,
-        )
+    error = block.content if failed else None
+    events = memory.finish(
+        id, status, output=block.content, error=error, exit_code=code, parent=parent
     )
     if not failed and call is not None and call.kind in tools.TELLING:
         events += tools.consequences(call.name, id, call.input, block.content)

@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 
-from rookery.agents.qwen.shapes import NOTHING
 from rookery.core import salvage
 from rookery.core.agent import Replacement
 from rookery.core.events import (
@@ -19,8 +18,9 @@ from rookery.core.events import (
     ToolKind,
     ToolStarted,
 )
+from rookery.core.shapes import NOTHING
 from rookery.core.text import one_line
-from rookery.core.titles import first_short_string
+from rookery.core.titles import first_field, first_short_string
 
 KINDS: Mapping[str, ToolKind] = {
     "read_file": "read",
@@ -140,14 +140,6 @@ def kind(name: str) -> ToolKind:
     return KINDS.get(name, "other")
 
 
-def split_mcp(name: str) -> tuple[str | None, str | None]:
-    """Split `mcp__server__tool`."""
-    if not name.startswith("mcp__"):
-        return None, None
-    server, _, tool = name[5:].partition("__")
-    return (server, tool) if server and tool else (None, None)
-
-
 def title(kind: ToolKind, input: msgspec.Raw) -> str | None:
     """Say in one line what a call is about: its path, command, pattern, address."""
     if input is NOTHING or kind == "plan":
@@ -157,13 +149,7 @@ def title(kind: ToolKind, input: msgspec.Raw) -> str | None:
         words = [item.question for item in asked.questions or ()] if asked else []
         return one_line(words[0], _LONGEST_TITLE) if words and words[0] else None
     decoder = _DECODERS.get(kind)
-    if decoder is None:
-        return first_short_string(input)
-    known = salvage.decode(input, decoder)
-    for told in msgspec.structs.astuple(known) if known is not None else ():
-        if told:
-            return one_line(told, _LONGEST_TITLE)
-    return None
+    return first_short_string(input) if decoder is None else first_field(input, decoder)
 
 
 def failure(content: str | None) -> Status:
