@@ -1,6 +1,6 @@
 """The table of the app server's messages, and the decoder built on it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 import msgspec
@@ -32,8 +32,7 @@ from rookery.core.events import (
     UsageReported,
 )
 from rookery.core.lines import DEFAULT_CAP
-
-_Read = Callable[[Memory, Any, bytes], Told]
+from rookery.core.reader import Read, Table, TableReader
 
 _BETWEEN_PARTS = "\n\n"
 _STEPS: Mapping[str | None, str] = {
@@ -86,7 +85,7 @@ def _session(memory: Memory, thread: shapes.Thread | None) -> Sequence[Event]:
 
 def turn_started(memory: Memory, message: shapes.TurnStarted, line: bytes) -> Sequence[Event]:
     """Read the beginning of a turn."""
-    return () if memory.in_turn else (memory.begin_turn(),)
+    return memory.begin_turn()
 
 
 def turn_completed(memory: Memory, message: shapes.TurnCompleted, line: bytes) -> Sequence[Event]:
@@ -94,7 +93,7 @@ def turn_completed(memory: Memory, message: shapes.TurnCompleted, line: bytes) -
     turn = message.params.turn or shapes.Turn()
     ok = turn.status == "completed"
     failure, said = memory.failure, memory.said
-    events = [*end_turn(memory, cut=ok)]
+    events = end_turn(memory, cut=ok)
     told = turn.error.message if turn.error else None
     error = None if told is None else faults.error(told)
     if error is not None and told != failure:
@@ -263,7 +262,7 @@ def mcp_startup(memory: Memory, message: shapes.McpStartup, line: bytes) -> Told
 def reasoning(memory: Memory, item: shapes.Reasoning, line: bytes) -> Told:
     """Read the whole summary of what the model thought; without one it kept it to itself."""
     text = _BETWEEN_PARTS.join(item.summary or ())
-    return Thinking(id=memory.name(item.id), text=text) if text else ()
+    return Thinking(id=memory.item(item.id), text=text) if text else ()
 
 
 def compaction(memory: Memory, item: shapes.ContextCompaction, line: bytes) -> Told:
@@ -271,7 +270,7 @@ def compaction(memory: Memory, item: shapes.ContextCompaction, line: bytes) -> T
     return ContextCompacted()
 
 
-def _collab(read: _Read) -> _Read:
+def _collab(read: Read[Memory]) -> Read[Memory]:
     """Read a call that has to do with subagents, under the names that `exec --json` has."""
 
     def renamed(memory: Memory, item: shapes.CollabToolCall, line: bytes) -> Told:
@@ -281,7 +280,7 @@ def _collab(read: _Read) -> _Read:
     return renamed
 
 
-_STARTED: Mapping[type[msgspec.Struct], _Read] = {
+_STARTED: Table[Memory] = {
     shapes.UserMessage: silent,
     shapes.AgentMessage: silent,
     shapes.Reasoning: silent,
@@ -292,7 +291,7 @@ _STARTED: Mapping[type[msgspec.Struct], _Read] = {
     shapes.CollabToolCall: _collab(items.collab_started),
     shapes.ContextCompaction: silent,
 }
-_COMPLETED: Mapping[type[msgspec.Struct], _Read] = {
+_COMPLETED: Table[Memory] = {
     shapes.UserMessage: silent,
     shapes.AgentMessage: items.agent_message,
     shapes.Reasoning: reasoning,
@@ -305,7 +304,7 @@ _COMPLETED: Mapping[type[msgspec.Struct], _Read] = {
 }
 
 
-def _item(readers: Mapping[type[msgspec.Struct], _Read]) -> _Read:
+def _item(readers: Table[Memory]) -> Read[Memory]:
     """Read messages that hold an item."""
 
     def read(memory: Memory, message: Any, line: bytes) -> Told:
@@ -318,7 +317,7 @@ def _item(readers: Mapping[type[msgspec.Struct], _Read]) -> _Read:
     return read
 
 
-def _of_ours(read: _Read) -> _Read:
+def _of_ours(read: Read[Memory]) -> Read[Memory]:
     """Read only what is about our thread: what subagents do is told by the calls that began it."""
 
     def ours(memory: Memory, message: Any, line: bytes) -> Told:
@@ -330,7 +329,7 @@ def _of_ours(read: _Read) -> _Read:
     return ours
 
 
-_OURS: Mapping[type[msgspec.Struct], _Read] = {
+_OURS: Table[Memory] = {
     shapes.TurnStarted: turn_started,
     shapes.TurnCompleted: turn_completed,
     shapes.ItemStarted: _item(_STARTED),
@@ -343,7 +342,7 @@ _OURS: Mapping[type[msgspec.Struct], _Read] = {
     shapes.ErrorTold: error_told,
     shapes.ModelRerouted: model_rerouted,
 }
-_READERS: Mapping[type[msgspec.Struct], _Read] = {
+_READERS: Table[Memory] = {
     **dict.fromkeys(get_args(shapes.Shapes), silent),
     **{shape: _of_ours(read) for shape, read in _OURS.items()},
     shapes.Response: response,
@@ -365,28 +364,20 @@ _READERS: Mapping[type[msgspec.Struct], _Read] = {
 }
 
 
-class AppServerReader:
+class AppServerReader(TableReader):
     """Turns the app server's messages into events."""
-
-    def __init__(self) -> None:
-        self.memory = Memory()
-        self.drift = self.memory.drift
-        self.table = _READERS
-
-    @property
-    def results(self) -> int:
-        """How many turns have ended."""
-        return self.memory.results
 
     def type_of(self, message: Any) -> str:
         """The message's method."""
         return str(type(message).__struct_config__.tag or "response")
 
-    def close(self) -> tuple[Sequence[Event], int]:
-        """End all that is open."""
-        return self.memory.close()
-
 
 def decoder(*, cap: int = DEFAULT_CAP) -> LineDecoder:
     """Make a decoder for one stream of `codex app-server`."""
-    return LineDecoder("codex", shapes.Shapes, AppServerReader(), untagged=shapes.Response, cap=cap)
+    return LineDecoder(
+        "codex",
+        shapes.Shapes,
+        AppServerReader(Memory(), _READERS),
+        untagged=shapes.Response,
+        cap=cap,
+    )
