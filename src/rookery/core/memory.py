@@ -16,6 +16,7 @@ from rookery.core.events import (
     ToolFinished,
     ToolKind,
     ToolStarted,
+    TurnFinished,
     TurnStarted,
 )
 
@@ -43,16 +44,36 @@ class Memory:
         self._unnamed = 0
 
     def begin_turn(self) -> list[Event]:
-        """Open a turn, unless one is."""
+        """Open a turn, unless one is; nothing has been said in it."""
         if self.in_turn:
             return []
         self.in_turn = True
+        self.answer = None
         return [TurnStarted(origin="prompt")]
 
     def end_turn(self) -> None:
         """Close the turn; another may follow."""
         self.in_turn = False
         self.results += 1
+
+    def finish_turn(
+        self,
+        reason: str | None = None,
+        words: str | None = None,
+        *,
+        duration_s: float | None = None,
+        turns: int | None = None,
+    ) -> TurnFinished:
+        """Close the turn, with its answer in words; with a reason it failed, and they say why."""
+        self.end_turn()
+        return TurnFinished(
+            ok=reason is None,
+            text=words if reason is None else None,
+            reason=reason,
+            errors=(words,) if words and reason is not None else None,
+            duration_s=duration_s,
+            turns=turns,
+        )
 
     def name(self, what: str) -> str:
         """A name for a thing that the agent left unnamed."""
@@ -78,6 +99,12 @@ class Memory:
             return [Thinking(id=id, text=words)]
         self.answer = words
         return [Text(id=id, text=words)]
+
+    def go_on(self) -> list[Event]:
+        """Come to something that is no words: begin a turn unless one is open, end the words."""
+        if self.in_turn and self.writing is None:
+            return []
+        return [*self.begin_turn(), *self.end_words()]
 
     def has_begun(self, id: str) -> bool:
         """Whether a call is open or has ended."""

@@ -29,19 +29,23 @@ def value_of(command: Sequence[str], *names: str) -> str | None:
 
 def with_format(
     command: Sequence[str],
-    flag: Sequence[str],
-    *names: str,
+    *,
+    flag: tuple[str, str],
+    short: str | None = None,
     also: Collection[str] = (),
-    at: int = 1,
+    after: str | None = None,
 ) -> list[str] | None:
     """Add an option such as `--output-format stream-json` that makes a command write messages.
 
-    `names` are further names of that option, `also` other values that will do; it goes to the
-    place `at`. None if the user asks for another output: then that is what the user wants.
+    `short` is another name of that option, `also` are other values that will do; it goes right
+    after the program, or after the word that must follow it. None if that is missing, or if the
+    user asks for another output: then that is what the user wants.
     """
-    option, wanted = flag
-    form = value_of(command, option, *names)
-    if form not in (None, wanted, *also):
+    at = 1 if after is None else 2
+    if after is not None and after not in command[1:2]:
+        return None
+    form = value_of(command, flag[0], short or flag[0])
+    if form not in (None, flag[1], *also):
         return None
     return [*command[:at], *(flag if form is None else ()), *command[at:]]
 

@@ -1,13 +1,14 @@
 """A reader that is a table and a memory: what most agents need to have their messages read."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar, Union
 
 import msgspec
 
-from rookery.core.decoder import Told
+from rookery.core.decoder import LineDecoder, Told
 from rookery.core.drift import ALWAYS_LOOKED_AT, watch
 from rookery.core.events import Event
+from rookery.core.lines import DEFAULT_CAP
 from rookery.core.memory import Memory
 
 M = TypeVar("M", bound=Memory)
@@ -17,6 +18,40 @@ Read = Callable[[M, Any, bytes], Told]
 
 Table = Mapping[type[msgspec.Struct], Read[M]]
 """For each shape of message the function that reads it."""
+
+
+def silent_types(tags: Iterable[str], *, tag_field: str = "type") -> Table[Any]:
+    """A table of types that tell nothing neutral, or nothing that another one does not tell."""
+    return {
+        msgspec.defstruct(tag, [], tag=tag, tag_field=tag_field, gc=False): say_nothing
+        for tag in tags
+    }
+
+
+def say_nothing(memory: Any, message: Any, line: bytes) -> Sequence[Event]:
+    """Read a message that has nothing to tell."""
+    return ()
+
+
+def shapes_of(table: Table[Any]) -> Any:
+    """The union of the shapes that a table reads."""
+    return Union[tuple(table)]  # noqa: UP007 - they are known only now
+
+
+def decoder_of(
+    agent: str, table: Table[M], memory: Callable[[], M], *, silent: Iterable[str] = ()
+) -> Callable[..., LineDecoder]:
+    """Make the function that makes a decoder for one stream of an agent, by a table.
+
+    `silent` are the types of messages that tell nothing.
+    """
+    whole: Table[M] = {**table, **silent_types(silent)}
+    shapes = shapes_of(whole)
+
+    def decoder(*, cap: int = DEFAULT_CAP) -> LineDecoder:
+        return LineDecoder(agent, shapes, TableReader(memory(), whole), cap=cap)
+
+    return decoder
 
 
 class TableReader:

@@ -1,10 +1,12 @@
-"""What a tool call is about, and whose tool it calls."""
+"""What a tool call is about, found in its input."""
 
+from functools import cache
 from typing import Any
 
 import msgspec
 
 from rookery.core import salvage
+from rookery.core.shapes import NOTHING
 from rookery.core.text import one_line
 
 _LONGEST = 200  # a string that says what a call is about is short
@@ -15,7 +17,7 @@ _any_decoder: msgspec.json.Decoder[object] = msgspec.json.Decoder(object)
 
 def first_short_string(input: msgspec.Raw) -> str | None:
     """The first short string of an object, on one line; None if it has none."""
-    value = salvage.decode(input, _any_decoder)
+    value = None if input is NOTHING else salvage.decode(input, _any_decoder)
     if isinstance(value, dict):
         for item in value.values():
             if isinstance(item, str) and item.strip() and len(item) <= _LONGEST:
@@ -23,20 +25,20 @@ def first_short_string(input: msgspec.Raw) -> str | None:
     return None
 
 
-def first_field(input: msgspec.Raw, decoder: msgspec.json.Decoder[Any]) -> str | None:
-    """The first field of a shape that an input has, on one line; None if it has none of them."""
-    known = salvage.decode(input, decoder)
-    for words in msgspec.structs.astuple(known) if known is not None else ():
-        if words:
-            return one_line(words, _LONGEST_KNOWN)
-    return None
+def first_of(input: msgspec.Raw, *names: str) -> str | None:
+    """The first of these fields that an object has and that is not empty; others are skipped."""
+    known = None if input is NOTHING else salvage.decode(input, _fields_decoder(names))
+    told = () if known is None else msgspec.structs.astuple(known)
+    return next((words for words in told if words), None)
 
 
-def split_mcp(
-    name: str, *, start: str = "mcp__", between: str = "__"
-) -> tuple[str | None, str | None]:
-    """Split the name of a tool such as `mcp__server__tool` in server and tool."""
-    if not name.startswith(start):
-        return None, None
-    server, _, tool = name[len(start) :].partition(between)
-    return (server, tool) if server and tool else (None, None)
+def title_of(input: msgspec.Raw, *names: str) -> str | None:
+    """The first of these fields that an object has, on one line; None if it has none of them."""
+    words = first_of(input, *names)
+    return None if words is None else one_line(words, _LONGEST_KNOWN)
+
+
+@cache
+def _fields_decoder(names: tuple[str, ...]) -> msgspec.json.Decoder[Any]:
+    fields = [(name, str | None, None) for name in names]
+    return msgspec.json.Decoder(msgspec.defstruct("Fields", fields, gc=False))

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Sequence
+from functools import partial
 
 from rookery.agents.amp import shapes, tools
 from rookery.agents.amp.fields import KNOWN_FIELDS
 from rookery.core import salvage
-from rookery.core.decoder import LineDecoder
 from rookery.core.events import (
     Error,
     Event,
@@ -15,17 +15,13 @@ from rookery.core.events import (
     SessionStarted,
     Text,
     Thinking,
-    ToolStarted,
-    TurnFinished,
     Unknown,
     UsageReported,
     UserMessage,
 )
-from rookery.core.lines import DEFAULT_CAP
 from rookery.core.memory import Memory
-from rookery.core.reader import Table, TableReader
-from rookery.core.salvage import own
-from rookery.core.titles import split_mcp
+from rookery.core.reader import Table, decoder_of
+from rookery.core.tokens import fresh
 
 # Both sentences are in the emitter of 0.0.1790142911.
 _APPROVAL = re.compile(
@@ -99,7 +95,6 @@ def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Sequenc
 def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Event]:
     """Read the end of a turn; a call that nobody allowed ends it, too."""
     events = memory.begin_turn()
-    memory.end_turn()
     good = message.subtype == "success" and message.is_error is False
     words = message.error or message.result
     reason = None if good else _reason(message.subtype, words or "")
@@ -107,17 +102,10 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
         events += _denials(memory, words or "")
     elif reason == "error":
         events.append(Error(kind="internal", message=words))
-    events.append(
-        TurnFinished(
-            ok=good,
-            text=message.result if good else None,
-            reason=reason,
-            errors=None if good or not words else (words,),
-            duration_s=None if message.duration_ms is None else message.duration_ms / 1000,
-            turns=message.num_turns,
-        )
-    )
-    return events
+    seconds = None if message.duration_ms is None else message.duration_ms / 1000
+    words = message.result if good else words
+    finished = memory.finish_turn(reason, words, duration_s=seconds, turns=message.num_turns)
+    return [*events, finished]
 
 
 _READERS: Table[Memory] = {
@@ -127,29 +115,13 @@ _READERS: Table[Memory] = {
     shapes.Result: result,
 }
 
-
-def decoder(*, cap: int = DEFAULT_CAP) -> LineDecoder:
-    """Make a decoder for one stream of Amp."""
-    reader = TableReader(Memory(KNOWN_FIELDS), _READERS)
-    return LineDecoder("amp", shapes.Shapes, reader, cap=cap)
+decoder = decoder_of("amp", _READERS, partial(Memory, KNOWN_FIELDS))
+"""Makes a decoder for one stream of Amp."""
 
 
 def _start(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[Event]:
-    name = block.name or "tool"
-    kind, input = tools.kind(name), own(block.input)
-    server, tool = split_mcp(name)
-    return memory.start(
-        ToolStarted(
-            id=block.id or memory.name("call"),
-            name=name,
-            kind=kind,
-            title=tools.title(kind, input),
-            input=input,
-            server=server,
-            tool=tool,
-            parent=parent,
-        )
-    )
+    id, name = block.id or memory.name("call"), block.name or "tool"
+    return memory.start(tools.TOOLS.started(id, name, block.input, parent=parent))
 
 
 def _finish(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[Event]:
@@ -190,14 +162,14 @@ def _usage(said: shapes.Said, parent: str | None) -> UsageReported | None:
     used = said.usage
     if used is None or not (used.input_tokens or used.output_tokens):
         return None
-    cached = (used.cache_creation_input_tokens or 0) + (used.cache_read_input_tokens or 0)
+    read, written = used.cache_read_input_tokens, used.cache_creation_input_tokens
     return UsageReported(
         stop_reason=said.stop_reason,
         scope="message",
         semantics="final",
-        input=None if used.input_tokens is None else max(0, used.input_tokens - cached),
+        input=fresh(used.input_tokens, read, written),
         output=used.output_tokens,
-        cache_read=used.cache_read_input_tokens,
-        cache_write_5m=used.cache_creation_input_tokens,
+        cache_read=read,
+        cache_write_5m=written,
         parent=parent,
     )

@@ -66,7 +66,3 @@ class Result(Shape, tag="result"):
     error: str | None = None
     duration_ms: Milliseconds | None = None
     num_turns: Count | None = None
-
-
-Shapes = System | User | Assistant | Result
-"""Every type of message, by its `type`."""

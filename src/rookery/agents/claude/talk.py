@@ -31,7 +31,7 @@ from rookery.core.events import (
     UserMessage,
 )
 from rookery.core.salvage import own
-from rookery.core.titles import split_mcp
+from rookery.core.tools import split_mcp
 
 _SYNTHETIC = "<synthetic>"  # a message that the program wrote in the model's name
 _ALL_ALLOWED = "bypassPermissions"  # the mode in which only hooks and deny rules say no

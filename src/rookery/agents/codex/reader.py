@@ -14,6 +14,7 @@ from rookery.core.drift import ALWAYS_LOOKED_AT, watch
 from rookery.core.events import Event, SessionStarted, TurnFinished, Unknown, UsageReported
 from rookery.core.lines import DEFAULT_CAP
 from rookery.core.reader import Read, Table, TableReader
+from rookery.core.tokens import fresh
 
 _STARTED: Table[Memory] = {
     shapes.CommandExecution: items.command_started,
@@ -132,15 +133,14 @@ def _usage(usage: shapes.Usage | None) -> UsageReported | None:
     """The thread's tokens so far; None if nobody counted: all are 0 then."""
     if usage is None or not (usage.input_tokens or usage.output_tokens):
         return None
-    read, written = usage.cached_input_tokens or 0, usage.cache_write_input_tokens or 0
-    fresh = None if usage.input_tokens is None else max(0, usage.input_tokens - read - written)
+    read, written = usage.cached_input_tokens, usage.cache_write_input_tokens
     return UsageReported(
         scope="session",
         semantics="cumulative",
-        input=fresh,
+        input=fresh(usage.input_tokens, read, written),
         output=usage.output_tokens,
-        cache_read=usage.cached_input_tokens,
-        cache_write_5m=usage.cache_write_input_tokens,
+        cache_read=read,
+        cache_write_5m=written,
         reasoning=usage.reasoning_output_tokens,
     )
 

@@ -62,7 +62,7 @@ def with_output_flags(command: Sequence[str]) -> list[str] | None:
 
     None if it asks for an output that is no messages: then that is what the user wants.
     """
-    return with_format(command, OUTPUT_FLAGS, "-o")
+    return with_format(command, flag=OUTPUT_FLAGS, short="-o")
 
 
 def keeps_variable(name: str) -> bool:

@@ -14,13 +14,7 @@ class Memory(memory.Memory):
         self.gave_up: str | None = None  # why the program stopped the model
 
     def begin_turn(self) -> list[Event]:
-        """Open a turn, unless one is; nothing has been said in it."""
+        """Open a turn, unless one is; nothing has gone wrong in it."""
         if not self.in_turn:
-            self.answer = self.trouble = self.gave_up = None
+            self.trouble = self.gave_up = None
         return super().begin_turn()
-
-    def go_on(self) -> list[Event]:
-        """Come to something that is no text: begin a turn unless one is open, end an open text."""
-        if self.in_turn and self.writing is None:
-            return []
-        return [*self.begin_turn(), *self.end_words()]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rookery.agents.gemini import faults, shapes, tools
 from rookery.agents.gemini.memory import Memory
 from rookery.core import salvage
-from rookery.core.decoder import LineDecoder, Told
+from rookery.core.decoder import Told
 from rookery.core.events import (
     Error,
     Event,
@@ -14,16 +14,12 @@ from rookery.core.events import (
     Status,
     Text,
     TextDelta,
-    ToolStarted,
-    TurnFinished,
     Unknown,
     UsageReported,
     UserMessage,
 )
-from rookery.core.lines import DEFAULT_CAP
-from rookery.core.reader import Table, TableReader
-from rookery.core.salvage import own
-from rookery.core.titles import split_mcp
+from rookery.core.reader import Table, decoder_of
+from rookery.core.tokens import fresh
 
 _NO_COMPLAINT = shapes.Complaint()
 _MISSING = "tool_not_registered"  # the model called a tool that it was not given
@@ -60,23 +56,9 @@ def tool_use(memory: Memory, message: shapes.ToolUse, line: bytes) -> Sequence[E
     events = memory.go_on()
     memory.answer = None
     id = message.tool_id or memory.name("call")
-    name = message.tool_name or "tool"
-    kind = tools.kind(name)
-    # The name of a server must not hold an underscore.
-    server, tool = split_mcp(name, start="mcp_", between="_")
-    events += memory.start(
-        ToolStarted(
-            id=id,
-            name=name,
-            kind=kind,
-            title=tools.title(kind, message.parameters),
-            input=own(message.parameters),
-            server=server,
-            tool=tool,
-            subagent=tools.subagent(kind, message.parameters),
-        )
-    )
-    return events
+    name, given = message.tool_name or "tool", message.parameters
+    subagent = tools.subagent(name, given)
+    return [*events, *memory.start(tools.TOOLS.started(id, name, given, subagent=subagent))]
 
 
 def tool_result(memory: Memory, message: shapes.ToolResult, line: bytes) -> Sequence[Event]:
@@ -111,7 +93,6 @@ def error(memory: Memory, message: shapes.Error, line: bytes) -> Sequence[Event]
 def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Event]:
     """Read the end of the one turn of a process, with what all of it used."""
     events = [*memory.begin_turn(), *memory.abandon()]
-    memory.end_turn()
     stats = message.stats or shapes.Stats()
     for model, used in (stats.models or {}).items():
         if (usage := _usage(model, used)) is not None:
@@ -119,16 +100,13 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
     # A failed turn is told to have taken no time (0.61.0 max_turns).
     duration_s = stats.duration_ms / 1000 if stats.duration_ms else None
     if message.status == "success" and memory.gave_up is None:
-        events.append(TurnFinished(ok=True, text=memory.answer, duration_s=duration_s))
-        return events
+        return [*events, memory.finish_turn(None, memory.answer, duration_s=duration_s)]
     reason, words = _failure(message.error, memory)
     if message.error is not None and reason == "api_error":
         failure = faults.read(message.error)
         events.append(failure)
         words = failure.message
-    errors = (words,) if words else None
-    events.append(TurnFinished(ok=False, reason=reason, errors=errors, duration_s=duration_s))
-    return events
+    return [*events, memory.finish_turn(reason, words, duration_s=duration_s)]
 
 
 def _failure(told: shapes.Complaint | None, memory: Memory) -> tuple[str, str | None]:
@@ -153,10 +131,8 @@ _READERS: Table[Memory] = {
     shapes.Result: result,
 }
 
-
-def decoder(*, cap: int = DEFAULT_CAP) -> LineDecoder:
-    """Make a decoder for one stream of Gemini CLI."""
-    return LineDecoder("gemini", shapes.Shapes, TableReader(Memory(), _READERS), cap=cap)
+decoder = decoder_of("gemini", _READERS, Memory)
+"""Makes a decoder for one stream of Gemini CLI."""
 
 
 def _begin_text(memory: Memory, text: str, *, whole: bool) -> Sequence[Event]:
@@ -176,7 +152,7 @@ def _is_denied(name: str, told: shapes.Complaint) -> bool:
     was denied; any other missing tool is one that the model made up.
     """
     if told.type == _MISSING:
-        return name in tools.KINDS
+        return name in tools.TOOLS.kinds
     return told.type == _REFUSED
 
 
@@ -196,7 +172,7 @@ def _usage(model: str, used: shapes.ModelStats) -> UsageReported | None:
         model=model,
         scope="turn",
         semantics="final",
-        input=None if asked is None else max(0, asked - (cached or 0)),
+        input=fresh(asked, cached),
         output=said,
         cache_read=cached,
         reasoning=reasoning,

@@ -61,7 +61,3 @@ class Result(Shape, tag="result"):
     status: str | None = None
     error: Complaint | None = None
     stats: Stats | None = None
-
-
-Shapes = Init | Message | ToolUse | ToolResult | Error | Result
-"""Every type of message, by its `type`."""

@@ -26,6 +26,7 @@ from rookery.core.events import (
 from rookery.core.lines import DEFAULT_CAP
 from rookery.core.reader import Table, TableReader
 from rookery.core.salvage import own
+from rookery.core.tokens import fresh
 
 _STATUSES: Mapping[str | None, Status] = {
     "completed": "ok",
@@ -69,7 +70,7 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
             UsageReported(
                 scope="session",
                 semantics="cumulative",
-                input=talk.fresh_input(used),
+                input=fresh(used.input_tokens, used.cache_read_input_tokens),
                 output=used.output_tokens,
                 cache_read=used.cache_read_input_tokens,
             )

@@ -15,13 +15,11 @@ from rookery.core.events import (
     ThinkingDelta,
     ToolInputDelta,
     ToolProgress,
-    ToolStarted,
     Unknown,
     UsageReported,
     UserMessage,
 )
-from rookery.core.salvage import own
-from rookery.core.titles import split_mcp
+from rookery.core.tokens import fresh
 
 
 def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Sequence[Event]:
@@ -143,22 +141,17 @@ def _words(memory: Memory, block: shapes.Block, id: str, parent: str | None) -> 
 
 def _start(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[Event]:
     memory.take_block(parent, "tool_use")
-    name = block.name or "tool"
-    kind = tools.kind(name)
-    server, tool = split_mcp(name)
-    return memory.start(
-        ToolStarted(
-            id=block.id or memory.name("call"),
-            name=name,
-            kind=kind,
-            title=tools.title(kind, block.input),
-            input=own(block.input),
-            server=server,
-            tool=tool,
-            subagent=tools.subagent(kind, block.input),
-            parent=parent,
-        )
+    id, name = block.id or memory.name("call"), block.name or "tool"
+    kind = tools.TOOLS.kind(name)
+    started = tools.TOOLS.started(
+        id,
+        name,
+        block.input,
+        title=tools.question(kind, block.input),
+        subagent=tools.subagent(kind, block.input),
+        parent=parent,
     )
+    return memory.start(started)
 
 
 def _finish(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[Event]:
@@ -194,15 +187,8 @@ def _usage(said: shapes.Said, parent: str | None) -> UsageReported | None:
         stop_reason=said.stop_reason,
         scope="message",
         semantics="final",
-        input=fresh_input(used),
+        input=fresh(used.input_tokens, used.cache_read_input_tokens),
         output=used.output_tokens,
         cache_read=used.cache_read_input_tokens,
         parent=parent,
     )
-
-
-def fresh_input(used: shapes.Usage) -> int | None:
-    """The input that was not cached."""
-    if used.input_tokens is None:
-        return None
-    return max(0, used.input_tokens - (used.cache_read_input_tokens or 0))

@@ -33,6 +33,7 @@ from rookery.core.events import (
 )
 from rookery.core.lines import DEFAULT_CAP
 from rookery.core.reader import Read, Table, TableReader
+from rookery.core.tokens import fresh
 
 _BETWEEN_PARTS = "\n\n"
 _STEPS: Mapping[str | None, str] = {
@@ -160,16 +161,15 @@ def usage_updated(memory: Memory, message: shapes.UsageUpdated, line: bytes) -> 
     if last is None or not memory.in_turn or (usage.total is not None and usage.total == before):
         return ()
     task = None if memory.is_ours(thread) else memory.tasks.get(thread or "")
-    read, written = last.cached_input_tokens or 0, last.cache_write_input_tokens or 0
-    fresh = None if last.input_tokens is None else max(0, last.input_tokens - read - written)
+    read, written = last.cached_input_tokens, last.cache_write_input_tokens
     return UsageReported(
         message_id=memory.next_request(),
         scope="message",
         semantics="final",
-        input=fresh,
+        input=fresh(last.input_tokens, read, written),
         output=last.output_tokens,
-        cache_read=last.cached_input_tokens,
-        cache_write_5m=last.cache_write_input_tokens,
+        cache_read=read,
+        cache_write_5m=written,
         reasoning=last.reasoning_output_tokens,
         parent=task.tool_id if task else None,
     )
