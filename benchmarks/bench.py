@@ -11,6 +11,7 @@ from functools import cached_property, partial
 from pathlib import Path
 
 import msgspec
+from app_server_corpus import AppServerCorpus
 from codex_corpus import LARGEST_OUTPUT, CodexCorpus
 from corpus import Corpus
 from more_corpora import AmpCorpus, GeminiCorpus, QwenCorpus
@@ -100,11 +101,19 @@ def fold(setting: Setting) -> Iterator[Row]:
 
 
 def codex(setting: Setting) -> Iterator[Row]:
-    """The same for Codex, whose every byte is told: with outputs of all sizes, and short ones."""
+    """The same for Codex, whose every byte is told: with outputs of all sizes, and short ones.
+
+    Its app server tells most of it twice: in pieces, and whole.
+    """
     size = (4 if setting.quick else 64) * MB
-    for name, largest, required in (("codex", LARGEST_OUTPUT, 0.9), ("short codex", 2000, None)):
+    for name, corpus, largest, required in (
+        ("codex", CodexCorpus, LARGEST_OUTPUT, 0.9),
+        ("short codex", CodexCorpus, 2000, None),
+        ("app-server", AppServerCorpus, LARGEST_OUTPUT, 0.9),
+        ("short app-server", AppServerCorpus, 2000, None),
+    ):
         path = setting.folder / name
-        path.write_bytes(b"".join(CodexCorpus(largest=largest).lines(size)))
+        path.write_bytes(b"".join(corpus(largest=largest).lines(size)))
         actions = partial(decode_file, path, "codex"), partial(load_file, path)
         (ratio,) = race(setting.rounds, *actions)
         yield faster(f"file → records, {name} corpus", PLAIN, ratio, required)

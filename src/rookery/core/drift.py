@@ -73,6 +73,12 @@ class Drift:
                     self.add(type, inner)
 
 
+def type_name(shape: type[msgspec.Struct]) -> str:
+    """What messages of a shape are called: its tag, or its own name if it has none."""
+    tag = shape.__struct_config__.tag
+    return shape.__name__.lower() if tag is None else str(tag)
+
+
 _Read = Callable[[Any, Any, bytes], Any]
 
 
@@ -89,7 +95,7 @@ def watch(
     """
 
     def first(shape: type[msgspec.Struct], read: _Read) -> _Read:
-        type, left = f"{within}{shape.__struct_config__.tag}", most
+        type, left = f"{within}{type_name(shape)}", most
 
         def looked(memory: Any, message: Any, line: bytes) -> Any:
             nonlocal left

@@ -6,7 +6,7 @@ from typing import Any, TypeVar, Union
 import msgspec
 
 from rookery.core.decoder import LineDecoder, Told
-from rookery.core.drift import ALWAYS_LOOKED_AT, watch
+from rookery.core.drift import ALWAYS_LOOKED_AT, type_name, watch
 from rookery.core.events import Event
 from rookery.core.lines import DEFAULT_CAP
 from rookery.core.memory import Memory
@@ -33,9 +33,9 @@ def say_nothing(memory: Any, message: Any, line: bytes) -> Sequence[Event]:
     return ()
 
 
-def shapes_of(table: Table[Any]) -> Any:
-    """The union of the shapes that a table reads."""
-    return Union[tuple(table)]  # noqa: UP007 - they are known only now
+def union_of(shapes: Iterable[type[msgspec.Struct]]) -> Any:
+    """The union of shapes, such as those of a table."""
+    return Union[tuple(shapes)]  # noqa: UP007 - they are known only now
 
 
 def decoder_of(
@@ -46,7 +46,7 @@ def decoder_of(
     `silent` are the types of messages that tell nothing.
     """
     whole: Table[M] = {**table, **silent_types(silent)}
-    shapes = shapes_of(whole)
+    shapes = union_of(whole)
 
     def decoder(*, cap: int = DEFAULT_CAP) -> LineDecoder:
         return LineDecoder(agent, shapes, TableReader(memory(), whole), cap=cap)
@@ -75,8 +75,8 @@ class TableReader:
         return self.memory.results
 
     def type_of(self, message: Any) -> str:
-        """The message's type: its tag."""
-        return str(type(message).__struct_config__.tag)
+        """The message's type, for the drift report."""
+        return type_name(type(message))
 
     def close(self) -> tuple[Sequence[Event], int]:
         """End all that is open."""

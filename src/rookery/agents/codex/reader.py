@@ -10,7 +10,7 @@ from rookery.agents.codex.fields import KNOWN_FIELDS
 from rookery.agents.codex.memory import Memory
 from rookery.core import salvage
 from rookery.core.decoder import LineDecoder, Told
-from rookery.core.drift import ALWAYS_LOOKED_AT, watch
+from rookery.core.drift import ALWAYS_LOOKED_AT, type_name, watch
 from rookery.core.events import Event, SessionStarted, TurnFinished, Unknown, UsageReported
 from rookery.core.lines import DEFAULT_CAP
 from rookery.core.reader import Read, Table, TableReader
@@ -103,7 +103,7 @@ class CodexReader(TableReader):
     def __init__(self) -> None:
         super().__init__(Memory(KNOWN_FIELDS), _READERS)
         for shape, readers in _ITEM_READERS.items():
-            tag, items = str(shape.__struct_config__.tag), dict(readers)
+            tag, items = type_name(shape), dict(readers)
             watch(items, self.drift, most=ALWAYS_LOOKED_AT, within=f"{tag}/")
             self.functions[shape] = _item_reader(tag, items)
 
@@ -152,7 +152,7 @@ def _item_reader(tag: str, readers: Table[Memory]) -> Read[Memory]:
         item = message.item
         known = readers.get(item.__class__)
         if known is None:  # an item that was never seen in such a message
-            name = f"{tag}/{type(item).__struct_config__.tag}"
+            name = f"{tag}/{type_name(type(item))}"
             return (Unknown(name=name, raw=salvage.own(line)),)
         return known(memory, item, line)
 

@@ -1,6 +1,7 @@
 """What must be remembered of a stream of the app server beside what every Codex stream needs."""
 
 from rookery.agents.codex import memory
+from rookery.agents.codex.app_server.fields import KNOWN_FIELDS
 from rookery.agents.codex.app_server.shapes import Tokens
 from rookery.core.events import Event
 
@@ -9,7 +10,7 @@ class Memory(memory.Memory):
     """Everything that is remembered of one stream."""
 
     def __init__(self) -> None:
-        super().__init__({})
+        super().__init__(KNOWN_FIELDS)
         self.thread: str | None = None  # ours; those of subagents speak on the same wire
         self.totals: dict[str | None, Tokens | None] = {}  # what threads have used so far
         self._requests = 0

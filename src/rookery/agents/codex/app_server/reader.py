@@ -1,7 +1,7 @@
 """The table of the app server's messages, and the decoder built on it."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 
@@ -11,6 +11,7 @@ from rookery.agents.codex.app_server.memory import Memory
 from rookery.agents.codex.reader import end_turn
 from rookery.core import salvage
 from rookery.core.decoder import LineDecoder, Told
+from rookery.core.drift import ALWAYS_LOOKED_AT, type_name, watch
 from rookery.core.events import (
     ContextCompacted,
     Error,
@@ -32,7 +33,7 @@ from rookery.core.events import (
     UsageReported,
 )
 from rookery.core.lines import DEFAULT_CAP
-from rookery.core.reader import Read, Table, TableReader
+from rookery.core.reader import Read, Table, TableReader, say_nothing, silent_types, union_of
 from rookery.core.tokens import fresh
 
 _BETWEEN_PARTS = "\n\n"
@@ -48,11 +49,6 @@ _TOOLS: Mapping[str | None, str] = {
     "closeAgent": "close_agent",
 }
 """What `exec --json` calls the tools for subagents."""
-
-
-def silent(memory: Memory, message: Any, line: bytes) -> Sequence[Event]:
-    """Read a message that has nothing to tell."""
-    return ()
 
 
 def response(memory: Memory, message: shapes.Response, line: bytes) -> Sequence[Event]:
@@ -281,18 +277,18 @@ def _collab(read: Read[Memory]) -> Read[Memory]:
 
 
 _STARTED: Table[Memory] = {
-    shapes.UserMessage: silent,
-    shapes.AgentMessage: silent,
-    shapes.Reasoning: silent,
+    shapes.UserMessage: say_nothing,
+    shapes.AgentMessage: say_nothing,
+    shapes.Reasoning: say_nothing,
     shapes.CommandExecution: items.command_started,
     shapes.FileChange: patches.started,
     shapes.McpToolCall: items.mcp_started,
     shapes.WebSearch: items.search_started,
     shapes.CollabToolCall: _collab(items.collab_started),
-    shapes.ContextCompaction: silent,
+    shapes.ContextCompaction: say_nothing,
 }
 _COMPLETED: Table[Memory] = {
-    shapes.UserMessage: silent,
+    shapes.UserMessage: say_nothing,
     shapes.AgentMessage: items.agent_message,
     shapes.Reasoning: reasoning,
     shapes.CommandExecution: items.command_completed,
@@ -304,14 +300,13 @@ _COMPLETED: Table[Memory] = {
 }
 
 
-def _item(readers: Table[Memory]) -> Read[Memory]:
+def _item(method: str, readers: Table[Memory]) -> Read[Memory]:
     """Read messages that hold an item."""
 
     def read(memory: Memory, message: Any, line: bytes) -> Told:
         item = message.params.item
         if item is None:
-            name = f"{type(message).__struct_config__.tag}"
-            return Unknown(name=name, raw=salvage.own(line))
+            return Unknown(name=method, raw=salvage.own(line))
         return readers[type(item)](memory, item, line)
 
     return read
@@ -332,8 +327,6 @@ def _of_ours(read: Read[Memory]) -> Read[Memory]:
 _OURS: Table[Memory] = {
     shapes.TurnStarted: turn_started,
     shapes.TurnCompleted: turn_completed,
-    shapes.ItemStarted: _item(_STARTED),
-    shapes.ItemCompleted: _item(_COMPLETED),
     shapes.MessageDelta: message_delta,
     shapes.SummaryDelta: summary_delta,
     shapes.SummaryPart: summary_part,
@@ -342,10 +335,10 @@ _OURS: Table[Memory] = {
     shapes.ErrorTold: error_told,
     shapes.ModelRerouted: model_rerouted,
 }
+_ITEM_READERS = {shapes.ItemStarted: _STARTED, shapes.ItemCompleted: _COMPLETED}
 _READERS: Table[Memory] = {
-    **dict.fromkeys(get_args(shapes.Shapes), silent),
+    **silent_types(shapes.SILENT, tag_field="method"),
     **{shape: _of_ours(read) for shape, read in _OURS.items()},
-    shapes.Response: response,
     shapes.ThreadStarted: thread_started,
     shapes.UsageUpdated: usage_updated,
     shapes.LimitsUpdated: limits_updated,
@@ -364,20 +357,27 @@ _READERS: Table[Memory] = {
 }
 
 
+_SHAPES = union_of([*_READERS, *_ITEM_READERS])
+
+
 class AppServerReader(TableReader):
     """Turns the app server's messages into events."""
 
+    def __init__(self) -> None:
+        super().__init__(Memory(), {**_READERS, shapes.Response: response})
+        for shape, readers in _ITEM_READERS.items():
+            method, items = type_name(shape), dict(readers)
+            watch(items, self.drift, most=ALWAYS_LOOKED_AT, within=f"{method}/")
+            self.functions[shape] = _of_ours(_item(method, items))
+
     def type_of(self, message: Any) -> str:
-        """The message's method."""
-        return str(type(message).__struct_config__.tag or "response")
+        """The message's method, with the type of its item."""
+        type, params = super().type_of(message), getattr(message, "params", None)
+        item = getattr(params, "item", None)
+        return type if item is None else f"{type}/{super().type_of(item)}"
 
 
 def decoder(*, cap: int = DEFAULT_CAP) -> LineDecoder:
     """Make a decoder for one stream of `codex app-server`."""
-    return LineDecoder(
-        "codex",
-        shapes.Shapes,
-        AppServerReader(Memory(), _READERS),
-        untagged=shapes.Response,
-        cap=cap,
-    )
+    reader = AppServerReader()
+    return LineDecoder("codex", _SHAPES, reader, untagged=shapes.Response, cap=cap)
