@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from rookery.core.errors import UnsupportedError
-from rookery.core.options import options_of, permission_of, value_of, with_format
+from rookery.core.options import fits_argument, options_of, permission_of, value_of, with_format
 
 FLAG = ("--output-format", "stream-json")
 
@@ -52,3 +52,8 @@ def test_a_permission_that_an_agent_has_not_is_refused_with_those_it_has() -> No
     assert permission_of("parrot", {"all": "--yes"}, "all") == "--yes"
     with pytest.raises(UnsupportedError, match="'plan': take one of agent, all"):
         permission_of("parrot", {"agent": "", "all": "--yes"}, "plan")
+
+
+def test_a_prompt_that_is_too_long_for_an_argument_is_counted_in_bytes() -> None:
+    assert fits_argument("x" * 100_000)
+    assert not fits_argument("ä" * 60_000)

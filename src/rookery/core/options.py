@@ -9,6 +9,13 @@ from rookery.core.errors import UnsupportedError
 
 T = TypeVar("T")
 
+_LONGEST_ARGUMENT = 100_000  # Linux takes 131,071 bytes in one argument
+
+
+def fits_argument(prompt: str) -> bool:
+    """Tell whether a prompt is short enough for a command line."""
+    return len(prompt.encode()) <= _LONGEST_ARGUMENT
+
 
 def options_of(command: Sequence[str]) -> list[str]:
     """The words of a command line up to `--`, without the program."""

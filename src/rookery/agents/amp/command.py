@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from rookery.core.agent import Invocation, Permission, Task
 from rookery.core.errors import UnsupportedError
-from rookery.core.options import options_of, permission_of
+from rookery.core.options import fits_argument, options_of, permission_of
 
 PROGRAMS = ("amp",)
 """What the program is called, without folder and `.exe`."""
@@ -18,7 +18,6 @@ _PERMISSIONS: Mapping[Permission, tuple[str, ...]] = {
     "agent": (),
     "all": ("--dangerously-allow-all",),
 }
-_LONGEST_ARGUMENT = 100_000  # Linux takes 131,071 bytes in one argument
 
 # What an Amp that we run in tells its own children. AMP_API_KEY and AMP_URL are the user's.
 _NESTED = re.compile(r"AMP_(CURRENT_THREAD_ID|THREAD_ID|PWD)|AGENT_THREAD_ID")
@@ -30,7 +29,7 @@ def invoke(task: Task) -> Invocation:
     The prompt must follow `-x` at once.
     """
     _refuse(task)
-    by_stdin = len(task.prompt.encode()) > _LONGEST_ARGUMENT or task.prompt.startswith("-")
+    by_stdin = not fits_argument(task.prompt) or task.prompt.startswith("-")
     return Invocation(
         command=(
             "amp",

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from rookery.core.agent import Invocation, Permission, Task
-from rookery.core.options import options_of, value_of
+from rookery.core.options import fits_argument, options_of, value_of
 
 PROGRAMS = ("claude",)
 """What the program is called, without folder and `.exe`."""
@@ -22,7 +22,6 @@ _PERMISSIONS: Mapping[Permission, tuple[str, ...]] = {
     "plan": ("--permission-mode", "plan"),
     "all": ("--dangerously-skip-permissions",),
 }
-_LONGEST_ARGUMENT = 100_000  # Linux takes 131,071 bytes in one argument
 
 # What a Claude Code that we run in would tell its own children; inherited, it makes ours believe
 # that it is one of them. Settings such as CLAUDE_CODE_USE_BEDROCK are the user's and stay.
@@ -39,7 +38,7 @@ def invoke(task: Task) -> Invocation:
     So does any prompt of a task that may ask: there standard input is a stream of messages.
     """
     asks = task.permission == "ask"
-    by_stdin = asks or len(task.prompt.encode()) > _LONGEST_ARGUMENT
+    by_stdin = asks or not fits_argument(task.prompt)
     flags = [
         *(OUTPUT_FLAGS if task.stream else ()),
         *(("--include-partial-messages",) if task.partial and task.stream else ()),

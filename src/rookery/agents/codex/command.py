@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from rookery.agents.codex.app_server import client
 from rookery.core.agent import Invocation, Permission, Task
 from rookery.core.errors import UnsupportedError
-from rookery.core.options import options_of, permission_of
+from rookery.core.options import fits_argument, options_of, permission_of
 
 PROGRAMS = ("codex",)
 """What the program is called, without folder and `.exe`."""
@@ -28,8 +28,6 @@ _PERMISSIONS: Mapping[Permission, tuple[str, ...]] = {
 # that do not know the feature pass over a setting, but refuse a flag.
 _BOUNDED = ("-c", "features.unbounded_connection_retries=false")
 
-_LONGEST_ARGUMENT = 100_000  # Linux takes 131,071 bytes in one argument
-
 # What a Codex that we run in tells its own children; inherited, it makes ours believe that it is
 # in that one's sandbox, or behind its proxy. CODEX_HOME, keys and addresses are the user's.
 _NESTED = re.compile(
@@ -48,7 +46,7 @@ def invoke(task: Task) -> Invocation:
     _refuse(task)
     if task.via == APP_SERVER:
         return client.invoke(task, _BOUNDED)
-    by_stdin = len(task.prompt.encode()) > _LONGEST_ARGUMENT or task.prompt == "-"
+    by_stdin = not fits_argument(task.prompt) or task.prompt == "-"
     flags = [
         *(OUTPUT_FLAGS if task.stream else ()),
         *(("--model", task.model) if task.model else ()),

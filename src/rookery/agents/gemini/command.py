@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from rookery.core.agent import Invocation, Permission, Task
 from rookery.core.errors import UnsupportedError
-from rookery.core.options import permission_of, with_format
+from rookery.core.options import fits_argument, permission_of, with_format
 
 PROGRAMS = ("gemini",)
 """What the program is called, without folder and `.exe`."""
@@ -21,7 +21,6 @@ _PERMISSIONS: Mapping[Permission, tuple[str, ...]] = {
     "plan": ("--approval-mode", "plan"),
     "all": ("--approval-mode", "yolo"),
 }
-_LONGEST_ARGUMENT = 100_000  # Linux takes 131,071 bytes in one argument
 
 # Else the program starts itself once more, and the process that we know does nothing but wait.
 _ENVIRONMENT = {"GEMINI_CLI_NO_RELAUNCH": "true"}
@@ -40,7 +39,7 @@ def invoke(task: Task) -> Invocation:
             "has no flag for a number of turns",
             "leave out --max-turns, or set model.maxSessionTurns in its settings.json",
         )
-    by_stdin = len(task.prompt.encode()) > _LONGEST_ARGUMENT or task.prompt.startswith("-")
+    by_stdin = not fits_argument(task.prompt) or task.prompt.startswith("-")
     return Invocation(
         command=(
             "gemini",

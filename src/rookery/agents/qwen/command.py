@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from rookery.core.agent import Invocation, Permission, Task
-from rookery.core.options import options_of, permission_of, with_format
+from rookery.core.options import fits_argument, options_of, permission_of, with_format
 
 PROGRAMS = ("qwen",)
 """What the program is called, without folder and `.exe`."""
@@ -18,7 +18,6 @@ _PERMISSIONS: Mapping[Permission, tuple[str, ...]] = {
     "plan": ("--approval-mode", "plan"),
     "all": ("--approval-mode", "yolo"),
 }
-_LONGEST_ARGUMENT = 100_000  # Linux takes 131,071 bytes in one argument
 
 # Else the program may start itself once more, and the process that we know only waits.
 _ENVIRONMENT = {"QWEN_CODE_NO_RELAUNCH": "true"}
@@ -30,7 +29,7 @@ _NESTED = re.compile(r"QWEN_CODE|QWEN_CODE_(IDE_.*|ENTRYPOINT|NO_RELAUNCH|SIMPLE
 def invoke(task: Task) -> Invocation:
     """Make the command line for a task; a long prompt, or one like an option, goes by stdin."""
     mode = permission_of("qwen", _PERMISSIONS, task.permission)
-    by_stdin = len(task.prompt.encode()) > _LONGEST_ARGUMENT or task.prompt.startswith("-")
+    by_stdin = not fits_argument(task.prompt) or task.prompt.startswith("-")
     return Invocation(
         command=(
             "qwen",
