@@ -103,9 +103,9 @@ class CodexReader(TableReader):
     def __init__(self) -> None:
         super().__init__(Memory(KNOWN_FIELDS), _READERS)
         for shape, readers in _ITEM_READERS.items():
-            tag, items = type_name(shape), dict(readers)
-            watch(items, self.drift, most=ALWAYS_LOOKED_AT, within=f"{tag}/")
-            self.functions[shape] = _item_reader(tag, items)
+            tag, watched = type_name(shape), dict(readers)
+            watch(watched, self.drift, most=ALWAYS_LOOKED_AT, within=f"{tag}/")
+            self.functions[shape] = _item_reader(tag, watched)
 
     def type_of(self, message: Any) -> str:
         """The message's type, with the type of its item."""

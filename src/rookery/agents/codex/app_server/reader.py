@@ -355,8 +355,6 @@ _READERS: Table[Memory] = {
     shapes.DeprecationNotice: warning,
     shapes.McpStartup: mcp_startup,
 }
-
-
 _SHAPES = union_of([*_READERS, *_ITEM_READERS])
 
 
@@ -366,9 +364,9 @@ class AppServerReader(TableReader):
     def __init__(self) -> None:
         super().__init__(Memory(), {**_READERS, shapes.Response: response})
         for shape, readers in _ITEM_READERS.items():
-            method, items = type_name(shape), dict(readers)
-            watch(items, self.drift, most=ALWAYS_LOOKED_AT, within=f"{method}/")
-            self.functions[shape] = _of_ours(_item(method, items))
+            method, watched = type_name(shape), dict(readers)
+            watch(watched, self.drift, most=ALWAYS_LOOKED_AT, within=f"{method}/")
+            self.functions[shape] = _of_ours(_item(method, watched))
 
     def type_of(self, message: Any) -> str:
         """The message's method, with the type of its item."""
