@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 import msgspec
+from app_server_corpus import AppServerCorpus
 from codex_corpus import CodexCorpus
 from corpus import Corpus
 from more_corpora import AmpCorpus, GeminiCorpus, QwenCorpus
@@ -90,10 +91,15 @@ def lines(setting: Setting) -> Iterator[Row]:
 
 
 def codex(setting: Setting) -> Iterator[Row]:
-    """The same for Codex, whose every byte is told: with outputs of all sizes, and short ones."""
+    """The same for Codex, whose every byte is told: with outputs of all sizes, and short ones.
+
+    Its app server tells most of it twice: in pieces, and whole.
+    """
     for name, corpus, required in (
         ("codex", CodexCorpus(), 0.9),
         ("short codex", CodexCorpus(largest=SHORT_OUTPUT), None),
+        ("app-server", AppServerCorpus(), 0.9),
+        ("short app-server", AppServerCorpus(largest=SHORT_OUTPUT), None),
     ):
         yield own_lines(setting, "codex", name, corpus, required)
 

@@ -47,7 +47,7 @@ class CodexCorpus:
                 yield from self._patch()
 
     def _command(self) -> Iterator[Json]:
-        words = f"rg -n 'def load' src/module_{self._random.randint(1, 99)}.py | head -50"
+        words = self._words()
         code = 1 if self._random.random() < 0.1 else 0
         begun = {
             "type": "command_execution",
@@ -60,8 +60,8 @@ class CodexCorpus:
         yield from self._item(begun, {**begun, "aggregated_output": self._output(), **ended})
 
     def _patch(self) -> Iterator[Json]:
-        path = f"/home/dev/project/src/module_{self._random.randint(1, 99)}.py"
-        begun = {"type": "file_change", "changes": [{"path": path, "kind": "update"}]}
+        change = {"path": self._path(), "kind": "update"}
+        begun = {"type": "file_change", "changes": [change]}
         yield from self._item({**begun, "status": "in_progress"}, {**begun, "status": "completed"})
 
     def _item(self, begun: Json, ended: Json) -> Iterator[Json]:
@@ -75,6 +75,12 @@ class CodexCorpus:
     def _id(self) -> str:
         self._items += 1
         return f"item_{self._items - 1}"
+
+    def _words(self) -> str:
+        return f"rg -n 'def load' src/module_{self._random.randint(1, 99)}.py | head -50"
+
+    def _path(self) -> str:
+        return f"/home/dev/project/src/module_{self._random.randint(1, 99)}.py"
 
     def _text(self, words: int) -> str:
         return " ".join(self._random.choices(WORDS, k=words))

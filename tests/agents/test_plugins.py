@@ -1,6 +1,8 @@
 """Agents of other packages: installed, found, run, and told apart from what is no agent."""
 
+import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,6 +14,7 @@ from rookery import agents
 from rookery.core.errors import RookeryError, UnknownAgentError
 
 GOOSE = Path(__file__).parents[2] / "examples" / "rookery-goose"
+PAGE = Path(__file__).parents[2] / "docs" / "adding-an-agent.md"
 ROOK = Path(sys.executable).with_name("rook")
 
 
@@ -69,9 +72,18 @@ def test_the_example_passes_the_suite_for_authors(packages: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_the_example_is_short() -> None:
-    lines = [line for path in GOOSE.glob("src/**/*.py") for line in path.read_text().split("\n")]
-    assert sum(bool(line.strip()) for line in lines) < 200
+def test_the_example_has_under_200_lines_with_its_test() -> None:
+    sizes = {path.name: path.read_text().count("\n") for path in GOOSE.rglob("*.py")}
+    assert sizes.keys() == {"rookery_goose.py", "test_goose.py"}
+    assert sum(sizes.values()) < 200
+    assert f"Goose took\n{sum(sizes.values())} lines" in PAGE.read_text()
+
+
+def test_the_page_about_agents_shows_the_example() -> None:
+    whole = "\n".join(path.read_text() for path in (*GOOSE.rglob("*.py"), *GOOSE.glob("*.toml")))
+    shown = re.findall(r"```(?:python|toml)\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    assert len(shown) >= 5
+    assert [block for block in shown if block not in whole] == []
 
 
 @pytest.fixture
@@ -114,6 +126,19 @@ def test_it_is_run_like_any_other(packages: Path, tmp_path: Path) -> None:
     assert "[goose] shell: " in done.stdout
     assert (tmp_path / "asked").read_text() == "Go on"
     assert (tmp_path / "mode").read_text() == "auto\n"
+
+
+def test_the_list_of_agents_has_all_that_can_be_loaded_and_tells_of_the_others(
+    packages: Path, tmp_path: Path
+) -> None:
+    done = rook(packages, tmp_path, "agents", "--json")
+    assert done.returncode == 0, done.stderr
+    names = [json.loads(line)["name"] for line in done.stdout.splitlines()]
+    assert names == [*agents.NAMES, "goose"]
+    assert [line.split("'")[1] for line in done.stderr.splitlines()] == [
+        "crashing",
+        "broken_agent:AGENT",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,8 @@ bytes → records, stream corpus     for line in lines: msgspec.json.decode(line
 bytes → records, deltas corpus     for line in lines: msgspec.json.decode(line)
 file → records, codex corpus       for line in file: msgspec.json.decode(line)
 file → records, short codex corpus  for line in file: msgspec.json.decode(line)
+file → records, app-server corpus  for line in file: msgspec.json.decode(line)
+file → records, short app-server corpus  for line in file: msgspec.json.decode(line)
 file → records, opencode corpus    for line in file: msgspec.json.decode(line)
 file → records, short opencode corpus  for line in file: msgspec.json.decode(line)
 file → records, gemini corpus      for line in file: msgspec.json.decode(line)
@@ -39,6 +41,7 @@ lag of 5 runs, 100 lines/s each    the time of writing
 """
 
 sys.path.insert(0, str(BENCHMARKS))
+from app_server_corpus import AppServerCorpus  # noqa: E402
 from codex_corpus import CodexCorpus  # noqa: E402
 from corpus import Corpus  # noqa: E402
 from more_corpora import AmpCorpus, GeminiCorpus, QwenCorpus  # noqa: E402
@@ -64,6 +67,16 @@ def test_every_line_of_the_codex_corpus_is_understood() -> None:
     kinds = {type(record.event).__name__ for record in records}
     assert {"Thinking", "Text", "ToolStarted", "ToolFinished", "FileChanged"} <= kinds
     assert not kinds & {"Unknown", "Unreadable"}
+
+
+def test_every_line_of_the_app_server_corpus_is_understood_and_known() -> None:
+    assert begin(AppServerCorpus(5).lines(MB)) == begin(AppServerCorpus(5).lines(MB))
+    *records, closed = rookery.decode(AppServerCorpus().lines(2 * MB))
+    kinds = {type(record.event).__name__ for record in records}
+    assert {"TextDelta", "Text", "ToolProgress", "FileChanged", "UsageReported"} <= kinds
+    assert not kinds & {"Unknown", "Unreadable"}
+    assert isinstance(closed.event, StreamClosed)
+    assert closed.event.unknown_fields == ()
 
 
 @pytest.mark.parametrize(

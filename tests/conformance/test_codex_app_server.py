@@ -13,7 +13,13 @@ import pytest
 
 import rookery
 from rookery.core.asking import Ask, Decision
-from rookery.core.events import PermissionRequested, TextDelta, ToolProgress, UsageReported
+from rookery.core.events import (
+    PermissionRequested,
+    PlanChanged,
+    TextDelta,
+    ToolProgress,
+    UsageReported,
+)
 from rookery.run.runner import Run
 from rookery.testing import Failure, Reply, ScriptedResponsesApi
 from tests.conformance.bench import Bench
@@ -151,6 +157,25 @@ def test_everything_is_told_as_it_comes(bench: Bench) -> None:
     assert sum(isinstance(event, TextDelta) for event in events) > 1
     assert sum(isinstance(event, UsageReported) for event in events) == 2
     assert not any(isinstance(event, PermissionRequested) for event in events)
+
+
+@conformance
+def test_the_plan_is_told_as_it_changes(bench: Bench) -> None:
+    def plan(first: str, second: str) -> Reply:
+        steps = [{"step": "Read it", "status": first}, {"step": "Mend it", "status": second}]
+        return Reply(tools=[("update_plan", {"plan": steps})])
+
+    script = [plan("in_progress", "pending"), plan("completed", "in_progress"), Reply(text="Ok.")]
+    # Without the setting 0.166.0 does not offer the tool to this model.
+    words = ("Plan it", "--", "-c", "tools.update_plan.enabled=true")
+    done = bench.rook(script, *FREE, "--format", "jsonl", *words)
+    assert done.code == 0, done.err
+    events = [rookery.load(line.encode()).event for line in done.out.splitlines()]
+    told = [event.items for event in events if isinstance(event, PlanChanged)]
+    assert [[step.status for step in items] for items in told] == [
+        ["in_progress", "pending"],
+        ["completed", "in_progress"],
+    ]
 
 
 @conformance

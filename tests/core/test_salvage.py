@@ -327,3 +327,8 @@ def test_a_raw_part_of_an_event_does_not_keep_its_line_in_memory() -> None:
     owned = salvage.own(msgspec.json.decode(line, type=Shape).input)
     line[:] = b"x" * len(line)
     assert owned == msgspec.Raw(b'{"a":1}')
+
+
+def test_a_raw_part_that_a_message_does_not_have_is_none() -> None:
+    assert salvage.own(msgspec.Raw()) is None
+    assert salvage.own(b" ") is None

@@ -1,9 +1,10 @@
-"""A title for a call of a tool whose inputs nobody knows."""
+"""What a call is about, found in its input."""
 
 import msgspec
 import pytest
 
-from rookery.core.titles import first_short_string
+from rookery.core.shapes import NOTHING
+from rookery.core.titles import first_of, first_short_string, title_of
 
 
 @pytest.mark.parametrize(
@@ -19,3 +20,28 @@ from rookery.core.titles import first_short_string
 )
 def test_the_first_short_string_is_the_title(input: bytes, title: str | None) -> None:
     assert first_short_string(msgspec.Raw(input)) == title
+
+
+@pytest.mark.parametrize(
+    ("input", "words"),
+    [
+        (b'{"b": "two", "a": "one"}', "one"),
+        (b'{"b": "two", "a": ""}', "two"),
+        (b'{"b": "two", "a": 5}', "two"),
+        (b'{"c": "three"}', None),
+        (b'["a"]', None),
+        (b"{torn", None),
+        (b"", None),
+    ],
+)
+def test_the_first_field_that_is_told_is_taken(input: bytes, words: str | None) -> None:
+    assert first_of(msgspec.Raw(input), "a", "b") == words
+
+
+def test_a_title_is_one_line_of_bounded_length() -> None:
+    input = msgspec.Raw(b'{"a": "one\\n two %b"}' % (b"x" * 2000))
+    title = title_of(input, "a")
+    assert title is not None
+    assert title.startswith("one two xxx")
+    assert len(title) == 1000
+    assert title_of(NOTHING, "a") is None

@@ -11,7 +11,7 @@ from rookery.cli.places import surroundings
 from rookery.cli.tables import print_table
 from rookery.config.load import OwnAgent, load
 from rookery.core.agent import Agent, Capabilities, Way
-from rookery.core.errors import UnknownAgentError
+from rookery.core.errors import RookeryError, UnknownAgentError
 from rookery.core.safe import safe_line
 from rookery.run.installed import Installed, installed
 
@@ -88,9 +88,19 @@ def _rows(names: Sequence[str]) -> list[_Row]:
     for name in names:
         if name not in known:
             raise UnknownAgentError(name, known)
-    wanted = names or known
+    wanted = names or [name for name in known if _can_be_loaded(name, own.get(name))]
     with ThreadPoolExecutor(len(wanted)) as pool:  # each may take its time to answer
         return list(pool.map(lambda name: _row(name, own.get(name), named=bool(names)), wanted))
+
+
+def _can_be_loaded(name: str, own: OwnAgent | None) -> bool:
+    """Tell of an agent whose package is broken; the others are listed all the same."""
+    try:
+        agents.agent(own.speaks if own else name)
+    except RookeryError as error:
+        click.echo(f"[rook] {safe_line(str(error))}", err=True)
+        return False
+    return True
 
 
 def _row(name: str, own: OwnAgent | None, *, named: bool) -> _Row:

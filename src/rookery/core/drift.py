@@ -73,14 +73,29 @@ class Drift:
                     self.add(type, inner)
 
 
+def type_name(shape: type[msgspec.Struct]) -> str:
+    """What messages of a shape are called: its tag, or its own name if it has none."""
+    tag = shape.__struct_config__.tag
+    return shape.__name__.lower() if tag is None else str(tag)
+
+
 _Read = Callable[[Any, Any, bytes], Any]
 
 
-def watch(table: dict[type[msgspec.Struct], _Read], drift: Drift, *, most: int = LOOKED_AT) -> None:
-    """Let the readers of a table look at the first messages of their type for unknown fields."""
+def watch(
+    table: dict[type[msgspec.Struct], _Read],
+    drift: Drift,
+    *,
+    most: int = LOOKED_AT,
+    within: str = "",
+) -> None:
+    """Let the readers of a table look at the first messages of their type for unknown fields.
+
+    `within` is put before the types, where the table is one of parts of messages.
+    """
 
     def first(shape: type[msgspec.Struct], read: _Read) -> _Read:
-        type, left = str(shape.__struct_config__.tag), most
+        type, left = f"{within}{type_name(shape)}", most
 
         def looked(memory: Any, message: Any, line: bytes) -> Any:
             nonlocal left

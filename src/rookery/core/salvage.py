@@ -57,9 +57,11 @@ def own(raw: bytes | msgspec.Raw) -> msgspec.Raw | None:
     """Make a raw part fit for an event: by itself, not a view that keeps its line in memory.
 
     msgspec does not look at the UTF-8 and the numbers of what it keeps raw; here they are looked
-    at and mended.
+    at and mended. A part that the message does not have is None.
     """
     json = bytes(raw).strip()
+    if not json:
+        return None
     if (json.isascii() or _is_utf8(json)) and not _has_long_number(json):
         return msgspec.Raw(json)
     mended = parse(json)

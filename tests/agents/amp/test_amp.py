@@ -94,8 +94,8 @@ def test_a_long_prompt_or_one_like_an_option_goes_by_standard_input(prompt: str)
 @pytest.mark.parametrize(
     ("wish", "way_out"),
     [
-        ({"permission": "edit"}, "take agent or all"),
-        ({"permission": "plan"}, "take agent or all"),
+        ({"permission": "edit"}, "take one of agent, all"),
+        ({"permission": "plan"}, "take one of agent, all"),
         ({"allow": ("Bash",)}, "leave out --allow"),
         ({"max_turns": 3}, "leave out --max-turns"),
     ],

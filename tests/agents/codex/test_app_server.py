@@ -3,16 +3,20 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 import rookery
 from rookery.agents.codex import recognises
 from rookery.agents.codex.app_server.client import Client, answer
+from rookery.agents.codex.app_server.fields import KNOWN_FIELDS
+from rookery.agents.codex.app_server.reader import AppServerReader
+from rookery.agents.codex.app_server.shapes import Item
 from rookery.agents.codex.command import invoke
 from rookery.core.agent import Permission, Task
 from rookery.core.asking import Ask, Decision
+from rookery.core.drift import ALWAYS_LOOKED_AT, type_name
 from rookery.core.errors import UnsupportedError
 from rookery.core.events import (
     Error,
@@ -161,6 +165,41 @@ def test_a_field_of_another_type_does_not_lose_the_line() -> None:
     closed = found[-1]
     assert isinstance(closed, StreamClosed)
     assert [field.field for field in closed.unknown_fields] == ["params.threadId"]
+
+
+def test_every_type_has_its_known_fields() -> None:
+    reader = AppServerReader()
+    stages = {"item/started", "item/completed"}
+    kinds = {str(shape.__struct_config__.tag) for shape in get_args(Item)}
+    types = {type_name(shape) for shape in reader.table} - stages
+    assert types | {f"{stage}/{kind}" for stage in stages for kind in kinds} == set(KNOWN_FIELDS)
+
+
+@pytest.mark.parametrize("path", STREAMS, ids=full_name_of)
+def test_a_stream_of_a_checked_version_has_no_unknown_field(path: Path) -> None:
+    state = folded(path)
+    assert state.closed is not None
+    assert state.closed.unknown_fields == ()
+
+
+def test_new_fields_are_counted_wherever_they_are() -> None:
+    answer = {"type": "agentMessage", "id": "m", "text": "Hi", "mood": "good"}
+    sent = [
+        {"id": "thread/start", "result": {"thread": {"id": "t"}, "weather": "fair"}},
+        {**TURN, "sentBy": "server"},
+        *[told("item/completed", item={**answer, "id": f"m{n}"}) for n in range(50)],
+        {"method": "thread/status/changed", "params": {"threadId": "t", "since": 5}},
+        told("turn/plan/updated", plan=[{"step": "look", "status": "pending", "due": 1}]),
+    ]
+    closed = events(*sent)[-1]
+    assert isinstance(closed, StreamClosed)
+    assert [(found.type, found.field, found.count) for found in closed.unknown_fields] == [
+        ("item/completed/agentMessage", "params.item.mood", ALWAYS_LOOKED_AT),
+        ("response", "result.weather", 1),
+        ("thread/status/changed", "params.since", 1),
+        ("turn/plan/updated", "params.plan[].due", 1),
+        ("turn/started", "sentBy", 1),
+    ]
 
 
 def test_the_plan_is_told_with_what_is_being_done() -> None:

@@ -1,12 +1,12 @@
 """Amp's command line: flags, permissions, standard input, environment."""
 
-import itertools
 import re
 import signal
 from collections.abc import Mapping, Sequence
 
 from rookery.core.agent import Invocation, Permission, Task
 from rookery.core.errors import UnsupportedError
+from rookery.core.options import fits_argument, options_of, permission_of
 
 PROGRAMS = ("amp",)
 """What the program is called, without folder and `.exe`."""
@@ -14,11 +14,10 @@ PROGRAMS = ("amp",)
 OUTPUT_FLAGS = ("--stream-json", "--stream-json-thinking")
 """Makes `amp -x` write a message per line, thoughts included."""
 
-_PERMISSIONS: Mapping[str, tuple[str, ...]] = {
+_PERMISSIONS: Mapping[Permission, tuple[str, ...]] = {
     "agent": (),
     "all": ("--dangerously-allow-all",),
 }
-_LONGEST_ARGUMENT = 100_000  # Linux takes 131,071 bytes in one argument
 
 # What an Amp that we run in tells its own children. AMP_API_KEY and AMP_URL are the user's.
 _NESTED = re.compile(r"AMP_(CURRENT_THREAD_ID|THREAD_ID|PWD)|AGENT_THREAD_ID")
@@ -30,7 +29,7 @@ def invoke(task: Task) -> Invocation:
     The prompt must follow `-x` at once.
     """
     _refuse(task)
-    by_stdin = len(task.prompt.encode()) > _LONGEST_ARGUMENT or task.prompt.startswith("-")
+    by_stdin = not fits_argument(task.prompt) or task.prompt.startswith("-")
     return Invocation(
         command=(
             "amp",
@@ -38,7 +37,7 @@ def invoke(task: Task) -> Invocation:
             *(("-x",) if by_stdin else ("-x", task.prompt)),
             *(OUTPUT_FLAGS if task.stream else ()),
             *(("-m", task.model) if task.model else ()),
-            *_PERMISSIONS[task.permission],
+            *permission_of("amp", _PERMISSIONS, task.permission),
             *task.args,
         ),
         stdin=task.prompt.encode() if by_stdin else None,
@@ -48,9 +47,6 @@ def invoke(task: Task) -> Invocation:
 
 def _refuse(task: Task) -> None:
     """Say what Amp cannot be asked for, rather than to leave it out in silence."""
-    permission: Permission = task.permission
-    if permission not in _PERMISSIONS:
-        raise UnsupportedError("amp", f"has no permission mode {permission!r}", "take agent or all")
     if task.allow:
         raise UnsupportedError(
             "amp",
@@ -68,11 +64,12 @@ def with_output_flags(command: Sequence[str]) -> list[str] | None:
 
     None if it is no `-x`: nothing else writes messages.
     """
-    options = [*itertools.takewhile(lambda word: word != "--", command)]
+    options = options_of(command)
     if not any(word in ("-x", "--execute") for word in options):
         return None
     told = any(word in OUTPUT_FLAGS for word in options)
-    return [*options, *(() if told else OUTPUT_FLAGS), *command[len(options) :]]
+    end = 1 + len(options)
+    return [*command[:end], *(() if told else OUTPUT_FLAGS), *command[end:]]
 
 
 def keeps_variable(name: str) -> bool:

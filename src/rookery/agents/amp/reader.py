@@ -1,17 +1,12 @@
 """The table of Amp's message types, and the decoder built on it."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
-
-import msgspec
+from collections.abc import Sequence
+from functools import partial
 
 from rookery.agents.amp import shapes, tools
-from rookery.agents.amp.memory import Memory, OpenTool
-from rookery.agents.amp.shapes import own
+from rookery.agents.amp.fields import KNOWN_FIELDS
 from rookery.core import salvage
-from rookery.core.decoder import LineDecoder, Told
-from rookery.core.drift import ALWAYS_LOOKED_AT, watch
 from rookery.core.events import (
     Error,
     Event,
@@ -20,16 +15,13 @@ from rookery.core.events import (
     SessionStarted,
     Text,
     Thinking,
-    ToolFinished,
-    ToolStarted,
-    TurnFinished,
     Unknown,
     UsageReported,
     UserMessage,
 )
-from rookery.core.lines import DEFAULT_CAP
-
-_Read = Callable[[Memory, Any, bytes], Told]
+from rookery.core.memory import Memory
+from rookery.core.reader import Table, decoder_of
+from rookery.core.tokens import fresh
 
 # Both sentences are in the emitter of 0.0.1790142911.
 _APPROVAL = re.compile(
@@ -103,8 +95,6 @@ def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Sequenc
 def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Event]:
     """Read the end of a turn; a call that nobody allowed ends it, too."""
     events = memory.begin_turn()
-    memory.in_turn = False
-    memory.results += 1
     good = message.subtype == "success" and message.is_error is False
     words = message.error or message.result
     reason = None if good else _reason(message.subtype, words or "")
@@ -112,99 +102,35 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
         events += _denials(memory, words or "")
     elif reason == "error":
         events.append(Error(kind="internal", message=words))
-    events.append(
-        TurnFinished(
-            ok=good,
-            text=message.result if good else None,
-            reason=reason,
-            errors=None if good or not words else (words,),
-            duration_s=None if message.duration_ms is None else message.duration_ms / 1000,
-            turns=message.num_turns,
-        )
-    )
-    return events
+    seconds = None if message.duration_ms is None else message.duration_ms / 1000
+    words = message.result if good else words
+    finished = memory.finish_turn(reason, words, duration_s=seconds, turns=message.num_turns)
+    return [*events, finished]
 
 
-_READERS: Mapping[type[msgspec.Struct], _Read] = {
+_READERS: Table[Memory] = {
     shapes.System: system,
     shapes.User: user,
     shapes.Assistant: assistant,
     shapes.Result: result,
 }
 
-
-class AmpReader:
-    """Turns Amp's messages into events.
-
-    Nobody has recorded a real stream, so the first messages of each type are looked at for fields
-    that the documents do not name.
-    """
-
-    def __init__(self) -> None:
-        self.memory = Memory()
-        self.drift = self.memory.drift
-        functions = dict(_READERS)
-        watch(functions, self.drift, most=ALWAYS_LOOKED_AT)
-        self.table: Mapping[type[msgspec.Struct], _Read] = functions
-
-    @property
-    def results(self) -> int:
-        """How many turns have ended."""
-        return self.memory.results
-
-    def type_of(self, message: Any) -> str:
-        """The message's type."""
-        return str(type(message).__struct_config__.tag)
-
-    def close(self) -> tuple[Sequence[Event], int]:
-        """End all that is open."""
-        return self.memory.close()
-
-
-def decoder(*, cap: int = DEFAULT_CAP) -> LineDecoder:
-    """Make a decoder for one stream of Amp."""
-    return LineDecoder("amp", shapes.Shapes, AmpReader(), cap=cap)
+decoder = decoder_of("amp", _READERS, partial(Memory, KNOWN_FIELDS))
+"""Makes a decoder for one stream of Amp."""
 
 
 def _start(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[Event]:
-    id = block.id or memory.name("call")
-    if memory.has_begun(id):
-        return ()
-    name = block.name or "tool"
-    kind, input = tools.kind(name), own(block.input)
-    memory.tools[id] = OpenTool(id, name, kind, input, parent)
-    server, tool = tools.split_mcp(name)
-    return (
-        ToolStarted(
-            id=id,
-            name=name,
-            kind=kind,
-            title=tools.title(kind, input),
-            input=input,
-            server=server,
-            tool=tool,
-            parent=parent,
-        ),
-    )
+    id, name = block.id or memory.name("call"), block.name or "tool"
+    return memory.start(tools.TOOLS.started(id, name, block.input, parent=parent))
 
 
 def _finish(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[Event]:
     id = block.tool_use_id or memory.name("call")
-    if memory.has_ended(id):
-        return ()
-    call = memory.end_tool(id)
-    ok = block.is_error is False
-    events: list[Event] = [
-        ToolFinished(
-            id=id,
-            status="ok" if ok else "error",
-            name=call.name if call else None,
-            kind=call.kind if call else None,
-            output=block.content,
-            error=None if ok else block.content,
-            parent=call.parent if call else parent,
-        )
-    ]
+    call, ok = memory.tools.get(id), block.is_error is False
+    error = None if ok else block.content
+    events = memory.finish(
+        id, "ok" if ok else "error", output=block.content, error=error, parent=parent
+    )
     if ok and call is not None and call.kind in tools.TELLING:
         events += tools.consequences(call.name, id, call.input)
     return events
@@ -225,18 +151,7 @@ def _denials(memory: Memory, words: str) -> Sequence[Event]:
     calls = [call for call in memory.tools.values() if call.name in names]
     events: list[Event] = []
     for call in calls:
-        memory.end_tool(call.id)
-        events += (
-            PermissionDenied(tool_id=call.id, name=call.name, input=call.input, reason=words),
-            ToolFinished(
-                id=call.id,
-                status="denied",
-                name=call.name,
-                kind=call.kind,
-                error=words,
-                parent=call.parent,
-            ),
-        )
+        events += memory.finish(call.id, "denied", error=words)
     missing = names.keys() - {call.name for call in calls}
     events += [PermissionDenied(name=name, reason=words) for name in names if name in missing]
     return events
@@ -247,14 +162,14 @@ def _usage(said: shapes.Said, parent: str | None) -> UsageReported | None:
     used = said.usage
     if used is None or not (used.input_tokens or used.output_tokens):
         return None
-    cached = (used.cache_creation_input_tokens or 0) + (used.cache_read_input_tokens or 0)
+    read, written = used.cache_read_input_tokens, used.cache_creation_input_tokens
     return UsageReported(
         stop_reason=said.stop_reason,
         scope="message",
         semantics="final",
-        input=None if used.input_tokens is None else max(0, used.input_tokens - cached),
+        input=fresh(used.input_tokens, read, written),
         output=used.output_tokens,
-        cache_read=used.cache_read_input_tokens,
-        cache_write_5m=used.cache_creation_input_tokens,
+        cache_read=read,
+        cache_write_5m=written,
         parent=parent,
     )

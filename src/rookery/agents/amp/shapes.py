@@ -1,29 +1,11 @@
 """The parts of each message that the reader uses; what is not named here is skipped."""
 
-from typing import Annotated
-
 import msgspec
 
-from rookery.core import salvage
-
-# Beyond 2**53 no JSON writer agrees with another; a token count never is.
-Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
-Milliseconds = Annotated[float, msgspec.Meta(ge=0, le=1e15)]
-
-NOTHING = msgspec.Raw()
-"""A raw part that the message does not have."""
+from rookery.core.shapes import NOTHING, Count, Milliseconds, Shape
 
 
-def own(raw: msgspec.Raw) -> msgspec.Raw | None:
-    """A raw part for an event; None if the message does not have it."""
-    return None if raw is NOTHING else salvage.own(raw)
-
-
-class _Shape(msgspec.Struct, gc=False):
-    """A part of a message."""
-
-
-class Usage(_Shape):
+class Usage(Shape):
     """Tokens of a message; those of the cache are part of `input_tokens`."""
 
     input_tokens: Count | None = None
@@ -32,7 +14,7 @@ class Usage(_Shape):
     output_tokens: Count | None = None
 
 
-class Block(_Shape):
+class Block(Shape):
     """A content block: text, thinking, redacted_thinking, tool_use or tool_result."""
 
     type: str = ""
@@ -46,7 +28,7 @@ class Block(_Shape):
     is_error: bool | None = None
 
 
-class Said(_Shape):
+class Said(Shape):
     """What was said; it has neither an id nor the name of a model."""
 
     content: list[Block] | None = None
@@ -54,12 +36,12 @@ class Said(_Shape):
     usage: Usage | None = None
 
 
-class McpServer(_Shape):
+class McpServer(Shape):
     name: str | None = None
     status: str | None = None
 
 
-class System(_Shape, tag="system"):
+class System(Shape, tag="system"):
     subtype: str | None = None
     session_id: str | None = None
     cwd: str | None = None
@@ -67,24 +49,20 @@ class System(_Shape, tag="system"):
     mcp_servers: list[McpServer] | None = None
 
 
-class User(_Shape, tag="user"):
+class User(Shape, tag="user"):
     message: Said | None = None
     parent_tool_use_id: str | None = None
 
 
-class Assistant(_Shape, tag="assistant"):
+class Assistant(Shape, tag="assistant"):
     message: Said | None = None
     parent_tool_use_id: str | None = None
 
 
-class Result(_Shape, tag="result"):
+class Result(Shape, tag="result"):
     subtype: str | None = None
     is_error: bool | None = None
     result: str | None = None
     error: str | None = None
     duration_ms: Milliseconds | None = None
     num_turns: Count | None = None
-
-
-Shapes = System | User | Assistant | Result
-"""Every type of message, by its `type`."""

@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 
 from rookery.agents.claude import shapes, tools
-from rookery.agents.claude.shapes import NOTHING
 from rookery.core import salvage
 from rookery.core.asking import Ask, By, Decision, Option, Question
 from rookery.core.events import ToolKind
+from rookery.core.shapes import NOTHING
 
 _PLAN, _QUESTIONS = "ExitPlanMode", "AskUserQuestion"
 _EDITS = "acceptEdits"

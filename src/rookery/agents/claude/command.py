@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from rookery.core.agent import Invocation, Permission, Task
+from rookery.core.options import fits_argument, options_of, value_of
 
 PROGRAMS = ("claude",)
 """What the program is called, without folder and `.exe`."""
@@ -21,7 +22,6 @@ _PERMISSIONS: Mapping[Permission, tuple[str, ...]] = {
     "plan": ("--permission-mode", "plan"),
     "all": ("--dangerously-skip-permissions",),
 }
-_LONGEST_ARGUMENT = 100_000  # Linux takes 131,071 bytes in one argument
 
 # What a Claude Code that we run in would tell its own children; inherited, it makes ours believe
 # that it is one of them. Settings such as CLAUDE_CODE_USE_BEDROCK are the user's and stay.
@@ -38,7 +38,7 @@ def invoke(task: Task) -> Invocation:
     So does any prompt of a task that may ask: there standard input is a stream of messages.
     """
     asks = task.permission == "ask"
-    by_stdin = asks or len(task.prompt.encode()) > _LONGEST_ARGUMENT
+    by_stdin = asks or not fits_argument(task.prompt)
     flags = [
         *(OUTPUT_FLAGS if task.stream else ()),
         *(("--include-partial-messages",) if task.partial and task.stream else ()),
@@ -74,10 +74,8 @@ def with_output_flags(command: Sequence[str]) -> list[str] | None:
 
     None if it asks for an output that is no messages: then that is what the user wants.
     """
-    options = list(command[1:])
-    if "--" in options:
-        options = options[: options.index("--")]
-    form = _output_format(options)
+    options = options_of(command)
+    form = value_of(command, "--output-format")
     if form not in (None, "stream-json", "json"):
         return None
     added: list[str] = []
@@ -88,15 +86,6 @@ def with_output_flags(command: Sequence[str]) -> list[str] | None:
     if form != "json" and "--verbose" not in options:
         added.append("--verbose")
     return [command[0], *added, *command[1:]]
-
-
-def _output_format(options: Sequence[str]) -> str | None:
-    for at, word in enumerate(options):
-        if word == "--output-format":
-            return options[at + 1] if at + 1 < len(options) else ""
-        if word.startswith("--output-format="):
-            return word.partition("=")[2]
-    return None
 
 
 def keeps_variable(name: str) -> bool:

@@ -8,9 +8,10 @@ import msgspec
 
 from rookery.agents.claude import shapes, tools
 from rookery.agents.claude.memory import Memory
-from rookery.agents.claude.shapes import NOTHING, own
 from rookery.core import salvage
 from rookery.core.events import Error, Event, LimitReported, Notice, PermissionRequested, Unknown
+from rookery.core.salvage import own
+from rookery.core.shapes import NOTHING
 
 _LIMIT_STATUS: Mapping[str, Literal["allowed", "warning", "rejected"]] = {
     "allowed": "allowed",

@@ -4,19 +4,9 @@ from typing import Annotated, Any
 
 import msgspec
 
-from rookery.core import salvage
+from rookery.core.shapes import NOTHING, Count
 
-# Beyond 2**53 no JSON writer agrees with another; a token count never is.
-Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e15)]
-
-NOTHING = msgspec.Raw()
-"""A raw part that the message does not have."""
-
-
-def own(raw: msgspec.Raw) -> msgspec.Raw | None:
-    """A raw part for an event; None if the message does not have it."""
-    return None if raw is NOTHING else salvage.own(raw)
 
 
 class _Shape(msgspec.Struct, gc=False):

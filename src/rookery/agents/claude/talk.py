@@ -9,7 +9,7 @@ import msgspec
 from rookery.agents.claude import outcomes, shapes, tools
 from rookery.agents.claude.faults import api_error
 from rookery.agents.claude.memory import ApiMessage, Memory, OpenBlock, OpenTool
-from rookery.agents.claude.shapes import UseResult, own
+from rookery.agents.claude.shapes import UseResult
 from rookery.agents.claude.usage import reported
 from rookery.core import salvage
 from rookery.core.decoder import Told
@@ -30,6 +30,8 @@ from rookery.core.events import (
     Unknown,
     UserMessage,
 )
+from rookery.core.salvage import own
+from rookery.core.tools import split_mcp
 
 _SYNTHETIC = "<synthetic>"  # a message that the program wrote in the model's name
 _ALL_ALLOWED = "bypassPermissions"  # the mode in which only hooks and deny rules say no
@@ -253,7 +255,7 @@ def _start(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[
         memory.mode_calls[id] = name
         return ()
     kind = tools.kind(name)
-    server, tool = tools.split_mcp(name)
+    server, tool = split_mcp(name)
     memory.tools[id] = OpenTool(name=name, kind=kind, input=block.input, parent=parent)
     return (
         ToolStarted(

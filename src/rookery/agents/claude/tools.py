@@ -1,17 +1,16 @@
 """Claude Code's tools: what kind each is, a title for a call, and the rule that would allow it."""
 
 from collections.abc import Mapping
-from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 
-from rookery.agents.claude.shapes import NOTHING
 from rookery.core import salvage
 from rookery.core.agent import Replacement
 from rookery.core.events import ToolKind, ToolStarted
+from rookery.core.shapes import NOTHING
 from rookery.core.text import one_line
-from rookery.core.titles import first_short_string
+from rookery.core.titles import first_of, first_short_string, title_of
 
 KINDS: Mapping[str, ToolKind] = {
     "Read": "read",
@@ -61,44 +60,6 @@ _FOR_A_PERSON = frozenset({"AskUserQuestion", "ExitPlanMode"})  # no rule answer
 _LONGEST_TITLE = 1000
 
 
-class _Input(msgspec.Struct, gc=False):
-    """The inputs that make a title, the best first; bulky ones (a file's content) are skipped."""
-
-
-class _FileInput(_Input):
-    file_path: str | None = None
-    notebook_path: str | None = None
-    uri: str | None = None
-    path: str | None = None
-
-
-class _SearchInput(_Input):
-    pattern: str | None = None
-    query: str | None = None
-
-
-class _CommandInput(_Input):
-    command: str | None = None
-    description: str | None = None
-    task_id: str | None = None
-    bash_id: str | None = None
-    shell_id: str | None = None
-
-
-class _WebInput(_Input):
-    url: str | None = None
-    query: str | None = None
-
-
-class _SubagentInput(_Input):
-    description: str | None = None
-    message: str | None = None
-
-
-class _SubagentName(msgspec.Struct, gc=False):
-    subagent_type: str | None = None
-
-
 class _Replacing(msgspec.Struct, gc=False):
     old_string: str | None = None
     new_string: str | None = None
@@ -110,16 +71,6 @@ class _EditInput(_Replacing):
     new_source: str | None = None
 
 
-class _PlanInput(_Input):
-    subject: str | None = None
-    status: str | None = None
-
-
-class _SkillInput(_Input):
-    skill: str | None = None
-    command: str | None = None
-
-
 class _Question(msgspec.Struct, gc=False):
     question: str | None = None
 
@@ -128,23 +79,21 @@ class _AskInput(msgspec.Struct, gc=False):
     questions: list[_Question] | None = None
 
 
-_file_decoder = msgspec.json.Decoder(_FileInput)
-_command_decoder = msgspec.json.Decoder(_CommandInput)
-_web_decoder = msgspec.json.Decoder(_WebInput)
 _ask_decoder = msgspec.json.Decoder(_AskInput)
-_subagent_decoder = msgspec.json.Decoder(_SubagentName)
 _edit_decoder = msgspec.json.Decoder(_EditInput)
-_DECODERS: Mapping[ToolKind, msgspec.json.Decoder[Any]] = {
-    "read": _file_decoder,
-    "edit": _file_decoder,
-    "list": _file_decoder,
-    "search": msgspec.json.Decoder(_SearchInput),
-    "execute": _command_decoder,
-    "fetch": _web_decoder,
-    "subagent": msgspec.json.Decoder(_SubagentInput),
-    "plan": msgspec.json.Decoder(_PlanInput),
-    "skill": msgspec.json.Decoder(_SkillInput),
+_FILE = ("file_path", "notebook_path", "uri", "path")
+_TELLING: Mapping[ToolKind, tuple[str, ...]] = {
+    "read": _FILE,
+    "edit": _FILE,
+    "list": _FILE,
+    "search": ("pattern", "query"),
+    "execute": ("command", "description", "task_id", "bash_id", "shell_id"),
+    "fetch": ("url", "query"),
+    "subagent": ("description", "message"),
+    "plan": ("subject", "status"),
+    "skill": ("skill", "command"),
 }
+"""The inputs that say what a call is about, by kind of tool, the best first."""
 
 
 def kind(name: str) -> ToolKind:
@@ -152,37 +101,20 @@ def kind(name: str) -> ToolKind:
     return KINDS.get(name, "other")
 
 
-def split_mcp(name: str) -> tuple[str | None, str | None]:
-    """Split `mcp__server__tool`; a server's name may hold single underscores."""
-    if not name.startswith("mcp__"):
-        return None, None
-    server, _, tool = name[5:].partition("__")
-    return (server, tool) if server and tool else (None, None)
-
-
 def title(kind: ToolKind, input: msgspec.Raw) -> str | None:
     """Say in one line what a call is about: its path, command, pattern, address.
 
     Of a tool whose inputs nobody knows it is the first short string.
     """
-    if input is NOTHING:
-        return None
     if kind == "ask":
         return _first_question(input)
-    decoder = _DECODERS.get(kind)
-    if decoder is None:
-        return first_short_string(input)
-    known = salvage.decode(input, decoder)
-    for words in msgspec.structs.astuple(known) if known is not None else ():
-        if words:
-            return one_line(words, _LONGEST_TITLE)
-    return None
+    names = _TELLING.get(kind)
+    return first_short_string(input) if names is None else title_of(input, *names)
 
 
 def subagent(input: msgspec.Raw) -> str | None:
     """What kind of subagent a call asks for."""
-    known = None if input is NOTHING else salvage.decode(input, _subagent_decoder)
-    return (known.subagent_type or None) if known else None
+    return first_of(input, "subagent_type")
 
 
 def replacements(started: ToolStarted) -> tuple[Replacement, ...]:
@@ -200,25 +132,24 @@ def replacements(started: ToolStarted) -> tuple[Replacement, ...]:
 
 def path_of(input: msgspec.Raw) -> str | None:
     """The file that a call of a file tool is about."""
-    known = None if input is NOTHING else salvage.decode(input, _file_decoder)
-    return (known.file_path or known.notebook_path) if known else None
+    return first_of(input, "file_path", "notebook_path")
 
 
 def allow_rule(name: str, input: msgspec.Raw) -> str | None:
     """The permission rule (`--allowedTools`) that would let this very call pass."""
     if name in _FOR_A_PERSON:
         return None
-    rule = None if input is NOTHING else _narrow_rule(name, input)
+    rule = _narrow_rule(name, input)
     return f"{rule[0]}({rule[1]})" if rule else name
 
 
 def _narrow_rule(name: str, input: msgspec.Raw) -> tuple[str, str] | None:
     if name == "Bash":
-        command = salvage.decode(input, _command_decoder)
-        return ("Bash", command.command) if command and command.command else None
+        command = first_of(input, "command")
+        return ("Bash", command) if command else None
     if name == "WebFetch":
-        web = salvage.decode(input, _web_decoder)
-        host = _host(web.url) if web and web.url else None
+        url = first_of(input, "url")
+        host = _host(url) if url else None
         return ("WebFetch", f"domain:{host}") if host else None
     path = path_of(input)
     if path is None or kind(name) not in ("read", "edit"):
@@ -228,7 +159,7 @@ def _narrow_rule(name: str, input: msgspec.Raw) -> tuple[str, str] | None:
 
 
 def _first_question(input: msgspec.Raw) -> str | None:
-    asked = salvage.decode(input, _ask_decoder)
+    asked = None if input is NOTHING else salvage.decode(input, _ask_decoder)
     for item in asked.questions or () if asked else ():
         if item.question:
             return one_line(item.question, _LONGEST_TITLE)

@@ -3,9 +3,9 @@
 import msgspec
 
 from rookery.agents.claude import shapes
-from rookery.agents.claude.shapes import NOTHING
 from rookery.core import salvage
 from rookery.core.events import ModelUsage, Usage, UsageReported
+from rookery.core.shapes import NOTHING
 
 _models_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _model_decoder = msgspec.json.Decoder(shapes.ModelUsage)

@@ -1,6 +1,5 @@
 """Codex's command line: flags, permission modes, standard input, environment."""
 
-import itertools
 import re
 import signal
 from collections.abc import Mapping, Sequence
@@ -8,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from rookery.agents.codex.app_server import client
 from rookery.core.agent import Invocation, Permission, Task
 from rookery.core.errors import UnsupportedError
+from rookery.core.options import fits_argument, options_of, permission_of
 
 PROGRAMS = ("codex",)
 """What the program is called, without folder and `.exe`."""
@@ -28,8 +28,6 @@ _PERMISSIONS: Mapping[Permission, tuple[str, ...]] = {
 # that do not know the feature pass over a setting, but refuse a flag.
 _BOUNDED = ("-c", "features.unbounded_connection_retries=false")
 
-_LONGEST_ARGUMENT = 100_000  # Linux takes 131,071 bytes in one argument
-
 # What a Codex that we run in tells its own children; inherited, it makes ours believe that it is
 # in that one's sandbox, or behind its proxy. CODEX_HOME, keys and addresses are the user's.
 _NESTED = re.compile(
@@ -48,11 +46,11 @@ def invoke(task: Task) -> Invocation:
     _refuse(task)
     if task.via == APP_SERVER:
         return client.invoke(task, _BOUNDED)
-    by_stdin = len(task.prompt.encode()) > _LONGEST_ARGUMENT or task.prompt == "-"
+    by_stdin = not fits_argument(task.prompt) or task.prompt == "-"
     flags = [
         *(OUTPUT_FLAGS if task.stream else ()),
         *(("--model", task.model) if task.model else ()),
-        *_PERMISSIONS[task.permission],
+        *permission_of("codex", _PERMISSIONS, task.permission),
         *_BOUNDED,
         *task.args,
         *(("resume", task.resume) if task.resume else ()),
@@ -71,11 +69,6 @@ def invoke(task: Task) -> Invocation:
 
 def _refuse(task: Task) -> None:
     """Say what Codex cannot be asked for, rather than to leave it out in silence."""
-    if task.permission not in _PERMISSIONS and task.via != APP_SERVER:
-        words = ", ".join(_PERMISSIONS)
-        raise UnsupportedError(
-            "codex", f"has no permission mode {task.permission!r}", f"take one of {words}"
-        )
     if task.allow:
         raise UnsupportedError(
             "codex", "takes no rules for single tools", "leave out --allow, or use --permission all"
@@ -91,9 +84,7 @@ def with_output_flags(command: Sequence[str]) -> list[str] | None:
 
     None if it is not `codex exec`: nothing else writes messages.
     """
-    options = list(command[1:])
-    if "--" in options:
-        options = options[: options.index("--")]
+    options = options_of(command)
     at = next((n for n, word in enumerate(options, 2) if word in ("exec", "e")), None)
     if at is None:
         return None
@@ -103,8 +94,7 @@ def with_output_flags(command: Sequence[str]) -> list[str] | None:
 
 def continues(command: Sequence[str]) -> bool:
     """Tell whether a command line goes on with a thread, or with a copy of one."""
-    words = itertools.takewhile(lambda word: word != "--", command)
-    return any(word in ("resume", "fork") for word in words)
+    return any(word in ("resume", "fork") for word in options_of(command))
 
 
 def keeps_variable(name: str) -> bool:

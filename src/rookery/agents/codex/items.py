@@ -7,23 +7,21 @@ import msgspec
 
 from rookery.agents.codex import shapes, tools
 from rookery.agents.codex.memory import Memory
-from rookery.agents.codex.shapes import NOTHING
 from rookery.core import salvage
 from rookery.core.events import (
     Event,
     FileChanged,
     ModelChanged,
     Notice,
-    PermissionDenied,
     PlanChanged,
     PlanItem,
     TaskFinished,
     TaskStarted,
     Text,
     Thinking,
-    ToolFinished,
     ToolStarted,
 )
+from rookery.core.shapes import NOTHING
 from rookery.core.text import one_line
 from rookery.core.titles import first_short_string
 
@@ -36,12 +34,12 @@ _dump = msgspec.json.Encoder().encode
 def agent_message(memory: Memory, item: shapes.AgentMessage, line: bytes) -> Sequence[Event]:
     """Read what the agent said; commentary and answer look alike."""
     memory.said = item.text or ""
-    return (Text(id=memory.name(item.id), text=memory.said),)
+    return (Text(id=memory.item(item.id), text=memory.said),)
 
 
 def reasoning(memory: Memory, item: shapes.Reasoning, line: bytes) -> Sequence[Event]:
     """Read the summary of what the model thought."""
-    return (Thinking(id=memory.name(item.id), text=item.text),)
+    return (Thinking(id=memory.item(item.id), text=item.text),)
 
 
 def error(memory: Memory, item: shapes.ErrorItem, line: bytes) -> Sequence[Event]:
@@ -68,15 +66,14 @@ def todo_list(memory: Memory, item: shapes.TodoList, line: bytes) -> Sequence[Ev
 
 def command_started(memory: Memory, item: shapes.CommandExecution, line: bytes) -> Sequence[Event]:
     """Read the beginning of a command."""
-    return start(
-        memory,
+    return memory.start(
         ToolStarted(
-            id=memory.name(item.id),
+            id=memory.item(item.id),
             name=tools.SHELL,
             kind="execute",
             title=tools.command_title(item.command),
             input=msgspec.Raw(_dump({"command": item.command})),
-        ),
+        )
     )
 
 
@@ -86,41 +83,36 @@ def command_completed(
     """Read the end of a command, with all that it wrote."""
     status = tools.STATUSES.get(item.status, "error")
     output = item.aggregated_output
-    return finish(
-        memory,
-        ToolFinished(
-            id=memory.name(item.id),
-            status=status,
-            name=tools.SHELL,
-            kind="execute",
-            output=output if status == "ok" else None,
-            error=None if status == "ok" else output or None,
-            exit_code=item.exit_code,
-        ),
+    return memory.finish(
+        memory.item(item.id),
+        status,
+        name=tools.SHELL,
+        kind="execute",
+        output=output if status == "ok" else None,
+        error=None if status == "ok" else output or None,
+        exit_code=item.exit_code,
     )
 
 
 def patch_started(memory: Memory, item: shapes.FileChange, line: bytes) -> Sequence[Event]:
     """Read the beginning of a change to files."""
     changes = item.changes or []
-    return start(
-        memory,
+    return memory.start(
         ToolStarted(
-            id=memory.name(item.id),
+            id=memory.item(item.id),
             name=tools.PATCH,
             kind="edit",
             title=tools.patch_title(changes),
             input=msgspec.Raw(_dump({"changes": changes})),
-        ),
+        )
     )
 
 
 def patch_completed(memory: Memory, item: shapes.FileChange, line: bytes) -> Sequence[Event]:
     """Read which files were changed; of a change that failed nobody knows how far it came."""
-    id = memory.name(item.id)
+    id = memory.item(item.id)
     status = tools.STATUSES.get(item.status, "error")
-    finished = ToolFinished(id=id, status=status, name=tools.PATCH, kind="edit")
-    events = finish(memory, finished)
+    events = memory.finish(id, status, name=tools.PATCH, kind="edit")
     if not events or status != "ok":
         return events
     changes = [
@@ -134,17 +126,16 @@ def patch_completed(memory: Memory, item: shapes.FileChange, line: bytes) -> Seq
 def mcp_started(memory: Memory, item: shapes.McpToolCall, line: bytes) -> Sequence[Event]:
     """Read the beginning of a call of an MCP server's tool."""
     given = item.arguments
-    return start(
-        memory,
+    return memory.start(
         ToolStarted(
-            id=memory.name(item.id),
+            id=memory.item(item.id),
             name=_mcp_name(item),
             kind="other",
             title=None if given is NOTHING else first_short_string(given),
-            input=None if given is NOTHING else salvage.own(given),
+            input=salvage.own(given),
             server=item.server,
             tool=item.tool,
-        ),
+        )
     )
 
 
@@ -153,69 +144,63 @@ def mcp_completed(memory: Memory, item: shapes.McpToolCall, line: bytes) -> Sequ
     status = tools.STATUSES.get(item.status, "error")
     given = None if item.result is None else tools.text_of(item.result.content or ())
     message = item.error.message if item.error else None
-    return finish(
-        memory,
-        ToolFinished(
-            id=memory.name(item.id),
-            status=status,
-            name=_mcp_name(item),
-            kind="other",
-            output=given if status == "ok" else None,
-            error=None if status == "ok" else message or given,
-        ),
+    return memory.finish(
+        memory.item(item.id),
+        status,
+        name=_mcp_name(item),
+        kind="other",
+        output=given if status == "ok" else None,
+        error=None if status == "ok" else message or given,
     )
 
 
 def search_started(memory: Memory, item: shapes.WebSearch, line: bytes) -> Sequence[Event]:
     """Read the beginning of a web search; it is told when it ends, with what it searched for."""
-    id = memory.name(item.id)
+    id = memory.item(item.id)
     if memory.has_begun(id):
         return ()
     if (title := tools.search_title(item)) is not None:
-        return start(memory, _search(id, title))
+        return memory.start(_search(id, title))
     memory.searches[id] = _search(id, None)
     return ()
 
 
 def search_completed(memory: Memory, item: shapes.WebSearch, line: bytes) -> Sequence[Event]:
     """Read what was searched for; what was found is not told."""
-    id = memory.name(item.id)
+    id = memory.item(item.id)
     held = memory.searches.pop(id, None)
-    finished = ToolFinished(id=id, status="ok", name=tools.SEARCH, kind="fetch")
-    events = finish(memory, finished)
+    events: Sequence[Event] = memory.finish(id, "ok", name=tools.SEARCH, kind="fetch")
     return events if held is None else [_search(id, tools.search_title(item)), *events]
 
 
 def collab_started(memory: Memory, item: shapes.CollabToolCall, line: bytes) -> Sequence[Event]:
     """Read the beginning of a call that has to do with subagents."""
     asked = {"prompt": item.prompt, "receiver_thread_ids": item.receiver_thread_ids or None}
-    return start(
-        memory,
+    return memory.start(
         ToolStarted(
-            id=memory.name(item.id),
+            id=memory.item(item.id),
             name=item.tool or "collab",
             kind="subagent",
             title=one_line(item.prompt, _LONGEST_TITLE) if item.prompt else None,
             input=msgspec.Raw(_dump({key: told for key, told in asked.items() if told})),
-        ),
+        )
     )
 
 
 def collab_completed(memory: Memory, item: shapes.CollabToolCall, line: bytes) -> Sequence[Event]:
     """Read the end of such a call, and which subagents it began or saw ended."""
-    id = memory.name(item.id)
+    id = memory.item(item.id)
     states = item.agents_states or {}
     status = tools.STATUSES.get(item.status, "error")
     said = "\n".join(state.message for state in states.values() if state.message) or None
-    finished = ToolFinished(
-        id=id,
-        status=status,
+    events = memory.finish(
+        id,
+        status,
         name=item.tool or "collab",
         kind="subagent",
         output=said if status == "ok" else None,
         error=None if status == "ok" else said,
     )
-    events = [*finish(memory, finished)]
     if not events:
         return ()
     if item.tool == "spawn_agent" and status == "ok":
@@ -251,32 +236,6 @@ def _end_task(memory: Memory, thread: str, state: shapes.AgentState) -> Sequence
             tool_id=task.tool_id,
             summary=state.message,
         ),
-    )
-
-
-def start(memory: Memory, started: ToolStarted) -> Sequence[Event]:
-    """Begin a call, but only once."""
-    if memory.has_begun(started.id):
-        return ()
-    memory.tools[started.id] = started
-    return (started,)
-
-
-def finish(memory: Memory, finished: ToolFinished) -> Sequence[Event]:
-    """End a call, but only once; that it was declined is a denial."""
-    if memory.has_ended(finished.id):
-        return ()
-    begun = memory.end(finished.id)
-    if finished.status != "denied":
-        return (finished,)
-    return (
-        PermissionDenied(
-            tool_id=finished.id,
-            name=finished.name,
-            input=begun.input if begun else None,
-            reason=finished.error,
-        ),
-        finished,
     )
 
 

@@ -1,22 +1,22 @@
 """The table of Codex's message types, and the decoder built on it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from rookery.agents.codex import faults, items, shapes
+from rookery.agents.codex.fields import KNOWN_FIELDS
 from rookery.agents.codex.memory import Memory
 from rookery.core import salvage
 from rookery.core.decoder import LineDecoder, Told
+from rookery.core.drift import ALWAYS_LOOKED_AT, type_name, watch
 from rookery.core.events import Event, SessionStarted, TurnFinished, Unknown, UsageReported
 from rookery.core.lines import DEFAULT_CAP
+from rookery.core.reader import Read, Table, TableReader
+from rookery.core.tokens import fresh
 
-_LOOKED_AT = 20  # messages of each type; every stream is looked at, so fewer than elsewhere
-
-_Read = Callable[[Memory, Any, bytes], Told]
-
-_STARTED: Mapping[type[msgspec.Struct], _Read] = {
+_STARTED: Table[Memory] = {
     shapes.CommandExecution: items.command_started,
     shapes.FileChange: items.patch_started,
     shapes.McpToolCall: items.mcp_started,
@@ -24,8 +24,8 @@ _STARTED: Mapping[type[msgspec.Struct], _Read] = {
     shapes.CollabToolCall: items.collab_started,
     shapes.TodoList: items.todo_list,
 }
-_UPDATED: Mapping[type[msgspec.Struct], _Read] = {shapes.TodoList: items.todo_list}
-_COMPLETED: Mapping[type[msgspec.Struct], _Read] = {
+_UPDATED: Table[Memory] = {shapes.TodoList: items.todo_list}
+_COMPLETED: Table[Memory] = {
     shapes.AgentMessage: items.agent_message,
     shapes.Reasoning: items.reasoning,
     shapes.CommandExecution: items.command_completed,
@@ -49,12 +49,12 @@ def thread_started(memory: Memory, message: shapes.ThreadStarted, line: bytes) -
 
 def turn_started(memory: Memory, message: shapes.TurnStarted, line: bytes) -> Sequence[Event]:
     """Read the beginning of the one turn of a process."""
-    return () if memory.in_turn else (memory.begin_turn(),)
+    return memory.begin_turn()
 
 
 def turn_completed(memory: Memory, message: shapes.TurnCompleted, line: bytes) -> Sequence[Event]:
     """Read the good end of a turn; the usage is that of the whole thread, not of this turn."""
-    events: list[Event] = [*end_turn(memory, cut=True)]
+    events = end_turn(memory, cut=True)
     if (usage := _usage(message.usage)) is not None:
         events.append(usage)
     events.append(TurnFinished(ok=True, text=memory.said))
@@ -66,7 +66,7 @@ def turn_failed(memory: Memory, message: shapes.TurnFailed, line: bytes) -> Sequ
     """Read the bad end of a turn, whose reason has mostly been told in the line before."""
     told = message.error.message if message.error else None
     error = None if told is None else faults.error(told)
-    events: list[Event] = [*end_turn(memory, cut=False)]
+    events = end_turn(memory, cut=False)
     if error is not None and told != memory.failure:
         events.append(error)
     words = (error.message,) if error is not None and error.message else None
@@ -83,73 +83,35 @@ def error_line(memory: Memory, message: shapes.ErrorLine, line: bytes) -> Sequen
     return (faults.error(words),)
 
 
-_READERS: Mapping[type[msgspec.Struct], _Read] = {
+_READERS: Table[Memory] = {
     shapes.ThreadStarted: thread_started,
     shapes.TurnStarted: turn_started,
     shapes.TurnCompleted: turn_completed,
     shapes.TurnFailed: turn_failed,
     shapes.ErrorLine: error_line,
 }
-_ITEM_READERS: Mapping[type[msgspec.Struct], Mapping[type[msgspec.Struct], _Read]] = {
+_ITEM_READERS: Mapping[type[msgspec.Struct], Table[Memory]] = {
     shapes.ItemStarted: _STARTED,
     shapes.ItemUpdated: _UPDATED,
     shapes.ItemCompleted: _COMPLETED,
 }
 
 
-class CodexReader:
-    """Turns Codex's messages into events.
-
-    The stream does not tell its version, so the first messages of every type are looked at for
-    fields that nobody knows.
-    """
+class CodexReader(TableReader):
+    """Turns Codex's messages into events."""
 
     def __init__(self) -> None:
-        self.memory = Memory()
-        self.drift = self.memory.drift
-        messages = self._looking(_READERS, "")
+        super().__init__(Memory(KNOWN_FIELDS), _READERS)
         for shape, readers in _ITEM_READERS.items():
-            tag = str(shape.__struct_config__.tag)
-            messages[shape] = _item_reader(tag, self._looking(readers, f"{tag}/"))
-        self.table: Mapping[type[msgspec.Struct], _Read] = messages
-
-    @property
-    def results(self) -> int:
-        """How many turns have ended."""
-        return self.memory.results
+            tag, watched = type_name(shape), dict(readers)
+            watch(watched, self.drift, most=ALWAYS_LOOKED_AT, within=f"{tag}/")
+            self.functions[shape] = _item_reader(tag, watched)
 
     def type_of(self, message: Any) -> str:
         """The message's type, with the type of its item."""
-        tag = str(type(message).__struct_config__.tag)
         item = getattr(message, "item", None)
-        return tag if item is None else f"{tag}/{type(item).__struct_config__.tag}"
-
-    def _looking(
-        self, readers: Mapping[type[msgspec.Struct], _Read], stage: str
-    ) -> dict[type[msgspec.Struct], _Read]:
-        """A table of readers that look at the first messages of their type for unknown fields."""
-        table: dict[type[msgspec.Struct], _Read] = {}
-
-        def looking(shape: type[msgspec.Struct], read: _Read) -> _Read:
-            name = f"{stage}{shape.__struct_config__.tag}"
-            left = _LOOKED_AT
-
-            def looked(memory: Memory, message: Any, line: bytes) -> Told:
-                nonlocal left
-                left -= 1
-                if left <= 0:
-                    table[shape] = read  # it has seen enough, and leaves its place
-                self.drift.look(name, line)
-                return read(memory, message, line)
-
-            return looked
-
-        table.update((shape, looking(shape, read)) for shape, read in readers.items())
-        return table
-
-    def close(self) -> tuple[Sequence[Event], int]:
-        """End all that is open."""
-        return self.memory.close()
+        type = super().type_of(message)
+        return type if item is None else f"{type}/{super().type_of(item)}"
 
 
 def decoder(*, cap: int = DEFAULT_CAP) -> LineDecoder:
@@ -157,14 +119,13 @@ def decoder(*, cap: int = DEFAULT_CAP) -> LineDecoder:
     return LineDecoder("codex", shapes.Shapes, CodexReader(), cap=cap)
 
 
-def end_turn(memory: Memory, *, cut: bool) -> Sequence[Event]:
+def end_turn(memory: Memory, *, cut: bool) -> list[Event]:
     """Close what is open at the end of a turn; `cut` says that commands were left running."""
-    events: list[Event] = [] if memory.in_turn else [memory.begin_turn()]
+    events = memory.begin_turn()
     if cut:
         events += memory.left_running()
-    events += memory.orphans()
-    memory.in_turn = False
-    memory.results += 1
+    events += memory.abandon()
+    memory.end_turn()
     return events
 
 
@@ -172,27 +133,26 @@ def _usage(usage: shapes.Usage | None) -> UsageReported | None:
     """The thread's tokens so far; None if nobody counted: all are 0 then."""
     if usage is None or not (usage.input_tokens or usage.output_tokens):
         return None
-    read, written = usage.cached_input_tokens or 0, usage.cache_write_input_tokens or 0
-    fresh = None if usage.input_tokens is None else max(0, usage.input_tokens - read - written)
+    read, written = usage.cached_input_tokens, usage.cache_write_input_tokens
     return UsageReported(
         scope="session",
         semantics="cumulative",
-        input=fresh,
+        input=fresh(usage.input_tokens, read, written),
         output=usage.output_tokens,
-        cache_read=usage.cached_input_tokens,
-        cache_write_5m=usage.cache_write_input_tokens,
+        cache_read=read,
+        cache_write_5m=written,
         reasoning=usage.reasoning_output_tokens,
     )
 
 
-def _item_reader(tag: str, readers: Mapping[type[msgspec.Struct], _Read]) -> _Read:
+def _item_reader(tag: str, readers: Table[Memory]) -> Read[Memory]:
     """Read messages that hold an item."""
 
     def read(memory: Memory, message: Any, line: bytes) -> Told:
         item = message.item
         known = readers.get(item.__class__)
         if known is None:  # an item that was never seen in such a message
-            name = f"{tag}/{type(item).__struct_config__.tag}"
+            name = f"{tag}/{type_name(type(item))}"
             return (Unknown(name=name, raw=salvage.own(line)),)
         return known(memory, item, line)
 

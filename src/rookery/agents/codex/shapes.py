@@ -1,22 +1,11 @@
 """The parts of each message of `codex exec --json` that the reader uses; the rest is skipped."""
 
-from typing import Annotated
-
 import msgspec
 
-# Beyond 2**53 no JSON writer agrees with another; a token count never is.
-Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
-ExitCode = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**32)]
-
-NOTHING = msgspec.Raw()
-"""A raw part that the message does not have."""
+from rookery.core.shapes import NOTHING, Count, ExitCode, Shape
 
 
-class _Shape(msgspec.Struct, gc=False):
-    """A part of a message."""
-
-
-class Usage(_Shape):
+class Usage(Shape):
     """Tokens of the whole thread; `input_tokens` holds the cached ones, too."""
 
     input_tokens: Count | None = None
@@ -26,34 +15,34 @@ class Usage(_Shape):
     reasoning_output_tokens: Count | None = None
 
 
-class Complaint(_Shape):
+class Complaint(Shape):
     message: str | None = None
 
 
-class Block(_Shape):
+class Block(Shape):
     """A content block of what an MCP tool gave."""
 
     type: str = ""
     text: str | None = None
 
 
-class McpResult(_Shape):
+class McpResult(Shape):
     content: list[Block] | None = None
 
 
-class Change(_Shape):
+class Change(Shape):
     path: str | None = None
     kind: str | None = None
 
 
-class Step(_Shape):
+class Step(Shape):
     """One line of the plan; what is being done now is not completed either."""
 
     text: str | None = None
     completed: bool | None = None
 
 
-class Search(_Shape):
+class Search(Shape):
     """What a web search did: `search`, `open_page`, `find_in_page`; `other` at first."""
 
     type: str = ""
@@ -63,12 +52,12 @@ class Search(_Shape):
     pattern: str | None = None
 
 
-class AgentState(_Shape):
+class AgentState(Shape):
     status: str | None = None
     message: str | None = None
 
 
-class _Item(_Shape, tag_field="type"):
+class _Item(Shape, tag_field="type"):
     """A thing that the agent said or did."""
 
     id: str | None = None
@@ -139,35 +128,35 @@ Item = (
 )
 
 
-class ThreadStarted(_Shape, tag="thread.started", tag_field="type"):
+class ThreadStarted(Shape, tag="thread.started", tag_field="type"):
     thread_id: str | None = None
 
 
-class TurnStarted(_Shape, tag="turn.started", tag_field="type"):
+class TurnStarted(Shape, tag="turn.started", tag_field="type"):
     pass
 
 
-class ItemStarted(_Shape, tag="item.started", tag_field="type"):
+class ItemStarted(Shape, tag="item.started", tag_field="type"):
     item: Item
 
 
-class ItemUpdated(_Shape, tag="item.updated", tag_field="type"):
+class ItemUpdated(Shape, tag="item.updated", tag_field="type"):
     item: Item
 
 
-class ItemCompleted(_Shape, tag="item.completed", tag_field="type"):
+class ItemCompleted(Shape, tag="item.completed", tag_field="type"):
     item: Item
 
 
-class TurnCompleted(_Shape, tag="turn.completed", tag_field="type"):
+class TurnCompleted(Shape, tag="turn.completed", tag_field="type"):
     usage: Usage | None = None
 
 
-class TurnFailed(_Shape, tag="turn.failed", tag_field="type"):
+class TurnFailed(Shape, tag="turn.failed", tag_field="type"):
     error: Complaint | None = None
 
 
-class ErrorLine(_Shape, tag="error", tag_field="type"):
+class ErrorLine(Shape, tag="error", tag_field="type"):
     message: str | None = None
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from rookery.core.agent import Invocation, Permission, Task
 from rookery.core.errors import UnsupportedError
+from rookery.core.options import fits_argument, permission_of, with_format
 
 PROGRAMS = ("gemini",)
 """What the program is called, without folder and `.exe`."""
@@ -20,7 +21,6 @@ _PERMISSIONS: Mapping[Permission, tuple[str, ...]] = {
     "plan": ("--approval-mode", "plan"),
     "all": ("--approval-mode", "yolo"),
 }
-_LONGEST_ARGUMENT = 100_000  # Linux takes 131,071 bytes in one argument
 
 # Else the program starts itself once more, and the process that we know does nothing but wait.
 _ENVIRONMENT = {"GEMINI_CLI_NO_RELAUNCH": "true"}
@@ -32,24 +32,20 @@ _NESTED = re.compile(r"GEMINI_CLI|GEMINI_CLI_(IDE_.*|NO_RELAUNCH|ACTIVITY_LOG_TA
 
 def invoke(task: Task) -> Invocation:
     """Make the command line for a task; a long prompt, or one like an option, goes by stdin."""
-    if task.permission not in _PERMISSIONS:
-        words = ", ".join(_PERMISSIONS)
-        raise UnsupportedError(
-            "gemini", f"has no permission mode {task.permission!r}", f"take one of {words}"
-        )
+    mode = permission_of("gemini", _PERMISSIONS, task.permission)
     if task.max_turns is not None:
         raise UnsupportedError(
             "gemini",
             "has no flag for a number of turns",
             "leave out --max-turns, or set model.maxSessionTurns in its settings.json",
         )
-    by_stdin = len(task.prompt.encode()) > _LONGEST_ARGUMENT or task.prompt.startswith("-")
+    by_stdin = not fits_argument(task.prompt) or task.prompt.startswith("-")
     return Invocation(
         command=(
             "gemini",
             *(OUTPUT_FLAGS if task.stream else ()),
             *(("--model", task.model) if task.model else ()),
-            *_PERMISSIONS[task.permission],
+            *mode,
             *(f"--allowed-tools={rule}" for rule in task.allow),
             *(("--resume", task.resume) if task.resume else ()),
             *task.args,
@@ -65,23 +61,7 @@ def with_output_flags(command: Sequence[str]) -> list[str] | None:
 
     None if it asks for an output that is no messages: then that is what the user wants.
     """
-    options = list(command[1:])
-    if "--" in options:
-        options = options[: options.index("--")]
-    form = _output_format(options)
-    if form not in (None, "stream-json"):
-        return None
-    added = OUTPUT_FLAGS if form is None else ()
-    return [command[0], *added, *command[1:]]
-
-
-def _output_format(options: Sequence[str]) -> str | None:
-    for at, word in enumerate(options):
-        if word in ("--output-format", "-o"):
-            return options[at + 1] if at + 1 < len(options) else ""
-        if word.startswith(("--output-format=", "-o=")):
-            return word.partition("=")[2]
-    return None
+    return with_format(command, flag=OUTPUT_FLAGS, short="-o")
 
 
 def keeps_variable(name: str) -> bool:

@@ -1,34 +1,25 @@
 """The table of Gemini CLI's message types, and the decoder built on it."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
-
-import msgspec
+from collections.abc import Sequence
 
 from rookery.agents.gemini import faults, shapes, tools
-from rookery.agents.gemini.memory import Memory, OpenTool
-from rookery.agents.gemini.shapes import NOTHING, own
+from rookery.agents.gemini.memory import Memory
 from rookery.core import salvage
-from rookery.core.decoder import LineDecoder, Told
-from rookery.core.drift import ALWAYS_LOOKED_AT, watch
+from rookery.core.decoder import Told
 from rookery.core.events import (
     Error,
     Event,
     Notice,
-    PermissionDenied,
     SessionStarted,
+    Status,
     Text,
     TextDelta,
-    ToolFinished,
-    ToolStarted,
-    TurnFinished,
     Unknown,
     UsageReported,
     UserMessage,
 )
-from rookery.core.lines import DEFAULT_CAP
-
-_Read = Callable[[Memory, Any, bytes], Told]
+from rookery.core.reader import Table, decoder_of
+from rookery.core.tokens import fresh
 
 _NO_COMPLAINT = shapes.Complaint()
 _MISSING = "tool_not_registered"  # the model called a tool that it was not given
@@ -57,7 +48,7 @@ def message(memory: Memory, message: shapes.Message, line: bytes) -> Told:
         return _begin_text(memory, text, whole=not message.delta)
     if message.role != "user":
         return (Unknown(name=f"message/{message.role}", raw=salvage.own(line)),)
-    return [*memory.end_text(), *memory.begin_turn(), UserMessage(text=text or "")]
+    return [*memory.end_words(), *memory.begin_turn(), UserMessage(text=text or "")]
 
 
 def tool_use(memory: Memory, message: shapes.ToolUse, line: bytes) -> Sequence[Event]:
@@ -65,58 +56,25 @@ def tool_use(memory: Memory, message: shapes.ToolUse, line: bytes) -> Sequence[E
     events = memory.go_on()
     memory.answer = None
     id = message.tool_id or memory.name("call")
-    if memory.has_begun(id):
-        return events
-    name = message.tool_name or "tool"
-    kind = tools.kind(name)
-    input = own(message.parameters)
-    memory.tools[id] = OpenTool(name, kind, NOTHING if input is None else input)
-    server, tool = tools.split_mcp(name)
-    events.append(
-        ToolStarted(
-            id=id,
-            name=name,
-            kind=kind,
-            title=tools.title(kind, message.parameters),
-            input=input,
-            server=server,
-            tool=tool,
-            subagent=tools.subagent(kind, message.parameters),
-        )
-    )
-    return events
+    name, given = message.tool_name or "tool", message.parameters
+    subagent = tools.subagent(name, given)
+    return [*events, *memory.start(tools.TOOLS.started(id, name, given, subagent=subagent))]
 
 
 def tool_result(memory: Memory, message: shapes.ToolResult, line: bytes) -> Sequence[Event]:
     """Read the end of a call; a command that failed is a success here (0.61.0 shell_fail)."""
     events = memory.go_on()
     id = message.tool_id or memory.name("call")
-    if memory.has_ended(id):
-        return events
-    call = memory.end_tool(id)
+    call = memory.tools.get(id)
     told = message.error or _NO_COMPLAINT
     output = message.output or None  # "" is told of tools whose output is not (0.61.0 file_edit)
     complaint = told.message or output
     ok = message.status == "success"
     denied = not ok and call is not None and _is_denied(call.name, told)
-    if call is not None and denied:
-        # A rule lets it pass, unless a policy hides the tool: which of both, nobody says.
-        fix = call.name if told.type == _MISSING else None
-        events.append(
-            PermissionDenied(
-                tool_id=id, name=call.name, input=_given(call), reason=complaint, fix=fix
-            )
-        )
-    events.append(
-        ToolFinished(
-            id=id,
-            status="ok" if ok else "denied" if denied else "error",
-            name=call.name if call else None,
-            kind=call.kind if call else None,
-            output=output,
-            error=None if ok else complaint,
-        )
-    )
+    # A rule lets it pass, unless a policy hides the tool: which of both, nobody says.
+    fix = call.name if call is not None and told.type == _MISSING else None
+    status: Status = "ok" if ok else "denied" if denied else "error"
+    events += memory.finish(id, status, output=output, error=None if ok else complaint, fix=fix)
     if ok and call is not None and call.kind in tools.TELLING:
         events += tools.consequences(call.name, id, call.input)
     return events
@@ -135,8 +93,6 @@ def error(memory: Memory, message: shapes.Error, line: bytes) -> Sequence[Event]
 def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Event]:
     """Read the end of the one turn of a process, with what all of it used."""
     events = [*memory.begin_turn(), *memory.abandon()]
-    memory.in_turn = False
-    memory.results += 1
     stats = message.stats or shapes.Stats()
     for model, used in (stats.models or {}).items():
         if (usage := _usage(model, used)) is not None:
@@ -144,16 +100,13 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
     # A failed turn is told to have taken no time (0.61.0 max_turns).
     duration_s = stats.duration_ms / 1000 if stats.duration_ms else None
     if message.status == "success" and memory.gave_up is None:
-        events.append(TurnFinished(ok=True, text=memory.answer, duration_s=duration_s))
-        return events
+        return [*events, memory.finish_turn(None, memory.answer, duration_s=duration_s)]
     reason, words = _failure(message.error, memory)
     if message.error is not None and reason == "api_error":
         failure = faults.read(message.error)
         events.append(failure)
         words = failure.message
-    errors = (words,) if words else None
-    events.append(TurnFinished(ok=False, reason=reason, errors=errors, duration_s=duration_s))
-    return events
+    return [*events, memory.finish_turn(reason, words, duration_s=duration_s)]
 
 
 def _failure(told: shapes.Complaint | None, memory: Memory) -> tuple[str, str | None]:
@@ -169,7 +122,7 @@ def _failure(told: shapes.Complaint | None, memory: Memory) -> tuple[str, str | 
     return "error", memory.trouble
 
 
-_READERS: Mapping[type[msgspec.Struct], _Read] = {
+_READERS: Table[Memory] = {
     shapes.Init: init,
     shapes.Message: message,
     shapes.ToolUse: tool_use,
@@ -178,51 +131,17 @@ _READERS: Mapping[type[msgspec.Struct], _Read] = {
     shapes.Result: result,
 }
 
-
-class GeminiReader:
-    """Turns Gemini CLI's messages into events.
-
-    The stream does not tell its version, so the first messages of every type are looked at for
-    fields that nobody knows.
-    """
-
-    def __init__(self) -> None:
-        self.memory = Memory()
-        self.drift = self.memory.drift
-        functions = dict(_READERS)
-        watch(functions, self.drift, most=ALWAYS_LOOKED_AT)
-        self.table: Mapping[type[msgspec.Struct], _Read] = functions
-
-    @property
-    def results(self) -> int:
-        """How many turns have ended."""
-        return self.memory.results
-
-    def type_of(self, message: Any) -> str:
-        """The message's type."""
-        return str(type(message).__struct_config__.tag)
-
-    def close(self) -> tuple[Sequence[Event], int]:
-        """End all that is open."""
-        return self.memory.close()
-
-
-def decoder(*, cap: int = DEFAULT_CAP) -> LineDecoder:
-    """Make a decoder for one stream of Gemini CLI."""
-    return LineDecoder("gemini", shapes.Shapes, GeminiReader(), cap=cap)
+decoder = decoder_of("gemini", _READERS, Memory)
+"""Makes a decoder for one stream of Gemini CLI."""
 
 
 def _begin_text(memory: Memory, text: str, *, whole: bool) -> Sequence[Event]:
     events = memory.go_on()
     id = memory.name("text")
-    if whole:
-        memory.answer = text
-        events.append(Text(id=id, text=text))
-    else:
-        memory.writing = id
-        memory.pieces.append(text)
-        events.append(TextDelta(id=id, text=text))
-    return events
+    if not whole:
+        return [*events, *memory.say(id, text)]
+    memory.answer = text
+    return [*events, Text(id=id, text=text)]
 
 
 def _is_denied(name: str, told: shapes.Complaint) -> bool:
@@ -233,12 +152,8 @@ def _is_denied(name: str, told: shapes.Complaint) -> bool:
     was denied; any other missing tool is one that the model made up.
     """
     if told.type == _MISSING:
-        return name in tools.KINDS
+        return name in tools.TOOLS.kinds
     return told.type == _REFUSED
-
-
-def _given(call: OpenTool) -> msgspec.Raw | None:
-    return None if call.input is NOTHING else call.input
 
 
 def _usage(model: str, used: shapes.ModelStats) -> UsageReported | None:
@@ -257,7 +172,7 @@ def _usage(model: str, used: shapes.ModelStats) -> UsageReported | None:
         model=model,
         scope="turn",
         semantics="final",
-        input=None if asked is None else max(0, asked - (cached or 0)),
+        input=fresh(asked, cached),
         output=said,
         cache_read=cached,
         reasoning=reasoning,

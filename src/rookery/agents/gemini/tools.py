@@ -1,11 +1,9 @@
 """Gemini CLI's tools: what kind each is, a title for a call, and what it did to files and plan."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import msgspec
 
-from rookery.agents.gemini.shapes import NOTHING
 from rookery.core import salvage
 from rookery.core.agent import Replacement
 from rookery.core.events import (
@@ -14,69 +12,51 @@ from rookery.core.events import (
     FileChanged,
     PlanChanged,
     PlanItem,
-    ToolKind,
     ToolStarted,
 )
-from rookery.core.text import one_line
-from rookery.core.titles import first_short_string
+from rookery.core.titles import first_of
+from rookery.core.tools import Tools
 
-KINDS: Mapping[str, ToolKind] = {
-    "read_file": "read",
-    "read_many_files": "read",
-    "get_internal_docs": "read",
-    "list_directory": "list",
-    "glob": "search",
-    "grep_search": "search",
-    "search_file_content": "search",
-    "write_file": "edit",
-    "replace": "edit",
-    "run_shell_command": "execute",
-    "web_fetch": "fetch",
-    "google_web_search": "fetch",
-    "invoke_agent": "subagent",
-    "write_todos": "plan",
-    "enter_plan_mode": "plan",
-    "exit_plan_mode": "plan",
-    "ask_user": "ask",
-    "activate_skill": "skill",
-    "save_memory": "other",
-    "update_topic": "other",
-}
-"""The kind of each built-in tool; any other is `other`."""
+_FILE = ("file_path", "dir_path", "path")
+TOOLS = Tools(
+    kinds={
+        "read_file": "read",
+        "read_many_files": "read",
+        "get_internal_docs": "read",
+        "list_directory": "list",
+        "glob": "search",
+        "grep_search": "search",
+        "search_file_content": "search",
+        "write_file": "edit",
+        "replace": "edit",
+        "run_shell_command": "execute",
+        "web_fetch": "fetch",
+        "google_web_search": "fetch",
+        "invoke_agent": "subagent",
+        "write_todos": "plan",
+        "enter_plan_mode": "plan",
+        "exit_plan_mode": "plan",
+        "ask_user": "ask",
+        "activate_skill": "skill",
+        "save_memory": "other",
+        "update_topic": "other",
+    },
+    titles={
+        "read": _FILE,
+        "edit": _FILE,
+        "list": _FILE,
+        "search": ("pattern",),
+        "execute": ("command",),
+        "fetch": ("query", "url", "prompt"),
+        "subagent": ("prompt", "agent_name"),
+        "plan": (),
+    },
+    start="mcp_",  # the name of a server must not hold an underscore
+    between="_",
+)
 
 TELLING = frozenset({"edit", "plan"})
 """The kinds of tools whose calls change files or the plan."""
-
-_LONGEST_TITLE = 1000
-
-
-class _Input(msgspec.Struct, gc=False):
-    """The inputs that make a title, the best first; bulky ones (a file's content) are skipped."""
-
-
-class _FileInput(_Input):
-    file_path: str | None = None
-    dir_path: str | None = None
-    path: str | None = None
-
-
-class _SearchInput(_Input):
-    pattern: str | None = None
-
-
-class _CommandInput(_Input):
-    command: str | None = None
-
-
-class _WebInput(_Input):
-    query: str | None = None
-    url: str | None = None
-    prompt: str | None = None
-
-
-class _SubagentInput(_Input):
-    prompt: str | None = None
-    agent_name: str | None = None
 
 
 class _EditInput(msgspec.Struct, gc=False):
@@ -95,54 +75,13 @@ class _TodoInput(msgspec.Struct, gc=False):
     todos: list[_Todo] | None = None
 
 
-_file_decoder = msgspec.json.Decoder(_FileInput)
-_subagent_decoder = msgspec.json.Decoder(_SubagentInput)
 _edit_decoder = msgspec.json.Decoder(_EditInput)
 _todo_decoder = msgspec.json.Decoder(_TodoInput)
-_DECODERS: Mapping[ToolKind, msgspec.json.Decoder[Any]] = {
-    "read": _file_decoder,
-    "edit": _file_decoder,
-    "list": _file_decoder,
-    "search": msgspec.json.Decoder(_SearchInput),
-    "execute": msgspec.json.Decoder(_CommandInput),
-    "fetch": msgspec.json.Decoder(_WebInput),
-    "subagent": _subagent_decoder,
-}
 
 
-def kind(name: str) -> ToolKind:
-    """Say what kind of tool it is."""
-    return KINDS.get(name, "other")
-
-
-def split_mcp(name: str) -> tuple[str | None, str | None]:
-    """Split `mcp_server_tool`: the name of a server must not hold an underscore."""
-    if not name.startswith("mcp_"):
-        return None, None
-    server, _, tool = name[4:].partition("_")
-    return (server, tool) if server and tool else (None, None)
-
-
-def title(kind: ToolKind, input: msgspec.Raw) -> str | None:
-    """Say in one line what a call is about: its path, command, pattern, address."""
-    if input is NOTHING or kind == "plan":
-        return None
-    decoder = _DECODERS.get(kind)
-    if decoder is None:
-        return first_short_string(input)
-    known = salvage.decode(input, decoder)
-    for words in msgspec.structs.astuple(known) if known is not None else ():
-        if words:
-            return one_line(words, _LONGEST_TITLE)
-    return None
-
-
-def subagent(kind: ToolKind, input: msgspec.Raw) -> str | None:
+def subagent(name: str, input: msgspec.Raw) -> str | None:
     """What kind of subagent a call asks for."""
-    if kind != "subagent" or input is NOTHING:
-        return None
-    known = salvage.decode(input, _subagent_decoder)
-    return (known.agent_name or None) if known else None
+    return first_of(input, "agent_name") if TOOLS.kind(name) == "subagent" else None
 
 
 def replacements(started: ToolStarted) -> tuple[Replacement, ...]:
@@ -156,11 +95,11 @@ def replacements(started: ToolStarted) -> tuple[Replacement, ...]:
     return (Replacement(edit.old_string or "", after or ""),) if edit.old_string or after else ()
 
 
-def consequences(name: str, id: str, input: msgspec.Raw) -> Iterator[Event]:
+def consequences(name: str, id: str, input: msgspec.Raw | None) -> Iterator[Event]:
     """What a call that worked did to files and plan, as its input tells: its result does not."""
-    if input is NOTHING:
+    if input is None:
         return
-    if kind(name) == "edit":
+    if TOOLS.kind(name) == "edit":
         edit = salvage.decode(input, _edit_decoder)
         if edit is not None and edit.file_path:
             # Who writes a whole file does not say whether there was one before.

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from rookery.core.agent import Invocation, Permission, Task
 from rookery.core.errors import RookeryError
+from rookery.core.options import options_of, value_of
 from rookery.core.text import one_line
 
 PROGRAMS = ("opencode",)
@@ -96,25 +97,14 @@ def with_output_flags(command: Sequence[str]) -> list[str] | None:
     """
     if list(command[1:2]) != ["run"]:
         return None
-    options = list(command[2:])
-    if "--" in options:
-        options = options[: options.index("--")]
-    form = _format(options)
+    options = options_of(command)
+    form = value_of(command, "--format")
     if form not in (None, "json"):
         return None
     added = [] if form == "json" else ["--format", "json"]
     if not any(word in ("--thinking", "--no-thinking") for word in options):
         added.append("--thinking")
     return [*command[:2], *added, *command[2:]]
-
-
-def _format(options: Sequence[str]) -> str | None:
-    for at, word in enumerate(options):
-        if word == "--format":
-            return options[at + 1] if at + 1 < len(options) else ""
-        if word.startswith("--format="):
-            return word.partition("=")[2]
-    return None
 
 
 def keeps_variable(name: str) -> bool:

@@ -1,11 +1,10 @@
 """Qwen Code's command line: flags, approval modes, standard input, environment."""
 
-import itertools
 import re
 from collections.abc import Mapping, Sequence
 
 from rookery.core.agent import Invocation, Permission, Task
-from rookery.core.errors import UnsupportedError
+from rookery.core.options import fits_argument, options_of, permission_of, with_format
 
 PROGRAMS = ("qwen",)
 """What the program is called, without folder and `.exe`."""
@@ -19,7 +18,6 @@ _PERMISSIONS: Mapping[Permission, tuple[str, ...]] = {
     "plan": ("--approval-mode", "plan"),
     "all": ("--approval-mode", "yolo"),
 }
-_LONGEST_ARGUMENT = 100_000  # Linux takes 131,071 bytes in one argument
 
 # Else the program may start itself once more, and the process that we know only waits.
 _ENVIRONMENT = {"QWEN_CODE_NO_RELAUNCH": "true"}
@@ -30,19 +28,15 @@ _NESTED = re.compile(r"QWEN_CODE|QWEN_CODE_(IDE_.*|ENTRYPOINT|NO_RELAUNCH|SIMPLE
 
 def invoke(task: Task) -> Invocation:
     """Make the command line for a task; a long prompt, or one like an option, goes by stdin."""
-    if task.permission not in _PERMISSIONS:
-        words = ", ".join(_PERMISSIONS)
-        raise UnsupportedError(
-            "qwen", f"has no permission mode {task.permission!r}", f"take one of {words}"
-        )
-    by_stdin = len(task.prompt.encode()) > _LONGEST_ARGUMENT or task.prompt.startswith("-")
+    mode = permission_of("qwen", _PERMISSIONS, task.permission)
+    by_stdin = not fits_argument(task.prompt) or task.prompt.startswith("-")
     return Invocation(
         command=(
             "qwen",
             *(OUTPUT_FLAGS if task.stream else ()),
             *(("--include-partial-messages",) if task.partial and task.stream else ()),
             *(("--model", task.model) if task.model else ()),
-            *_PERMISSIONS[task.permission],
+            *mode,
             *(f"--allowed-tools={rule}" for rule in task.allow),
             *(("--max-session-turns", str(task.max_turns)) if task.max_turns is not None else ()),
             *(("--resume", task.resume) if task.resume else ()),
@@ -60,32 +54,15 @@ def with_output_flags(command: Sequence[str]) -> list[str] | None:
 
     None if it asks for an output that is no messages: then that is what the user wants.
     """
-    form = _output_format(_options(command))
-    if form not in (None, "stream-json", "json"):
-        return None
-    added = OUTPUT_FLAGS if form is None else ()
-    return [command[0], *added, *command[1:]]
+    return with_format(command, flag=OUTPUT_FLAGS, short="-o", also=("json",))
 
 
 def continues(command: Sequence[str]) -> bool:
     """Tell whether a command line goes on with a session."""
     return any(
         word in ("-r", "-c") or word.partition("=")[0] in ("--resume", "--continue")
-        for word in _options(command)
+        for word in options_of(command)
     )
-
-
-def _options(command: Sequence[str]) -> list[str]:
-    return [*itertools.takewhile(lambda word: word != "--", command[1:])]
-
-
-def _output_format(options: Sequence[str]) -> str | None:
-    for at, word in enumerate(options):
-        if word in ("--output-format", "-o"):
-            return options[at + 1] if at + 1 < len(options) else ""
-        if word.startswith(("--output-format=", "-o=")):
-            return word.partition("=")[2]
-    return None
 
 
 def keeps_variable(name: str) -> bool:

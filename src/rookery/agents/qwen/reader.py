@@ -1,14 +1,10 @@
 """The table of Qwen Code's message types, and the decoder built on it."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
-
-import msgspec
+from collections.abc import Mapping, Sequence
 
 from rookery.agents.qwen import faults, shapes, talk
 from rookery.agents.qwen.fields import CHECKED_VERSIONS
 from rookery.agents.qwen.memory import Memory
-from rookery.agents.qwen.shapes import own
 from rookery.core import salvage
 from rookery.core.decoder import LineDecoder, Told
 from rookery.core.drift import watch
@@ -28,8 +24,9 @@ from rookery.core.events import (
     UsageReported,
 )
 from rookery.core.lines import DEFAULT_CAP
-
-_Read = Callable[[Memory, Any, bytes], Told]
+from rookery.core.reader import Table, TableReader
+from rookery.core.salvage import own
+from rookery.core.tokens import fresh
 
 _STATUSES: Mapping[str | None, Status] = {
     "completed": "ok",
@@ -73,7 +70,7 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
             UsageReported(
                 scope="session",
                 semantics="cumulative",
-                input=talk.fresh_input(used),
+                input=fresh(used.input_tokens, used.cache_read_input_tokens),
                 output=used.output_tokens,
                 cache_read=used.cache_read_input_tokens,
             )
@@ -99,7 +96,7 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
     return events
 
 
-_READERS: Mapping[type[msgspec.Struct], _Read] = {
+_READERS: Table[Memory] = {
     shapes.Assistant: talk.assistant,
     shapes.User: talk.user,
     shapes.StreamEvent: talk.stream_event,
@@ -108,7 +105,7 @@ _READERS: Mapping[type[msgspec.Struct], _Read] = {
 }
 
 
-class QwenReader:
+class QwenReader(TableReader):
     """Turns Qwen Code's messages into events.
 
     While an unchecked version writes, the first messages of each type are looked at for fields
@@ -116,33 +113,14 @@ class QwenReader:
     """
 
     def __init__(self) -> None:
-        self.memory = Memory()
-        self.drift = self.memory.drift
-        self._functions: dict[type[msgspec.Struct], _Read] = {
-            **_READERS,
-            shapes.System: self._system,
-        }
-        self.table: Mapping[type[msgspec.Struct], _Read] = self._functions
-
-    @property
-    def results(self) -> int:
-        """How many turns have ended."""
-        return self.memory.results
-
-    def type_of(self, message: Any) -> str:
-        """The message's type."""
-        return str(type(message).__struct_config__.tag)
+        super().__init__(Memory(), {**_READERS, shapes.System: self._system}, looked_at=0)
 
     def _system(self, memory: Memory, message: shapes.System, line: bytes) -> Told:
         if message.subtype == "init" and message.qwen_code_version not in CHECKED_VERSIONS:
-            self._functions[shapes.System] = system
-            watch(self._functions, self.drift)
-            return self._functions[shapes.System](memory, message, line)
+            self.functions[shapes.System] = system
+            watch(self.functions, self.drift)
+            return self.functions[shapes.System](memory, message, line)
         return system(memory, message, line)
-
-    def close(self) -> tuple[Sequence[Event], int]:
-        """End all that is open."""
-        return self.memory.close()
 
 
 def decoder(*, cap: int = DEFAULT_CAP) -> LineDecoder:

@@ -1,29 +1,11 @@
 """The parts of each message that the reader uses; what is not named here is skipped."""
 
-from typing import Annotated
-
 import msgspec
 
-from rookery.core import salvage
-
-# Beyond 2**53 no JSON writer agrees with another; a token count never is.
-Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
-Milliseconds = Annotated[float, msgspec.Meta(ge=0, le=1e15)]
-
-NOTHING = msgspec.Raw()
-"""A raw part that the message does not have."""
+from rookery.core.shapes import NOTHING, Count, Milliseconds, Shape
 
 
-def own(raw: msgspec.Raw) -> msgspec.Raw | None:
-    """A raw part for an event; None if the message does not have it."""
-    return None if raw is NOTHING else salvage.own(raw)
-
-
-class _Shape(msgspec.Struct, gc=False):
-    """A part of a message."""
-
-
-class Usage(_Shape):
+class Usage(Shape):
     """Tokens; those that were cached are part of `input_tokens`."""
 
     input_tokens: Count | None = None
@@ -31,7 +13,7 @@ class Usage(_Shape):
     cache_read_input_tokens: Count | None = None
 
 
-class Block(_Shape):
+class Block(Shape):
     """A content block: text, thinking, tool_use or tool_result."""
 
     type: str = ""
@@ -45,7 +27,7 @@ class Block(_Shape):
     is_error: bool | None = None
 
 
-class Said(_Shape):
+class Said(Shape):
     id: str | None = None
     model: str | None = None
     content: list[Block] | None = None
@@ -53,75 +35,75 @@ class Said(_Shape):
     usage: Usage | None = None
 
 
-class Assistant(_Shape, tag="assistant"):
+class Assistant(Shape, tag="assistant"):
     message: Said | None = None
     parent_tool_use_id: str | None = None
 
 
-class User(_Shape, tag="user"):
+class User(Shape, tag="user"):
     message: Said | None = None
     parent_tool_use_id: str | None = None
 
 
-class Delta(_Shape):
+class Delta(Shape):
     type: str = ""
     text: str | None = None
     thinking: str | None = None
     partial_json: str | None = None
 
 
-class MessageStart(_Shape, tag="message_start"):
+class MessageStart(Shape, tag="message_start"):
     """A message begins; its texts and thoughts will have ids of their own."""
 
 
-class BlockStart(_Shape, tag="content_block_start"):
+class BlockStart(Shape, tag="content_block_start"):
     index: Count = 0
     content_block: Block | None = None
 
 
-class BlockDelta(_Shape, tag="content_block_delta"):
+class BlockDelta(Shape, tag="content_block_delta"):
     index: Count = 0
     delta: Delta | None = None
 
 
-class BlockStop(_Shape, tag="content_block_stop"):
+class BlockStop(Shape, tag="content_block_stop"):
     """A block is complete; the whole of it comes next."""
 
 
-class MessageStop(_Shape, tag="message_stop"):
+class MessageStop(Shape, tag="message_stop"):
     """The model has said its last word of this message."""
 
 
-class Progress(_Shape):
+class Progress(Shape):
     message: str | None = None
 
 
-class ToolProgress(_Shape, tag="tool_progress"):
+class ToolProgress(Shape, tag="tool_progress"):
     """A sign of life of an MCP tool."""
 
     tool_use_id: str | None = None
     content: Progress | None = None
 
 
-class StreamEvent(_Shape, tag="stream_event"):
+class StreamEvent(Shape, tag="stream_event"):
     event: (
         BlockDelta | BlockStart | BlockStop | MessageStart | MessageStop | ToolProgress | None
     ) = None
     parent_tool_use_id: str | None = None
 
 
-class McpServer(_Shape):
+class McpServer(Shape):
     name: str | None = None
     status: str | None = None
 
 
-class TaskUsage(_Shape):
+class TaskUsage(Shape):
     total_tokens: Count | None = None
     tool_uses: Count | None = None
     duration_ms: Milliseconds | None = None
 
 
-class TaskData(_Shape):
+class TaskData(Shape):
     task_id: str | None = None
     tool_use_id: str | None = None
     description: str | None = None
@@ -130,7 +112,7 @@ class TaskData(_Shape):
     usage: TaskUsage | None = None
 
 
-class System(_Shape, tag="system"):
+class System(Shape, tag="system"):
     """The beginning of a turn (`init`), or what background tasks do."""
 
     subtype: str | None = None
@@ -144,17 +126,17 @@ class System(_Shape, tag="system"):
     data: TaskData | None = None
 
 
-class Complaint(_Shape):
+class Complaint(Shape):
     message: str | None = None
 
 
-class Denied(_Shape):
+class Denied(Shape):
     tool_name: str | None = None
     tool_use_id: str | None = None
     tool_input: msgspec.Raw = NOTHING
 
 
-class Result(_Shape, tag="result"):
+class Result(Shape, tag="result"):
     subtype: str | None = None
     is_error: bool | None = None
     result: str | None = None

@@ -4,25 +4,22 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rookery.agents.qwen import shapes, tools
-from rookery.agents.qwen.memory import Memory, OpenTool
-from rookery.agents.qwen.shapes import own
+from rookery.agents.qwen.memory import Memory
 from rookery.core import salvage
 from rookery.core.events import (
     Event,
-    PermissionDenied,
     Status,
     Text,
     TextDelta,
     Thinking,
     ThinkingDelta,
-    ToolFinished,
     ToolInputDelta,
     ToolProgress,
-    ToolStarted,
     Unknown,
     UsageReported,
     UserMessage,
 )
+from rookery.core.tokens import fresh
 
 
 def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Sequence[Event]:
@@ -144,27 +141,17 @@ def _words(memory: Memory, block: shapes.Block, id: str, parent: str | None) -> 
 
 def _start(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[Event]:
     memory.take_block(parent, "tool_use")
-    id = block.id or memory.name("call")
-    if memory.has_begun(id):
-        return ()
-    name = block.name or "tool"
-    kind = tools.kind(name)
-    input = own(block.input)
-    memory.tools[id] = OpenTool(name, kind, input, parent)
-    server, tool = tools.split_mcp(name)
-    return (
-        ToolStarted(
-            id=id,
-            name=name,
-            kind=kind,
-            title=tools.title(kind, block.input),
-            input=input,
-            server=server,
-            tool=tool,
-            subagent=tools.subagent(kind, block.input),
-            parent=parent,
-        ),
+    id, name = block.id or memory.name("call"), block.name or "tool"
+    kind = tools.TOOLS.kind(name)
+    started = tools.TOOLS.started(
+        id,
+        name,
+        block.input,
+        title=tools.question(kind, block.input),
+        subagent=tools.subagent(kind, block.input),
+        parent=parent,
     )
+    return memory.start(started)
 
 
 def _finish(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[Event]:
@@ -172,34 +159,17 @@ def _finish(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence
     id = block.tool_use_id or memory.name("call")
     if memory.has_ended(id):
         return ()
-    call = memory.end_tool(id)
+    call = memory.tools.get(id)
     code = tools.exit_code(call.kind, block.content) if call else None
     failed = block.is_error is not False or bool(code)
     status: Status = tools.failure(block.content) if failed else "ok"
-    events: list[Event] = []
     if block.is_error and block.content:
         memory.errors[id] = block.content
     if status == "denied":
         memory.denied.add(id)
-        events.append(
-            PermissionDenied(
-                tool_id=id,
-                name=call.name if call else None,
-                input=call.input if call else None,
-                reason=block.content,
-            )
-        )
-    events.append(
-        ToolFinished(
-            id=id,
-            status=status,
-            name=call.name if call else None,
-            kind=call.kind if call else None,
-            output=block.content,
-            error=block.content if failed else None,
-            exit_code=code,
-            parent=call.parent if call else parent,
-        )
+    error = block.content if failed else None
+    events = memory.finish(
+        id, status, output=block.content, error=error, exit_code=code, parent=parent
     )
     if not failed and call is not None and call.kind in tools.TELLING:
         events += tools.consequences(call.name, id, call.input, block.content)
@@ -217,15 +187,8 @@ def _usage(said: shapes.Said, parent: str | None) -> UsageReported | None:
         stop_reason=said.stop_reason,
         scope="message",
         semantics="final",
-        input=fresh_input(used),
+        input=fresh(used.input_tokens, used.cache_read_input_tokens),
         output=used.output_tokens,
         cache_read=used.cache_read_input_tokens,
         parent=parent,
     )
-
-
-def fresh_input(used: shapes.Usage) -> int | None:
-    """The input that was not cached."""
-    if used.input_tokens is None:
-        return None
-    return max(0, used.input_tokens - (used.cache_read_input_tokens or 0))

@@ -1,12 +1,10 @@
 """Qwen Code's tools: what kind each is, a title for a call, and what a result tells."""
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import msgspec
 
-from rookery.agents.qwen.shapes import NOTHING
 from rookery.core import salvage
 from rookery.core.agent import Replacement
 from rookery.core.events import (
@@ -19,30 +17,44 @@ from rookery.core.events import (
     ToolKind,
     ToolStarted,
 )
+from rookery.core.shapes import NOTHING
 from rookery.core.text import one_line
-from rookery.core.titles import first_short_string
+from rookery.core.titles import first_of
+from rookery.core.tools import Tools
 
-KINDS: Mapping[str, ToolKind] = {
-    "read_file": "read",
-    "list_directory": "list",
-    "glob": "search",
-    "grep_search": "search",
-    "lsp": "search",
-    "tool_search": "search",
-    "edit": "edit",
-    "write_file": "edit",
-    "run_shell_command": "execute",
-    "monitor": "execute",
-    "task_stop": "execute",
-    "web_fetch": "fetch",
-    "agent": "subagent",
-    "send_message": "subagent",
-    "todo_write": "plan",
-    "exit_plan_mode": "plan",
-    "ask_user_question": "ask",
-    "skill": "skill",
-}
-"""The kind of each built-in tool; any other is `other`."""
+_FILE = ("file_path", "path")
+TOOLS = Tools(
+    kinds={
+        "read_file": "read",
+        "list_directory": "list",
+        "glob": "search",
+        "grep_search": "search",
+        "lsp": "search",
+        "tool_search": "search",
+        "edit": "edit",
+        "write_file": "edit",
+        "run_shell_command": "execute",
+        "monitor": "execute",
+        "task_stop": "execute",
+        "web_fetch": "fetch",
+        "agent": "subagent",
+        "send_message": "subagent",
+        "todo_write": "plan",
+        "exit_plan_mode": "plan",
+        "ask_user_question": "ask",
+        "skill": "skill",
+    },
+    titles={
+        "read": _FILE,
+        "edit": _FILE,
+        "list": _FILE,
+        "search": ("pattern", "query"),
+        "execute": ("command", "task_id"),
+        "fetch": ("url",),
+        "subagent": ("description", "message", "subagent_type"),
+        "plan": (),
+    },
+)
 
 # What a refused call says (0.15.10 perm_denied, allowed_tool); the result lists all of them.
 _DENIED = re.compile(
@@ -64,35 +76,6 @@ TELLING = frozenset({"edit", "plan"})
 """The kinds of tools whose calls change files or the plan."""
 
 _LONGEST_TITLE = 1000
-
-
-class _Input(msgspec.Struct, gc=False):
-    """The inputs that make a title, the best first; bulky ones (a file's content) are skipped."""
-
-
-class _FileInput(_Input):
-    file_path: str | None = None
-    path: str | None = None
-
-
-class _SearchInput(_Input):
-    pattern: str | None = None
-    query: str | None = None
-
-
-class _CommandInput(_Input):
-    command: str | None = None
-    task_id: str | None = None
-
-
-class _WebInput(_Input):
-    url: str | None = None
-
-
-class _SubagentInput(_Input):
-    description: str | None = None
-    message: str | None = None
-    subagent_type: str | None = None
 
 
 class _Question(msgspec.Struct, gc=False):
@@ -119,51 +102,18 @@ class _TodoInput(msgspec.Struct, gc=False):
     todos: list[_Todo] | None = None
 
 
-_file_decoder = msgspec.json.Decoder(_FileInput)
 _ask_decoder = msgspec.json.Decoder(_AskInput)
-_subagent_decoder = msgspec.json.Decoder(_SubagentInput)
 _edit_decoder = msgspec.json.Decoder(_EditInput)
 _todo_decoder = msgspec.json.Decoder(_TodoInput)
-_DECODERS: Mapping[ToolKind, msgspec.json.Decoder[Any]] = {
-    "read": _file_decoder,
-    "edit": _file_decoder,
-    "list": _file_decoder,
-    "search": msgspec.json.Decoder(_SearchInput),
-    "execute": msgspec.json.Decoder(_CommandInput),
-    "fetch": msgspec.json.Decoder(_WebInput),
-    "subagent": _subagent_decoder,
-}
 
 
-def kind(name: str) -> ToolKind:
-    """Say what kind of tool it is."""
-    return KINDS.get(name, "other")
-
-
-def split_mcp(name: str) -> tuple[str | None, str | None]:
-    """Split `mcp__server__tool`."""
-    if not name.startswith("mcp__"):
-        return None, None
-    server, _, tool = name[5:].partition("__")
-    return (server, tool) if server and tool else (None, None)
-
-
-def title(kind: ToolKind, input: msgspec.Raw) -> str | None:
-    """Say in one line what a call is about: its path, command, pattern, address."""
-    if input is NOTHING or kind == "plan":
+def question(kind: ToolKind, input: msgspec.Raw) -> str | None:
+    """The first question that a call asks, on one line."""
+    if kind != "ask" or input is NOTHING:
         return None
-    if kind == "ask":
-        asked = salvage.decode(input, _ask_decoder)
-        words = [item.question for item in asked.questions or ()] if asked else []
-        return one_line(words[0], _LONGEST_TITLE) if words and words[0] else None
-    decoder = _DECODERS.get(kind)
-    if decoder is None:
-        return first_short_string(input)
-    known = salvage.decode(input, decoder)
-    for told in msgspec.structs.astuple(known) if known is not None else ():
-        if told:
-            return one_line(told, _LONGEST_TITLE)
-    return None
+    asked = salvage.decode(input, _ask_decoder)
+    words = [item.question for item in asked.questions or ()] if asked else []
+    return one_line(words[0], _LONGEST_TITLE) if words and words[0] else None
 
 
 def failure(content: str | None) -> Status:
@@ -185,10 +135,7 @@ def exit_code(kind: ToolKind, content: str | None) -> int | None:
 
 def subagent(kind: ToolKind, input: msgspec.Raw) -> str | None:
     """What kind of subagent a call asks for."""
-    if kind != "subagent" or input is NOTHING:
-        return None
-    known = salvage.decode(input, _subagent_decoder)
-    return (known.subagent_type or None) if known else None
+    return first_of(input, "subagent_type") if kind == "subagent" else None
 
 
 def replacements(started: ToolStarted) -> tuple[Replacement, ...]:
@@ -208,7 +155,7 @@ def consequences(
     """What a call that worked did to files and plan."""
     if input is None:
         return
-    if kind(name) == "edit":
+    if TOOLS.kind(name) == "edit":
         edit = salvage.decode(input, _edit_decoder)
         if edit is not None and edit.file_path:
             yield _changed(name, id, edit, content or "")

@@ -1,15 +1,16 @@
 """What must be remembered of a stream of the app server beside what every Codex stream needs."""
 
 from rookery.agents.codex import memory
+from rookery.agents.codex.app_server.fields import KNOWN_FIELDS
 from rookery.agents.codex.app_server.shapes import Tokens
-from rookery.core.events import TurnStarted
+from rookery.core.events import Event
 
 
 class Memory(memory.Memory):
     """Everything that is remembered of one stream."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(KNOWN_FIELDS)
         self.thread: str | None = None  # ours; those of subagents speak on the same wire
         self.totals: dict[str | None, Tokens | None] = {}  # what threads have used so far
         self._requests = 0
@@ -18,9 +19,10 @@ class Memory(memory.Memory):
         """Whether a message is about the thread that we talk with."""
         return thread is None or self.thread is None or thread == self.thread
 
-    def begin_turn(self) -> TurnStarted:
-        """Open a turn, in which nothing has been said."""
-        self.said = self.failure = None
+    def begin_turn(self) -> list[Event]:
+        """Open a turn, unless one is; nothing has been said in it."""
+        if not self.in_turn:
+            self.said = self.failure = None
         return super().begin_turn()
 
     def next_request(self) -> str:

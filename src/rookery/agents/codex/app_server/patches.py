@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from rookery.agents.codex import items, tools
+from rookery.agents.codex import tools
 from rookery.agents.codex.app_server import shapes
 from rookery.agents.codex.app_server.memory import Memory
-from rookery.core.events import Event, FileChanged, ToolFinished, ToolStarted
+from rookery.core.events import Event, FileChanged, ToolStarted
 
 _dump = msgspec.json.Encoder().encode
 
@@ -15,23 +15,22 @@ _dump = msgspec.json.Encoder().encode
 def started(memory: Memory, item: shapes.FileChange, line: bytes) -> Sequence[Event]:
     """Read the beginning of a change to files."""
     changes = item.changes or []
-    return items.start(
-        memory,
+    return memory.start(
         ToolStarted(
-            id=memory.name(item.id),
+            id=memory.item(item.id),
             name=tools.PATCH,
             kind="edit",
             title=title(changes),
             input=msgspec.Raw(_dump({"changes": changes})),
-        ),
+        )
     )
 
 
 def completed(memory: Memory, item: shapes.FileChange, line: bytes) -> Sequence[Event]:
     """Read which files were changed; of a change that failed nobody knows how far it came."""
-    id = memory.name(item.id)
+    id = memory.item(item.id)
     status = tools.STATUSES.get(item.status, "error")
-    events = items.finish(memory, ToolFinished(id=id, status=status, name=tools.PATCH, kind="edit"))
+    events = memory.finish(id, status, name=tools.PATCH, kind="edit")
     if not events or status != "ok":
         return events
     return [*events, *(_changed(change, id) for change in item.changes or () if change.path)]

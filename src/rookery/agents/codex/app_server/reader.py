@@ -1,7 +1,7 @@
 """The table of the app server's messages, and the decoder built on it."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, get_args
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -11,6 +11,7 @@ from rookery.agents.codex.app_server.memory import Memory
 from rookery.agents.codex.reader import end_turn
 from rookery.core import salvage
 from rookery.core.decoder import LineDecoder, Told
+from rookery.core.drift import ALWAYS_LOOKED_AT, type_name, watch
 from rookery.core.events import (
     ContextCompacted,
     Error,
@@ -32,8 +33,8 @@ from rookery.core.events import (
     UsageReported,
 )
 from rookery.core.lines import DEFAULT_CAP
-
-_Read = Callable[[Memory, Any, bytes], Told]
+from rookery.core.reader import Read, Table, TableReader, say_nothing, silent_types, union_of
+from rookery.core.tokens import fresh
 
 _BETWEEN_PARTS = "\n\n"
 _STEPS: Mapping[str | None, str] = {
@@ -48,11 +49,6 @@ _TOOLS: Mapping[str | None, str] = {
     "closeAgent": "close_agent",
 }
 """What `exec --json` calls the tools for subagents."""
-
-
-def silent(memory: Memory, message: Any, line: bytes) -> Sequence[Event]:
-    """Read a message that has nothing to tell."""
-    return ()
 
 
 def response(memory: Memory, message: shapes.Response, line: bytes) -> Sequence[Event]:
@@ -86,7 +82,7 @@ def _session(memory: Memory, thread: shapes.Thread | None) -> Sequence[Event]:
 
 def turn_started(memory: Memory, message: shapes.TurnStarted, line: bytes) -> Sequence[Event]:
     """Read the beginning of a turn."""
-    return () if memory.in_turn else (memory.begin_turn(),)
+    return memory.begin_turn()
 
 
 def turn_completed(memory: Memory, message: shapes.TurnCompleted, line: bytes) -> Sequence[Event]:
@@ -94,7 +90,7 @@ def turn_completed(memory: Memory, message: shapes.TurnCompleted, line: bytes) -
     turn = message.params.turn or shapes.Turn()
     ok = turn.status == "completed"
     failure, said = memory.failure, memory.said
-    events = [*end_turn(memory, cut=ok)]
+    events = end_turn(memory, cut=ok)
     told = turn.error.message if turn.error else None
     error = None if told is None else faults.error(told)
     if error is not None and told != failure:
@@ -161,16 +157,15 @@ def usage_updated(memory: Memory, message: shapes.UsageUpdated, line: bytes) -> 
     if last is None or not memory.in_turn or (usage.total is not None and usage.total == before):
         return ()
     task = None if memory.is_ours(thread) else memory.tasks.get(thread or "")
-    read, written = last.cached_input_tokens or 0, last.cache_write_input_tokens or 0
-    fresh = None if last.input_tokens is None else max(0, last.input_tokens - read - written)
+    read, written = last.cached_input_tokens, last.cache_write_input_tokens
     return UsageReported(
         message_id=memory.next_request(),
         scope="message",
         semantics="final",
-        input=fresh,
+        input=fresh(last.input_tokens, read, written),
         output=last.output_tokens,
-        cache_read=last.cached_input_tokens,
-        cache_write_5m=last.cache_write_input_tokens,
+        cache_read=read,
+        cache_write_5m=written,
         reasoning=last.reasoning_output_tokens,
         parent=task.tool_id if task else None,
     )
@@ -263,7 +258,7 @@ def mcp_startup(memory: Memory, message: shapes.McpStartup, line: bytes) -> Told
 def reasoning(memory: Memory, item: shapes.Reasoning, line: bytes) -> Told:
     """Read the whole summary of what the model thought; without one it kept it to itself."""
     text = _BETWEEN_PARTS.join(item.summary or ())
-    return Thinking(id=memory.name(item.id), text=text) if text else ()
+    return Thinking(id=memory.item(item.id), text=text) if text else ()
 
 
 def compaction(memory: Memory, item: shapes.ContextCompaction, line: bytes) -> Told:
@@ -271,7 +266,7 @@ def compaction(memory: Memory, item: shapes.ContextCompaction, line: bytes) -> T
     return ContextCompacted()
 
 
-def _collab(read: _Read) -> _Read:
+def _collab(read: Read[Memory]) -> Read[Memory]:
     """Read a call that has to do with subagents, under the names that `exec --json` has."""
 
     def renamed(memory: Memory, item: shapes.CollabToolCall, line: bytes) -> Told:
@@ -281,19 +276,19 @@ def _collab(read: _Read) -> _Read:
     return renamed
 
 
-_STARTED: Mapping[type[msgspec.Struct], _Read] = {
-    shapes.UserMessage: silent,
-    shapes.AgentMessage: silent,
-    shapes.Reasoning: silent,
+_STARTED: Table[Memory] = {
+    shapes.UserMessage: say_nothing,
+    shapes.AgentMessage: say_nothing,
+    shapes.Reasoning: say_nothing,
     shapes.CommandExecution: items.command_started,
     shapes.FileChange: patches.started,
     shapes.McpToolCall: items.mcp_started,
     shapes.WebSearch: items.search_started,
     shapes.CollabToolCall: _collab(items.collab_started),
-    shapes.ContextCompaction: silent,
+    shapes.ContextCompaction: say_nothing,
 }
-_COMPLETED: Mapping[type[msgspec.Struct], _Read] = {
-    shapes.UserMessage: silent,
+_COMPLETED: Table[Memory] = {
+    shapes.UserMessage: say_nothing,
     shapes.AgentMessage: items.agent_message,
     shapes.Reasoning: reasoning,
     shapes.CommandExecution: items.command_completed,
@@ -305,20 +300,19 @@ _COMPLETED: Mapping[type[msgspec.Struct], _Read] = {
 }
 
 
-def _item(readers: Mapping[type[msgspec.Struct], _Read]) -> _Read:
+def _item(method: str, readers: Table[Memory]) -> Read[Memory]:
     """Read messages that hold an item."""
 
     def read(memory: Memory, message: Any, line: bytes) -> Told:
         item = message.params.item
         if item is None:
-            name = f"{type(message).__struct_config__.tag}"
-            return Unknown(name=name, raw=salvage.own(line))
+            return Unknown(name=method, raw=salvage.own(line))
         return readers[type(item)](memory, item, line)
 
     return read
 
 
-def _of_ours(read: _Read) -> _Read:
+def _of_ours(read: Read[Memory]) -> Read[Memory]:
     """Read only what is about our thread: what subagents do is told by the calls that began it."""
 
     def ours(memory: Memory, message: Any, line: bytes) -> Told:
@@ -330,11 +324,9 @@ def _of_ours(read: _Read) -> _Read:
     return ours
 
 
-_OURS: Mapping[type[msgspec.Struct], _Read] = {
+_OURS: Table[Memory] = {
     shapes.TurnStarted: turn_started,
     shapes.TurnCompleted: turn_completed,
-    shapes.ItemStarted: _item(_STARTED),
-    shapes.ItemCompleted: _item(_COMPLETED),
     shapes.MessageDelta: message_delta,
     shapes.SummaryDelta: summary_delta,
     shapes.SummaryPart: summary_part,
@@ -343,10 +335,10 @@ _OURS: Mapping[type[msgspec.Struct], _Read] = {
     shapes.ErrorTold: error_told,
     shapes.ModelRerouted: model_rerouted,
 }
-_READERS: Mapping[type[msgspec.Struct], _Read] = {
-    **dict.fromkeys(get_args(shapes.Shapes), silent),
+_ITEM_READERS = {shapes.ItemStarted: _STARTED, shapes.ItemCompleted: _COMPLETED}
+_READERS: Table[Memory] = {
+    **silent_types(shapes.SILENT, tag_field="method"),
     **{shape: _of_ours(read) for shape, read in _OURS.items()},
-    shapes.Response: response,
     shapes.ThreadStarted: thread_started,
     shapes.UsageUpdated: usage_updated,
     shapes.LimitsUpdated: limits_updated,
@@ -363,30 +355,27 @@ _READERS: Mapping[type[msgspec.Struct], _Read] = {
     shapes.DeprecationNotice: warning,
     shapes.McpStartup: mcp_startup,
 }
+_SHAPES = union_of([*_READERS, *_ITEM_READERS])
 
 
-class AppServerReader:
+class AppServerReader(TableReader):
     """Turns the app server's messages into events."""
 
     def __init__(self) -> None:
-        self.memory = Memory()
-        self.drift = self.memory.drift
-        self.table = _READERS
-
-    @property
-    def results(self) -> int:
-        """How many turns have ended."""
-        return self.memory.results
+        super().__init__(Memory(), {**_READERS, shapes.Response: response})
+        for shape, readers in _ITEM_READERS.items():
+            method, watched = type_name(shape), dict(readers)
+            watch(watched, self.drift, most=ALWAYS_LOOKED_AT, within=f"{method}/")
+            self.functions[shape] = _of_ours(_item(method, watched))
 
     def type_of(self, message: Any) -> str:
-        """The message's method."""
-        return str(type(message).__struct_config__.tag or "response")
-
-    def close(self) -> tuple[Sequence[Event], int]:
-        """End all that is open."""
-        return self.memory.close()
+        """The message's method, with the type of its item."""
+        type, params = super().type_of(message), getattr(message, "params", None)
+        item = getattr(params, "item", None)
+        return type if item is None else f"{type}/{super().type_of(item)}"
 
 
 def decoder(*, cap: int = DEFAULT_CAP) -> LineDecoder:
     """Make a decoder for one stream of `codex app-server`."""
-    return LineDecoder("codex", shapes.Shapes, AppServerReader(), untagged=shapes.Response, cap=cap)
+    reader = AppServerReader()
+    return LineDecoder("codex", _SHAPES, reader, untagged=shapes.Response, cap=cap)

@@ -6,7 +6,8 @@ functions read them.
 
 import msgspec
 
-from rookery.agents.codex.shapes import NOTHING, AgentState, Count, ExitCode, McpResult, Search
+from rookery.agents.codex.shapes import AgentState, McpResult, Search
+from rookery.core.shapes import NOTHING, Count, ExitCode
 
 
 class _Shape(msgspec.Struct, gc=False, rename="camel"):
@@ -212,10 +213,6 @@ class _Warning(_Shape, tag_field="method"):
     params: Warned = msgspec.field(default_factory=Warned)
 
 
-class _Silent(_Shape, tag_field="method"):
-    """A message that tells nothing neutral, or nothing that another one does not tell."""
-
-
 class ThreadStarted(_Message, tag="thread/started"):
     pass
 
@@ -320,41 +317,18 @@ class McpStartup(_Warning, tag="mcpServer/startupStatus/updated"):
     pass
 
 
-class ThreadStatus(_Silent, tag="thread/status/changed"):
-    pass
-
-
-class ThreadSettings(_Silent, tag="thread/settings/updated"):
-    pass
-
-
-class ThreadName(_Silent, tag="thread/name/updated"):
-    pass
-
-
-class GoalCleared(_Silent, tag="thread/goal/cleared"):
-    pass
-
-
-class RemoteControl(_Silent, tag="remoteControl/status/changed"):
-    pass
-
-
-class TurnDiff(_Silent, tag="turn/diff/updated"):
-    """All changes of the turn so far; each is told when it is made, too."""
-
-
-class RequestResolved(_Silent, tag="serverRequest/resolved"):
-    pass
-
-
-class TerminalInteraction(_Silent, tag="item/commandExecution/terminalInteraction"):
-    pass
-
-
-class PatchUpdated(_Silent, tag="item/fileChange/patchUpdated"):
-    pass
-
+SILENT = (
+    "thread/status/changed",
+    "thread/settings/updated",
+    "thread/name/updated",
+    "thread/goal/cleared",
+    "remoteControl/status/changed",
+    "turn/diff/updated",  # all changes of the turn so far; each is told when it is made, too
+    "serverRequest/resolved",
+    "item/commandExecution/terminalInteraction",
+    "item/fileChange/patchUpdated",
+)
+"""Messages that tell nothing neutral, or nothing that another one does not tell."""
 
 Shapes = (
     ThreadStarted
@@ -383,17 +357,8 @@ Shapes = (
     | Warning
     | DeprecationNotice
     | McpStartup
-    | ThreadStatus
-    | ThreadSettings
-    | ThreadName
-    | GoalCleared
-    | RemoteControl
-    | TurnDiff
-    | RequestResolved
-    | TerminalInteraction
-    | PatchUpdated
 )
-"""All messages that have a method, told apart by it."""
+"""All messages with a method that tell something, told apart by it."""
 
 
 class Result(_Shape):
