@@ -31,11 +31,13 @@ class Ended(NamedTuple):
     state: RunState
     agent: str | None
     folder: RunFolder | None
+    trouble: str | None = None
+    """What of its end could not be kept, and why."""
 
 
 def tell_result(out: TextIO, manner: Manner, ended: Ended) -> None:
     """Write what was asked for: one JSON object, the answer alone, or what no line told of it."""
-    verdict, state, agent, folder = ended
+    verdict, state, agent, folder, _ = ended
     if manner.json:
         summary = summarise(state, file=str(folder.path) if folder else "-", agent=agent)
         ok = verdict.status == "success" if agent is None else summary.ok
@@ -63,6 +65,8 @@ def tell_end(manner: Manner, ended: Ended) -> None:
     exit = folder.exit() if folder else None
     if exit and (lost := exit.lost_stdout + exit.lost_stderr):
         _say(f"WARNING: the disk was full: {lost} bytes of its output were lost")
+    if ended.trouble:
+        _say(f"WARNING: how it ended could not be kept: {ended.trouble}")
     if manner.verbose:
         errors = state.unknown.total() + state.unreadable
         _say(f"stream stats: {state.records} events, {errors} errors")
@@ -71,7 +75,7 @@ def tell_end(manner: Manner, ended: Ended) -> None:
 
 
 def _end(ended: Ended) -> End:
-    verdict, state, agent, folder = ended
+    verdict, state, agent, folder, _ = ended
     info, exit = (folder.info(), folder.exit()) if folder else (None, None)
     unstarted_pipe = verdict.status == "not_started" and info is not None and info.piped
     missing = verdict.status == "not_started" and "was found" in verdict.sentence
@@ -86,6 +90,7 @@ def _end(ended: Ended) -> End:
         resumable=agent is not None and state.session is not None,
         install=agents.agent(agent).install if agent and missing else None,
         other_agent=others[0] if others else None,
+        lost=bool(exit and (exit.lost_stdout or exit.lost_stderr)),
     )
 
 

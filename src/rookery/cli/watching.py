@@ -56,7 +56,8 @@ async def _watch(run: Run, manner: Manner) -> int:
             _say(f"[rook] Agent command: {command_line(run)}", err=False)
         await _show(run, manner, look, turns)
         verdict = await run.wait()
-    ended = Ended(verdict, run.state, run.agent.name if run.agent else None, run.folder)
+    agent = run.agent.name if run.agent else None
+    ended = Ended(verdict, run.state, agent, run.folder, run.trouble)
     tell_result(sys.stdout, manner, ended)
     tell_end(manner, ended)
     return verdict.exit_code

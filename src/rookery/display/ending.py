@@ -34,6 +34,9 @@ class End(msgspec.Struct, frozen=True, kw_only=True):
     install: str | None = None
     """The command that installs the agent, if it is missing."""
 
+    lost: bool = False
+    """Whether a full disk took some of what it wrote."""
+
     other_agent: str | None = None
     """An agent that could go on now in its stead."""
 
@@ -130,7 +133,8 @@ def _next(ended: End, state: RunState) -> Iterator[str]:
             yield f"see why: {show} --full"
             yield _said("try again: ", resume)
         case "incomplete" | "interrupted":
-            yield f"everything it wrote is kept: {show}"
+            kept = "what was kept of it" if ended.lost else "everything it wrote is kept"
+            yield f"{kept}: {show}"
             yield _said("go on with: ", resume)
 
 

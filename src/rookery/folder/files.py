@@ -131,6 +131,11 @@ class Folder:
             to._sync()
             return True
 
+    def discard(self, name: str) -> None:
+        """Remove a file, if there is one and that is possible."""
+        with suppress(OSError):
+            os.unlink(name, dir_fd=self._fd)
+
     def remove(self, name: str) -> None:
         """Remove a folder in this one with all that is in it, if that is possible."""
         shutil.rmtree(name, ignore_errors=True, dir_fd=self._fd)

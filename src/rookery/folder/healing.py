@@ -51,6 +51,7 @@ def _end(folder: RunFolder, info: RunInfo, now: float, prices: Prices) -> bool:
         ended_at=last,
         complaint="its recorder died",
     )
+    folder.release()
     told = folder.exit() or lost
     state = state_of(folder, info, prices)
     verdict = _judge(told, state, _agent(info))

@@ -6,7 +6,7 @@ import os
 import re
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -49,6 +49,8 @@ _STREAMS: dict[bytes, Stream] = {b"o": "stdout", b"e": "stderr"}
 _ARRIVAL = re.compile(rb"(\d{1,15}\.\d{6}) ([oeOE]) (\d{1,19}) (\d{1,19})")
 _LONGEST_ARRIVAL = 256
 _CHUNK = 256 * 1024
+_ROOM = ".room"
+_ROOM_SIZE = 32 * 1024  # for the verdict and an answer of usual length
 _PROC = "/proc"
 
 
@@ -187,6 +189,20 @@ class RunFolder:
         """Keep what became of the run, in one step."""
         with self.opened() as folder:
             folder.replace(_VERDICT, _dump(info))
+
+    def reserve(self) -> None:
+        """Take the room for how it ends now, while there is some: a disk may get full."""
+        with suppress(RunFolderError, OSError), self.opened() as folder:
+            fd = folder.append(_ROOM)
+            try:
+                os.write(fd, bytes(_ROOM_SIZE))
+            finally:
+                os.close(fd)
+
+    def release(self) -> None:
+        """Give that room back, to those who write how it ended."""
+        with suppress(RunFolderError), self.opened() as folder:
+            folder.discard(_ROOM)
 
     def add_exit(self, info: ExitInfo) -> bool:
         """Keep how the agent ended; False, and nothing is changed, if that was told."""

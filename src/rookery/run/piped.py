@@ -5,7 +5,6 @@ import select
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -28,8 +27,6 @@ _CHUNK = 1 << 20
 _SYNC_S = 1.0
 _JOIN_S = 0.1
 _LOOK_S = 0.1  # between two turns of whoever shows a stream that tells nothing
-_RESERVE = "exit.json.part"
-_RESERVED = 16 << 10  # kept free, so that a full disk cannot silence the end
 _FULL = "the disk is full: what comes now is shown but not kept"
 _ONLY_TEXT = "it wrote text, but no message of an agent that we know"
 
@@ -214,12 +211,8 @@ class _Recording:
     def __init__(self, folder: RunFolder) -> None:
         for log in ("stdout", "stderr", "arrivals"):  # made private under any umask
             os.close(folder.open_log(log))
-        self._reserve = folder.path / _RESERVE
-        with folder.opened() as opened:
-            reserve = opened.append(_RESERVE)
-        with suppress(OSError):  # where no room is left, the log will tell how much was lost
-            os.write(reserve, b" " * _RESERVED)
-        os.close(reserve)
+        self._folder = folder
+        folder.reserve()
         where = os.open(folder.path, os.O_RDONLY | os.O_DIRECTORY)
         try:
             self._arrivals = Arrivals(where)
@@ -242,7 +235,7 @@ class _Recording:
         self._syncing.join()
         self.log.close()
         self._arrivals.close()
-        self._reserve.unlink(missing_ok=True)
+        self._folder.release()
 
     def _keep_syncing(self) -> None:
         over = False

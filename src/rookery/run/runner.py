@@ -4,6 +4,7 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
@@ -82,6 +83,8 @@ class Run:
         self._decoder = FoldingDecoder(agent.decoder(), PriceBook(), known) if agent else None
         self.state = self._decoder.state if self._decoder else RunState()
         self.verdict: Verdict | None = None
+        self.trouble: str | None = None
+        """What of its end could not be kept, and why."""
         self.answer = answer
         """Who answers what the agent asks, to be set before it is started; None allows nothing."""
         self._task = task
@@ -325,6 +328,7 @@ class Run:
                 iteration=self._loop[1] if self._loop else None,
             ),
         )
+        folder.reserve()
         if self._stdin is not None and not self._stays_open:
             with folder.opened() as files:
                 files.create("stdin.raw", self._stdin)
@@ -444,10 +448,14 @@ class Run:
         if (over := over_budget(self.state, self.limits)) and self.verdict.status == "over_budget":
             self.verdict = msgspec.structs.replace(self.verdict, sentence=over)
         answer = final_text(self.state) if self.agent else response_in(last_output(self.folder))
+        self.folder.release()
         try:
-            write_output(self.folder, answer)
-        finally:  # a full disk may take the answer, and still have room for the verdict
-            self.folder.write_verdict(verdict_info(self.verdict, self.state))
+            try:
+                write_output(self.folder, answer)
+            finally:  # a full disk may take the answer, and still have room for the verdict
+                self.folder.write_verdict(verdict_info(self.verdict, self.state))
+        except RunFolderError as error:
+            self.trouble = str(error)
 
     def _exit(self) -> ExitInfo:
         """What the recorder told of the end; a killed one told nothing, or half of it."""
@@ -457,7 +465,8 @@ class Run:
             told = None
         if told is None:
             told = ExitInfo(started=True, stopped_for="lost", ended_at=time.time())
-            self.folder.write_exit(told)
+            with suppress(RunFolderError):  # the verdict tells it too
+                self.folder.write_exit(told)
         return told
 
 
