@@ -109,6 +109,8 @@ async def _run(run: Run, teller: _Teller) -> None:
         said = [line async for line in run.lines("stderr")] if run.is_over else []
         teller.tell(Begun(name=run.name, verdict=run.verdict, stderr=said[-_MOST_TOLD:]))
         await run.wait()
+    if run.trouble is not None:
+        sys.stderr.write(f"{run.trouble}\n")
 
 
 async def _first_word(run: Run) -> None:
