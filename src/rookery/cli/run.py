@@ -6,6 +6,7 @@ from typing import Any, get_args
 
 import click
 import msgspec
+from click.core import ParameterSource
 
 from rookery import agents
 from rookery.cli.background import put_away
@@ -14,6 +15,8 @@ from rookery.cli.kinds import Count, Dollars, Duration, OneOf
 from rookery.cli.manner import Form, format_option, manner_of, manner_options
 from rookery.cli.watching import is_watched, watch
 from rookery.core.agent import Permission
+from rookery.run.earlier import earlier_run
+from rookery.run.places import home_folder
 from rookery.run.start import run, run_command
 
 _RUN_EXAMPLES = """\b
@@ -99,7 +102,9 @@ class AgentArgs(click.Command):
     default=True,
     help="Messages as they come, or only the agent's plain text.",
 )
-@click.option("--resume", metavar="RUN", help="Go on with an earlier run's session.")
+@click.option(
+    "--resume", metavar="RUN", help="Go on with an earlier run's session, with its agent."
+)
 @click.option("--prompt-file", type=click.File("r"), help="Read the prompt from a file, or -.")
 @_shared
 @click.argument("words", nargs=-1, metavar="PROMPT [-- AGENT ARGS]", type=click.UNPROCESSED)
@@ -143,7 +148,7 @@ def run_(
         manner_of(form=form, as_json=as_json, quiet=quiet, verbose=verbose, no_text=no_text),
         ask_timeout_s=ask_timeout,
     )
-    known, program = chosen_agent(agent)
+    known, program = chosen_agent(agent) if resume is None else _agent_of(resume, agent)
     going = run(
         known,
         said[0],
@@ -164,6 +169,16 @@ def run_(
         partial=max_cost is not None or max_tokens is not None or is_watched(manner),
     )
     raise click.exceptions.Exit((put_away if detach else watch)(going, manner))
+
+
+def _agent_of(run: str, agent: str) -> tuple[str, tuple[str, ...] | None]:
+    """Who goes on with a run: who ran it, and no setting says otherwise; a flag must agree."""
+    before = earlier_run(home_folder(), run)
+    source = click.get_current_context().get_parameter_source("agent")
+    if before.agent is not None and source is not ParameterSource.COMMANDLINE:
+        return before.agent, before.program
+    known, program = chosen_agent(agent)
+    return known, program or agents.agent(known).programs[:1]
 
 
 def agent_args() -> list[str]:
