@@ -16,7 +16,8 @@ from rookery.folder import runs
 from rookery.run.earlier import NoSessionError
 
 STREAMS = {name_of(path): path for path in (*cases("codex"), *recordings("codex"))}
-CLAUDE = next(path for path in cases("claude") if name_of(path) == "s02_read_edit_bash-2.1.325")
+CLAUDES = {name_of(path): path for path in cases("claude")}
+CLAUDE = CLAUDES["s02_read_edit_bash-2.1.325"]
 CALLED = 'echo "${0##*/} $@" > "$HOME/called"\n'
 
 
@@ -131,6 +132,16 @@ def test_the_beginning_of_a_name_is_kept_whole(desk: Desk) -> None:
     info = runs.find(desk.home / "runs-home", desk.last()).info()
     assert info is not None
     assert info.resumed_from == name
+
+
+def test_a_resumed_session_is_listed_with_what_the_run_spent(desk: Desk) -> None:
+    desk.program("claude", f"cat {CLAUDES['s24_resume__2_resume-2.1.325']}")
+    desk.run()
+    listed = json.loads(desk.rook("runs", "--json").stdout)
+    assert (listed["cost_usd"], listed["spent_usd"]) == (0.0055908, 0.0017661)
+    row = desk.rook("runs").stdout.splitlines()[1]
+    assert " $0.0018 " in row
+    assert "$0.0056" not in row
 
 
 def test_no_name_is_no_fresh_session(desk: Desk) -> None:

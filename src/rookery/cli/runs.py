@@ -169,6 +169,9 @@ class _Row(msgspec.Struct, kw_only=True):
     started_at: float | None
     seconds: float | None
     cost_usd: float | None
+    """As its agent tells it: of a resumed session, maybe with what earlier runs spent."""
+
+    spent_usd: float | None
     cost_source: str
     what: str
 
@@ -184,13 +187,14 @@ class _Row(msgspec.Struct, kw_only=True):
             started_at=started,
             seconds=None if started is None else max(0.0, ended - started),
             cost_usd=verdict.cost_usd if verdict else None,
+            spent_usd=verdict.spent_usd if verdict else None,
             cost_source=verdict.cost_source if verdict else "unknown",
             what=_what(info) if info else "it has no run.json",
         )
 
     def cells(self, now: float) -> list[str]:
         """The run as a row for people."""
-        money = Money(self.cost_usd, "native" if self.cost_source == "native" else "estimated")
+        money = Money(self.spent_usd, "native" if self.cost_source == "native" else "estimated")
         return [
             self.name,
             when(self.started_at, now),
@@ -218,6 +222,7 @@ def _row(folder: RunFolder) -> _Row:
             started_at=None,
             seconds=None,
             cost_usd=None,
+            spent_usd=None,
             cost_source="unknown",
             what=str(error),
         )
