@@ -22,6 +22,7 @@ from rookery.cli.manner import (
 )
 from rookery.cli.pace import Pace, ended_by_signals
 from rookery.cli.pager import paged
+from rookery.cli.rawtext import last_words, raw_lines
 from rookery.core.agent import no_replacements
 from rookery.core.completion import final_text
 from rookery.core.errors import RookeryError
@@ -150,13 +151,14 @@ def replay(
             return
         fold = Fold(_records(folder), PriceBook(), runs.beginning_of(folder.info()))
         with _display(folder, fold.state, manner) as display:
-            display.put(list(_raw_lines(folder)))
+            display.put(list(raw_lines(folder)))
             made = decisions.read(folder)
             for record in fold:
                 pace.wait(record.at, display.tick)
                 display.show(record)
                 display.say(*decided(record, made))
                 sys.stdout.flush()
+            display.put(list(last_words(folder, fold.state, look.paint())))
         _say_end(folder, fold.state)
 
 
@@ -248,11 +250,12 @@ def _display(folder: RunFolder, state: RunState, manner: Manner) -> Display:
 def _show_lines(folder: RunFolder, manner: Manner) -> None:
     fold = Fold(_records(folder), PriceBook(), runs.beginning_of(folder.info()))
     with _display(folder, fold.state, manner) as display:
-        display.put(list(_raw_lines(folder)))
+        display.put(list(raw_lines(folder)))
         made = decisions.read(folder)
         for record in fold:
             display.show(record)
             display.say(*decided(record, made))
+        display.put(list(last_words(folder, fold.state, look_of(sys.stdout, os.environ).paint())))
     _say_end(folder, fold.state)
 
 
@@ -289,12 +292,13 @@ def _page(folder: RunFolder, look: Look, *, verbose: bool, full: bool) -> Iterat
             command=shlex.join(info.command) if info else None,
         )
     )
-    yield from _raw_lines(folder)
+    yield from raw_lines(folder)
     made = decisions.read(folder)
     for record in fold:
         yield from page.lines(record)
         yield from (f"{paint('prefix', '[rook]')} {words}" for words in decided(record, made))
     yield from page.close()
+    yield from last_words(folder, fold.state, paint, full=full)
     yield from page.answer(None if full else final_text(fold.state))
     yield from _ending(folder, fold.state, paint, home)
 
@@ -326,19 +330,6 @@ def _records(folder: RunFolder) -> Iterator[Record]:
     for data, at in _pieces(folder):
         yield from decoder.feed(data, at)
     yield from decoder.close()
-
-
-def _raw_lines(folder: RunFolder) -> Iterator[str]:
-    """What a command wrote that no adapter knows, safe to print."""
-    info = folder.info()
-    if info is not None and info.agent is not None:
-        return
-    rest = b""
-    for data in folder.chunks("stdout"):
-        *lines, rest = (rest + data).split(b"\n")
-        yield from (safe(line.decode("utf-8", "replace")) for line in lines)
-    if rest:
-        yield safe(rest.decode("utf-8", "replace"))
 
 
 def _say_end(folder: RunFolder, state: RunState) -> None:
