@@ -154,6 +154,16 @@ def test_exec_leaves_a_text_format_alone_and_shows_it_raw(desk: Desk) -> None:
     assert done.returncode == 0
 
 
+def test_exec_leaves_a_command_alone_that_is_no_prompt(desk: Desk) -> None:
+    done = desk.rook(
+        "exec", "--", "claude", "mcp", "list", script=f"say=x print-call={desk.folder}/call"
+    )
+    assert "added" not in done.stderr
+    assert done.stdout.startswith("[rook] Agent command: claude mcp list\n")
+    assert "stream-json" not in (desk.folder / "call").read_text()
+    assert '"type":"result"' in desk.rook("show").stdout
+
+
 @pytest.mark.parametrize(
     ("command", "code"), [("exit 0", 0), ("exit 4", 1), ("kill -9 $$", 3)], ids=str
 )

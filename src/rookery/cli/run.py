@@ -212,8 +212,8 @@ def exec_(
 ) -> None:
     """Run any agent's command line as it is, show what it does, and keep every byte.
 
-    If the agent is known, what makes it write messages is added when it is missing. A command that
-    no adapter knows runs raw: shown as it comes, and judged by its exit code.
+    To a headless prompt of a known agent, what makes it write messages is added if it is missing.
+    Every other command runs raw, untouched: shown as it comes, and judged by its exit code.
     """
     if detach and (as_json or form != "text"):
         raise click.UsageError("--detach shows no end: use rook attach --json afterwards")
