@@ -114,6 +114,22 @@ def test_a_prompt_can_come_from_a_file_or_standard_input(desk: Desk) -> None:
     assert "piped" in (desk.folder / "call").read_text()
 
 
+@pytest.mark.parametrize("name", ["prompt", "-"])
+def test_a_prompt_that_is_no_utf_8_is_read_as_far_as_it_is_text(desk: Desk, name: str) -> None:
+    said = b"caf\xc3\xa9 \xff!"
+    (desk.folder / "prompt").write_bytes(said)
+    done = subprocess.run(
+        [ROOK, "run", "--prompt-file", name],
+        cwd=desk.folder,
+        env={**desk.environment(f"say=x print-call={desk.folder}/call"), "LC_ALL": "C"},
+        input=said,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "café \ufffd!" in json.loads((desk.folder / "call").read_text())["arguments"]
+
+
 def test_what_stands_behind_two_dashes_is_the_agent_s(desk: Desk) -> None:
     script = f"say=x print-call={desk.folder}/call"
     assert desk.rook("run", "go", "--", "--strange", "7", script=script).returncode == 0

@@ -105,7 +105,11 @@ class AgentArgs(click.Command):
 @click.option(
     "--resume", metavar="RUN", help="Go on with an earlier run's session, with its agent."
 )
-@click.option("--prompt-file", type=click.File("r"), help="Read the prompt from a file, or -.")
+@click.option(
+    "--prompt-file",
+    type=click.File("r", encoding="utf-8", errors="replace"),
+    help="Read the prompt from a file, or -.",
+)
 @_shared
 @click.argument("words", nargs=-1, metavar="PROMPT [-- AGENT ARGS]", type=click.UNPROCESSED)
 def run_(
