@@ -170,6 +170,23 @@ def test_exec_leaves_a_text_format_alone_and_shows_it_raw(desk: Desk) -> None:
     assert done.returncode == 0
 
 
+@pytest.mark.parametrize(
+    ("words", "flag"),
+    [
+        (("exec", "--max-cost", "1", "--", "echo", "hi"), "--max-cost"),
+        (("exec", "--detach", "--max-cost", "1", "--", "echo", "hi"), "--max-cost"),
+        (("run", "--no-stream", "--max-tokens", "10", "hi"), "--max-tokens"),
+    ],
+)
+def test_a_limit_that_plain_text_cannot_tell_of_is_told_beforehand(
+    desk: Desk, words: tuple[str, ...], flag: str
+) -> None:
+    done = desk.rook(*words)
+    told = f"WARNING: plain text does not tell what was used: rook cannot stop it at {flag}\n"
+    assert done.stderr.count(told) == 1
+    assert done.returncode == 0
+
+
 def test_exec_leaves_a_command_alone_that_is_no_prompt(desk: Desk) -> None:
     done = desk.rook(
         "exec", "--", "claude", "mcp", "list", script=f"say=x print-call={desk.folder}/call"
