@@ -89,6 +89,11 @@ def test_quiet_is_the_answer_alone_and_json_one_object(desk: Desk) -> None:
     assert (told["status"], told["text"], told["ok"]) == ("success", "Done.", True)
 
 
+@pytest.mark.parametrize("script", ["say=x error-result", "bad-flag"])
+def test_quiet_without_an_answer_is_nothing(desk: Desk, script: str) -> None:
+    assert desk.rook("run", "-q", "x", script=script).stdout == ""
+
+
 def test_the_exit_code_tells_how_it_ended(desk: Desk) -> None:
     assert desk.rook("run", "x", script="say=x no-result").returncode == 3
     assert desk.rook("run", "x", script="say=x error-result exit-code=0").returncode == 1

@@ -47,6 +47,8 @@ def tell_result(out: TextIO, manner: Manner, ended: Ended) -> None:
 
 def _tell_answer(out: TextIO, manner: Manner, answer: str) -> None:
     look = look_of(out, os.environ)
+    if not answer:
+        return
     if manner.quiet:
         put(out, _laid_out(out, look, answer) if look.terminal else safe(answer))
     elif look.terminal and manner.text and not is_told_whole(answer):
