@@ -312,3 +312,14 @@ def test_the_demo_leaves_a_run_that_can_be_shown(desk: Desk) -> None:
     shown = desk.rook("show")
     assert "[claude] Complete (cost: $0.0415)" in shown.stdout
     assert "17 tools (1 failed, 1 denied) · 1 file +2 −1 · $0.0415\n" in shown.stderr
+
+
+def test_nobody_is_told_to_go_on_with_the_demo(desk: Desk) -> None:
+    told = desk.rook("demo", "--speed", "200", script="")
+    shown = desk.rook("show")
+    assert "see where: rook show " in told.stderr
+    assert "--resume" not in told.stderr + shown.stderr
+    name = json.loads(desk.rook("runs", "--json").stdout)["name"]
+    again = desk.rook("run", "--resume", name, "Go on")
+    assert again.returncode == 2
+    assert f"run {name!r} was a demo, with no session to go on with: start" in again.stderr

@@ -13,9 +13,10 @@ from rookery.cli.background import put_away
 from rookery.cli.defaults import chosen_agent
 from rookery.cli.kinds import Count, Dollars, Duration, OneOf
 from rookery.cli.manner import Form, format_option, manner_of, manner_options
+from rookery.cli.player import is_played
 from rookery.cli.watching import is_watched, watch
 from rookery.core.agent import Permission
-from rookery.run.earlier import earlier_run
+from rookery.run.earlier import NoSessionError, earlier_run
 from rookery.run.places import home_folder
 from rookery.run.start import run, run_command
 
@@ -178,6 +179,10 @@ def run_(
 def _agent_of(run: str, agent: str) -> tuple[str, tuple[str, ...] | None]:
     """Who goes on with a run: who ran it, and no setting says otherwise; a flag must agree."""
     before = earlier_run(home_folder(), run)
+    if is_played(before.program):
+        raise NoSessionError(
+            f"run {run!r} was a demo, with no session to go on with: start a new run"
+        )
     source = click.get_current_context().get_parameter_source("agent")
     if before.agent is not None and source is not ParameterSource.COMMANDLINE:
         return before.agent, before.program

@@ -22,6 +22,7 @@ from rookery.cli.manner import (
 )
 from rookery.cli.pace import Pace, ended_by_signals
 from rookery.cli.pager import paged
+from rookery.cli.player import is_played
 from rookery.cli.rawtext import last_words, raw_lines
 from rookery.core.agent import no_replacements
 from rookery.core.completion import final_text
@@ -351,7 +352,7 @@ def _ending(
         status=verdict.status,
         sentence=verdict.sentence,
         seconds=verdict.ended_at - info.started_at if info else None,
-        resumable=verdict.session is not None,
+        resumable=verdict.session is not None and not (info and is_played(info.program)),
     )
     yield from summary(ended, state, paint)
     if has_output(folder):
