@@ -13,6 +13,7 @@ from rookery.testing import install_agent
 ROOK = Path(sys.executable).with_name("rook")
 _TOOLS = (
     "bash",
+    "cat",
     "env",
     "grep",
     "ls",

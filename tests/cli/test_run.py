@@ -89,6 +89,11 @@ def test_quiet_is_the_answer_alone_and_json_one_object(desk: Desk) -> None:
     assert (told["status"], told["text"], told["ok"]) == ("success", "Done.", True)
 
 
+@pytest.mark.parametrize("script", ["say=x error-result", "bad-flag"])
+def test_quiet_without_an_answer_is_nothing(desk: Desk, script: str) -> None:
+    assert desk.rook("run", "-q", "x", script=script).stdout == ""
+
+
 def test_the_exit_code_tells_how_it_ended(desk: Desk) -> None:
     assert desk.rook("run", "x", script="say=x no-result").returncode == 3
     assert desk.rook("run", "x", script="say=x error-result exit-code=0").returncode == 1
@@ -112,6 +117,22 @@ def test_a_prompt_can_come_from_a_file_or_standard_input(desk: Desk) -> None:
     assert "from a file" in (desk.folder / "call").read_text()
     assert desk.rook("run", "--prompt-file", "-", script=script, stdin="piped").returncode == 0
     assert "piped" in (desk.folder / "call").read_text()
+
+
+@pytest.mark.parametrize("name", ["prompt", "-"])
+def test_a_prompt_that_is_no_utf_8_is_read_as_far_as_it_is_text(desk: Desk, name: str) -> None:
+    said = b"caf\xc3\xa9 \xff!"
+    (desk.folder / "prompt").write_bytes(said)
+    done = subprocess.run(
+        [ROOK, "run", "--prompt-file", name],
+        cwd=desk.folder,
+        env={**desk.environment(f"say=x print-call={desk.folder}/call"), "LC_ALL": "C"},
+        input=said,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "café \ufffd!" in json.loads((desk.folder / "call").read_text())["arguments"]
 
 
 def test_what_stands_behind_two_dashes_is_the_agent_s(desk: Desk) -> None:
@@ -152,6 +173,33 @@ def test_exec_leaves_a_text_format_alone_and_shows_it_raw(desk: Desk) -> None:
     assert "added" not in done.stderr
     assert '"type":"result"' in done.stdout  # the scripted agent writes messages all the same
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "flag"),
+    [
+        (("exec", "--max-cost", "1", "--", "echo", "hi"), "--max-cost"),
+        (("exec", "--detach", "--max-cost", "1", "--", "echo", "hi"), "--max-cost"),
+        (("run", "--no-stream", "--max-tokens", "10", "hi"), "--max-tokens"),
+    ],
+)
+def test_a_limit_that_plain_text_cannot_tell_of_is_told_beforehand(
+    desk: Desk, words: tuple[str, ...], flag: str
+) -> None:
+    done = desk.rook(*words)
+    told = f"WARNING: plain text does not tell what was used: rook cannot stop it at {flag}\n"
+    assert done.stderr.count(told) == 1
+    assert done.returncode == 0
+
+
+def test_exec_leaves_a_command_alone_that_is_no_prompt(desk: Desk) -> None:
+    done = desk.rook(
+        "exec", "--", "claude", "mcp", "list", script=f"say=x print-call={desk.folder}/call"
+    )
+    assert "added" not in done.stderr
+    assert done.stdout.startswith("[rook] Agent command: claude mcp list\n")
+    assert "stream-json" not in (desk.folder / "call").read_text()
+    assert '"type":"result"' in desk.rook("show").stdout
 
 
 @pytest.mark.parametrize(
@@ -264,3 +312,14 @@ def test_the_demo_leaves_a_run_that_can_be_shown(desk: Desk) -> None:
     shown = desk.rook("show")
     assert "[claude] Complete (cost: $0.0415)" in shown.stdout
     assert "17 tools (1 failed, 1 denied) · 1 file +2 −1 · $0.0415\n" in shown.stderr
+
+
+def test_nobody_is_told_to_go_on_with_the_demo(desk: Desk) -> None:
+    told = desk.rook("demo", "--speed", "200", script="")
+    shown = desk.rook("show")
+    assert "see where: rook show " in told.stderr
+    assert "--resume" not in told.stderr + shown.stderr
+    name = json.loads(desk.rook("runs", "--json").stdout)["name"]
+    again = desk.rook("run", "--resume", name, "Go on")
+    assert again.returncode == 2
+    assert f"run {name!r} was a demo, with no session to go on with: start" in again.stderr

@@ -61,7 +61,7 @@ def test_a_run_on_a_terminal_ends_with_a_summary_and_no_status_line(desk: Desk) 
         assert "[claude] │ Bash: grep -rn 'total()' shop tests" in going.text
         assert "+2 −1" in going.text
         assert "17 tools (1 failed, 1 denied) · 1 file +2 −1 · $0.0415" in going.text
-        assert "allow it: rook run --resume" in going.text
+        assert "see where: rook show " in going.text
         # The answer is laid out, not shown as Markdown.
         assert "Cause: coupons add up" in going.text
         assert "**" not in going.text

@@ -5,9 +5,18 @@ from collections.abc import Sequence
 import pytest
 
 from rookery.core.errors import UnsupportedError
-from rookery.core.options import fits_argument, options_of, permission_of, value_of, with_format
+from rookery.core.options import (
+    asks_about_program,
+    fits_argument,
+    has_prompt,
+    options_of,
+    permission_of,
+    value_of,
+    with_format,
+)
 
 FLAG = ("--output-format", "stream-json")
+PROMPTS = ("-p", "--prompt")
 
 
 @pytest.mark.parametrize(
@@ -46,6 +55,8 @@ def test_what_is_no_such_command_is_left_alone() -> None:
     assert with_format(["a", "--output-format"], flag=FLAG) is None
     assert with_format(["a", "session"], flag=FLAG, after="run") is None
     assert with_format(["a"], flag=FLAG, after="run") is None
+    assert with_format(["a", "run", "--help"], flag=FLAG, after="run") is None
+    assert with_format(["a", "mcp"], flag=FLAG, prompts=PROMPTS) is None
 
 
 def test_a_permission_that_an_agent_has_not_is_refused_with_those_it_has() -> None:
@@ -57,3 +68,36 @@ def test_a_permission_that_an_agent_has_not_is_refused_with_those_it_has() -> No
 def test_a_prompt_that_is_too_long_for_an_argument_is_counted_in_bytes() -> None:
     assert fits_argument("x" * 100_000)
     assert not fits_argument("ä" * 60_000)
+
+
+@pytest.mark.parametrize(
+    ("command", "asks"),
+    [
+        (["a", "--help"], True),
+        (["a", "run", "-V"], True),
+        (["a", "--", "-h"], False),
+        (["a"], False),
+    ],
+)
+def test_help_and_version_are_questions_about_the_program(command: list[str], asks: bool) -> None:
+    assert asks_about_program(command) is asks
+
+
+@pytest.mark.parametrize(
+    ("words", "has"),
+    [
+        (["-p", "hi"], True),
+        (["--prompt=hi"], True),
+        (["fix it"], True),
+        (["-m", "x", "fix it"], True),
+        (["--", "hi"], True),
+        ([], False),
+        (["hi"], False),
+        (["-m", "x"], False),
+        (["-m", " "], False),
+        (["mcp", "add", "fix it"], False),
+        (["--"], False),
+    ],
+)
+def test_only_what_is_surely_a_prompt_is_one(words: list[str], has: bool) -> None:
+    assert has_prompt(["agent", *words], PROMPTS) is has

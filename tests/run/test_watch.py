@@ -9,6 +9,7 @@ from rookery.core.events import (
     Event,
     TaskFinished,
     TaskStarted,
+    Text,
     ToolStarted,
     TurnFinished,
     TurnStarted,
@@ -23,6 +24,7 @@ from rookery.run.watch import (
     late_limits,
     over_budget,
     reason_to_stop,
+    unheld_limits,
     wants_no_more,
 )
 
@@ -119,6 +121,28 @@ def test_a_limit_that_will_be_noticed_late_is_told_beforehand(limit: Limits) -> 
     assert "codex" in (late_limits(agent("codex"), limit) or "")
     assert late_limits(agent("claude"), limit) is None
     assert late_limits(agent("codex"), limit, via="app-server") is None
+
+
+def test_plain_text_cannot_be_stopped_for_what_it_uses() -> None:
+    told = "plain text does not tell what was used: rook cannot stop it at "
+    assert late_limits(None, Limits(max_cost=1)) == told + "--max-cost"
+    both = Limits(max_cost=1, max_tokens=2, timeout_s=3)
+    assert late_limits(None, both) == told + "--max-cost and --max-tokens"
+    assert late_limits(None, Limits(timeout_s=3)) is None
+
+
+def test_a_limit_that_could_not_stop_it_is_told_afterwards() -> None:
+    both = Limits(max_cost=1, max_tokens=2)
+    unpriced = fold([Record(0, None, 0, 0, TURN), Record(1, None, 0, 0, usage("a", 5))])
+    cost = "its cost is not known: --max-cost could not stop it"
+    tokens = "its tokens are not known: --max-tokens could not stop it"
+    assert unheld_limits(unpriced, both) == cost
+    assert unheld_limits(state(TURN, Text(id="x", text="hi")), both) == f"{cost}; {tokens}"
+    assert unheld_limits(state(TURN, Text(id="x", text="hi")), Limits(max_tokens=2)) == tokens
+    assert unheld_limits(unpriced, Limits(max_tokens=2)) is None
+    assert unheld_limits(unpriced, Limits()) is None
+    assert unheld_limits(state(TURN, usage("a", 5)), both) is None
+    assert unheld_limits(state(TURN), both) is None
 
 
 def test_without_such_a_limit_there_is_nothing_to_tell() -> None:

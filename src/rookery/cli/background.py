@@ -4,15 +4,15 @@ import click
 
 from rookery.cli.ending import Ended, tell_end
 from rookery.cli.manner import Manner
+from rookery.cli.watching import warnings
 from rookery.core.safe import safe_line
-from rookery.run import contain
 from rookery.run.detach import Begun, detach
 from rookery.run.runner import Run
 
 
 def put_away(run: Run, manner: Manner) -> int:
     """Start a run in the background and print its name; the exit code tells of one that is over."""
-    for words in contain.promises():
+    for words in warnings(run):
         _say(f"WARNING: {words}")
     begun = detach(run)
     if begun.verdict is not None and begun.verdict.status == "not_started":

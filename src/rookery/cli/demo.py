@@ -1,19 +1,16 @@
 """`rook demo`: a minute of a lively session, played by a scripted agent inside the package."""
 
 import os
-import sys
 import tempfile
-from pathlib import Path
 
 import click
 
-import rookery.testing
 from rookery.cli.manner import Manner, verbose_option
+from rookery.cli.player import player_command
 from rookery.cli.watching import watch
 from rookery.run.start import run
 
 _DENIED = 4  # the demo shows a denial: for a demo that is a success
-_AGENT = Path(rookery.testing.__file__).with_name("scripted_agent.py")
 
 
 @click.command("demo", epilog="Examples:\n  rook demo\n  rook demo --speed 10")
@@ -33,7 +30,7 @@ def command(speed: float, verbose: bool) -> None:
             "claude",
             "Fix the failing tests in config",
             cwd=os.path.realpath(folder),
-            program=(sys.executable, "-I", "-S", str(_AGENT)),
+            program=player_command(),
             env={"ROOKERY_SCRIPT": f"speed={speed:g}"},
         )
         code = watch(going, Manner(verbose=verbose))

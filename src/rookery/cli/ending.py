@@ -9,6 +9,7 @@ import msgspec
 
 from rookery import agents
 from rookery.cli.manner import Manner
+from rookery.cli.player import is_played
 from rookery.cli.screens import put
 from rookery.core.completion import final_text
 from rookery.core.safe import safe
@@ -49,6 +50,8 @@ def tell_result(out: TextIO, manner: Manner, ended: Ended) -> None:
 
 def _tell_answer(out: TextIO, manner: Manner, answer: str) -> None:
     look = look_of(out, os.environ)
+    if not answer:
+        return
     if manner.quiet:
         put(out, _laid_out(out, look, answer) if look.terminal else safe(answer))
     elif look.terminal and manner.text and not is_told_whole(answer):
@@ -80,6 +83,7 @@ def _end(ended: Ended) -> End:
     unstarted_pipe = verdict.status == "not_started" and info is not None and info.piped
     missing = verdict.status == "not_started" and "was found" in verdict.sentence
     resets_at = verdict.facts.resets_at if isinstance(verdict, Verdict) else None
+    played = info is not None and is_played(info.program)
     others = [name for name in agents.NAMES if name != agent]
     return End(
         run=folder.name if folder and not unstarted_pipe else None,
@@ -87,7 +91,7 @@ def _end(ended: Ended) -> End:
         sentence=verdict.sentence,
         seconds=exit.ended_at - info.started_at if exit and info else None,
         resets_in_s=None if resets_at is None else resets_at - time.time(),
-        resumable=agent is not None and state.session is not None,
+        resumable=agent is not None and state.session is not None and not played,
         install=agents.agent(agent).install if agent and missing else None,
         other_agent=others[0] if others else None,
         lost=bool(exit and (exit.lost_stdout or exit.lost_stderr)),

@@ -6,14 +6,18 @@ from typing import Any, get_args
 
 import click
 import msgspec
+from click.core import ParameterSource
 
 from rookery import agents
 from rookery.cli.background import put_away
 from rookery.cli.defaults import chosen_agent
 from rookery.cli.kinds import Count, Dollars, Duration, OneOf
 from rookery.cli.manner import Form, format_option, manner_of, manner_options
+from rookery.cli.player import is_played
 from rookery.cli.watching import is_watched, watch
 from rookery.core.agent import Permission
+from rookery.run.earlier import NoSessionError, earlier_run
+from rookery.run.places import home_folder
 from rookery.run.start import run, run_command
 
 _RUN_EXAMPLES = """\b
@@ -99,8 +103,14 @@ class AgentArgs(click.Command):
     default=True,
     help="Messages as they come, or only the agent's plain text.",
 )
-@click.option("--resume", metavar="RUN", help="Go on with an earlier run's session.")
-@click.option("--prompt-file", type=click.File("r"), help="Read the prompt from a file, or -.")
+@click.option(
+    "--resume", metavar="RUN", help="Go on with an earlier run's session, with its agent."
+)
+@click.option(
+    "--prompt-file",
+    type=click.File("r", encoding="utf-8", errors="replace"),
+    help="Read the prompt from a file, or -.",
+)
 @_shared
 @click.argument("words", nargs=-1, metavar="PROMPT [-- AGENT ARGS]", type=click.UNPROCESSED)
 def run_(
@@ -143,7 +153,7 @@ def run_(
         manner_of(form=form, as_json=as_json, quiet=quiet, verbose=verbose, no_text=no_text),
         ask_timeout_s=ask_timeout,
     )
-    known, program = chosen_agent(agent)
+    known, program = chosen_agent(agent) if resume is None else _agent_of(resume, agent)
     going = run(
         known,
         said[0],
@@ -164,6 +174,20 @@ def run_(
         partial=max_cost is not None or max_tokens is not None or is_watched(manner),
     )
     raise click.exceptions.Exit((put_away if detach else watch)(going, manner))
+
+
+def _agent_of(run: str, agent: str) -> tuple[str, tuple[str, ...] | None]:
+    """Who goes on with a run: who ran it, and no setting says otherwise; a flag must agree."""
+    before = earlier_run(home_folder(), run)
+    if is_played(before.program):
+        raise NoSessionError(
+            f"run {run!r} was a demo, with no session to go on with: start a new run"
+        )
+    source = click.get_current_context().get_parameter_source("agent")
+    if before.agent is not None and source is not ParameterSource.COMMANDLINE:
+        return before.agent, before.program
+    known, program = chosen_agent(agent)
+    return known, program or agents.agent(known).programs[:1]
 
 
 def agent_args() -> list[str]:
@@ -197,8 +221,8 @@ def exec_(
 ) -> None:
     """Run any agent's command line as it is, show what it does, and keep every byte.
 
-    If the agent is known, what makes it write messages is added when it is missing. A command that
-    no adapter knows runs raw: shown as it comes, and judged by its exit code.
+    To a headless prompt of a known agent, what makes it write messages is added if it is missing.
+    Every other command runs raw, untouched: shown as it comes, and judged by its exit code.
     """
     if detach and (as_json or form != "text"):
         raise click.UsageError("--detach shows no end: use rook attach --json afterwards")

@@ -22,6 +22,8 @@ from rookery.cli.manner import (
 )
 from rookery.cli.pace import Pace, ended_by_signals
 from rookery.cli.pager import paged
+from rookery.cli.player import is_played
+from rookery.cli.rawtext import last_words, raw_lines
 from rookery.core.agent import no_replacements
 from rookery.core.completion import final_text
 from rookery.core.errors import RookeryError
@@ -150,13 +152,14 @@ def replay(
             return
         fold = Fold(_records(folder), PriceBook(), runs.beginning_of(folder.info()))
         with _display(folder, fold.state, manner) as display:
-            display.put(list(_raw_lines(folder)))
+            display.put(list(raw_lines(folder)))
             made = decisions.read(folder)
             for record in fold:
                 pace.wait(record.at, display.tick)
                 display.show(record)
                 display.say(*decided(record, made))
                 sys.stdout.flush()
+            display.put(list(last_words(folder, fold.state, look.paint())))
         _say_end(folder, fold.state)
 
 
@@ -169,6 +172,9 @@ class _Row(msgspec.Struct, kw_only=True):
     started_at: float | None
     seconds: float | None
     cost_usd: float | None
+    """As its agent tells it: of a resumed session, maybe with what earlier runs spent."""
+
+    spent_usd: float | None
     cost_source: str
     what: str
 
@@ -184,13 +190,14 @@ class _Row(msgspec.Struct, kw_only=True):
             started_at=started,
             seconds=None if started is None else max(0.0, ended - started),
             cost_usd=verdict.cost_usd if verdict else None,
+            spent_usd=verdict.spent_usd if verdict else None,
             cost_source=verdict.cost_source if verdict else "unknown",
             what=_what(info) if info else "it has no run.json",
         )
 
     def cells(self, now: float) -> list[str]:
         """The run as a row for people."""
-        money = Money(self.cost_usd, "native" if self.cost_source == "native" else "estimated")
+        money = Money(self.spent_usd, "native" if self.cost_source == "native" else "estimated")
         return [
             self.name,
             when(self.started_at, now),
@@ -218,6 +225,7 @@ def _row(folder: RunFolder) -> _Row:
             started_at=None,
             seconds=None,
             cost_usd=None,
+            spent_usd=None,
             cost_source="unknown",
             what=str(error),
         )
@@ -243,11 +251,12 @@ def _display(folder: RunFolder, state: RunState, manner: Manner) -> Display:
 def _show_lines(folder: RunFolder, manner: Manner) -> None:
     fold = Fold(_records(folder), PriceBook(), runs.beginning_of(folder.info()))
     with _display(folder, fold.state, manner) as display:
-        display.put(list(_raw_lines(folder)))
+        display.put(list(raw_lines(folder)))
         made = decisions.read(folder)
         for record in fold:
             display.show(record)
             display.say(*decided(record, made))
+        display.put(list(last_words(folder, fold.state, look_of(sys.stdout, os.environ).paint())))
     _say_end(folder, fold.state)
 
 
@@ -284,12 +293,13 @@ def _page(folder: RunFolder, look: Look, *, verbose: bool, full: bool) -> Iterat
             command=shlex.join(info.command) if info else None,
         )
     )
-    yield from _raw_lines(folder)
+    yield from raw_lines(folder)
     made = decisions.read(folder)
     for record in fold:
         yield from page.lines(record)
         yield from (f"{paint('prefix', '[rook]')} {words}" for words in decided(record, made))
     yield from page.close()
+    yield from last_words(folder, fold.state, paint, full=full)
     yield from page.answer(None if full else final_text(fold.state))
     yield from _ending(folder, fold.state, paint, home)
 
@@ -323,19 +333,6 @@ def _records(folder: RunFolder) -> Iterator[Record]:
     yield from decoder.close()
 
 
-def _raw_lines(folder: RunFolder) -> Iterator[str]:
-    """What a command wrote that no adapter knows, safe to print."""
-    info = folder.info()
-    if info is not None and info.agent is not None:
-        return
-    rest = b""
-    for data in folder.chunks("stdout"):
-        *lines, rest = (rest + data).split(b"\n")
-        yield from (safe(line.decode("utf-8", "replace")) for line in lines)
-    if rest:
-        yield safe(rest.decode("utf-8", "replace"))
-
-
 def _say_end(folder: RunFolder, state: RunState) -> None:
     for line in _ending(folder, state, look_of(sys.stderr, os.environ).paint()):
         click.echo(line, err=True)
@@ -355,7 +352,7 @@ def _ending(
         status=verdict.status,
         sentence=verdict.sentence,
         seconds=verdict.ended_at - info.started_at if info else None,
-        resumable=verdict.session is not None,
+        resumable=verdict.session is not None and not (info and is_played(info.program)),
     )
     yield from summary(ended, state, paint)
     if has_output(folder):

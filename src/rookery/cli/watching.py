@@ -25,7 +25,7 @@ from rookery.display.terminal import TerminalDisplay
 from rookery.run import contain
 from rookery.run.runner import Run
 from rookery.run.tail import Tail
-from rookery.run.watch import late_limits
+from rookery.run.watch import late_limits, unheld_limits
 
 
 def is_watched(manner: Manner) -> bool:
@@ -49,8 +49,7 @@ async def _watch(run: Run, manner: Manner) -> int:
     async with run:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, run.stop)
-        late = late_limits(run.agent, run.limits, via=run.via) if run.agent else None
-        for words in (*contain.promises(), *([late] if late else ())):
+        for words in warnings(run):
             _say(f"[rook] WARNING: {words}")
         if manner.lively and (manner.verbose or not look.terminal):
             _say(f"[rook] Agent command: {command_line(run)}", err=False)
@@ -59,8 +58,16 @@ async def _watch(run: Run, manner: Manner) -> int:
     agent = run.agent.name if run.agent else None
     ended = Ended(verdict, run.state, agent, run.folder, run.trouble)
     tell_result(sys.stdout, manner, ended)
+    if unheld := unheld_limits(run.state, run.limits):
+        _say(f"[rook] WARNING: {unheld}")
     tell_end(manner, ended)
     return verdict.exit_code
+
+
+def warnings(run: Run) -> list[str]:
+    """What is to be told of a run before it begins: what rook cannot do for it here."""
+    late = late_limits(run.agent, run.limits, via=run.via)
+    return [*contain.promises(), *([late] if late else ())]
 
 
 async def show_run(run: Run, manner: Manner) -> None:

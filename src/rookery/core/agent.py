@@ -179,9 +179,10 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """Makes the command line for a task; the program is its first name, found on PATH."""
 
     with_output_flags: Callable[[Sequence[str]], list[str] | None]
-    """Adds to a command line of the user's what makes it write messages, if that is missing.
+    """Adds to a headless prompt that the user typed what makes it write messages, if it is missing.
 
-    None if the user asks for an output that is no messages.
+    None if the user asks for an output that is no messages, or if the command is no such prompt:
+    nothing may turn it into one.
     """
 
     keeps_variable: Callable[[str], bool]

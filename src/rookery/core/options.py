@@ -9,6 +9,8 @@ from rookery.core.errors import UnsupportedError
 
 T = TypeVar("T")
 
+_ABOUT_ITSELF = frozenset(("-h", "--help", "-v", "-V", "--version"))
+
 _LONGEST_ARGUMENT = 100_000  # Linux takes 131,071 bytes in one argument
 
 
@@ -34,6 +36,25 @@ def value_of(command: Sequence[str], *names: str) -> str | None:
     return None
 
 
+def asks_about_program(command: Sequence[str]) -> bool:
+    """Tell whether a command line only asks a program for its help or its version."""
+    return not _ABOUT_ITSELF.isdisjoint(options_of(command))
+
+
+def has_prompt(command: Sequence[str], flags: Collection[str]) -> bool:
+    """Tell whether a command line surely has a prompt: in one of these flags, or as a word.
+
+    A word is surely one behind `--`, or with a blank in it where no command stands first.
+    """
+    options = options_of(command)
+    if any(word.partition("=")[0] in flags for word in options):
+        return True
+    behind = command[len(options) + 2 :]
+    is_command = bool(options) and not options[0].startswith("-") and " " not in options[0]
+    words = [word for word in options if not word.startswith("-")]
+    return bool(behind) or (not is_command and any(" " in word.strip() for word in words))
+
+
 def with_format(
     command: Sequence[str],
     *,
@@ -41,18 +62,22 @@ def with_format(
     short: str | None = None,
     also: Collection[str] = (),
     after: str | None = None,
+    prompts: Collection[str] | None = None,
 ) -> list[str] | None:
     """Add an option such as `--output-format stream-json` that makes a command write messages.
 
     `short` is another name of that option, `also` are other values that will do; it goes right
-    after the program, or after the word that must follow it. None if that is missing, or if the
-    user asks for another output: then that is what the user wants.
+    after the program, or after the word that must follow it. `prompts` are the options that hold a
+    prompt, for a program that does other things without one. None if the word or the prompt is
+    missing, if the user asks for help, or for another output: then that is what the user wants.
     """
     at = 1 if after is None else 2
     if after is not None and after not in command[1:2]:
         return None
     form = value_of(command, flag[0], short or flag[0])
-    if form not in (None, flag[1], *also):
+    if form not in (None, flag[1], *also) or asks_about_program(command):
+        return None
+    if form is None and prompts is not None and not has_prompt(command, prompts):
         return None
     return [*command[:at], *(flag if form is None else ()), *command[at:]]
 

@@ -62,6 +62,12 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Given by `create`."""
 
     agent: str | None = None
+    via: str | None = None
+    """In which of its ways the agent is run; None if it has but one, or nobody kept that."""
+
+    program: list[str] | None = None
+    """The words of the command that call the agent, before those that it is given."""
+
     command: list[str]
     cwd: str
     prompt: str | None = None

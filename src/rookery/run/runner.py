@@ -63,6 +63,7 @@ class Run:
         limits: Limits,
         home: Path,
         task: Task | None = None,
+        program: Sequence[str] | None = None,
         stdin: bytes | None = None,
         stays_open: bool = False,
         asking: Asking | None = None,
@@ -88,6 +89,7 @@ class Run:
         self.answer = answer
         """Who answers what the agent asks, to be set before it is started; None allows nothing."""
         self._task = task
+        self._program = program
         self._environment = dict(environment)
         self._home = home
         self._stdin = stdin
@@ -315,6 +317,8 @@ class Run:
             self._home,
             RunInfo(
                 agent=self.agent.name if self.agent else None,
+                via=self.via or _usual_way(self.agent),
+                program=None if self._program is None else list(self._program),
                 command=list(self.command),
                 cwd=self.cwd,
                 prompt=task.prompt if task else None,
@@ -481,6 +485,10 @@ class _Clocks:
         jumped = abs(gap - self._gap) > _JUMP_S
         self._gap = gap
         return jumped
+
+
+def _usual_way(agent: Agent | None) -> str | None:
+    return next((way.name for way in agent.ways), None) if agent else None
 
 
 def _text(data: bytes) -> str:

@@ -10,17 +10,11 @@ from typing import Any
 from rookery import agents
 from rookery.core.agent import Agent, Permission, Task, Way
 from rookery.core.errors import RookeryError, UnsupportedError
-from rookery.folder import runs
-from rookery.folder.runs import VerdictInfo
 from rookery.run.asking import Answer
-from rookery.run.others import healed
+from rookery.run.earlier import Earlier, earlier_run
 from rookery.run.places import home_folder
 from rookery.run.runner import Run
 from rookery.run.watch import Limits
-
-
-class NoSessionError(RookeryError):
-    """A run that cannot be gone on with."""
 
 
 class CannotAskError(RookeryError):
@@ -54,7 +48,8 @@ def run(
 ) -> Run:
     """Make a run of an agent; `async with` starts it.
 
-    `resume` names an earlier run. `env` is added to our environment, less what would confuse a
+    `resume` names an earlier run of the agent, and goes on in its way with its program, unless
+    another program is named. `env` is added to our environment, less what would confuse a
     nested agent. Without `stream` the agent writes plain text, which is shown as it comes and
     judged by its exit code. `partial` asks for messages in pieces; by default a budget decides.
     With permission `ask`, `answer` is an async function that decides on what the agent asks: it
@@ -67,12 +62,17 @@ def run(
     known = agents.agent(agent)
     # An argument that is not UTF-8 comes as surrogates, which nobody can write.
     prompt = prompt.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    where = home or home_folder()
+    before = earlier_run(where, resume) if resume is not None else None
+    if before is not None:
+        before.check(known.name, via)
+        program = before.program if program is None else program
     if permission == "ask":
-        via = _asking_way(known, via, stream=stream)
+        via = _asking_way(known, via or _way_that_asked(known, before), stream=stream)
     elif via is not None:
         _way(known, via)
-    where = home or home_folder()
-    before = _resumable(where, resume) if resume else None
+    elif before is not None:
+        via = before.via
     limits = Limits(
         max_cost=max_cost,
         max_tokens=max_tokens,
@@ -95,10 +95,12 @@ def run(
     )
     call = known.invoke(task)
     inherited = {k: v for k, v in os.environ.items() if known.keeps_variable(k)}
+    words, folder = _words(program, call.command[0]), _absolute(cwd)
     return Run(
-        (*_words(program, call.command[0]), *call.command[1:]),
+        (*words, *call.command[1:]),
         agent=known if stream else None,
-        cwd=_absolute(cwd),
+        program=_lasting(words, folder),
+        cwd=folder,
         environment={**inherited, **call.environment, **(env or {})},
         limits=limits,
         home=where,
@@ -109,7 +111,7 @@ def run(
         answer=answer,
         ask_timeout_s=ask_timeout,
         ask_signal=call.ask_signal,
-        resumed_from=resume,
+        resumed_from=before.run if before else None,
         continues=before is not None or known.continues(call.command),
         earlier=before.total if before else None,
         loop=loop,
@@ -139,10 +141,22 @@ def _asking_way(agent: Agent, via: str | None, *, stream: bool) -> str | None:
     raise CannotAskError(f"{what}: choose another --permission")
 
 
+def _way_that_asked(agent: Agent, before: Earlier | None) -> str | None:
+    """The way of the run that is gone on with, if the agent can ask in it."""
+    asking = (way.name for way in agent.ways if way.asks)
+    return next((name for name in asking if before and name == before.via), None)
+
+
 def _words(program: str | Sequence[str] | None, usual: str) -> Sequence[str]:
     if program is None:
         return (usual,)
     return (program,) if isinstance(program, str) else program
+
+
+def _lasting(words: Sequence[str], cwd: str) -> Sequence[str]:
+    """Words that call a program from any folder; a bare one is looked for on PATH."""
+    first, *rest = words
+    return (os.path.join(cwd, first) if "/" in first else first, *rest)
 
 
 def run_command(
@@ -160,10 +174,12 @@ def run_command(
     """Make a run of a command line as it is; what no adapter knows, or `raw`, is not decoded."""
     known = agents.agent_for(command[0])
     inherited = {k: v for k, v in os.environ.items() if known is None or known.keeps_variable(k)}
+    folder = _absolute(cwd)
     return Run(
         command,
         agent=None if raw else known,
-        cwd=_absolute(cwd),
+        program=_lasting(command[:1], folder),
+        cwd=folder,
         environment={**inherited, **(env or {})},
         limits=Limits(
             max_cost=max_cost, max_tokens=max_tokens, timeout_s=timeout, idle_s=idle_timeout
@@ -190,11 +206,3 @@ def _absolute(cwd: str | os.PathLike[str]) -> str:
         return os.path.abspath(cwd)
     except FileNotFoundError as error:
         raise RookeryError("the folder to work in is gone: go to another one") from error
-
-
-def _resumable(home: Path, name: str) -> VerdictInfo:
-    """The end of an earlier run that has a session to go on with."""
-    verdict = healed(runs.find(home, name)).verdict()
-    if verdict is None or verdict.session is None:
-        raise NoSessionError(f"run {name!r} has no session to go on with: start a new run")
-    return verdict

@@ -42,12 +42,34 @@ def over_budget(state: RunState, limits: Limits) -> str | None:
     return None
 
 
-def late_limits(agent: Agent, limits: Limits, *, via: str | None = None) -> str | None:
-    """Say that a limit may be noticed late, since the agent does not tell all that it uses."""
+def late_limits(agent: Agent | None, limits: Limits, *, via: str | None = None) -> str | None:
+    """Say that a limit may be noticed late, or never, since nobody tells all that is used.
+
+    Without an agent nothing is told: what comes is plain text.
+    """
+    given = (("--max-cost", limits.max_cost), ("--max-tokens", limits.max_tokens))
+    flags = " and ".join(flag for flag, limit in given if limit is not None)
+    if not flags:
+        return None
+    if agent is None:
+        return f"plain text does not tell what was used: rook cannot stop it at {flags}"
     usage = next((way.usage for way in agent.ways if way.name == via), agent.capabilities.usage)
-    if usage == "yes" or (limits.max_cost, limits.max_tokens) == (None, None):
+    if usage == "yes":
         return None
     return f"{agent.name} does not tell all that it uses while it works: the limit may stop it late"
+
+
+def unheld_limits(state: RunState, limits: Limits) -> str | None:
+    """Say, of a run that is over, which limit could not stop it as nobody knows what it used."""
+    ledger = state.ledger
+    if not (ledger.has_usage or state.texts or state.finished_tools):
+        return None  # it did nothing that could cost anything
+    unheld = []
+    if limits.max_cost is not None and ledger.spent_usd is None:
+        unheld.append("its cost is not known: --max-cost could not stop it")
+    if limits.max_tokens is not None and not ledger.has_usage:
+        unheld.append("its tokens are not known: --max-tokens could not stop it")
+    return "; ".join(unheld) or None
 
 
 def has_results(state: RunState) -> bool:

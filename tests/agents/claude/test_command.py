@@ -92,7 +92,6 @@ def test_a_long_prompt_goes_by_standard_input() -> None:
     ("given", "expected"),
     [
         (["claude", "-p", "hi"], ["claude", *OUTPUT, "-p", "hi"]),
-        (["claude", "hi"], ["claude", "-p", *OUTPUT, "hi"]),
         (["/bin/claude", "-p", *OUTPUT, "hi"], ["/bin/claude", "-p", *OUTPUT, "hi"]),
         (
             ["claude", "-p", "--output-format=json", "hi"],
@@ -105,6 +104,23 @@ def test_only_what_is_missing_is_added_to_a_user_s_command(
     given: list[str], expected: list[str]
 ) -> None:
     assert with_output_flags(given) == expected
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "claude",
+        "claude hi",
+        "claude -c",
+        "claude mcp list",
+        "claude mcp add x -- npx -p y",
+        "claude doctor",
+        "claude --version",
+        "claude -p --help",
+    ],
+)
+def test_what_is_no_headless_prompt_is_left_alone(given: str) -> None:
+    assert with_output_flags(given.split()) is None
 
 
 @pytest.mark.parametrize("form", [("--output-format", "text"), ("--output-format=text",)])

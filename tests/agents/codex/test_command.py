@@ -97,7 +97,17 @@ def test_a_user_s_own_command_gets_what_makes_it_write_messages(typed: str, run:
     assert with_output_flags(typed.split()) == run.split()
 
 
-@pytest.mark.parametrize("typed", ["codex", "codex fix", "codex login", "codex -- exec"])
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "codex",
+        "codex fix",
+        "codex login",
+        "codex -- exec",
+        "codex mcp add exec",
+        "codex exec --help",
+    ],
+)
 def test_nothing_but_exec_writes_messages(typed: str) -> None:
     assert with_output_flags(typed.split()) is None
 

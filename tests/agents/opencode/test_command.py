@@ -136,6 +136,7 @@ def test_only_what_is_missing_is_added_to_a_user_s_command(
         ["opencode", "serve", "--port", "1"],
         ["opencode", "run", "--format", "default", "hi"],
         ["opencode", "run", "--format"],
+        ["opencode", "run", "--help"],
     ],
 )
 def test_what_writes_no_messages_is_left_alone(given: list[str]) -> None:

@@ -81,11 +81,19 @@ def test_a_mode_that_it_does_not_have_is_refused_with_a_way_out() -> None:
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        (["qwen", "hi"], ["qwen", *OUTPUT, "hi"]),
+        (["qwen", "-p", "hi"], ["qwen", *OUTPUT, "-p", "hi"]),
         (["/opt/qwen", "-o", "stream-json", "hi"], ["/opt/qwen", "-o", "stream-json", "hi"]),
         (["qwen", "--output-format=json", "hi"], ["qwen", "--output-format=json", "hi"]),
         (["qwen", "--output-format", "text"], None),
         (["qwen", "-o"], None),
+        (["qwen", "fix it"], ["qwen", *OUTPUT, "fix it"]),
+        (["qwen", "-m", "x", "fix it"], ["qwen", *OUTPUT, "-m", "x", "fix it"]),
+        (["qwen", "--prompt=hi"], ["qwen", *OUTPUT, "--prompt=hi"]),
+        (["qwen"], None),
+        (["qwen", "mcp", "add", "x", "npx -y y"], None),
+        (["qwen", "extensions", "list"], None),
+        (["qwen", "--version"], None),
+        (["qwen", "-p", "hi", "--help"], None),
         (["qwen", "--", "-o", "text"], ["qwen", *OUTPUT, "--", "-o", "text"]),
     ],
 )

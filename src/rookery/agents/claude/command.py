@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from rookery.core.agent import Invocation, Permission, Task
-from rookery.core.options import fits_argument, options_of, value_of
+from rookery.core.options import asks_about_program, fits_argument, options_of, value_of
 
 PROGRAMS = ("claude",)
 """What the program is called, without folder and `.exe`."""
@@ -72,17 +72,15 @@ def _stdin(task: Task) -> bytes:
 def with_output_flags(command: Sequence[str]) -> list[str] | None:
     """Add what makes a command line of the user's write messages, right after the program.
 
-    None if it asks for an output that is no messages: then that is what the user wants.
+    None if it is no `-p`, for that may be anything, or if it asks for an output that is no
+    messages: then that is what the user wants.
     """
     options = options_of(command)
     form = value_of(command, "--output-format")
-    if form not in (None, "stream-json", "json"):
+    headless = form is not None or any(word in ("-p", "--print") for word in options)
+    if form not in (None, "stream-json", "json") or not headless or asks_about_program(command):
         return None
-    added: list[str] = []
-    if not any(word in ("-p", "--print") for word in options):
-        added.append("-p")
-    if form is None:
-        added += OUTPUT_FLAGS[:2]
+    added = [*(OUTPUT_FLAGS[:2] if form is None else ())]
     if form != "json" and "--verbose" not in options:
         added.append("--verbose")
     return [command[0], *added, *command[1:]]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from rookery.agents.codex.app_server import client
 from rookery.core.agent import Invocation, Permission, Task
 from rookery.core.errors import UnsupportedError
-from rookery.core.options import fits_argument, options_of, permission_of
+from rookery.core.options import asks_about_program, fits_argument, options_of, permission_of
 
 PROGRAMS = ("codex",)
 """What the program is called, without folder and `.exe`."""
@@ -27,6 +27,8 @@ _PERMISSIONS: Mapping[Permission, tuple[str, ...]] = {
 # Without this it waits for a network that is away for ever. A setting, not `--disable`: versions
 # that do not know the feature pass over a setting, but refuse a flag.
 _BOUNDED = ("-c", "features.unbounded_connection_retries=false")
+
+_EXEC = ("exec", "e")
 
 # What a Codex that we run in tells its own children; inherited, it makes ours believe that it is
 # in that one's sandbox, or behind its proxy. CODEX_HOME, keys and addresses are the user's.
@@ -85,8 +87,9 @@ def with_output_flags(command: Sequence[str]) -> list[str] | None:
     None if it is not `codex exec`: nothing else writes messages.
     """
     options = options_of(command)
-    at = next((n for n, word in enumerate(options, 2) if word in ("exec", "e")), None)
-    if at is None:
+    at = next((n for n, word in enumerate(options, 2) if word in _EXEC), None)
+    another = bool(options) and options[0] not in _EXEC and not options[0].startswith("-")
+    if at is None or another or asks_about_program(command):
         return None
     added = () if "--json" in options or "--experimental-json" in options else OUTPUT_FLAGS
     return [*command[:at], *added, *command[at:]]

@@ -15,6 +15,7 @@ OUTPUT_FLAGS = ("--output-format", "stream-json")
 
 # In a folder that nobody trusted it refuses to work (0.61.0 untrusted). That check is the user's
 # safety, so it stays: `-- --skip-trust` switches it off.
+_PROMPTS = ("-p", "--prompt")
 _PERMISSIONS: Mapping[Permission, tuple[str, ...]] = {
     "agent": (),
     "edit": ("--approval-mode", "auto_edit"),
@@ -59,9 +60,10 @@ def invoke(task: Task) -> Invocation:
 def with_output_flags(command: Sequence[str]) -> list[str] | None:
     """Add what makes a command line of the user's write messages, right after the program.
 
-    None if it asks for an output that is no messages: then that is what the user wants.
+    None if it has no prompt, for that may be anything, or if it asks for an output that is no
+    messages: then that is what the user wants.
     """
-    return with_format(command, flag=OUTPUT_FLAGS, short="-o")
+    return with_format(command, flag=OUTPUT_FLAGS, short="-o", prompts=_PROMPTS)
 
 
 def keeps_variable(name: str) -> bool:

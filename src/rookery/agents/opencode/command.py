@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from rookery.core.agent import Invocation, Permission, Task
 from rookery.core.errors import RookeryError
-from rookery.core.options import options_of, value_of
+from rookery.core.options import asks_about_program, options_of, value_of
 from rookery.core.text import one_line
 
 PROGRAMS = ("opencode",)
@@ -95,7 +95,7 @@ def with_output_flags(command: Sequence[str]) -> list[str] | None:
     None if it is no `run`, or asks for an output that is no messages: then that is what the user
     wants.
     """
-    if list(command[1:2]) != ["run"]:
+    if list(command[1:2]) != ["run"] or asks_about_program(command):
         return None
     options = options_of(command)
     form = value_of(command, "--format")

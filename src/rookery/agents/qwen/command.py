@@ -12,6 +12,7 @@ PROGRAMS = ("qwen",)
 OUTPUT_FLAGS = ("--output-format", "stream-json")
 """Makes it write a message per line."""
 
+_PROMPTS = ("-p", "--prompt")
 _PERMISSIONS: Mapping[Permission, tuple[str, ...]] = {
     "agent": (),
     "edit": ("--approval-mode", "auto-edit"),
@@ -52,9 +53,10 @@ def invoke(task: Task) -> Invocation:
 def with_output_flags(command: Sequence[str]) -> list[str] | None:
     """Add what makes a command line of the user's write messages, right after the program.
 
-    None if it asks for an output that is no messages: then that is what the user wants.
+    None if it has no prompt, for that may be anything, or if it asks for an output that is no
+    messages: then that is what the user wants.
     """
-    return with_format(command, flag=OUTPUT_FLAGS, short="-o", also=("json",))
+    return with_format(command, flag=OUTPUT_FLAGS, short="-o", also=("json",), prompts=_PROMPTS)
 
 
 def continues(command: Sequence[str]) -> bool:

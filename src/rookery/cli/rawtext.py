@@ -1,0 +1,55 @@
+"""What a run wrote that no record tells: plain text, shown as it is and safe to print."""
+
+from collections.abc import Iterator
+from typing import Literal
+
+from rookery.core.safe import safe
+from rookery.core.state import RunState
+from rookery.display.paint import Paint
+from rookery.folder.runs import RunFolder
+
+_LAST = 64 * 1024  # bytes, in which the last lines are looked for
+_MOST = 20  # lines
+
+Stream = Literal["stdout", "stderr"]
+
+
+def raw_lines(folder: RunFolder) -> Iterator[str]:
+    """What a command wrote to stdout that no adapter knows."""
+    info = folder.info()
+    if info is None or info.agent is None:
+        yield from _lines(folder, "stdout")
+
+
+def last_words(
+    folder: RunFolder, state: RunState, paint: Paint, *, full: bool = False
+) -> Iterator[str]:
+    """The last lines of what no record tells, if that is all there is to tell why a run ended.
+
+    So it is of a command that no adapter knows, and of an agent that did not start or ended
+    without a result. With `full`, all lines.
+    """
+    info, verdict = folder.info(), folder.verdict()
+    raw = info is None or info.agent is None
+    if not raw and (verdict is None or verdict.status == "success" or state.results):
+        return
+    told: tuple[Stream, ...] = ("stderr",) if raw or state.heard else ("stdout", "stderr")
+    for stream in told:
+        begin = 0 if full else max(0, folder.size(stream) - _LAST)
+        lines = list(_lines(folder, stream, begin))
+        shown = lines if full else lines[-_MOST:]
+        if not any(line.strip() for line in shown):
+            continue
+        cut = begin > 0 or len(shown) < len(lines)
+        more = f", its last lines (all: rook show {folder.name} --full)" if cut else ""
+        yield f"{paint('prefix', '[rook]')} it wrote to {stream}{more}:"
+        yield from shown
+
+
+def _lines(folder: RunFolder, stream: Stream, begin: int = 0) -> Iterator[str]:
+    rest = b""
+    for data in folder.chunks(stream, begin):
+        *lines, rest = (rest + data).split(b"\n")
+        yield from (safe(line.decode("utf-8", "replace")) for line in lines)
+    if rest:
+        yield safe(rest.decode("utf-8", "replace"))

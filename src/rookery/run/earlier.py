@@ -1,0 +1,55 @@
+"""The run that another goes on with: its session, and who ran it in which way."""
+
+from pathlib import Path
+
+import msgspec
+
+from rookery.core.errors import RookeryError
+from rookery.core.events import Usage
+from rookery.folder import runs
+from rookery.run.others import healed
+
+
+class NoSessionError(RookeryError):
+    """A run that cannot be gone on with, or not so."""
+
+
+class Earlier(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that has a session to go on with; what its folder does not tell is None."""
+
+    run: str
+    session: str
+    agent: str | None
+    via: str | None
+    program: tuple[str, ...] | None
+    total: Usage | None
+    """What the session has used, as its agent counts."""
+
+    def check(self, agent: str, via: str | None) -> None:
+        """Refuse an agent that cannot know the session, or another way than the run's."""
+        if self.agent not in (None, agent):
+            raise NoSessionError(
+                f"run {self.run!r} is a session of {self.agent}, not of {agent}: "
+                f"go on with {self.agent} (leave out --agent), or start a new run"
+            )
+        if via is not None and self.via not in (None, via):
+            raise NoSessionError(
+                f"run {self.run!r} was run via {self.via}, not via {via}: "
+                "leave out --via, or start a new run"
+            )
+
+
+def earlier_run(home: Path, name: str) -> Earlier:
+    """The run of that name, judged; a NoSessionError if there is nothing to go on with."""
+    folder = healed(runs.find(home, name))
+    info, verdict = folder.info(), folder.verdict()
+    if verdict is None or verdict.session is None:
+        raise NoSessionError(f"run {name!r} has no session to go on with: start a new run")
+    return Earlier(
+        run=folder.name,
+        session=verdict.session,
+        agent=info.agent if info else None,
+        via=info.via if info else None,
+        program=tuple(info.program) if info and info.program else None,
+        total=verdict.total,
+    )
