@@ -21,22 +21,24 @@ from timing import Row, dearer, faster, race
 
 import rookery
 from rookery.core.events import Text
+from rookery.core.records import Record
 from rookery.run.runner import Run
 
 MB = 1_000_000
 PIPE = 64 * 1024
 MOST_LAG_S = 0.5
 
-# Writes COUNT lines at a RATE once there is a file GO, each with the time of its writing in it.
+# Writes COUNT lines at a RATE once there is a file GO, each with the time of its writing in it,
+# after the first line that an agent writes.
 WRITER = r"""
 import json, os, sys, time
-go, rate, count = sys.argv[1], float(sys.argv[2]), int(sys.argv[3])
+go, rate, count, first = sys.argv[1], float(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 text = {"type": "text", "text": "@@"}
 said = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [text]}
 ids = {"session_id": "s", "uuid": "u", "parent_tool_use_id": None}
 line = json.dumps({"type": "assistant", "message": said, **ids}).encode() + b"\n"
 head, tail = line.split(b"@@")
-os.write(1, head + b"ready" + tail)
+os.write(1, first.encode())
 while not os.path.exists(go):
     time.sleep(0.02)
 due = time.monotonic()
@@ -64,7 +66,7 @@ def latency(setting: Setting) -> Iterator[Row]:
         ours: list[float] = []
         bare: list[float] = []
         for _ in range(1 if setting.quick else 5):
-            writer = [*_python(), WRITER, os.devnull, str(rate), str(int(rate * seconds))]
+            writer = _writer(os.devnull, rate, int(rate * seconds))
             bare += _read_bare(writer)
             ours += asyncio.run(_read_run(setting.folder, writer))
         for name, part in (("p50", 50), ("p99", 99)):
@@ -106,8 +108,9 @@ def many(setting: Setting) -> Iterator[Row]:
     )
 
 
-def _python() -> list[str]:
-    return [sys.executable, "-I", "-S", "-c"]
+def _writer(go: str, rate: int, count: int) -> list[str]:
+    first = next(Corpus().lines(1)).decode()
+    return [sys.executable, "-I", "-S", "-c", WRITER, go, str(rate), str(count), first]
 
 
 def _make(folder: Path, program: Sequence[str]) -> Run:
@@ -137,27 +140,26 @@ def _lags(came: Sequence[tuple[float, bytes]]) -> Iterator[float]:
 
 
 async def _read_run(folder: Path, writer: Sequence[str]) -> list[float]:
-    """Read the records of a run."""
+    """Read the records of a run; they too are only looked at when all is over."""
     async with _make(folder, writer) as run:
         return await _read(run, lambda: None)
 
 
 async def _read(run: Run, on_ready: Callable[[], None]) -> list[float]:
-    lags: list[float] = []
+    came: list[tuple[float, Record]] = []
     async for record in run:
-        if not isinstance(record.event, Text):
-            continue
-        if record.event.text.startswith("at "):
-            lags.append(time.monotonic() - float(record.event.text[3:]))
-        else:
+        came.append((time.monotonic(), record))
+        if len(came) == 1:
             on_ready()
-    return lags
+    told = ((at, record.event) for at, record in came)
+    texts = ((at, event.text) for at, event in told if isinstance(event, Text))
+    return [at - float(text[3:]) for at, text in texts if text.startswith("at ")]
 
 
 async def _follow_many(folder: Path, count: int, rate: int, seconds: float) -> list[float]:
     """Start all, let them write once all are ready, and read them all to their ends."""
     go = folder / "go"
-    writer = [*_python(), WRITER, str(go), str(rate), str(int(rate * seconds))]
+    writer = _writer(str(go), rate, int(rate * seconds))
     waiting = [None] * count
 
     def on_ready() -> None:
