@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -107,10 +108,15 @@ def kill_a_runner(folder: Path, after_s: float, *, at_work: bool) -> Killed:
         kept = len(log)
         assert played.startswith(log)
         assert contain.marked(left.name) == []
-        heal(left, alive=runs.is_alive, now=time.time())
+        wait_for(partial(_is_healed, left))
         verdict = _verdict(left)
     assert seen <= kept
     return Killed(seen, kept, verdict, died_s)
+
+
+def _is_healed(folder: runs.RunFolder) -> bool:
+    """Heal it, unless somebody lives: who closes its files has no working folder any more."""
+    return heal(folder, alive=runs.is_alive, now=time.time()) or folder.verdict() is not None
 
 
 def _verdict(folder: runs.RunFolder) -> str:
