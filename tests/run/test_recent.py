@@ -18,19 +18,38 @@ def test_records_are_given_from_a_number_on() -> None:
     assert recent.since(0) == []
     recent.add([])
     recent.add(batch(0, 3))
-    recent.add(batch(3, 2))
-    assert numbers(recent.since(0)) == [0, 1, 2, 3, 4]
-    assert numbers(recent.since(2)) == [2, 3, 4]
-    assert numbers(recent.since(3)) == [3, 4]
-    assert numbers(recent.since(5)) == []
+    recent.add(batch(3, 1000))
+    recent.add(batch(1003, 2))
+    assert numbers(recent.since(0)) == [*range(1005)]
+    assert numbers(recent.since(2)) == [*range(2, 1005)]
+    assert numbers(recent.since(3)) == [*range(3, 1005)]
+    assert numbers(recent.since(1004)) == [1004]
+    assert numbers(recent.since(1005)) == []
+
+
+def test_what_was_given_does_not_grow() -> None:
+    recent = Recent()
+    mine = batch(0, 2)
+    recent.add(mine)
+    given = recent.since(0)
+    recent.add(batch(2, 1))
+    assert numbers(mine) == numbers(given) == [0, 1]
 
 
 def test_the_oldest_make_room_and_who_wanted_them_is_told() -> None:
-    recent = Recent(most_bytes=60)
-    for first in range(0, 12, 3):
-        recent.add(batch(first, 3))
-    assert recent.since(5) is None
-    assert numbers(recent.since(6)) == [6, 7, 8, 9, 10, 11]
+    recent = Recent(most_bytes=6000)
+    for first in range(0, 1200, 300):
+        recent.add(batch(first, 300))
+    assert recent.since(599) is None
+    assert numbers(recent.since(600)) == [*range(600, 1200)]
+
+
+def test_what_is_kept_does_not_grow_with_the_stream() -> None:
+    recent = Recent(most_bytes=6000)
+    for n in range(10_000):
+        recent.add(batch(n, 1))
+    assert recent.since(9399) is None
+    assert numbers(recent.since(9900)) == [*range(9900, 10_000)]
 
 
 def test_the_last_batch_is_kept_however_large_it_is() -> None:

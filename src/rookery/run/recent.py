@@ -5,6 +5,7 @@ from collections import deque
 from rookery.core.records import Record
 
 _MOST_BYTES = 8 << 20
+_FEW = 512  # records; batches are joined up to it, for the garbage collector visits each
 
 
 class Recent:
@@ -13,18 +14,21 @@ class Recent:
     def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
         self._most_bytes = most_bytes
         self._batches: deque[list[Record]] = deque()
-        self._bytes = 0
         self._next = 0
 
     def add(self, records: list[Record]) -> None:
         """Take in the next records; the oldest make room for them."""
         if not records:
             return
-        self._batches.append(records)
-        self._bytes += _size(records)
+        batches = self._batches
+        if batches and len(batches[-1]) + len(records) <= _FEW:
+            batches[-1].extend(records)
+        else:
+            batches.append(records.copy())
         self._next = records[-1].seq + 1
-        while self._bytes > self._most_bytes and len(self._batches) > 1:
-            self._bytes -= _size(self._batches.popleft())
+        oldest = records[-1].offset + records[-1].length - self._most_bytes
+        while batches[0][0].offset < oldest and len(batches) > 1:
+            batches.popleft()
 
     def since(self, seq: int) -> list[Record] | None:
         """The records from a number on; None if some of them are not kept any more."""
@@ -35,11 +39,7 @@ class Recent:
         found: list[list[Record]] = []
         for batch in reversed(self._batches):
             begun = batch[0].seq
-            found.append(batch[seq - begun :] if begun < seq else batch)
+            found.append(batch[max(0, seq - begun) :])
             if begun <= seq:
                 break
-        return [record for batch in reversed(found) for record in batch]
-
-
-def _size(records: list[Record]) -> int:
-    return records[-1].offset + records[-1].length - records[0].offset
+        return found[0] if len(found) == 1 else [each for batch in found[::-1] for each in batch]
