@@ -66,7 +66,7 @@ def latency(setting: Setting) -> Iterator[Row]:
         ours: list[float] = []
         bare: list[float] = []
         for _ in range(1 if setting.quick else 5):
-            writer = _writer(os.devnull, rate, int(rate * seconds))
+            writer = writer_of(os.devnull, rate, int(rate * seconds))
             bare += _read_bare(writer)
             ours += asyncio.run(_read_run(setting.folder, writer))
         for name, part in (("p50", 50), ("p99", 99)):
@@ -108,7 +108,8 @@ def many(setting: Setting) -> Iterator[Row]:
     )
 
 
-def _writer(go: str, rate: int, count: int) -> list[str]:
+def writer_of(go: str, rate: int, count: int) -> list[str]:
+    """The command that writes lines at a rate."""
     first = next(Corpus().lines(1)).decode()
     return [sys.executable, "-I", "-S", "-c", WRITER, go, str(rate), str(count), first]
 
@@ -159,7 +160,7 @@ async def _read(run: Run, on_ready: Callable[[], None]) -> list[float]:
 async def _follow_many(folder: Path, count: int, rate: int, seconds: float) -> list[float]:
     """Start all, let them write once all are ready, and read them all to their ends."""
     go = folder / "go"
-    writer = _writer(str(go), rate, int(rate * seconds))
+    writer = writer_of(str(go), rate, int(rate * seconds))
     waiting = [None] * count
 
     def on_ready() -> None:

@@ -3,6 +3,7 @@
 import os
 import pty
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -13,7 +14,7 @@ from pathlib import Path
 from statistics import quantiles
 from typing import Protocol
 
-from running import WRITER
+from running import writer_of
 from timing import Row, faster, race
 
 import rookery
@@ -65,11 +66,7 @@ def viewer(setting: Setting) -> Iterator[Row]:
     count = RATE // 4 if setting.quick else RATE * 5
     program = setting.folder / "bin" / "claude"
     program.parent.mkdir(exist_ok=True)
-    script = program.with_name("writer.py")
-    script.write_text(WRITER)
-    program.write_text(
-        f"#!/bin/sh\nexec {sys.executable} -I -S {script} /dev/null {RATE} {count}\n"
-    )
+    program.write_text(f"#!/bin/sh\nexec {shlex.join(writer_of(os.devnull, RATE, count))}\n")
     program.chmod(0o755)
     environment = {
         **os.environ,

@@ -151,5 +151,6 @@ def test_a_verdict_that_cannot_be_kept_is_told(desk: Desk, small_disk: Path) -> 
     assert "WARNING: how it ended could not be kept" in done.stderr
     assert "No space left on device" in done.stderr
     assert "Traceback" not in done.stderr
+    assert "not kept" in desk.rook("runs").stdout
     (small_disk / "filler").unlink()
     assert "success" in desk.rook("runs").stdout  # it is judged anew, now that there is room

@@ -47,7 +47,7 @@ from rookery.folder import decisions, runs
 from rookery.folder.output import has_output
 from rookery.folder.runs import RunFolder, RunInfo
 from rookery.prices import PriceBook
-from rookery.run.others import healed
+from rookery.run.others import healed, is_seen_to
 from rookery.run.places import home_folder
 from rookery.run.tail import Tail
 
@@ -186,7 +186,7 @@ class _Row(msgspec.Struct, kw_only=True):
         return cls(
             name=folder.name,
             agent=info.agent if info else None,
-            status=verdict.status if verdict else "running" if info else "damaged",
+            status=verdict.status if verdict else _without_verdict(folder, info),
             started_at=started,
             seconds=None if started is None else max(0.0, ended - started),
             cost_usd=verdict.cost_usd if verdict else None,
@@ -207,6 +207,13 @@ class _Row(msgspec.Struct, kw_only=True):
             price(money),
             one_line(self.what, 200),
         ]
+
+
+def _without_verdict(folder: RunFolder, info: RunInfo | None) -> str:
+    """What to call a run that nobody has judged: its processes may have died on a full disk."""
+    if info is None:
+        return "damaged"
+    return "running" if is_seen_to(folder) else "not kept"
 
 
 def _what(info: RunInfo) -> str:
