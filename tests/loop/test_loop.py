@@ -212,6 +212,19 @@ def test_the_same_answer_and_no_change_is_no_progress(
     assert (loop.end, calls(tmp_path)) == ("no_progress", 2)
 
 
+def test_files_that_change_outside_a_repository_are_progress(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=again"], monkeypatch)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
+    program = tmp_path / "bin" / "claude"
+    program.write_text(program.read_text().replace("exec ", "echo x >> log.txt; exec "))
+    asked = plan(work, patience=Patience(same_answer=2), ceilings=Ceilings(iterations=3))
+    loop, events = play(asked)
+    assert (loop.end, calls(tmp_path)) == ("ceiling", 3)
+    assert [e.files for e in events if isinstance(e, IterationFinished)] == [1, 1, 1]
+
+
 def test_a_stuck_agent_is_suspected_with_evidence_and_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,6 +38,7 @@ def with_(**changes: Any) -> LoopPlan:
     return msgspec.structs.replace(PLAN, **changes)
 
 
+SAME = ran(answer="x", changed=0)
 LIMITED = ran("limited", resets_at=NOW + 3600, reset_is_told=True)
 ROWS = [
     # what happened, the rule that decides, the step, how it ends
@@ -59,9 +60,10 @@ ROWS = [
     ([ran("stuck")], with_(on_stuck="retry"), "go_on", "continue", None),
     ([ran("denied", denials=("Bash(rm)",))] * 2, PLAN, "go_on", "continue", None),
     ([ran("denied", denials=("Bash(rm)",))] * 3, PLAN, "denials", "finish", "no_progress"),
-    ([ran(answer="x", changed=0)] * 5, PLAN, "no_progress", "finish", "no_progress"),
-    ([*[ran(answer="x")] * 4, ran(answer="x", changed=1)], PLAN, "go_on", "continue", None),
+    ([SAME] * 5, PLAN, "no_progress", "finish", "no_progress"),
+    ([*[SAME] * 4, ran(answer="x", changed=1)], PLAN, "go_on", "continue", None),
     ([ran(answer=str(n), changed=0) for n in range(5)], PLAN, "go_on", "continue", None),
+    ([ran(answer="x")] * 5, PLAN, "go_on", "continue", None),  # nobody knows of files
     ([ran(answer="x", files_changed=2)] * 5, PLAN, "go_on", "continue", None),
     ([ran()] * 20, PLAN, "ceilings", "finish", "ceiling"),
     ([*[ran()] * 19, ran(said_done=True)], PLAN, "completion", "finish", "done"),

@@ -21,6 +21,11 @@ def root(cwd: str) -> str | None:
     return told.strip() or None if told is not None else None
 
 
+def is_watched(cwd: str) -> bool:
+    """Whether git can tell what changes in a folder: it is in a repository that looks at it."""
+    return root(cwd) is not None and _ask(cwd, "check-ignore", "--quiet", ".") is None
+
+
 def is_clean(cwd: str) -> bool:
     """Whether nothing waits to be committed."""
     told = _ask(cwd, "status", "--porcelain", "--untracked-files=normal")

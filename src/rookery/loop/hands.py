@@ -21,6 +21,7 @@ from rookery.loop import git
 from rookery.loop.checks import run_check
 from rookery.loop.events import LoopEvent, StuckSuspected
 from rookery.loop.inside import told
+from rookery.loop.listing import Listings
 from rookery.loop.plan import LoopPlan
 from rookery.loop.report import report
 from rookery.loop.resets import SystemZone
@@ -103,7 +104,11 @@ class RealHands:
         self._loop = loop
         self._home = home
         self._cwd = cwd or plan.cwd
-        self._snapshots = git.Snapshots(self._cwd, keep)
+        self._files = (
+            git.Snapshots(self._cwd, keep)
+            if git.is_watched(self._cwd)
+            else Listings(self._cwd, keep, without=home)
+        )
         self._going: Run | None = None
         self._checking: asyncio.Future[Check] | None = None
         self._stopped = False
@@ -152,12 +157,12 @@ class RealHands:
             ) from error
 
     def mark(self) -> Change | None:
-        """The state of the files, as git tells it."""
-        return self._snapshots.take()
+        """The state of the files, as git tells it, or else the files themselves."""
+        return self._files.take()
 
     def change(self, before: Change | None) -> Change | None:
-        """What changed since then, as git tells it."""
-        return self._snapshots.change(before)
+        """What changed since then; None if nobody can tell."""
+        return self._files.change(before)
 
     def commit(self, message: str) -> str | None:
         """Commit what changed."""

@@ -203,7 +203,7 @@ def _no_progress(moment: Moment) -> Decision | None:
     # What a crash of ours cut off says nothing of the agent's progress.
     whole = [attempt for attempt in moment.state.counted if not attempt.report.recovered]
     row = _tail(whole, most)
-    if len(row) < most or any(_changed_files(attempt) for attempt in row):
+    if len(row) < most or not all(_left_files_alone(attempt) for attempt in row):
         return None
     if len({_answer(attempt) for attempt in row}) != 1:
         return None
@@ -278,7 +278,6 @@ def _answer(attempt: Attempt) -> str:
     return " ".join((attempt.report.answer or "").split())
 
 
-def _changed_files(attempt: Attempt) -> bool:
-    if attempt.change is not None:
-        return attempt.change.files > 0
-    return bool(attempt.report.files_changed)
+def _left_files_alone(attempt: Attempt) -> bool:
+    """Whether it is known that no file changed; where nobody can tell, it is not."""
+    return attempt.change is not None and attempt.change.files == 0
