@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import rookery
 from rookery.core.fold import fold
 from rookery.folder import runs
 from rookery.loop import git, store
-from rookery.loop.driver import Loop
+from rookery.loop.driver import ForeignChangesError, Loop
 from rookery.loop.events import (
     AgentThinking,
     CheckFinished,
@@ -28,11 +29,12 @@ from rookery.loop.events import (
     ToolStarted,
     Waiting,
 )
-from rookery.loop.plan import Ceilings, Goal, OnLimit, Patience
+from rookery.loop.plan import Ceilings, Goal, LoopPlan, OnLimit, Patience
 from rookery.loop.start import BadPlanError, new_loop, resumed_loop
 from rookery.loop.store import LoopBusyError
 from rookery.prices import PriceBook
 from rookery.run import contain
+from rookery.run.others import settle
 from tests.loop.playing import calls, install, plan, play
 
 
@@ -414,6 +416,33 @@ def repository(work: Path) -> None:
         subprocess.run(["git", *words], cwd=work, check=True)
 
 
+def committed(work: Path) -> list[str]:
+    """All files that are in the last commit."""
+    told = subprocess.run(
+        ["git", "ls-tree", "-r", "--name-only", "HEAD"],
+        cwd=work,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return told.stdout.split()
+
+
+async def whole(loop: Loop) -> Loop:
+    async with loop:
+        await loop.wait()
+    return loop
+
+
+async def stopped_in_a_tool(asked: LoopPlan) -> str:
+    async with new_loop(asked) as loop:
+        async for event in loop:
+            if isinstance(event, ToolStarted):
+                loop.stop()
+    assert loop.end == "interrupted"
+    return loop.name
+
+
 def test_what_changed_is_told_by_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     work = install(tmp_path, ["say=a write-file=new.txt", "say=DONE"], monkeypatch)
     repository(work)
@@ -446,6 +475,51 @@ def test_a_commit_never_mixes_in_what_was_there_before(
     assert loop.end == "done"
     assert (work / "mine.txt").read_text() == "mine"
     assert not git.is_clean(str(work))
+
+
+def test_going_on_never_commits_what_the_user_changed_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["hang-in-tool", "say=DONE write-file=made.txt"], monkeypatch)
+    repository(work)
+    name = asyncio.run(stopped_in_a_tool(plan(work, commit=True)))
+    (work / "mine.txt").write_text("mine")
+    with pytest.raises(ForeignChangesError, match=rf"mine\.txt; .* --resume {name}"):
+        asyncio.run(whole(resumed_loop(name)))
+    (work / "mine.txt").unlink()
+    loop = asyncio.run(whole(resumed_loop(name)))  # the refusal has changed nothing
+    assert (loop.end, committed(work)) == ("done", ["made.txt"])
+
+
+def test_what_a_cut_off_run_changed_is_committed_and_what_came_later_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["write-file=half.txt hang-in-tool", "say=DONE"], monkeypatch)
+    repository(work)
+    name = new_loop(plan(work, commit=True)).name
+    child = subprocess.Popen([sys.executable, "-c", _CHILD, name])
+    while not (work / "half.txt").exists():
+        assert child.poll() is None
+        time.sleep(0.01)
+    child.kill()
+    child.wait()
+    (begun,) = runs.runs(tmp_path / "home")
+    settle(begun)
+    (work / "mine.txt").write_text("mine")
+    with pytest.raises(ForeignChangesError, match=r"agent's: mine\.txt;"):
+        asyncio.run(whole(resumed_loop(name)))
+    (work / "mine.txt").unlink()
+    loop = asyncio.run(whole(resumed_loop(name)))
+    assert (loop.end, committed(work)) == ("done", ["half.txt"])
+
+
+def test_a_file_that_was_removed_meanwhile_is_foreign_too(tmp_path: Path) -> None:
+    repository(tmp_path)
+    (tmp_path / "old.txt").write_text("x")
+    assert git.commit(str(tmp_path), "Add it")
+    (tmp_path / "old.txt").unlink()
+    assert git.changed_after(str(tmp_path), 0.0) == ["old.txt"]
+    assert git.changed_after(str(tmp_path), time.time() + 60) == []
 
 
 def test_a_worktree_keeps_the_agent_away_from_the_user_s_files(

@@ -1,7 +1,7 @@
 """Drives a loop: asks the rules, moves the hands, keeps the state, tells every step."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Self
@@ -9,6 +9,7 @@ from typing import Self
 import msgspec
 
 from rookery.core.errors import RookeryError
+from rookery.core.safe import safe_line
 from rookery.loop.events import (
     EXIT_CODES,
     INSIDE,
@@ -34,7 +35,20 @@ _LOOK_S = 30.0  # the wall clock is looked at this often while the loop waits
 _TELL_S = 600.0
 _LEAST_RUN_S = 1.0
 _MOST_UNREAD = 10_000  # beyond it, what the agent inside does is only in the log
+_MOST_NAMED = 5
 _UNCHECKED = frozenset({"limited", "interrupted", "not_started"})
+
+
+class ForeignChangesError(RookeryError):
+    """A commit would take in what the agent did not change."""
+
+    def __init__(self, loop: str, files: Sequence[str]) -> None:
+        named = ", ".join(safe_line(name) for name in files[:_MOST_NAMED])
+        rest = f" and {len(files) - _MOST_NAMED} more" if len(files) > _MOST_NAMED else ""
+        super().__init__(
+            f"these changes are not committed, and --commit would mix them with the agent's: "
+            f"{named}{rest}; commit or stash them, then  rook loop --resume {loop}"
+        )
 
 
 class Loop:
@@ -77,7 +91,11 @@ class Loop:
         return self.state.spent_usd + self.hands.spent()
 
     async def __aenter__(self) -> Self:
-        self._held.enter_context(self.folder.locked())
+        with ExitStack() as held:
+            held.enter_context(self.folder.locked())
+            if self._resumed and self.plan.commit and not self.plan.worktree:
+                await self._refuse_foreign()
+            self._held = held.pop_all()
         self._driving = asyncio.create_task(self._drive())
         return self
 
@@ -132,6 +150,11 @@ class Loop:
                     await self._step()
         finally:
             self._events.put_nowait(None)
+
+    async def _refuse_foreign(self) -> None:
+        """Go on only if no commit would mix changes of the user's with the agent's."""
+        if found := await self.hands.foreign(self.state.begun):
+            raise ForeignChangesError(self.name, found)
 
     async def _recover(self) -> None:
         """Take up what a crash cut off: a run that was begun, or a wait."""

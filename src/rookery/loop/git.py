@@ -28,8 +28,29 @@ def is_watched(cwd: str) -> bool:
 
 def is_clean(cwd: str) -> bool:
     """Whether nothing waits to be committed."""
-    told = _ask(cwd, "status", "--porcelain", "--untracked-files=normal")
-    return told is not None and not told.strip()
+    return uncommitted(cwd) == []
+
+
+def uncommitted(cwd: str) -> list[str] | None:
+    """The files that wait to be committed, from the repository's top; None if git does not tell."""
+    told = _ask(cwd, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all")
+    return None if told is None else [entry[3:] for entry in told.split("\0") if entry]
+
+
+def changed_after(cwd: str, moment: float) -> list[str]:
+    """The files that wait to be committed and were touched later than that."""
+    top = root(cwd) or cwd
+    found = uncommitted(cwd) or ()
+    return [name for name in found if _touched(os.path.join(top, name)) > moment]
+
+
+def _touched(path: str) -> float:
+    """When a file was last changed, or removed: then a folder above it tells."""
+    while True:
+        try:
+            return os.lstat(path).st_ctime  # whoever writes, moves or copies cannot set it back
+        except OSError:
+            path = os.path.dirname(path)
 
 
 def commit(cwd: str, message: str) -> str | None:

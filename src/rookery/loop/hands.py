@@ -4,7 +4,7 @@ import asyncio
 import random
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -71,6 +71,9 @@ class Hands(Protocol):
 
     async def recover(self, begun: Begun) -> Report | None:
         """Tell what became of a run that a crash cut off; None if it was never begun."""
+
+    async def foreign(self, begun: Begun | None) -> Sequence[str]:
+        """Files that a commit would take in though somebody else changed them."""
 
     async def check(self, command: str) -> Check:
         """Run a check."""
@@ -235,6 +238,15 @@ class RealHands:
         """Find the folder of a run that a crash cut off, and read it."""
         folder = await asyncio.to_thread(self._folder_of, begun)
         return None if folder is None else await asyncio.to_thread(self._read, folder, begun)
+
+    async def foreign(self, begun: Begun | None) -> Sequence[str]:
+        """What waits to be committed and cannot be the work of the run that was cut off."""
+        return await asyncio.to_thread(self._foreign, begun)
+
+    def _foreign(self, begun: Begun | None) -> Sequence[str]:
+        folder = None if begun is None else self._folder_of(begun)
+        kept = None if folder is None else settle(folder)
+        return git.changed_after(self._cwd, kept.ended_at if kept else 0.0)
 
     async def _pass_on(self, going: Run, order: Order, tell: Tell) -> None:
         async for record in going:
