@@ -61,6 +61,57 @@ def test_a_loop_is_told_step_by_step(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert " · rook show loop-" in lines[-2]
 
 
+def test_what_a_failed_check_printed_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=no"], monkeypatch)
+    check = r"seq 1 9; printf 'bad\033[31m\n'; exit 3"
+    flags = ("--check", check, "--max-iterations", "2", "--cwd", str(work))
+    done = rook("loop", "Fix it", *flags)
+    last = ["  [...5 lines before]", *(f"  {n}" for n in (6, 7, 8, 9)), "  bad␛[31m"]
+    told = done.stdout.split("\n")
+    at = next(n for n, line in enumerate(told) if line.startswith("[rook] check seq"))
+    assert "failed (exit 3, " in told[at]
+    assert told[at + 1 : at + 7] == last
+    name = done.stdout.split()[1]
+    shown = rook("show", name).stdout.split("\n")
+    (at,) = [n for n, line in enumerate(shown) if line.startswith("[rook] iteration")]
+    assert shown[at].startswith("[rook] iteration 2 · check seq")
+    assert shown[at + 1 : at + 7] == last
+    full = rook("show", name, "--full").stdout
+    assert full.count("\n  1\n  2\n") == 2
+    verbose = rook("loop", "Fix it", *flags, "-v").stdout
+    assert "\n  1\n  2\n" in verbose
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["--check", "sleep 60", "--check-timeout", "1s"], "check sleep 60: timed out after 1."),
+        (["--check", "no-such-thing"], " · not found: is the command right?"),
+    ],
+)
+def test_a_check_that_did_not_tell_says_why(
+    flags: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=no"], monkeypatch)
+    done = rook("loop", "Fix it", "--cwd", str(work), "--max-iterations", "1", *flags)
+    assert told in done.stdout
+
+
+def test_a_running_check_is_told_on_a_terminal_and_ctrl_c_interrupts_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=no"], monkeypatch)
+    command = [ROOK, "loop", "Fix it", "--check", "sleep 600", "--cwd", str(work)]
+    with Terminal(command, dict(os.environ), columns=100) as going:
+        going.until(lambda: b"[rook] check sleep 600: 0.0s" in going.raw)
+        going.type("\x03")
+        assert going.finish() == 130
+    assert b"interrupted" in going.raw
+    assert b"failed" not in going.raw
+
+
 def test_on_a_terminal_it_is_in_colour_and_its_table_fits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

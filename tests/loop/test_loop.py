@@ -354,6 +354,40 @@ def test_an_interrupt_ends_a_check(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert not runs.is_alive(int((work / "pid").read_text()), None)
 
 
+def test_an_interrupted_check_did_not_fail_and_is_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=DONE"], monkeypatch)
+    check = "test -f pid || { echo $$ > pid; sleep 600; }"
+    goal = Goal(until="DONE", checks=(check, "true"))
+
+    async def until_it_checks(asked: LoopPlan) -> Loop:
+        async with new_loop(asked) as loop:
+            while not (work / "pid").exists():
+                await asyncio.sleep(0.01)
+            loop.stop()
+        return loop
+
+    # At the ceiling, where a check that fails would end it as unverified.
+    first = asyncio.run(until_it_checks(plan(work, goal=goal, ceilings=Ceilings(iterations=1))))
+    assert (first.end, first.state.attempts[0].why) == ("interrupted", "it was interrupted")
+    assert [check.stopped for check in first.state.attempts[0].checks] == ["interrupted"] * 2
+    second = asyncio.run(whole(resumed_loop(first.name)))
+    assert (second.end, calls(tmp_path)) == ("done", 1)  # no iteration was needed
+    assert [check.ok for check in second.state.attempts[0].checks] == [True, True]
+
+
+@pytest.mark.parametrize(("check", "code"), [("no-such-command", 127), ("./plain.txt", 126)])
+def test_a_check_that_cannot_run_ends_it_after_the_first_iteration(
+    check: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=no"], monkeypatch)
+    (work / "plain.txt").write_text("")
+    loop, _ = play(plan(work, goal=Goal(checks=(check,))))
+    assert (loop.end, loop.exit_code, calls(tmp_path)) == ("not_started", 9, 1)
+    assert loop.state.reason == f"the check cannot be run (exit {code}): {check}"
+
+
 def test_only_one_may_run_a_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     work = install(tmp_path, ["hang-in-tool"], monkeypatch)
 

@@ -1,13 +1,10 @@
-"""`rook loop` and `rook loops`: run an agent again until the work is done."""
+"""`rook loop`: run an agent again until the work is done."""
 
 import asyncio
 import os
 import re
 import signal
 import sys
-import time
-from collections import defaultdict
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -16,31 +13,24 @@ import msgspec
 
 from rookery.cli.defaults import chosen_agent
 from rookery.cli.kinds import Count, Dollars, Duration
+from rookery.cli.looping import View
+from rookery.cli.loops import put_table, say
 from rookery.cli.manner import Manner
 from rookery.cli.run import AgentArgs, agent_args
 from rookery.cli.screens import put
-from rookery.cli.watching import show_run
 from rookery.core.agent import Permission
 from rookery.core.safe import safe
-from rookery.core.text import one_line
-from rookery.display.look import columns, look_of
-from rookery.display.table import table
-from rookery.loop import store, words
+from rookery.display.look import look_of
+from rookery.loop import words
 from rookery.loop.driver import Loop
 from rookery.loop.events import (
     INSIDE,
-    IterationFinished,
-    IterationStarted,
     LoopEvent,
-    Waiting,
 )
 from rookery.loop.hands import RealHands
 from rookery.loop.plan import Ceilings, Feed, Goal, LoopPlan, OnLimit, OnStuck
 from rookery.loop.prompts import VARIABLES, unknown_variables
 from rookery.loop.start import new_loop, resumed_loop
-from rookery.loop.state import LoopState
-from rookery.run.places import home_folder
-from rookery.run.runner import Run
 
 _EXAMPLES = """\b
 Examples:
@@ -53,8 +43,6 @@ In the prompt, {{iteration}}, {{max_iterations}}, {{last_answer}}, {{check_outpu
 are filled in anew each time.
 """
 _USUAL = Ceilings()
-_LONGEST_PROMPT = 50
-_UNCUT = 10_000
 
 
 class Share(click.ParamType[float]):
@@ -222,49 +210,6 @@ def loop_(
     raise click.exceptions.Exit(asyncio.run(_watch(going, manner, jsonl=form == "jsonl")))
 
 
-@click.command("loops", epilog="Example:  rook loops")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
-def loops_(as_json: bool) -> None:
-    """List the loops, the newest first."""
-    found = [(folder, folder.state(), folder.plan()) for folder in store.loops(home_folder())]
-    if as_json:
-        for folder, state, _ in found:
-            click.echo(msgspec.json.encode({"loop": folder.name, "state": state}))
-        return
-    if not found:
-        click.echo('there are no loops yet; start one:  rook loop "Fix the tests" --check "…"')
-        return
-    rows = []
-    for folder, state, plan in found:
-        status = "running" if folder.is_run else (state.end if state and state.end else "cut off")
-        took = words.total(state) if state else ""
-        what = one_line(plan.prompt or plan.prompt_file or "", _LONGEST_PROMPT)
-        rows.append((folder.name, status.replace("_", " "), took, what))
-    for line in _laid_out(("LOOP", "STATUS", "WHAT IT TOOK", "WHAT"), rows):
-        put(sys.stdout, line)
-
-
-def show_loop(name: str) -> None:
-    """Show what a loop did."""
-    folder = store.find(home_folder(), name)
-    plan, state = folder.plan(), folder.state()
-    paint = look_of(sys.stdout, os.environ).paint()
-    _say(f"{paint('strong', folder.name)} · {words.goal(plan)}")
-    if state is None:
-        _say("it was not begun")
-        return
-    _put_table(state)
-    if state.end is not None:
-        _say(words.ending(state.end, state.reason, paint))
-    elif folder.is_run:
-        _say("it is going on")
-    else:
-        _say("it was cut off")
-    if not state.is_over and not folder.is_run:
-        _say(f"go on with:  rook loop --resume {folder.name}")
-    _say(words.total(state))
-
-
 def _plan(prompt: tuple[str, ...], prompt_file: str | None, options: dict[str, Any]) -> LoopPlan:
     if prompt_file is None and (not prompt or not prompt[0].strip()):
         raise click.UsageError('the prompt is missing: rook loop "Fix the tests" --check "pytest"')
@@ -304,7 +249,7 @@ def _plan(prompt: tuple[str, ...], prompt_file: str | None, options: dict[str, A
 
 async def _watch(going: Loop, manner: Manner, *, jsonl: bool) -> int:
     """Show a loop to its end; Ctrl-C ends it, the second time at once."""
-    view = _View(going.plan, manner)
+    view = View(going.plan, manner)
     if isinstance(going.hands, RealHands) and not manner.quiet:
         going.hands.watch = view.watch
     async with going:
@@ -332,100 +277,9 @@ def _put_end(loop: Loop) -> None:
     look = look_of(sys.stdout, os.environ)
     if look.terminal:
         put(sys.stdout, "")
-    _put_table(loop.state)
+    put_table(loop.state)
     assert loop.end is not None
-    _say(words.ending(loop.end, loop.state.reason, look.paint()))
-    _say(f"{words.total(loop.state)} · rook show {loop.name}")
+    say(words.ending(loop.end, loop.state.reason, look.paint()))
+    say(f"{words.total(loop.state)} · rook show {loop.name}")
     if not loop.state.is_over:
-        _say(f"go on with:  rook loop --resume {loop.name}")
-
-
-def _put_table(state: LoopState) -> None:
-    """One row a run."""
-    paint = look_of(sys.stdout, os.environ).paint()
-
-    def painted(row: int, column: int, text: str) -> str:
-        if row < 0:
-            return paint("strong", text)
-        is_status = column == words.HEAD.index("STATUS")
-        return words.status(state.attempts[row].report.status, paint) if is_status else text
-
-    for line in _laid_out(words.HEAD, [words.row(each) for each in state.attempts], painted):
-        put(sys.stdout, line)
-
-
-def _laid_out(
-    head: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    paint: Callable[[int, int, str], str] = lambda row, column, text: text,
-) -> list[str]:
-    """Rows in columns, cut to the width of a terminal."""
-    watched = look_of(sys.stdout, os.environ).terminal
-    return table(head, rows, width=columns(sys.stdout) if watched else _UNCUT, paint=paint)
-
-
-def _say(line: str) -> None:
-    put(sys.stdout, f"{look_of(sys.stdout, os.environ).paint()('prefix', '[rook]')} {line}")
-
-
-class _View:
-    """The steps of a loop, and under the heading of each iteration the lines of its run."""
-
-    def __init__(self, plan: LoopPlan, manner: Manner) -> None:
-        self._plan = plan
-        self._manner = manner
-        self._look = look_of(sys.stdout, os.environ)
-        self._runs: dict[int, asyncio.Task[None]] = {}
-        self._headed: defaultdict[int, asyncio.Event] = defaultdict(asyncio.Event)
-        self._countdown = _Countdown()
-
-    def watch(self, run: Run, attempt: int) -> None:
-        """Show a run as soon as its heading is there."""
-        self._runs[attempt] = asyncio.ensure_future(self._show(run, attempt))
-
-    async def _show(self, run: Run, attempt: int) -> None:
-        await self._headed[attempt].wait()
-        await show_run(run, self._manner)
-
-    async def tell(self, event: LoopEvent) -> None:
-        """Say a step, behind all that was said before it."""
-        self._countdown.end()
-        if isinstance(event, IterationFinished) and event.attempt in self._runs:
-            await self._runs.pop(event.attempt)
-        if not self._manner.quiet:
-            if isinstance(event, IterationStarted) and self._look.terminal:
-                put(sys.stdout, "")
-            for line in words.lines(event, self._plan, self._look.paint()):
-                _say(line)
-        if isinstance(event, IterationStarted):
-            self._headed[event.attempt].set()
-        elif isinstance(event, Waiting):
-            self._countdown.begin(event)
-
-    def close(self) -> None:
-        """Take the countdown away."""
-        self._countdown.end()
-
-
-class _Countdown:
-    """The time that is left of a wait, on a terminal, on one line that goes away."""
-
-    def __init__(self) -> None:
-        self._task: asyncio.Task[None] | None = None
-
-    def begin(self, event: Waiting) -> None:
-        """Count down from now on."""
-        if sys.stderr.isatty():
-            self._task = asyncio.create_task(self._count(event.until))
-
-    def end(self) -> None:
-        """Take the line away."""
-        if self._task is not None:
-            self._task.cancel()
-            self._task = None
-            click.echo("\r\x1b[K", err=True, nl=False)
-
-    async def _count(self, until: float) -> None:
-        while (left := until - time.time()) > 0:
-            click.echo(f"\r\x1b[K[rook] {words.span(left)} left", err=True, nl=False)
-            await asyncio.sleep(1)
+        say(f"go on with:  rook loop --resume {loop.name}")

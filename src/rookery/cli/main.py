@@ -30,7 +30,7 @@ _COMMANDS = {
     "demo": ("rookery.cli.demo:command", "See it work with a scripted agent: no key, no network."),
     "exec": ("rookery.cli.run:exec_", "Run any agent's command line as it is."),
     "loop": ("rookery.cli.loop:loop_", "Run an agent again until the work is done."),
-    "loops": ("rookery.cli.loop:loops_", "List the loops."),
+    "loops": ("rookery.cli.loops:loops_", "List the loops."),
     "replay": ("rookery.cli.runs:replay", "Show a finished run again, as it happened."),
     "run": ("rookery.cli.run:run_", "Run an agent on a prompt and show what it does."),
     "runs": ("rookery.cli.runs:runs_", "List the runs."),

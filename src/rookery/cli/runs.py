@@ -113,9 +113,9 @@ def show(run: str | None, full: bool, verbose: bool, no_pager: bool) -> None:
     """
     look = look_of(sys.stdout, os.environ)
     if run is not None and run.startswith("loop-"):
-        from rookery.cli.loop import show_loop  # few ask for it, and it imports a lot
+        from rookery.cli.loops import show_loop  # few ask for it, and it imports a lot
 
-        show_loop(run)
+        show_loop(run, full=full)
         return
     folder = healed(find_run(run))
     if look.terminal and not no_pager:

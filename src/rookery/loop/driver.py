@@ -14,6 +14,7 @@ from rookery.loop.events import (
     EXIT_CODES,
     INSIDE,
     CheckFinished,
+    CheckStarted,
     Decision,
     End,
     IterationFinished,
@@ -163,6 +164,15 @@ class Loop:
             report = await self.hands.recover(begun)
             if report is not None:
                 await self._finish_iteration(begun, report)
+        elif self.state.last is not None and self.state.last.is_half_checked:
+            await self._check_again(self.state.last)
+
+    async def _check_again(self, last: Attempt) -> None:
+        """Have the checks tell what an interrupt kept them from telling."""
+        told = msgspec.structs.replace(last, checks=await self._checks(last.iteration), why="")
+        attempts = (*self.state.attempts[:-1], told)
+        self.state = msgspec.structs.replace(self.state, attempts=attempts)
+        self._decide()
 
     async def _step(self) -> None:
         """Wait if a wait is due, then run the agent once more, unless a rule says no."""
@@ -255,35 +265,47 @@ class Loop:
                 commit=commit,
             )
         )
-        checks: list[Check] = []
-        if report.status not in _UNCHECKED:
-            for command in self.plan.goal.checks:
-                checks.append(await self._check(begun, command))
+        unchecked = report.status in _UNCHECKED
         attempt = Attempt(
             id=begun.id,
             iteration=begun.iteration,
             agent=begun.agent,
             report=report,
-            checks=tuple(checks),
+            checks=() if unchecked else await self._checks(begun.iteration),
             change=changed,
             commit=commit,
         )
         self.state = msgspec.structs.replace(
             self.state, attempts=(*self.state.attempts, attempt), begun=None
         )
-        self._follow(
-            next_step(self.plan, self.state, now=self.hands.now(), chance=self.hands.chance())
-        )
+        self._decide()
 
-    async def _check(self, begun: Begun, command: str) -> Check:
+    def _decide(self) -> None:
+        """Ask the rules what is next after a run, and do it."""
+        now, chance = self.hands.now(), self.hands.chance()
+        self._follow(next_step(self.plan, self.state, now=now, chance=chance))
+
+    async def _checks(self, iteration: int) -> tuple[Check, ...]:
+        """Run the checks, as far as no interrupt forestalls them."""
+        done: list[Check] = []
+        for command in self.plan.goal.checks:
+            if self._interrupted:
+                done.append(Check(command=command, ok=False, stopped="interrupted"))
+            else:
+                done.append(await self._check(iteration, command))
+        return tuple(done)
+
+    async def _check(self, iteration: int, command: str) -> Check:
+        self._tell(CheckStarted(at=self.hands.now(), iteration=iteration, command=command))
         check = await self.hands.check(command)
         self._tell(
             CheckFinished(
                 at=self.hands.now(),
-                iteration=begun.iteration,
+                iteration=iteration,
                 command=command,
                 ok=check.ok,
                 exit_code=check.exit_code,
+                stopped=check.stopped,
                 duration_s=check.duration_s,
                 output=check.output[-2000:],
             )

@@ -143,7 +143,7 @@ class RealHands:
         except asyncio.CancelledError:
             if not self._stopped:
                 raise
-            return Check(command=command, ok=False, output="[rook] the check was interrupted")
+            return Check(command=command, ok=False, stopped="interrupted")
         finally:
             self._checking = None
 

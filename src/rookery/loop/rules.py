@@ -64,7 +64,8 @@ def is_done(plan: LoopPlan, attempt: Attempt) -> bool:
 
 
 def _interrupted(moment: Moment) -> Decision | None:
-    if moment.last.report.status != "interrupted":
+    last = moment.last
+    if last.report.status != "interrupted" and not last.is_half_checked:
         return None
     return _finish(moment, "interrupted", "it was interrupted")
 
@@ -82,6 +83,20 @@ def _not_started(moment: Moment) -> Decision | None:
     if report.status != "not_started":
         return None
     return _finish(moment, "not_started", report.sentence)
+
+
+def _broken_check(moment: Moment) -> Decision | None:
+    """A check that could not even begin will not pass, whatever the agent does."""
+    broken = tuple(check for check in moment.last.checks if check.cannot_run)
+    if not broken or moment.state.iterations > 1:
+        return None
+    first = broken[0]
+    return _finish(
+        moment,
+        "not_started",
+        f"the check cannot be run (exit {first.exit_code}): {first.command}",
+        tuple(check.output.strip() for check in broken),
+    )
 
 
 def _limit(moment: Moment) -> Decision | None:
@@ -227,6 +242,7 @@ _AFTER: tuple[tuple[str, Rule], ...] = (
     ("interrupted", _interrupted),
     ("completion", _completion),
     ("not_started", _not_started),
+    ("broken_check", _broken_check),
     ("limits", _limit),
     ("transient", _transient),
     ("ceilings", _ceilings),

@@ -6,7 +6,7 @@ from rookery.core.events import ErrorKind
 from rookery.core.ledger import Source, least_certain
 from rookery.core.price import dollars, nano
 from rookery.core.verdict import Outcome
-from rookery.loop.events import End
+from rookery.loop.events import CANNOT_EXECUTE, NOT_FOUND, End, Stopped
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,8 +64,14 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     command: str
     ok: bool
     exit_code: int | None = None
+    stopped: Stopped | None = None
     duration_s: float = 0.0
     output: str = ""
+
+    @property
+    def cannot_run(self) -> bool:
+        """Whether the shell found no such command, or may not run it."""
+        return self.exit_code in (CANNOT_EXECUTE, NOT_FOUND)
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,6 +93,11 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     def checks_pass(self) -> bool:
         """Whether no check said no."""
         return all(check.ok for check in self.checks)
+
+    @property
+    def is_half_checked(self) -> bool:
+        """Whether an interrupt ended a check before it could tell."""
+        return any(check.stopped == "interrupted" for check in self.checks)
 
     @property
     def counts(self) -> bool:

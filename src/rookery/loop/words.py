@@ -6,9 +6,11 @@ from typing import Any
 
 from rookery.core.ledger import Source
 from rookery.core.safe import safe_line
-from rookery.core.text import one_line
+from rookery.core.text import cut, one_line
 from rookery.core.verdict import Outcome
 from rookery.loop.events import (
+    CANNOT_EXECUTE,
+    NOT_FOUND,
     CheckFinished,
     Decision,
     End,
@@ -21,11 +23,12 @@ from rookery.loop.events import (
     Waiting,
 )
 from rookery.loop.plan import Ceilings, LoopPlan
-from rookery.loop.state import Attempt, LoopState
+from rookery.loop.state import Attempt, Check, LoopState
 
 _LONGEST_REASON = 160
 _LONGEST_WHY = 60
 _LONGEST_COMMAND = 60
+_LONGEST_LINE = 200
 
 Paint = Callable[[str, str], str]
 """Gives text in a style: `strong`, `good`, `bad`, `error`, `note` or `aside`."""
@@ -64,10 +67,43 @@ def _iteration_finished(event: IterationFinished, plan: LoopPlan, paint: Paint) 
 
 
 def _check_finished(event: CheckFinished, plan: LoopPlan, paint: Paint) -> Iterator[str]:
-    how = paint("good", "passed") if event.ok else paint("bad", "failed")
-    code = "" if event.ok or event.exit_code is None else f"exit {event.exit_code}, "
-    command = safe_line(one_line(event.command, _LONGEST_COMMAND))
-    yield f"check {command}: {how} ({code}{span(event.duration_s)})"
+    yield check(event, paint)
+
+
+def check(told: Check | CheckFinished, paint: Paint) -> str:
+    """How a check went."""
+    command = safe_line(one_line(told.command, _LONGEST_COMMAND))
+    return f"check {command}: {_went(told, paint)}"
+
+
+def _went(told: Check | CheckFinished, paint: Paint) -> str:
+    took = span(told.duration_s)
+    if told.ok:
+        return f"{paint('good', 'passed')} ({took})"
+    if told.stopped == "timed_out":
+        return paint("bad", f"timed out after {took}")
+    if told.stopped == "interrupted":
+        return paint("note", "interrupted")
+    if told.exit_code is None:
+        return f"{paint('bad', 'failed')} ({took})"
+    hint = _HINTS.get(told.exit_code, "")
+    return f"{paint('bad', 'failed')} (exit {told.exit_code}, {took}){hint}"
+
+
+_HINTS = {
+    NOT_FOUND: " · not found: is the command right?",
+    CANNOT_EXECUTE: " · it cannot be run: is it executable?",
+}
+
+
+def check_output(told: Check | CheckFinished, paint: Paint, *, most: int) -> Iterator[str]:
+    """The last lines of what a check printed that did not pass."""
+    if told.ok:
+        return
+    lines = [line for line in told.output.split("\n") if line.strip()]
+    if len(lines) > most:
+        yield paint("aside", f"  [...{len(lines) - most} lines before]")
+    yield from (f"  {safe_line(cut(line, _LONGEST_LINE))}" for line in lines[-most:])
 
 
 def _decision(event: Decision, plan: LoopPlan, paint: Paint) -> Iterator[str]:
