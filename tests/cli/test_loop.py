@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.loop.playing import calls, install
+from tests.loop.playing import calls, install, repository
 from tests.terminals import Terminal
 
 from rookery.folder import runs
@@ -179,6 +179,84 @@ def test_ctrl_c_ends_it_and_it_can_go_on(tmp_path: Path, monkeypatch: pytest.Mon
     over = rook("loop", "--resume", name)
     assert over.returncode == 2
     assert "is over" in over.stderr
+
+
+def started(work: Path, *flags: str, upto: str) -> "tuple[subprocess.Popen[str], str]":
+    """A loop that goes on, and its name, when it has told of an event of that type."""
+    command = [ROOK, "loop", "Fix it", "--cwd", str(work), "--format", "jsonl", *flags]
+    going = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert going.stdout is not None
+    name: str = json.loads(going.stdout.readline())["loop"]
+    for line in going.stdout:
+        if json.loads(line)["type"] == upto:
+            break
+    return going, name
+
+
+def test_a_loop_that_goes_on_is_shown_and_stopped_from_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=no", "hang-in-tool"], monkeypatch)
+    going, name = started(work, "--until", "DONE", upto="decision")
+    with going:
+        assert going.stdout is not None
+        for line in going.stdout:
+            if json.loads(line)["type"] == "tool_started":
+                break
+        shown = rook("show", name).stdout.split("\n")
+        assert shown[1].split() == ["STATUS", "TIME", "COST", "CHANGES", "RUN", "WHY"]
+        first, second = shown[2].split(), shown[3].split()
+        assert second[:2] == ["2", "running"]
+        (run,) = [word for word in second if re.fullmatch("[a-z][a-z0-9]{3}", word)]
+        assert rook("show", run).returncode == 0
+        assert shown[4] == f"[rook] iteration 2 is going on · rook attach {run} · rook stop {name}"
+        assert shown[5].startswith("[rook] 1 iteration · ")
+        assert " · 0.0s" not in shown[5]
+        spent = next(word for word in first if "$" in word).lstrip("~$")
+        assert float(shown[5].split("$")[1].split()[0]) >= float(spent) > 0
+        assert "running" in rook("loops").stdout
+        for words in (("attach", name), ("replay", name)):
+            refused = rook(*words)
+            assert refused.returncode == 2
+            assert f"rook show {name}" in refused.stderr
+        assert rook("stop", name).returncode == 0
+        going.stdout.read()
+        assert going.wait(60) == 130
+    again = rook("stop", name)
+    assert again.returncode == 2
+    assert "is not going on" in again.stderr
+
+
+def test_what_a_cut_off_loop_spent_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = install(tmp_path, ["play=budget delay=0.1"], monkeypatch)
+    going, name = started(work, "--until", "DONE", upto="tool_completed")
+    with going:
+        going.kill()
+    (row,) = [line for line in rook("show", name).stdout.split("\n") if " cut off " in line]
+    assert re.search(r"~\$0\.\d*[1-9]", row)
+    assert re.search(r"0 iterations · .*~\$0\.\d*[1-9]", rook("loops").stdout)
+
+
+def test_a_loop_tells_its_worktree_commits_and_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=DONE write-file=made.txt"], monkeypatch)
+    repository(work)
+    done = rook("loop", "Fix", "--until", "DONE", "--cwd", str(work), "--worktree", "--commit")
+    assert done.returncode == 0, done.stdout + done.stderr
+    name = done.stdout.split()[1]
+    tree = tmp_path / "home" / "loops" / name / "worktree"
+    told = f"[rook] in the worktree {tree} · branch rook/{name}"
+    shown = rook("show", name).stdout.split("\n")
+    assert told in done.stdout.split("\n")
+    assert told in shown
+    (made,) = subprocess.run(
+        ["git", "log", "-1", "--format=%h"], cwd=tree, check=True, capture_output=True, text=True
+    ).stdout.split()
+    (run,) = (path.name for path in (tmp_path / "home" / "runs").iterdir())
+    (row,) = [line for line in shown if line.startswith("1")]
+    assert f" · {made} " in row
+    assert f" {run} " in row
 
 
 def test_a_killed_loop_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

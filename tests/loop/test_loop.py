@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import rookery
+from rookery.core.errors import RookeryError
 from rookery.core.fold import fold
 from rookery.folder import runs
 from rookery.loop import git, store
@@ -35,7 +36,7 @@ from rookery.loop.store import LoopBusyError
 from rookery.prices import PriceBook
 from rookery.run import contain
 from rookery.run.others import settle
-from tests.loop.playing import calls, install, plan, play
+from tests.loop.playing import calls, install, plan, play, repository
 
 
 def test_it_runs_until_the_answer_is_what_was_asked_for(
@@ -326,6 +327,23 @@ def test_a_wait_that_was_interrupted_goes_on_when_asked(
     assert calls(tmp_path) == 1
 
 
+def test_a_loop_is_stopped_by_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = install(tmp_path, ["limit=3600"], monkeypatch)
+    loop = new_loop(plan(work))
+    folder = store.find(tmp_path / "home", loop.name)
+    with pytest.raises(RookeryError, match="is not going on"):
+        folder.ask_to_stop()
+
+    async def until_it_waits() -> str | None:
+        async with loop:
+            async for event in loop:
+                if isinstance(event, Waiting):
+                    folder.ask_to_stop()
+        return loop.end
+
+    assert asyncio.run(until_it_waits()) == "interrupted"
+
+
 def test_an_interrupt_ends_a_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     work = install(tmp_path, ["limit=3600"], monkeypatch)
 
@@ -438,16 +456,6 @@ def test_the_library_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 # Repositories.
-
-
-def repository(work: Path) -> None:
-    for words in (
-        ["init", "-q"],
-        ["config", "user.email", "dev@example.com"],
-        ["config", "user.name", "Dev"],
-        ["commit", "-q", "--allow-empty", "-m", "Begin"],
-    ):
-        subprocess.run(["git", *words], cwd=work, check=True)
 
 
 def committed(work: Path) -> list[str]:

@@ -280,6 +280,6 @@ def _put_end(loop: Loop) -> None:
     put_table(loop.state)
     assert loop.end is not None
     say(words.ending(loop.end, loop.state.reason, look.paint()))
-    say(f"{words.total(loop.state)} · rook show {loop.name}")
+    say(f"{words.total(loop.state, now=loop.hands.now())} · rook show {loop.name}")
     if not loop.state.is_over:
         say(f"go on with:  rook loop --resume {loop.name}")

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from collections.abc import Callable, Sequence
 
 import click
@@ -12,7 +13,9 @@ from rookery.core.text import one_line
 from rookery.display.look import columns, look_of
 from rookery.display.table import table
 from rookery.loop import store, words
+from rookery.loop.going import Going, going
 from rookery.loop.state import Attempt, LoopState
+from rookery.loop.store import LoopFolder
 from rookery.run.places import home_folder
 
 _LONGEST_PROMPT = 50
@@ -34,11 +37,10 @@ def loops_(as_json: bool) -> None:
         click.echo('there are no loops yet; start one:  rook loop "Fix the tests" --check "…"')
         return
     rows = []
-    for folder, state, plan in found:
-        status = "running" if folder.is_run else (state.end if state and state.end else "cut off")
-        took = words.total(state) if state else ""
+    for folder, _, plan in found:
+        seen = _Seen.of(folder)
         what = one_line(plan.prompt or plan.prompt_file or "", _LONGEST_PROMPT)
-        rows.append((folder.name, status.replace("_", " "), took, what))
+        rows.append((folder.name, seen.status, seen.total, what))
     for line in _laid_out(("LOOP", "STATUS", "WHAT IT TOOK", "WHAT"), rows):
         put(sys.stdout, line)
 
@@ -46,24 +48,91 @@ def loops_(as_json: bool) -> None:
 def show_loop(name: str, *, full: bool = False) -> None:
     """Show what a loop did; in full with the checks of every iteration, not only the last."""
     folder = store.find(home_folder(), name)
-    plan, state = folder.plan(), folder.state()
-    paint = look_of(sys.stdout, os.environ).paint()
+    plan, seen = folder.plan(), _Seen.of(folder)
+    state, paint = seen.state, look_of(sys.stdout, os.environ).paint()
     say(f"{paint('strong', folder.name)} · {words.goal(plan)}")
+    if plan.worktree:
+        say(words.worktree(str(folder.worktree), folder.branch))
     if state is None:
         say("it was not begun")
         return
-    put_table(state)
+    put_table(state, seen.row)
     for attempt in state.attempts if full else state.attempts[-1:]:
         _put_checks(attempt, paint, _OUTPUT_LINES_FULL if full else _OUTPUT_LINES)
-    if state.end is not None:
-        say(words.ending(state.end, state.reason, paint))
-    elif folder.is_run:
-        say("it is going on")
-    else:
-        say("it was cut off")
-    if not state.is_over and not folder.is_run:
+    say(seen.doing(paint))
+    say(seen.total)
+    if not state.is_over and not seen.is_run:
         say(f"go on with:  rook loop --resume {folder.name}")
-    say(words.total(state))
+
+
+def stop_loop(name: str) -> None:
+    """Ask a loop to stop that is going on, wherever it is run."""
+    folder = store.find(home_folder(), name)
+    folder.ask_to_stop()
+    click.echo(f"[rook] asked loop {folder.name} to stop", err=True)
+
+
+class _Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """A loop as it is now, with the run that it has begun and not counted yet."""
+
+    name: str
+    state: LoopState | None
+    is_run: bool
+    going: Going | None = None
+    now: float
+    """Of a loop that was cut off, its last sign of life."""
+
+    @classmethod
+    def of(cls, folder: LoopFolder) -> "_Seen":
+        """Look at a loop."""
+        is_run, state, now = folder.is_run, folder.state(), time.time()
+        begun = None if state is None else state.begun
+        if state is not None and state.end is None and not is_run:
+            now = max((event.at for event in folder.events()), default=state.started_at)
+        return cls(
+            name=folder.name,
+            state=state,
+            is_run=is_run,
+            going=None if begun is None else going(home_folder(), folder.name, begun),
+            now=now,
+        )
+
+    @property
+    def status(self) -> str:
+        """In a word."""
+        if self.is_run:
+            return "running"
+        end = self.state.end if self.state else None
+        return end.replace("_", " ") if end else "cut off"
+
+    @property
+    def total(self) -> str:
+        """What it took by now."""
+        return words.total(self.state, now=self.now, going=self.going) if self.state else ""
+
+    @property
+    def row(self) -> words.Row | None:
+        """The run that is not counted yet, as a row of the table."""
+        return words.going_row(self.going, self.status, now=self.now) if self.going else None
+
+    def doing(self, paint: words.Paint) -> str:
+        """What it does now, and how to see more of that or end it; or how it ended."""
+        assert self.state is not None
+        if self.state.end is not None and not self.is_run:
+            return words.ending(self.state.end, self.state.reason, paint)
+        if not self.is_run:
+            return "it was cut off"
+        stop = f"rook stop {self.name}"
+        if self.going is not None and self.going.ended_at is None:
+            which = f"iteration {self.going.iteration} is going on"
+            return f"{which} · rook attach {self.going.run} · {stop}"
+        if self.going is not None:
+            return f"iteration {self.going.iteration} is being checked · {stop}"
+        if self.state.wait is not None:
+            wait = self.state.wait
+            told = words.waiting(wait.until, wait.until - self.now, wait.reason, paint)
+            return f"{told} · {stop}"
+        return f"it is going on · {stop}"
 
 
 def _put_checks(attempt: Attempt, paint: words.Paint, most: int) -> None:
@@ -74,17 +143,18 @@ def _put_checks(attempt: Attempt, paint: words.Paint, most: int) -> None:
             put(sys.stdout, line)
 
 
-def put_table(state: LoopState) -> None:
-    """Put the table of the runs."""
+def put_table(state: LoopState, more: words.Row | None = None) -> None:
+    """Put the table of the runs, if there are any."""
     paint = look_of(sys.stdout, os.environ).paint()
 
     def painted(row: int, column: int, text: str) -> str:
         if row < 0:
             return paint("strong", text)
-        is_status = column == words.HEAD.index("STATUS")
+        is_status = column == words.HEAD.index("STATUS") and row < len(state.attempts)
         return words.status(state.attempts[row].report.status, paint) if is_status else text
 
-    for line in _laid_out(words.HEAD, [words.row(each) for each in state.attempts], painted):
+    rows = [*(words.row(each) for each in state.attempts), *([] if more is None else [more])]
+    for line in _laid_out(words.HEAD, rows, painted) if rows else ():
         put(sys.stdout, line)
 
 

@@ -36,7 +36,7 @@ _COMMANDS = {
     "runs": ("rookery.cli.runs:runs_", "List the runs."),
     "schema": ("rookery.cli.schema:command", "Print the JSON Schema of a record."),
     "show": ("rookery.cli.runs:show", "Show what a run did and how it ended."),
-    "stop": ("rookery.cli.attach:stop", "Stop a run that is going on."),
+    "stop": ("rookery.cli.attach:stop", "Stop a run or a loop that is going on."),
 }
 _CONFIGURED = frozenset({"attach", "batch", "demo", "exec", "loop", "replay", "run", "show"})
 """Commands whose options take their defaults from `rookery.toml` and the environment."""

@@ -234,6 +234,8 @@ def _row(folder: RunFolder) -> _Row:
 def find_run(name: str | None) -> RunFolder:
     """The run of that name, or whose name begins so; without a name, the last one."""
     home = home_folder()
+    if name is not None and name.startswith("loop-"):
+        raise RookeryError(f"{name} is a loop, not a run: see it with  rook show {name}")
     if name is not None:
         return runs.find(home, name)
     last = runs.last(home)

@@ -33,6 +33,7 @@ from rookery.loop.state import Attempt, Begun, Check, LoopState, Report, Wait
 from rookery.loop.store import LoopFolder
 
 _LOOK_S = 30.0  # the wall clock is looked at this often while the loop waits
+_HEED_S = 0.5
 _TELL_S = 600.0
 _LEAST_RUN_S = 1.0
 _MOST_UNREAD = 10_000  # beyond it, what the agent inside does is only in the log
@@ -67,6 +68,7 @@ class Loop:
         self._resumed = found is not None
         self._events: asyncio.Queue[LoopEvent | None] = asyncio.Queue()
         self._driving: asyncio.Task[None] | None = None
+        self._heeding: asyncio.Task[None] | None = None
         self._waking = asyncio.Event()
         self._interrupted = False
         self._held = ExitStack()
@@ -98,6 +100,7 @@ class Loop:
                 await self._refuse_foreign()
             self._held = held.pop_all()
         self._driving = asyncio.create_task(self._drive())
+        self._heeding = asyncio.create_task(self._heed(self.folder.stop_word()))
         return self
 
     async def __aexit__(
@@ -111,6 +114,8 @@ class Loop:
         try:
             await self.wait()
         finally:
+            if self._heeding is not None:
+                self._heeding.cancel()
             self._held.close()
             self.folder.close()
 
@@ -132,6 +137,17 @@ class Loop:
         self._waking.set()
         self.hands.stop()
 
+    async def _heed(self, known: bytes | None) -> None:
+        """Stop when somebody asks for it by the folder.
+
+        Not by a signal: the process may be a batch, or a program of the user's with other work.
+        """
+        while True:
+            await asyncio.sleep(_HEED_S)
+            if (word := self.folder.stop_word()) != known:
+                known = word
+                self.stop()
+
     async def _drive(self) -> None:
         try:
             if not self.state.is_over:
@@ -144,6 +160,8 @@ class Loop:
                         ceilings=self.plan.ceilings,
                         resumed=self._resumed,
                         iterations=self.state.iterations,
+                        worktree=str(self.folder.worktree) if self.plan.worktree else None,
+                        branch=self.folder.branch if self.plan.worktree else None,
                     )
                 )
                 await self._recover()

@@ -46,6 +46,9 @@ class LoopStarted(_LoopEvent, tag="loop_started", frozen=True, kw_only=True):
     iterations: int = 0
     """How many iterations were done before."""
 
+    worktree: str | None = None
+    branch: str | None = None
+
 
 class IterationStarted(_LoopEvent, tag="iteration_started", frozen=True, kw_only=True):
     """The agent is run once more."""

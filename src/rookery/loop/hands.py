@@ -14,12 +14,12 @@ from rookery.core.agent import Permission
 from rookery.core.errors import RookeryError, UnsupportedError
 from rookery.core.state import RunState
 from rookery.core.verdict import EXIT_CODES, Facts, Outcome, Verdict
-from rookery.folder import runs
 from rookery.folder.healing import state_of
 from rookery.folder.runs import RunFolder
 from rookery.loop import git
 from rookery.loop.checks import run_check
 from rookery.loop.events import LoopEvent, StuckSuspected
+from rookery.loop.going import folder_of
 from rookery.loop.inside import told
 from rookery.loop.listing import Listings
 from rookery.loop.plan import LoopPlan
@@ -236,7 +236,7 @@ class RealHands:
 
     async def recover(self, begun: Begun) -> Report | None:
         """Find the folder of a run that a crash cut off, and read it."""
-        folder = await asyncio.to_thread(self._folder_of, begun)
+        folder = await asyncio.to_thread(folder_of, self._home, self._loop, begun)
         return None if folder is None else await asyncio.to_thread(self._read, folder, begun)
 
     async def foreign(self, begun: Begun | None) -> Sequence[str]:
@@ -244,7 +244,7 @@ class RealHands:
         return await asyncio.to_thread(self._foreign, begun)
 
     def _foreign(self, begun: Begun | None) -> Sequence[str]:
-        folder = None if begun is None else self._folder_of(begun)
+        folder = None if begun is None else folder_of(self._home, self._loop, begun)
         kept = None if folder is None else settle(folder)
         return git.changed_after(self._cwd, kept.ended_at if kept else 0.0)
 
@@ -276,13 +276,6 @@ class RealHands:
             )
             if self._plan.on_stuck != "warn":
                 going.stop("stuck")
-
-    def _folder_of(self, begun: Begun) -> RunFolder | None:
-        for folder in runs.runs(self._home):
-            info = folder.info()
-            if info is not None and (info.loop, info.iteration) == (self._loop, begun.id):
-                return folder
-        return None
 
     def _read(self, folder: RunFolder, begun: Begun) -> Report:
         """Read what a cut-off run had done by then: it is not run, nor paid for, again."""

@@ -85,9 +85,8 @@ def _loop(folder: LoopFolder, home: Path) -> Loop:
     plan = folder.plan()
     cwd = plan.cwd
     if plan.worktree:
-        tree = folder.path / "worktree"
-        git.add_worktree(cwd, tree, f"rook/{folder.name}")
-        cwd = str(tree)
+        git.add_worktree(cwd, folder.worktree, folder.branch)
+        cwd = str(folder.worktree)
     return Loop(
         folder, RealHands(plan, loop=folder.name, home=home, keep=folder.path / "git", cwd=cwd)
     )

@@ -1,6 +1,7 @@
 """Loop folders: the plan, the state in one step, and every event, beside the runs."""
 
 import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,8 @@ PREFIX = "loop-"
 
 _LOOPS = "loops"
 _PLAN, _STATE, _EVENTS, _LOCK = "plan.json", "state.json", "events.jsonl", "lock"
+_STOP = "stop"
+_STOP_BYTES = 8
 
 _encode = msgspec.json.Encoder().encode
 _decode_plan = msgspec.json.Decoder(LoopPlan).decode
@@ -45,6 +48,16 @@ class LoopFolder:
     def name(self) -> str:
         """What the loop is called."""
         return self.path.name
+
+    @property
+    def worktree(self) -> Path:
+        """Where a loop works that has a worktree of its own."""
+        return self.path / "worktree"
+
+    @property
+    def branch(self) -> str:
+        """The branch of that worktree."""
+        return f"rook/{self.name}"
 
     def plan(self) -> LoopPlan:
         """What was asked."""
@@ -106,6 +119,17 @@ class LoopFolder:
                 return False
         except LoopBusyError:
             return True
+
+    def ask_to_stop(self) -> None:
+        """Ask whoever runs it to end it; a RookeryError says that nobody does."""
+        if not self.is_run:
+            raise RookeryError(f"loop {self.name!r} is not going on: see  rook show {self.name}")
+        with self._opened() as folder:
+            folder.replace(_STOP, secrets.token_bytes(_STOP_BYTES))
+
+    def stop_word(self) -> bytes | None:
+        """Tells whether it was asked to stop: another each time it is."""
+        return self._read(_STOP)
 
     def _read(self, name: str) -> bytes | None:
         with self._opened() as folder:

@@ -4,7 +4,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from rookery.core.ledger import Source
+from rookery.core.ledger import Source, least_certain
+from rookery.core.price import dollars, nano
 from rookery.core.safe import safe_line
 from rookery.core.text import cut, one_line
 from rookery.core.verdict import Outcome
@@ -22,6 +23,7 @@ from rookery.loop.events import (
     StuckSuspected,
     Waiting,
 )
+from rookery.loop.going import Going
 from rookery.loop.plan import Ceilings, LoopPlan
 from rookery.loop.state import Attempt, Check, LoopState
 
@@ -33,7 +35,9 @@ _LONGEST_LINE = 200
 Paint = Callable[[str, str], str]
 """Gives text in a style: `strong`, `good`, `bad`, `error`, `note` or `aside`."""
 
-HEAD = ("", "STATUS", "TIME", "COST", "CHANGES", "WHY")
+Row = tuple[str, str, str, str, str, str, str]
+
+HEAD = ("", "STATUS", "TIME", "COST", "CHANGES", "RUN", "WHY")
 """What stands above the rows of runs."""
 
 
@@ -47,6 +51,8 @@ def _started(event: LoopStarted, plan: LoopPlan, paint: Paint) -> Iterator[str]:
     again = f" · goes on after iteration {event.iterations}" if event.resumed else ""
     yield f"{paint('strong', event.loop)} · {goal(plan)}{again}"
     yield f"at most {ceilings(event.ceilings)}"
+    if event.worktree and event.branch:
+        yield worktree(event.worktree, event.branch)
 
 
 def _iteration_started(event: IterationStarted, plan: LoopPlan, paint: Paint) -> Iterator[str]:
@@ -114,9 +120,13 @@ def _decision(event: Decision, plan: LoopPlan, paint: Paint) -> Iterator[str]:
 
 
 def _waiting(event: Waiting, plan: LoopPlan, paint: Paint) -> Iterator[str]:
-    until = time.strftime("%H:%M", time.localtime(event.until))
-    when = paint("note", f"waits until {until} (in {span(event.left_s)})")
-    yield f"{when}: {_reason(event.reason)}"
+    yield waiting(event.until, event.left_s, event.reason, paint)
+
+
+def waiting(until: float, left_s: float, reason: str, paint: Paint) -> str:
+    """Until when a loop waits, and why."""
+    at = time.strftime("%H:%M", time.localtime(until))
+    return f"{paint('note', f'waits until {at} (in {span(left_s)})')}: {_reason(reason)}"
 
 
 def _resumed(event: Resumed, plan: LoopPlan, paint: Paint) -> Iterator[str]:
@@ -156,8 +166,8 @@ def goal(plan: LoopPlan) -> str:
 def ceilings(most: Ceilings) -> str:
     """All ceilings, so that nobody is surprised by one."""
     return (
-        f"{most.iterations} iterations · {span(most.time_s)} · ${most.cost_usd:g} · "
-        f"{_large(most.tokens)} tokens · {most.turns} turns"
+        f"{_count(most.iterations, 'iteration')} · {span(most.time_s)} · ${most.cost_usd:g} · "
+        f"{_large(most.tokens)} tokens · {_count(most.turns, 'turn')}"
     )
 
 
@@ -172,7 +182,12 @@ def status(outcome: Outcome, paint: Paint) -> str:
     return paint(style, outcome.replace("_", " "))
 
 
-def row(attempt: Attempt) -> tuple[str, str, str, str, str, str]:
+def worktree(path: str, branch: str) -> str:
+    """Where a loop works that has a worktree of its own."""
+    return f"in the worktree {safe_line(path)} · branch {branch}"
+
+
+def row(attempt: Attempt) -> Row:
     """A run as a row of a table, under `HEAD`."""
     report, change = attempt.report, attempt.change
     changed = ""
@@ -185,23 +200,40 @@ def row(attempt: Attempt) -> tuple[str, str, str, str, str, str]:
         report.status.replace("_", " "),
         span(report.ended_at - report.started_at),
         "" if report.status == "not_started" else money(report.spent_usd, report.cost_source),
-        changed,
+        " · ".join(part for part in (changed, attempt.commit) if part),
+        report.run or "",
         safe_line(one_line(attempt.why, _LONGEST_WHY)),
     )
 
 
-def total(state: LoopState) -> str:
-    """What it all took, and who says so."""
-    now = state.ended_at or state.started_at
+def going_row(going: Going, status: str, *, now: float) -> Row:
+    """A run that has not ended yet, or whose loop was cut off, as a row under `HEAD`."""
+    took = span((going.ended_at or now) - going.started_at)
+    spent = money(going.spent_usd, going.cost_source)
+    return (f"{going.iteration}", status, took, spent, "", going.run, "")
+
+
+def total(state: LoopState, *, now: float, going: Going | None = None) -> str:
+    """What it took up to its end, or up to now and with the run that is going on; and who says so.
+
+    The iteration that is going on is not counted yet, but what it spent is spent.
+    """
     parts = [
-        f"{state.iterations} iteration{'' if state.iterations == 1 else 's'}",
-        span(now - state.started_at),
+        _count(state.iterations, "iteration"),
+        span((state.ended_at or now) - state.started_at),
     ]
     ran = sum(attempt.report.status != "not_started" for attempt in state.attempts)
-    if ran > state.unknown_costs:
-        rest = f" and what {state.unknown_costs} did not tell" if state.unknown_costs else ""
-        parts.append(money(state.spent_usd, state.cost_source) + rest)
-    elif ran:
+    told = [(state.spent_usd, state.cost_source)] if ran > state.unknown_costs else []
+    unknown = state.unknown_costs
+    if going is not None and going.spent_usd is not None:
+        told.append((going.spent_usd, going.cost_source))
+    elif going is not None:
+        unknown += 1
+    if told:
+        rest = f" and what {unknown} did not tell" if unknown else ""
+        spent = dollars(sum(nano(usd) for usd, _ in told))
+        parts.append(money(spent, least_certain(source for _, source in told)) + rest)
+    elif unknown:
         parts.append(money(None, "unknown"))
     return " · ".join(parts)
 
@@ -215,7 +247,7 @@ def money(usd: float | None, source: Source) -> str:
 
 def changes(files: int, added: int | None, removed: int | None) -> str:
     """How many files changed, and by how many lines."""
-    told = f"{files} file{'' if files == 1 else 's'}"
+    told = _count(files, "file")
     return told if added is None or removed is None else f"{told} +{added} −{removed}"
 
 
@@ -231,6 +263,10 @@ def span(seconds: float) -> str:
 
 def _reason(text: str) -> str:
     return safe_line(one_line(text, _LONGEST_REASON))
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _large(number: int) -> str:
