@@ -181,6 +181,47 @@ def test_ctrl_c_ends_it_and_it_can_go_on(tmp_path: Path, monkeypatch: pytest.Mon
     assert "is over" in over.stderr
 
 
+def test_a_loop_that_reached_a_ceiling_goes_on_with_a_higher_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=a", "say=b", "say=DONE"], monkeypatch)
+    done = rook("loop", "Fix", "--until", "DONE", "--cwd", str(work), "--max-iterations", "1")
+    name = done.stdout.split()[1]
+    way = f"rook loop --resume {name} --max-iterations 2"
+    assert done.returncode == 5
+    assert "[rook] at most 1 iteration · " in done.stdout
+    assert "1 iteration used" in done.stdout
+    assert done.stdout.endswith(f"[rook] go on with:  {way}\n")
+    for flags in ((), ("--max-iterations", "1"), ("--max-cost", "99")):
+        refused = rook("loop", "--resume", name, *flags)
+        assert (refused.returncode, calls(tmp_path)) == (2, 1)
+        assert f"1 iteration used; go on with  {way}" in refused.stderr
+    refused = rook("loop", "--resume", name, "--check", "true")
+    assert refused.returncode == 2
+    assert "leave out --check" in refused.stderr
+    assert rook("loop", "--resume", name, "--max-iterations", "2").returncode == 5
+    assert rook("loop", "--resume", name, "--max-iterations", "5").returncode == 0
+    assert calls(tmp_path) == 3
+
+
+def test_a_prompt_file_that_was_missing_for_a_moment_ends_nothing_for_good(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=a", "say=DONE"], monkeypatch)
+    task = tmp_path / "task.md"
+    task.write_text("Fix it")
+    program = tmp_path / "bin" / "claude"
+    program.write_text(program.read_text().replace("exec ", f"rm -f {task}; exec "))
+    flags = ("--prompt-file", str(task), "--until", "DONE", "--cwd", str(work))
+    done = rook("loop", *flags)
+    name = done.stdout.split()[1]
+    assert done.returncode == 9
+    assert f"go on with:  rook loop --resume {name}\n" in done.stdout
+    task.write_text("Fix it")
+    assert rook("loop", "--resume", name).returncode == 0
+    assert calls(tmp_path) == 2
+
+
 def started(work: Path, *flags: str, upto: str) -> "tuple[subprocess.Popen[str], str]":
     """A loop that goes on, and its name, when it has told of an event of that type."""
     command = [ROOK, "loop", "Fix it", "--cwd", str(work), "--format", "jsonl", *flags]

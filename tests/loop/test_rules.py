@@ -119,6 +119,15 @@ def test_time_is_a_ceiling() -> None:
     assert decide(ran(), age_s=8 * 3600 - 1).step == "continue"
 
 
+def test_the_time_that_a_loop_lay_still_does_not_count() -> None:
+    ended = LoopState(
+        started_at=NOW - 9 * 3600, agent="claude", end="interrupted", ended_at=NOW - 8 * 3600
+    )
+    state = ended.reopened(NOW)
+    assert (ended.elapsed_s(NOW), state.elapsed_s(NOW)) == (3600, 3600)
+    assert may_begin(PLAN, state, now=NOW, chance=0).step == "continue"
+
+
 def test_the_ceilings_hold_before_a_run_as_well() -> None:
     state = LoopState(started_at=NOW - 9 * 3600, agent="claude")
     assert may_begin(PLAN, state, now=NOW, chance=0).end == "ceiling"

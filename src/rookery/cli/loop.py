@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 import click
 import msgspec
+from click.core import ParameterSource
 
 from rookery.cli.defaults import chosen_agent
 from rookery.cli.kinds import Count, Dollars, Duration
@@ -174,7 +175,7 @@ class LimitPolicy(click.ParamType[OnLimit]):
 @click.option("--commit", is_flag=True, help="Commit what each iteration changed.")
 @click.option("--worktree", is_flag=True, help="Work in a worktree of its own.")
 @click.option("--prompt-file", type=click.Path(dir_okay=False, exists=True), help="Read anew.")
-@click.option("--resume", metavar="LOOP", help="Go on with a loop that was interrupted or cut off.")
+@click.option("--resume", metavar="LOOP", help="Go on with a loop that stopped.")
 @click.option(
     "--format",
     "form",
@@ -203,11 +204,38 @@ def loop_(
     if resume is not None:
         if prompt or prompt_file:
             raise click.UsageError("--resume goes on with what was asked: leave the prompt out")
-        going = resumed_loop(resume)
+        going = resumed_loop(resume, ceilings=_raised(options))
     else:
         going = new_loop(_plan(prompt, prompt_file, options))
     manner = Manner(verbose=verbose, quiet=quiet or form == "jsonl")
     raise click.exceptions.Exit(asyncio.run(_watch(going, manner, jsonl=form == "jsonl")))
+
+
+_CEILINGS = {
+    "max_iterations": "iterations",
+    "max_time": "time_s",
+    "max_cost": "cost_usd",
+    "max_tokens": "tokens",
+    "max_turns": "turns",
+}
+"""The options that are ceilings, and what a plan calls them."""
+
+
+def _raised(options: dict[str, Any]) -> dict[str, float]:
+    """The ceilings that were given; nothing else of what was asked can be given anew."""
+    ctx = click.get_current_context()
+    given = [
+        param
+        for param in ctx.command.params
+        if param.name in options
+        and ctx.get_parameter_source(param.name) is ParameterSource.COMMANDLINE
+    ]
+    for param in given:
+        if param.name not in _CEILINGS:
+            raise click.UsageError(
+                f"--resume goes on with what was asked: leave out {param.opts[-1]}"
+            )
+    return {_CEILINGS[str(param.name)]: options[str(param.name)] for param in given}
 
 
 def _plan(prompt: tuple[str, ...], prompt_file: str | None, options: dict[str, Any]) -> LoopPlan:
@@ -232,13 +260,7 @@ def _plan(prompt: tuple[str, ...], prompt_file: str | None, options: dict[str, A
             ask_done=take("ask_done"),
             checks=take("checks"),
         ),
-        ceilings=Ceilings(
-            iterations=take("max_iterations"),
-            time_s=take("max_time"),
-            cost_usd=take("max_cost"),
-            tokens=take("max_tokens"),
-            turns=take("max_turns"),
-        ),
+        ceilings=Ceilings(**{field: take(option) for option, field in _CEILINGS.items()}),
         iteration_s=take("timeout"),
         idle_s=take("idle_timeout"),
         check_s=take("check_timeout"),
@@ -281,5 +303,5 @@ def _put_end(loop: Loop) -> None:
     assert loop.end is not None
     say(words.ending(loop.end, loop.state.reason, look.paint()))
     say(f"{words.total(loop.state, now=loop.hands.now())} · rook show {loop.name}")
-    if not loop.state.is_over:
-        say(f"go on with:  rook loop --resume {loop.name}")
+    for line in words.way_on(loop.name, loop.plan, loop.state):
+        say(line)

@@ -61,8 +61,8 @@ def show_loop(name: str, *, full: bool = False) -> None:
         _put_checks(attempt, paint, _OUTPUT_LINES_FULL if full else _OUTPUT_LINES)
     say(seen.doing(paint))
     say(seen.total)
-    if not state.is_over and not seen.is_run:
-        say(f"go on with:  rook loop --resume {folder.name}")
+    for line in () if seen.is_run else words.way_on(folder.name, plan, state):
+        say(line)
 
 
 def stop_loop(name: str) -> None:

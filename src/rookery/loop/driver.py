@@ -10,6 +10,7 @@ import msgspec
 
 from rookery.core.errors import RookeryError
 from rookery.core.safe import safe_line
+from rookery.core.text import count
 from rookery.loop.events import (
     EXIT_CODES,
     INSIDE,
@@ -151,7 +152,8 @@ class Loop:
     async def _drive(self) -> None:
         try:
             if not self.state.is_over:
-                self._keep(end=None, reason="", ended_at=None)
+                self.state = self.state.reopened(self.hands.now())
+                self._keep()
                 self._tell(
                     LoopStarted(
                         at=self.hands.now(),
@@ -229,7 +231,7 @@ class Loop:
 
     def _order(self, begun: Begun) -> Order:
         ceilings, state = self.plan.ceilings, self.state
-        time_left = state.started_at + ceilings.time_s - self.hands.now()
+        time_left = ceilings.time_s - state.elapsed_s(self.hands.now())
         allowed = self.plan.iteration_s
         resumable = self.plan.continue_session and state.last is not None
         fitting = resumable and state.last is not None and state.last.report.session is not None
@@ -254,7 +256,7 @@ class Loop:
         ceilings = self.plan.ceilings
         iterations = ceilings.iterations - self.state.iterations
         money = max(0.0, ceilings.cost_usd - self.state.spent_usd)
-        return f"{iterations} iterations, ${money:.2f}"
+        return f"{count(iterations, 'iteration')}, ${money:.2f}"
 
     async def _finish_iteration(self, begun: Begun, report: Report) -> None:
         """Check what a run did, keep it, and decide."""
@@ -386,7 +388,7 @@ class Loop:
                 exit_code=EXIT_CODES[end],
                 reason=reason,
                 iterations=self.state.iterations,
-                duration_s=max(0.0, now - self.state.started_at),
+                duration_s=self.state.elapsed_s(now),
                 spent_usd=self.state.spent_usd if self.state.attempts else None,
                 cost_source=self.state.cost_source,
                 unknown_costs=self.state.unknown_costs,

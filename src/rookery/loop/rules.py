@@ -1,13 +1,14 @@
 """What a loop does next, as pure functions of its plan and its state, one small rule each."""
 
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 
 import msgspec
 
-from rookery.core.text import one_line
+from rookery.core.text import count, one_line
 from rookery.loop.backoff import MOST_WAIT_S, backoff_s, clamped, undated_s
 from rookery.loop.events import Decision, End
-from rookery.loop.plan import LoopPlan
+from rookery.loop.plan import Ceilings, LoopPlan
 from rookery.loop.state import Attempt, LoopState
 
 _LONGEST_ERROR = 200
@@ -30,7 +31,7 @@ class Moment(msgspec.Struct, frozen=True):
     @property
     def time_left_s(self) -> float:
         """How long the loop may go on."""
-        return self.state.started_at + self.plan.ceilings.time_s - self.now
+        return self.plan.ceilings.time_s - self.state.elapsed_s(self.now)
 
 
 Rule = Callable[[Moment], Decision | None]
@@ -158,19 +159,41 @@ def _transient(moment: Moment) -> Decision | None:
     return _wait(moment, moment.now + wait, reason, (f"failure {row} in a row",))
 
 
+def reached(most: Ceilings, state: LoopState, now: float) -> list[tuple[str, str]]:
+    """The ceilings that a loop has reached, each with a flag that would let it go on."""
+    rows = (
+        (
+            state.iterations >= most.iterations,
+            count(most.iterations, "iteration"),
+            f"--max-iterations {2 * most.iterations}",
+        ),
+        (
+            state.elapsed_s(now) >= most.time_s,
+            f"{most.time_s:.0f} s",
+            f"--max-time {2 * most.time_s:.0f}s",
+        ),
+        (
+            state.spent_usd >= most.cost_usd,
+            f"${most.cost_usd:g}",
+            f"--max-cost {2 * max(most.cost_usd, state.spent_usd):.2f}",
+        ),
+        (
+            state.tokens >= most.tokens,
+            count(most.tokens, "token"),
+            f"--max-tokens {2 * max(most.tokens, state.tokens)}",
+        ),
+        (
+            state.turns >= most.turns,
+            count(most.turns, "turn"),
+            f"--max-turns {2 * max(most.turns, state.turns)}",
+        ),
+    )
+    return [(words, flag) for is_reached, words, flag in rows if is_reached]
+
+
 def _ceilings(moment: Moment) -> Decision | None:
-    state, most = moment.state, moment.plan.ceilings
-    passed = [
-        words
-        for reached, words in (
-            (state.iterations >= most.iterations, f"{most.iterations} iterations"),
-            (moment.time_left_s <= 0, f"{most.time_s:.0f} s"),
-            (state.spent_usd >= most.cost_usd, f"${most.cost_usd:g}"),
-            (state.tokens >= most.tokens, f"{most.tokens} tokens"),
-            (state.turns >= most.turns, f"{most.turns} turns"),
-        )
-        if reached
-    ]
+    state = moment.state
+    passed = [words for words, _ in reached(moment.plan.ceilings, state, moment.now)]
     if not passed:
         return None
     last = state.last
@@ -269,18 +292,13 @@ def _wait(moment: Moment, until: float, reason: str, evidence: tuple[str, ...]) 
     )
 
 
-def _tail(attempts: Sequence[Attempt], count: int) -> Sequence[Attempt]:
-    return attempts[-count:] if count > 0 else ()
+def _tail(attempts: Sequence[Attempt], most: int) -> Sequence[Attempt]:
+    return attempts[-most:] if most > 0 else ()
 
 
 def _in_a_row(attempts: Sequence[Attempt], holds: Callable[[Attempt], bool]) -> int:
     """How many of the last runs it holds for, without a gap."""
-    count = 0
-    for attempt in reversed(attempts):
-        if not holds(attempt):
-            break
-        count += 1
-    return count
+    return sum(1 for _ in takewhile(holds, reversed(attempts)))
 
 
 def _error(attempt: Attempt) -> str | None:

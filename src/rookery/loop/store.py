@@ -69,6 +69,11 @@ class LoopFolder:
         except msgspec.DecodeError as error:
             raise DamagedRunError(str(self.path / _PLAN), "does not say what it should") from error
 
+    def replan(self, plan: LoopPlan) -> None:
+        """Keep another plan, in one step and on disk."""
+        with self._opened() as folder:
+            folder.replace(_PLAN, _encode(plan) + b"\n")
+
     def state(self) -> LoopState | None:
         """What was done so far; None if the loop was not begun."""
         data = self._read(_STATE)

@@ -7,7 +7,7 @@ from typing import Any
 from rookery.core.ledger import Source, least_certain
 from rookery.core.price import dollars, nano
 from rookery.core.safe import safe_line
-from rookery.core.text import cut, one_line
+from rookery.core.text import count, cut, one_line
 from rookery.core.verdict import Outcome
 from rookery.loop.events import (
     CANNOT_EXECUTE,
@@ -25,6 +25,7 @@ from rookery.loop.events import (
 )
 from rookery.loop.going import Going
 from rookery.loop.plan import Ceilings, LoopPlan
+from rookery.loop.rules import reached
 from rookery.loop.state import Attempt, Check, LoopState
 
 _LONGEST_REASON = 160
@@ -166,8 +167,8 @@ def goal(plan: LoopPlan) -> str:
 def ceilings(most: Ceilings) -> str:
     """All ceilings, so that nobody is surprised by one."""
     return (
-        f"{_count(most.iterations, 'iteration')} · {span(most.time_s)} · ${most.cost_usd:g} · "
-        f"{_large(most.tokens)} tokens · {_count(most.turns, 'turn')}"
+        f"{count(most.iterations, 'iteration')} · {span(most.time_s)} · ${most.cost_usd:g} · "
+        f"{_large(most.tokens)} tokens · {count(most.turns, 'turn')}"
     )
 
 
@@ -219,8 +220,8 @@ def total(state: LoopState, *, now: float, going: Going | None = None) -> str:
     The iteration that is going on is not counted yet, but what it spent is spent.
     """
     parts = [
-        _count(state.iterations, "iteration"),
-        span((state.ended_at or now) - state.started_at),
+        count(state.iterations, "iteration"),
+        span(state.elapsed_s(now)),
     ]
     ran = sum(attempt.report.status != "not_started" for attempt in state.attempts)
     told = [(state.spent_usd, state.cost_source)] if ran > state.unknown_costs else []
@@ -238,6 +239,15 @@ def total(state: LoopState, *, now: float, going: Going | None = None) -> str:
     return " · ".join(parts)
 
 
+def way_on(name: str, plan: LoopPlan, state: LoopState) -> Iterator[str]:
+    """How to go on with a loop that has stopped, if one can."""
+    if state.can_go_on:
+        yield f"go on with:  rook loop --resume {name}"
+    elif state.end in ("ceiling", "unverified"):
+        flags = [flag for _, flag in reached(plan.ceilings, state, state.ended_at or 0.0)]
+        yield f"go on with:  rook loop --resume {name} {' '.join(flags)}".rstrip()
+
+
 def money(usd: float | None, source: Source) -> str:
     """An amount with its provenance."""
     if usd is None:
@@ -247,7 +257,7 @@ def money(usd: float | None, source: Source) -> str:
 
 def changes(files: int, added: int | None, removed: int | None) -> str:
     """How many files changed, and by how many lines."""
-    told = _count(files, "file")
+    told = count(files, "file")
     return told if added is None or removed is None else f"{told} +{added} −{removed}"
 
 
@@ -263,10 +273,6 @@ def span(seconds: float) -> str:
 
 def _reason(text: str) -> str:
     return safe_line(one_line(text, _LONGEST_REASON))
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _large(number: int) -> str:
