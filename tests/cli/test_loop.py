@@ -222,6 +222,22 @@ def test_a_prompt_file_that_was_missing_for_a_moment_ends_nothing_for_good(
     assert calls(tmp_path) == 2
 
 
+def test_a_setting_that_asks_is_not_for_loops(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=DONE"], monkeypatch)
+    (work / "rookery.toml").write_text('permission = "ask"\n')
+    monkeypatch.chdir(work)
+    done = rook("loop", "Fix it", "--until", "DONE")
+    assert done.returncode == 0, done.stderr
+    assert "a loop cannot ask: it takes 'agent'" in done.stderr
+    given = rook("loop", "Fix it", "--until", "DONE", "--permission", "edit")
+    assert (given.returncode, given.stderr) == (0, "")
+    wrong = rook("loop", "Fix it", "--until", "DONE", "--permission", "ask")
+    assert wrong.returncode == 2
+    assert "Invalid value for '--permission'" in wrong.stderr
+
+
 def started(work: Path, *flags: str, upto: str) -> "tuple[subprocess.Popen[str], str]":
     """A loop that goes on, and its name, when it has told of an event of that type."""
     command = [ROOK, "loop", "Fix it", "--cwd", str(work), "--format", "jsonl", *flags]

@@ -81,6 +81,23 @@ class LimitPolicy(click.ParamType[OnLimit]):
         return OnLimit(do=do, agent=agent or None)
 
 
+class Unasked(click.Choice[str]):
+    """A permission for a loop, which nobody watches: one that asks is meant for other commands."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Take what was given; a setting that asks gives way to the default, and says so."""
+        source = ctx.get_parameter_source(str(param.name)) if ctx and param else None
+        if value != "ask" or param is None or source is ParameterSource.COMMANDLINE:
+            return super().convert(value, param, ctx)
+        usual = str(param.default)
+        click.echo(
+            f'[rook] your settings say permission = "ask", but a loop cannot ask: '
+            f"it takes {usual!r}, or say --permission",
+            err=True,
+        )
+        return usual
+
+
 @click.command("loop", cls=AgentArgs, epilog=_EXAMPLES)
 @click.option(
     "--agent",
@@ -99,7 +116,7 @@ class LimitPolicy(click.ParamType[OnLimit]):
 )
 @click.option(
     "--permission",
-    type=click.Choice([each for each in get_args(Permission) if each != "ask"]),
+    type=Unasked([each for each in get_args(Permission) if each != "ask"]),
     default="agent",
     show_default=True,
     help="What it may do unasked: edit files, all, only plan, or what its settings say.",
