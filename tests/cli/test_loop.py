@@ -238,6 +238,14 @@ def test_a_setting_that_asks_is_not_for_loops(
     assert "Invalid value for '--permission'" in wrong.stderr
 
 
+def test_a_loop_without_runs_has_no_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = install(tmp_path, ["say=DONE"], monkeypatch)
+    done = rook("loop", "Fix it", "--until", "DONE", "--cwd", str(work), "--max-cost", "0")
+    assert done.returncode == 5
+    assert "STATUS" not in done.stdout
+    assert "STATUS" not in rook("show", done.stdout.split()[1]).stdout
+
+
 def started(work: Path, *flags: str, upto: str) -> "tuple[subprocess.Popen[str], str]":
     """A loop that goes on, and its name, when it has told of an event of that type."""
     command = [ROOK, "loop", "Fix it", "--cwd", str(work), "--format", "jsonl", *flags]
@@ -336,7 +344,8 @@ def test_a_killed_loop_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.Mon
         (["loop", "a", "--on-limit", "switch:nobody"], "nobody"),
         (["loop", "a", "--max-quota", "180%"], "is no share"),
         (["loop", "a", "--resume", "loop-x"], "leave the prompt out"),
-        (["loop", "--resume", "loop-x"], "no run is called"),
+        (["loop", "--resume", "loop-x"], "no loop is called 'loop-x'"),
+        (["show", "loop-x"], "no loop is called 'loop-x'"),
         (["loop", "a", "--agent", "nobody"], "nobody"),
         (["batch"], "give a file of tasks"),
     ],

@@ -164,7 +164,7 @@ def find(home: Path, name: str) -> LoopFolder:
     """The loop of that name, or the only one whose name begins so, with or without `loop-`."""
     path = Path(os.path.abspath(home))
     full = name if name.startswith(PREFIX) else PREFIX + name
-    return LoopFolder(path / _LOOPS / pick(full, _names(path)))
+    return LoopFolder(path / _LOOPS / pick(full, _names(path), what="loop"))
 
 
 def loops(home: Path) -> list[LoopFolder]:

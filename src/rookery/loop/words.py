@@ -1,5 +1,6 @@
 """A loop in words: a line per step, and rows for a table. What agents wrote is made safe."""
 
+import shlex
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -118,6 +119,21 @@ def _decision(event: Decision, plan: LoopPlan, paint: Paint) -> Iterator[str]:
         yield f"goes on · {_reason(event.reason)}"
     elif event.step == "switch":
         yield f"goes on with {event.agent} · {_reason(event.reason)}"
+        if left := _left_behind(event, plan):
+            yield paint("note", f"without {left}, which {event.agent} may not know")
+
+
+def _left_behind(event: Decision, plan: LoopPlan) -> str:
+    """What was asked for one agent, and is not passed to the one that takes over."""
+    if event.agent == plan.agent:
+        return ""
+    asked = (
+        ("--via", plan.via),
+        ("--model", plan.model),
+        ("--allow", plan.allow),
+        (f"the arguments {shlex.join(plan.args)}", plan.args),
+    )
+    return safe_line(", ".join(name for name, given in asked if given))
 
 
 def _waiting(event: Waiting, plan: LoopPlan, paint: Paint) -> Iterator[str]:
