@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from types import TracebackType
 from typing import Self
 
@@ -143,11 +143,12 @@ class Loop:
 
         Not by a signal: the process may be a batch, or a program of the user's with other work.
         """
-        while True:
-            await asyncio.sleep(_HEED_S)
-            if (word := self.folder.stop_word()) != known:
-                known = word
-                self.stop()
+        with suppress(RookeryError):  # the folder is gone: whoever next keeps the state says so
+            while True:
+                await asyncio.sleep(_HEED_S)
+                if (word := self.folder.stop_word()) != known:
+                    known = word
+                    self.stop()
 
     async def _drive(self) -> None:
         try:
