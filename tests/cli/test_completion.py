@@ -67,6 +67,33 @@ def test_bash_completes_profiles_of_both_files_once(desk: Desk) -> None:
     assert offered(desk, "config", "--profile", "n") == ["night"]
 
 
+def kept(desk: Desk, kind: str, name: str, **files: str) -> None:
+    """A run, a loop or a batch that left these files."""
+    folder = desk.home / "runs-home" / kind / name
+    folder.mkdir(parents=True)
+    for file, text in files.items():
+        (folder / f"{file}.json").write_text(text)
+
+
+def test_bash_completes_loops_and_batches_where_they_are_meant(desk: Desk) -> None:
+    kept(desk, "runs", "abcd")
+    kept(desk, "loops", "loop-abcd", plan='{"prompt": "Fix"}')
+    kept(desk, "batches", "batch-abcd")
+    assert offered(desk, "loop", "--resume", "") == ["loop-abcd"]
+    assert offered(desk, "batch", "--resume", "") == ["batch-abcd"]
+    assert offered(desk, "show", "") == ["abcd", "loop-abcd"]
+    assert offered(desk, "show", "loop-") == ["loop-abcd"]
+    assert offered(desk, "run", "--resume", "") == ["abcd"]
+
+
+def test_bash_offers_to_stop_only_what_goes_on(desk: Desk) -> None:
+    kept(desk, "runs", "abcd")
+    kept(desk, "runs", "over", verdict="{}")
+    kept(desk, "loops", "loop-abcd", state='{"end": null}')
+    kept(desk, "loops", "loop-over", state='{"end": "done"}')
+    assert offered(desk, "stop", "") == ["abcd", "loop-abcd"]
+
+
 @pytest.mark.parametrize("words", [("show",), ("replay",), ("stop",), ("run", "--resume")])
 def test_bash_completes_runs_the_newest_first(desk: Desk, words: tuple[str, ...]) -> None:
     runs = desk.home / "runs-home" / "runs"

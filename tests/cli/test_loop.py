@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.loop.playing import calls, install
+from tests.loop.playing import calls, install, repository
 from tests.terminals import Terminal
 
 from rookery.folder import runs
@@ -59,6 +59,57 @@ def test_a_loop_is_told_step_by_step(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert '[claude] "no"' in lines[:heading]
     assert [row.split()[0] for row in lines[-5:-3]] == ["1", "2"]
     assert " · rook show loop-" in lines[-2]
+
+
+def test_what_a_failed_check_printed_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=no"], monkeypatch)
+    check = r"seq 1 9; printf 'bad\033[31m\n'; exit 3"
+    flags = ("--check", check, "--max-iterations", "2", "--cwd", str(work))
+    done = rook("loop", "Fix it", *flags)
+    last = ["  [...5 lines before]", *(f"  {n}" for n in (6, 7, 8, 9)), "  bad␛[31m"]
+    told = done.stdout.split("\n")
+    at = next(n for n, line in enumerate(told) if line.startswith("[rook] check seq"))
+    assert "failed (exit 3, " in told[at]
+    assert told[at + 1 : at + 7] == last
+    name = done.stdout.split()[1]
+    shown = rook("show", name).stdout.split("\n")
+    (at,) = [n for n, line in enumerate(shown) if line.startswith("[rook] iteration")]
+    assert shown[at].startswith("[rook] iteration 2 · check seq")
+    assert shown[at + 1 : at + 7] == last
+    full = rook("show", name, "--full").stdout
+    assert full.count("\n  1\n  2\n") == 2
+    verbose = rook("loop", "Fix it", *flags, "-v").stdout
+    assert "\n  1\n  2\n" in verbose
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["--check", "sleep 60", "--check-timeout", "1s"], "check sleep 60: timed out after 1."),
+        (["--check", "no-such-thing"], " · not found: is the command right?"),
+    ],
+)
+def test_a_check_that_did_not_tell_says_why(
+    flags: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=no"], monkeypatch)
+    done = rook("loop", "Fix it", "--cwd", str(work), "--max-iterations", "1", *flags)
+    assert told in done.stdout
+
+
+def test_a_running_check_is_told_on_a_terminal_and_ctrl_c_interrupts_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=no"], monkeypatch)
+    command = [ROOK, "loop", "Fix it", "--check", "sleep 600", "--cwd", str(work)]
+    with Terminal(command, dict(os.environ), columns=100) as going:
+        going.until(lambda: b"[rook] check sleep 600: 0.0s" in going.raw)
+        going.type("\x03")
+        assert going.finish() == 130
+    assert b"interrupted" in going.raw
+    assert b"failed" not in going.raw
 
 
 def test_on_a_terminal_it_is_in_colour_and_its_table_fits(
@@ -130,6 +181,149 @@ def test_ctrl_c_ends_it_and_it_can_go_on(tmp_path: Path, monkeypatch: pytest.Mon
     assert "is over" in over.stderr
 
 
+def test_a_loop_that_reached_a_ceiling_goes_on_with_a_higher_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=a", "say=b", "say=DONE"], monkeypatch)
+    done = rook("loop", "Fix", "--until", "DONE", "--cwd", str(work), "--max-iterations", "1")
+    name = done.stdout.split()[1]
+    way = f"rook loop --resume {name} --max-iterations 2"
+    assert done.returncode == 5
+    assert "[rook] at most 1 iteration · " in done.stdout
+    assert "1 iteration used" in done.stdout
+    assert done.stdout.endswith(f"[rook] go on with:  {way}\n")
+    for flags in ((), ("--max-iterations", "1"), ("--max-cost", "99")):
+        refused = rook("loop", "--resume", name, *flags)
+        assert (refused.returncode, calls(tmp_path)) == (2, 1)
+        assert f"1 iteration used; go on with  {way}" in refused.stderr
+    refused = rook("loop", "--resume", name, "--check", "true")
+    assert refused.returncode == 2
+    assert "leave out --check" in refused.stderr
+    assert rook("loop", "--resume", name, "--max-iterations", "2").returncode == 5
+    assert rook("loop", "--resume", name, "--max-iterations", "5").returncode == 0
+    assert calls(tmp_path) == 3
+
+
+def test_a_prompt_file_that_was_missing_for_a_moment_ends_nothing_for_good(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=a", "say=DONE"], monkeypatch)
+    task = tmp_path / "task.md"
+    task.write_text("Fix it")
+    program = tmp_path / "bin" / "claude"
+    program.write_text(program.read_text().replace("exec ", f"rm -f {task}; exec "))
+    flags = ("--prompt-file", str(task), "--until", "DONE", "--cwd", str(work))
+    done = rook("loop", *flags)
+    name = done.stdout.split()[1]
+    assert done.returncode == 9
+    assert f"go on with:  rook loop --resume {name}\n" in done.stdout
+    task.write_text("Fix it")
+    assert rook("loop", "--resume", name).returncode == 0
+    assert calls(tmp_path) == 2
+
+
+def test_a_setting_that_asks_is_not_for_loops(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=DONE"], monkeypatch)
+    (work / "rookery.toml").write_text('permission = "ask"\n')
+    monkeypatch.chdir(work)
+    done = rook("loop", "Fix it", "--until", "DONE")
+    assert done.returncode == 0, done.stderr
+    assert "a loop cannot ask: it takes 'agent'" in done.stderr
+    given = rook("loop", "Fix it", "--until", "DONE", "--permission", "edit")
+    assert (given.returncode, given.stderr) == (0, "")
+    wrong = rook("loop", "Fix it", "--until", "DONE", "--permission", "ask")
+    assert wrong.returncode == 2
+    assert "Invalid value for '--permission'" in wrong.stderr
+
+
+def test_a_loop_without_runs_has_no_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = install(tmp_path, ["say=DONE"], monkeypatch)
+    done = rook("loop", "Fix it", "--until", "DONE", "--cwd", str(work), "--max-cost", "0")
+    assert done.returncode == 5
+    assert "STATUS" not in done.stdout
+    assert "STATUS" not in rook("show", done.stdout.split()[1]).stdout
+
+
+def started(work: Path, *flags: str, upto: str) -> "tuple[subprocess.Popen[str], str]":
+    """A loop that goes on, and its name, when it has told of an event of that type."""
+    command = [ROOK, "loop", "Fix it", "--cwd", str(work), "--format", "jsonl", *flags]
+    going = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert going.stdout is not None
+    name: str = json.loads(going.stdout.readline())["loop"]
+    for line in going.stdout:
+        if json.loads(line)["type"] == upto:
+            break
+    return going, name
+
+
+def test_a_loop_that_goes_on_is_shown_and_stopped_from_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=no", "hang-in-tool"], monkeypatch)
+    going, name = started(work, "--until", "DONE", upto="decision")
+    with going:
+        assert going.stdout is not None
+        for line in going.stdout:
+            if json.loads(line)["type"] == "tool_started":
+                break
+        shown = rook("show", name).stdout.split("\n")
+        assert shown[1].split() == ["STATUS", "TIME", "COST", "CHANGES", "RUN", "WHY"]
+        first, second = shown[2].split(), shown[3].split()
+        assert second[:2] == ["2", "running"]
+        (run,) = [word for word in second if re.fullmatch("[a-z][a-z0-9]{3}", word)]
+        assert rook("show", run).returncode == 0
+        assert shown[4] == f"[rook] iteration 2 is going on · rook attach {run} · rook stop {name}"
+        assert shown[5].startswith("[rook] 1 iteration · ")
+        assert " · 0.0s" not in shown[5]
+        spent = next(word for word in first if "$" in word).lstrip("~$")
+        assert float(shown[5].split("$")[1].split()[0]) >= float(spent) > 0
+        assert "running" in rook("loops").stdout
+        for words in (("attach", name), ("replay", name)):
+            refused = rook(*words)
+            assert refused.returncode == 2
+            assert f"rook show {name}" in refused.stderr
+        assert rook("stop", name).returncode == 0
+        going.stdout.read()
+        assert going.wait(60) == 130
+    again = rook("stop", name)
+    assert again.returncode == 2
+    assert "is not going on" in again.stderr
+
+
+def test_what_a_cut_off_loop_spent_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = install(tmp_path, ["play=budget delay=0.1"], monkeypatch)
+    going, name = started(work, "--until", "DONE", upto="tool_completed")
+    with going:
+        going.kill()
+    (row,) = [line for line in rook("show", name).stdout.split("\n") if " cut off " in line]
+    assert re.search(r"~\$0\.\d*[1-9]", row)
+    assert re.search(r"0 iterations · .*~\$0\.\d*[1-9]", rook("loops").stdout)
+
+
+def test_a_loop_tells_its_worktree_commits_and_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=DONE write-file=made.txt"], monkeypatch)
+    repository(work)
+    done = rook("loop", "Fix", "--until", "DONE", "--cwd", str(work), "--worktree", "--commit")
+    assert done.returncode == 0, done.stdout + done.stderr
+    name = done.stdout.split()[1]
+    tree = tmp_path / "home" / "loops" / name / "worktree"
+    told = f"[rook] in the worktree {tree} · branch rook/{name}"
+    shown = rook("show", name).stdout.split("\n")
+    assert told in done.stdout.split("\n")
+    assert told in shown
+    (made,) = subprocess.run(
+        ["git", "log", "-1", "--format=%h"], cwd=tree, check=True, capture_output=True, text=True
+    ).stdout.split()
+    (run,) = (path.name for path in (tmp_path / "home" / "runs").iterdir())
+    (row,) = [line for line in shown if line.startswith("1")]
+    assert f" · {made} " in row
+    assert f" {run} " in row
+
+
 def test_a_killed_loop_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     work = install(tmp_path, ["hang-in-tool", "say=DONE"], monkeypatch)
     name, _ = signalled(work, signal.SIGKILL)
@@ -150,7 +344,8 @@ def test_a_killed_loop_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.Mon
         (["loop", "a", "--on-limit", "switch:nobody"], "nobody"),
         (["loop", "a", "--max-quota", "180%"], "is no share"),
         (["loop", "a", "--resume", "loop-x"], "leave the prompt out"),
-        (["loop", "--resume", "loop-x"], "no run is called"),
+        (["loop", "--resume", "loop-x"], "no loop is called 'loop-x'"),
+        (["show", "loop-x"], "no loop is called 'loop-x'"),
         (["loop", "a", "--agent", "nobody"], "nobody"),
         (["batch"], "give a file of tasks"),
     ],

@@ -1,7 +1,7 @@
 """Hands that a test moves: a fake clock, and runs, checks and naps that end when it says so."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC
 from typing import Any
 
@@ -48,6 +48,9 @@ class FakeHands:
         if begun.id not in self.world.begun:
             return None
         return self.world.begun[begun.id] or self.world.cut_off(self.plan, begun)
+
+    async def foreign(self, begun: Begun | None) -> Sequence[str]:
+        return ()
 
     async def check(self, command: str) -> Check:
         ok: bool = await self._ask("check", command)

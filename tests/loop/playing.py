@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shlex
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -61,3 +62,14 @@ def play(asked: LoopPlan) -> tuple[Loop, list[LoopEvent]]:
         return loop, events
 
     return asyncio.run(whole())
+
+
+def repository(work: Path) -> None:
+    """Make a folder a repository with one commit."""
+    for words in (
+        ["init", "-q"],
+        ["config", "user.email", "dev@example.com"],
+        ["config", "user.name", "Dev"],
+        ["commit", "-q", "--allow-empty", "-m", "Begin"],
+    ):
+        subprocess.run(["git", *words], cwd=work, check=True)

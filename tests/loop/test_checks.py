@@ -46,7 +46,7 @@ def test_it_reads_nothing_of_ours(tmp_path: Path) -> None:
 def test_one_that_takes_too_long_is_ended_with_all_it_started(tmp_path: Path) -> None:
     done = check("sleep 600 & echo $! > pid; wait", tmp_path, timeout_s=0.5)
     assert not done.ok
-    assert done.exit_code is None
+    assert (done.exit_code, done.stopped) == (None, "timed_out")
     assert "ended after" in done.output
     assert gone(int((tmp_path / "pid").read_text()))
 

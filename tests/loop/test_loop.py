@@ -5,15 +5,17 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 import rookery
+from rookery.core.errors import RookeryError
 from rookery.core.fold import fold
 from rookery.folder import runs
 from rookery.loop import git, store
-from rookery.loop.driver import Loop
+from rookery.loop.driver import ForeignChangesError, Loop
 from rookery.loop.events import (
     AgentThinking,
     CheckFinished,
@@ -28,12 +30,13 @@ from rookery.loop.events import (
     ToolStarted,
     Waiting,
 )
-from rookery.loop.plan import Ceilings, Goal, OnLimit, Patience
+from rookery.loop.plan import Ceilings, Goal, LoopPlan, OnLimit, Patience
 from rookery.loop.start import BadPlanError, new_loop, resumed_loop
 from rookery.loop.store import LoopBusyError
 from rookery.prices import PriceBook
 from rookery.run import contain
-from tests.loop.playing import calls, install, plan, play
+from rookery.run.others import settle
+from tests.loop.playing import calls, install, plan, play, repository
 
 
 def test_it_runs_until_the_answer_is_what_was_asked_for(
@@ -212,6 +215,19 @@ def test_the_same_answer_and_no_change_is_no_progress(
     assert (loop.end, calls(tmp_path)) == ("no_progress", 2)
 
 
+def test_files_that_change_outside_a_repository_are_progress(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=again"], monkeypatch)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
+    program = tmp_path / "bin" / "claude"
+    program.write_text(program.read_text().replace("exec ", "echo x >> log.txt; exec "))
+    asked = plan(work, patience=Patience(same_answer=2), ceilings=Ceilings(iterations=3))
+    loop, events = play(asked)
+    assert (loop.end, calls(tmp_path)) == ("ceiling", 3)
+    assert [e.files for e in events if isinstance(e, IterationFinished)] == [1, 1, 1]
+
+
 def test_a_stuck_agent_is_suspected_with_evidence_and_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -311,6 +327,23 @@ def test_a_wait_that_was_interrupted_goes_on_when_asked(
     assert calls(tmp_path) == 1
 
 
+def test_a_loop_is_stopped_by_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = install(tmp_path, ["limit=3600"], monkeypatch)
+    loop = new_loop(plan(work))
+    folder = store.find(tmp_path / "home", loop.name)
+    with pytest.raises(RookeryError, match="is not going on"):
+        folder.ask_to_stop()
+
+    async def until_it_waits() -> str | None:
+        async with loop:
+            async for event in loop:
+                if isinstance(event, Waiting):
+                    folder.ask_to_stop()
+        return loop.end
+
+    assert asyncio.run(until_it_waits()) == "interrupted"
+
+
 def test_an_interrupt_ends_a_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     work = install(tmp_path, ["limit=3600"], monkeypatch)
 
@@ -337,6 +370,40 @@ def test_an_interrupt_ends_a_check(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     assert asyncio.run(whole()) == "interrupted"
     assert not runs.is_alive(int((work / "pid").read_text()), None)
+
+
+def test_an_interrupted_check_did_not_fail_and_is_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=DONE"], monkeypatch)
+    check = "test -f pid || { echo $$ > pid; sleep 600; }"
+    goal = Goal(until="DONE", checks=(check, "true"))
+
+    async def until_it_checks(asked: LoopPlan) -> Loop:
+        async with new_loop(asked) as loop:
+            while not (work / "pid").exists():
+                await asyncio.sleep(0.01)
+            loop.stop()
+        return loop
+
+    # At the ceiling, where a check that fails would end it as unverified.
+    first = asyncio.run(until_it_checks(plan(work, goal=goal, ceilings=Ceilings(iterations=1))))
+    assert (first.end, first.state.attempts[0].why) == ("interrupted", "it was interrupted")
+    assert [check.stopped for check in first.state.attempts[0].checks] == ["interrupted"] * 2
+    second = asyncio.run(whole(resumed_loop(first.name)))
+    assert (second.end, calls(tmp_path)) == ("done", 1)  # no iteration was needed
+    assert [check.ok for check in second.state.attempts[0].checks] == [True, True]
+
+
+@pytest.mark.parametrize(("check", "code"), [("no-such-command", 127), ("./plain.txt", 126)])
+def test_a_check_that_cannot_run_ends_it_after_the_first_iteration(
+    check: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=no"], monkeypatch)
+    (work / "plain.txt").write_text("")
+    loop, _ = play(plan(work, goal=Goal(checks=(check,))))
+    assert (loop.end, loop.exit_code, calls(tmp_path)) == ("not_started", 9, 1)
+    assert loop.state.reason == f"the check cannot be run (exit {code}): {check}"
 
 
 def test_only_one_may_run_a_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -391,14 +458,31 @@ def test_the_library_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 # Repositories.
 
 
-def repository(work: Path) -> None:
-    for words in (
-        ["init", "-q"],
-        ["config", "user.email", "dev@example.com"],
-        ["config", "user.name", "Dev"],
-        ["commit", "-q", "--allow-empty", "-m", "Begin"],
-    ):
-        subprocess.run(["git", *words], cwd=work, check=True)
+def committed(work: Path) -> list[str]:
+    """All files that are in the last commit."""
+    told = subprocess.run(
+        ["git", "ls-tree", "-r", "--name-only", "HEAD"],
+        cwd=work,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return told.stdout.split()
+
+
+async def whole(loop: Loop) -> Loop:
+    async with loop:
+        await loop.wait()
+    return loop
+
+
+async def stopped_in_a_tool(asked: LoopPlan) -> str:
+    async with new_loop(asked) as loop:
+        async for event in loop:
+            if isinstance(event, ToolStarted):
+                loop.stop()
+    assert loop.end == "interrupted"
+    return loop.name
 
 
 def test_what_changed_is_told_by_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -433,6 +517,51 @@ def test_a_commit_never_mixes_in_what_was_there_before(
     assert loop.end == "done"
     assert (work / "mine.txt").read_text() == "mine"
     assert not git.is_clean(str(work))
+
+
+def test_going_on_never_commits_what_the_user_changed_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["hang-in-tool", "say=DONE write-file=made.txt"], monkeypatch)
+    repository(work)
+    name = asyncio.run(stopped_in_a_tool(plan(work, commit=True)))
+    (work / "mine.txt").write_text("mine")
+    with pytest.raises(ForeignChangesError, match=rf"mine\.txt; .* --resume {name}"):
+        asyncio.run(whole(resumed_loop(name)))
+    (work / "mine.txt").unlink()
+    loop = asyncio.run(whole(resumed_loop(name)))  # the refusal has changed nothing
+    assert (loop.end, committed(work)) == ("done", ["made.txt"])
+
+
+def test_what_a_cut_off_run_changed_is_committed_and_what_came_later_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["write-file=half.txt hang-in-tool", "say=DONE"], monkeypatch)
+    repository(work)
+    name = new_loop(plan(work, commit=True)).name
+    child = subprocess.Popen([sys.executable, "-c", _CHILD, name])
+    while not (work / "half.txt").exists():
+        assert child.poll() is None
+        time.sleep(0.01)
+    child.kill()
+    child.wait()
+    (begun,) = runs.runs(tmp_path / "home")
+    settle(begun)
+    (work / "mine.txt").write_text("mine")
+    with pytest.raises(ForeignChangesError, match=r"agent's: mine\.txt;"):
+        asyncio.run(whole(resumed_loop(name)))
+    (work / "mine.txt").unlink()
+    loop = asyncio.run(whole(resumed_loop(name)))
+    assert (loop.end, committed(work)) == ("done", ["half.txt"])
+
+
+def test_a_file_that_was_removed_meanwhile_is_foreign_too(tmp_path: Path) -> None:
+    repository(tmp_path)
+    (tmp_path / "old.txt").write_text("x")
+    assert git.commit(str(tmp_path), "Add it")
+    (tmp_path / "old.txt").unlink()
+    assert git.changed_after(str(tmp_path), 0.0) == ["old.txt"]
+    assert git.changed_after(str(tmp_path), time.time() + 60) == []
 
 
 def test_a_worktree_keeps_the_agent_away_from_the_user_s_files(

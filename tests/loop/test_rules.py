@@ -38,6 +38,7 @@ def with_(**changes: Any) -> LoopPlan:
     return msgspec.structs.replace(PLAN, **changes)
 
 
+SAME = ran(answer="x", changed=0)
 LIMITED = ran("limited", resets_at=NOW + 3600, reset_is_told=True)
 ROWS = [
     # what happened, the rule that decides, the step, how it ends
@@ -59,9 +60,10 @@ ROWS = [
     ([ran("stuck")], with_(on_stuck="retry"), "go_on", "continue", None),
     ([ran("denied", denials=("Bash(rm)",))] * 2, PLAN, "go_on", "continue", None),
     ([ran("denied", denials=("Bash(rm)",))] * 3, PLAN, "denials", "finish", "no_progress"),
-    ([ran(answer="x", changed=0)] * 5, PLAN, "no_progress", "finish", "no_progress"),
-    ([*[ran(answer="x")] * 4, ran(answer="x", changed=1)], PLAN, "go_on", "continue", None),
+    ([SAME] * 5, PLAN, "no_progress", "finish", "no_progress"),
+    ([*[SAME] * 4, ran(answer="x", changed=1)], PLAN, "go_on", "continue", None),
     ([ran(answer=str(n), changed=0) for n in range(5)], PLAN, "go_on", "continue", None),
+    ([ran(answer="x")] * 5, PLAN, "go_on", "continue", None),  # nobody knows of files
     ([ran(answer="x", files_changed=2)] * 5, PLAN, "go_on", "continue", None),
     ([ran()] * 20, PLAN, "ceilings", "finish", "ceiling"),
     ([*[ran()] * 19, ran(said_done=True)], PLAN, "completion", "finish", "done"),
@@ -115,6 +117,15 @@ def test_done_by_its_own_words_at_the_ceiling_but_a_check_fails() -> None:
 def test_time_is_a_ceiling() -> None:
     assert decide(ran(), age_s=8 * 3600).end == "ceiling"
     assert decide(ran(), age_s=8 * 3600 - 1).step == "continue"
+
+
+def test_the_time_that_a_loop_lay_still_does_not_count() -> None:
+    ended = LoopState(
+        started_at=NOW - 9 * 3600, agent="claude", end="interrupted", ended_at=NOW - 8 * 3600
+    )
+    state = ended.reopened(NOW)
+    assert (ended.elapsed_s(NOW), state.elapsed_s(NOW)) == (3600, 3600)
+    assert may_begin(PLAN, state, now=NOW, chance=0).step == "continue"
 
 
 def test_the_ceilings_hold_before_a_run_as_well() -> None:

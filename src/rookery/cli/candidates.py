@@ -1,9 +1,10 @@
-"""What a word on the command line could be: agents, profiles, runs. Quick, for shells ask often."""
+"""What a word on the command line could be: an agent, a run, a loop. Quick: shells ask often."""
 
 import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from rookery.cli.places import surroundings
 from rookery.config.files import AGENTS, PROFILES
@@ -13,7 +14,7 @@ from rookery.core.text import one_line
 from rookery.folder.names import RUNS, is_name
 from rookery.run.places import home_folder
 
-_MOST_RUNS = 50
+_MOST = 50
 _LONGEST_HELP = 60
 
 Candidate = tuple[str, str | None]
@@ -35,23 +36,64 @@ def profiles() -> Iterator[Candidate]:
 
 def runs() -> Iterator[Candidate]:
     """The last runs, the newest first, with what was asked of each."""
+    for folder in _newest(RUNS):
+        yield folder.name, _asked(folder / "run.json")
+
+
+def loops() -> Iterator[Candidate]:
+    """The last loops, the newest first, with what was asked of each."""
+    for folder in _newest("loops"):
+        yield folder.name, _asked(folder / "plan.json")
+
+
+def batches() -> Iterator[Candidate]:
+    """The last batches, the newest first."""
+    for folder in _newest("batches"):
+        yield folder.name, None
+
+
+def shown() -> Iterator[Candidate]:
+    """What can be shown: runs, then loops."""
+    yield from runs()
+    yield from loops()
+
+
+def running() -> Iterator[Candidate]:
+    """What can be stopped: the runs and loops that have no end yet."""
+    for folder in _newest(RUNS):
+        if not (folder / "verdict.json").exists():
+            yield folder.name, _asked(folder / "run.json")
+    for folder in _newest("loops"):
+        if _told(folder / "state.json").get("end") is None:
+            yield folder.name, _asked(folder / "plan.json")
+
+
+def _newest(kind: str) -> list[Path]:
+    """The folders of the last runs, loops or batches, the newest first."""
     try:
-        with os.scandir(home_folder() / RUNS) as found:
+        with os.scandir(home_folder() / kind) as found:
             folders = [(entry.stat().st_mtime, entry) for entry in found if is_name(entry.name)]
     except OSError:
-        return
+        return []
     folders.sort(key=lambda pair: -pair[0])
-    for _, entry in folders[:_MOST_RUNS]:
-        yield entry.name, _asked(Path(entry.path))
+    return [Path(entry.path) for _, entry in folders[:_MOST]]
 
 
-def _asked(folder: Path) -> str | None:
+def _asked(file: Path) -> str | None:
+    info = _told(file)
     try:
-        info = json.loads((folder / "run.json").read_bytes())
-        asked = info.get("prompt") or " ".join(info["command"])
+        asked = info.get("prompt") or info.get("prompt_file") or " ".join(info["command"])
         return safe_line(one_line(asked, _LONGEST_HELP))
-    except (OSError, ValueError, AttributeError, KeyError, TypeError, RecursionError):
+    except (AttributeError, KeyError, TypeError):
         return None  # being made, or damaged: its name is enough
+
+
+def _told(file: Path) -> dict[str, Any]:
+    try:
+        told = json.loads(file.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return told if isinstance(told, dict) else {}
 
 
 def _tables(key: str) -> Iterator[tuple[str, object]]:

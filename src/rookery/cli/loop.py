@@ -1,46 +1,37 @@
-"""`rook loop` and `rook loops`: run an agent again until the work is done."""
+"""`rook loop`: run an agent again until the work is done."""
 
 import asyncio
 import os
 import re
 import signal
 import sys
-import time
-from collections import defaultdict
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
 import click
 import msgspec
+from click.core import ParameterSource
 
 from rookery.cli.defaults import chosen_agent
 from rookery.cli.kinds import Count, Dollars, Duration
+from rookery.cli.looping import View
+from rookery.cli.loops import put_table, say
 from rookery.cli.manner import Manner
 from rookery.cli.run import AgentArgs, agent_args
 from rookery.cli.screens import put
-from rookery.cli.watching import show_run
 from rookery.core.agent import Permission
 from rookery.core.safe import safe
-from rookery.core.text import one_line
-from rookery.display.look import columns, look_of
-from rookery.display.table import table
-from rookery.loop import store, words
+from rookery.display.look import look_of
+from rookery.loop import words
 from rookery.loop.driver import Loop
 from rookery.loop.events import (
     INSIDE,
-    IterationFinished,
-    IterationStarted,
     LoopEvent,
-    Waiting,
 )
 from rookery.loop.hands import RealHands
 from rookery.loop.plan import Ceilings, Feed, Goal, LoopPlan, OnLimit, OnStuck
 from rookery.loop.prompts import VARIABLES, unknown_variables
 from rookery.loop.start import new_loop, resumed_loop
-from rookery.loop.state import LoopState
-from rookery.run.places import home_folder
-from rookery.run.runner import Run
 
 _EXAMPLES = """\b
 Examples:
@@ -53,8 +44,6 @@ In the prompt, {{iteration}}, {{max_iterations}}, {{last_answer}}, {{check_outpu
 are filled in anew each time.
 """
 _USUAL = Ceilings()
-_LONGEST_PROMPT = 50
-_UNCUT = 10_000
 
 
 class Share(click.ParamType[float]):
@@ -92,6 +81,23 @@ class LimitPolicy(click.ParamType[OnLimit]):
         return OnLimit(do=do, agent=agent or None)
 
 
+class Unasked(click.Choice[str]):
+    """A permission for a loop, which nobody watches: one that asks is meant for other commands."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Take what was given; a setting that asks gives way to the default, and says so."""
+        source = ctx.get_parameter_source(str(param.name)) if ctx and param else None
+        if value != "ask" or param is None or source is ParameterSource.COMMANDLINE:
+            return super().convert(value, param, ctx)
+        usual = str(param.default)
+        click.echo(
+            f'[rook] your settings say permission = "ask", but a loop cannot ask: '
+            f"it takes {usual!r}, or say --permission",
+            err=True,
+        )
+        return usual
+
+
 @click.command("loop", cls=AgentArgs, epilog=_EXAMPLES)
 @click.option(
     "--agent",
@@ -110,7 +116,7 @@ class LimitPolicy(click.ParamType[OnLimit]):
 )
 @click.option(
     "--permission",
-    type=click.Choice([each for each in get_args(Permission) if each != "ask"]),
+    type=Unasked([each for each in get_args(Permission) if each != "ask"]),
     default="agent",
     show_default=True,
     help="What it may do unasked: edit files, all, only plan, or what its settings say.",
@@ -186,7 +192,7 @@ class LimitPolicy(click.ParamType[OnLimit]):
 @click.option("--commit", is_flag=True, help="Commit what each iteration changed.")
 @click.option("--worktree", is_flag=True, help="Work in a worktree of its own.")
 @click.option("--prompt-file", type=click.Path(dir_okay=False, exists=True), help="Read anew.")
-@click.option("--resume", metavar="LOOP", help="Go on with a loop that was interrupted or cut off.")
+@click.option("--resume", metavar="LOOP", help="Go on with a loop that stopped.")
 @click.option(
     "--format",
     "form",
@@ -215,54 +221,38 @@ def loop_(
     if resume is not None:
         if prompt or prompt_file:
             raise click.UsageError("--resume goes on with what was asked: leave the prompt out")
-        going = resumed_loop(resume)
+        going = resumed_loop(resume, ceilings=_raised(options))
     else:
         going = new_loop(_plan(prompt, prompt_file, options))
     manner = Manner(verbose=verbose, quiet=quiet or form == "jsonl")
     raise click.exceptions.Exit(asyncio.run(_watch(going, manner, jsonl=form == "jsonl")))
 
 
-@click.command("loops", epilog="Example:  rook loops")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
-def loops_(as_json: bool) -> None:
-    """List the loops, the newest first."""
-    found = [(folder, folder.state(), folder.plan()) for folder in store.loops(home_folder())]
-    if as_json:
-        for folder, state, _ in found:
-            click.echo(msgspec.json.encode({"loop": folder.name, "state": state}))
-        return
-    if not found:
-        click.echo('there are no loops yet; start one:  rook loop "Fix the tests" --check "…"')
-        return
-    rows = []
-    for folder, state, plan in found:
-        status = "running" if folder.is_run else (state.end if state and state.end else "cut off")
-        took = words.total(state) if state else ""
-        what = one_line(plan.prompt or plan.prompt_file or "", _LONGEST_PROMPT)
-        rows.append((folder.name, status.replace("_", " "), took, what))
-    for line in _laid_out(("LOOP", "STATUS", "WHAT IT TOOK", "WHAT"), rows):
-        put(sys.stdout, line)
+_CEILINGS = {
+    "max_iterations": "iterations",
+    "max_time": "time_s",
+    "max_cost": "cost_usd",
+    "max_tokens": "tokens",
+    "max_turns": "turns",
+}
+"""The options that are ceilings, and what a plan calls them."""
 
 
-def show_loop(name: str) -> None:
-    """Show what a loop did."""
-    folder = store.find(home_folder(), name)
-    plan, state = folder.plan(), folder.state()
-    paint = look_of(sys.stdout, os.environ).paint()
-    _say(f"{paint('strong', folder.name)} · {words.goal(plan)}")
-    if state is None:
-        _say("it was not begun")
-        return
-    _put_table(state)
-    if state.end is not None:
-        _say(words.ending(state.end, state.reason, paint))
-    elif folder.is_run:
-        _say("it is going on")
-    else:
-        _say("it was cut off")
-    if not state.is_over and not folder.is_run:
-        _say(f"go on with:  rook loop --resume {folder.name}")
-    _say(words.total(state))
+def _raised(options: dict[str, Any]) -> dict[str, float]:
+    """The ceilings that were given; nothing else of what was asked can be given anew."""
+    ctx = click.get_current_context()
+    given = [
+        param
+        for param in ctx.command.params
+        if param.name in options
+        and ctx.get_parameter_source(param.name) is ParameterSource.COMMANDLINE
+    ]
+    for param in given:
+        if param.name not in _CEILINGS:
+            raise click.UsageError(
+                f"--resume goes on with what was asked: leave out {param.opts[-1]}"
+            )
+    return {_CEILINGS[str(param.name)]: options[str(param.name)] for param in given}
 
 
 def _plan(prompt: tuple[str, ...], prompt_file: str | None, options: dict[str, Any]) -> LoopPlan:
@@ -287,13 +277,7 @@ def _plan(prompt: tuple[str, ...], prompt_file: str | None, options: dict[str, A
             ask_done=take("ask_done"),
             checks=take("checks"),
         ),
-        ceilings=Ceilings(
-            iterations=take("max_iterations"),
-            time_s=take("max_time"),
-            cost_usd=take("max_cost"),
-            tokens=take("max_tokens"),
-            turns=take("max_turns"),
-        ),
+        ceilings=Ceilings(**{field: take(option) for option, field in _CEILINGS.items()}),
         iteration_s=take("timeout"),
         idle_s=take("idle_timeout"),
         check_s=take("check_timeout"),
@@ -304,7 +288,7 @@ def _plan(prompt: tuple[str, ...], prompt_file: str | None, options: dict[str, A
 
 async def _watch(going: Loop, manner: Manner, *, jsonl: bool) -> int:
     """Show a loop to its end; Ctrl-C ends it, the second time at once."""
-    view = _View(going.plan, manner)
+    view = View(going.plan, manner)
     if isinstance(going.hands, RealHands) and not manner.quiet:
         going.hands.watch = view.watch
     async with going:
@@ -332,100 +316,9 @@ def _put_end(loop: Loop) -> None:
     look = look_of(sys.stdout, os.environ)
     if look.terminal:
         put(sys.stdout, "")
-    _put_table(loop.state)
+    put_table(loop.state)
     assert loop.end is not None
-    _say(words.ending(loop.end, loop.state.reason, look.paint()))
-    _say(f"{words.total(loop.state)} · rook show {loop.name}")
-    if not loop.state.is_over:
-        _say(f"go on with:  rook loop --resume {loop.name}")
-
-
-def _put_table(state: LoopState) -> None:
-    """One row a run."""
-    paint = look_of(sys.stdout, os.environ).paint()
-
-    def painted(row: int, column: int, text: str) -> str:
-        if row < 0:
-            return paint("strong", text)
-        is_status = column == words.HEAD.index("STATUS")
-        return words.status(state.attempts[row].report.status, paint) if is_status else text
-
-    for line in _laid_out(words.HEAD, [words.row(each) for each in state.attempts], painted):
-        put(sys.stdout, line)
-
-
-def _laid_out(
-    head: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    paint: Callable[[int, int, str], str] = lambda row, column, text: text,
-) -> list[str]:
-    """Rows in columns, cut to the width of a terminal."""
-    watched = look_of(sys.stdout, os.environ).terminal
-    return table(head, rows, width=columns(sys.stdout) if watched else _UNCUT, paint=paint)
-
-
-def _say(line: str) -> None:
-    put(sys.stdout, f"{look_of(sys.stdout, os.environ).paint()('prefix', '[rook]')} {line}")
-
-
-class _View:
-    """The steps of a loop, and under the heading of each iteration the lines of its run."""
-
-    def __init__(self, plan: LoopPlan, manner: Manner) -> None:
-        self._plan = plan
-        self._manner = manner
-        self._look = look_of(sys.stdout, os.environ)
-        self._runs: dict[int, asyncio.Task[None]] = {}
-        self._headed: defaultdict[int, asyncio.Event] = defaultdict(asyncio.Event)
-        self._countdown = _Countdown()
-
-    def watch(self, run: Run, attempt: int) -> None:
-        """Show a run as soon as its heading is there."""
-        self._runs[attempt] = asyncio.ensure_future(self._show(run, attempt))
-
-    async def _show(self, run: Run, attempt: int) -> None:
-        await self._headed[attempt].wait()
-        await show_run(run, self._manner)
-
-    async def tell(self, event: LoopEvent) -> None:
-        """Say a step, behind all that was said before it."""
-        self._countdown.end()
-        if isinstance(event, IterationFinished) and event.attempt in self._runs:
-            await self._runs.pop(event.attempt)
-        if not self._manner.quiet:
-            if isinstance(event, IterationStarted) and self._look.terminal:
-                put(sys.stdout, "")
-            for line in words.lines(event, self._plan, self._look.paint()):
-                _say(line)
-        if isinstance(event, IterationStarted):
-            self._headed[event.attempt].set()
-        elif isinstance(event, Waiting):
-            self._countdown.begin(event)
-
-    def close(self) -> None:
-        """Take the countdown away."""
-        self._countdown.end()
-
-
-class _Countdown:
-    """The time that is left of a wait, on a terminal, on one line that goes away."""
-
-    def __init__(self) -> None:
-        self._task: asyncio.Task[None] | None = None
-
-    def begin(self, event: Waiting) -> None:
-        """Count down from now on."""
-        if sys.stderr.isatty():
-            self._task = asyncio.create_task(self._count(event.until))
-
-    def end(self) -> None:
-        """Take the line away."""
-        if self._task is not None:
-            self._task.cancel()
-            self._task = None
-            click.echo("\r\x1b[K", err=True, nl=False)
-
-    async def _count(self, until: float) -> None:
-        while (left := until - time.time()) > 0:
-            click.echo(f"\r\x1b[K[rook] {words.span(left)} left", err=True, nl=False)
-            await asyncio.sleep(1)
+    say(words.ending(loop.end, loop.state.reason, look.paint()))
+    say(f"{words.total(loop.state, now=loop.hands.now())} · rook show {loop.name}")
+    for line in words.way_on(loop.name, loop.plan, loop.state):
+        say(line)

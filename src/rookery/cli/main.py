@@ -30,13 +30,13 @@ _COMMANDS = {
     "demo": ("rookery.cli.demo:command", "See it work with a scripted agent: no key, no network."),
     "exec": ("rookery.cli.run:exec_", "Run any agent's command line as it is."),
     "loop": ("rookery.cli.loop:loop_", "Run an agent again until the work is done."),
-    "loops": ("rookery.cli.loop:loops_", "List the loops."),
+    "loops": ("rookery.cli.loops:loops_", "List the loops."),
     "replay": ("rookery.cli.runs:replay", "Show a finished run again, as it happened."),
     "run": ("rookery.cli.run:run_", "Run an agent on a prompt and show what it does."),
     "runs": ("rookery.cli.runs:runs_", "List the runs."),
     "schema": ("rookery.cli.schema:command", "Print the JSON Schema of a record."),
     "show": ("rookery.cli.runs:show", "Show what a run did and how it ended."),
-    "stop": ("rookery.cli.attach:stop", "Stop a run that is going on."),
+    "stop": ("rookery.cli.attach:stop", "Stop a run or a loop that is going on."),
 }
 _CONFIGURED = frozenset({"attach", "batch", "demo", "exec", "loop", "replay", "run", "show"})
 """Commands whose options take their defaults from `rookery.toml` and the environment."""

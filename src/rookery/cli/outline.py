@@ -26,6 +26,17 @@ _VALUES = {
 }
 """What the parameters of these names take, in whatever command."""
 
+_VALUES_OF = {
+    ("batch", "resume"): "batches",
+    ("loop", "resume"): "loops",
+    ("show", "run"): "shown",
+    ("stop", "run"): "running",
+}
+"""What they take in these commands instead."""
+
+_ASKED = frozenset({"agents", "batches", "loops", "profiles", "running", "runs", "shown"})
+"""What can only be known when it is asked."""
+
 
 def command(name: str) -> click.Command | None:
     """The command of that name as far as completion needs it."""
@@ -43,13 +54,13 @@ def outline(group: click.Group, agents: Iterable[str], summaries: Mapping[str, s
     for name in group.list_commands(ctx):
         found = group.get_command(ctx, name)
         assert found is not None
-        params = [_outlined(param) for param in found.params]
+        params = [_outlined(param, name) for param in found.params]
         commands[name] = {"summary": summaries[name], "params": params}
     return {"agents": list(agents), "commands": commands}
 
 
-def _outlined(param: click.Parameter) -> dict[str, Any]:
-    told: dict[str, Any] = {"names": [*param.opts], "values": _values_of(param)}
+def _outlined(param: click.Parameter, command: str) -> dict[str, Any]:
+    told: dict[str, Any] = {"names": [*param.opts], "values": _values_of(param, command)}
     if isinstance(param, click.Option):
         told |= {
             "off": [*param.secondary_opts],
@@ -62,14 +73,15 @@ def _outlined(param: click.Parameter) -> dict[str, Any]:
     return told
 
 
-def _values_of(param: click.Parameter) -> str | list[str] | None:
+def _values_of(param: click.Parameter, command: str) -> str | list[str] | None:
     if isinstance(param.type, click.Choice):
         return list(param.type.choices)
     if isinstance(param.type, click.Path) and not param.type.file_okay:
         return "folders"
     if isinstance(param.type, (click.File, click.Path)):
         return "files"
-    return _VALUES.get(str(param.name))
+    name = str(param.name)
+    return _VALUES_OF.get((command, name)) or _VALUES.get(name)
 
 
 @cache
@@ -111,7 +123,7 @@ _Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem
 
 def _asked(values: str | list[str] | None) -> _Completer | None:
     """What completes the values that can only be known when it is asked."""
-    if values not in ("agents", "profiles", "runs"):
+    if isinstance(values, list) or values not in _ASKED:
         return None
 
     def complete(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem[str]]:

@@ -113,9 +113,9 @@ def show(run: str | None, full: bool, verbose: bool, no_pager: bool) -> None:
     """
     look = look_of(sys.stdout, os.environ)
     if run is not None and run.startswith("loop-"):
-        from rookery.cli.loop import show_loop  # few ask for it, and it imports a lot
+        from rookery.cli.loops import show_loop  # few ask for it, and it imports a lot
 
-        show_loop(run)
+        show_loop(run, full=full)
         return
     folder = healed(find_run(run))
     if look.terminal and not no_pager:
@@ -241,6 +241,8 @@ def _row(folder: RunFolder) -> _Row:
 def find_run(name: str | None) -> RunFolder:
     """The run of that name, or whose name begins so; without a name, the last one."""
     home = home_folder()
+    if name is not None and name.startswith("loop-"):
+        raise RookeryError(f"{name} is a loop, not a run: see it with  rook show {name}")
     if name is not None:
         return runs.find(home, name)
     last = runs.last(home)

@@ -77,23 +77,23 @@ class BadRunNameError(RookeryError):
 
 
 class UnknownRunError(RookeryError):
-    """No run is called that."""
+    """No run, or no loop, is called that."""
 
-    def __init__(self, name: str, nearest: Iterable[str] = ()) -> None:
+    def __init__(self, name: str, nearest: Iterable[str] = (), *, what: str = "run") -> None:
         self.name = name
         self.nearest = tuple(nearest)
         hint = f"; did you mean {_some(self.nearest, 'or')}?" if self.nearest else ""
-        super().__init__(f"no run is called {name!r}{hint}")
+        super().__init__(f"no {what} is called {name!r}{hint}")
 
 
 class AmbiguousRunError(RookeryError):
-    """The names of several runs begin like that."""
+    """The names of several runs, or loops, begin like that."""
 
-    def __init__(self, name: str, candidates: Iterable[str]) -> None:
+    def __init__(self, name: str, candidates: Iterable[str], *, what: str = "run") -> None:
         self.name = name
         self.candidates = tuple(candidates)
         super().__init__(
-            f"several runs' names begin with {name!r}: {_some(self.candidates, 'and')}; "
+            f"several {what}s' names begin with {name!r}: {_some(self.candidates, 'and')}; "
             "give more of the name"
         )
 

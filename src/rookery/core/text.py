@@ -10,6 +10,11 @@ def one_line(text: str, most: int) -> str:
     return cut(line, most) if len(head) == len(text) else cut(f"{line} ...".strip(), most)
 
 
+def count(number: int, what: str) -> str:
+    """So many of a thing, in words."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
 def cut(text: str, most: int) -> str:
     """Cut text to at most so many characters, the last three of them dots."""
     return text if len(text) <= most else (text[: max(most - 3, 0)] + "...")[:most]

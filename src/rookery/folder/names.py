@@ -41,8 +41,8 @@ def new_names() -> Iterator[str]:
         yield secrets.choice(LETTERS) + "".join(rest)
 
 
-def pick(text: str, known: Iterable[str]) -> str:
-    """The name that is meant: that very name, or the only one that begins so.
+def pick(text: str, known: Iterable[str], *, what: str = "run") -> str:
+    """The name of a run or the like that is meant: that very name, or the only one that begins so.
 
     A BadRunNameError, AmbiguousRunError or UnknownRunError says why it is none.
     """
@@ -52,7 +52,7 @@ def pick(text: str, known: Iterable[str]) -> str:
         return text
     candidates = [name for name in names if name.startswith(text)]
     if len(candidates) > 1:
-        raise AmbiguousRunError(text, candidates)
+        raise AmbiguousRunError(text, candidates, what=what)
     if not candidates:
-        raise UnknownRunError(text, get_close_matches(text, names))
+        raise UnknownRunError(text, get_close_matches(text, names), what=what)
     return candidates[0]

@@ -46,6 +46,7 @@ async def run_check(command: str, *, cwd: str, timeout_s: float) -> Check:
         command=command,
         ok=code == 0,
         exit_code=code,
+        stopped="timed_out" if late else None,
         duration_s=time.monotonic() - began,
         output=text,
     )

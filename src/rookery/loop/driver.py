@@ -1,18 +1,21 @@
 """Drives a loop: asks the rules, moves the hands, keeps the state, tells every step."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Sequence
+from contextlib import ExitStack, suppress
 from types import TracebackType
 from typing import Self
 
 import msgspec
 
 from rookery.core.errors import RookeryError
+from rookery.core.safe import safe_line
+from rookery.core.text import count
 from rookery.loop.events import (
     EXIT_CODES,
     INSIDE,
     CheckFinished,
+    CheckStarted,
     Decision,
     End,
     IterationFinished,
@@ -31,10 +34,24 @@ from rookery.loop.state import Attempt, Begun, Check, LoopState, Report, Wait
 from rookery.loop.store import LoopFolder
 
 _LOOK_S = 30.0  # the wall clock is looked at this often while the loop waits
+_HEED_S = 0.5
 _TELL_S = 600.0
 _LEAST_RUN_S = 1.0
 _MOST_UNREAD = 10_000  # beyond it, what the agent inside does is only in the log
+_MOST_NAMED = 5
 _UNCHECKED = frozenset({"limited", "interrupted", "not_started"})
+
+
+class ForeignChangesError(RookeryError):
+    """A commit would take in what the agent did not change."""
+
+    def __init__(self, loop: str, files: Sequence[str]) -> None:
+        named = ", ".join(safe_line(name) for name in files[:_MOST_NAMED])
+        rest = f" and {len(files) - _MOST_NAMED} more" if len(files) > _MOST_NAMED else ""
+        super().__init__(
+            f"these changes are not committed, and --commit would mix them with the agent's: "
+            f"{named}{rest}; commit or stash them, then  rook loop --resume {loop}"
+        )
 
 
 class Loop:
@@ -52,6 +69,7 @@ class Loop:
         self._resumed = found is not None
         self._events: asyncio.Queue[LoopEvent | None] = asyncio.Queue()
         self._driving: asyncio.Task[None] | None = None
+        self._heeding: asyncio.Task[None] | None = None
         self._waking = asyncio.Event()
         self._interrupted = False
         self._held = ExitStack()
@@ -77,8 +95,13 @@ class Loop:
         return self.state.spent_usd + self.hands.spent()
 
     async def __aenter__(self) -> Self:
-        self._held.enter_context(self.folder.locked())
+        with ExitStack() as held:
+            held.enter_context(self.folder.locked())
+            if self._resumed and self.plan.commit and not self.plan.worktree:
+                await self._refuse_foreign()
+            self._held = held.pop_all()
         self._driving = asyncio.create_task(self._drive())
+        self._heeding = asyncio.create_task(self._heed(self.folder.stop_word()))
         return self
 
     async def __aexit__(
@@ -92,6 +115,8 @@ class Loop:
         try:
             await self.wait()
         finally:
+            if self._heeding is not None:
+                self._heeding.cancel()
             self._held.close()
             self.folder.close()
 
@@ -113,10 +138,23 @@ class Loop:
         self._waking.set()
         self.hands.stop()
 
+    async def _heed(self, known: bytes | None) -> None:
+        """Stop when somebody asks for it by the folder.
+
+        Not by a signal: the process may be a batch, or a program of the user's with other work.
+        """
+        with suppress(RookeryError):  # the folder is gone: whoever next keeps the state says so
+            while True:
+                await asyncio.sleep(_HEED_S)
+                if (word := self.folder.stop_word()) != known:
+                    known = word
+                    self.stop()
+
     async def _drive(self) -> None:
         try:
             if not self.state.is_over:
-                self._keep(end=None, reason="", ended_at=None)
+                self.state = self.state.reopened(self.hands.now())
+                self._keep()
                 self._tell(
                     LoopStarted(
                         at=self.hands.now(),
@@ -125,6 +163,8 @@ class Loop:
                         ceilings=self.plan.ceilings,
                         resumed=self._resumed,
                         iterations=self.state.iterations,
+                        worktree=str(self.folder.worktree) if self.plan.worktree else None,
+                        branch=self.folder.branch if self.plan.worktree else None,
                     )
                 )
                 await self._recover()
@@ -133,6 +173,11 @@ class Loop:
         finally:
             self._events.put_nowait(None)
 
+    async def _refuse_foreign(self) -> None:
+        """Go on only if no commit would mix changes of the user's with the agent's."""
+        if found := await self.hands.foreign(self.state.begun):
+            raise ForeignChangesError(self.name, found)
+
     async def _recover(self) -> None:
         """Take up what a crash cut off: a run that was begun, or a wait."""
         begun = self.state.begun
@@ -140,6 +185,15 @@ class Loop:
             report = await self.hands.recover(begun)
             if report is not None:
                 await self._finish_iteration(begun, report)
+        elif self.state.last is not None and self.state.last.is_half_checked:
+            await self._check_again(self.state.last)
+
+    async def _check_again(self, last: Attempt) -> None:
+        """Have the checks tell what an interrupt kept them from telling."""
+        told = msgspec.structs.replace(last, checks=await self._checks(last.iteration), why="")
+        attempts = (*self.state.attempts[:-1], told)
+        self.state = msgspec.structs.replace(self.state, attempts=attempts)
+        self._decide()
 
     async def _step(self) -> None:
         """Wait if a wait is due, then run the agent once more, unless a rule says no."""
@@ -178,7 +232,7 @@ class Loop:
 
     def _order(self, begun: Begun) -> Order:
         ceilings, state = self.plan.ceilings, self.state
-        time_left = state.started_at + ceilings.time_s - self.hands.now()
+        time_left = ceilings.time_s - state.elapsed_s(self.hands.now())
         allowed = self.plan.iteration_s
         resumable = self.plan.continue_session and state.last is not None
         fitting = resumable and state.last is not None and state.last.report.session is not None
@@ -203,7 +257,7 @@ class Loop:
         ceilings = self.plan.ceilings
         iterations = ceilings.iterations - self.state.iterations
         money = max(0.0, ceilings.cost_usd - self.state.spent_usd)
-        return f"{iterations} iterations, ${money:.2f}"
+        return f"{count(iterations, 'iteration')}, ${money:.2f}"
 
     async def _finish_iteration(self, begun: Begun, report: Report) -> None:
         """Check what a run did, keep it, and decide."""
@@ -232,35 +286,47 @@ class Loop:
                 commit=commit,
             )
         )
-        checks: list[Check] = []
-        if report.status not in _UNCHECKED:
-            for command in self.plan.goal.checks:
-                checks.append(await self._check(begun, command))
+        unchecked = report.status in _UNCHECKED
         attempt = Attempt(
             id=begun.id,
             iteration=begun.iteration,
             agent=begun.agent,
             report=report,
-            checks=tuple(checks),
+            checks=() if unchecked else await self._checks(begun.iteration),
             change=changed,
             commit=commit,
         )
         self.state = msgspec.structs.replace(
             self.state, attempts=(*self.state.attempts, attempt), begun=None
         )
-        self._follow(
-            next_step(self.plan, self.state, now=self.hands.now(), chance=self.hands.chance())
-        )
+        self._decide()
 
-    async def _check(self, begun: Begun, command: str) -> Check:
+    def _decide(self) -> None:
+        """Ask the rules what is next after a run, and do it."""
+        now, chance = self.hands.now(), self.hands.chance()
+        self._follow(next_step(self.plan, self.state, now=now, chance=chance))
+
+    async def _checks(self, iteration: int) -> tuple[Check, ...]:
+        """Run the checks, as far as no interrupt forestalls them."""
+        done: list[Check] = []
+        for command in self.plan.goal.checks:
+            if self._interrupted:
+                done.append(Check(command=command, ok=False, stopped="interrupted"))
+            else:
+                done.append(await self._check(iteration, command))
+        return tuple(done)
+
+    async def _check(self, iteration: int, command: str) -> Check:
+        self._tell(CheckStarted(at=self.hands.now(), iteration=iteration, command=command))
         check = await self.hands.check(command)
         self._tell(
             CheckFinished(
                 at=self.hands.now(),
-                iteration=begun.iteration,
+                iteration=iteration,
                 command=command,
                 ok=check.ok,
                 exit_code=check.exit_code,
+                stopped=check.stopped,
                 duration_s=check.duration_s,
                 output=check.output[-2000:],
             )
@@ -323,7 +389,7 @@ class Loop:
                 exit_code=EXIT_CODES[end],
                 reason=reason,
                 iterations=self.state.iterations,
-                duration_s=max(0.0, now - self.state.started_at),
+                duration_s=self.state.elapsed_s(now),
                 spent_usd=self.state.spent_usd if self.state.attempts else None,
                 cost_source=self.state.cost_source,
                 unknown_costs=self.state.unknown_costs,

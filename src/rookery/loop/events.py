@@ -23,6 +23,12 @@ EXIT_CODES: dict[End, int] = {
 }
 """The exit code of each way in which a loop can end."""
 
+CANNOT_EXECUTE, NOT_FOUND = 126, 127
+"""What a shell exits with if it cannot run a command at all."""
+
+Stopped = Literal["timed_out", "interrupted"]
+"""Why a check was ended before it could tell."""
+
 Step = Literal["finish", "continue", "wait", "switch"]
 
 
@@ -39,6 +45,9 @@ class LoopStarted(_LoopEvent, tag="loop_started", frozen=True, kw_only=True):
     resumed: bool = False
     iterations: int = 0
     """How many iterations were done before."""
+
+    worktree: str | None = None
+    branch: str | None = None
 
 
 class IterationStarted(_LoopEvent, tag="iteration_started", frozen=True, kw_only=True):
@@ -70,6 +79,13 @@ class IterationFinished(_LoopEvent, tag="iteration_finished", frozen=True, kw_on
     commit: str | None = None
 
 
+class CheckStarted(_LoopEvent, tag="check_started", frozen=True, kw_only=True):
+    """A command of the user's is run, to tell whether the work is done."""
+
+    iteration: int
+    command: str
+
+
 class CheckFinished(_LoopEvent, tag="check_finished", frozen=True, kw_only=True):
     """A command of the user's told whether the work is done."""
 
@@ -77,6 +93,7 @@ class CheckFinished(_LoopEvent, tag="check_finished", frozen=True, kw_only=True)
     command: str
     ok: bool
     exit_code: int | None = None
+    stopped: Stopped | None = None
     duration_s: float
     output: str = ""
     """The end of what it printed."""
@@ -171,6 +188,7 @@ LoopEvent = (
     LoopStarted
     | IterationStarted
     | IterationFinished
+    | CheckStarted
     | CheckFinished
     | Decision
     | Waiting

@@ -21,10 +21,36 @@ def root(cwd: str) -> str | None:
     return told.strip() or None if told is not None else None
 
 
+def is_watched(cwd: str) -> bool:
+    """Whether git can tell what changes in a folder: it is in a repository that looks at it."""
+    return root(cwd) is not None and _ask(cwd, "check-ignore", "--quiet", ".") is None
+
+
 def is_clean(cwd: str) -> bool:
     """Whether nothing waits to be committed."""
-    told = _ask(cwd, "status", "--porcelain", "--untracked-files=normal")
-    return told is not None and not told.strip()
+    return uncommitted(cwd) == []
+
+
+def uncommitted(cwd: str) -> list[str] | None:
+    """The files that wait to be committed, from the repository's top; None if git does not tell."""
+    told = _ask(cwd, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all")
+    return None if told is None else [entry[3:] for entry in told.split("\0") if entry]
+
+
+def changed_after(cwd: str, moment: float) -> list[str]:
+    """The files that wait to be committed and were touched later than that."""
+    top = root(cwd) or cwd
+    found = uncommitted(cwd) or ()
+    return [name for name in found if _touched(os.path.join(top, name)) > moment]
+
+
+def _touched(path: str) -> float:
+    """When a file was last changed, or removed: then a folder above it tells."""
+    while True:
+        try:
+            return os.lstat(path).st_ctime  # whoever writes, moves or copies cannot set it back
+        except OSError:
+            path = os.path.dirname(path)
 
 
 def commit(cwd: str, message: str) -> str | None:

@@ -4,7 +4,7 @@ import asyncio
 import random
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -14,13 +14,14 @@ from rookery.core.agent import Permission
 from rookery.core.errors import RookeryError, UnsupportedError
 from rookery.core.state import RunState
 from rookery.core.verdict import EXIT_CODES, Facts, Outcome, Verdict
-from rookery.folder import runs
 from rookery.folder.healing import state_of
 from rookery.folder.runs import RunFolder
 from rookery.loop import git
 from rookery.loop.checks import run_check
 from rookery.loop.events import LoopEvent, StuckSuspected
+from rookery.loop.going import folder_of
 from rookery.loop.inside import told
+from rookery.loop.listing import Listings
 from rookery.loop.plan import LoopPlan
 from rookery.loop.report import report
 from rookery.loop.resets import SystemZone
@@ -71,6 +72,9 @@ class Hands(Protocol):
     async def recover(self, begun: Begun) -> Report | None:
         """Tell what became of a run that a crash cut off; None if it was never begun."""
 
+    async def foreign(self, begun: Begun | None) -> Sequence[str]:
+        """Files that a commit would take in though somebody else changed them."""
+
     async def check(self, command: str) -> Check:
         """Run a check."""
 
@@ -103,7 +107,11 @@ class RealHands:
         self._loop = loop
         self._home = home
         self._cwd = cwd or plan.cwd
-        self._snapshots = git.Snapshots(self._cwd, keep)
+        self._files = (
+            git.Snapshots(self._cwd, keep)
+            if git.is_watched(self._cwd)
+            else Listings(self._cwd, keep, without=home)
+        )
         self._going: Run | None = None
         self._checking: asyncio.Future[Check] | None = None
         self._stopped = False
@@ -135,7 +143,7 @@ class RealHands:
         except asyncio.CancelledError:
             if not self._stopped:
                 raise
-            return Check(command=command, ok=False, output="[rook] the check was interrupted")
+            return Check(command=command, ok=False, stopped="interrupted")
         finally:
             self._checking = None
 
@@ -152,12 +160,12 @@ class RealHands:
             ) from error
 
     def mark(self) -> Change | None:
-        """The state of the files, as git tells it."""
-        return self._snapshots.take()
+        """The state of the files, as git tells it, or else the files themselves."""
+        return self._files.take()
 
     def change(self, before: Change | None) -> Change | None:
-        """What changed since then, as git tells it."""
-        return self._snapshots.change(before)
+        """What changed since then; None if nobody can tell."""
+        return self._files.change(before)
 
     def commit(self, message: str) -> str | None:
         """Commit what changed."""
@@ -228,8 +236,17 @@ class RealHands:
 
     async def recover(self, begun: Begun) -> Report | None:
         """Find the folder of a run that a crash cut off, and read it."""
-        folder = await asyncio.to_thread(self._folder_of, begun)
+        folder = await asyncio.to_thread(folder_of, self._home, self._loop, begun)
         return None if folder is None else await asyncio.to_thread(self._read, folder, begun)
+
+    async def foreign(self, begun: Begun | None) -> Sequence[str]:
+        """What waits to be committed and cannot be the work of the run that was cut off."""
+        return await asyncio.to_thread(self._foreign, begun)
+
+    def _foreign(self, begun: Begun | None) -> Sequence[str]:
+        folder = None if begun is None else folder_of(self._home, self._loop, begun)
+        kept = None if folder is None else settle(folder)
+        return git.changed_after(self._cwd, kept.ended_at if kept else 0.0)
 
     async def _pass_on(self, going: Run, order: Order, tell: Tell) -> None:
         async for record in going:
@@ -259,13 +276,6 @@ class RealHands:
             )
             if self._plan.on_stuck != "warn":
                 going.stop("stuck")
-
-    def _folder_of(self, begun: Begun) -> RunFolder | None:
-        for folder in runs.runs(self._home):
-            info = folder.info()
-            if info is not None and (info.loop, info.iteration) == (self._loop, begun.id):
-                return folder
-        return None
 
     def _read(self, folder: RunFolder, begun: Begun) -> Report:
         """Read what a cut-off run had done by then: it is not run, nor paid for, again."""

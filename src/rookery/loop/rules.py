@@ -1,13 +1,14 @@
 """What a loop does next, as pure functions of its plan and its state, one small rule each."""
 
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 
 import msgspec
 
-from rookery.core.text import one_line
+from rookery.core.text import count, one_line
 from rookery.loop.backoff import MOST_WAIT_S, backoff_s, clamped, undated_s
 from rookery.loop.events import Decision, End
-from rookery.loop.plan import LoopPlan
+from rookery.loop.plan import Ceilings, LoopPlan
 from rookery.loop.state import Attempt, LoopState
 
 _LONGEST_ERROR = 200
@@ -30,7 +31,7 @@ class Moment(msgspec.Struct, frozen=True):
     @property
     def time_left_s(self) -> float:
         """How long the loop may go on."""
-        return self.state.started_at + self.plan.ceilings.time_s - self.now
+        return self.plan.ceilings.time_s - self.state.elapsed_s(self.now)
 
 
 Rule = Callable[[Moment], Decision | None]
@@ -64,7 +65,8 @@ def is_done(plan: LoopPlan, attempt: Attempt) -> bool:
 
 
 def _interrupted(moment: Moment) -> Decision | None:
-    if moment.last.report.status != "interrupted":
+    last = moment.last
+    if last.report.status != "interrupted" and not last.is_half_checked:
         return None
     return _finish(moment, "interrupted", "it was interrupted")
 
@@ -82,6 +84,20 @@ def _not_started(moment: Moment) -> Decision | None:
     if report.status != "not_started":
         return None
     return _finish(moment, "not_started", report.sentence)
+
+
+def _broken_check(moment: Moment) -> Decision | None:
+    """A check that could not even begin will not pass, whatever the agent does."""
+    broken = tuple(check for check in moment.last.checks if check.cannot_run)
+    if not broken or moment.state.iterations > 1:
+        return None
+    first = broken[0]
+    return _finish(
+        moment,
+        "not_started",
+        f"the check cannot be run (exit {first.exit_code}): {first.command}",
+        tuple(check.output.strip() for check in broken),
+    )
 
 
 def _limit(moment: Moment) -> Decision | None:
@@ -143,19 +159,41 @@ def _transient(moment: Moment) -> Decision | None:
     return _wait(moment, moment.now + wait, reason, (f"failure {row} in a row",))
 
 
+def reached(most: Ceilings, state: LoopState, now: float) -> list[tuple[str, str]]:
+    """The ceilings that a loop has reached, each with a flag that would let it go on."""
+    rows = (
+        (
+            state.iterations >= most.iterations,
+            count(most.iterations, "iteration"),
+            f"--max-iterations {2 * most.iterations}",
+        ),
+        (
+            state.elapsed_s(now) >= most.time_s,
+            f"{most.time_s:.0f} s",
+            f"--max-time {2 * most.time_s:.0f}s",
+        ),
+        (
+            state.spent_usd >= most.cost_usd,
+            f"${most.cost_usd:g}",
+            f"--max-cost {2 * max(most.cost_usd, state.spent_usd):.2f}",
+        ),
+        (
+            state.tokens >= most.tokens,
+            count(most.tokens, "token"),
+            f"--max-tokens {2 * max(most.tokens, state.tokens)}",
+        ),
+        (
+            state.turns >= most.turns,
+            count(most.turns, "turn"),
+            f"--max-turns {2 * max(most.turns, state.turns)}",
+        ),
+    )
+    return [(words, flag) for is_reached, words, flag in rows if is_reached]
+
+
 def _ceilings(moment: Moment) -> Decision | None:
-    state, most = moment.state, moment.plan.ceilings
-    passed = [
-        words
-        for reached, words in (
-            (state.iterations >= most.iterations, f"{most.iterations} iterations"),
-            (moment.time_left_s <= 0, f"{most.time_s:.0f} s"),
-            (state.spent_usd >= most.cost_usd, f"${most.cost_usd:g}"),
-            (state.tokens >= most.tokens, f"{most.tokens} tokens"),
-            (state.turns >= most.turns, f"{most.turns} turns"),
-        )
-        if reached
-    ]
+    state = moment.state
+    passed = [words for words, _ in reached(moment.plan.ceilings, state, moment.now)]
     if not passed:
         return None
     last = state.last
@@ -203,7 +241,7 @@ def _no_progress(moment: Moment) -> Decision | None:
     # What a crash of ours cut off says nothing of the agent's progress.
     whole = [attempt for attempt in moment.state.counted if not attempt.report.recovered]
     row = _tail(whole, most)
-    if len(row) < most or any(_changed_files(attempt) for attempt in row):
+    if len(row) < most or not all(_left_files_alone(attempt) for attempt in row):
         return None
     if len({_answer(attempt) for attempt in row}) != 1:
         return None
@@ -227,6 +265,7 @@ _AFTER: tuple[tuple[str, Rule], ...] = (
     ("interrupted", _interrupted),
     ("completion", _completion),
     ("not_started", _not_started),
+    ("broken_check", _broken_check),
     ("limits", _limit),
     ("transient", _transient),
     ("ceilings", _ceilings),
@@ -253,18 +292,13 @@ def _wait(moment: Moment, until: float, reason: str, evidence: tuple[str, ...]) 
     )
 
 
-def _tail(attempts: Sequence[Attempt], count: int) -> Sequence[Attempt]:
-    return attempts[-count:] if count > 0 else ()
+def _tail(attempts: Sequence[Attempt], most: int) -> Sequence[Attempt]:
+    return attempts[-most:] if most > 0 else ()
 
 
 def _in_a_row(attempts: Sequence[Attempt], holds: Callable[[Attempt], bool]) -> int:
     """How many of the last runs it holds for, without a gap."""
-    count = 0
-    for attempt in reversed(attempts):
-        if not holds(attempt):
-            break
-        count += 1
-    return count
+    return sum(1 for _ in takewhile(holds, reversed(attempts)))
 
 
 def _error(attempt: Attempt) -> str | None:
@@ -278,7 +312,6 @@ def _answer(attempt: Attempt) -> str:
     return " ".join((attempt.report.answer or "").split())
 
 
-def _changed_files(attempt: Attempt) -> bool:
-    if attempt.change is not None:
-        return attempt.change.files > 0
-    return bool(attempt.report.files_changed)
+def _left_files_alone(attempt: Attempt) -> bool:
+    """Whether it is known that no file changed; where nobody can tell, it is not."""
+    return attempt.change is not None and attempt.change.files == 0

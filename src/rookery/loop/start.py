@@ -1,7 +1,8 @@
 """Makes loops: new ones from a plan, and old ones from where they stopped."""
 
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ from rookery.core.errors import RookeryError
 from rookery.loop import git, store
 from rookery.loop.driver import Loop
 from rookery.loop.hands import RealHands
-from rookery.loop.plan import Goal, LoopPlan
+from rookery.loop.plan import Ceilings, Goal, LoopPlan
+from rookery.loop.rules import reached
+from rookery.loop.state import LoopState
 from rookery.loop.store import LoopFolder
 from rookery.run.places import home_folder
 
@@ -48,16 +51,39 @@ def new_loop(plan: LoopPlan, *, home: Path | None = None) -> Loop:
     return _loop(store.create(where, checked(plan)), where)
 
 
-def resumed_loop(name: str, *, home: Path | None = None) -> Loop:
-    """Go on with a loop after an interrupt, a crash, a kill or a reboot."""
+def resumed_loop(
+    name: str, *, ceilings: Mapping[str, float] | None = None, home: Path | None = None
+) -> Loop:
+    """Go on with a loop after an interrupt, a crash, a kill or a reboot.
+
+    `ceilings` are fields of `Ceilings` that are other from now on: a loop that has reached one goes
+    on only with a higher one.
+    """
     where = home or home_folder()
     folder = store.find(where, name)
-    state = folder.state()
-    if state is not None and state.is_over:
-        raise BadPlanError(
-            f"loop {folder.name} is over: {state.reason}; see  rook show {folder.name}"
-        )
+    with folder.locked():
+        plan, state = folder.plan(), folder.state()
+        raised = msgspec.structs.replace(plan.ceilings, **(ceilings or {}))
+        if state is not None:
+            _refuse_over(folder.name, state, raised)
+            if state.is_over:
+                folder.save(state.reopened(time.time()))
+        if raised != plan.ceilings:
+            folder.replan(msgspec.structs.replace(plan, ceilings=raised))
     return _loop(folder, where)
+
+
+def _refuse_over(name: str, state: LoopState, most: Ceilings) -> None:
+    """Say how to go on with a loop that has reached a ceiling, or that one cannot."""
+    if state.can_go_on:
+        return
+    flags = [flag for _, flag in reached(most, state, state.ended_at or time.time())]
+    if state.end in ("ceiling", "unverified") and not flags:
+        return
+    way = f"go on with  rook loop --resume {name} {' '.join(flags)}"
+    raise BadPlanError(
+        f"loop {name} is over: {state.reason}; {way if flags else f'see  rook show {name}'}"
+    )
 
 
 def checked(plan: LoopPlan) -> LoopPlan:
@@ -85,9 +111,8 @@ def _loop(folder: LoopFolder, home: Path) -> Loop:
     plan = folder.plan()
     cwd = plan.cwd
     if plan.worktree:
-        tree = folder.path / "worktree"
-        git.add_worktree(cwd, tree, f"rook/{folder.name}")
-        cwd = str(tree)
+        git.add_worktree(cwd, folder.worktree, folder.branch)
+        cwd = str(folder.worktree)
     return Loop(
         folder, RealHands(plan, loop=folder.name, home=home, keep=folder.path / "git", cwd=cwd)
     )

@@ -6,7 +6,7 @@ from rookery.core.events import ErrorKind
 from rookery.core.ledger import Source, least_certain
 from rookery.core.price import dollars, nano
 from rookery.core.verdict import Outcome
-from rookery.loop.events import End
+from rookery.loop.events import CANNOT_EXECUTE, NOT_FOUND, End, Stopped
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,8 +64,14 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     command: str
     ok: bool
     exit_code: int | None = None
+    stopped: Stopped | None = None
     duration_s: float = 0.0
     output: str = ""
+
+    @property
+    def cannot_run(self) -> bool:
+        """Whether the shell found no such command, or may not run it."""
+        return self.exit_code in (CANNOT_EXECUTE, NOT_FOUND)
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,6 +93,11 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     def checks_pass(self) -> bool:
         """Whether no check said no."""
         return all(check.ok for check in self.checks)
+
+    @property
+    def is_half_checked(self) -> bool:
+        """Whether an interrupt ended a check before it could tell."""
+        return any(check.stopped == "interrupted" for check in self.checks)
 
     @property
     def counts(self) -> bool:
@@ -132,10 +143,28 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
     end: End | None = None
     reason: str = ""
     ended_at: float | None = None
+    paused_s: float = 0.0
+    """How long it lay still between an end and its going on."""
+
+    def elapsed_s(self, now: float) -> float:
+        """How long it has been at work, waits included, up to its end or up to now."""
+        return max(0.0, (self.ended_at or now) - self.started_at - self.paused_s)
+
+    def reopened(self, now: float) -> "LoopState":
+        """As it is when it goes on: the time since its end does not count."""
+        pause = 0.0 if self.ended_at is None else max(0.0, now - self.ended_at)
+        return msgspec.structs.replace(
+            self, end=None, reason="", ended_at=None, paused_s=self.paused_s + pause
+        )
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether it may be gone on with as it is; at a ceiling it needs a higher one."""
+        return self.end in (None, "interrupted", "not_started", "limited")
 
     @property
     def is_over(self) -> bool:
-        """Whether it has ended for good; one that was interrupted can go on."""
+        """Whether it has ended, and not only for an interrupt."""
         return self.end not in (None, "interrupted")
 
     @property

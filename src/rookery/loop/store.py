@@ -1,6 +1,7 @@
 """Loop folders: the plan, the state in one step, and every event, beside the runs."""
 
 import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,8 @@ PREFIX = "loop-"
 
 _LOOPS = "loops"
 _PLAN, _STATE, _EVENTS, _LOCK = "plan.json", "state.json", "events.jsonl", "lock"
+_STOP = "stop"
+_STOP_BYTES = 8
 
 _encode = msgspec.json.Encoder().encode
 _decode_plan = msgspec.json.Decoder(LoopPlan).decode
@@ -46,6 +49,16 @@ class LoopFolder:
         """What the loop is called."""
         return self.path.name
 
+    @property
+    def worktree(self) -> Path:
+        """Where a loop works that has a worktree of its own."""
+        return self.path / "worktree"
+
+    @property
+    def branch(self) -> str:
+        """The branch of that worktree."""
+        return f"rook/{self.name}"
+
     def plan(self) -> LoopPlan:
         """What was asked."""
         data = self._read(_PLAN)
@@ -55,6 +68,11 @@ class LoopFolder:
             return _decode_plan(data)
         except msgspec.DecodeError as error:
             raise DamagedRunError(str(self.path / _PLAN), "does not say what it should") from error
+
+    def replan(self, plan: LoopPlan) -> None:
+        """Keep another plan, in one step and on disk."""
+        with self._opened() as folder:
+            folder.replace(_PLAN, _encode(plan) + b"\n")
 
     def state(self) -> LoopState | None:
         """What was done so far; None if the loop was not begun."""
@@ -107,6 +125,17 @@ class LoopFolder:
         except LoopBusyError:
             return True
 
+    def ask_to_stop(self) -> None:
+        """Ask whoever runs it to end it; a RookeryError says that nobody does."""
+        if not self.is_run:
+            raise RookeryError(f"loop {self.name!r} is not going on: see  rook show {self.name}")
+        with self._opened() as folder:
+            folder.replace(_STOP, secrets.token_bytes(_STOP_BYTES))
+
+    def stop_word(self) -> bytes | None:
+        """Tells whether it was asked to stop: another each time it is."""
+        return self._read(_STOP)
+
     def _read(self, name: str) -> bytes | None:
         with self._opened() as folder:
             return folder.read(name)
@@ -135,7 +164,7 @@ def find(home: Path, name: str) -> LoopFolder:
     """The loop of that name, or the only one whose name begins so, with or without `loop-`."""
     path = Path(os.path.abspath(home))
     full = name if name.startswith(PREFIX) else PREFIX + name
-    return LoopFolder(path / _LOOPS / pick(full, _names(path)))
+    return LoopFolder(path / _LOOPS / pick(full, _names(path), what="loop"))
 
 
 def loops(home: Path) -> list[LoopFolder]:

@@ -1,14 +1,18 @@
 """A loop in words: a line per step, and rows for a table. What agents wrote is made safe."""
 
+import shlex
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from rookery.core.ledger import Source
+from rookery.core.ledger import Source, least_certain
+from rookery.core.price import dollars, nano
 from rookery.core.safe import safe_line
-from rookery.core.text import one_line
+from rookery.core.text import count, cut, one_line
 from rookery.core.verdict import Outcome
 from rookery.loop.events import (
+    CANNOT_EXECUTE,
+    NOT_FOUND,
     CheckFinished,
     Decision,
     End,
@@ -20,17 +24,22 @@ from rookery.loop.events import (
     StuckSuspected,
     Waiting,
 )
+from rookery.loop.going import Going
 from rookery.loop.plan import Ceilings, LoopPlan
-from rookery.loop.state import Attempt, LoopState
+from rookery.loop.rules import reached
+from rookery.loop.state import Attempt, Check, LoopState
 
 _LONGEST_REASON = 160
 _LONGEST_WHY = 60
 _LONGEST_COMMAND = 60
+_LONGEST_LINE = 200
 
 Paint = Callable[[str, str], str]
 """Gives text in a style: `strong`, `good`, `bad`, `error`, `note` or `aside`."""
 
-HEAD = ("", "STATUS", "TIME", "COST", "CHANGES", "WHY")
+Row = tuple[str, str, str, str, str, str, str]
+
+HEAD = ("", "STATUS", "TIME", "COST", "CHANGES", "RUN", "WHY")
 """What stands above the rows of runs."""
 
 
@@ -44,6 +53,8 @@ def _started(event: LoopStarted, plan: LoopPlan, paint: Paint) -> Iterator[str]:
     again = f" · goes on after iteration {event.iterations}" if event.resumed else ""
     yield f"{paint('strong', event.loop)} · {goal(plan)}{again}"
     yield f"at most {ceilings(event.ceilings)}"
+    if event.worktree and event.branch:
+        yield worktree(event.worktree, event.branch)
 
 
 def _iteration_started(event: IterationStarted, plan: LoopPlan, paint: Paint) -> Iterator[str]:
@@ -64,10 +75,43 @@ def _iteration_finished(event: IterationFinished, plan: LoopPlan, paint: Paint) 
 
 
 def _check_finished(event: CheckFinished, plan: LoopPlan, paint: Paint) -> Iterator[str]:
-    how = paint("good", "passed") if event.ok else paint("bad", "failed")
-    code = "" if event.ok or event.exit_code is None else f"exit {event.exit_code}, "
-    command = safe_line(one_line(event.command, _LONGEST_COMMAND))
-    yield f"check {command}: {how} ({code}{span(event.duration_s)})"
+    yield check(event, paint)
+
+
+def check(told: Check | CheckFinished, paint: Paint) -> str:
+    """How a check went."""
+    command = safe_line(one_line(told.command, _LONGEST_COMMAND))
+    return f"check {command}: {_went(told, paint)}"
+
+
+def _went(told: Check | CheckFinished, paint: Paint) -> str:
+    took = span(told.duration_s)
+    if told.ok:
+        return f"{paint('good', 'passed')} ({took})"
+    if told.stopped == "timed_out":
+        return paint("bad", f"timed out after {took}")
+    if told.stopped == "interrupted":
+        return paint("note", "interrupted")
+    if told.exit_code is None:
+        return f"{paint('bad', 'failed')} ({took})"
+    hint = _HINTS.get(told.exit_code, "")
+    return f"{paint('bad', 'failed')} (exit {told.exit_code}, {took}){hint}"
+
+
+_HINTS = {
+    NOT_FOUND: " · not found: is the command right?",
+    CANNOT_EXECUTE: " · it cannot be run: is it executable?",
+}
+
+
+def check_output(told: Check | CheckFinished, paint: Paint, *, most: int) -> Iterator[str]:
+    """The last lines of what a check printed that did not pass."""
+    if told.ok:
+        return
+    lines = [line for line in told.output.split("\n") if line.strip()]
+    if len(lines) > most:
+        yield paint("aside", f"  [...{len(lines) - most} lines before]")
+    yield from (f"  {safe_line(cut(line, _LONGEST_LINE))}" for line in lines[-most:])
 
 
 def _decision(event: Decision, plan: LoopPlan, paint: Paint) -> Iterator[str]:
@@ -75,12 +119,31 @@ def _decision(event: Decision, plan: LoopPlan, paint: Paint) -> Iterator[str]:
         yield f"goes on · {_reason(event.reason)}"
     elif event.step == "switch":
         yield f"goes on with {event.agent} · {_reason(event.reason)}"
+        if left := _left_behind(event, plan):
+            yield paint("note", f"without {left}, which {event.agent} may not know")
+
+
+def _left_behind(event: Decision, plan: LoopPlan) -> str:
+    """What was asked for one agent, and is not passed to the one that takes over."""
+    if event.agent == plan.agent:
+        return ""
+    asked = (
+        ("--via", plan.via),
+        ("--model", plan.model),
+        ("--allow", plan.allow),
+        (f"the arguments {shlex.join(plan.args)}", plan.args),
+    )
+    return safe_line(", ".join(name for name, given in asked if given))
 
 
 def _waiting(event: Waiting, plan: LoopPlan, paint: Paint) -> Iterator[str]:
-    until = time.strftime("%H:%M", time.localtime(event.until))
-    when = paint("note", f"waits until {until} (in {span(event.left_s)})")
-    yield f"{when}: {_reason(event.reason)}"
+    yield waiting(event.until, event.left_s, event.reason, paint)
+
+
+def waiting(until: float, left_s: float, reason: str, paint: Paint) -> str:
+    """Until when a loop waits, and why."""
+    at = time.strftime("%H:%M", time.localtime(until))
+    return f"{paint('note', f'waits until {at} (in {span(left_s)})')}: {_reason(reason)}"
 
 
 def _resumed(event: Resumed, plan: LoopPlan, paint: Paint) -> Iterator[str]:
@@ -120,8 +183,8 @@ def goal(plan: LoopPlan) -> str:
 def ceilings(most: Ceilings) -> str:
     """All ceilings, so that nobody is surprised by one."""
     return (
-        f"{most.iterations} iterations · {span(most.time_s)} · ${most.cost_usd:g} · "
-        f"{_large(most.tokens)} tokens · {most.turns} turns"
+        f"{count(most.iterations, 'iteration')} · {span(most.time_s)} · ${most.cost_usd:g} · "
+        f"{_large(most.tokens)} tokens · {count(most.turns, 'turn')}"
     )
 
 
@@ -136,7 +199,12 @@ def status(outcome: Outcome, paint: Paint) -> str:
     return paint(style, outcome.replace("_", " "))
 
 
-def row(attempt: Attempt) -> tuple[str, str, str, str, str, str]:
+def worktree(path: str, branch: str) -> str:
+    """Where a loop works that has a worktree of its own."""
+    return f"in the worktree {safe_line(path)} · branch {branch}"
+
+
+def row(attempt: Attempt) -> Row:
     """A run as a row of a table, under `HEAD`."""
     report, change = attempt.report, attempt.change
     changed = ""
@@ -149,25 +217,51 @@ def row(attempt: Attempt) -> tuple[str, str, str, str, str, str]:
         report.status.replace("_", " "),
         span(report.ended_at - report.started_at),
         "" if report.status == "not_started" else money(report.spent_usd, report.cost_source),
-        changed,
+        " · ".join(part for part in (changed, attempt.commit) if part),
+        report.run or "",
         safe_line(one_line(attempt.why, _LONGEST_WHY)),
     )
 
 
-def total(state: LoopState) -> str:
-    """What it all took, and who says so."""
-    now = state.ended_at or state.started_at
+def going_row(going: Going, status: str, *, now: float) -> Row:
+    """A run that has not ended yet, or whose loop was cut off, as a row under `HEAD`."""
+    took = span((going.ended_at or now) - going.started_at)
+    spent = money(going.spent_usd, going.cost_source)
+    return (f"{going.iteration}", status, took, spent, "", going.run, "")
+
+
+def total(state: LoopState, *, now: float, going: Going | None = None) -> str:
+    """What it took up to its end, or up to now and with the run that is going on; and who says so.
+
+    The iteration that is going on is not counted yet, but what it spent is spent.
+    """
     parts = [
-        f"{state.iterations} iteration{'' if state.iterations == 1 else 's'}",
-        span(now - state.started_at),
+        count(state.iterations, "iteration"),
+        span(state.elapsed_s(now)),
     ]
     ran = sum(attempt.report.status != "not_started" for attempt in state.attempts)
-    if ran > state.unknown_costs:
-        rest = f" and what {state.unknown_costs} did not tell" if state.unknown_costs else ""
-        parts.append(money(state.spent_usd, state.cost_source) + rest)
-    elif ran:
+    told = [(state.spent_usd, state.cost_source)] if ran > state.unknown_costs else []
+    unknown = state.unknown_costs
+    if going is not None and going.spent_usd is not None:
+        told.append((going.spent_usd, going.cost_source))
+    elif going is not None:
+        unknown += 1
+    if told:
+        rest = f" and what {unknown} did not tell" if unknown else ""
+        spent = dollars(sum(nano(usd) for usd, _ in told))
+        parts.append(money(spent, least_certain(source for _, source in told)) + rest)
+    elif unknown:
         parts.append(money(None, "unknown"))
     return " · ".join(parts)
+
+
+def way_on(name: str, plan: LoopPlan, state: LoopState) -> Iterator[str]:
+    """How to go on with a loop that has stopped, if one can."""
+    if state.can_go_on:
+        yield f"go on with:  rook loop --resume {name}"
+    elif state.end in ("ceiling", "unverified"):
+        flags = [flag for _, flag in reached(plan.ceilings, state, state.ended_at or 0.0)]
+        yield f"go on with:  rook loop --resume {name} {' '.join(flags)}".rstrip()
 
 
 def money(usd: float | None, source: Source) -> str:
@@ -179,7 +273,7 @@ def money(usd: float | None, source: Source) -> str:
 
 def changes(files: int, added: int | None, removed: int | None) -> str:
     """How many files changed, and by how many lines."""
-    told = f"{files} file{'' if files == 1 else 's'}"
+    told = count(files, "file")
     return told if added is None or removed is None else f"{told} +{added} −{removed}"
 
 
