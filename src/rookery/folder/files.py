@@ -74,6 +74,15 @@ class Folder:
         return folder
 
     @classmethod
+    def kept(cls, path: Path) -> "Folder":
+        """Open the folder of a run, a loop or the like in its home; an error if it is gone."""
+        kind = path.parent
+        folder = cls.at(kind.parent, kind.name, path.name)
+        if folder is None:
+            raise RunFolderError(str(path), "is gone")
+        return folder
+
+    @classmethod
     def made(cls, path: Path) -> "Folder":
         """Open a folder; it and what is missing above it are made, for us alone."""
         folder = cls.at(path)

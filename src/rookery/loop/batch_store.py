@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from rookery.core.completion import final_text
-from rookery.core.errors import DamagedRunError, RookeryError, RunFolderError
+from rookery.core.errors import DamagedRunError, RookeryError
 from rookery.core.price import dollars, nano
 from rookery.folder import runs
 from rookery.folder.files import Folder
@@ -68,7 +68,7 @@ class BatchFolder:
         except msgspec.DecodeError as error:
             raise DamagedRunError(str(self.path / _TERMS), "does not say what it should") from error
         terms = msgspec.structs.replace(before, **told)
-        with self._opened() as folder:
+        with Folder.kept(self.path) as folder:
             folder.replace(_TERMS, _encode(terms) + b"\n")
         return terms
 
@@ -94,7 +94,7 @@ class BatchFolder:
 
     async def done(self, result: BatchResult) -> None:
         """Append a result, on disk before anybody hears of it."""
-        with self._opened() as folder:
+        with Folder.kept(self.path) as folder:
             fd = folder.append(_RESULTS)
         try:
             os.write(fd, _encode(result) + b"\n")
@@ -105,7 +105,7 @@ class BatchFolder:
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Be the only one who does this batch; a RookeryError says that somebody else does."""
-        with self._opened() as folder, folder.lock(_LOCK) as is_ours:
+        with Folder.kept(self.path) as folder, folder.lock(_LOCK) as is_ours:
             if not is_ours:
                 raise RookeryError(f"batch {self.name!r} is being done: wait for its end")
             yield
@@ -187,17 +187,8 @@ class BatchFolder:
         return self.path.parent.parent
 
     def _read(self, name: str) -> bytes | None:
-        with self._opened() as folder:
+        with Folder.kept(self.path) as folder:
             return folder.read(name)
-
-    @contextlib.contextmanager
-    def _opened(self) -> Iterator[Folder]:
-        above = self.path.parent
-        folder = Folder.at(above.parent, above.name, self.name)
-        if folder is None:
-            raise RunFolderError(str(self.path), "is gone")
-        with folder:
-            yield folder
 
 
 def create(tasks: list[BatchTask], *, home: Path | None = None) -> BatchFolder:
@@ -220,7 +211,7 @@ def find(name: str, *, home: Path | None = None) -> BatchFolder:
         with folder:
             known = [found for found in folder.folders() if is_name(found)]
     full = name if name.startswith(PREFIX) else PREFIX + name
-    return BatchFolder(path / _BATCHES / pick(full, known))
+    return BatchFolder(path / _BATCHES / pick(full, known, what="batch"))
 
 
 def loop_result(task: BatchTask, name: str, state: LoopState) -> BatchResult:
@@ -236,6 +227,6 @@ def loop_result(task: BatchTask, name: str, state: LoopState) -> BatchResult:
         run=last.report.run if last else None,
         spent_usd=state.known_usd,
         cost_source="unknown" if state.unknown_costs else state.cost_source,
-        duration_s=(state.ended_at or state.started_at) - state.started_at,
+        duration_s=state.elapsed_s(state.started_at),
         answer=last.report.answer if last else None,
     )

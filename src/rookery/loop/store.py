@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from rookery.core.errors import DamagedRunError, RookeryError, RunFolderError
+from rookery.core.errors import DamagedRunError, RookeryError
 from rookery.folder.files import Folder
 from rookery.folder.names import check_name, is_name, new_names, pick
 from rookery.loop.events import LoopEvent
@@ -71,7 +71,7 @@ class LoopFolder:
 
     def replan(self, plan: LoopPlan) -> None:
         """Keep another plan, in one step and on disk."""
-        with self._opened() as folder:
+        with Folder.kept(self.path) as folder:
             folder.replace(_PLAN, _encode(plan) + b"\n")
 
     def state(self) -> LoopState | None:
@@ -84,13 +84,13 @@ class LoopFolder:
 
     def save(self, state: LoopState) -> None:
         """Keep the state, in one step and on disk."""
-        with self._opened() as folder:
+        with Folder.kept(self.path) as folder:
             folder.replace(_STATE, _encode(state) + b"\n")
 
     def tell(self, event: LoopEvent) -> None:
         """Keep an event, behind those before it."""
         if self._events is None:
-            with self._opened() as folder:
+            with Folder.kept(self.path) as folder:
                 self._events = folder.append(_EVENTS)
         os.write(self._events, _encode(event) + b"\n")
 
@@ -111,7 +111,7 @@ class LoopFolder:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Be the only one who runs this loop; a LoopBusyError says that somebody else does."""
-        with self._opened() as folder, folder.lock(_LOCK) as is_ours:
+        with Folder.kept(self.path) as folder, folder.lock(_LOCK) as is_ours:
             if not is_ours:
                 raise LoopBusyError(self.name)
             yield
@@ -129,7 +129,7 @@ class LoopFolder:
         """Ask whoever runs it to end it; a RookeryError says that nobody does."""
         if not self.is_run:
             raise RookeryError(f"loop {self.name!r} is not going on: see  rook show {self.name}")
-        with self._opened() as folder:
+        with Folder.kept(self.path) as folder:
             folder.replace(_STOP, secrets.token_bytes(_STOP_BYTES))
 
     def stop_word(self) -> bytes | None:
@@ -137,17 +137,8 @@ class LoopFolder:
         return self._read(_STOP)
 
     def _read(self, name: str) -> bytes | None:
-        with self._opened() as folder:
+        with Folder.kept(self.path) as folder:
             return folder.read(name)
-
-    @contextmanager
-    def _opened(self) -> Iterator[Folder]:
-        above = self.path.parent
-        folder = Folder.at(above.parent, above.name, self.name)
-        if folder is None:
-            raise RunFolderError(str(self.path), "is gone")
-        with folder:
-            yield folder
 
 
 def create(home: Path, plan: LoopPlan) -> LoopFolder:
