@@ -25,17 +25,12 @@ class Earlier(msgspec.Struct, frozen=True, kw_only=True):
     total: Usage | None
     """What the session has used, as its agent counts."""
 
-    def check(self, agent: str, via: str | None) -> None:
-        """Refuse an agent that cannot know the session, or another way than the run's."""
+    def check(self, agent: str) -> None:
+        """Refuse an agent that cannot know the session; its ways know each other's."""
         if self.agent not in (None, agent):
             raise NoSessionError(
                 f"run {self.run!r} is a session of {self.agent}, not of {agent}: "
                 f"go on with {self.agent} (leave out --agent), or start a new run"
-            )
-        if via is not None and self.via not in (None, via):
-            raise NoSessionError(
-                f"run {self.run!r} was run via {self.via}, not via {via}: "
-                "leave out --via, or start a new run"
             )
 
 

@@ -65,7 +65,7 @@ def run(
     where = home or home_folder()
     before = earlier_run(where, resume) if resume is not None else None
     if before is not None:
-        before.check(known.name, via)
+        before.check(known.name)
         program = before.program if program is None else program
     if permission == "ask":
         via = _asking_way(known, via or _way_that_asked(known, before), stream=stream)
