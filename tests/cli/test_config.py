@@ -113,6 +113,19 @@ def test_lists_and_times_of_a_file_reach_the_run(desk: Desk) -> None:
     assert desk.rook("run", "x", ROOKERY_SCRIPT="silent=20").returncode == 7
 
 
+def test_what_a_project_allows_is_said_first(desk: Desk) -> None:
+    rules = 'allow = ["Read", "Bash(ls)"]\n'
+    said = "rookery.toml:1 allows: Read, Bash(ls)\n"
+    desk.project_file.write_text(rules)
+    assert said in desk.rook("run", "--quiet", "x").stderr
+    assert said in desk.on_terminal("run", "--permission", "agent", "x")[1]
+    assert said in desk.rook("loop", "x", "--until", "Done.").stderr
+    assert "allows:" not in desk.rook("run", "--allow", "Read", "x").stderr
+    desk.project_file.unlink()
+    desk.user_file.write_text(rules)
+    assert "allows:" not in desk.rook("run", "x").stderr
+
+
 def test_a_flag_of_a_file_can_be_switched_off_on_the_command_line(desk: Desk) -> None:
     desk.project_file.write_text("quiet = true\n")
     assert desk.rook("run", "x").stdout == "Done.\n"

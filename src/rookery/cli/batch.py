@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from rookery.cli.defaults import chosen_agent, current_config
+from rookery.cli.defaults import chosen_agent, current_config, tell_what_a_project_allows
 from rookery.cli.kinds import Count, Dollars
 from rookery.cli.screens import put
 from rookery.core.errors import UnknownAgentError
@@ -66,6 +66,7 @@ def command(
 
 def _new(file: str) -> BatchFolder:
     """Make a batch of the tasks of a file; what they leave open is as the settings say."""
+    tell_what_a_project_allows()
     config = current_config()
     values = {name: found.value for name, found in (config.values if config else {}).items()}
     usual = {name: values[name] for name in _SETTINGS if values.get(name) is not None}

@@ -10,6 +10,7 @@ from rookery.cli.places import surroundings
 from rookery.config.load import Config, load
 from rookery.config.settings import SETTINGS
 from rookery.core.errors import UnknownAgentError
+from rookery.core.safe import safe_line
 
 _CONFIG = "rookery.config"
 _RIVALS = {"quiet": ("verbose", "as_json", "form"), "verbose": ("quiet",)}
@@ -66,6 +67,17 @@ def chosen_agent(name: str) -> tuple[str, tuple[str, ...] | None]:
     if name not in agents.names():
         raise UnknownAgentError(name, (*agents.names(), *sorted(own)))
     return name, None
+
+
+def tell_what_a_project_allows() -> None:
+    """Say which tools a project's file lets pass: whoever cloned it did not write it."""
+    config, ctx = current_config(), click.get_current_context()
+    found = config.values.get("allow") if config else None
+    if found is None or not found.of_project or not found.value:
+        return
+    if ctx.get_parameter_source("allow") is not ParameterSource.COMMANDLINE:
+        rules = ", ".join(found.value)
+        click.echo(f"[rook] {safe_line(f'{found.place} allows: {rules}')}", err=True)
 
 
 def _apply(ctx: click.Context, _: click.Parameter, profile: str | None) -> None:

@@ -12,7 +12,7 @@ import click
 import msgspec
 from click.core import ParameterSource
 
-from rookery.cli.defaults import chosen_agent
+from rookery.cli.defaults import chosen_agent, tell_what_a_project_allows
 from rookery.cli.kinds import Count, Dollars, Duration
 from rookery.cli.looping import View
 from rookery.cli.loops import put_table, say
@@ -223,6 +223,7 @@ def loop_(
             raise click.UsageError("--resume goes on with what was asked: leave the prompt out")
         going = resumed_loop(resume, ceilings=_raised(options))
     else:
+        tell_what_a_project_allows()
         going = new_loop(_plan(prompt, prompt_file, options))
     manner = Manner(verbose=verbose, quiet=quiet or form == "jsonl")
     raise click.exceptions.Exit(asyncio.run(_watch(going, manner, jsonl=form == "jsonl")))

@@ -10,7 +10,7 @@ from click.core import ParameterSource
 
 from rookery import agents
 from rookery.cli.background import put_away
-from rookery.cli.defaults import chosen_agent
+from rookery.cli.defaults import chosen_agent, tell_what_a_project_allows
 from rookery.cli.kinds import Count, Dollars, Duration, OneOf
 from rookery.cli.manner import Form, format_option, manner_of, manner_options
 from rookery.cli.player import is_played
@@ -153,6 +153,7 @@ def run_(
         manner_of(form=form, as_json=as_json, quiet=quiet, verbose=verbose, no_text=no_text),
         ask_timeout_s=ask_timeout,
     )
+    tell_what_a_project_allows()
     known, program = chosen_agent(agent) if resume is None else _agent_of(resume, agent)
     going = run(
         known,
