@@ -154,3 +154,13 @@ def test_a_verdict_that_cannot_be_kept_is_told(desk: Desk, small_disk: Path) -> 
     assert "not kept" in desk.rook("runs").stdout
     (small_disk / "filler").unlink()
     assert "success" in desk.rook("runs").stdout  # it is judged anew, now that there is room
+
+
+def test_the_json_of_a_run_tells_what_a_script_needs_to_go_on(desk: Desk) -> None:
+    told = json.loads(desk.rook("run", "--json", "x", script="say=Fine.").stdout)
+    (name,) = (path.name for path in (desk.folder / "home" / "runs").iterdir())
+    assert (told["run"], told["exit_code"], told["sentence"]) == (name, 0, "done")
+    assert told["session"]
+    assert told["duration_s"] > 0
+    assert told["resets_in_s"] is None
+    assert (told["ok"], told["text"]) == (True, "Fine.")

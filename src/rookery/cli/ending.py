@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from typing import NamedTuple, TextIO
+from typing import Any, NamedTuple, TextIO
 
 import msgspec
 
@@ -43,9 +43,22 @@ def tell_result(out: TextIO, manner: Manner, ended: Ended) -> None:
         summary = summarise(state, file=str(folder.path) if folder else "-", agent=agent)
         ok = verdict.status == "success" if agent is None else summary.ok
         told = msgspec.structs.replace(summary, ok=ok, status=verdict.status)
-        put(out, msgspec.json.encode(told).decode())
+        put(out, msgspec.json.encode({**msgspec.structs.asdict(told), **_beside(ended)}).decode())
     elif agent is not None and manner.form == "text":
         _tell_answer(out, manner, final_text(state) or "")
+
+
+def _beside(ended: Ended) -> dict[str, Any]:
+    """What is known of a run beside what its stream tells."""
+    end = _end(ended)
+    return {
+        "run": end.run,
+        "session": ended.state.session,
+        "exit_code": ended.verdict.exit_code,
+        "sentence": end.sentence,
+        "duration_s": end.seconds,
+        "resets_in_s": end.resets_in_s,
+    }
 
 
 def _tell_answer(out: TextIO, manner: Manner, answer: str) -> None:
