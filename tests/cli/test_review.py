@@ -164,3 +164,20 @@ def test_the_json_of_a_run_tells_what_a_script_needs_to_go_on(desk: Desk) -> Non
     assert told["duration_s"] > 0
     assert told["resets_in_s"] is None
     assert (told["ok"], told["text"]) == (True, "Fine.")
+
+
+@pytest.mark.parametrize("words", [["--help"], ["run", "--help"], ["--version"], []])
+def test_no_page_ends_in_a_traceback_if_it_cannot_be_written(desk: Desk, words: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [ROOK, *words],
+            env=desk.environment(""),
+            stdin=subprocess.DEVNULL,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+    assert "Traceback" not in done.stderr
+    assert done.returncode != 0

@@ -241,6 +241,8 @@ class LoopMachine(RuleBasedStateMachine):
         self.crashes += 1
         assert self.loop._driving is not None
         self.loop._driving.cancel()
+        assert self.loop._heeding is not None
+        self.loop._heeding.cancel()
         self.pump()
         self.loop._held.close()
         self.folder.close()

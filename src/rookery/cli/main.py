@@ -65,9 +65,7 @@ class _Commands(click.Group):
             click.echo(f"[rook] {safe_line(str(error))}", err=True)
             raise click.exceptions.Exit(_WRONG_USAGE) from error
         except OSError as error:  # what a command cannot read it has told by itself
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            click.echo(f"[rook] cannot write: {error.strerror or error}", err=True)
-            raise click.exceptions.Exit(_CANNOT_WRITE) from None
+            raise click.exceptions.Exit(_cannot_write(error)) from None
         return code
 
     def resolve_command(
@@ -185,4 +183,14 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
-    cli.main(prog_name="rook")
+    try:
+        cli.main(prog_name="rook")
+    except OSError as error:  # of --help and the like, which are told before a command is invoked
+        sys.exit(_cannot_write(error))
+
+
+def _cannot_write(error: OSError) -> int:
+    # Whatever is still buffered must not be written at exit.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    click.echo(f"[rook] cannot write: {error.strerror or error}", err=True)
+    return _CANNOT_WRITE
