@@ -13,11 +13,14 @@ from typing import Any
 
 import pytest
 
-from rookery.testing import Answer, Failure, Reply, ScriptedMessagesApi
+from rookery.testing import Answer, Failure, Reply, ScriptedMessagesApi, mcp_command
 from tests.conformance.bench import ROOK, Bench
 
 CLAUDE = os.environ.get("ROOKERY_TEST_CLAUDE", "")
 pytestmark = pytest.mark.skipif(not CLAUDE, reason="ROOKERY_TEST_CLAUDE is not set")
+conformance = pytest.mark.conformance  # the rest of the matrix; `make test` runs the first ones
+
+FREE = ("run", "--permission", "all")
 
 
 def prepare(home: Path, url: str) -> Mapping[str, str]:
@@ -156,3 +159,128 @@ def test_a_pipe_shows_what_a_run_shows_and_passes_it_on(bench: Bench) -> None:
     assert (told["agent"], told["status"], told["what"]) == ("claude", "success", "(piped)")
     (log,) = (bench.home / "rookery" / "runs").glob("*/stdout.raw")
     assert (bench.project / "passed").read_bytes() == log.read_bytes()
+
+
+def shell(command: str) -> tuple[str, dict[str, Any]]:
+    return "Bash", {"command": command, "description": "run it"}
+
+
+@conformance
+def test_reasoning(bench: Bench) -> None:
+    script = [Reply(thinking="Weighing it.", text="Done.")]
+    done = bench.rook(script, "run", "--verbose", "Think about it")
+    assert done.code == 0, done.err
+    assert done.lines[:2] == ["(thinks) Weighing it.", '"Done."']
+
+
+@conformance
+def test_a_file_that_is_read(bench: Bench) -> None:
+    file = bench.project / "a.txt"
+    file.write_text("one\n")
+    script = [Reply(tools=[("Read", {"file_path": str(file)})]), Reply(text="One.")]
+    done = bench.rook(script, "run", "--verbose", "Read it")
+    assert done.code == 0, done.err
+    assert done.lines[0] == "Read: a.txt"
+    assert "one" in done.lines[1]
+
+
+@conformance
+def test_a_command_that_succeeds(bench: Bench) -> None:
+    script = [Reply(tools=[shell("echo one > a.txt; cat a.txt")]), Reply(text="Done.")]
+    done = bench.rook(script, *FREE, "--verbose", "Work on it")
+    assert done.code == 0, done.err
+    assert done.lines[0] == "Bash: echo one > a.txt; cat a.txt"
+    assert done.lines[1].startswith("  -> one")
+
+
+@conformance
+def test_an_edit(bench: Bench) -> None:
+    file = bench.project / "a.txt"
+    file.write_text("one\n")
+    change = {"file_path": str(file), "old_string": "one", "new_string": "two"}
+    script = [
+        Reply(tools=[("Read", {"file_path": str(file)})]),
+        Reply(tools=[("Edit", change)]),
+        Reply(text="Edited."),
+    ]
+    done = bench.rook(script, "run", "--permission", "edit", "Edit it")
+    assert done.code == 0, done.err
+    assert done.lines[:2] == ["Read: a.txt", "Edit: a.txt"]
+    assert file.read_text() == "two\n"
+    assert "1 file +1 −1" in done.err
+
+
+@conformance
+def test_parallel_tools(bench: Bench) -> None:
+    script = [Reply(tools=[shell(f"true {n}; echo {n}") for n in (2, 1)]), Reply(text="Ok.")]
+    done = bench.rook(script, *FREE, "--json", "Race them")
+    assert done.code == 0, done.err
+    tools = {"started": 2, "finished": 2, "failed": 0, "denied": 0, "orphaned": 0}
+    assert done.told["tools"] == tools
+
+
+@conformance
+def test_mcp_tools(bench: Bench) -> None:
+    program, *words = mcp_command()
+    servers = {"mcpServers": {"tiny": {"command": program, "args": words}}}
+    calls = [("mcp__tiny__echo", {"text": "hi"}), ("mcp__tiny__fail", {"text": "oh"})]
+    script = [Reply(tools=calls), Reply(text="Done.")]
+    done = bench.rook(script, *FREE, "Call them", "--", "--mcp-config", json.dumps(servers))
+    assert done.code == 0, done.err
+    assert "mcp__tiny__echo: hi" in done.lines
+    assert any(line.startswith("ERROR: ") and "oh" in line for line in done.lines)
+
+
+@conformance
+def test_a_subagent(bench: Bench) -> None:
+    def model(request: dict[str, Any]) -> Answer:
+        said = json.dumps(request["messages"])
+        if "Delegate it" not in said:
+            return Reply(text="The child is done.")
+        if "tool_result" in said:
+            return Reply(text="The parent is done.")
+        task = {"description": "look", "prompt": "A task", "subagent_type": "general-purpose"}
+        return Reply(tools=[("Agent", task)])
+
+    done = bench.rook(model, *FREE, "--json", "Delegate it")
+    assert done.code == 0, done.err
+    assert done.told["text"] == "The parent is done."
+    assert done.told["tools"]["started"] == done.told["tools"]["finished"] == 1
+    shown = bench.rook([], "show").out
+    assert "Agent: look" in shown
+    assert "The child is done." in shown
+
+
+@conformance
+def test_a_retry_that_succeeds(bench: Bench) -> None:
+    script = [Failure(529), Reply(text="Recovered.")]
+    done = bench.rook(script, "run", "--verbose", "Go on")
+    assert done.code == 0, done.err
+    assert done.lines[0].startswith("RETRY: overloaded (529), attempt 1 of ")
+    assert '"Recovered."' in done.lines
+
+
+@conformance
+def test_a_deadline(bench: Bench) -> None:
+    script = [Reply(tools=[shell("tail -f /dev/null")])] * 3
+    done = bench.rook(script, *FREE, "--timeout", "15s", "Go on")
+    assert done.code == 124, done.err
+    assert "[rook] timed out · the deadline passed" in done.err
+
+
+@conformance
+def test_huge_output(bench: Bench) -> None:
+    script = [Reply(tools=[shell("yes 0123456789 | head -c 3000000")]), Reply(text="Ok.")]
+    done = bench.rook(script, *FREE, "--json", "Flood it")
+    assert done.code == 0, done.err
+    assert (done.told["text"], done.told["unreadable"]) == ("Ok.", 0)
+
+
+@conformance
+def test_unicode(bench: Bench) -> None:
+    said = "emoji 👩‍👧 日本語 \u2028 \u0085 \x1b[31mred end"
+    script = [Reply(tools=[shell("printf 'caf\\303\\251 \\033[31m\\n'")]), Reply(text=said)]
+    done = bench.rook(script, *FREE, "--json", "Grüße 日本")
+    assert done.code == 0, done.err
+    assert (done.told["text"], done.told["unreadable"]) == (said, 0)
+    assert "\x1b" not in bench.rook([], "show").out
