@@ -253,7 +253,7 @@ def test_a_subagent(bench: Bench) -> None:
 
 @conformance
 def test_a_retry_that_succeeds(bench: Bench) -> None:
-    script = [Failure(529), Reply(text="Recovered.")]
+    script: list[Answer] = [Failure(529), Reply(text="Recovered.")]
     done = bench.rook(script, "run", "--verbose", "Go on")
     assert done.code == 0, done.err
     assert done.lines[0].startswith("RETRY: overloaded (529), attempt 1 of ")
