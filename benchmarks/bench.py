@@ -101,7 +101,7 @@ def codex(setting: Setting) -> Iterator[Row]:
         ("app-server", AppServerCorpus(), 0.9),
         ("short app-server", AppServerCorpus(largest=SHORT_OUTPUT), None),
     ):
-        yield own_lines(setting, "codex", name, corpus, required)
+        yield from own_lines(setting, "codex", name, corpus, required)
 
 
 def opencode(setting: Setting) -> Iterator[Row]:
@@ -110,13 +110,13 @@ def opencode(setting: Setting) -> Iterator[Row]:
         ("opencode", OpenCodeCorpus(), 0.9),
         ("short opencode", OpenCodeCorpus(largest=SHORT_OUTPUT), None),
     ):
-        yield own_lines(setting, "opencode", name, corpus, required)
+        yield from own_lines(setting, "opencode", name, corpus, required)
 
 
 def others(setting: Setting) -> Iterator[Row]:
     """The same for Gemini CLI, Qwen Code and Amp."""
     for agent, corpus in (("gemini", GeminiCorpus()), ("qwen", QwenCorpus()), ("amp", AmpCorpus())):
-        yield own_lines(setting, agent, agent, corpus, 0.9)
+        yield from own_lines(setting, agent, agent, corpus, 0.9)
 
 
 def fold(setting: Setting) -> Iterator[Row]:
@@ -205,18 +205,22 @@ BENCHES: Mapping[str, Callable[[Setting], Iterator[Row]]] = {
 
 def own_lines(
     setting: Setting, agent: str, name: str, corpus: Lines, required: float | None
-) -> Row:
-    """Race an agent's decoder over a corpus of its own lines."""
+) -> Iterator[Row]:
+    """Race an agent's decoder over its own lines: from a file, and split by somebody else."""
+    split = list(corpus.lines((4 if setting.quick else 64) * MB))
     path = setting.folder / name
-    path.write_bytes(b"".join(corpus.lines((4 if setting.quick else 64) * MB)))
+    path.write_bytes(b"".join(split))
     actions = partial(decode_file, path, agent), partial(load_file, path)
     (ratio,) = race(setting.rounds, *actions)
-    return faster(f"file → records, {name} corpus", PLAIN, ratio, required)
+    yield faster(f"file → records, {name} corpus", PLAIN, ratio, required)
+    chunks = cut(split, CHUNK)
+    (ratio,) = race(setting.rounds, partial(decode, chunks, agent), partial(load, split))
+    yield faster(f"bytes → records, {name} corpus", SPLIT, ratio, required)
 
 
-def decode(chunks: Iterable[bytes]) -> None:
+def decode(chunks: Iterable[bytes], agent: str = "claude") -> None:
     """Decode pieces of bytes and let the records go."""
-    deque(rookery.decode(chunks, "claude"), maxlen=0)
+    deque(rookery.decode(chunks, agent), maxlen=0)
 
 
 def decode_file(path: Path, agent: str = "claude") -> None:
