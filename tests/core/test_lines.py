@@ -110,6 +110,20 @@ def test_a_last_line_is_given_once() -> None:
     assert (buffer.feed(b"a"), buffer.close(), buffer.close()) == ([], b"a", None)
 
 
+def test_a_line_that_comes_alone_is_not_copied() -> None:
+    buffer = LineBuffer()
+    line = b'{"type":"result"}\n'
+    (given,) = buffer.feed(line)
+    assert given is line
+
+
+def test_a_line_that_comes_alone_may_be_too_long_or_the_end_of_another() -> None:
+    assert LineBuffer(cap=3).feed(b"1234\n") == [Oversized(5, b"123")]
+    buffer = LineBuffer()
+    assert buffer.feed(b"be") == []
+    assert buffer.feed(b"gun\n") == [b"begun\n"]
+
+
 @pytest.mark.parametrize("cap", [1, 2, 511, 512, 513, 4095, 4096, 5000])
 @pytest.mark.parametrize("end", [b"", b"\n", b"\nnext\n"])
 @pytest.mark.parametrize("over", [-1, 0, 1, 2])

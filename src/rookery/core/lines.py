@@ -39,10 +39,13 @@ class LineBuffer:
 
     def feed(self, data: bytes) -> list[Line]:
         """Take the next bytes and give the lines that they complete."""
-        end = data.rfind(b"\n") + 1
-        if not end:
+        first = data.find(b"\n") + 1
+        if not first:
             self._keep(data)
             return []
+        if first == len(data) and not self._length:
+            return [self._capped(data)]  # just one line, as an agent at work writes it
+        end = data.rfind(b"\n") + 1
         # Four times as fast as bytes.split, which compares byte by byte.
         whole = BytesIO(data).readlines(end)
         lines = cast("list[Line]", whole)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from rookery.core.bounded import forget_oldest
 from rookery.core.drift import Drift
 from rookery.core.events import (
     Event,
@@ -20,7 +21,7 @@ from rookery.core.events import (
     TurnStarted,
 )
 
-_MOST_CALLS = 4096  # ended calls of which more may be told
+_MOST_CALLS = 4096  # so many ended calls are known, of which more may be told
 
 
 class Memory:
@@ -162,8 +163,7 @@ class Memory:
     def end(self, id: str) -> ToolStarted | None:
         """Remember that a call has ended, and give its beginning if there was one."""
         self._ended[id] = None
-        if len(self._ended) > _MOST_CALLS:
-            del self._ended[next(iter(self._ended))]
+        forget_oldest(self._ended, _MOST_CALLS)
         return self.tools.pop(id, None)
 
     def abandon(self) -> list[Event]:

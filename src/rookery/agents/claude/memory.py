@@ -8,6 +8,7 @@ import msgspec
 from rookery.agents.claude.fields import CHECKED_VERSIONS, KNOWN_FIELDS
 from rookery.agents.claude.outcomes import Plan
 from rookery.agents.claude.shapes import Usage
+from rookery.core.bounded import forget_oldest
 from rookery.core.drift import Drift
 from rookery.core.events import (
     Event,
@@ -116,8 +117,7 @@ class Memory:
         id = id or self.name("message")
         found = self._messages.get(id)
         if found is None:
-            if len(self._messages) >= _MOST_MESSAGES:
-                del self._messages[next(iter(self._messages))]
+            forget_oldest(self._messages, _MOST_MESSAGES)
             found = self._messages[id] = ApiMessage(id)
         return found
 
@@ -189,5 +189,4 @@ class Memory:
 
 def _remember(calls: dict[str, T], id: str, what: T) -> None:
     calls[id] = what
-    if len(calls) > _MOST_CALLS:
-        del calls[next(iter(calls))]
+    forget_oldest(calls, _MOST_CALLS)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from rookery.agents.opencode.fields import KNOWN_FIELDS
+from rookery.core.bounded import forget_oldest
 from rookery.core.drift import Drift
 from rookery.core.events import (
     Error,
@@ -85,8 +86,7 @@ class Memory:
         self.aborted = False  # that failure was an abort
         self.session: str | msgspec.UnsetType | None = msgspec.UNSET  # whose message came last
         self._sessions: set[str] = set()
-        self._parts: set[str] = set()  # no more than _PARTS
-        self._older_parts: set[str] = set()
+        self._parts: dict[str, None] = {}
         self._turn_open = False
         self._unnamed = 0
 
@@ -106,13 +106,10 @@ class Memory:
         """Tell whether a part was not told before, and remember it."""
         if part is None:
             return True
-        parts = self._parts
-        if part in parts or part in self._older_parts:
+        if part in self._parts:
             return False
-        if len(parts) == _PARTS:
-            self._older_parts = parts
-            self._parts = parts = set()
-        parts.add(part)
+        self._parts[part] = None
+        forget_oldest(self._parts, _PARTS)
         return True
 
     def name(self, what: str) -> str:
