@@ -62,7 +62,8 @@ def own(raw: bytes | msgspec.Raw) -> msgspec.Raw | None:
     json = bytes(raw).strip()
     if not json:
         return None
-    if (json.isascii() or _is_utf8(json)) and not _has_long_number(json):
+    short = len(json) < _MOST_DIGITS
+    if (json.isascii() or _is_utf8(json)) and (short or not _has_long_number(json)):
         return msgspec.Raw(json)
     mended = parse(json)
     return None if isinstance(mended, Unreadable) else msgspec.Raw(mended.json)
@@ -133,8 +134,6 @@ def _is_utf8(data: bytes) -> bool:
 
 
 def _has_long_number(json: bytes) -> bool:
-    if len(json) < _MOST_DIGITS:
-        return False
     # So long a number covers one of these places: most texts need no second look.
     places = json[_MOST_DIGITS - 1 :: _MOST_DIGITS]
     return _DIGIT.search(places) is not None and _LONG_NUMBER.search(json) is not None

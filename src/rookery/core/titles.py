@@ -28,8 +28,12 @@ def first_short_string(input: msgspec.Raw) -> str | None:
 def first_of(input: msgspec.Raw, *names: str) -> str | None:
     """The first of these fields that an object has and that is not empty; others are skipped."""
     known = None if input is NOTHING else salvage.decode(input, _fields_decoder(names))
-    told = () if known is None else msgspec.structs.astuple(known)
-    return next((words for words in told if words), None)
+    if known is not None:
+        for name in names:
+            words: str | None = getattr(known, name)
+            if words:
+                return words
+    return None
 
 
 def title_of(input: msgspec.Raw, *names: str) -> str | None:

@@ -46,8 +46,10 @@ class Tools(msgspec.Struct, frozen=True, kw_only=True):
         parent: str | None = None,
     ) -> ToolStarted:
         """Tell that a tool was called; a title is made if none is given."""
-        kind = self.kind(name)
-        server, tool = split_mcp(name, start=self.start, between=self.between)
+        kind = self.kinds.get(name, "other")
+        server = tool = None
+        if kind == "other":
+            server, tool = split_mcp(name, start=self.start, between=self.between)
         return ToolStarted(
             id=id,
             name=name,

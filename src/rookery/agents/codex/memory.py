@@ -33,8 +33,8 @@ class Memory(memory.Memory):
         return f"{self._processes}:{id}" if self._processes > 1 else id
 
     def has_begun(self, id: str) -> bool:
-        """Whether a call is open or has ended."""
-        return id in self.searches or super().has_begun(id)
+        """Whether a call is open, held back or ended."""
+        return id in self.tools or self.has_ended(id) or id in self.searches
 
     def left_running(self) -> Iterator[Event]:
         """The commands that run on though the turn is over: they are cut off when Codex ends."""

@@ -48,16 +48,13 @@ def script(command: str) -> str:
         words = command[found.end() :]
     else:
         return command
-    if _is_quoted(words, "'") or ("\\" not in words and _is_quoted(words, '"')):
+    quote = words[:1]
+    plain = quote == "'" or (quote == '"' and "\\" not in words)
+    if plain and 0 < words.find(quote, 1) == len(words) - 1:  # no other quote is between
         return words[1:-1]
     if _DOUBLE.fullmatch(words):
         return _ESCAPED.sub(r"\1", words[1:-1])
     return _unquoted(words) or command
-
-
-def _is_quoted(words: str, quote: str) -> bool:
-    """Whether a pair of quotes stands around them, and no other quote of that kind."""
-    return words[:1] == quote and len(words) > 1 and words.find(quote, 1) == len(words) - 1
 
 
 def _unquoted(words: str) -> str | None:

@@ -58,7 +58,8 @@ def tool_use(memory: Memory, message: shapes.ToolUse, line: bytes) -> Sequence[E
     id = message.tool_id or memory.name("call")
     name, given = message.tool_name or "tool", message.parameters
     subagent = tools.subagent(name, given)
-    return [*events, *memory.start(tools.TOOLS.started(id, name, given, subagent=subagent))]
+    events += memory.start(tools.TOOLS.started(id, name, given, subagent=subagent))
+    return events
 
 
 def tool_result(memory: Memory, message: shapes.ToolResult, line: bytes) -> Sequence[Event]:
