@@ -9,19 +9,42 @@ from pathlib import Path
 
 import pytest
 
+import rookery
 from rookery import agents
 from rookery.agents.claude.command import invoke, with_output_flags
 from rookery.core.agent import Task
 from rookery.core.errors import UnknownAgentError
-from rookery.core.events import ToolStarted, TurnFinished, Unreadable
+from rookery.core.events import (
+    Error,
+    Event,
+    SessionStarted,
+    Text,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+    TurnStarted,
+    Unreadable,
+)
 from rookery.core.records import Record
 from rookery.run.runner import Run
 from rookery.run.start import run_command
+from tests.recorded import cases
 from tests.run.scripted import make, play
+
+OTHERS = [name for name in agents.NAMES if name != "claude"]
 
 
 async def _all(run: Run) -> list[Record]:
     return [record async for record in run]
+
+
+# Seed 000 step 3: "Stub Parsers for Other Agents": here nobody's messages are "passed through".
+@pytest.mark.parametrize("agent", OTHERS)
+def test_seed_000_3_no_agent_has_a_stub_for_a_decoder(agent: str) -> None:
+    streams = [[record.event for record in rookery.decode(wire, agent)] for wire in cases(agent)]
+    told = {type(event) for events in streams for event in events}
+    beginnings: set[type[Event]] = {SessionStarted, TurnStarted, ToolStarted}
+    assert told >= beginnings | {Text, ToolFinished, TurnFinished, Error}
 
 
 # Seed 000 step 5: "Processor integration": bytes in, events out, while it runs.
@@ -179,3 +202,35 @@ def test_seed_004_1_a_malformed_line_is_an_event_of_its_own(tmp_path: Path) -> N
     play(tmp_path, "say=hi noise", collect)
     assert any(isinstance(record.event, Unreadable) for record in seen)
     assert any(isinstance(record.event, TurnFinished) for record in seen)
+
+
+# Seed 004 part 2: "Codex uses a different output format": it gets the flags of its own.
+@pytest.mark.parametrize("agent", OTHERS)
+def test_seed_004_2_an_agent_gets_the_flags_of_its_own_format(agent: str) -> None:
+    known = agents.agent(agent)
+    command = known.invoke(Task(prompt="hi")).command
+    assert set(known.output_flags) <= set(command)
+    assert "--verbose" not in command  # which Claude Code needs
+    assert ("--json" in command) == (agent == "codex")
+
+
+# Seed 004 part 2, "CodexAgent and GeminiAgent silently ignore StreamEvents": here they do not, but
+# whether somebody listens makes no difference to them, and nobody loses an event.
+@pytest.mark.parametrize("agent", OTHERS)
+def test_seed_004_2_every_agent_s_events_are_told_live(agent: str, tmp_path: Path) -> None:
+    wire = next(wire for wire in cases(agent) if b"tool" in wire.read_bytes())
+    program = tmp_path / agents.agent(agent).programs[0]
+    program.write_text(f"#!/bin/sh\nexec cat {wire}\n")
+    program.chmod(0o755)
+
+    async def main(*, listening: bool) -> tuple[list[Event], bytes, int | None]:
+        home = tmp_path / f"home-{listening}"
+        async with rookery.run(agent, "hi", cwd=tmp_path, home=home, program=str(program)) as run:
+            watched = [record.event async for record in run.live()] if listening else []
+            await run.wait()
+            return watched, run.stdout(), run.exit_code
+
+    watched, stdout, code = asyncio.run(main(listening=True))
+    assert watched == [record.event for record in rookery.decode(wire, agent)]
+    assert stdout == wire.read_bytes()
+    assert asyncio.run(main(listening=False)) == ([], stdout, code)
