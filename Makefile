@@ -56,7 +56,7 @@ TRIED := $(if $(filter *,$(AGENT)),$(CLAUDE) $(CODEX) $(OPENCODE) $(GEMINI) $(QW
 conformance: $(VENV)/.dev $(TRIED) ## the real agents against scripted models, every scenario
 	$(REAL_AGENTS) ROOKERY_TEST_OPENCODE=$(abspath $(OPENCODE)) \
 		ROOKERY_TEST_GEMINI=$(abspath $(GEMINI)) ROOKERY_TEST_QWEN=$(abspath $(QWEN)) \
-		$(BIN)/pytest -v -m 'not soak' $(wildcard tests/conformance/test_$(AGENT).py)
+		$(BIN)/pytest -v -m 'not soak' $(wildcard tests/conformance/test_$(AGENT)*.py)
 
 bench: $(VENV)/.bench ## ratios against named references, taken in one run
 	$(BIN)/python benchmarks/bench.py

@@ -1,7 +1,7 @@
-"""Drift watch: what the real agents wrote that we do not know, told after the last test."""
+"""What the real agents went through, and what they wrote that we do not know: told at the end."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,8 +10,11 @@ import rookery
 from rookery.core.errors import RookeryError
 from rookery.core.events import SessionStarted, StreamClosed, Unknown
 from rookery.folder.runs import RunFolder
+from tests.conformance.scenarios import LACKING, SCENARIOS
 
-_TYPES, _FIELDS, _VERSIONS = Counter[str](), Counter[str](), Counter[str]()
+_TYPES, _FIELDS, _RAN = Counter[str](), Counter[str](), Counter[str]()
+_CELLS: dict[tuple[str, str], list[str]] = {}  # by agent and scenario, a word for each test
+_REMARKS: dict[tuple[str, str], str] = {}
 
 
 @pytest.fixture(autouse=True)
@@ -31,23 +34,61 @@ def note(folder: RunFolder) -> None:
         records = list(rookery.decode(folder.chunks("stdout"), info.agent))
     except RookeryError:
         return
-    for event in (record.event for record in records):
-        if isinstance(event, SessionStarted) and event.version:
-            _VERSIONS[f"{info.agent} {event.version}"] += 1
-        elif isinstance(event, Unknown):
+    events = [record.event for record in records]
+    versions = {e.version for e in events if isinstance(e, SessionStarted) and e.version}
+    _RAN[" ".join([info.agent, *sorted(versions)])] += 1
+    for event in events:
+        if isinstance(event, Unknown):
             _TYPES[f"{info.agent}: {event.name}"] += 1
         elif isinstance(event, StreamClosed):
             for field in event.unknown_fields:
                 _FIELDS[f"{info.agent}: {field.type}.{field.field}"] += field.count
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Write down how a scenario went."""
+    report = yield
+    mark = item.get_closest_marker("scenario")
+    if mark is not None and (report.when == "call" or not report.passed):
+        agent = item.path.stem.removeprefix("test_")
+        for name in mark.args:
+            _CELLS.setdefault((agent, name), []).append(report.outcome)
+            if mark.kwargs["but"]:
+                _REMARKS[agent, name] = mark.kwargs["but"]
+    return report
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say which versions ran, and what was new in what they wrote."""
-    if not (_VERSIONS or _TYPES or _FIELDS):
-        return
-    terminalreporter.section("drift")
-    for what, found in (("ran", _VERSIONS), ("new type", _TYPES), ("new field", _FIELDS)):
-        for name, count in sorted(found.items()):
-            terminalreporter.write_line(f"{what}: {name} ({count}×)")
-    if not _TYPES and not _FIELDS:
-        terminalreporter.write_line("nothing that we do not know")
+    """Show which agent went through what, which versions ran, and what was new in it."""
+    if _CELLS:
+        terminalreporter.section("scenarios")
+        for line in table():
+            terminalreporter.write_line(line)
+    if _RAN:
+        terminalreporter.section("drift")
+        for what, found in (("ran", _RAN), ("new type", _TYPES), ("new field", _FIELDS)):
+            for name, count in sorted(found.items()):
+                terminalreporter.write_line(f"{what}: {name} ({count}×)")
+        if not _TYPES and not _FIELDS:
+            terminalreporter.write_line("nothing that we do not know")
+
+
+def table() -> Iterator[str]:
+    """A row for each scenario and a column for each agent, and what differs in which agent."""
+    agents = sorted({agent for agent, _ in _CELLS})
+    remarks = {**LACKING, **_REMARKS}
+    told = [cell for name in SCENARIOS for agent in agents if (cell := (agent, name)) in remarks]
+
+    def word(cell: tuple[str, str]) -> str:
+        ways = set(_CELLS.get(cell, ["-"]))
+        how = next((way for way in ("failed", "skipped", "passed") if way in ways), "-")
+        return f"{how} ({told.index(cell) + 1})" if cell in remarks else how
+
+    for row in ("", *SCENARIOS):
+        cells = (word((agent, row)) if row else agent for agent in agents)
+        yield f"{row:20}" + "".join(f"{cell:13}" for cell in cells).rstrip()
+    for number, (agent, name) in enumerate(told, 1):
+        yield f"({number}) {agent}: {remarks[agent, name]}"

@@ -15,6 +15,7 @@ import pytest
 
 from rookery.testing import Answer, Failure, Reply, ScriptedMessagesApi, mcp_command
 from tests.conformance.bench import ROOK, Bench
+from tests.conformance.scenarios import scenario
 
 CLAUDE = os.environ.get("ROOKERY_TEST_CLAUDE", "")
 pytestmark = pytest.mark.skipif(not CLAUDE, reason="ROOKERY_TEST_CLAUDE is not set")
@@ -39,6 +40,7 @@ def bench(tmp_path: Path) -> Bench:
     return Bench(tmp_path, CLAUDE, ScriptedMessagesApi, prepare)
 
 
+@scenario("text")
 def test_text(bench: Bench) -> None:
     done = bench.rook([Reply(text="Hello there.")], "run", "Say hello")
     assert done.code == 0, done.err
@@ -46,6 +48,7 @@ def test_text(bench: Bench) -> None:
     assert done.lines[1].startswith("Complete (cost: $0.")
 
 
+@scenario("shell failing")
 def test_tools_work_and_fail(bench: Bench) -> None:
     script = [
         Reply(tools=[("Write", {"file_path": str(bench.project / "a.txt"), "content": "one\n"})]),
@@ -62,6 +65,7 @@ def test_tools_work_and_fail(bench: Bench) -> None:
     ]
 
 
+@scenario("denied")
 def test_a_denial_names_the_rule_and_the_rule_lets_it_pass(bench: Bench) -> None:
     target = bench.project / "w.txt"
     script = [
@@ -77,6 +81,7 @@ def test_a_denial_names_the_rule_and_the_rule_lets_it_pass(bench: Bench) -> None
     assert target.read_text() == "x"
 
 
+@scenario("API error for good")
 def test_an_api_failure_is_a_failure(bench: Bench) -> None:
     done = bench.rook(lambda _: Failure(400, message="scripted"), "run", "Go")
     assert done.code == 1
@@ -85,6 +90,7 @@ def test_an_api_failure_is_a_failure(bench: Bench) -> None:
     assert "[rook] failed" in done.err
 
 
+@scenario("Ctrl-C in mid tool")
 def test_ctrl_c_in_mid_tool(bench: Bench) -> None:
     command = "echo begun > begun; python3 -c 'import time; time.sleep(60)'"
     script = [Reply(tools=[("Bash", {"command": command, "description": "wait"})])] * 3
@@ -93,6 +99,7 @@ def test_ctrl_c_in_mid_tool(bench: Bench) -> None:
     assert "[rook] interrupted" in done.err
 
 
+@scenario("budget stop")
 def test_a_budget_stops_it(bench: Bench) -> None:
     def spend(request: dict[str, Any]) -> Answer:
         usage = {"input_tokens": 100_000, "output_tokens": 5_000}
@@ -103,6 +110,7 @@ def test_a_budget_stops_it(bench: Bench) -> None:
     assert "[rook] over budget" in done.err
 
 
+@scenario("resume")
 def test_a_resumed_run_tells_its_own_share_of_the_cost(bench: Bench) -> None:
     bench.rook([Reply(text="One.")], "run", "First")
     script = [Reply(text="Two.")]
@@ -165,6 +173,7 @@ def shell(command: str) -> tuple[str, dict[str, Any]]:
     return "Bash", {"command": command, "description": "run it"}
 
 
+@scenario("reasoning")
 @conformance
 def test_reasoning(bench: Bench) -> None:
     script = [Reply(thinking="Weighing it.", text="Done.")]
@@ -173,6 +182,7 @@ def test_reasoning(bench: Bench) -> None:
     assert done.lines[:2] == ["(thinks) Weighing it.", '"Done."']
 
 
+@scenario("read")
 @conformance
 def test_a_file_that_is_read(bench: Bench) -> None:
     file = bench.project / "a.txt"
@@ -184,6 +194,7 @@ def test_a_file_that_is_read(bench: Bench) -> None:
     assert "one" in done.lines[1]
 
 
+@scenario("shell ok")
 @conformance
 def test_a_command_that_succeeds(bench: Bench) -> None:
     script = [Reply(tools=[shell("echo one > a.txt; cat a.txt")]), Reply(text="Done.")]
@@ -193,6 +204,7 @@ def test_a_command_that_succeeds(bench: Bench) -> None:
     assert done.lines[1].startswith("  -> one")
 
 
+@scenario("edit")
 @conformance
 def test_an_edit(bench: Bench) -> None:
     file = bench.project / "a.txt"
@@ -210,6 +222,7 @@ def test_an_edit(bench: Bench) -> None:
     assert "1 file +1 −1" in done.err
 
 
+@scenario("parallel tools")
 @conformance
 def test_parallel_tools(bench: Bench) -> None:
     script = [Reply(tools=[shell(f"true {n}; echo {n}") for n in (2, 1)]), Reply(text="Ok.")]
@@ -219,6 +232,7 @@ def test_parallel_tools(bench: Bench) -> None:
     assert done.told["tools"] == tools
 
 
+@scenario("MCP tool")
 @conformance
 def test_mcp_tools(bench: Bench) -> None:
     program, *words = mcp_command()
@@ -231,6 +245,7 @@ def test_mcp_tools(bench: Bench) -> None:
     assert any(line.startswith("ERROR: ") and "oh" in line for line in done.lines)
 
 
+@scenario("subagent")
 @conformance
 def test_a_subagent(bench: Bench) -> None:
     def model(request: dict[str, Any]) -> Answer:
@@ -251,6 +266,7 @@ def test_a_subagent(bench: Bench) -> None:
     assert "The child is done." in shown
 
 
+@scenario("retry then success")
 @conformance
 def test_a_retry_that_succeeds(bench: Bench) -> None:
     script: list[Answer] = [Failure(529), Reply(text="Recovered.")]
@@ -260,6 +276,7 @@ def test_a_retry_that_succeeds(bench: Bench) -> None:
     assert '"Recovered."' in done.lines
 
 
+@scenario("deadline")
 @conformance
 def test_a_deadline(bench: Bench) -> None:
     script = [Reply(tools=[shell("tail -f /dev/null")])] * 3
@@ -268,6 +285,7 @@ def test_a_deadline(bench: Bench) -> None:
     assert "[rook] timed out · the deadline passed" in done.err
 
 
+@scenario("huge output")
 @conformance
 def test_huge_output(bench: Bench) -> None:
     script = [Reply(tools=[shell("yes 0123456789 | head -c 3000000")]), Reply(text="Ok.")]
@@ -276,6 +294,7 @@ def test_huge_output(bench: Bench) -> None:
     assert (done.told["text"], done.told["unreadable"]) == ("Ok.", 0)
 
 
+@scenario("unicode")
 @conformance
 def test_unicode(bench: Bench) -> None:
     said = "emoji 👩‍👧 日本語 \u2028 \u0085 \x1b[31mred end"

@@ -15,6 +15,7 @@ import pytest
 
 from rookery.testing import Answer, Cut, Failure, Reply, ScriptedResponsesApi, mcp_command
 from tests.conformance.bench import Bench, Outcome
+from tests.conformance.scenarios import scenario
 
 CODEX = os.environ.get("ROOKERY_TEST_CODEX", "")
 pytestmark = pytest.mark.skipif(not CODEX, reason="ROOKERY_TEST_CODEX is not set")
@@ -65,12 +66,14 @@ def shell(command: str, **more: Any) -> tuple[str, dict[str, Any]]:
 # Part of `make test`.
 
 
+@scenario("text")
 def test_text(bench: Bench) -> None:
     done = bench.rook([Reply(text="Hello there.")], *RUN, "Say hello")
     assert done.code == 0, done.err
     assert done.lines == ['"Hello there."', "Complete (cost: $?)"]
 
 
+@scenario("shell ok")
 def test_a_command_that_succeeds(bench: Bench) -> None:
     script = [Reply(tools=[shell("echo one > a.txt; cat a.txt")]), Reply(text="Done.")]
     done = bench.rook(script, *FREE, "--verbose", "Work on it")
@@ -80,6 +83,7 @@ def test_a_command_that_succeeds(bench: Bench) -> None:
     assert (bench.project / "a.txt").read_text() == "one\n"
 
 
+@scenario("shell failing")
 def test_a_command_that_fails(bench: Bench) -> None:
     script = [Reply(tools=[shell("echo bad; exit 3")]), Reply(text="It failed.")]
     done = bench.rook(script, *FREE, "Work on it")
@@ -87,6 +91,7 @@ def test_a_command_that_fails(bench: Bench) -> None:
     assert done.lines[:3] == ["shell: echo bad; exit 3", "ERROR: exit 3: bad", '"It failed."']
 
 
+@scenario("API error for good")
 def test_an_api_failure_is_a_failure(bench: Bench) -> None:
     done = bench.rook(lambda _: Failure(400, message="scripted"), *RUN, "Go on")
     assert done.code == 1, done.err
@@ -94,6 +99,7 @@ def test_an_api_failure_is_a_failure(bench: Bench) -> None:
     assert "[rook] failed · scripted" in done.err
 
 
+@scenario("Ctrl-C in mid tool")
 def test_ctrl_c_in_mid_tool(bench: Bench) -> None:
     script = [Reply(tools=[shell("sleep 1000")])] * 3
     done = bench.interrupt(script, *FREE, "Go on", at="shell: ")
@@ -101,6 +107,7 @@ def test_ctrl_c_in_mid_tool(bench: Bench) -> None:
     assert "[rook] interrupted · it was interrupted, in the middle of shell: sleep" in done.err
 
 
+@scenario("resume")
 def test_a_resumed_run_tells_its_own_share_of_the_tokens(bench: Bench) -> None:
     def resumed(prompt: str, tokens: int) -> dict[str, int | None]:
         script = [Reply(text=prompt, usage={"input_tokens": tokens, "output_tokens": 5})]
@@ -123,6 +130,7 @@ def test_a_resumed_run_tells_its_own_share_of_the_tokens(bench: Bench) -> None:
 # Part of `make conformance`.
 
 
+@scenario("reasoning")
 @conformance
 def test_reasoning(bench: Bench) -> None:
     script = [Reply(thinking="**Weighing it**", text="Done.")]
@@ -131,6 +139,7 @@ def test_reasoning(bench: Bench) -> None:
     assert done.lines[:2] == ["(thinks) **Weighing it**", '"Done."']
 
 
+@scenario("edit")
 @conformance
 def test_an_edit(bench: Bench) -> None:
     patch = "*** Begin Patch\n*** Add File: new.txt\n+one\n*** End Patch\n"
@@ -140,6 +149,7 @@ def test_an_edit(bench: Bench) -> None:
     assert (bench.project / "new.txt").read_text() == "one\n"
 
 
+@scenario("parallel tools")
 @conformance
 def test_parallel_tools(bench: Bench) -> None:
     calls = [shell(f"sleep {n}; echo {n}") for n in (2, 1)]
@@ -149,6 +159,7 @@ def test_parallel_tools(bench: Bench) -> None:
     assert done.told["tools"] == tools
 
 
+@scenario("denied")
 @conformance
 def test_a_denial(bench: Bench) -> None:
     def model(request: dict[str, Any]) -> Answer:
@@ -165,6 +176,7 @@ def test_a_denial(bench: Bench) -> None:
     assert not (bench.project / "denied.txt").exists()
 
 
+@scenario("MCP tool")
 @conformance
 def test_mcp_tools(bench: Bench) -> None:
     script = [
@@ -177,6 +189,7 @@ def test_mcp_tools(bench: Bench) -> None:
     assert any(line.startswith("ERROR: it failed: oh") for line in done.lines)
 
 
+@scenario("subagent")
 @conformance
 def test_a_subagent(bench: Bench) -> None:
     def model(request: dict[str, Any]) -> Answer:
@@ -197,6 +210,7 @@ def test_a_subagent(bench: Bench) -> None:
     assert done.lines[:2] == ["spawn_agent: A child's task", "wait"]
 
 
+@scenario("retry then success")
 @conformance
 def test_a_retry_that_succeeds(bench: Bench) -> None:
     script: list[Answer] = [Cut(after_events=2), Reply(text="Recovered.")]
@@ -229,6 +243,7 @@ def test_a_model_that_is_away_is_not_waited_for_for_ever(bench: Bench) -> None:
     assert "Connection failed" in done.lines[-1]
 
 
+@scenario("deadline")
 @conformance
 def test_a_deadline(bench: Bench) -> None:
     script = [Reply(tools=[shell("sleep 1000")])]
@@ -237,6 +252,7 @@ def test_a_deadline(bench: Bench) -> None:
     assert "in the middle of shell: sleep 1000" in done.err
 
 
+@scenario("budget stop", but="it tells no tokens before the turn is over, so then it is noticed")
 @conformance
 def test_a_budget_is_noticed_when_the_turn_is_over(bench: Bench) -> None:
     script = [Reply(text="Dear.", usage={"input_tokens": 5000, "output_tokens": 5})]
@@ -254,6 +270,7 @@ def test_a_cost_is_estimated_for_the_model_that_was_asked_for(bench: Bench) -> N
     assert done.lines[-1].startswith("Complete (cost: ~$0.0")
 
 
+@scenario("huge output")
 @conformance
 def test_huge_output(bench: Bench) -> None:
     script = [Reply(tools=[shell("yes 0123456789 | head -c 3000000")]), Reply(text="Ok.")]
@@ -262,6 +279,7 @@ def test_huge_output(bench: Bench) -> None:
     assert (done.told["text"], done.told["unreadable"]) == ("Ok.", 0)
 
 
+@scenario("unicode")
 @conformance
 def test_unicode(bench: Bench) -> None:
     said = "emoji 👩‍👧 日本語 \u2028 \u0085 \x1b[31mred"

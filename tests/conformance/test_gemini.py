@@ -13,6 +13,7 @@ import pytest
 
 from rookery.testing import Answer, Cut, Failure, Reply, ScriptedGeminiApi, mcp_command
 from tests.conformance.bench import Bench
+from tests.conformance.scenarios import scenario
 
 GEMINI = os.environ.get("ROOKERY_TEST_GEMINI", "")
 pytestmark = [
@@ -53,6 +54,7 @@ def shell(command: str) -> tuple[str, dict[str, Any]]:
     return "run_shell_command", {"command": command, "description": "run it"}
 
 
+@scenario("text")
 def test_text(bench: Bench) -> None:
     done = bench.rook([Reply(text="Hello there.")], *RUN, "Say hello")
     assert done.code == 0, done.err
@@ -60,6 +62,7 @@ def test_text(bench: Bench) -> None:
     assert done.lines[-1].startswith("Complete (cost: ~$0.0")
 
 
+@scenario("reasoning", but="it counts thoughts, but does not tell them")
 def test_thoughts_are_counted_though_they_are_not_told(bench: Bench) -> None:
     used = {"promptTokenCount": 100, "candidatesTokenCount": 10, "thoughtsTokenCount": 30}
     script = [Reply(thinking="Weighing it.", text="Done.", usage=used)]
@@ -68,6 +71,7 @@ def test_thoughts_are_counted_though_they_are_not_told(bench: Bench) -> None:
     assert done.told["tokens"]["output"] == 40
 
 
+@scenario("read")
 def test_a_file_that_is_read(bench: Bench) -> None:
     (bench.project / "a.txt").write_text("one\n")
     script = [Reply(tools=[("read_file", {"file_path": "a.txt"})]), Reply(text="It says one.")]
@@ -76,6 +80,7 @@ def test_a_file_that_is_read(bench: Bench) -> None:
     assert done.lines[:2] == ["read_file: a.txt", '"It says one."']
 
 
+@scenario("shell ok")
 def test_a_command_that_succeeds(bench: Bench) -> None:
     script = [Reply(tools=[shell("echo one > a.txt; cat a.txt")]), Reply(text="Done.")]
     done = bench.rook(script, *FREE, "--verbose", "Work on it")
@@ -85,12 +90,14 @@ def test_a_command_that_succeeds(bench: Bench) -> None:
     assert (bench.project / "a.txt").read_text() == "one\n"
 
 
+@scenario("shell failing", but="it tells a failing command as a success")
 def test_a_command_that_fails_is_told_as_a_success_by_gemini(bench: Bench) -> None:
     script = [Reply(tools=[shell("echo bad; exit 3")]), Reply(text="It failed.")]
     done = bench.rook(script, *FREE, "--json", "Work on it")
     assert (done.code, done.told["tools"]["failed"]) == (0, 0), done.err
 
 
+@scenario("edit")
 def test_an_edit(bench: Bench) -> None:
     (bench.project / "a.txt").write_text("one\n")
     edit = {"file_path": "a.txt", "old_string": "one", "new_string": "two", "instruction": "x"}
@@ -107,6 +114,7 @@ def test_an_edit(bench: Bench) -> None:
     assert (bench.project / "b.txt").read_text() == "new\n"
 
 
+@scenario("parallel tools")
 def test_parallel_tools(bench: Bench) -> None:
     calls = [shell(f"sleep {n}; echo {n}") for n in (2, 1)]
     done = bench.rook([Reply(tools=calls), Reply(text="Ok.")], *FREE, "--json", "Race them")
@@ -115,6 +123,7 @@ def test_parallel_tools(bench: Bench) -> None:
     assert done.told["tools"] == tools
 
 
+@scenario("denied")
 def test_a_denial(bench: Bench) -> None:
     script = [Reply(tools=[shell("touch denied.txt")]), Reply(text="It was refused.")]
     done = bench.rook(script, *RUN, "Touch it")
@@ -131,6 +140,7 @@ def test_an_allowed_tool(bench: Bench) -> None:
     assert (bench.project / "a.txt").exists()
 
 
+@scenario("MCP tool")
 def test_mcp_tools(bench: Bench) -> None:
     calls = [("mcp_tiny_echo", {"text": "hi"}), ("mcp_tiny_fail", {"text": "oh"})]
     done = bench.rook([Reply(tools=calls), Reply(text="Done.")], *FREE, "Call them")
@@ -139,6 +149,7 @@ def test_mcp_tools(bench: Bench) -> None:
     assert any(line.startswith("ERROR: MCP tool 'fail' reported tool error") for line in done.lines)
 
 
+@scenario("subagent")
 def test_a_subagent(bench: Bench) -> None:
     def model(request: dict[str, Any]) -> Answer:
         asked = json.dumps(request["contents"])
@@ -154,6 +165,7 @@ def test_a_subagent(bench: Bench) -> None:
     assert done.lines[:2] == ["invoke_agent: A child's task", '"The parent is done."']
 
 
+@scenario("API error for good")
 def test_an_api_failure_is_a_failure(bench: Bench) -> None:
     done = bench.rook(lambda _: Failure(400, message="scripted"), *RUN, "Go on")
     assert done.code == 1, done.err
@@ -167,6 +179,7 @@ def test_a_wrong_key(bench: Bench) -> None:
     assert "invalid authentication credentials" in done.err
 
 
+@scenario("retry then success")
 def test_a_retry_that_succeeds(bench: Bench) -> None:
     script: list[Answer] = [Failure(503), Cut(after_events=1), Reply(text="Recovered.")]
     done = bench.rook(script, *RUN, "Go on")
@@ -174,6 +187,7 @@ def test_a_retry_that_succeeds(bench: Bench) -> None:
     assert done.lines[0].endswith('Recovered."')
 
 
+@scenario("Ctrl-C in mid tool")
 def test_ctrl_c_in_mid_tool(bench: Bench) -> None:
     script = [Reply(tools=[shell("sleep 1000")])] * 3
     done = bench.interrupt(script, *FREE, "Go on", at="run_shell_command: ")
@@ -181,12 +195,14 @@ def test_ctrl_c_in_mid_tool(bench: Bench) -> None:
     assert "in the middle of run_shell_command: sleep 1000" in done.err
 
 
+@scenario("deadline")
 def test_a_deadline(bench: Bench) -> None:
     done = bench.rook([Reply(tools=[shell("sleep 1000")])], *FREE, "--timeout", "15s", "Go on")
     assert done.code == 124, done.err
     assert "in the middle of run_shell_command: sleep 1000" in done.err
 
 
+@scenario("budget stop", but="it tells no tokens before the turn is over, so then it is noticed")
 def test_a_budget_is_noticed_when_the_turn_is_over(bench: Bench) -> None:
     script = [Reply(text="Dear.", usage={"promptTokenCount": 5000, "candidatesTokenCount": 5})]
     done = bench.rook(script, *RUN, "--max-tokens", "1000", "Spend it")
@@ -212,6 +228,7 @@ def test_a_loop_is_no_success(bench: Bench) -> None:
     assert "Loop detected" in done.err
 
 
+@scenario("resume")
 def test_a_resumed_run_remembers_and_tells_its_own_tokens(bench: Bench) -> None:
     used = {"promptTokenCount": 100, "candidatesTokenCount": 5}
     assert bench.rook([Reply(text="One.", usage=used)], *RUN, "The first").code == 0
@@ -227,6 +244,7 @@ def test_a_resumed_run_remembers_and_tells_its_own_tokens(bench: Bench) -> None:
     assert done.told["tokens"]["input"] == 100
 
 
+@scenario("huge output")
 def test_huge_output(bench: Bench) -> None:
     script = [Reply(tools=[shell("yes 0123456789 | head -c 400000")]), Reply(text="Ok.")]
     done = bench.rook(script, *FREE, "--json", "Flood it")
@@ -238,6 +256,7 @@ def test_huge_output(bench: Bench) -> None:
         assert "cut off" in done.err or "without a result" in done.err
 
 
+@scenario("unicode")
 def test_unicode(bench: Bench) -> None:
     said = "emoji 👩‍👧 日本語 \u2028 \u0085 end"
     script = [Reply(tools=[shell("printf 'caf\\303\\251 \\033[31m\\n'")]), Reply(text=said)]

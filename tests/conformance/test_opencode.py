@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from rookery.testing import Answer, Failure, Reply, ScriptedChatApi, mcp_command
+from tests.conformance.scenarios import scenario
 
 OPENCODE = os.environ.get("ROOKERY_TEST_OPENCODE", "")
 ROOK = Path(sys.executable).with_name("rook")
@@ -134,6 +135,7 @@ def is_alive(pid: int) -> bool:
     return True
 
 
+@scenario("text")
 def test_text(bench: Bench) -> None:
     usage = {"prompt_tokens": 1000, "completion_tokens": 100}
     code, lines, err = bench.run([Reply(text="Hello there.", usage=usage)], 'Say "hello", twice')
@@ -150,6 +152,7 @@ def test_a_model_without_prices_is_not_free(bench: Bench) -> None:
     assert lines[-1] == "[opencode] Complete (cost: $?)"
 
 
+@scenario("reasoning")
 def test_reasoning(bench: Bench) -> None:
     usage = {"completion_tokens": 40, "reasoning_tokens": 12}
     reply = Reply(thinking="Six times seven.", text="42.", usage=usage)
@@ -160,6 +163,7 @@ def test_reasoning(bench: Bench) -> None:
     assert told["tokens"]["output"] == 40
 
 
+@scenario("read")
 def test_read(bench: Bench) -> None:
     (bench.project / "a.txt").write_text("one\n")
     script = [Reply(tools=[("read", {"filePath": str(bench.project / "a.txt")})]), Reply(text="1")]
@@ -168,6 +172,7 @@ def test_read(bench: Bench) -> None:
     assert lines[:2] == ["[opencode] read: a.txt", '[opencode] "1"']
 
 
+@scenario("shell ok")
 def test_shell_ok(bench: Bench) -> None:
     script = [Reply(tools=[bash("pwd > here; echo fine")]), Reply(text="Done.")]
     code, lines, err = bench.run(script, "-v", "Work")
@@ -176,6 +181,7 @@ def test_shell_ok(bench: Bench) -> None:
     assert (bench.project / "here").read_text().strip() == str(bench.project)
 
 
+@scenario("shell failing")
 def test_shell_failing(bench: Bench) -> None:
     script = [Reply(tools=[bash("echo one; echo two; exit 3")]), Reply(text="It failed.")]
     code, lines, err = bench.run(script, "Work")
@@ -183,6 +189,7 @@ def test_shell_failing(bench: Bench) -> None:
     assert lines[1:3] == ["[opencode] ERROR: exit 3: one two", '[opencode] "It failed."']
 
 
+@scenario("edit")
 def test_edit(bench: Bench) -> None:
     target = bench.project / "a.txt"
     target.write_text("one\n")
@@ -204,6 +211,7 @@ def test_edit(bench: Bench) -> None:
     assert not {"bash", "webfetch", "task"} & offered
 
 
+@scenario("parallel tools")
 def test_parallel_tools(bench: Bench) -> None:
     calls = [bash("sleep 1; echo slow"), bash("echo quick")]
     code, lines, err = bench.run([Reply(tools=calls), Reply(text="Both.")], "Work")
@@ -214,6 +222,7 @@ def test_parallel_tools(bench: Bench) -> None:
     ]
 
 
+@scenario("denied")
 def test_denied_by_nobody_being_there(bench: Bench) -> None:
     bench.settings = {"permission": {"bash": "ask"}}
     script = [Reply(tools=[bash("echo asked > asked")]), Reply(text="Done.")]
@@ -227,6 +236,7 @@ def test_denied_by_nobody_being_there(bench: Bench) -> None:
     assert (bench.project / "asked").exists()
 
 
+@scenario("denied")
 def test_denied_by_a_rule_and_a_rule_lets_it_pass(bench: Bench) -> None:
     bench.settings = {"permission": {"bash": {"*": "allow", "echo *": "deny"}}}
     script = [Reply(tools=[bash("echo asked")]), Reply(text="I could not.")]
@@ -245,6 +255,7 @@ def test_plan(bench: Bench) -> None:
     assert not (bench.project / "b.txt").exists()
 
 
+@scenario("MCP tool")
 def test_mcp_tool(bench: Bench) -> None:
     bench.settings = {"mcp": {"tiny": {"type": "local", "command": mcp_command()}}}
     script = [
@@ -264,6 +275,7 @@ def test_mcp_tool(bench: Bench) -> None:
     ]
 
 
+@scenario("subagent")
 def test_subagent(bench: Bench) -> None:
     task = {"description": "kid", "prompt": "CHILD: do it", "subagent_type": "general"}
 
@@ -284,6 +296,7 @@ def test_subagent(bench: Bench) -> None:
     ]
 
 
+@scenario("API error for good")
 def test_api_error_for_good(bench: Bench) -> None:
     code, lines, err = bench.run(lambda _: Failure(401, message="scripted refusal"), "Go")
     assert code == 1
@@ -291,6 +304,7 @@ def test_api_error_for_good(bench: Bench) -> None:
     assert "[rook] failed · scripted refusal" in err
 
 
+@scenario("retry then success")
 def test_retry_then_success(bench: Bench) -> None:
     script: list[Answer] = [
         Failure(429, headers={"retry-after-ms": "50"}),
@@ -302,6 +316,7 @@ def test_retry_then_success(bench: Bench) -> None:
     assert len(bench.asked) == 2
 
 
+@scenario("Ctrl-C in mid tool")
 def test_ctrl_c_in_mid_tool(bench: Bench) -> None:
     with ScriptedChatApi([Reply(tools=[bash("echo $$ > begun; exec sleep 120")])] * 3) as api:
         bench.configure(api.url)
@@ -314,12 +329,14 @@ def test_ctrl_c_in_mid_tool(bench: Bench) -> None:
     assert not is_alive(command)
 
 
+@scenario("deadline")
 def test_deadline(bench: Bench) -> None:
     code, _, err = bench.run([Reply(text="Late.", delay=LONGEST_S)], "--timeout", "15s", "Go")
     assert code == 124, err
     assert "[rook] timed out" in err  # it has not said a word by then
 
 
+@scenario("budget stop")
 def test_budget_stop(bench: Bench) -> None:
     def spend(request: dict[str, Any]) -> Answer:
         usage = {"prompt_tokens": 100_000, "completion_tokens": 5_000}
@@ -330,6 +347,7 @@ def test_budget_stop(bench: Bench) -> None:
     assert "[rook] over budget" in err
 
 
+@scenario("resume")
 def test_resume(bench: Bench) -> None:
     usage = {"prompt_tokens": 1000, "completion_tokens": 0}
     first = bench.json([Reply(text="One.", usage=usage)], "First prompt")
@@ -342,6 +360,7 @@ def test_resume(bench: Bench) -> None:
     assert (first["cost_usd"], second["cost_usd"]) == (0.003, 0.003)
 
 
+@scenario("huge output")
 def test_huge_output(bench: Bench) -> None:
     command = "head -c 3000000 /dev/zero | tr '\\0' x | fold -w 99"
     script = [Reply(tools=[bash(command)]), Reply(text="y" * 400_000, piece=50_000)]
@@ -350,6 +369,7 @@ def test_huge_output(bench: Bench) -> None:
     assert told["status"] == "success"
 
 
+@scenario("unicode")
 def test_unicode(bench: Bench) -> None:
     words = "Grüße 日本 👩‍👩‍👧 \u2028 sep \u0085 nel \x1b[31m esc"
     told = bench.json([Reply(text=words)], "Grüße 日本 👋")

@@ -13,6 +13,7 @@ import pytest
 
 from rookery.testing import Answer, Cut, Failure, Reply, ScriptedChatApi, mcp_command
 from tests.conformance.bench import Bench
+from tests.conformance.scenarios import scenario
 
 QWEN = os.environ.get("ROOKERY_TEST_QWEN", "")
 pytestmark = [
@@ -60,12 +61,14 @@ def shell(command: str) -> tuple[str, dict[str, Any]]:
     return "run_shell_command", given
 
 
+@scenario("text")
 def test_text(bench: Bench) -> None:
     done = bench.rook(told(Reply(text="Hello there.")), *RUN, "Say hello")
     assert done.code == 0, done.err
     assert done.lines == ['"Hello there."', "Complete (cost: $?)"]
 
 
+@scenario("reasoning")
 def test_reasoning(bench: Bench) -> None:
     script = told(Reply(thinking="Weighing it.", text="Done."))
     done = bench.rook(script, *RUN, "--verbose", "Think about it")
@@ -73,6 +76,7 @@ def test_reasoning(bench: Bench) -> None:
     assert done.lines[:2] == ["(thinks) Weighing it.", '"Done."']
 
 
+@scenario("read")
 def test_a_file_that_is_read(bench: Bench) -> None:
     file = bench.project / "a.txt"
     file.write_text("one\n")
@@ -83,6 +87,7 @@ def test_a_file_that_is_read(bench: Bench) -> None:
     assert done.lines[1].startswith("  -> one")
 
 
+@scenario("shell ok")
 def test_a_command_that_succeeds(bench: Bench) -> None:
     script = told(Reply(tools=[shell("echo one > a.txt; cat a.txt")]), Reply(text="Done."))
     done = bench.rook(script, *FREE, "--verbose", "Work on it")
@@ -92,6 +97,7 @@ def test_a_command_that_succeeds(bench: Bench) -> None:
     assert (bench.project / "a.txt").read_text() == "one\n"
 
 
+@scenario("shell failing", but="it tells that a command failed only if that wrote nothing")
 def test_a_command_that_fails_is_told_as_such_only_if_it_wrote_nothing(bench: Bench) -> None:
     script = told(Reply(tools=[shell("echo bad; exit 3"), shell("exit 4")]), Reply(text="Oh."))
     done = bench.rook(script, *FREE, "Work on it")
@@ -102,6 +108,7 @@ def test_a_command_that_fails_is_told_as_such_only_if_it_wrote_nothing(bench: Be
     ]
 
 
+@scenario("edit")
 def test_an_edit(bench: Bench) -> None:
     (bench.project / "a.txt").write_text("one\n")
     old = {"file_path": str(bench.project / "a.txt"), "old_string": "one", "new_string": "two"}
@@ -119,6 +126,7 @@ def test_an_edit(bench: Bench) -> None:
     assert (bench.project / "b.txt").read_text() == "new\n"
 
 
+@scenario("parallel tools")
 def test_parallel_tools(bench: Bench) -> None:
     calls = [shell(f"true {n}; echo {n}") for n in (2, 1)]
     done = bench.rook(told(Reply(tools=calls), Reply(text="Ok.")), *FREE, "--json", "Race them")
@@ -127,6 +135,7 @@ def test_parallel_tools(bench: Bench) -> None:
     assert done.told["tools"] == tools
 
 
+@scenario("denied")
 def test_a_denial(bench: Bench) -> None:
     script = told(Reply(tools=[shell("touch denied.txt")]), Reply(text="It was refused."))
     done = bench.rook(script, *RUN, "Touch it")
@@ -142,6 +151,7 @@ def test_an_allowed_tool(bench: Bench) -> None:
     assert done.lines[1].startswith("  -> 13")
 
 
+@scenario("MCP tool")
 def test_mcp_tools(bench: Bench) -> None:
     calls = [("mcp__tiny__echo", {"text": "hi"}), ("mcp__tiny__fail", {"text": "oh"})]
     done = bench.rook(told(Reply(tools=calls), Reply(text="Done.")), *FREE, "Call them")
@@ -150,6 +160,7 @@ def test_mcp_tools(bench: Bench) -> None:
     assert any(line.startswith("ERROR: MCP tool 'fail' reported tool error") for line in done.lines)
 
 
+@scenario("subagent")
 def test_a_subagent(bench: Bench) -> None:
     def model(request: dict[str, Any]) -> Answer:
         asked = json.dumps(request["messages"])
@@ -169,6 +180,7 @@ def test_a_subagent(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("status", "words"), [(400, "invalid request"), (401, "Incorrect API key provided.")]
 )
+@scenario("API error for good", but="it calls that a success; rook does not")
 def test_an_api_failure_that_qwen_calls_a_success_is_a_failure(
     bench: Bench, status: int, words: str
 ) -> None:
@@ -184,12 +196,14 @@ def test_a_stream_that_breaks_off_with_an_error_is_a_failure(bench: Bench) -> No
     assert done.lines[-1].startswith("FAILED: The server had an error")
 
 
+@scenario("retry then success")
 def test_a_retry_that_succeeds(bench: Bench) -> None:
     done = bench.rook(told(Failure(503), Reply(text="Recovered.")), *RUN, "Go on")
     assert done.code == 0, done.err
     assert done.lines[0] == '"Recovered."'
 
 
+@scenario("Ctrl-C in mid tool")
 def test_ctrl_c_in_mid_tool(bench: Bench) -> None:
     script = told(Reply(tools=[shell("tail -f /dev/null")]))
     done = bench.interrupt(script, *FREE, "Go on", at="run_shell_command: ")
@@ -197,6 +211,7 @@ def test_ctrl_c_in_mid_tool(bench: Bench) -> None:
     assert "[rook] interrupted" in done.err  # Qwen itself ends the call, but tells no result
 
 
+@scenario("deadline")
 def test_a_deadline(bench: Bench) -> None:
     script = told(Reply(tools=[shell("tail -f /dev/null")]))
     done = bench.rook(script, *FREE, "--timeout", "20s", "Go on")
@@ -204,6 +219,7 @@ def test_a_deadline(bench: Bench) -> None:
     assert "the deadline passed" in done.err
 
 
+@scenario("budget stop")
 def test_a_budget_stops_it_while_it_works(bench: Bench) -> None:
     used = {"prompt_tokens": 5000, "completion_tokens": 5}
     calls = [Reply(tools=[shell(f"expr {n}")], usage=used) for n in range(1, 30)]
@@ -219,6 +235,7 @@ def test_its_own_limit_of_turns(bench: Bench) -> None:
     assert "turns" in done.err
 
 
+@scenario("resume")
 def test_a_resumed_run_tells_its_own_share_of_the_tokens(bench: Bench) -> None:
     def say(words: str) -> Callable[[dict[str, Any]], Answer]:
         used = {"prompt_tokens": 100, "completion_tokens": 5}
@@ -233,6 +250,7 @@ def test_a_resumed_run_tells_its_own_share_of_the_tokens(bench: Bench) -> None:
     assert second.told["tokens"]["input"] <= 200
 
 
+@scenario("huge output")
 def test_huge_output(bench: Bench) -> None:
     script = told(Reply(tools=[shell("yes 0123456789 | head -c 3000000")]), Reply(text="Ok."))
     done = bench.rook(script, *FREE, "--json", "Flood it")
@@ -240,6 +258,7 @@ def test_huge_output(bench: Bench) -> None:
     assert (done.told["text"], done.told["unreadable"]) == ("Ok.", 0)
 
 
+@scenario("unicode")
 def test_unicode(bench: Bench) -> None:
     said = "emoji 👩‍👧 日本語 \u2028 \u0085 \x1b[31mred end"
     script = told(Reply(tools=[shell("printf 'caf\\303\\251 \\033[31m\\n'")]), Reply(text=said))

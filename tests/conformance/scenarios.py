@@ -1,0 +1,33 @@
+"""What every real agent is put through: the rows of the table that `make conformance` prints."""
+
+import pytest
+
+SCENARIOS = (
+    "text",
+    "reasoning",
+    "read",
+    "shell ok",
+    "shell failing",
+    "edit",
+    "parallel tools",
+    "denied",
+    "MCP tool",
+    "subagent",
+    "API error for good",
+    "retry then success",
+    "Ctrl-C in mid tool",
+    "deadline",
+    "budget stop",
+    "resume",
+    "huge output",
+    "unicode",
+)
+
+LACKING = {("codex", "read"): "it has no tool for it: its shell reads files"}
+"""The scenarios that an agent cannot be put through, and why."""
+
+
+def scenario(*names: str, but: str = "") -> pytest.MarkDecorator:
+    """Mark a test as the scenarios that it goes through; `but` is what differs in this agent."""
+    assert set(names) <= set(SCENARIOS), names
+    return pytest.mark.scenario(*names, but=but)
