@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 from rookery.testing import Script, ScriptedApi
 
 ROOK = Path(sys.executable).with_name("rook")
-_PATIENCE_S = 120
+PATIENCE_S = 240
 
 
 class Outcome(NamedTuple):
@@ -55,6 +56,8 @@ class Bench:
         self.home = folder / "home"
         self.project.mkdir()
         self.home.mkdir()
+        self.asked: list[dict[str, Any]] = []
+        """What the model was asked in the last call of rook."""
         self._path = os.pathsep.join([str(Path(program).parent), os.environ["PATH"]])
         self._api = api
         self._prepare = prepare
@@ -63,20 +66,24 @@ class Bench:
     def rook(self, script: Script, *words: str) -> Outcome:
         """Call rook while the script is served, and wait for its end."""
         with self._api(script) as api, self._start(api.url, words) as process:
-            out, err = process.communicate(timeout=_PATIENCE_S)
+            out, err = process.communicate(timeout=PATIENCE_S)
+            self.asked = api.requests
         return Outcome(process.returncode, out, err)
 
-    def interrupt(self, script: Script, *words: str, at: str) -> Outcome:
-        """Call rook, and press Ctrl-C when it tells a line that begins so."""
+    def interrupt(self, script: Script, *words: str, at: str | Path) -> Outcome:
+        """Call rook, and press Ctrl-C when it tells a line that begins so, or a file has come."""
         with self._api(script) as api, self._start(api.url, words) as process:
             assert process.stdout is not None
             seen = []
-            for line in process.stdout:
-                seen.append(line)
-                if line.partition("] ")[2].startswith(at):
-                    break
+            if isinstance(at, Path):
+                wait_for(at)
+            else:
+                for line in process.stdout:
+                    seen.append(line)
+                    if line.partition("] ")[2].startswith(at):
+                        break
             process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=_PATIENCE_S)
+            out, err = process.communicate(timeout=PATIENCE_S)
         return Outcome(process.returncode, "".join(seen) + out, err)
 
     def last_run(self) -> str:
@@ -108,3 +115,13 @@ class Bench:
             stderr=subprocess.PIPE,
             text=True,
         )
+
+
+def wait_for(path: Path) -> str:
+    """Wait until a file has something to say."""
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        if path.exists() and (text := path.read_text().strip()):
+            return text
+        time.sleep(0.05)
+    raise TimeoutError(f"{path.name} never came")

@@ -5,47 +5,47 @@
 
 import json
 import os
-import signal
 import subprocess
-import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rookery.testing import Answer, Failure, Reply, ScriptedChatApi, mcp_command
+from rookery.testing import Answer, Failure, Reply, Script, ScriptedChatApi, mcp_command
+from tests.conformance.bench import PATIENCE_S, Bench, Outcome
 from tests.conformance.scenarios import scenario
 
 OPENCODE = os.environ.get("ROOKERY_TEST_OPENCODE", "")
-ROOK = Path(sys.executable).with_name("rook")
 pytestmark = [
     pytest.mark.conformance,
     pytest.mark.skipif(not OPENCODE, reason="ROOKERY_TEST_OPENCODE is not set"),
 ]
 
-Script = Sequence[Answer] | Callable[[dict[str, Any]], Answer]
 PRICES = {"input": 3, "output": 15, "cache_read": 0.3, "cache_write": 3.75}
-LONGEST_S = 240
 
 
-class Bench:
-    """A folder to work in, a home, and nothing else of this machine's environment."""
+class OpenCodeBench(Bench):
+    """A repository with an `opencode.json`, and all that OpenCode would fetch turned off."""
 
     def __init__(self, folder: Path) -> None:
-        self.project = folder / "project"
-        self.project.mkdir()
+        super().__init__(folder, OPENCODE, ScriptedChatApi, self._configure)
         subprocess.run(["git", "init", "-q"], cwd=self.project, check=True)
         self.settings: dict[str, Any] = {}
         """What `opencode.json` says beside the model."""
         self.prices: Mapping[str, float] = PRICES
-        self.asked: list[dict[str, Any]] = []
-        """What the model was asked in the last call of rook."""
-        self._home = folder / "home"
-        self._home.mkdir()
 
-    def configure(self, url: str) -> None:
+    def run(self, script: Script, *words: str) -> Outcome:
+        """Call `rook run` with the agent."""
+        return self.rook(script, "run", "--agent", "opencode", *words)
+
+    def told(self, script: Script, *words: str) -> dict[str, Any]:
+        """Give what `rook run --json` tells."""
+        done = self.run(script, "--json", *words)
+        assert done.out, done.err
+        return done.told
+
+    def _configure(self, home: Path, url: str) -> Mapping[str, str]:
         model = {"name": "m", "limit": {"context": 200_000, "output": 8_000}}
         provider = {
             "npm": "@ai-sdk/openai-compatible",
@@ -55,58 +55,18 @@ class Bench:
         told = {"model": "scripted/m", "small_model": "scripted/m", "share": "disabled"}
         config = {**told, "provider": {"scripted": provider}, **self.settings}
         (self.project / "opencode.json").write_text(json.dumps(config))
-
-    def environment(self) -> Mapping[str, str]:
         return {
-            "PATH": os.pathsep.join([str(Path(OPENCODE).parent), os.environ["PATH"]]),
-            "HOME": str(self._home),
-            "ROOKERY_HOME": str(self._home / "rookery"),
-            "PWD": str(self._home),  # a shell's, which is not where the agent shall work
+            "PWD": str(home),  # a shell's, which is not where the agent shall work
             "OPENCODE_DISABLE_AUTOUPDATE": "1",
             "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
             "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
             "OPENCODE_DISABLE_MODELS_FETCH": "1",
         }
 
-    def start(self, *words: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [ROOK, *words],
-            cwd=self.project,
-            env=self.environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def rook(self, script: Script, *words: str) -> tuple[int, list[str], str]:
-        """Call rook; give its exit code, the agent's lines, and what was said on stderr."""
-        with ScriptedChatApi(script) as api:
-            self.configure(api.url)
-            with self.start(*words) as process:
-                out, err = process.communicate(timeout=LONGEST_S)
-            self.asked = api.requests
-        lines = [line for line in out.split("\n") if line.startswith("[opencode]")]
-        return process.returncode, lines, err
-
-    def run(self, script: Script, *words: str) -> tuple[int, list[str], str]:
-        return self.rook(script, "run", "--agent", "opencode", *words)
-
-    def json(self, script: Script, *words: str) -> dict[str, Any]:
-        """Call `rook run --json`; give what it tells."""
-        with ScriptedChatApi(script) as api:
-            self.configure(api.url)
-            with self.start("run", "--agent", "opencode", "--json", *words) as process:
-                out, err = process.communicate(timeout=LONGEST_S)
-            self.asked = api.requests
-        assert out, err
-        told: dict[str, Any] = json.loads(out)
-        return told
-
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    return Bench(tmp_path)
+def bench(tmp_path: Path) -> OpenCodeBench:
+    return OpenCodeBench(tmp_path)
 
 
 def bash(command: str) -> tuple[str, dict[str, Any]]:
@@ -115,16 +75,6 @@ def bash(command: str) -> tuple[str, dict[str, Any]]:
 
 def tools_of(request: dict[str, Any]) -> set[str]:
     return {tool["function"]["name"] for tool in request.get("tools", ())}
-
-
-def wait_for(path: Path) -> str:
-    """Wait until a file has something to say."""
-    end = time.monotonic() + LONGEST_S
-    while time.monotonic() < end:
-        if path.exists() and (text := path.read_text().strip()):
-            return text
-        time.sleep(0.05)
-    raise TimeoutError(f"{path.name} never came")
 
 
 def is_alive(pid: int) -> bool:
@@ -136,61 +86,61 @@ def is_alive(pid: int) -> bool:
 
 
 @scenario("text")
-def test_text(bench: Bench) -> None:
+def test_text(bench: OpenCodeBench) -> None:
     usage = {"prompt_tokens": 1000, "completion_tokens": 100}
-    code, lines, err = bench.run([Reply(text="Hello there.", usage=usage)], 'Say "hello", twice')
-    assert code == 0, err
-    assert lines == ['[opencode] "Hello there."', "[opencode] Complete (cost: $0.0045)"]
+    done = bench.run([Reply(text="Hello there.", usage=usage)], 'Say "hello", twice')
+    assert done.code == 0, done.err
+    assert done.lines == ['"Hello there."', "Complete (cost: $0.0045)"]
     # The prompt is passed on word for word, and no request is made that nobody would see.
     assert [request["messages"][-1]["content"] for request in bench.asked] == ['Say "hello", twice']
 
 
-def test_a_model_without_prices_is_not_free(bench: Bench) -> None:
+def test_a_model_without_prices_is_not_free(bench: OpenCodeBench) -> None:
     bench.prices = {}
-    code, lines, err = bench.run([Reply(text="Hello.")], "Say hello")
-    assert code == 0, err
-    assert lines[-1] == "[opencode] Complete (cost: $?)"
+    done = bench.run([Reply(text="Hello.")], "Say hello")
+    assert done.code == 0, done.err
+    assert done.lines[-1] == "Complete (cost: $?)"
 
 
 @scenario("reasoning")
-def test_reasoning(bench: Bench) -> None:
+def test_reasoning(bench: OpenCodeBench) -> None:
     usage = {"completion_tokens": 40, "reasoning_tokens": 12}
     reply = Reply(thinking="Six times seven.", text="42.", usage=usage)
-    code, lines, err = bench.run([reply], "-v", "Think")
-    assert code == 0, err
-    assert "[opencode] (thinks) Six times seven." in lines
-    told = bench.json([reply], "Think")
+    done = bench.run([reply], "-v", "Think")
+    assert done.code == 0, done.err
+    assert "(thinks) Six times seven." in done.lines
+    told = bench.told([reply], "Think")
     assert told["tokens"]["output"] == 40
 
 
 @scenario("read")
-def test_read(bench: Bench) -> None:
+def test_read(bench: OpenCodeBench) -> None:
     (bench.project / "a.txt").write_text("one\n")
     script = [Reply(tools=[("read", {"filePath": str(bench.project / "a.txt")})]), Reply(text="1")]
-    code, lines, err = bench.run(script, "Read it")
-    assert code == 0, err
-    assert lines[:2] == ["[opencode] read: a.txt", '[opencode] "1"']
+    done = bench.run(script, "Read it")
+    assert done.code == 0, done.err
+    assert done.lines[:2] == ["read: a.txt", '"1"']
 
 
 @scenario("shell ok")
-def test_shell_ok(bench: Bench) -> None:
+def test_shell_ok(bench: OpenCodeBench) -> None:
     script = [Reply(tools=[bash("pwd > here; echo fine")]), Reply(text="Done.")]
-    code, lines, err = bench.run(script, "-v", "Work")
-    assert code == 0, err
-    assert lines[:2] == ["[opencode] bash: pwd > here; echo fine", "[opencode]   -> fine"]
+    done = bench.run(script, "-v", "Work")
+    assert done.code == 0, done.err
+    assert done.lines[:2] == ["bash: pwd > here; echo fine", "  -> fine"]
     assert (bench.project / "here").read_text().strip() == str(bench.project)
 
 
 @scenario("shell failing")
-def test_shell_failing(bench: Bench) -> None:
+def test_shell_failing(bench: OpenCodeBench) -> None:
     script = [Reply(tools=[bash("echo one; echo two; exit 3")]), Reply(text="It failed.")]
-    code, lines, err = bench.run(script, "Work")
-    assert code == 0, err
-    assert lines[1:3] == ["[opencode] ERROR: exit 3: one two", '[opencode] "It failed."']
+    done = bench.run(script, "Work")
+    assert done.code == 0, done.err
+    assert done.lines[1:3] == ["ERROR: exit 3: one two", '"It failed."']
 
 
 @scenario("edit")
-def test_edit(bench: Bench) -> None:
+def test_edit(bench: OpenCodeBench) -> None:
     target = bench.project / "a.txt"
     target.write_text("one\n")
     edit = {"filePath": str(target), "oldString": "one", "newString": "two"}
@@ -201,9 +151,9 @@ def test_edit(bench: Bench) -> None:
         Reply(tools=[("write", write)]),
         Reply(text="Done."),
     ]
-    code, lines, err = bench.run(script, "--permission", "edit", "Edit")
-    assert code == 0, err
-    assert lines[1:3] == ["[opencode] edit: a.txt", "[opencode] write: b.txt"]
+    done = bench.run(script, "--permission", "edit", "Edit")
+    assert done.code == 0, done.err
+    assert done.lines[1:3] == ["edit: a.txt", "write: b.txt"]
     assert target.read_text() == "two\n"
     # Who may only edit is not even offered a shell.
     offered = tools_of(bench.asked[0])
@@ -212,51 +162,51 @@ def test_edit(bench: Bench) -> None:
 
 
 @scenario("parallel tools")
-def test_parallel_tools(bench: Bench) -> None:
+def test_parallel_tools(bench: OpenCodeBench) -> None:
     calls = [bash("sleep 1; echo slow"), bash("echo quick")]
-    code, lines, err = bench.run([Reply(tools=calls), Reply(text="Both.")], "Work")
-    assert code == 0, err
-    assert sorted(lines[:2]) == [
-        "[opencode] bash: echo quick",
-        "[opencode] bash: sleep 1; echo slow",
+    done = bench.run([Reply(tools=calls), Reply(text="Both.")], "Work")
+    assert done.code == 0, done.err
+    assert sorted(done.lines[:2]) == [
+        "bash: echo quick",
+        "bash: sleep 1; echo slow",
     ]
 
 
 @scenario("denied")
-def test_denied_by_nobody_being_there(bench: Bench) -> None:
+def test_denied_by_nobody_being_there(bench: OpenCodeBench) -> None:
     bench.settings = {"permission": {"bash": "ask"}}
     script = [Reply(tools=[bash("echo asked > asked")]), Reply(text="Done.")]
-    code, lines, err = bench.run(script, "Work")
-    assert code == 4, err
-    assert lines[1] == "[opencode] DENIED: bash: echo asked > asked (allow it: '--auto')"
-    assert "[rook] denied · it stopped at a tool call that was not permitted" in err
+    done = bench.run(script, "Work")
+    assert done.code == 4, done.err
+    assert done.lines[1] == "DENIED: bash: echo asked > asked (allow it: '--auto')"
+    assert "[rook] denied · it stopped at a tool call that was not permitted" in done.err
     assert not (bench.project / "asked").exists()
-    code, lines, err = bench.run(script, "--permission", "all", "Work")
-    assert code == 0, err
+    done = bench.run(script, "--permission", "all", "Work")
+    assert done.code == 0, done.err
     assert (bench.project / "asked").exists()
 
 
 @scenario("denied")
-def test_denied_by_a_rule_and_a_rule_lets_it_pass(bench: Bench) -> None:
+def test_denied_by_a_rule_and_a_rule_lets_it_pass(bench: OpenCodeBench) -> None:
     bench.settings = {"permission": {"bash": {"*": "allow", "echo *": "deny"}}}
     script = [Reply(tools=[bash("echo asked")]), Reply(text="I could not.")]
-    code, lines, err = bench.run(script, "Work")
-    assert code == 4, err
-    assert lines[1:3] == ["[opencode] DENIED: bash: echo asked", '[opencode] "I could not."']
-    code, lines, err = bench.run(script, "--allow", "bash(echo asked)", "Work")
-    assert code == 0, err
+    done = bench.run(script, "Work")
+    assert done.code == 4, done.err
+    assert done.lines[1:3] == ["DENIED: bash: echo asked", '"I could not."']
+    done = bench.run(script, "--allow", "bash(echo asked)", "Work")
+    assert done.code == 0, done.err
 
 
-def test_plan(bench: Bench) -> None:
+def test_plan(bench: OpenCodeBench) -> None:
     write = {"filePath": str(bench.project / "b.txt"), "content": "x\n"}
     script = [Reply(tools=[("write", write)]), Reply(text="A plan.")]
-    code, _, err = bench.run(script, "--permission", "plan", "Plan")
-    assert code == 4, err
+    done = bench.run(script, "--permission", "plan", "Plan")
+    assert done.code == 4, done.err
     assert not (bench.project / "b.txt").exists()
 
 
 @scenario("MCP tool")
-def test_mcp_tool(bench: Bench) -> None:
+def test_mcp_tool(bench: OpenCodeBench) -> None:
     bench.settings = {"mcp": {"tiny": {"type": "local", "command": mcp_command()}}}
     script = [
         Reply(tools=[("tiny_echo", {"text": "hi"})]),
@@ -264,19 +214,19 @@ def test_mcp_tool(bench: Bench) -> None:
         Reply(tools=[("tiny_image", {})]),
         Reply(text="Done."),
     ]
-    code, lines, err = bench.run(script, "-v", "Use it")
-    assert code == 0, err
-    assert lines[:5] == [
-        "[opencode] tiny_echo: hi",
-        "[opencode]   -> echo: hi",
-        "[opencode] tiny_fail: no",
-        "[opencode] ERROR: it failed: no",
-        "[opencode] tiny_image",
+    done = bench.run(script, "-v", "Use it")
+    assert done.code == 0, done.err
+    assert done.lines[:5] == [
+        "tiny_echo: hi",
+        "  -> echo: hi",
+        "tiny_fail: no",
+        "ERROR: it failed: no",
+        "tiny_image",
     ]
 
 
 @scenario("subagent")
-def test_subagent(bench: Bench) -> None:
+def test_subagent(bench: OpenCodeBench) -> None:
     task = {"description": "kid", "prompt": "CHILD: do it", "subagent_type": "general"}
 
     def answer(request: dict[str, Any]) -> Answer:
@@ -287,72 +237,69 @@ def test_subagent(bench: Bench) -> None:
             return Reply(text="Child result.")
         return Reply(tools=[("task", task)])
 
-    code, lines, err = bench.run(answer, "-v", "Delegate")
-    assert code == 0, err
-    assert lines[:3] == [
-        "[opencode] task: kid",
-        "[opencode]   -> Child result.",
-        '[opencode] "Parent done."',
+    done = bench.run(answer, "-v", "Delegate")
+    assert done.code == 0, done.err
+    assert done.lines[:3] == [
+        "task: kid",
+        "  -> Child result.",
+        '"Parent done."',
     ]
 
 
 @scenario("API error for good")
-def test_api_error_for_good(bench: Bench) -> None:
-    code, lines, err = bench.run(lambda _: Failure(401, message="scripted refusal"), "Go")
-    assert code == 1
-    assert lines == ["[opencode] ERROR: scripted refusal", "[opencode] FAILED: scripted refusal"]
-    assert "[rook] failed · scripted refusal" in err
+def test_api_error_for_good(bench: OpenCodeBench) -> None:
+    done = bench.run(lambda _: Failure(401, message="scripted refusal"), "Go")
+    assert done.code == 1
+    assert done.lines == ["ERROR: scripted refusal", "FAILED: scripted refusal"]
+    assert "[rook] failed · scripted refusal" in done.err
 
 
 @scenario("retry then success")
-def test_retry_then_success(bench: Bench) -> None:
+def test_retry_then_success(bench: OpenCodeBench) -> None:
     script: list[Answer] = [
         Failure(429, headers={"retry-after-ms": "50"}),
         Reply(text="Recovered."),
     ]
-    code, lines, err = bench.run(script, "Go")
-    assert code == 0, err
-    assert lines[0] == '[opencode] "Recovered."'
+    done = bench.run(script, "Go")
+    assert done.code == 0, done.err
+    assert done.lines[0] == '"Recovered."'
     assert len(bench.asked) == 2
 
 
 @scenario("Ctrl-C in mid tool")
-def test_ctrl_c_in_mid_tool(bench: Bench) -> None:
-    with ScriptedChatApi([Reply(tools=[bash("echo $$ > begun; exec sleep 120")])] * 3) as api:
-        bench.configure(api.url)
-        with bench.start("run", "--agent", "opencode", "Go") as process:
-            command = int(wait_for(bench.project / "begun"))
-            process.send_signal(signal.SIGINT)
-            _, err = process.communicate(timeout=LONGEST_S)
-    assert process.returncode == 130, err
-    assert "[rook] interrupted" in err
-    assert not is_alive(command)
+def test_ctrl_c_in_mid_tool(bench: OpenCodeBench) -> None:
+    begun = bench.project / "begun"
+    script = [Reply(tools=[bash("echo $$ > begun; exec sleep 120")])] * 3
+    done = bench.interrupt(script, "run", "--agent", "opencode", "Go", at=begun)
+    assert done.code == 130, done.err
+    assert "[rook] interrupted" in done.err
+    assert not is_alive(int(begun.read_text()))
 
 
 @scenario("deadline")
-def test_deadline(bench: Bench) -> None:
-    code, _, err = bench.run([Reply(text="Late.", delay=LONGEST_S)], "--timeout", "15s", "Go")
-    assert code == 124, err
-    assert "[rook] timed out" in err  # it has not said a word by then
+def test_deadline(bench: OpenCodeBench) -> None:
+    done = bench.run([Reply(text="Late.", delay=PATIENCE_S)], "--timeout", "15s", "Go")
+    assert done.code == 124, done.err
+    assert "[rook] timed out" in done.err  # it has not said a word by then
 
 
 @scenario("budget stop")
-def test_budget_stop(bench: Bench) -> None:
+def test_budget_stop(bench: OpenCodeBench) -> None:
     def spend(request: dict[str, Any]) -> Answer:
         usage = {"prompt_tokens": 100_000, "completion_tokens": 5_000}
         return Reply(tools=[bash(f"echo {len(request['messages'])}")], usage=usage)
 
-    code, _, err = bench.run(spend, "--max-cost", "0.5", "Spend")
-    assert code == 5, err
-    assert "[rook] over budget" in err
+    done = bench.run(spend, "--max-cost", "0.5", "Spend")
+    assert done.code == 5, done.err
+    assert "[rook] over budget" in done.err
 
 
 @scenario("resume")
-def test_resume(bench: Bench) -> None:
+def test_resume(bench: OpenCodeBench) -> None:
     usage = {"prompt_tokens": 1000, "completion_tokens": 0}
-    first = bench.json([Reply(text="One.", usage=usage)], "First prompt")
+    first = bench.told([Reply(text="One.", usage=usage)], "First prompt")
     name = Path(first["file"]).name
-    second = bench.json([Reply(text="Two.", usage=usage)], "--resume", name, "Second prompt")
+    second = bench.told([Reply(text="Two.", usage=usage)], "--resume", name, "Second prompt")
     assert second["text"] == "Two."
     said = [message["content"] for message in bench.asked[0]["messages"][-3:]]
     assert said == ["First prompt", "One.", "Second prompt"]
@@ -361,30 +308,30 @@ def test_resume(bench: Bench) -> None:
 
 
 @scenario("huge output")
-def test_huge_output(bench: Bench) -> None:
+def test_huge_output(bench: OpenCodeBench) -> None:
     command = "head -c 3000000 /dev/zero | tr '\\0' x | fold -w 99"
     script = [Reply(tools=[bash(command)]), Reply(text="y" * 400_000, piece=50_000)]
-    told = bench.json(script, "Flood")
+    told = bench.told(script, "Flood")
     assert told["text"] == "y" * 400_000
     assert told["status"] == "success"
 
 
 @scenario("unicode")
-def test_unicode(bench: Bench) -> None:
+def test_unicode(bench: OpenCodeBench) -> None:
     words = "Grüße 日本 👩‍👩‍👧 \u2028 sep \u0085 nel \x1b[31m esc"
-    told = bench.json([Reply(text=words)], "Grüße 日本 👋")
+    told = bench.told([Reply(text=words)], "Grüße 日本 👋")
     assert told["text"] == words
     assert bench.asked[0]["messages"][-1]["content"] == "Grüße 日本 👋"
 
 
-def test_a_command_line_of_the_user_s(bench: Bench) -> None:
+def test_a_command_line_of_the_user_s(bench: OpenCodeBench) -> None:
     command = ["opencode", "run", "--title", "Hi", "Hi"]
-    code, lines, err = bench.rook([Reply(text="Hello.")], "exec", "--", *command)
-    assert code == 0, err
-    assert "[rook] added: --format json --thinking" in err
-    assert lines[0] == '[opencode] "Hello."'
+    done = bench.rook([Reply(text="Hello.")], "exec", "--", *command)
+    assert done.code == 0, done.err
+    assert "[rook] added: --format json --thinking" in done.err
+    assert done.lines[0] == '"Hello."'
 
 
-def test_a_wrong_flag_is_no_start(bench: Bench) -> None:
-    code, lines, err = bench.run([], "Go", "--", "--no-such-flag")
-    assert (code, lines) == (9, []), err
+def test_a_wrong_flag_is_no_start(bench: OpenCodeBench) -> None:
+    done = bench.run([], "Go", "--", "--no-such-flag")
+    assert (done.code, done.lines) == (9, []), done.err
