@@ -88,6 +88,8 @@ def lines(setting: Setting) -> Iterator[Row]:
         chunks = cut(split, CHUNK)
         (ratio,) = race(setting.rounds, partial(decode, chunks), partial(load, split))
         yield faster(f"bytes → records, {name} corpus", SPLIT, ratio, required)
+        (ratio,) = race(setting.rounds, partial(feed, split), partial(load, split))
+        yield faster(f"line by line → records, {name} corpus", SPLIT, ratio)
 
 
 def codex(setting: Setting) -> Iterator[Row]:
@@ -206,7 +208,10 @@ BENCHES: Mapping[str, Callable[[Setting], Iterator[Row]]] = {
 def own_lines(
     setting: Setting, agent: str, name: str, corpus: Lines, required: float | None
 ) -> Iterator[Row]:
-    """Race an agent's decoder over its own lines: from a file, and split by somebody else."""
+    """Race an agent's decoder over its own lines: from a file, and split by somebody else.
+
+    It is also given those lines one by one, as a run gets them.
+    """
     split = list(corpus.lines((4 if setting.quick else 64) * MB))
     path = setting.folder / name
     path.write_bytes(b"".join(split))
@@ -216,11 +221,21 @@ def own_lines(
     chunks = cut(split, CHUNK)
     (ratio,) = race(setting.rounds, partial(decode, chunks, agent), partial(load, split))
     yield faster(f"bytes → records, {name} corpus", SPLIT, ratio, required)
+    (ratio,) = race(setting.rounds, partial(feed, split, agent), partial(load, split))
+    yield faster(f"line by line → records, {name} corpus", SPLIT, ratio)
 
 
 def decode(chunks: Iterable[bytes], agent: str = "claude") -> None:
     """Decode pieces of bytes and let the records go."""
     deque(rookery.decode(chunks, agent), maxlen=0)
+
+
+def feed(lines: Iterable[bytes], agent: str = "claude") -> None:
+    """Decode lines one by one, as they come from an agent at work, and let the records go."""
+    decoder = rookery.decoder(agent)
+    for line in lines:
+        decoder.feed(line)
+    decoder.close()
 
 
 def decode_file(path: Path, agent: str = "claude") -> None:
