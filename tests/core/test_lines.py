@@ -4,6 +4,7 @@ import tracemalloc
 from collections.abc import Iterable
 from itertools import pairwise
 from time import process_time
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -115,6 +116,10 @@ def test_a_line_that_comes_alone_is_not_copied() -> None:
     line = b'{"type":"result"}\n'
     (given,) = buffer.feed(line)
     assert given is line
+    changing: Any = bytearray(line)
+    (given,) = buffer.feed(changing)
+    assert given == line
+    assert isinstance(given, bytes)
 
 
 def test_a_line_that_comes_alone_may_be_too_long_or_the_end_of_another() -> None:

@@ -43,8 +43,9 @@ class LineBuffer:
         if not first:
             self._keep(data)
             return []
-        if first == len(data) and not self._length:
-            return [self._capped(data)]  # just one line, as an agent at work writes it
+        if first == len(data) and not self._length and type(data) is bytes:
+            # Just one line, as an agent at work writes it. A bytearray may change, and is copied.
+            return [self._capped(data)]
         end = data.rfind(b"\n") + 1
         # Four times as fast as bytes.split, which compares byte by byte.
         whole = BytesIO(data).readlines(end)
