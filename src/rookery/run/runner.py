@@ -3,7 +3,7 @@
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -11,7 +11,7 @@ from typing import Literal, Self
 
 import msgspec
 
-from rookery.core.agent import Agent, Asking, Task
+from rookery.core.agent import Agent, Invocation, Task
 from rookery.core.completion import final_text, response_in
 from rookery.core.errors import RunFolderError
 from rookery.core.events import Usage
@@ -28,6 +28,7 @@ from rookery.folder.output import last_output, write_output
 from rookery.folder.runs import ExitInfo, RunFolder, RunInfo
 from rookery.prices import PriceBook
 from rookery.run.asking import Answer, Dialogue
+from rookery.run.earlier import Earlier
 from rookery.run.launch import Plan, RecorderProcess
 from rookery.run.life import Life
 from rookery.run.listening import Listening
@@ -35,12 +36,12 @@ from rookery.run.live import LiveRecords
 from rookery.run.news import News
 from rookery.run.reading import text_of
 from rookery.run.recent import Recent
+from rookery.run.silence import Silence
 from rookery.run.tail import Piece, Tail
 from rookery.run.watch import Limits, has_results, over_budget, reason_to_stop, wants_no_more
 
 _LETTERS = {"stdout": b"o", "stderr": b"e"}
 _LISTEN_S = 2.0  # how long an agent has to break off when it is told to
-_JUMP_S = 10.0  # a clock that ran on so much longer than the other tells that the machine slept
 
 
 class Stats(msgspec.Struct, frozen=True):
@@ -51,56 +52,47 @@ class Stats(msgspec.Struct, frozen=True):
 
 
 class Run:
-    """One run of an agent, live or over. Use it in `async with`; leaving the block ends the run."""
+    """One run of an agent, live or over. Use it in `async with`; leaving the block ends the run.
+
+    `call` has the whole environment of the agent. `before` is the run whose session it goes on
+    with; a command line may go on with one (`continues`) that nobody knows.
+    """
 
     def __init__(
         self,
-        command: Sequence[str],
+        call: Invocation,
         *,
         agent: Agent | None,
         cwd: str,
-        environment: Mapping[str, str],
         limits: Limits,
         home: Path,
         task: Task | None = None,
         program: Sequence[str] | None = None,
-        stdin: bytes | None = None,
-        stays_open: bool = False,
-        asking: Asking | None = None,
         answer: Answer | None = None,
         ask_timeout_s: float | None = None,
-        ask_signal: int = 15,
-        resumed_from: str | None = None,
+        before: Earlier | None = None,
         continues: bool = False,
-        earlier: Usage | None = None,
         loop: tuple[str, int] | None = None,
     ) -> None:
-        self.command = tuple(command)
+        self.command = call.command
         self.agent = agent
         self.cwd = cwd
         self.limits = limits
-        model = task.model if task else None
-        known = Beginning(model=model, earlier=earlier) if continues else Beginning(model=model)
-        self._decoder = FoldingDecoder(agent.decoder(), PriceBook(), known) if agent else None
-        self.state = self._decoder.state if self._decoder else RunState()
         self.verdict: Verdict | None = None
         self.trouble: str | None = None
         """What of its end could not be kept, and why."""
         self.answer = answer
         """Who answers what the agent asks, to be set before it is started; None allows nothing."""
+        self._call = call
         self._task = task
         self._program = program
-        self._environment = dict(environment)
         self._home = home
-        self._stdin = stdin
-        self._stays_open = stays_open
-        self._asking = asking
         self._ask_timeout_s = ask_timeout_s
-        self._ask_signal = ask_signal
-        self._resumed_from = resumed_from
+        self._before = before
         self._continues = continues
-        self._earlier = earlier
         self._loop = loop
+        self._decoder = self._make_decoder()
+        self.state = self._decoder.state if self._decoder else RunState()
         self._folder: RunFolder | None = None
         self._recorder: RecorderProcess | None = None
         self._dialogue: Dialogue | None = None
@@ -109,8 +101,7 @@ class Run:
         self._stop_reason: StopReason | None = None
         self._recent = Recent()
         self._synced = 0  # results after which the logs were synced to disk
-        self._heard = time.monotonic()
-        self._clocks = _Clocks()
+        self._silence = Silence()
         self._news = News()
         self._over = asyncio.Event()
         self._following: asyncio.Task[None] | None = None
@@ -136,7 +127,7 @@ class Run:
     @property
     def asks(self) -> bool:
         """Whether the agent may ask, and waits for an answer then."""
-        return self._stays_open and self._task is not None and self._task.permission == "ask"
+        return self._call.stays_open and self._task is not None and self._task.permission == "ask"
 
     @property
     def stats(self) -> Stats:
@@ -151,7 +142,7 @@ class Run:
     @property
     def silent_s(self) -> float:
         """For how long the agent has not written a byte; a sleep of the machine does not count."""
-        return time.monotonic() - self._heard
+        return self._silence.seconds
 
     @property
     def exit_code(self) -> int | None:
@@ -162,12 +153,13 @@ class Run:
         self._folder = self._make_folder()
         if self.limits.idle_s is not None:
             self._life = Life(str(self._folder.path), self.limits.idle_s)
-        if self._stays_open and self._asking:
-            self._dialogue = Dialogue(self._asking, self.answer, self._ask_timeout_s)
+        asking = self._call.asking or (self.agent.asking if self.agent else None)
+        if self._call.stays_open and asking:
+            self._dialogue = Dialogue(asking, self.answer, self._ask_timeout_s)
         try:
             self._recorder = RecorderProcess(self._plan())
             if self._dialogue is not None:
-                self._dialogue.begin(self._folder, self._stdin or b"")
+                self._dialogue.begin(self._folder, self._call.stdin or b"")
             self._tell_who_runs(self._recorder.pid)
         except BaseException:  # nobody would end them: the block is never entered
             if self._dialogue is not None:
@@ -311,6 +303,19 @@ class Run:
     def _tail(self, name: str, letter: bytes) -> Tail:
         return Tail(self.folder.path, name, letter)
 
+    def _make_decoder(self) -> FoldingDecoder | None:
+        if self.agent is None:
+            return None
+        known = Beginning(model=self._task.model if self._task else None)
+        if self._continues:
+            known = msgspec.structs.replace(known, earlier=self._earlier)
+        return FoldingDecoder(self.agent.decoder(), PriceBook(), known)
+
+    @property
+    def _earlier(self) -> Usage | None:
+        """What the session that is gone on with had used; None if nobody knows."""
+        return self._before.total if self._before else None
+
     def _make_folder(self) -> RunFolder:
         task = self._task
         folder = runs.create(
@@ -325,7 +330,7 @@ class Run:
                 model=task.model if task else None,
                 permission=task.permission if task else None,
                 started_at=time.time(),
-                resumed_from=self._resumed_from,
+                resumed_from=self._before.run if self._before else None,
                 continues=self._continues,
                 earlier=self._earlier,
                 loop=self._loop[0] if self._loop else None,
@@ -333,9 +338,9 @@ class Run:
             ),
         )
         folder.reserve()
-        if self._stdin is not None and not self._stays_open:
+        if self._call.stdin is not None and not self._call.stays_open:
             with folder.opened() as files:
-                files.create("stdin.raw", self._stdin)
+                files.create("stdin.raw", self._call.stdin)
         return folder
 
     def _tell_who_runs(self, recorder: int) -> None:
@@ -354,8 +359,8 @@ class Run:
             )
 
     def _plan(self) -> Plan:
-        environment = {**self._environment, "ROOKERY_RUN_DIR": str(self.folder.path)}
-        kept = "file" if self._stdin is not None else "null"
+        environment = {**self._call.environment, "ROOKERY_RUN_DIR": str(self.folder.path)}
+        kept = "file" if self._call.stdin is not None else "null"
         return Plan(
             folder=self.folder.path,
             command=self.command,
@@ -363,7 +368,7 @@ class Run:
             environment=environment,
             stdin=self._dialogue.reading if self._dialogue else kept,
             deadline_s=self.limits.timeout_s,
-            ask_signal=self._ask_signal,
+            ask_signal=self._call.ask_signal,
         )
 
     async def _follow(self) -> None:
@@ -371,7 +376,7 @@ class Run:
         assert self._recorder is not None
         recorder = self._recorder
         decoder = self._decoder
-        self._heard = time.monotonic()
+        self._silence.end()
         try:
             with self._tail("stdout.raw", b"o") as tail, self._tail("stderr.raw", b"e") as errors:
                 logs = ((tail, self._take), (errors, self._take_errors))
@@ -395,7 +400,7 @@ class Run:
 
     def _take(self, pieces: list[Piece]) -> None:
         """Fold what the agent wrote, and decide."""
-        self._heard = time.monotonic()
+        self._silence.end()
         if self._decoder is not None:
             for data, at in pieces:
                 self._tell(self._decoder.feed(data, at))
@@ -404,12 +409,11 @@ class Run:
 
     def _take_errors(self, pieces: list[Piece]) -> None:
         """What it wrote to stderr is a sign of life, and news for who shows it."""
-        self._heard = time.monotonic()
+        self._silence.end()
         self._news.tell()
 
     def _tick(self) -> None:
-        if self._clocks.jumped():
-            self._heard = time.monotonic()
+        self._silence.look()
         self._decide()
 
     def _tell(self, records: list[Record]) -> None:
@@ -427,8 +431,8 @@ class Run:
 
     def _decide(self) -> None:
         if self._dialogue is not None and self._dialogue.waits:
-            self._heard = time.monotonic()  # it is a person who is silent
-        silent = time.monotonic() - self._heard
+            self._silence.end()  # it is a person who is silent
+        silent = self._silence.seconds
         if self._dialogue is not None and (
             wants_no_more(self.state, self.limits, silent_s=silent)
             or (self._stop_reason is not None and has_results(self.state))
@@ -474,22 +478,5 @@ class Run:
         return told
 
 
-class _Clocks:
-    """Notices that the machine slept: the wall clock ran on while the other stood still."""
-
-    def __init__(self) -> None:
-        self._gap = time.time() - time.monotonic()
-
-    def jumped(self) -> bool:
-        gap = time.time() - time.monotonic()
-        jumped = abs(gap - self._gap) > _JUMP_S
-        self._gap = gap
-        return jumped
-
-
 def _usual_way(agent: Agent | None) -> str | None:
     return next((way.name for way in agent.ways), None) if agent else None
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "replace")

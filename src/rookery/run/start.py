@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from rookery import agents
-from rookery.core.agent import Agent, Permission, Task, Way
+from rookery.core.agent import Agent, Invocation, Permission, Task, Way
 from rookery.core.errors import RookeryError, UnsupportedError
 from rookery.run.asking import Answer
 from rookery.run.earlier import Earlier, earlier_run
@@ -67,19 +69,6 @@ def run(
     if before is not None:
         before.check(known.name)
         program = before.program if program is None else program
-    if permission == "ask":
-        via = _asking_way(known, via or _way_that_asked(known, before), stream=stream)
-    elif via is not None:
-        _way(known, via)
-    elif before is not None:
-        via = before.via
-    limits = Limits(
-        max_cost=max_cost,
-        max_tokens=max_tokens,
-        max_turns=max_turns,
-        timeout_s=timeout,
-        idle_s=idle_timeout,
-    )
     task = Task(
         prompt=prompt,
         model=model,
@@ -91,31 +80,45 @@ def run(
         partial=max_cost is not None or max_tokens is not None if partial is None else partial,
         args=tuple(args),
         stream=stream,
-        via=via,
+        via=_chosen_way(known, via, before, stream=stream, asked=permission == "ask"),
     )
     call = known.invoke(task)
-    inherited = {k: v for k, v in os.environ.items() if known.keeps_variable(k)}
     words, folder = _words(program, call.command[0]), _absolute(cwd)
     return Run(
-        (*words, *call.command[1:]),
+        msgspec.structs.replace(
+            call,
+            command=(*words, *call.command[1:]),
+            environment={**_inherited(known), **call.environment, **(env or {})},
+        ),
         agent=known if stream else None,
         program=_lasting(words, folder),
         cwd=folder,
-        environment={**inherited, **call.environment, **(env or {})},
-        limits=limits,
+        limits=Limits(
+            max_cost=max_cost,
+            max_tokens=max_tokens,
+            max_turns=max_turns,
+            timeout_s=timeout,
+            idle_s=idle_timeout,
+        ),
         home=where,
         task=task,
-        stdin=call.stdin,
-        stays_open=call.stays_open,
-        asking=call.asking or known.asking,
         answer=answer,
         ask_timeout_s=ask_timeout,
-        ask_signal=call.ask_signal,
-        resumed_from=before.run if before else None,
+        before=before,
         continues=before is not None or known.continues(call.command),
-        earlier=before.total if before else None,
         loop=loop,
     )
+
+
+def _chosen_way(
+    agent: Agent, via: str | None, before: Earlier | None, *, stream: bool, asked: bool
+) -> str | None:
+    """The way to run an agent: the one that was named, else that of the run it goes on with."""
+    if asked:
+        return _asking_way(agent, via or _way_that_asked(agent, before), stream=stream)
+    if via is not None:
+        return _way(agent, via).name
+    return before.via if before is not None else None
 
 
 def _way(agent: Agent, name: str) -> Way:
@@ -173,19 +176,20 @@ def run_command(
 ) -> Run:
     """Make a run of a command line as it is; what no adapter knows, or `raw`, is not decoded."""
     known = agents.agent_for(command[0])
-    inherited = {k: v for k, v in os.environ.items() if known is None or known.keeps_variable(k)}
     folder = _absolute(cwd)
     return Run(
-        command,
+        Invocation(
+            command=tuple(command),
+            ask_signal=known.invoke(Task(prompt="")).ask_signal if known else signal.SIGTERM,
+            environment={**_inherited(known), **(env or {})},
+        ),
         agent=None if raw else known,
         program=_lasting(command[:1], folder),
         cwd=folder,
-        environment={**inherited, **(env or {})},
         limits=Limits(
             max_cost=max_cost, max_tokens=max_tokens, timeout_s=timeout, idle_s=idle_timeout
         ),
         home=home or home_folder(),
-        ask_signal=known.invoke(Task(prompt="")).ask_signal if known else signal.SIGTERM,
         continues=known is not None and known.continues(command),
     )
 
@@ -199,6 +203,11 @@ def run_sync(agent: str, prompt: str, **options: Any) -> Run:
         return going
 
     return asyncio.run(whole())
+
+
+def _inherited(agent: Agent | None) -> dict[str, str]:
+    """Our environment, less what would confuse a nested agent."""
+    return {k: v for k, v in os.environ.items() if agent is None or agent.keeps_variable(k)}
 
 
 def _absolute(cwd: str | os.PathLike[str]) -> str:
