@@ -12,7 +12,7 @@ import pytest
 
 from rookery.core.errors import DamagedRunError, RunFolderError, UnsafeRunError
 from rookery.folder import files
-from rookery.folder.files import Folder, free_space
+from rookery.folder.files import Folder
 
 
 @pytest.fixture
@@ -378,9 +378,3 @@ def test_only_old_folders_are_swept_away(folder: Folder) -> None:
     os.utime(folder.path / "old", (1.0, 1.0))
     folder.sweep(60.0)
     assert folder.folders() == ["young"]
-
-
-def test_free_space_is_told_for_what_does_not_exist_yet(tmp_path: Path) -> None:
-    free, total = free_space(tmp_path / "home" / "runs")
-    assert 0 <= free <= total
-    assert total == shutil.disk_usage(tmp_path).total

@@ -10,7 +10,6 @@ from rookery.core.events import (
     TaskFinished,
     TaskStarted,
     Text,
-    ToolStarted,
     TurnFinished,
     TurnStarted,
     UsageReported,
@@ -30,7 +29,6 @@ from rookery.run.watch import (
 
 TURN = TurnStarted(origin="prompt")
 DONE = TurnFinished(ok=True, cost_usd=0.5, cost_semantics="cumulative")
-TOOL = ToolStarted(id="t", name="Bash", kind="execute")
 TASK = TaskStarted(id="k")
 
 

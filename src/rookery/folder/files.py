@@ -8,7 +8,6 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from os import PathLike
 from pathlib import Path
 from stat import S_IMODE, S_ISDIR, S_ISREG
 from types import TracebackType
@@ -305,16 +304,6 @@ class Folder:
         except OSError as error:
             if error.errno not in _NO_SYNC:
                 raise
-
-
-def free_space(path: str | PathLike[str]) -> tuple[int, int]:
-    """The bytes that are free to us, and all bytes, where the path is or will be."""
-    place = Path(os.path.abspath(path))
-    while not place.exists():
-        place = place.parent
-    with _telling(place):
-        usage = shutil.disk_usage(place)
-    return usage.free, usage.total
 
 
 def _set_mode(fd: int, mode: int) -> None:

@@ -10,8 +10,6 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
-import msgspec
-
 _MILLISECONDS = 1e11  # a moment in seconds is below this until the year 5138
 _JUST_PASSED_S = 3600.0
 _LONGEST_TEXT = 4000
@@ -55,13 +53,6 @@ _BARE = re.compile(
     r"retry[-_ ]?after[\"']?\s*[:=]\s*[\"']?(\d+(?:\.\d+)?)(?![\d.]*\s*[a-z])", re.IGNORECASE
 )
 _WHEN = re.compile(_AGAIN + _WEEKDAY + _DATE + _CLOCK + _ZONE, re.IGNORECASE)
-
-
-class Reset(msgspec.Struct, frozen=True):
-    """When a limit ends, and whether a field or only a text says so."""
-
-    at: float
-    told: bool
 
 
 def from_field(value: float | None) -> float | None:

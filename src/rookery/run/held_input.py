@@ -18,11 +18,6 @@ class HeldInput:
         self._log: int | None = None
         self._ending = False
 
-    @property
-    def is_open(self) -> bool:
-        """Whether more can be written."""
-        return not self._ending
-
     def begin(self, folder: RunFolder) -> None:
         """Let go of the agent's end, which it has now, and keep from now on what is written."""
         self._let_go()
