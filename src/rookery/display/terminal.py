@@ -1,6 +1,5 @@
 """The form for somebody who watches: the plain words in colour, laid out, with a status line."""
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Self
@@ -24,18 +23,17 @@ from rookery.core.events import (
 from rookery.core.records import Record
 from rookery.core.safe import safe_line
 from rookery.core.state import RunState
-from rookery.display import cells, words
+from rookery.display import words
+from rookery.display.layout import Layout
 from rookery.display.paint import Paint
 from rookery.display.screen import Screen
 from rookery.display.status import status_line
-from rookery.display.words import Call, Line
+from rookery.display.words import Call
 
-_WIDEST = 100  # what stands on the right would be too far from its line
-_GAP = 2
 _NEWS = (Retrying, ContextCompacted, ModelChanged)  # told without being asked for
+_TOLD_OTHERWISE = ("denied", "cancelled")  # by a line of their own
 _PROGRESS = "\x1b]9;4;{};{}\x1b\\"
 _BUSY, _PART, _OVER = 3, 1, 0
-_SIGNS = {"+": "added", "−": "removed"}
 
 
 class TerminalDisplay:
@@ -68,18 +66,15 @@ class TerminalDisplay:
         self._text = text
         self._shortest = 0.1 if verbose else 1.0  # what took less is not worth telling
         self._paint = paint or Paint()
+        self._layout = Layout(self._agent, columns, self._paint)
         self._progress = progress
-        self._prefix = self._paint("prefix", f"[{self._agent}]") + " "
         self._rook = self._paint("prefix", "[rook]") + " "
         self._began = began
         self._run = run
         self._home = home
         self._headed = False
-        self._cwd: str | None = None
         self._open: dict[str, Call] = {}
         self._failed: dict[str, Call] = {}  # their turn's result may say that they were denied
-        self._subagents: dict[str, Call] = {}
-        self._latest_parent: str | None = None
         self._changed: dict[str, FileChanged] = {}  # of calls that have not ended
         self._held: tuple[str, Call, str] | None = None  # an edit whose lines are not counted yet
         self._doing = "starts"
@@ -132,7 +127,7 @@ class TerminalDisplay:
             yield self._rook + self._paint("error", f"WARNING: {warning}")
         elif self._verbose or isinstance(event, _NEWS):
             for line in words.details(record):
-                yield from self._render(line)
+                yield from self._layout.render(line)
 
     @property
     def is_holding(self) -> bool:
@@ -209,7 +204,7 @@ class TerminalDisplay:
         return self._doing, self._since
 
     def _session_started(self, event: SessionStarted, record: Record) -> Iterator[str]:
-        self._cwd = event.cwd
+        self._layout.cwd = event.cwd
         self._rests(record, "waits for the model")
         if self._headed:
             return
@@ -223,16 +218,18 @@ class TerminalDisplay:
         yield self._rook + safe_line(" · ".join(part for part in parts if part))
 
     def _tool_started(self, event: ToolStarted, record: Record) -> Iterator[str]:
-        call = self._open[event.id] = words.call(event, record.at, self._cwd)
+        call = self._open[event.id] = words.call(event, record.at, self._layout.cwd)
         if event.kind == "subagent":
-            self._subagents[event.id] = call
-            yield from self._render(call.line(*([event.subagent] if event.subagent else [])), call)
+            self._layout.subagents[event.id] = call
+            aside = (event.subagent,) if event.subagent else ()
+            yield from self._layout.render(call.line(*aside), call)
 
     def _tool_finished(self, event: ToolFinished, record: Record) -> Iterator[str]:
         call = self._open.pop(event.id, None)
         self._rests(record, "waits for the model")
         change = self._changed.pop(event.id, None)
-        if call and event.id not in self._subagents and event.status not in ("denied", "cancelled"):
+        otherwise = event.id in self._layout.subagents or event.status in _TOLD_OTHERWISE
+        if call and not otherwise:
             took = words.took(call, record.at, shortest=self._shortest) or ""
             took = "cut off" if event.status == "orphaned" else took
             if call.kind == "edit" and event.status == "ok" and change is None:
@@ -242,12 +239,12 @@ class TerminalDisplay:
         if event.status in words.FAILED:
             if call:
                 self._failed[event.id] = call
-            yield from self._render(words.failed(event), call)
+            yield from self._layout.render(words.failed(event), call)
         elif event.status == "cancelled":
-            yield from self._render(words.cancelled(event, call), call)
+            yield from self._layout.render(words.cancelled(event, call), call)
         elif self._verbose and event.status == "ok" and (line := words.output(event)):
             yield from self.released()
-            yield from self._render(line, call)
+            yield from self._layout.render(line, call)
 
     def _file_changed(self, event: FileChanged, record: Record) -> Iterator[str]:
         if event.tool_id in self._open:
@@ -264,12 +261,12 @@ class TerminalDisplay:
 
     def _call(self, call: Call, change: FileChanged | None, took: str) -> Iterator[str]:
         counted = words.changes(change.added, change.removed) if change else ""
-        return self._render(call.line(*filter(None, (counted, took))), call)
+        return self._layout.render(call.line(*filter(None, (counted, took))), call)
 
     def _said(self, event: Text, record: Record) -> Iterator[str]:
         self._rests(record, "waits for the model")
         if self._text and event.text.strip():
-            yield from self._render(words.text(event), parent=event.parent)
+            yield from self._layout.render(words.text(event), parent=event.parent)
 
     def _writes(self, event: TextDelta, record: Record) -> Iterator[str]:
         return self._does("writes", record)
@@ -288,74 +285,17 @@ class TerminalDisplay:
     def _permission_denied(self, event: PermissionDenied, record: Record) -> Iterator[str]:
         id = event.tool_id or ""
         call = self._open.get(id) or self._failed.get(id)
-        yield from self._render(words.denied(event, call), call)
+        yield from self._layout.render(words.denied(event, call), call)
 
     def _error(self, event: Error, record: Record) -> Iterator[str]:
-        yield from self._render(words.error(event))
+        yield from self._layout.render(words.error(event))
 
     def _limit(self, event: LimitReported, record: Record) -> Iterator[str]:
         if event.status not in ("allowed", None) or self._verbose:
             for line in words.details(record):
-                yield from self._render(line)
+                yield from self._layout.render(line)
 
     def _turn_finished(self, event: TurnFinished, record: Record) -> Iterator[str]:
         self._failed.clear()
         self._rests(record, "waits")
-        yield from self._render(words.ending(event, self._state))
-
-    def _render(
-        self, line: Line, call: Call | None = None, *, parent: str | None = None
-    ) -> Iterator[str]:
-        """A line as it is on the screen: prefix, bars, words, and what stands on the right.
-
-        Words that are too long for it go on below, under their beginning.
-        """
-        parent = call.parent if call else parent
-        bars = "│ " * self._depth(parent)
-        right = "  ".join(self._asides(line, parent))
-        head, rest = safe_line(line.head), safe_line(line.rest)
-        columns = self._columns()
-        used = cells.width(f"[{self._agent}] {bars}")
-        if not rest and not right and used + cells.width(head) > columns:
-            head, *more = cells.wrap(head, columns - used)
-        else:
-            more = []
-        painted = self._paint("aside", bars) + self._paint(line.role, head)
-        painted += self._linked(rest, call if line.role == "tool" else None)
-        if right:
-            used += cells.width(head + rest) + cells.width(right)
-            painted += " " * max(min(columns, _WIDEST) - used, _GAP) + self._beside(right, line)
-        yield self._prefix + painted
-        for part in more:
-            yield " " * used + self._paint(line.role, part)
-
-    def _asides(self, line: Line, parent: str | None) -> list[str]:
-        """What stands beside a line; where several subagents work, also which one it was."""
-        aside = [safe_line(part) for part in line.aside]
-        if parent is not None and parent != self._latest_parent and len(self._subagents) > 1:
-            known = self._subagents.get(parent)
-            aside.append(safe_line(known.about) if known else "")
-        self._latest_parent = parent
-        return [part for part in aside if part]
-
-    def _linked(self, rest: str, call: Call | None) -> str:
-        if call is None or call.path is None:
-            return rest
-        about = self._paint.link(safe_line(call.about), os.path.join(self._cwd or "", call.path))
-        return f": {about}"
-
-    def _beside(self, right: str, line: Line) -> str:
-        """What stands on the right, quietly; but lines that came and went in their colours."""
-        if line.role != "tool":
-            return right
-        parts = (self._paint(_SIGNS.get(part[:1], "aside"), part) for part in right.split(" "))
-        return " ".join(parts)
-
-    def _depth(self, parent: str | None) -> int:
-        """How many subagents deep a call is."""
-        depth, seen = 0, parent
-        while seen is not None and depth < 8:
-            depth += 1
-            call = self._subagents.get(seen)
-            seen = call.parent if call else None
-        return depth
+        yield from self._layout.render(words.ending(event, self._state))
