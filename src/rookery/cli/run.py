@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from collections.abc import Sequence
 from typing import Any, get_args
 
 import click
@@ -12,7 +13,7 @@ from rookery import agents
 from rookery.cli.background import put_away
 from rookery.cli.defaults import chosen_agent, tell_what_a_project_allows
 from rookery.cli.kinds import Count, Dollars, Duration, OneOf
-from rookery.cli.manner import Form, format_option, manner_of, manner_options
+from rookery.cli.manner import Form, Manner, format_option, manner_of, manner_options
 from rookery.cli.player import is_played
 from rookery.cli.watching import is_watched, watch
 from rookery.core.agent import Permission
@@ -142,22 +143,16 @@ def run_(
     The exit code tells how it really ended: 0 success, 1 failed, 3 incomplete, 4 denied, 5 over
     budget, 6 limited, 7 stuck, 9 not started, 124 timed out, 130 interrupted.
     """
-    said = words if prompt_file is None else (prompt_file.read(), *words)
-    if not said or not said[0].strip():
-        raise click.UsageError('the prompt is missing: rook run "Fix the tests"')
-    if len(said) > 1:
-        raise click.UsageError("there is more than one prompt: put quotes around it")
-    if detach and (as_json or form != "text"):
-        raise click.UsageError("--detach shows no end: use rook attach --json afterwards")
-    manner = msgspec.structs.replace(
-        manner_of(form=form, as_json=as_json, quiet=quiet, verbose=verbose, no_text=no_text),
-        ask_timeout_s=ask_timeout,
+    prompt = _prompt(words if prompt_file is None else (prompt_file.read(), *words))
+    manner = _manner(
+        form, detach=detach, as_json=as_json, quiet=quiet, verbose=verbose, no_text=no_text
     )
+    manner = msgspec.structs.replace(manner, ask_timeout_s=ask_timeout)
     tell_what_a_project_allows()
     known, program = chosen_agent(agent) if resume is None else _agent_of(resume, agent)
     going = run(
         known,
-        said[0],
+        prompt,
         program=program,
         cwd=cwd,
         model=model,
@@ -175,6 +170,22 @@ def run_(
         partial=max_cost is not None or max_tokens is not None or is_watched(manner),
     )
     raise click.exceptions.Exit((put_away if detach else watch)(going, manner))
+
+
+def _prompt(said: Sequence[str]) -> str:
+    """The one prompt among what was said."""
+    if not said or not said[0].strip():
+        raise click.UsageError('the prompt is missing: rook run "Fix the tests"')
+    if len(said) > 1:
+        raise click.UsageError("there is more than one prompt: put quotes around it")
+    return said[0]
+
+
+def _manner(form: Form, *, detach: bool, as_json: bool, **flags: bool) -> Manner:
+    """How the run is to be shown; the end of one in the background is not."""
+    if detach and (as_json or form != "text"):
+        raise click.UsageError("--detach shows no end: use rook attach --json afterwards")
+    return manner_of(form=form, as_json=as_json, **flags)
 
 
 def _agent_of(run: str, agent: str) -> tuple[str, tuple[str, ...] | None]:
@@ -225,9 +236,9 @@ def exec_(
     To a headless prompt of a known agent, what makes it write messages is added if it is missing.
     Every other command runs raw, untouched: shown as it comes, and judged by its exit code.
     """
-    if detach and (as_json or form != "text"):
-        raise click.UsageError("--detach shows no end: use rook attach --json afterwards")
-    manner = manner_of(form=form, as_json=as_json, quiet=quiet, verbose=verbose, no_text=no_text)
+    manner = _manner(
+        form, detach=detach, as_json=as_json, quiet=quiet, verbose=verbose, no_text=no_text
+    )
     known = agents.agent_for(command[0])
     words = known.with_output_flags(command) if known else None
     if words and (added := len(words) - len(command)):
