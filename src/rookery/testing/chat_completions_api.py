@@ -11,6 +11,7 @@ from rookery.testing.scripted_api import (
     Script,
     ScriptedApi,
     pieces,
+    server_sent,
     tokens,
 )
 
@@ -80,7 +81,7 @@ class _Chat:
 
     def frame(self, event: Json) -> bytes:
         """Write data alone: these events have no names."""
-        return f"data: {json.dumps(event)}\n\n".encode()
+        return server_sent(event)
 
     def end(self) -> bytes:
         """Say that all was said."""
@@ -95,7 +96,7 @@ class _Chat:
         kind, code, words = KINDS.get(failure.status, KINDS[500])
         if failure.kind is not None:
             kind = code = failure.kind
-        told = words if failure.message is None else failure.message
+        told = failure.words(words)
         return {"error": {"message": told, "type": kind, "param": None, "code": code}}
 
     def headers(self, number: int) -> Mapping[str, str]:

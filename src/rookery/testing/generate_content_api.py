@@ -1,6 +1,5 @@
 """A scripted Gemini API on 127.0.0.1: what a model says, as bytes. No key."""
 
-import json
 from collections.abc import Iterator, Mapping
 
 from rookery.testing.scripted_api import (
@@ -11,6 +10,7 @@ from rookery.testing.scripted_api import (
     Script,
     ScriptedApi,
     pieces,
+    server_sent,
     tokens,
 )
 
@@ -73,7 +73,7 @@ class _Gemini:
 
     def frame(self, event: Json) -> bytes:
         """Write data alone: these events have no names."""
-        return f"data: {json.dumps(event)}\n\n".encode()
+        return server_sent(event)
 
     def end(self) -> bytes:
         """Say nothing: the last response has said why it is the last."""
@@ -86,9 +86,8 @@ class _Gemini:
     def error(self, failure: Failure, request: Request) -> Json:
         """Say what the API says of such a failure."""
         kind, words = KINDS.get(failure.status, KINDS[500])
-        told = words if failure.message is None else failure.message
-        status = failure.kind or kind
-        return {"error": {"code": failure.status, "message": told, "status": status}}
+        told = {"message": failure.words(words), "status": failure.kind or kind}
+        return {"error": {"code": failure.status, **told}}
 
     def headers(self, number: int) -> Mapping[str, str]:
         """Say nothing more."""

@@ -70,7 +70,7 @@ class _Messages:
 
     def frame(self, event: Json) -> bytes:
         """Name the event by its type."""
-        return server_sent(event)
+        return server_sent(event, event["type"])
 
     def end(self) -> bytes:
         """Write nothing: `message_stop` is the end."""
@@ -83,8 +83,8 @@ class _Messages:
     def error(self, failure: Failure, request: Request) -> Json:
         """Say what the API says of such a failure."""
         kind, words = KINDS.get(failure.status, KINDS[500])
-        told = words if failure.message is None else failure.message
-        return {**_error(failure.kind or kind, told), "request_id": _request_id(request.number)}
+        told = _error(failure.kind or kind, failure.words(words))
+        return {**told, "request_id": _request_id(request.number)}
 
     def headers(self, number: int) -> Mapping[str, str]:
         """Name the request."""

@@ -71,7 +71,7 @@ class _Responses:
 
     def frame(self, event: Json) -> bytes:
         """Name the event by its type."""
-        return server_sent(event)
+        return server_sent(event, event["type"])
 
     def end(self) -> bytes:
         """Write nothing: `response.completed` is the end."""
@@ -85,7 +85,7 @@ class _Responses:
     def error(self, failure: Failure, request: Request) -> Json:
         """Say what the API says of such a failure."""
         kind, code, words = KINDS.get(failure.status, KINDS[500])
-        told = words if failure.message is None else failure.message
+        told = failure.words(words)
         code = code if failure.kind is None else failure.kind
         return {"error": {"message": told, "type": kind, "code": code, "param": None}}
 

@@ -60,6 +60,10 @@ class Failure:
     headers: Mapping[str, str] = field(default_factory=dict)
     delay: float = 0.0
 
+    def words(self, usual: str) -> str:
+        """Its message, or what the API usually says."""
+        return usual if self.message is None else self.message
+
 
 @dataclass(frozen=True, kw_only=True)
 class Cut:
@@ -199,9 +203,10 @@ def tokens(value: Any) -> int:
     return max(1, len(json.dumps(value)) // _CHARACTERS_PER_TOKEN)
 
 
-def server_sent(event: Json) -> bytes:
-    """An event of a server that names it by its `type`."""
-    return f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
+def server_sent(event: Json, name: str | None = None) -> bytes:
+    """An event as a server sends it, with a name if the API gives it one."""
+    head = "" if name is None else f"event: {name}\n"
+    return f"{head}data: {json.dumps(event)}\n\n".encode()
 
 
 class _Server(ThreadingHTTPServer):
