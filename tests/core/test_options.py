@@ -9,6 +9,7 @@ from rookery.core.options import (
     asks_about_program,
     fits_argument,
     has_prompt,
+    needs_stdin,
     options_of,
     permission_of,
     value_of,
@@ -68,6 +69,12 @@ def test_a_permission_that_an_agent_has_not_is_refused_with_those_it_has() -> No
 def test_a_prompt_that_is_too_long_for_an_argument_is_counted_in_bytes() -> None:
     assert fits_argument("x" * 100_000)
     assert not fits_argument("ä" * 60_000)
+
+
+def test_a_prompt_goes_by_standard_input_if_it_is_too_long_or_like_an_option() -> None:
+    assert needs_stdin("ä" * 60_000)
+    assert needs_stdin("--help")
+    assert not needs_stdin("go - now")
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,11 @@ def fits_argument(prompt: str) -> bool:
     return len(prompt.encode()) <= _LONGEST_ARGUMENT
 
 
+def needs_stdin(prompt: str) -> bool:
+    """Tell whether a prompt is too long for a command line, or would be taken for an option."""
+    return not fits_argument(prompt) or prompt.startswith("-")
+
+
 def options_of(command: Sequence[str]) -> list[str]:
     """The words of a command line up to `--`, without the program."""
     return [*itertools.takewhile(lambda word: word != "--", command[1:])]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from rookery.core.agent import Invocation, Permission, Task
 from rookery.core.errors import UnsupportedError
-from rookery.core.options import fits_argument, options_of, permission_of
+from rookery.core.options import needs_stdin, options_of, permission_of
 
 PROGRAMS = ("amp",)
 """What the program is called, without folder and `.exe`."""
@@ -29,7 +29,7 @@ def invoke(task: Task) -> Invocation:
     The prompt must follow `-x` at once.
     """
     _refuse(task)
-    by_stdin = not fits_argument(task.prompt) or task.prompt.startswith("-")
+    by_stdin = needs_stdin(task.prompt)
     return Invocation(
         command=(
             "amp",

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from rookery.core.agent import Invocation, Permission, Task
 from rookery.core.errors import UnsupportedError
-from rookery.core.options import fits_argument, permission_of, with_format
+from rookery.core.options import needs_stdin, permission_of, with_format
 
 PROGRAMS = ("gemini",)
 """What the program is called, without folder and `.exe`."""
@@ -40,7 +40,7 @@ def invoke(task: Task) -> Invocation:
             "has no flag for a number of turns",
             "leave out --max-turns, or set model.maxSessionTurns in its settings.json",
         )
-    by_stdin = not fits_argument(task.prompt) or task.prompt.startswith("-")
+    by_stdin = needs_stdin(task.prompt)
     return Invocation(
         command=(
             "gemini",

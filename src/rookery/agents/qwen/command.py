@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from rookery.core.agent import Invocation, Permission, Task
-from rookery.core.options import fits_argument, options_of, permission_of, with_format
+from rookery.core.options import needs_stdin, options_of, permission_of, with_format
 
 PROGRAMS = ("qwen",)
 """What the program is called, without folder and `.exe`."""
@@ -30,7 +30,7 @@ _NESTED = re.compile(r"QWEN_CODE|QWEN_CODE_(IDE_.*|ENTRYPOINT|NO_RELAUNCH|SIMPLE
 def invoke(task: Task) -> Invocation:
     """Make the command line for a task; a long prompt, or one like an option, goes by stdin."""
     mode = permission_of("qwen", _PERMISSIONS, task.permission)
-    by_stdin = not fits_argument(task.prompt) or task.prompt.startswith("-")
+    by_stdin = needs_stdin(task.prompt)
     return Invocation(
         command=(
             "qwen",
