@@ -171,16 +171,7 @@ class Memory:
         events = self.end_words()
         for id in [*self.tools]:
             events += self.finish(id, "orphaned")
-        for task in self.tasks.values():
-            events.append(
-                TaskFinished(
-                    id=task.id,
-                    status="orphaned",
-                    kind=task.kind,
-                    title=task.title,
-                    tool_id=task.tool_id,
-                )
-            )
+        events += map(orphaned, self.tasks.values())
         self.tasks.clear()
         return events
 
@@ -188,3 +179,10 @@ class Memory:
         """End all that is still open; tell how many tool calls were."""
         open_tools = len(self.tools)
         return self.abandon(), open_tools
+
+
+def orphaned(task: TaskStarted) -> TaskFinished:
+    """The end of a task of which nobody said how it ended."""
+    return TaskFinished(
+        id=task.id, status="orphaned", kind=task.kind, title=task.title, tool_id=task.tool_id
+    )

@@ -21,6 +21,7 @@ from rookery.core.events import (
     TurnStarted,
     UsageReported,
 )
+from rookery.core.memory import orphaned
 
 T = TypeVar("T")
 
@@ -174,16 +175,7 @@ class Memory:
                     id=id, status="orphaned", name=tool.name, kind=tool.kind, parent=tool.parent
                 )
             )
-        for task in self.tasks.values():
-            events.append(
-                TaskFinished(
-                    id=task.id,
-                    status="orphaned",
-                    kind=task.kind,
-                    title=task.title,
-                    tool_id=task.tool_id,
-                )
-            )
+        events += map(orphaned, self.tasks.values())
         return events, len(self.tools)
 
 
