@@ -3,16 +3,14 @@
 import http.client
 import json
 import time
-import urllib.error
-import urllib.request
 from typing import Any
 
 import pytest
 
 from rookery.testing import Cut, Failure, Reply, ScriptedChatApi
+from tests.testing.client import failure, got, sent
 
 ASK = {"model": "m-1", "messages": [{"role": "user", "content": "Hi"}]}
-OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 REPLY = Reply(
     thinking="Let me see, first of all, what there is.",
     text="I'll read the file first of all.",
@@ -22,13 +20,9 @@ REPLY = Reply(
 
 
 def post(api: ScriptedChatApi, path: str = "/v1/chat/completions", **more: Any) -> bytes:
-    data = json.dumps({**ASK, **more}).encode()
-    headers = {"content-type": "application/json", "authorization": "made-up"}
-    request = urllib.request.Request(api.url + path, data, headers)
-    with OPENER.open(request, timeout=20) as answer:
-        assert answer.headers["x-request-id"].startswith("req_")
-        whole: bytes = answer.read()
-        return whole
+    answer, head = sent(api.url + path, {**ASK, **more}, authorization="made-up")
+    assert head["x-request-id"].startswith("req_")
+    return answer
 
 
 def chunks(api: ScriptedChatApi) -> list[Any]:
@@ -85,8 +79,7 @@ def test_usage_is_streamed_only_to_those_who_ask() -> None:
 def test_any_base_url_will_do() -> None:
     with ScriptedChatApi([Reply(text="Hi", stop_reason="length")]) as api:
         whole = json.loads(post(api, "/chat/completions"))
-        with OPENER.open(f"{api.url}/v1/models", timeout=20) as answer:
-            assert json.loads(answer.read()) == {"object": "list", "data": []}
+        assert got(f"{api.url}/v1/models") == {"object": "list", "data": []}
     assert whole["choices"][0]["finish_reason"] == "length"
 
 
@@ -101,25 +94,18 @@ def test_any_base_url_will_do() -> None:
     ],
 )
 def test_a_failure_says_what_the_api_says(status: int, kind: str, code: str | None) -> None:
-    with (
-        ScriptedChatApi([Failure(status, headers={"retry-after": "3"})]) as api,
-        pytest.raises(urllib.error.HTTPError) as raised,
-    ):
-        post(api)
-    with raised.value as error:
-        told = json.loads(error.read())["error"]
-        assert (error.code, error.headers["retry-after"]) == (status, "3")
-    assert (told["type"], told["code"]) == (kind, code)
-    assert told["message"]
+    with ScriptedChatApi([Failure(status, headers={"retry-after": "3"})]) as api:
+        found, body, head = failure(lambda: post(api))
+    assert (found, head["retry-after"]) == (status, "3")
+    assert (body["error"]["type"], body["error"]["code"]) == (kind, code)
+    assert body["error"]["message"]
 
 
 def test_a_failure_can_be_named() -> None:
     script = [Failure(429, kind="insufficient_quota", message="no money")]
-    with ScriptedChatApi(script) as api, pytest.raises(urllib.error.HTTPError) as raised:
-        post(api)
-    with raised.value as error:
-        told = json.loads(error.read())["error"]
-    assert told == {
+    with ScriptedChatApi(script) as api:
+        _, body, _ = failure(lambda: post(api))
+    assert body["error"] == {
         "message": "no money",
         "type": "insufficient_quota",
         "param": None,

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from rookery.testing import Cut, Failure, Reply, ScriptedMessagesApi
+from tests.testing.client import OPENER, failure, got, named_events, sent
 
 ASK = {
     "model": "claude-sonnet-4-5",
@@ -18,39 +19,14 @@ ASK = {
 }
 
 
-OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-
-
 def post(api: ScriptedMessagesApi, path: str = "/v1/messages", **more: Any) -> bytes:
-    data = json.dumps({**ASK, **more}).encode()
-    headers = {"content-type": "application/json", "x-api-key": "made-up"}
-    request = urllib.request.Request(api.url + path, data, headers)
-    with OPENER.open(request, timeout=20) as answer:
-        assert answer.headers["request-id"].startswith("req_")
-        whole: bytes = answer.read()
-        return whole
-
-
-def failure(api: ScriptedMessagesApi, **more: Any) -> tuple[int, dict[str, Any], Any]:
-    with pytest.raises(urllib.error.HTTPError) as raised:
-        post(api, **more)
-    with raised.value as error:
-        return error.code, json.loads(error.read()), error.headers
+    answer, head = sent(api.url + path, {**ASK, **more}, **{"x-api-key": "made-up"})
+    assert head["request-id"].startswith("req_")
+    return answer
 
 
 def stream(api: ScriptedMessagesApi) -> list[dict[str, Any]]:
-    return parsed(post(api, stream=True))
-
-
-def parsed(text: bytes) -> list[dict[str, Any]]:
-    """The events of an SSE stream; each is told twice what it is."""
-    found = []
-    for block in text.decode().split("\n\n")[:-1]:
-        name, data = block.split("\n")
-        event = json.loads(data.removeprefix("data: "))
-        assert name == f"event: {event['type']}"
-        found.append(event)
-    return found
+    return named_events(post(api, stream=True))
 
 
 REPLY = Reply(
@@ -137,14 +113,17 @@ def test_tokens_are_estimated_where_a_reply_does_not_tell_them() -> None:
 )
 def test_a_failure_says_what_the_api_says(status: int, kind: str) -> None:
     with ScriptedMessagesApi([Failure(status, headers={"retry-after": "3"})]) as api:
-        code, body, headers = failure(api, stream=True)
+        code, body, headers = failure(lambda: post(api, stream=True))
     assert (code, body["type"], body["error"]["type"]) == (status, "error", kind)
     assert (headers["retry-after"], headers["request-id"]) == ("3", body["request_id"])
 
 
 def test_a_failure_may_have_a_kind_and_a_message_of_its_own() -> None:
     with ScriptedMessagesApi([Failure(400, "billing_error", "no money")]) as api:
-        assert failure(api)[1]["error"] == {"type": "billing_error", "message": "no money"}
+        assert failure(lambda: post(api))[1]["error"] == {
+            "type": "billing_error",
+            "message": "no money",
+        }
 
 
 def test_a_stream_that_is_reset_breaks_off() -> None:
@@ -189,12 +168,15 @@ def test_what_the_function_raises_is_raised_at_the_end() -> None:
         pytest.raises(KeyError, match="nonsense"),
         ScriptedMessagesApi(lambda request: request["nonsense"]) as api,
     ):
-        assert failure(api)[1]["error"]["message"] == "the script failed: KeyError('nonsense')"
+        assert (
+            failure(lambda: post(api))[1]["error"]["message"]
+            == "the script failed: KeyError('nonsense')"
+        )
 
 
 def test_a_request_beyond_the_script_is_told_so() -> None:
     with ScriptedMessagesApi([]) as api:
-        code, body, _ = failure(api)
+        code, body, _ = failure(lambda: post(api))
     assert (code, body["error"]["message"]) == (400, "the script has no answer to request 1")
 
 
@@ -210,16 +192,9 @@ def test_other_requests_are_answered_harmlessly() -> None:
     with ScriptedMessagesApi([]) as api:
         with OPENER.open(urllib.request.Request(api.url, method="HEAD")) as answer:
             assert answer.status == 200
-        with OPENER.open(f"{api.url}/v1/models") as answer:
-            assert json.loads(answer.read())["data"] == []
-        with pytest.raises(urllib.error.HTTPError) as raised:
-            OPENER.open(f"{api.url}/elsewhere")
-        with raised.value as error:
-            assert error.code == 404
-        with pytest.raises(urllib.error.HTTPError) as raised:
-            OPENER.open(f"{api.url}/v1/messages", b"no json")
-        with raised.value as error:
-            assert error.code == 400
+        assert got(f"{api.url}/v1/models")["data"] == []
+        assert failure(lambda: got(f"{api.url}/elsewhere"))[0] == 404
+        assert failure(lambda: OPENER.open(f"{api.url}/v1/messages", b"no json"))[0] == 400
 
 
 def test_an_answer_may_let_wait_for_itself() -> None:
@@ -228,7 +203,7 @@ def test_an_answer_may_let_wait_for_itself() -> None:
         [Reply(text="a", delay=0.1, pause=0.02), Failure(500, delay=0.1)]
     ) as api:
         stream(api)
-        failure(api)
+        failure(lambda: post(api))
     assert time.monotonic() - begun > 0.1 + 0.02 * 6 + 0.1
 
 

@@ -2,43 +2,24 @@
 
 import http.client
 import json
-import urllib.error
-import urllib.request
 from typing import Any
 
 import pytest
 
 from rookery.testing import Cut, Failure, Reply, ScriptedResponsesApi
+from tests.testing.client import failure, got, named_events, sent
 
 ASK = {"model": "gpt-5.5", "input": [{"role": "user", "content": "Hi"}]}
-OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 def post(api: ScriptedResponsesApi, path: str = "/responses", **more: Any) -> bytes:
-    data = json.dumps({**ASK, **more}).encode()
-    request = urllib.request.Request(api.url + path, data, {"content-type": "application/json"})
-    with OPENER.open(request, timeout=20) as answer:
-        assert answer.headers["x-request-id"].startswith("req_")
-        whole: bytes = answer.read()
-        return whole
-
-
-def failure(api: ScriptedResponsesApi, path: str = "/responses") -> tuple[int, dict[str, Any], Any]:
-    with pytest.raises(urllib.error.HTTPError) as raised:
-        post(api, path)
-    with raised.value as error:
-        return error.code, json.loads(error.read()), error.headers
+    answer, head = sent(api.url + path, {**ASK, **more})
+    assert head["x-request-id"].startswith("req_")
+    return answer
 
 
 def stream(api: ScriptedResponsesApi) -> list[dict[str, Any]]:
-    """The events of a stream; each is told twice what it is."""
-    found = []
-    for block in post(api, stream=True).decode().split("\n\n")[:-1]:
-        name, data = block.split("\n")
-        event = json.loads(data.removeprefix("data: "))
-        assert name == f"event: {event['type']}"
-        found.append(event)
-    return found
+    return named_events(post(api, stream=True))
 
 
 REPLY = Reply(
@@ -125,13 +106,13 @@ def test_a_reply_that_was_cut_off_says_so() -> None:
 )
 def test_a_failure_says_what_the_api_says(status: int, code: str) -> None:
     with ScriptedResponsesApi([Failure(status, headers={"retry-after": "1"})]) as api:
-        told, body, headers = failure(api)
+        told, body, headers = failure(lambda: post(api))
     assert (told, body["error"]["code"], headers["retry-after"]) == (status, code, "1")
 
 
 def test_a_failure_may_have_a_code_and_a_message_of_its_own() -> None:
     with ScriptedResponsesApi([Failure(500, "odd", "scripted")]) as api:
-        _, body, _ = failure(api)
+        _, body, _ = failure(lambda: post(api))
     assert (body["error"]["code"], body["error"]["message"]) == ("odd", "scripted")
 
 
@@ -146,7 +127,6 @@ def test_a_stream_breaks_as_it_is_told_to() -> None:
 
 def test_there_is_nothing_else() -> None:
     with ScriptedResponsesApi([]) as api:
-        with OPENER.open(f"{api.url}/models", timeout=20) as answer:
-            assert json.loads(answer.read()) == {"object": "list", "data": []}
-        assert failure(api, "/chat/completions")[0] == 404
+        assert got(f"{api.url}/models") == {"object": "list", "data": []}
+        assert failure(lambda: post(api, "/chat/completions"))[0] == 404
         assert api.requests == []
