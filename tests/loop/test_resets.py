@@ -50,6 +50,8 @@ FORMS = {
     "https://chatgpt.com/settings/usage to purchase more credits or try again at "
     "Nov 21st, 2026 2:13 PM.": at("2026-11-21 14:13"),
     "You've hit your usage limit. Try again at 3:05 PM.": at("2026-11-15 15:05"),
+    "You've hit your usage limit. Try\u00a0again at 3:05\u202fPM.": at("2026-11-15 15:05"),
+    "try again after 2026-11-16\u202f10:00": at("2026-11-16 10:00"),
     "You've hit your usage limit. Try again in 3 days 4 hours 12 minutes.": NOW + 274320,
     "Rate limit reached for gpt. Please try again in 0.5s.": NOW + 0.5,
     "Rate limit reached for gpt. Please try again in 250ms.": NOW + 0.25,

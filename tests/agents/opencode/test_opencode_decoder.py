@@ -376,10 +376,18 @@ def test_a_patch_tells_each_of_its_files() -> None:
 
 
 def test_the_metadata_of_a_stranger_s_tool_changes_no_file() -> None:
-    told = {"files": [{"filePath": "/p/a"}], "filepath": "/p/a", "todos": [{"content": "x"}]}
+    told = {
+        "files": [{"filePath": "/p/a"}],
+        "filepath": "/p/a",
+        "filediff": {"file": "/p/a"},
+        "todos": [{"content": "x"}],
+    }
     ended = records(start(), tool("mine", status="completed", metadata=told))
-    assert [type(r.event).__name__ for r in ended[2:4]] == ["ToolStarted", "ToolFinished"]
-    assert len(ended) == 5
+    assert [type(r.event).__name__ for r in ended[2:]] == [
+        "ToolStarted",
+        "ToolFinished",
+        "StreamClosed",
+    ]
 
 
 def test_a_field_of_a_strange_shape_loses_only_itself() -> None:
