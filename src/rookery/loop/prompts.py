@@ -13,13 +13,7 @@ _ASK_DONE = (
 )
 _FAILED = "The last attempt did not pass this check:"
 
-VARIABLES = {
-    "iteration": "the number of this iteration, from 1",
-    "max_iterations": "how many there may be",
-    "last_answer": "the answer of the iteration before",
-    "check_output": "what the failed checks printed last",
-    "left": "iterations and money that are left",
-}
+VARIABLES = ("iteration", "max_iterations", "last_answer", "check_output", "left")
 """What a prompt may hold in double braces."""
 
 
@@ -45,7 +39,7 @@ def prompt_for(
 
 def unknown_variables(text: str) -> list[str]:
     """The names in double braces that no iteration fills in; they are left as they are."""
-    return sorted(_names(text) - VARIABLES.keys())
+    return sorted(_names(text).difference(VARIABLES))
 
 
 def check_output(before: Attempt | None) -> str:

@@ -375,6 +375,14 @@ def test_closing_flushes_and_tells_that_no_result_came() -> None:
     ]
 
 
+def test_a_task_that_is_still_at_work_at_the_end_is_orphaned() -> None:
+    task = {"type": "system", "task_id": "t", "tool_use_id": "c", "task_type": "local_bash"}
+    started = task | {"subtype": "task_started", "description": "make"}
+    assert read(started, close=True)[-2] == TaskFinished(
+        id="t", status="orphaned", kind="command", title="make", tool_id="c"
+    )
+
+
 # seed 002: "stream_event → switch inner event.type"; "content_block_* interleaving (rare)"
 def test_pieces_of_several_open_blocks_keep_to_their_own() -> None:
     tool = {"type": "tool_use", "id": "t", "name": "Bash", "input": {}}
