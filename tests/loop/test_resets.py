@@ -158,10 +158,13 @@ def test_the_machine_s_zone_is_that_of_its_name(wall: str, fold_: int) -> None:
 
 
 @pytest.mark.usefixtures("berlin_machine")
-def test_a_clock_without_zone_is_ours_also_behind_a_change_of_the_hour() -> None:
-    now = at("2026-10-24 22:00", BERLIN)
+@pytest.mark.parametrize(
+    ("eve", "day"), [("2026-10-24", "2026-10-25"), ("2026-03-28", "2026-03-29")]
+)
+def test_a_clock_without_zone_is_ours_also_behind_a_change_of_the_hour(eve: str, day: str) -> None:
+    now = at(f"{eve} 22:00", BERLIN)
     named = from_text("resets 4am", now=now, local=SystemZone())
-    assert named == at("2026-10-25 04:00", BERLIN)
+    assert named == at(f"{day} 04:00", BERLIN)
 
 
 # Fields.

@@ -99,12 +99,14 @@ def test_other_words_are_told_as_they_are() -> None:
     assert Error(kind="internal", message=words, retryable=True) in events(line.encode())
 
 
-@pytest.mark.parametrize("path", [path for path in STREAMS if path.read_bytes()], ids=name_of)
+TOLD = [path for path in STREAMS if path.read_bytes() and path.stem != "json_format"]
+
+
+@pytest.mark.parametrize("path", TOLD, ids=name_of)
 def test_a_stream_is_known_as_its_own(path: Path) -> None:
-    if path.stem != "json_format":
-        found = detect(path.read_bytes())
-        assert found is not None
-        assert found.name == "gemini"
+    found = detect(path.read_bytes())
+    assert found is not None
+    assert found.name == "gemini"
 
 
 @pytest.mark.parametrize(
