@@ -48,7 +48,7 @@ class AppServerCorpus(CodexCorpus):
         yield self._ended({**item, "text": text})
 
     def _run(self) -> Iterator[Json]:
-        id, words, output = self._id(), self._words(), self._output()
+        id, words, output = self._id(), self._shell(), self._output()
         code = 1 if self._random.random() < 0.1 else 0
         item = {
             "type": "commandExecution",
@@ -83,7 +83,7 @@ class AppServerCorpus(CodexCorpus):
     def _used(self) -> Iterator[Json]:
         tokens = {"totalTokens": 1250, "inputTokens": 1200, "cachedInputTokens": 1000}
         tokens |= {"cacheWriteInputTokens": 0, "outputTokens": 50, "reasoningOutputTokens": 0}
-        total = {**tokens, "totalTokens": 1250 * self._items}
+        total = {**tokens, "totalTokens": 1250 * self._things}
         used = {"total": total, "last": tokens, "modelContextWindow": 258400}
         yield self._told("thread/tokenUsage/updated", tokenUsage=used)
         limits = {"limitId": "codex", "primary": None, "secondary": None, "credits": None}

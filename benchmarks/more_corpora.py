@@ -1,58 +1,21 @@
 """Seeded streams of Gemini CLI, Qwen Code and Amp, shaped like the cases, as long as one likes."""
 
-import random
 from collections.abc import Iterator
 
-import msgspec
-from corpus import CODE, WORDS
+from long_turn import LongTurn
 from samples import Json
 
 SESSION = "8c3d746a-1a7e-4164-9fa7-e8e1bc21f705"
 THREAD = f"T-{SESSION}"
 MOMENT = "2026-11-15T18:05:18.420Z"
-SMALLEST_OUTPUT, LARGEST_OUTPUT = 50, 1 << 20
-
-_dump = msgspec.json.Encoder().encode
 
 
-class _Corpus:
-    """Writes one long turn: words, commands whose outputs have all sizes, and edits."""
-
-    def __init__(self, seed: int = 1) -> None:
-        self._random = random.Random(seed)
-        self._things = 0
-
-    def lines(self, size: int) -> Iterator[bytes]:
-        """Give lines until about so many bytes were given."""
-        written = 0
-        for message in self._messages():
-            line = _dump(message) + b"\n"
-            yield line
-            written += len(line)
-            if written >= size:
-                return
-
-    def _messages(self) -> Iterator[Json]:
-        raise NotImplementedError
+class _Corpus(LongTurn):
+    """A turn whose things have names alike."""
 
     def _name(self) -> str:
         self._things += 1
         return f"thing_{self._things:08d}"
-
-    def _path(self) -> str:
-        return f"/home/dev/project/src/module_{self._random.randint(1, 99)}.py"
-
-    def _command(self) -> str:
-        return f"rg -n 'def load' src/module_{self._random.randint(1, 99)}.py | head -50"
-
-    def _text(self, words: int) -> str:
-        return " ".join(self._random.choices(WORDS, k=words))
-
-    def _output(self) -> str:
-        """What a command wrote: every size is as likely as one ten times as large."""
-        size = int(SMALLEST_OUTPUT * (LARGEST_OUTPUT / SMALLEST_OUTPUT) ** self._random.random())
-        block = "".join(self._random.choices(CODE, k=40))
-        return (block * (size // len(block) + 1))[:size]
 
 
 class GeminiCorpus(_Corpus):
@@ -64,7 +27,7 @@ class GeminiCorpus(_Corpus):
         while True:
             for _ in range(self._random.randint(0, 12)):
                 yield {**self._message("assistant", self._text(12)), "delta": True}
-            yield from self._call("run_shell_command", {"command": self._command()}, self._output())
+            yield from self._call("run_shell_command", {"command": self._shell()}, self._output())
             if self._random.random() < 0.3:
                 edit = {"old_string": self._text(20), "new_string": self._text(20)}
                 yield from self._call("replace", {"file_path": self._path(), **edit}, None)
@@ -141,7 +104,7 @@ class QwenCorpus(_Talk):
         return {"type": "assistant", **self._envelope(), "message": message}
 
     def _run(self) -> tuple[str, Json, str]:
-        given = {"command": self._command(), "description": "search", "is_background": False}
+        given = {"command": self._shell(), "description": "search", "is_background": False}
         return "run_shell_command", given, self._output()
 
     def _edit(self) -> tuple[str, Json, str]:
@@ -167,7 +130,7 @@ class AmpCorpus(_Talk):
         return {"type": "assistant", "message": message, **self._envelope()}
 
     def _run(self) -> tuple[str, Json, str]:
-        return "Bash", {"cmd": self._command()}, self._output()
+        return "Bash", {"cmd": self._shell()}, self._output()
 
     def _edit(self) -> tuple[str, Json, str]:
         text = {"old_str": self._text(20), "new_str": self._text(20)}

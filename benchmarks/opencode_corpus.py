@@ -1,41 +1,27 @@
 """A seeded stream of OpenCode's messages shaped like the recorded cases, as long as one likes."""
 
-import random
 from collections.abc import Callable, Iterator
 
 import msgspec
-from corpus import CODE, WORDS
+from corpus import CODE
+from long_turn import FOLDER, LongTurn
 from samples import Json
 
 SESSION = "ses_e1f9be464ffeTZk7yYL96Uf0bq"
-FOLDER = "/home/dev/project"
-SMALLEST_OUTPUT, LARGEST_OUTPUT = 50, 50 * 1024  # OpenCode keeps what is longer in a file
+LARGEST_OUTPUT = 50 * 1024  # OpenCode keeps what is longer in a file
 LARGEST_COPY = 30_000  # of a command's output, which its metadata tell again
 SIGNATURE = {"anthropic": {"signature": "ZmFrZS1zaWduYXR1cmU" * 20}}
 
-_dump = msgspec.json.Encoder().encode
 
-
-class OpenCodeCorpus:
+class OpenCodeCorpus(LongTurn):
     """Writes one long run as 1.18.33 does: steps of thoughts, words and tool calls.
 
     No tool gives more than `largest` bytes.
     """
 
     def __init__(self, seed: int = 1, *, largest: int = LARGEST_OUTPUT) -> None:
-        self._random = random.Random(seed)
-        self._largest = largest
-        self._parts = 0
+        super().__init__(seed, largest=largest)
         self._message = ""
-
-    def lines(self, size: int) -> Iterator[bytes]:
-        """Give lines until about so many bytes were given."""
-        for message in self._messages():
-            line = _dump(message) + b"\n"
-            yield line
-            size -= len(line)
-            if size <= 0:
-                return
 
     def _messages(self) -> Iterator[Json]:
         calls: tuple[Callable[[], Json], ...] = (
@@ -103,7 +89,7 @@ class OpenCodeCorpus:
     def _todo(self) -> Json:
         states = ("completed", "completed", "in_progress", "pending")
         todos = [{"content": self._text(6), "status": s, "priority": "high"} for s in states]
-        output = msgspec.json.format(_dump(todos)).decode()
+        output = msgspec.json.format(msgspec.json.encode(todos)).decode()
         told = {"todos": todos, "truncated": False}
         return self._tool("todowrite", {"todos": todos}, output, told, "2 todos")
 
@@ -125,24 +111,9 @@ class OpenCodeCorpus:
         return {"type": type, "timestamp": 1794765825353, "sessionID": SESSION, "part": part}
 
     def _ids(self) -> Json:
-        self._parts += 1
-        id = f"prt_{self._parts:026d}"
+        self._things += 1
+        id = f"prt_{self._things:026d}"
         return {"id": id, "messageID": self._message, "sessionID": SESSION}
 
     def _time(self) -> Json:
         return {"start": 1794765825202, "end": 1794765825235}
-
-    def _path(self) -> str:
-        return f"{FOLDER}/src/module_{self._random.randint(1, 99)}.py"
-
-    def _text(self, words: int) -> str:
-        return " ".join(self._random.choices(WORDS, k=words))
-
-    def _output(self) -> str:
-        """Every size is as likely as one ten times as large."""
-        ratio = self._largest / SMALLEST_OUTPUT
-        return self._code(int(SMALLEST_OUTPUT * ratio ** self._random.random()))
-
-    def _code(self, size: int) -> str:
-        block = "".join(self._random.choices(CODE, k=40))
-        return (block * (size // len(block) + 1))[:size]
