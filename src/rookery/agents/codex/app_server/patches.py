@@ -2,28 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-import msgspec
-
 from rookery.agents.codex import tools
 from rookery.agents.codex.app_server import shapes
 from rookery.agents.codex.app_server.memory import Memory
-from rookery.core.events import Event, FileChanged, ToolStarted
-
-_dump = msgspec.json.Encoder().encode
-
-
-def started(memory: Memory, item: shapes.FileChange, line: bytes) -> Sequence[Event]:
-    """Read the beginning of a change to files."""
-    changes = item.changes or []
-    return memory.start(
-        ToolStarted(
-            id=memory.item(item.id),
-            name=tools.PATCH,
-            kind="edit",
-            title=title(changes),
-            input=msgspec.Raw(_dump({"changes": changes})),
-        )
-    )
+from rookery.core.events import Event, FileChanged
 
 
 def completed(memory: Memory, item: shapes.FileChange, line: bytes) -> Sequence[Event]:
@@ -34,11 +16,6 @@ def completed(memory: Memory, item: shapes.FileChange, line: bytes) -> Sequence[
     if not events or status != "ok":
         return events
     return [*events, *(_changed(change, id) for change in item.changes or () if change.path)]
-
-
-def title(changes: Sequence[shapes.Change]) -> str | None:
-    """The file that a patch changes, or the first of several."""
-    return tools.title_of([change.path for change in changes if change.path])
 
 
 def changed_lines(change: shapes.Change) -> Iterator[str]:

@@ -281,7 +281,7 @@ _STARTED: Table[Memory] = {
     shapes.AgentMessage: say_nothing,
     shapes.Reasoning: say_nothing,
     shapes.CommandExecution: items.command_started,
-    shapes.FileChange: patches.started,
+    shapes.FileChange: items.patch_started,
     shapes.McpToolCall: items.mcp_started,
     shapes.WebSearch: items.search_started,
     shapes.CollabToolCall: _collab(items.collab_started),
