@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from types import TracebackType
 from typing import Generic, Self, TypeVar
 
 _MOST_WAITING = 1 << 20  # characters or bytes; who has more to say waits
@@ -32,12 +31,7 @@ class Writer(Generic[Piece]):
         self._task = asyncio.create_task(self._write())
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         assert self._task is not None
         self._closing = True
         self._news.set()

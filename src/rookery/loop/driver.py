@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack, suppress
-from types import TracebackType
 from typing import Self
 
 import msgspec
@@ -104,12 +103,7 @@ class Loop:
         self._heeding = asyncio.create_task(self._heed(self.folder.stop_word()))
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._driving is not None and not self._driving.done():
             self.stop()
         try:
