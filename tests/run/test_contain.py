@@ -58,6 +58,18 @@ def test_the_marker_finds_what_nobody_is_the_parent_of(tmp_path: Path) -> None:
     assert contain.marked(str(tmp_path)) == []
 
 
+def test_the_marker_finds_what_is_in_the_midst_of_an_exec(tmp_path: Path) -> None:
+    restless = tmp_path / "restless"
+    restless.write_text('#!/bin/sh\nexec "$0"\n')
+    restless.chmod(0o755)
+    with subprocess.Popen([restless], env={contain.MARKER: "restless"}) as process:
+        wait_for(lambda: contain.marked("restless"))
+        # Each look has a chance of about one in a hundred to come at the wrong moment.
+        seen = [contain.marked("restless") for _ in range(300)]
+        process.kill()
+    assert seen == [[process.pid]] * 300
+
+
 def test_one_whom_no_signal_ends_cannot_keep_us(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contain, "send", lambda pids, number: None)
     with subprocess.Popen(

@@ -22,6 +22,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 _PROC = "/proc"
 _MOST_S = 5.0  # for those whom not even SIGKILL ends: they wait for a disk, or are not ours
 _PAUSE_S = 0.001
+_LOOKS = 4  # at a process that shows no environment: it may be in the midst of an exec
 _ROOM = 1 << 20  # what Linux lets anybody ask for
 MARKER = "ROOKERY_RUN"
 """The environment variable by which what outlives its recorder is found."""
@@ -117,17 +118,20 @@ def descendants(root: int) -> list[int]:
 def marked(marker: str) -> list[int]:
     """All living processes of ours whose environment carries a run's marker."""
     wanted = f"{MARKER}={marker}".encode()
-    found = []
-    for pid in _pids():
-        if pid == os.getpid():
-            continue
-        try:
-            with open(f"{_PROC}/{pid}/environ", "rb") as file:
-                environment = file.read()
-        except OSError:
-            continue  # it is gone, or not ours
-        if wanted in environment.split(b"\0"):
-            found.append(pid)
+    found: list[int] = []
+    unclear = [pid for pid in _pids() if pid != os.getpid()]
+    for _ in range(_LOOKS):
+        still_unclear = []
+        for pid in unclear:
+            environment = _environment(pid)
+            if environment == b"":
+                still_unclear.append(pid)
+            elif environment is not None and wanted in environment.split(b"\0"):
+                found.append(pid)
+        unclear = still_unclear
+        if not unclear:
+            break
+        time.sleep(_PAUSE_S)
     return found
 
 
@@ -199,6 +203,15 @@ def _pids() -> list[int]:
         return [int(name) for name in os.listdir(_PROC) if name.isdigit()]
     except OSError:
         return []
+
+
+def _environment(pid: int) -> bytes | None:
+    """What a process was started with; nothing in the midst of an exec, None if it is not ours."""
+    try:
+        with open(f"{_PROC}/{pid}/environ", "rb") as file:
+            return file.read()
+    except OSError:
+        return None
 
 
 def _parent_and_state(pid: int) -> tuple[int, str] | None:
