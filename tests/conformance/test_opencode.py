@@ -197,6 +197,24 @@ def test_denied_by_a_rule_and_a_rule_lets_it_pass(bench: OpenCodeBench) -> None:
     assert done.code == 0, done.err
 
 
+def test_a_narrow_rule_leaves_the_user_s_settings_in_force(bench: OpenCodeBench) -> None:
+    bench.settings = {"permission": {"bash": "ask"}}
+    script = [Reply(tools=[bash("echo asked > asked")]), Reply(text="Done.")]
+    done = bench.run(script, "--allow", "bash(git *)", "Work")
+    assert done.code == 4, done.err
+    assert not (bench.project / "asked").exists()
+
+
+def test_who_may_edit_may_though_the_settings_ask(bench: OpenCodeBench) -> None:
+    bench.settings = {"permission": {"edit": "ask", "bash": "ask"}}
+    write = {"filePath": str(bench.project / "b.txt"), "content": "x\n"}
+    script = [Reply(tools=[("write", write)]), Reply(text="Done.")]
+    done = bench.run(script, "--permission", "edit", "Edit")
+    assert done.code == 0, done.err
+    assert (bench.project / "b.txt").exists()
+    assert "bash" not in tools_of(bench.asked[0])
+
+
 def test_plan(bench: OpenCodeBench) -> None:
     write = {"filePath": str(bench.project / "b.txt"), "content": "x\n"}
     script = [Reply(tools=[("write", write)]), Reply(text="A plan.")]

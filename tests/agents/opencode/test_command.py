@@ -76,32 +76,41 @@ def test_rules_are_left_to_the_user_s_settings() -> None:
 def test_who_may_edit_may_read_but_not_run() -> None:
     told = rules(Task(prompt="go", permission="edit"))
     assert isinstance(told, dict)
-    assert next(iter(told)) == "*"  # the last rule that fits decides
-    assert (told["*"], told["edit"]) == ("deny", "allow")
-    assert told["read"]["*.env"] == "deny"
-    assert "bash" not in told
+    assert next(iter(told)) == "* *"  # the last rule that fits decides
+    assert (told["* *"], told["edit *"]) == ("deny", "allow")
+    assert told["read *"]["*.env"] == "deny"
+    assert "bash *" not in told
 
 
 def test_a_rule_allows_more() -> None:
     allow = ("webfetch", "bash(git *)", "bash(ls)")
     assert rules(Task(prompt="go", allow=allow)) == {
-        "webfetch": "allow",
-        "bash": {"git *": "allow", "ls": "allow"},
+        "webfetch *": "allow",
+        "bash *": {"git *": "allow", "ls": "allow"},
     }
     told = rules(Task(prompt="go", permission="edit", allow=("bash(git *)", "read(x.env)")))
     assert isinstance(told, dict)
-    assert told["bash"] == {"git *": "allow"}
-    assert list(told["read"]) == ["*", "*.env", "*.env.*", "*.env.example", "x.env"]
+    assert told["bash *"] == {"git *": "allow"}
+    assert list(told["read *"]) == ["*", "*.env", "*.env.*", "*.env.example", "x.env"]
 
 
 def test_a_narrow_rule_keeps_what_was_allowed_before() -> None:
     told = rules(Task(prompt="go", allow=("bash", "bash(ls)")))
-    assert told == {"bash": {"*": "allow", "ls": "allow"}}
+    assert told == {"bash *": {"*": "allow", "ls": "allow"}}
 
 
-def test_what_is_no_rule_is_refused_with_the_way_out() -> None:
+def test_no_rule_takes_the_place_of_one_of_the_user_s_settings() -> None:
+    task = Task(prompt="go", permission="edit", allow=("bash(git *)", "mcp_*"))
+    told = rules(task)
+    assert isinstance(told, dict)
+    assert all(name.endswith(" *") for name in told)  # such a name nobody writes
+    assert told["mcp_* *"] == "allow"
+
+
+@pytest.mark.parametrize("rule", ["Bash(ls", "--auto", "-x"])
+def test_what_is_no_rule_is_refused_with_the_way_out(rule: str) -> None:
     with pytest.raises(RookeryError, match="is no rule of opencode: write a permission such as"):
-        invoke(Task(prompt="go", allow=("Bash(ls",)))
+        invoke(Task(prompt="go", allow=(rule,)))
 
 
 @pytest.mark.parametrize(

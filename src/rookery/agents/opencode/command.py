@@ -34,7 +34,13 @@ _EDIT_RULES: Mapping[str, object] = {
     "todoread": "allow",
     "skill": "allow",
 }
-_RULE = re.compile(r"([\w*-]+)(?:\((.+)\))?", re.DOTALL)
+_RULE = re.compile(r"([\w*][\w*-]*)(?:\((.+)\))?", re.DOTALL)
+
+# OpenCode puts our rules over those of the user's settings name by name: under a name that is there
+# already, ours would take the place of theirs (`bash(git *)` that of a `bash` that asks) and stand
+# where they stood, though the last rule that fits decides. So ours have names that nobody writes:
+# a pattern that ends so fits what stands before it, and nothing else without a space (1.18.33).
+_OURS = " *"
 _LONGEST_TITLE = 50
 
 # What an OpenCode that we run in tells its own children; settings such as OPENCODE_CONFIG are the
@@ -86,7 +92,8 @@ def _environment(task: Task) -> Mapping[str, str]:
         if isinstance(before, str):
             patterns["*"] = before
         rules[name] = "allow" if pattern is None else {**patterns, pattern: "allow"}
-    return {"OPENCODE_PERMISSION": json.dumps(rules)} if rules else {}
+    told = {f"{name}{_OURS}": rule for name, rule in rules.items()}
+    return {"OPENCODE_PERMISSION": json.dumps(told)} if told else {}
 
 
 def with_output_flags(command: Sequence[str]) -> list[str] | None:
