@@ -178,10 +178,13 @@ def test_denied_by_nobody_being_there(bench: OpenCodeBench) -> None:
     script = [Reply(tools=[bash("echo asked > asked")]), Reply(text="Done.")]
     done = bench.run(script, "Work")
     assert done.code == 4, done.err
-    assert done.lines[1] == "DENIED: bash: echo asked > asked (allow it: '--auto')"
+    line = "DENIED: bash: echo asked > asked (allow it: --permission all)"
+    assert done.lines[1] == line
     assert "[rook] denied · it stopped at a tool call that was not permitted" in done.err
+    run = bench.last_run()
+    assert f'allow it: rook run --resume {run} --permission all "…"' in done.err
     assert not (bench.project / "asked").exists()
-    done = bench.run(script, "--permission", "all", "Work")
+    done = bench.rook(script, "run", "--resume", run, "--permission", "all", "Work")
     assert done.code == 0, done.err
     assert (bench.project / "asked").exists()
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from rookery.core.agent import PERMIT_ALL, PERMIT_EDITS
 from rookery.core.events import (
     Event,
     FileChanged,
@@ -125,6 +126,24 @@ def test_a_denial_names_the_rules_that_would_allow_it() -> None:
         "[rook] allow it: rook run --resume k7f3 --allow 'Bash(git push)' \"…\"",
         "[rook] see where: rook show k7f3",
     ]
+
+
+@pytest.mark.parametrize(
+    ("fixes", "flags"),
+    [
+        ([PERMIT_EDITS], "--permission edit"),
+        ([PERMIT_ALL, PERMIT_ALL], "--permission all"),
+        ([PERMIT_EDITS, "web_fetch"], "--permission edit --allow web_fetch"),
+        ([PERMIT_EDITS, PERMIT_ALL, "web_fetch"], "--permission all"),
+        (["--permission all; rm x"], "--allow '--permission all; rm x'"),
+    ],
+)
+def test_a_permission_that_would_let_it_pass_is_named_as_it_is_given(
+    fixes: list[str], flags: str
+) -> None:
+    denials = [PermissionDenied(tool_id=str(n), name="x", fix=fix) for n, fix in enumerate(fixes)]
+    told = lines(*denials, status="denied", resumable=True)
+    assert any(f'allow it: rook run --resume k7f3 {flags} "…"' in line for line in told)
 
 
 def test_a_limit_says_how_long_and_who_could_go_on_now() -> None:

@@ -333,6 +333,8 @@ def test_a_denied_call_is_told_once_with_the_rule_that_would_allow_it() -> None:
     assert shown(start, failed, denied)[1:] == ["[claude] ERROR: no", line]
     assert shown(PermissionDenied(name="Write")) == ["[claude] DENIED: Write"]
     assert shown(PermissionDenied()) == ["[claude] DENIED: a tool"]
+    line = "[claude] DENIED: Bash (allow it: --permission all)"
+    assert shown(PermissionDenied(name="Bash", fix="--permission all")) == [line]
 
 
 @pytest.mark.parametrize("fix", ["Bash(" + "x" * 200 + ")", "Bash(a\nb)"])

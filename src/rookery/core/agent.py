@@ -17,6 +17,13 @@ With `ask` its settings decide too, and whatever they leave open is asked for.
 """
 
 
+PERMIT_EDITS = "--permission edit"
+"""The `fix` of a call that was denied and that no rule lets pass, but the permission to edit."""
+
+PERMIT_ALL = "--permission all"
+"""The `fix` of a call that was denied and that no rule is known to let pass."""
+
+
 class Task(msgspec.Struct, frozen=True, kw_only=True):
     """What an agent is asked to do, in words no agent owns."""
 

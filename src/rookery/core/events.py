@@ -291,7 +291,7 @@ class PermissionRequested(_Event, tag="permission_requested", frozen=True, kw_on
 
 
 class PermissionDenied(_Event, tag="permission_denied", frozen=True, kw_only=True):
-    """A tool call was not permitted; `fix` is the rule that would let it pass."""
+    """A tool call was not permitted; `fix` is the rule or the `--permission` to let it pass."""
 
     tool_id: str | None = None
     name: str | None = None

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from rookery.core.agent import PERMIT_ALL
 from rookery.core.ledger import Money
 from rookery.core.safe import safe_line
 from rookery.core.state import RunState
@@ -167,5 +168,7 @@ def _rules(state: RunState) -> list[str]:
     asked = [state.asked.fix] if state.asked else []
     fixes = [denial.fix for denial in state.denials.values()] + asked
     rules = dict.fromkeys(fix for fix in fixes if fix and len(fix) <= _LONGEST_RULE)
+    if PERMIT_ALL in rules:
+        return [PERMIT_ALL]  # needs nothing beside it
     typeable = [rule for rule in rules if safe_line(rule) == rule][:_MOST_RULES]
-    return [f"--allow {shlex.quote(rule)}" for rule in typeable]
+    return [fix if words.is_permission(fix) else f"--allow {shlex.quote(fix)}" for fix in typeable]

@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
+from rookery.core.agent import PERMIT_ALL, PERMIT_EDITS
 from rookery.core.events import (
     ContextCompacted,
     Error,
@@ -160,11 +161,17 @@ def took(known: Call | None, at: float | None, *, shortest: float = 0.1) -> str 
 
 
 def denied(event: PermissionDenied, known: Call | None) -> Line:
-    """That a tool call was not permitted, and the rule that would allow it."""
-    rule = event.fix or ""
-    short = len(rule) <= _LONGEST_RULE and "\n" not in rule  # else nobody could type it
+    """That a tool call was not permitted, and the rule or permission that would allow it."""
+    fix = event.fix or ""
+    short = len(fix) <= _LONGEST_RULE and "\n" not in fix  # else nobody could type it
     words = known.words if known else event.name or "a tool"
-    return Line("error", "DENIED", f": {words}", (f"allow it: '{rule}'",) if rule and short else ())
+    shown = fix if is_permission(fix) else f"'{fix}'"
+    return Line("error", "DENIED", f": {words}", (f"allow it: {shown}",) if fix and short else ())
+
+
+def is_permission(fix: str) -> bool:
+    """Whether what would let a denied call pass is a permission, and no rule."""
+    return fix in (PERMIT_EDITS, PERMIT_ALL)
 
 
 def error(event: Error) -> Line:

@@ -285,7 +285,7 @@ def test_a_rejection_ends_the_run_as_denied_even_where_denials_are_accepted() ->
     state = fold(records(*stream))
     assert judge(state).status == judge(state, allow_denials=True).status == "denied"
     (denied,) = events(*stream, of=PermissionDenied)
-    assert (denied.reason, denied.fix) == (refused, "--auto")
+    assert (denied.reason, denied.fix) == (refused, "--permission all")
 
 
 def test_a_rejection_after_which_it_went_on_is_forgotten() -> None:

@@ -13,6 +13,7 @@ from rookery.agents.opencode import faults, shapes, tools
 from rookery.agents.opencode.memory import Memory
 from rookery.agents.opencode.shapes import NOTHING
 from rookery.core import salvage
+from rookery.core.agent import PERMIT_ALL
 from rookery.core.decoder import LineDecoder, Told, several
 from rookery.core.drift import ALWAYS_LOOKED_AT, watch
 from rookery.core.events import (
@@ -146,7 +147,11 @@ def _begin(read: _Read, memory: Memory, message: Any, line: bytes) -> Told:
 
 
 def _denial(memory: Memory, started: ToolStarted, reason: str) -> PermissionDenied:
-    """A call that was not permitted: what nobody was there to allow, `--auto` allows."""
+    """A call that was not permitted.
+
+    What was asked for may be the tool, a folder or a call that repeats itself: no message says. So
+    no rule can be named, but what nobody was there to allow, the permission to do all allows.
+    """
     rejected = reason.startswith(_REJECTED)
     memory.rejected = memory.rejected or rejected
     return PermissionDenied(
@@ -154,7 +159,7 @@ def _denial(memory: Memory, started: ToolStarted, reason: str) -> PermissionDeni
         name=started.name,
         input=started.input,
         reason=reason,
-        fix="--auto" if rejected else None,  # what a rule forbids, it does not allow
+        fix=PERMIT_ALL if rejected else None,  # what a rule forbids, it does not allow
     )
 
 
