@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from rookery.testing import Answer, Cut, Failure, Reply, ScriptedChatApi, mcp_command
-from tests.conformance.bench import Bench
+from tests.conformance.bench import Bench, Outcome
 from tests.conformance.scenarios import scenario
 
 QWEN = os.environ.get("ROOKERY_TEST_QWEN", "")
@@ -140,8 +140,24 @@ def test_a_denial(bench: Bench) -> None:
     script = told(Reply(tools=[shell("touch denied.txt")]), Reply(text="It was refused."))
     done = bench.rook(script, *RUN, "Touch it")
     assert done.code == 4, done.err
-    assert done.lines[1].startswith("DENIED: run_shell_command: touch denied.txt")
+    line = "DENIED: run_shell_command: touch denied.txt (allow it: --permission all)"
+    assert done.lines[1] == line
     assert not (bench.project / "denied.txt").exists()
+
+
+def test_what_is_named_lets_a_denied_edit_pass(bench: Bench) -> None:
+    file = bench.project / "b.txt"
+    calls = [("write_file", {"file_path": str(file), "content": "new\n"})]
+
+    def written(*words: str) -> Outcome:
+        return bench.rook(told(Reply(tools=calls), Reply(text="Done.")), *words, "Write it")
+
+    done = written(*RUN)
+    assert done.lines[1] == "DENIED: write_file: b.txt (allow it: --permission edit)"
+    run = bench.last_run()
+    assert f'allow it: rook run --resume {run} --permission edit "…"' in done.err
+    done = written("run", "--resume", run, "--permission", "edit")
+    assert (done.code, file.read_text()) == (0, "new\n"), done.err
 
 
 def test_an_allowed_tool(bench: Bench) -> None:

@@ -13,6 +13,7 @@ from rookery.core.completion import final_text
 from rookery.core.events import (
     Error,
     Event,
+    PermissionDenied,
     StreamClosed,
     ToolStarted,
     TurnFinished,
@@ -54,6 +55,29 @@ def test_the_tokens_are_the_agent_s_own_total(path: Path) -> None:
     assert tokens.input + tokens.cache_read == told["input_tokens"]
     assert tokens.cache_read == told.get("cache_read_input_tokens", 0)
     assert tokens.output == told["output_tokens"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "fix"),
+    [
+        ("write_file", "--permission edit"),
+        ("run_shell_command", "--permission all"),
+        ("web_fetch", "web_fetch"),
+    ],
+)
+def test_a_denial_names_what_lets_it_pass(tool: str, fix: str) -> None:
+    call = {"type": "tool_use", "id": "c", "name": tool, "input": {}}
+    words = f'Qwen Code requires permission to use "{tool}", but that permission was declined'
+    refused = {"type": "tool_result", "tool_use_id": "c", "is_error": True, "content": words}
+    listed = ended("No.", permission_denials=[{"tool_name": tool, "tool_use_id": "c"}])
+    told = events(
+        {"type": "assistant", "message": {"id": "m", "content": [call]}},
+        {"type": "user", "message": {"content": [refused]}},
+        listed,
+    )
+    assert [event.fix for event in told if isinstance(event, PermissionDenied)] == [fix]
+    (alone,) = (event for event in events(listed) if isinstance(event, PermissionDenied))
+    assert alone.fix == fix
 
 
 @pytest.mark.parametrize("path", ENDED, ids=name_of)

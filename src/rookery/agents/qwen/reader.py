@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from rookery.agents.qwen import faults, shapes, talk
+from rookery.agents.qwen import faults, shapes, talk, tools
 from rookery.agents.qwen.fields import CHECKED_VERSIONS
 from rookery.agents.qwen.memory import Memory
 from rookery.core import salvage
@@ -61,7 +61,11 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
             reason = memory.errors.get(denial.tool_id or "")
             events.append(
                 PermissionDenied(
-                    tool_id=denial.tool_id, name=denial.name, input=denial.input, reason=reason
+                    tool_id=denial.tool_id,
+                    name=denial.name,
+                    input=denial.input,
+                    reason=reason,
+                    fix=denial.fix,
                 )
             )
     used = message.usage
@@ -201,7 +205,9 @@ def _failure(memory: Memory, message: shapes.Result) -> Error | None:
 
 
 def _denial(denied: shapes.Denied) -> Denial:
-    return Denial(tool_id=denied.tool_use_id, name=denied.tool_name, input=own(denied.tool_input))
+    name = denied.tool_name
+    fix = tools.fix(name) if name else None
+    return Denial(tool_id=denied.tool_use_id, name=name, input=own(denied.tool_input), fix=fix)
 
 
 def _seconds(milliseconds: float | None) -> float | None:

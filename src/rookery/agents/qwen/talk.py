@@ -167,9 +167,14 @@ def _finish(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence
         memory.errors[id] = block.content
     if status == "denied":
         memory.denied.add(id)
-    error = block.content if failed else None
     events = memory.finish(
-        id, status, output=block.content, error=error, exit_code=code, parent=parent
+        id,
+        status,
+        output=block.content,
+        error=block.content if failed else None,
+        exit_code=code,
+        fix=tools.fix(call.name) if call is not None else None,
+        parent=parent,
     )
     if not failed and call is not None and call.kind in tools.TELLING:
         events += tools.consequences(call.name, id, call.input, block.content)
