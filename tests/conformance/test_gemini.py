@@ -133,6 +133,17 @@ def test_a_denial(bench: Bench) -> None:
     assert "--allow run_shell_command" in done.err
 
 
+def test_a_command_that_writes_a_file_needs_more_than_a_rule(bench: Bench) -> None:
+    script = [Reply(tools=[shell("echo one > a.txt")]), Reply(text="Done.")]
+    for words in ((), ("--allow", "run_shell_command")):
+        done = bench.rook(script, *RUN, *words, "Write it")
+        assert done.code == 4, done.err
+        assert done.lines[1].endswith("echo one > a.txt (allow it: --permission all)")
+    again = ("run", "--model", "gemini-2.5-flash", "--resume", bench.last_run())
+    done = bench.rook(script, *again, "--permission", "all", "Write it")
+    assert (done.code, (bench.project / "a.txt").read_text()) == (0, "one\n"), done.err
+
+
 def test_an_allowed_tool(bench: Bench) -> None:
     script = [Reply(tools=[shell("touch a.txt")]), Reply(text="Touched.")]
     done = bench.rook(script, *RUN, "--allow", "run_shell_command", "Touch it")

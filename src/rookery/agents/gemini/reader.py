@@ -1,10 +1,12 @@
 """The table of Gemini CLI's message types, and the decoder built on it."""
 
+import re
 from collections.abc import Sequence
 
 from rookery.agents.gemini import faults, shapes, tools
 from rookery.agents.gemini.memory import Memory
 from rookery.core import salvage
+from rookery.core.agent import PERMIT_ALL
 from rookery.core.decoder import Told
 from rookery.core.events import (
     Error,
@@ -14,6 +16,7 @@ from rookery.core.events import (
     Status,
     Text,
     TextDelta,
+    ToolStarted,
     Unknown,
     UsageReported,
     UserMessage,
@@ -24,6 +27,12 @@ from rookery.core.tokens import fresh
 _NO_COMPLAINT = shapes.Complaint()
 _MISSING = "tool_not_registered"  # the model called a tool that it was not given
 _REFUSED = "policy_violation"  # a rule or a hook said no to this very call (0.61.0 policy_rule)
+# A tool that is permitted, but not this call of it (0.61.0 redirection).
+_UNCONFIRMED = re.compile(
+    r'Tool execution for "[^"\n]+" requires user confirmation, which is not supported in '
+    r"non-interactive mode\."
+)
+_REDIRECTS = re.compile(r"[<>]")
 
 
 def init(memory: Memory, message: shapes.Init, line: bytes) -> Sequence[Event]:
@@ -72,8 +81,7 @@ def tool_result(memory: Memory, message: shapes.ToolResult, line: bytes) -> Sequ
     complaint = told.message or output
     ok = message.status == "success"
     denied = not ok and call is not None and _is_denied(call.name, told)
-    # A rule lets it pass, unless a policy hides the tool: which of both, nobody says.
-    fix = call.name if call is not None and told.type == _MISSING else None
+    fix = _fix(call, told) if call is not None else None
     status: Status = "ok" if ok else "denied" if denied else "error"
     events += memory.finish(id, status, output=output, error=None if ok else complaint, fix=fix)
     if ok and call is not None and call.kind in tools.TELLING:
@@ -154,7 +162,20 @@ def _is_denied(name: str, told: shapes.Complaint) -> bool:
     """
     if told.type == _MISSING:
         return name in tools.TOOLS.kinds
-    return told.type == _REFUSED
+    return told.type == _REFUSED or _UNCONFIRMED.fullmatch(told.message or "") is not None
+
+
+def _fix(call: ToolStarted, told: shapes.Complaint) -> str | None:
+    """What lets a denied call pass, unless a policy is against it, of which nobody tells.
+
+    That is a rule, but for a command that writes to a file or reads from one: it has to be
+    confirmed even if a rule allows commands (0.61.0 redirection).
+    """
+    if told.type == _REFUSED:
+        return None
+    if told.type != _MISSING or (call.kind == "execute" and _REDIRECTS.search(call.title or "")):
+        return PERMIT_ALL
+    return call.name
 
 
 def _usage(model: str, used: shapes.ModelStats) -> UsageReported | None:
