@@ -85,8 +85,8 @@ def test_a_resumed_run_that_is_shown_again_has_the_same_cost(desk: Desk) -> None
     share = desk.run("resume_turn2_last", *model, "--resume", desk.last())["spent_usd"]
     assert whole is not None
     assert share is not None
-    shown = desk.rook("text", "show").stdout
-    assert f"Complete (cost: ~${share:.4f})" in shown
+    for again in ("show", "attach", "replay"):
+        assert f"Complete (cost: ~${share:.4f})" in desk.rook("text", again).stdout, again
 
 
 def test_a_budget_that_could_not_be_held_is_told_once(desk: Desk) -> None:

@@ -28,7 +28,7 @@ from rookery.core.events import (
     Unreadable,
     UsageReported,
 )
-from rookery.core.fold import Fold
+from rookery.core.fold import Beginning, Fold
 from rookery.core.price import Price, Rates
 from rookery.core.records import Record
 from rookery.display.plain import PlainDisplay
@@ -42,6 +42,14 @@ def shown(
     timed = [event if isinstance(event, tuple) else (None, event) for event in events]
     records = [Record(seq, at, 0, 12_345_678, event) for seq, (at, event) in enumerate(timed)]
     return [line for record in records for line in display.lines(record)]
+
+
+def test_without_a_word_of_the_agent_a_path_is_relative_to_where_it_was_started() -> None:
+    fold = Fold([], beginning=Beginning(cwd="/repo"))
+    display = PlainDisplay(io.StringIO(), "codex", state=fold.state)
+    read = ToolStarted(id="1", name="Read", kind="read", title="/repo/a.py")
+    told = [Record(0, None, 0, 0, SessionStarted()), Record(1, None, 0, 0, read)]
+    assert [line for one in told for line in display.lines(one)] == ["[codex] Read: a.py"]
 
 
 def printed(*events: Event, **options: Any) -> str:

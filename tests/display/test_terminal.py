@@ -27,7 +27,7 @@ from rookery.core.events import (
     TurnFinished,
     Unknown,
 )
-from rookery.core.fold import Fold
+from rookery.core.fold import Beginning, Fold
 from rookery.core.records import Record
 from rookery.display.paint import Paint
 from rookery.display.plain import PlainDisplay
@@ -39,7 +39,8 @@ Timed = Event | tuple[float, Event]
 
 def watched(*events: Timed, width: int = 70, **options: Any) -> tuple[Fold, TerminalDisplay]:
     timed = [event if isinstance(event, tuple) else (None, event) for event in events]
-    fold = Fold(Record(n, at, 0, 12_300_000, event) for n, (at, event) in enumerate(timed))
+    records = (Record(n, at, 0, 12_300_000, event) for n, (at, event) in enumerate(timed))
+    fold = Fold(records, beginning=options.pop("beginning", None))
     screen = Screen(options.pop("out", None) or io.StringIO(), lambda: width)
     return fold, TerminalDisplay(
         screen, "claude", columns=lambda: width, state=fold.state, **options
@@ -54,6 +55,15 @@ def shown(*events: Timed, **options: Any) -> list[str]:
 
 def bash(id: str = "1", title: str = "go vet ./...", **more: Any) -> ToolStarted:
     return ToolStarted(id=id, name="Bash", kind="execute", title=title, **more)
+
+
+def test_what_an_agent_does_not_tell_of_itself_is_told_as_it_was_asked_for() -> None:
+    beginning = Beginning(model="gpt-5.5", cwd="/home/me/project")
+    read = ToolStarted(id="1", name="Read", kind="read", title="/home/me/project/a/b.py")
+    session = SessionStarted(session="s")
+    ended = ToolFinished(id="1", status="ok")
+    lines = shown(session, read, ended, beginning=beginning, run="k7f3", home="/home/me")
+    assert lines == ["[rook] claude · gpt-5.5 · ~/project · run k7f3", "[claude] Read: a/b.py"]
 
 
 def test_the_example_of_the_design_as_it_is_on_a_terminal() -> None:

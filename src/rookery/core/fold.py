@@ -47,6 +47,9 @@ class Beginning(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None = None
     """The model that was asked for; not every agent tells its own."""
 
+    cwd: str | None = None
+    """The folder that it was started in; not every agent tells its own."""
+
     earlier: Usage | None = NOTHING
     """What a session that is gone on with had used; None if nobody knows."""
 
@@ -129,6 +132,7 @@ class _Growing(RunState):
         self._ledger = OpenLedger(prices, earlier=known.earlier)
         super().__init__(self._ledger)
         self.model = known.model
+        self.cwd = known.cwd
         self._folds: dict[type, Callable[[Any, Record], None]] = {
             SessionStarted: self._session_started,
             TurnStarted: self._turn_started,
@@ -178,7 +182,7 @@ class _Growing(RunState):
         self.session = event.session
         self.model = event.model or self.model
         self.version = event.version
-        self.cwd = event.cwd
+        self.cwd = event.cwd or self.cwd
         self.mode = event.permission_mode
 
     def _turn_started(self, event: TurnStarted, record: Record) -> None:

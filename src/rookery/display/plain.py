@@ -45,7 +45,7 @@ class PlainDisplay:
         self._state = state
         self._verbose = verbose
         self._text = text
-        self._cwd: str | None = None
+        self._cwd = state.cwd if state else None
         self._open: dict[str, Call] = {}
         self._failed: dict[str, Call] = {}  # their turn's result may say that they were denied
         self._latest: str | None = None  # the call that was shown last
@@ -114,7 +114,7 @@ class PlainDisplay:
         return self._prefix + head + safe_line(line.rest + aside)
 
     def _session_started(self, event: SessionStarted, record: Record) -> Iterator[Line]:
-        self._cwd = event.cwd
+        self._cwd = event.cwd or self._cwd
         return iter(())
 
     def _tool_started(self, event: ToolStarted, record: Record) -> Iterator[Line]:

@@ -67,6 +67,7 @@ class TerminalDisplay:
         self._shortest = 0.1 if verbose else 1.0  # what took less is not worth telling
         self._paint = paint or Paint()
         self._layout = Layout(self._agent, columns, self._paint)
+        self._layout.cwd = state.cwd if state else None
         self._progress = progress
         self._rook = self._paint("prefix", "[rook]") + " "
         self._began = began
@@ -204,15 +205,15 @@ class TerminalDisplay:
         return self._doing, self._since
 
     def _session_started(self, event: SessionStarted, record: Record) -> Iterator[str]:
-        self._layout.cwd = event.cwd
+        self._layout.cwd = event.cwd or self._layout.cwd
         self._rests(record, "waits for the model")
         if self._headed:
             return
         self._headed = True
         parts = [
             f"{self._agent} {event.version}" if event.version else self._agent,
-            event.model,
-            words.from_home(event.cwd, self._home) if event.cwd else None,
+            event.model or (self._state.model if self._state else None),
+            words.from_home(self._layout.cwd, self._home) if self._layout.cwd else None,
             f"run {self._run}" if self._run else None,
         ]
         yield self._rook + safe_line(" · ".join(part for part in parts if part))

@@ -269,9 +269,10 @@ def beginning_of(info: RunInfo | None) -> Beginning:
     """What is known of a run before its agent has written a word."""
     if info is None:
         return Beginning()
+    cwd = None if info.piped else info.cwd  # whoever writes to a pipe may work anywhere
     if not info.continues:
-        return Beginning(model=info.model)
-    return Beginning(model=info.model, earlier=info.earlier)
+        return Beginning(model=info.model, cwd=cwd)
+    return Beginning(model=info.model, cwd=cwd, earlier=info.earlier)
 
 
 def create(home: str | PathLike[str], info: RunInfo) -> RunFolder:

@@ -7,7 +7,7 @@ from typing import Self
 from rookery.core.errors import RookeryError
 from rookery.core.lines import LineBuffer
 from rookery.core.state import RunState
-from rookery.folder.runs import RunFolder, VerdictInfo
+from rookery.folder.runs import RunFolder, VerdictInfo, beginning_of
 from rookery.run.others import healed, is_seen_to
 from rookery.run.reading import Reading, Said, Told, text_of
 from rookery.run.tail import Tail
@@ -25,7 +25,7 @@ class Follower:
             raise RookeryError(f"run {folder.name!r} is being made: try again")
         self.folder = folder
         self.info = info
-        self._reading = Reading(info.agent, detect=info.piped)
+        self._reading = Reading(info.agent, detect=info.piped, beginning=beginning_of(info))
         self._out = Tail(folder.path, "stdout.raw", b"o")
         self._err = Tail(folder.path, "stderr.raw", b"e")
         self._err_lines = LineBuffer()

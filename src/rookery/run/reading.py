@@ -3,7 +3,7 @@
 from typing import Literal, NamedTuple
 
 from rookery import agents
-from rookery.core.fold import FoldingDecoder
+from rookery.core.fold import Beginning, FoldingDecoder
 from rookery.core.lines import DEFAULT_CAP, Line, LineBuffer, Oversized
 from rookery.core.records import Record
 from rookery.core.state import RunState
@@ -30,11 +30,15 @@ def text_of(line: Line) -> str:
 class Reading:
     """Reads one stream: an agent's messages as records, folded, and all else as lines of text.
 
-    With `detect`, the first message that an agent recognises as its own tells who writes.
+    With `detect`, the first message that an agent recognises as its own tells who writes. The
+    `beginning` is what is known before the first of them.
     """
 
-    def __init__(self, agent: str | None, *, detect: bool = False) -> None:
+    def __init__(
+        self, agent: str | None, *, detect: bool = False, beginning: Beginning | None = None
+    ) -> None:
         self._detect = detect
+        self._beginning = beginning
         self._lines = LineBuffer()
         self._read = 0  # bytes of the lines that were told as text
         self._head = bytearray()  # all bytes so far, while a decoder may yet have to read them
@@ -90,5 +94,5 @@ class Reading:
 
     def _choose(self, name: str) -> FoldingDecoder:
         self.agent = name
-        self._decoder = FoldingDecoder(agents.decoder(name), PriceBook())
+        self._decoder = FoldingDecoder(agents.decoder(name), PriceBook(), self._beginning)
         return self._decoder

@@ -300,7 +300,7 @@ class Run:
     def _make_decoder(self) -> FoldingDecoder | None:
         if self.agent is None:
             return None
-        known = Beginning(model=self._task.model if self._task else None)
+        known = Beginning(model=self._task.model if self._task else None, cwd=self.cwd)
         if self._continues:
             known = msgspec.structs.replace(known, earlier=self._earlier)
         return FoldingDecoder(self.agent.decoder(), PriceBook(), known)
