@@ -215,7 +215,7 @@ def test_an_agent_of_ones_own_runs(desk: Desk) -> None:
     desk.user_file.write_text(f'[agents.work]\nspeaks = "claude"\ncommand = {words}\n')
     out = desk.rook("run", "--agent", "work", "Fix the tests")
     assert out.returncode == 0, out.stderr
-    assert '[claude] "At work."' in out.stdout
+    assert '[work] "At work."' in out.stdout
     assert "--script-say=At work." in str(asked(desk)["command"])
     assert desk.rook("show").stdout.count('"At work."') == 1
 

@@ -93,6 +93,52 @@ def test_a_command_of_the_user_s_goes_on_with_its_own_session(desk: Desk) -> Non
     assert desk.called().startswith("wrapper --as-me -p ")
 
 
+def test_the_lines_of_a_command_of_the_user_s_bear_its_name_wherever_they_are_shown(
+    desk: Desk,
+) -> None:
+    done = desk.run("--agent", "work")
+    assert done.stdout.count("\n[work] ") == 8
+    assert "[claude]" not in done.stdout
+    for again in ("show", "replay", "attach"):
+        told = desk.rook(again).stdout
+        assert (told.count("[work] "), "[claude]" in told) == (8, False), again
+    assert " work  " in desk.rook("runs").stdout
+    (row,) = map(json.loads, desk.rook("runs", "--json").stdout.splitlines())
+    assert (row["agent"], row["called"]) == ("claude", "work")
+    assert "[work] " in desk.run("--resume", desk.last()).stdout
+    assert "[claude] " in desk.run("--resume", desk.last(), "--agent", "claude").stdout
+    looped = desk.rook("loop", "--agent", "work", "--max-iterations", "1", "--until", "x", "Hi")
+    assert "── iteration 1 of 1 · work ──" in looped.stdout
+    assert "[work] " in looped.stdout
+
+
+@pytest.mark.parametrize("way", [(), ("--detach",)])
+def test_a_missing_command_of_the_user_s_is_not_to_be_installed(
+    desk: Desk, way: tuple[str, ...]
+) -> None:
+    desk.user_file.write_text('[agents.work]\nspeaks = "claude"\ncommand = ["no-such"]\n')
+    done = desk.run("--agent", "work", *way)
+    assert done.returncode == 9
+    assert "npm install" not in done.stderr
+    assert "[rook] mend its command: [agents.work] in rookery.toml\n" in done.stderr
+
+
+def test_a_folder_of_before_does_not_hand_a_session_to_another_program(desk: Desk) -> None:
+    desk.run("--agent", "work")
+    folder = runs.find(desk.home / "runs-home", desk.last())
+    info = folder.info()
+    assert info is not None
+    folder.write_info(msgspec.structs.replace(info, program=None, called=None))
+    (desk.home / "called").unlink()
+    done = desk.run("--resume", folder.name)
+    assert done.returncode == 2
+    assert f"{folder.name!r} was run by {desk.wrapper}, and how to call that was" in done.stderr
+    assert "--agent NAME" in done.stderr
+    assert not (desk.home / "called").exists()
+    assert desk.run("--resume", folder.name, "--agent", "work").returncode == 0
+    assert desk.called().startswith("wrapper --as-me -p ")
+
+
 def test_a_program_that_exec_was_given_by_its_path_goes_on(desk: Desk) -> None:
     (desk.home / "claude").symlink_to(desk.wrapper)
     desk.rook("exec", "--", "../claude", "-p", "hi")

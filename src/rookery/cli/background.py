@@ -19,7 +19,7 @@ def put_away(run: Run, manner: Manner) -> int:
         for line in begun.stderr:
             click.echo(safe_line(line), err=True)
         agent = run.agent.name if run.agent else None
-        tell_end(manner, Ended(begun.verdict, run.state, agent, None))
+        tell_end(manner, Ended(begun.verdict, run.state, agent, None, called=run.called))
     else:
         click.echo(begun.name)
         if not manner.quiet:

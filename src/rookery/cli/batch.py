@@ -80,10 +80,12 @@ def _new(file: str) -> BatchFolder:
 def _called(task: BatchTask) -> BatchTask:
     """A task with the command that its agent's name stands for."""
     try:
-        known, program = chosen_agent(task.agent)
+        known, program, called = chosen_agent(task.agent)
     except UnknownAgentError:
         return task  # its result will say so
-    return msgspec.structs.replace(task, agent=known, program=task.program or program)
+    return msgspec.structs.replace(
+        task, agent=known, program=task.program or program, called=called
+    )
 
 
 async def _do(folder: BatchFolder, terms: Terms, *, as_json: bool) -> int:

@@ -1,6 +1,6 @@
 """Gives a command's options the defaults that settings say."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 from click.core import ParameterSource
@@ -58,15 +58,24 @@ def current_config() -> Config | None:
     return found
 
 
-def chosen_agent(name: str) -> tuple[str, tuple[str, ...] | None]:
-    """The known agent that a name stands for, and the user's own command that speaks like it."""
+class Chosen(NamedTuple):
+    """Who is to run: a known agent, and the user's own command that speaks like it, if any."""
+
+    agent: str
+    program: tuple[str, ...] | None = None
+    called: str | None = None
+    """The name that the user gave that command."""
+
+
+def chosen_agent(name: str) -> Chosen:
+    """Who a name stands for."""
     config = current_config()
     own = config.agents if config else {}
     if name in own:
-        return own[name].speaks, own[name].command
+        return Chosen(own[name].speaks, own[name].command, name)
     if name not in agents.names():
         raise UnknownAgentError(name, (*agents.names(), *sorted(own)))
-    return name, None
+    return Chosen(name)
 
 
 def tell_what_a_project_allows() -> None:

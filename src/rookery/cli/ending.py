@@ -35,10 +35,13 @@ class Ended(NamedTuple):
     trouble: str | None = None
     """What of its end could not be kept, and why."""
 
+    called: str | None = None
+    """What the user calls the agent, where no folder tells it."""
+
 
 def tell_result(out: TextIO, manner: Manner, ended: Ended) -> None:
     """Write what was asked for: one JSON object, the answer alone, or what no line told of it."""
-    verdict, state, agent, folder, _ = ended
+    verdict, state, agent, folder, *_ = ended
     if manner.json:
         summary = summarise(state, file=str(folder.path) if folder else "-", agent=agent)
         ok = verdict.status == "success" if agent is None else summary.ok
@@ -91,11 +94,12 @@ def tell_end(manner: Manner, ended: Ended) -> None:
 
 
 def _end(ended: Ended) -> End:
-    verdict, state, agent, folder, _ = ended
+    verdict, state, agent, folder, *_ = ended
     info, exit = (folder.info(), folder.exit()) if folder else (None, None)
     unstarted_pipe = verdict.status == "not_started" and info is not None and info.piped
     missing = verdict.status == "not_started" and "was found" in verdict.sentence
     resets_at = verdict.facts.resets_at if isinstance(verdict, Verdict) else None
+    called = info.called if info else ended.called
     played = info is not None and is_played(info.program)
     others = [name for name in agents.NAMES if name != agent]
     return End(
@@ -105,7 +109,8 @@ def _end(ended: Ended) -> End:
         seconds=exit.ended_at - info.started_at if exit and info else None,
         resets_in_s=None if resets_at is None else resets_at - time.time(),
         resumable=agent is not None and state.session is not None and not played,
-        install=agents.agent(agent).install if agent and missing else None,
+        install=agents.agent(agent).install if agent and missing and not called else None,
+        missing=called if missing else None,
         other_agent=others[0] if others else None,
         lost=bool(exit and (exit.lost_stdout or exit.lost_stderr)),
     )

@@ -266,10 +266,11 @@ def _plan(prompt: tuple[str, ...], prompt_file: str | None, options: dict[str, A
         known = ", ".join(VARIABLES)
         click.echo(f"[rook] WARNING: {{{{{name}}}}} is left as it is; known are {known}", err=True)
     take = options.pop
-    known, program = chosen_agent(take("agent"))
+    chosen = chosen_agent(take("agent"))
     return LoopPlan(
-        agent=known,
-        program=program,
+        agent=chosen.agent,
+        program=chosen.program,
+        called=chosen.called,
         prompt="" if prompt_file else text,
         prompt_file=prompt_file,
         goal=Goal(

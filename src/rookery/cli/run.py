@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from rookery import agents
 from rookery.cli.background import put_away
-from rookery.cli.defaults import chosen_agent, tell_what_a_project_allows
+from rookery.cli.defaults import Chosen, chosen_agent, tell_what_a_project_allows
 from rookery.cli.kinds import Count, Dollars, Duration, OneOf
 from rookery.cli.manner import Form, Manner, format_option, manner_of, manner_options
 from rookery.cli.player import is_played
@@ -149,15 +149,16 @@ def run_(
     )
     manner = msgspec.structs.replace(manner, ask_timeout_s=ask_timeout)
     tell_what_a_project_allows()
-    known, program = chosen_agent(agent) if resume is None else _agent_of(resume, agent)
+    chosen = chosen_agent(agent) if resume is None else _agent_of(resume, agent)
     going = run(
-        known,
+        chosen.agent,
         prompt,
-        program=program,
+        program=chosen.program,
+        called=chosen.called,
         cwd=cwd,
         model=model,
         via=via,
-        permission=permission or _usual_permission(known, watched=stream and not detach),
+        permission=permission or _usual_permission(chosen.agent, watched=stream and not detach),
         allow=allow,
         max_cost=max_cost,
         max_tokens=max_tokens,
@@ -188,7 +189,7 @@ def _manner(form: Form, *, detach: bool, as_json: bool, **flags: bool) -> Manner
     return manner_of(form=form, as_json=as_json, **flags)
 
 
-def _agent_of(run: str, agent: str) -> tuple[str, tuple[str, ...] | None]:
+def _agent_of(run: str, agent: str) -> Chosen:
     """Who goes on with a run: who ran it, and no setting says otherwise; a flag must agree."""
     before = earlier_run(home_folder(), run)
     if is_played(before.program):
@@ -197,9 +198,10 @@ def _agent_of(run: str, agent: str) -> tuple[str, tuple[str, ...] | None]:
         )
     source = click.get_current_context().get_parameter_source("agent")
     if before.agent is not None and source is not ParameterSource.COMMANDLINE:
-        return before.agent, before.program
-    known, program = chosen_agent(agent)
-    return known, program or agents.agent(known).programs[:1]
+        return Chosen(before.agent, before.program, before.called)
+    chosen = chosen_agent(agent)
+    usual = agents.agent(chosen.agent).programs[:1]
+    return chosen if chosen.program else chosen._replace(program=usual)
 
 
 def agent_args() -> list[str]:

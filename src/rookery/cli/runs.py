@@ -168,6 +168,9 @@ class _Row(msgspec.Struct, kw_only=True):
 
     name: str
     agent: str | None
+    called: str | None
+    """What the user calls the agent; None if by its own name."""
+
     status: str
     started_at: float | None
     seconds: float | None
@@ -186,6 +189,7 @@ class _Row(msgspec.Struct, kw_only=True):
         return cls(
             name=folder.name,
             agent=info.agent if info else None,
+            called=info.called if info else None,
             status=verdict.status if verdict else _without_verdict(folder, info),
             started_at=started,
             seconds=None if started is None else max(0.0, ended - started),
@@ -201,7 +205,7 @@ class _Row(msgspec.Struct, kw_only=True):
         return [
             self.name,
             when(self.started_at, now),
-            self.agent or "raw",
+            self.called or self.agent or "raw",
             self.status.replace("_", " "),
             duration(self.seconds),
             price(money),
@@ -228,6 +232,7 @@ def _row(folder: RunFolder) -> _Row:
         return _Row(
             name=folder.name,
             agent=None,
+            called=None,
             status="damaged",
             started_at=None,
             seconds=None,
@@ -253,8 +258,8 @@ def find_run(name: str | None) -> RunFolder:
 
 def _display(folder: RunFolder, state: RunState, manner: Manner) -> Display:
     info = folder.info()
-    agent = info.agent if info and info.agent else "agent"
-    return display_on(sys.stdout, agent, manner, state=state, run=folder.name)
+    label = info.label if info else None
+    return display_on(sys.stdout, label or "agent", manner, state=state, run=folder.name)
 
 
 def _show_lines(folder: RunFolder, manner: Manner) -> None:
@@ -280,7 +285,7 @@ def _page(folder: RunFolder, look: Look, *, verbose: bool, full: bool) -> Iterat
     )
     display = TerminalDisplay(
         Screen(sys.stdout, lambda: width),
-        agent.name if agent else "raw",
+        (info.label if info else None) or "raw",
         columns=lambda: width,
         state=fold.state,
         verbose=verbose and not full,

@@ -24,6 +24,10 @@ class Source(Protocol):
         """The name of the agent, once it is known."""
 
     @property
+    def label(self) -> str | None:
+        """What the lines of the agent begin with, once it is known."""
+
+    @property
     def state(self) -> RunState:
         """What the run has told so far."""
 
@@ -95,7 +99,7 @@ class View:
             source = self._source
             self._display = display_on(
                 self._out,
-                source.agent or "agent",
+                source.label or "agent",
                 self._manner,
                 state=source.state,
                 began=self._began,

@@ -44,7 +44,7 @@ async def _watch(run: Run, manner: Manner) -> int:
     turns = Turns()
     if run.asks and run.agent and (path := terminal_path()):
         run.answer = TerminalAsker(
-            path, run.agent.name, turns, cwd=run.cwd, limit_s=manner.ask_timeout_s
+            path, run.label, turns, cwd=run.cwd, limit_s=manner.ask_timeout_s
         )
     async with run:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -98,10 +98,11 @@ async def _show(run: Run, manner: Manner, look: Look, turns: Turns) -> None:
 
 
 def _display_of(run: Run, manner: Manner) -> Display:
-    name = run.agent.name if run.agent else "raw"
     if not manner.lively or run.agent is None:
-        return PlainDisplay(sys.stdout, name)
-    return display_on(sys.stdout, name, manner, state=run.state, began=time.time(), run=run.name)
+        return PlainDisplay(sys.stdout, run.label)
+    return display_on(
+        sys.stdout, run.label, manner, state=run.state, began=time.time(), run=run.name
+    )
 
 
 async def _tell(run: Run, display: Display, out: Writer[str], turns: Turns) -> None:

@@ -35,6 +35,9 @@ class End(msgspec.Struct, frozen=True, kw_only=True):
     install: str | None = None
     """The command that installs the agent, if it is missing."""
 
+    missing: str | None = None
+    """The agent of the user's own whose command is missing."""
+
     lost: bool = False
     """Whether a full disk took some of what it wrote."""
 
@@ -110,7 +113,7 @@ def _kinds(state: RunState) -> str:
 
 def _next(ended: End, state: RunState) -> Iterator[str]:
     """What to do next, by how it ended; the most useful first."""
-    if ended.run is None and ended.install is None:
+    if ended.run is None and ended.install is None and ended.missing is None:
         return
     show, resume = f"rook show {ended.run}", _resume(ended)
     match ended.status:
@@ -128,6 +131,9 @@ def _next(ended: End, state: RunState) -> Iterator[str]:
             yield _said("go on with more: ", _resume(ended, _limit(ended)))
             yield f"what it did: {show}"
         case "not_started":
+            if ended.missing is not None:
+                yield f"mend its command: [agents.{safe_line(ended.missing)}] in rookery.toml"
+                return
             yield _said("install it:  ", ended.install or "")
             yield "or see it work without:  rook demo" if ended.install else f"what it said: {show}"
         case "failed" | "unverified":

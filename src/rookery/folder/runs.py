@@ -62,6 +62,9 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Given by `create`."""
 
     agent: str | None = None
+    called: str | None = None
+    """What the user calls the agent; None if by its own name."""
+
     via: str | None = None
     """In which of its ways the agent is run; None if it has but one, or nobody kept that."""
 
@@ -97,6 +100,11 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     recorder_pid: int | None = None
     recorder_ticks: int | None = None
     rookery_version: str | None = None
+
+    @property
+    def label(self) -> str | None:
+        """What the lines of its agent begin with; None if no agent is known."""
+        return self.agent and (self.called or self.agent)
 
 
 class ExitInfo(msgspec.Struct, frozen=True, kw_only=True):

@@ -184,6 +184,7 @@ class Batch:
             timeout=task.timeout,
             args=task.args,
             program=task.program,
+            called=task.called,
             home=self._home,
             loop=job.place,
         )
@@ -240,6 +241,7 @@ class Batch:
             allow=task.allow,
             args=task.args,
             program=task.program,
+            called=task.called,
             batch=job.place,
         )
         return new_loop(plan, home=self._home)

@@ -226,6 +226,7 @@ class RealHands:
             resume=order.resume if same else None,
             args=plan.args if same else (),
             program=plan.program if same else None,
+            called=plan.called if same else None,
             home=self._home,
             loop=(self._loop, order.begun.id),
         )

@@ -100,5 +100,8 @@ class LoopPlan(msgspec.Struct, frozen=True, kw_only=True):
     program: tuple[str, ...] | None = None
     """What to call instead of the agent found on PATH."""
 
+    called: str | None = None
+    """The name that the user gave that program."""
+
     batch: tuple[str, int] | None = None
     """The batch that it is part of, and which of its tasks it does."""

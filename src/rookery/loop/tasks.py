@@ -30,6 +30,9 @@ class BatchTask(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     program: tuple[str, ...] | None = None
     """What to call instead of the agent found on PATH."""
 
+    called: str | None = None
+    """The name under which that program is shown."""
+
     via: str | None = None
     """One of the agent's ways to be run."""
 

@@ -59,7 +59,8 @@ def _started(event: LoopStarted, plan: LoopPlan, paint: Paint) -> Iterator[str]:
 
 def _iteration_started(event: IterationStarted, plan: LoopPlan, paint: Paint) -> Iterator[str]:
     which = f"iteration {event.iteration} of {plan.ceilings.iterations}"
-    yield paint("strong", f"── {which} · {event.agent} ──")
+    who = plan.called if plan.called and event.agent == plan.agent else event.agent
+    yield paint("strong", f"── {which} · {safe_line(who)} ──")
 
 
 def _iteration_finished(event: IterationFinished, plan: LoopPlan, paint: Paint) -> Iterator[str]:

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import msgspec
 
+from rookery import agents
 from rookery.core.errors import RookeryError
 from rookery.core.events import Usage
 from rookery.folder import runs
+from rookery.folder.runs import RunInfo
 from rookery.run.others import healed
 
 
@@ -22,6 +24,12 @@ class Earlier(msgspec.Struct, frozen=True, kw_only=True):
     agent: str | None
     via: str | None
     program: tuple[str, ...] | None
+    called: str | None
+    """What the user calls the agent; None if by its own name."""
+
+    stranger: str | None
+    """A command that is not the agent's own, of which it is not known how to call it again."""
+
     total: Usage | None
     """What the session has used, as its agent counts."""
 
@@ -31,6 +39,14 @@ class Earlier(msgspec.Struct, frozen=True, kw_only=True):
             raise NoSessionError(
                 f"run {self.run!r} is a session of {self.agent}, not of {agent}: "
                 f"go on with {self.agent} (leave out --agent), or start a new run"
+            )
+
+    def check_program(self) -> None:
+        """Refuse to go on with another program than the one whose session it is."""
+        if self.stranger is not None:
+            raise NoSessionError(
+                f"run {self.run!r} was run by {self.stranger}, and how to call that was not kept: "
+                "say who shall go on with --agent NAME"
             )
 
 
@@ -46,5 +62,15 @@ def earlier_run(home: Path, name: str) -> Earlier:
         agent=info.agent if info else None,
         via=info.via if info else None,
         program=tuple(info.program) if info and info.program else None,
+        called=info.called if info else None,
+        stranger=_stranger(info) if info else None,
         total=verdict.total,
     )
+
+
+def _stranger(info: RunInfo) -> str | None:
+    """The command of a folder that does not tell the words that call the agent."""
+    if info.program or not info.command:
+        return None
+    known = agents.agent_for(info.command[0])
+    return None if known is not None and known.name == info.agent else info.command[0]

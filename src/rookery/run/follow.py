@@ -39,6 +39,11 @@ class Follower:
         return self._reading.agent
 
     @property
+    def label(self) -> str | None:
+        """What the lines of the agent begin with, if it is known."""
+        return self.info.called or self.agent
+
+    @property
     def state(self) -> RunState:
         """What the run has told so far."""
         return self._reading.state

@@ -70,6 +70,11 @@ class Piped:
         return self._reading.agent
 
     @property
+    def label(self) -> str | None:
+        """What the lines of the agent begin with, once it is known."""
+        return self.agent
+
+    @property
     def state(self) -> RunState:
         """What the stream has told so far."""
         return self._reading.state

@@ -62,6 +62,7 @@ class Run:
         call: Invocation,
         *,
         agent: Agent | None,
+        called: str | None = None,
         cwd: str,
         limits: Limits,
         home: Path,
@@ -75,6 +76,8 @@ class Run:
     ) -> None:
         self.command = call.command
         self.agent = agent
+        self.called = called  # by the user; None is its own name
+        self.label = (called or agent.name) if agent else "raw"  # before the agent's lines
         self.cwd = cwd
         self.limits = limits
         self.verdict: Verdict | None = None
@@ -316,6 +319,7 @@ class Run:
             self._home,
             RunInfo(
                 agent=self.agent.name if self.agent else None,
+                called=self.called,
                 via=self.via or _usual_way(self.agent),
                 program=None if self._program is None else list(self._program),
                 command=list(self.command),

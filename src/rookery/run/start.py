@@ -45,6 +45,7 @@ def run(
     stream: bool = True,
     partial: bool | None = None,
     program: str | Sequence[str] | None = None,
+    called: str | None = None,
     home: Path | None = None,
     loop: tuple[str, int] | None = None,
 ) -> Run:
@@ -58,8 +59,8 @@ def run(
     takes an `Ask` and gives a `Decision`. Whatever it does not decide in `ask_timeout` seconds is
     not allowed, and without it nothing is.
     `via` is one of the agent's ways to be run; to be asked, one in which it asks is taken.
-    `program` is what to call instead of the agent found on PATH. `loop` names the loop that
-    asks for the run, and which of its runs it is.
+    `program` is what to call instead of the agent found on PATH, and `called` the name under which
+    it is shown then. `loop` names the loop that asks for the run, and which of its runs it is.
     """
     known = agents.agent(agent)
     # An argument that is not UTF-8 comes as surrogates, which nobody can write.
@@ -68,7 +69,9 @@ def run(
     before = earlier_run(where, resume) if resume is not None else None
     if before is not None:
         before.check(known.name)
-        program = before.program if program is None else program
+        if program is None:
+            before.check_program()
+            program, called = before.program, called or before.called
     task = Task(
         prompt=prompt,
         model=model,
@@ -91,6 +94,7 @@ def run(
             environment={**_inherited(known), **call.environment, **(env or {})},
         ),
         agent=known if stream else None,
+        called=called,
         program=_lasting(words, folder),
         cwd=folder,
         limits=Limits(
