@@ -279,6 +279,9 @@ def test_the_status_line_says_what_runs_and_since_when() -> None:
     assert status((101.0, TextDelta(id="t", text="x"))) == "writes 11s   12s"
     done = ToolFinished(id="1", status="ok")
     assert status((100.0, bash()), (104.0, done)) == "waits for the model 8s   12s"
+    # Who tells of calls when they are over may be in the middle of one.
+    assert status((100.0, bash()), (104.0, done), live=False) == "works 8s   12s"
+    assert status((100.0, SessionStarted()), live=False) == "works 12s   12s"
     assert status(Retrying(reason="overloaded")) == "RETRY: overloaded   12s"
     assert status(now=5000.0) == "starts   1h 21m"
 

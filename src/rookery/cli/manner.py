@@ -6,6 +6,7 @@ from typing import Any, Literal, TextIO
 import click
 import msgspec
 
+from rookery import agents
 from rookery.cli.kinds import OneOf
 from rookery.core.state import RunState
 from rookery.display.look import look_of
@@ -71,17 +72,18 @@ def manner_of(
 
 def display_on(
     out: TextIO,
-    agent: str,
+    label: str,
     manner: Manner,
     *,
+    agent: str | None,
     state: RunState,
     began: float | None = None,
     run: str | None = None,
 ) -> Display:
-    """The display of a run on an output."""
+    """The display of a run on an output; its lines begin with the label."""
     return display_for(
         out,
-        agent,
+        label,
         look=look_of(out, os.environ),
         state=state,
         verbose=manner.verbose,
@@ -89,4 +91,5 @@ def display_on(
         began=began,
         run=run,
         home=os.path.expanduser("~"),
+        live=agent is None or agents.agent(agent).capabilities.calls != "no",
     )

@@ -259,7 +259,14 @@ def find_run(name: str | None) -> RunFolder:
 def _display(folder: RunFolder, state: RunState, manner: Manner) -> Display:
     info = folder.info()
     label = info.label if info else None
-    return display_on(sys.stdout, label or "agent", manner, state=state, run=folder.name)
+    return display_on(
+        sys.stdout,
+        label or "agent",
+        manner,
+        agent=info.agent if info else None,
+        state=state,
+        run=folder.name,
+    )
 
 
 def _show_lines(folder: RunFolder, manner: Manner) -> None:

@@ -101,6 +101,7 @@ class View:
                 self._out,
                 source.label or "agent",
                 self._manner,
+                agent=source.agent,
                 state=source.state,
                 began=self._began,
                 run=source.folder.name if source.folder else None,

@@ -101,7 +101,13 @@ def _display_of(run: Run, manner: Manner) -> Display:
     if not manner.lively or run.agent is None:
         return PlainDisplay(sys.stdout, run.label)
     return display_on(
-        sys.stdout, run.label, manner, state=run.state, began=time.time(), run=run.name
+        sys.stdout,
+        run.label,
+        manner,
+        agent=run.agent.name,
+        state=run.state,
+        began=time.time(),
+        run=run.name,
     )
 
 

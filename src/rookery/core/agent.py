@@ -145,6 +145,9 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     end_event: Told
     """Whether a message says that the turn is over, and how it went."""
 
+    calls: Told = "yes"
+    """That a tool was called, while it is at work."""
+
     notes: tuple[str, ...] = ()
     """What a user should know of the above, a sentence each."""
 

@@ -22,11 +22,12 @@ def display_for(
     began: float | None = None,
     run: str | None = None,
     home: str | None = None,
+    live: bool = True,
 ) -> Display:
     """The display for an output that looks so.
 
     `began`, `run` and `home` are what only a terminal shows: since when the run goes on, what it is
-    called, and the folder that is said as `~`.
+    called, and the folder that is said as `~`. `live` is whether calls are told when they begin.
     """
     paint = look.paint()
     if not look.terminal:
@@ -47,4 +48,5 @@ def display_for(
         began=began,
         run=run,
         home=home,
+        live=live,
     )

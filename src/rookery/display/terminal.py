@@ -40,7 +40,9 @@ class TerminalDisplay:
     """Tells the records of one stream on a terminal.
 
     A call is told when it has ended, with how long it took and what it changed; until then the
-    status line shows it. Only a subagent's call is told at its start: what it does follows it.
+    status line shows it. Only a subagent's call is told at its start: what it does follows it. Of
+    an agent that is not `live`, which tells of a call when it has ended, nobody knows whether it
+    waits for its model.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class TerminalDisplay:
         began: float | None = None,
         run: str | None = None,
         home: str | None = None,
+        live: bool = True,
     ) -> None:
         self.screen = screen
         self._agent = safe_line(agent)
@@ -73,6 +76,7 @@ class TerminalDisplay:
         self._began = began
         self._run = run
         self._home = home
+        self._resting = "waits for the model" if live else "works"
         self._headed = False
         self._open: dict[str, Call] = {}
         self._failed: dict[str, Call] = {}  # their turn's result may say that they were denied
@@ -206,7 +210,7 @@ class TerminalDisplay:
 
     def _session_started(self, event: SessionStarted, record: Record) -> Iterator[str]:
         self._layout.cwd = event.cwd or self._layout.cwd
-        self._rests(record, "waits for the model")
+        self._rests(record, self._resting)
         if self._headed:
             return
         self._headed = True
@@ -227,7 +231,7 @@ class TerminalDisplay:
 
     def _tool_finished(self, event: ToolFinished, record: Record) -> Iterator[str]:
         call = self._open.pop(event.id, None)
-        self._rests(record, "waits for the model")
+        self._rests(record, self._resting)
         change = self._changed.pop(event.id, None)
         otherwise = event.id in self._layout.subagents or event.status in _TOLD_OTHERWISE
         if call and not otherwise:
@@ -265,7 +269,7 @@ class TerminalDisplay:
         return self._layout.render(call.line(*filter(None, (counted, took))), call)
 
     def _said(self, event: Text, record: Record) -> Iterator[str]:
-        self._rests(record, "waits for the model")
+        self._rests(record, self._resting)
         if self._text and event.text.strip():
             yield from self._layout.render(words.text(event), parent=event.parent)
 

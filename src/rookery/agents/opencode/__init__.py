@@ -41,6 +41,7 @@ AGENT = Agent(
         exit_codes="yes",
         resume="yes",
         end_event="no",
+        calls="no",
         notes=(
             "A text or tool call is told when it has ended, not when it begins.",
             "What subagents and failed requests used is not told.",
