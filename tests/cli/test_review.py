@@ -162,6 +162,7 @@ def test_the_json_of_a_run_tells_what_a_script_needs_to_go_on(desk: Desk) -> Non
     assert (told["run"], told["exit_code"], told["sentence"]) == (name, 0, "done")
     assert told["session"]
     assert told["duration_s"] > 0
+    assert (told["turns"], told["steps"]) == (1, 2)  # a prompt, and what the last lines call turns
     assert told["resets_in_s"] is None
     assert (told["ok"], told["text"]) == (True, "Fine.")
 

@@ -14,6 +14,7 @@ from rookery.core.events import (
     ToolStarted,
     TurnFinished,
     TurnStarted,
+    UsageReported,
 )
 from rookery.core.fold import fold
 from rookery.core.records import Record
@@ -155,6 +156,13 @@ def test_a_limit_says_how_long_and_who_could_go_on_now() -> None:
 def test_lines_that_nobody_counted_are_not_told_as_none() -> None:
     change = FileChanged(path="a", change="modify")
     assert lines(change)[0] == "[rook] success · 1m 42s · 1 file"
+
+
+def test_tokens_are_told_where_nobody_knows_what_they_cost() -> None:
+    used = UsageReported(scope="message", semantics="final", input=12_000, output=345)
+    assert lines(TurnStarted(), used, TurnFinished(ok=True))[0].endswith(" · 12.3k tokens · $?")
+    paid = TurnFinished(ok=True, cost_usd=0.5, cost_semantics="cumulative")
+    assert "tokens" not in lines(TurnStarted(), used, paid)[0]
 
 
 def test_a_resumed_session_tells_what_this_run_spent() -> None:

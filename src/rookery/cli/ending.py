@@ -57,6 +57,7 @@ def _beside(ended: Ended) -> dict[str, Any]:
     return {
         "run": end.run,
         "session": ended.state.session,
+        "steps": ended.state.steps,
         "exit_code": ended.verdict.exit_code,
         "sentence": end.sentence,
         "duration_s": end.seconds,

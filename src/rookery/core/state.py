@@ -122,6 +122,16 @@ class RunState:
         return self.texts[-1] if self.texts else None
 
     @property
+    def steps(self) -> int | None:
+        """How many steps it took, as the agent counts them when a turn is over.
+
+        People call them turns, as agents do in their `--max-turns`; here a turn is all that one
+        prompt sets off.
+        """
+        told = [result.turns for result in self.results if result.turns is not None]
+        return sum(told) if told else None
+
+    @property
     def heard(self) -> bool:
         """Whether there was any message at all, even one with nothing to tell."""
         told = self.records - self.unreadable - (self.closed is not None)

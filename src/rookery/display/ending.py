@@ -68,13 +68,16 @@ def _why(ended: End) -> str:
 def _facts(ended: End, state: RunState) -> Iterator[str]:
     if ended.seconds is not None:
         yield words.duration(ended.seconds)
-    if turns := sum(result.turns or 0 for result in state.results):
-        yield words.count(turns, "turn")
+    if state.steps:
+        yield words.count(state.steps, "turn")
     if state.finished_tools:
         yield words.count(len(state.finished_tools), "tool") + _bad(state)
     if state.files:
         yield f"{words.count(len(state.files), 'file')} {_lines(state)}".rstrip()
-    if state.ledger.has_usage or state.ledger.native_usd is not None:
+    ledger = state.ledger
+    if ledger.has_usage and ledger.cost.usd is None:
+        yield f"{words.thousands(ledger.tokens.total)} tokens"  # all that is known of what it cost
+    if ledger.has_usage or ledger.native_usd is not None:
         yield _cost(state)
 
 

@@ -51,11 +51,11 @@ def _figures(state: RunState) -> list[str]:
     ledger = state.ledger
     figures = []
     if ledger.has_usage:
-        figures += [f"{thousands(ledger.tokens.total)} tokens", money(ledger.cost)]
+        figures += [f"{words.thousands(ledger.tokens.total)} tokens", money(ledger.cost)]
     if state.context_tokens is not None:
         window = state.context_window
         share = f"{state.context_tokens / window:.0%}".replace("%", " %") if window else None
-        figures.append(f"context {share or thousands(state.context_tokens)}")
+        figures.append(f"context {share or words.thousands(state.context_tokens)}")
     if (limit := _tightest(state)) is not None:
         figures.append(f"{safe_line(words.window(limit.window))} {limit.used:.0%}"[:-1] + " %")
     return figures
@@ -65,15 +65,6 @@ def _tightest(state: RunState) -> LimitReported | None:
     """The limit of which most is used, as far as one is told."""
     told = [limit for limit in state.limits.values() if limit.used is not None]
     return max(told, key=lambda limit: limit.used or 0.0, default=None)
-
-
-def thousands(number: int) -> str:
-    """A number of tokens, short."""
-    if number < 1000:
-        return str(number)
-    if number < 999_950:
-        return f"{number / 1000:.1f}k"
-    return f"{number / 1e6:.1f}M"
 
 
 def _clock(seconds: float) -> str:

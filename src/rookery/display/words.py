@@ -190,6 +190,15 @@ def ending(ended: TurnFinished, state: RunState | None) -> Line:
     return Line("cost", f"Complete (cost: {price(cost)})")
 
 
+def thousands(number: int) -> str:
+    """A number of tokens, short."""
+    if number < 1000:
+        return str(number)
+    if number < 999_950:
+        return f"{number / 1000:.1f}k"
+    return f"{number / 1e6:.1f}M"
+
+
 def warning(record: Record) -> str | None:
     """What rook itself has to say about a line that could not be read."""
     match record.event:
