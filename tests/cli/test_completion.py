@@ -1,5 +1,6 @@
 """`rook completion`: scripts that shells really source, and what they then offer."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -14,6 +15,7 @@ from tests.terminals import Terminal
 from rookery import agents
 from rookery.cli import outline
 from rookery.cli.main import cli
+from rookery.folder.runs import start_ticks
 
 SHELLS = ("bash", "fish", "zsh")
 
@@ -87,14 +89,17 @@ def test_bash_completes_loops_and_batches_where_they_are_meant(desk: Desk) -> No
 
 
 def test_bash_offers_to_stop_only_what_goes_on(desk: Desk) -> None:
-    kept(desk, "runs", "abcd")
-    kept(desk, "runs", "over", verdict="{}")
+    me = {"recorder_pid": os.getpid(), "recorder_ticks": start_ticks(os.getpid())}
+    kept(desk, "runs", "abcd", run=json.dumps(me))
+    kept(desk, "runs", "over", run=json.dumps(me), verdict="{}")
+    kept(desk, "runs", "dead", run=json.dumps({**me, "recorder_ticks": 1}))
+    kept(desk, "runs", "made", run="{}")
     kept(desk, "loops", "loop-abcd", state='{"end": null}')
     kept(desk, "loops", "loop-over", state='{"end": "done"}')
     assert offered(desk, "stop", "") == ["abcd", "loop-abcd"]
 
 
-@pytest.mark.parametrize("words", [("show",), ("replay",), ("stop",), ("run", "--resume")])
+@pytest.mark.parametrize("words", [("show",), ("replay",), ("attach",), ("run", "--resume")])
 def test_bash_completes_runs_the_newest_first(desk: Desk, words: tuple[str, ...]) -> None:
     runs = desk.home / "runs-home" / "runs"
     for age, name in enumerate(["abcd", "abxy", "wxyz"]):

@@ -59,9 +59,9 @@ def shown() -> Iterator[Candidate]:
 
 
 def running() -> Iterator[Candidate]:
-    """What can be stopped: the runs and loops that have no end yet."""
+    """What can be stopped: the runs whose recorder is at work, and the loops without an end."""
     for folder in _newest(RUNS):
-        if not (folder / "verdict.json").exists():
+        if not (folder / "verdict.json").exists() and _is_at_work(folder):
             yield folder.name, _asked(folder / "run.json")
     for folder in _newest("loops"):
         if _told(folder / "state.json").get("end") is None:
@@ -77,6 +77,15 @@ def _newest(kind: str) -> list[Path]:
         return []
     folders.sort(key=lambda pair: -pair[0])
     return [Path(entry.path) for _, entry in folders[:_MOST]]
+
+
+def _is_at_work(folder: Path) -> bool:
+    """Whether a run without a verdict goes on: one that was killed waits for it to be healed."""
+    from rookery.folder.runs import is_alive  # seldom needed, and it imports a lot
+
+    info = _told(folder / "run.json")
+    pid, ticks = info.get("recorder_pid"), info.get("recorder_ticks")
+    return isinstance(pid, int) and is_alive(pid, ticks if isinstance(ticks, int) else None)
 
 
 def _asked(file: Path) -> str | None:
