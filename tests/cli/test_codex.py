@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.recorded import cases, name_of, recordings
+from tests.terminals import Terminal
 
 ROOK = Path(sys.executable).with_name("rook")
 STREAMS = {name_of(path): path for path in (*cases("codex"), *recordings("codex"))}
@@ -23,17 +24,19 @@ class Desk:
         program.write_text('#!/bin/sh\necho "$@" > called\ncat "$STREAM"\n')
         program.chmod(0o755)
 
-    def rook(self, stream: str, *words: str) -> subprocess.CompletedProcess[str]:
-        environment = {
+    def environment(self, stream: str) -> dict[str, str]:
+        return {
             "PATH": f"{self.folder}{os.pathsep}{os.environ['PATH']}",
             "HOME": str(self.folder),
             "ROOKERY_HOME": str(self.folder / "home"),
             "STREAM": str(STREAMS[f"{stream}-0.166.0"]),
         }
+
+    def rook(self, stream: str, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [ROOK, *words],
             cwd=self.folder,
-            env=environment,
+            env=self.environment(stream),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -139,6 +142,27 @@ def test_a_way_that_cannot_be_had_is_wrong_usage(
     assert done.returncode == 2
     assert done.stderr.startswith(f"[rook] {told}")
     assert not (desk.folder / "called").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "way"),
+    [
+        ((), "app-server"),
+        (("--via", "app-server"), "app-server"),
+        (("--via", "exec"), "exec"),
+        (("--permission", "agent"), "exec"),
+        (("--", "--skip-git-repo-check"), "exec"),
+        (("--no-stream",), "exec"),
+    ],
+)
+def test_on_a_terminal_it_is_run_so_that_it_can_ask_unless_it_is_said_how(
+    desk: Desk, words: tuple[str, ...], way: str
+) -> None:
+    stream = "app_server_text" if way == "app-server" else "text"
+    command = ("run", "--agent", "codex", "Hi", *words)
+    with Terminal([ROOK, *command], desk.environment(stream), cwd=desk.folder) as terminal:
+        assert terminal.finish() == 0, terminal.text
+    assert (desk.folder / "called").read_text().split()[0] == way
 
 
 def test_what_the_app_server_writes_is_shown_like_any_other(desk: Desk) -> None:

@@ -16,7 +16,7 @@ from rookery.cli.kinds import Count, Dollars, Duration, OneOf
 from rookery.cli.manner import Form, Manner, format_option, manner_of, manner_options
 from rookery.cli.player import is_played
 from rookery.cli.watching import is_watched, watch
-from rookery.core.agent import Permission
+from rookery.core.agent import Agent, Permission
 from rookery.run.earlier import NoSessionError, earlier_run
 from rookery.run.places import home_folder
 from rookery.run.start import run, run_command
@@ -88,7 +88,7 @@ class AgentArgs(click.Command):
     "--permission",
     type=OneOf(get_args(Permission)),
     help="What it may do: ask you, edit files, all, only plan, or what its settings say.  "
-    "[default: ask on a terminal, else agent]",
+    "[default: ask on a terminal, if it can, else agent]",
 )
 @click.option(
     "--ask-timeout",
@@ -158,7 +158,8 @@ def run_(
         cwd=cwd,
         model=model,
         via=via,
-        permission=permission or _usual_permission(chosen.agent, watched=stream and not detach),
+        permission=permission
+        or _usual_permission(chosen.agent, via, watched=stream and not detach),
         allow=allow,
         max_cost=max_cost,
         max_tokens=max_tokens,
@@ -210,10 +211,20 @@ def agent_args() -> list[str]:
     return found
 
 
-def _usual_permission(agent: str, *, watched: bool) -> Permission:
+def _usual_permission(agent: str, via: str | None, *, watched: bool) -> Permission:
     """Ask where somebody is at the keyboard and sees the run, and the agent can ask."""
     on_terminal = all(file and file.isatty() for file in (sys.stdin, sys.stdout))
-    return "ask" if watched and on_terminal and agents.agent(agent).asking else "agent"
+    return "ask" if watched and on_terminal and _can_ask(agents.agent(agent), via) else "agent"
+
+
+def _can_ask(agent: Agent, via: str | None) -> bool:
+    """Whether an agent can ask, if need be in another way than its usual one.
+
+    Arguments of the user's are made for the usual way: they keep it.
+    """
+    ways = agent.ways if via is None and not agent_args() else ()
+    named = (way for way in agent.ways if way.name == via)
+    return agent.asking is not None or any(way.asks for way in (*ways, *named))
 
 
 @click.command("exec", epilog=_EXEC_EXAMPLES, context_settings={"allow_interspersed_args": False})
