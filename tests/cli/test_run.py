@@ -161,6 +161,17 @@ def test_stderr_of_the_agent_is_passed_on_safely(desk: Desk) -> None:
     assert "␛[2Jevil" in done.stderr
 
 
+def test_colours_of_plain_text_are_left_out_wherever_it_is_shown(desk: Desk) -> None:
+    text = "printf '\\033[1;31mbad\\033[0m\\033[2J\\n'"
+    done = desk.rook("exec", "--", "sh", "-c", f"{text}; {text} >&2; exit 1")
+    assert "\nbad␛[2J\n" in done.stdout
+    assert "bad␛[2J\n" in done.stderr
+    for again in ("show", "attach"):
+        told = desk.rook(again)
+        assert "bad␛[2J" in told.stdout
+        assert "␛[1" not in told.stdout + told.stderr
+
+
 def test_exec_adds_what_is_missing_and_says_so(desk: Desk) -> None:
     done = desk.rook("exec", "--", "claude", "-p", "hi")
     assert done.returncode == 0

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from rookery.core.safe import safe
+from rookery.core.safe import safe, uncoloured
 from rookery.core.state import RunState
 from rookery.display.paint import Paint
 from rookery.folder.runs import RunFolder
@@ -50,6 +50,10 @@ def _lines(folder: RunFolder, stream: Stream, begin: int = 0) -> Iterator[str]:
     rest = b""
     for data in folder.chunks(stream, begin):
         *lines, rest = (rest + data).split(b"\n")
-        yield from (safe(line.decode("utf-8", "replace")) for line in lines)
+        yield from map(_shown, lines)
     if rest:
-        yield safe(rest.decode("utf-8", "replace"))
+        yield _shown(rest)
+
+
+def _shown(line: bytes) -> str:
+    return safe(uncoloured(line.decode("utf-8", "replace")))

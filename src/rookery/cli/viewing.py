@@ -8,7 +8,7 @@ from typing import Protocol, Self, TextIO
 from rookery.cli.manner import Manner, display_on
 from rookery.cli.screens import FRAME_S, go_unseen
 from rookery.core.records import Record
-from rookery.core.safe import safe, safe_line
+from rookery.core.safe import safe, safe_line, uncoloured
 from rookery.core.state import RunState
 from rookery.display.outputs import Display
 from rookery.display.terminal import TerminalDisplay
@@ -89,9 +89,9 @@ class View:
             if isinstance(one, Record):
                 outs += self._shown().lines(one) if self._manner.lively else ()
             elif one.stream == "stderr":
-                errs.append(safe_line(one.text))
+                errs.append(safe_line(uncoloured(one.text)))
             elif not self._manner.json:
-                outs.append(safe(one.text))
+                outs.append(safe(uncoloured(one.text)))
         return outs, errs
 
     def _shown(self) -> Display:

@@ -17,7 +17,7 @@ from rookery.cli.screens import FRAME_S, go_unseen, put
 from rookery.cli.turns import Turns
 from rookery.cli.writing import Writer
 from rookery.core.records import dump
-from rookery.core.safe import safe, safe_line
+from rookery.core.safe import safe, safe_line, uncoloured
 from rookery.display.look import Look, look_of
 from rookery.display.outputs import Display
 from rookery.display.plain import PlainDisplay
@@ -156,18 +156,18 @@ async def _chunks(run: Run) -> AsyncIterator[bytes]:
 async def _pass_on_stdout(run: Run, out: Writer[str]) -> None:
     """Show what a command wrote that no adapter knows, line by line and safe."""
     async for line in run.lines("stdout"):
-        await out.put([safe(line)])
+        await out.put([safe(uncoloured(line))])
 
 
 async def _pass_on_stderr(run: Run, out: Writer[str] | None) -> None:
     """Show what the agent writes beside its messages, above the status line if there is one."""
     if out is not None and sys.stderr.isatty():
         async for line in run.lines("stderr"):
-            await out.put([safe_line(line)])
+            await out.put([safe_line(uncoloured(line))])
         return
     async with Writer(_put_errors) as errors:
         async for line in run.lines("stderr"):
-            await errors.put([safe_line(line)])
+            await errors.put([safe_line(uncoloured(line))])
 
 
 def _put(display: Display, lines: list[str]) -> None:

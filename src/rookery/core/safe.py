@@ -8,6 +8,7 @@ _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff"
     "\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
+_COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
 _KEPT = {"\n": "\n", "\t": "\t"}
 
 
@@ -17,6 +18,11 @@ def safe(text: str) -> str:
     Newlines and tabs stay; a C0 control becomes its picture (`ESC` is `␛`), others U+FFFD.
     """
     return _UNSAFE.sub(_visible, text)
+
+
+def uncoloured(text: str) -> str:
+    """Take out the colours that a program gives its own text, whoever reads it."""
+    return _COLOUR.sub("", text)
 
 
 def safe_line(text: str) -> str:
