@@ -12,6 +12,7 @@ import pytest
 
 from rookery import agents
 from rookery.core.errors import RookeryError, UnknownAgentError
+from tests.recorded import cases, name_of
 
 GOOSE = Path(__file__).parents[2] / "examples" / "rookery-goose"
 PAGE = Path(__file__).parents[2] / "docs" / "adding-an-agent.md"
@@ -156,3 +157,54 @@ def test_what_is_no_agent_is_told_in_a_line(
     assert done.returncode == 2
     assert words in done.stderr
     assert len(done.stderr.strip().split("\n")) == 1
+
+
+FORGETFUL = """
+from msgspec.structs import replace
+from rookery.agents.opencode import AGENT as LIKE
+
+AGENT = replace(
+    LIKE,
+    name="forgetful",
+    programs=("opencode",),
+    capabilities=replace(LIKE.capabilities, resume="no"),
+)
+"""
+
+
+def test_a_session_that_cannot_be_gone_on_with_is_not_offered_and_refused(tmp_path: Path) -> None:
+    info = tmp_path / "forgetful-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: forgetful\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[rookery.agents]\nforgetful = forgetful:AGENT\n")
+    (tmp_path / "forgetful.py").write_text(FORGETFUL)
+    wire = next(path for path in cases("opencode") if name_of(path).startswith("bash_fail"))
+    program = tmp_path / "opencode"
+    program.write_text(f'#!/bin/sh\ncat > /dev/null; cat "{wire}"\n')
+    program.chmod(0o755)
+
+    def called(*words: str) -> subprocess.CompletedProcess[str]:
+        environment = {
+            "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
+            "HOME": str(tmp_path),
+            "ROOKERY_HOME": str(tmp_path / "kept"),
+            "PYTHONPATH": str(tmp_path),
+        }
+        return subprocess.run(
+            [ROOK, *words],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    done = called("run", "--agent", "forgetful", "Go")
+    assert done.returncode == 0, done.stderr
+    assert "--resume" not in done.stderr
+    assert "--resume" not in called("show").stderr
+    (folder,) = (tmp_path / "kept" / "runs").iterdir()
+    again = called("run", "--resume", folder.name, "Go")
+    assert again.returncode == 2
+    assert again.stderr == "[rook] forgetful goes on with no session: start a new run\n"

@@ -103,6 +103,10 @@ def stranger(task: Task) -> Invocation:
     return Invocation(command=("sh", "-c", task.prompt), stdin=None)
 
 
+def deaf(task: Task) -> Invocation:
+    return Invocation(command=("opencode",), stdin=task.prompt.encode())
+
+
 def crashing(task: Task) -> Invocation:
     raise KeyError(task.permission)
 
@@ -117,6 +121,10 @@ def refusing(task: Task) -> Invocation:
         ({"invoke": lost}, "the prompt is neither an argument nor on standard input"),
         ({"invoke": stranger}, "it calls 'sh', which is none of its programs"),
         ({"invoke": stranger}, "an argument is longer than Linux takes"),
+        ({"invoke": deaf}, "task.model is passed over"),
+        ({"invoke": deaf}, "task.resume is passed over"),
+        ({"invoke": deaf}, "task.allow is passed over"),
+        ({"invoke": deaf}, "task.args is passed over"),
         ({"invoke": crashing}, "it raises KeyError('edit')"),
         ({"recognises": lambda _: True}, "it takes {} for a message of its own"),
         ({"recognises": lambda _: False}, "none of its messages is recognised"),
@@ -134,6 +142,13 @@ def refusing(task: Task) -> Invocation:
 def test_a_faulty_record_is_found_out(changed: dict[str, Any], words: str) -> None:
     found = check(msgspec.structs.replace(OPENCODE, **changed), CASES[:2])
     assert any(words in failure for failure in found), found
+
+
+def test_who_cannot_go_on_with_a_session_need_not_say_so_twice() -> None:
+    tells = msgspec.structs.replace(OPENCODE.capabilities, resume="no")
+    found = check(msgspec.structs.replace(OPENCODE, invoke=deaf, capabilities=tells), CASES[:2])
+    assert any("task.model" in failure for failure in found)
+    assert not any("task.resume" in failure for failure in found)
 
 
 def test_a_clear_refusal_is_no_fault() -> None:

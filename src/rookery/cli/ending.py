@@ -109,12 +109,17 @@ def _end(ended: Ended) -> End:
         sentence=verdict.sentence,
         seconds=exit.ended_at - info.started_at if exit and info else None,
         resets_in_s=None if resets_at is None else resets_at - time.time(),
-        resumable=agent is not None and state.session is not None and not played,
+        resumable=state.session is not None and not played and can_resume(agent),
         install=agents.agent(agent).install if agent and missing and not called else None,
         missing=called if missing else None,
         other_agent=others[0] if others else None,
         lost=bool(exit and (exit.lost_stdout or exit.lost_stderr)),
     )
+
+
+def can_resume(agent: str | None) -> bool:
+    """Whether an agent can go on with a session of its own."""
+    return agent is not None and agents.agent(agent).capabilities.resume != "no"
 
 
 def _say(words: str) -> None:

@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from rookery import agents
+from rookery.cli.ending import can_resume
 from rookery.cli.kinds import Count
 from rookery.cli.manner import (
     Form,
@@ -373,7 +374,9 @@ def _ending(
         status=verdict.status,
         sentence=verdict.sentence,
         seconds=verdict.ended_at - info.started_at if info else None,
-        resumable=verdict.session is not None and not (info and is_played(info.program)),
+        resumable=verdict.session is not None
+        and not (info and is_played(info.program))
+        and (info is None or can_resume(info.agent)),
     )
     yield from summary(ended, state, paint)
     if has_output(folder):

@@ -69,6 +69,8 @@ def run(
     before = earlier_run(where, resume) if resume is not None else None
     if before is not None:
         before.check(known.name)
+        if known.capabilities.resume == "no":
+            raise UnsupportedError(known.name, "goes on with no session", "start a new run")
         if program is None:
             before.check_program()
             program, called = before.program, called or before.called

@@ -31,6 +31,13 @@ from rookery.core.verdict import judge
 
 _PROMPTS = ("Fix the tests", "--help", 'Say "a\nb"', "ä" * 100_000)
 _STRANGE: tuple[dict[str, Any], ...] = ({}, {"type": None}, {"type": 5}, {"type": ["a"]})
+_WORD = "a-wish"
+_WISHES = {
+    "model": Task(prompt="Go", model=_WORD),
+    "resume": Task(prompt="Go", resume=_WORD),
+    "allow": Task(prompt="Go", allow=(_WORD,)),
+    "args": Task(prompt="Go", args=(_WORD,)),
+}
 _BROKEN = 300  # mutated streams per agent
 _LONGEST = 20_000  # bytes of a stream that is fed byte by byte
 
@@ -89,6 +96,8 @@ def _record(agent: Agent) -> Iterator[str]:
         for prompt in _PROMPTS:
             task = Task(prompt=prompt, permission=permission)
             yield from _guarded(_call(agent, task))
+    for name, wish in _WISHES.items():
+        yield from _guarded(_granted(agent, name, wish))
 
 
 def _not_its_own(agent: Agent, message: dict[str, Any]) -> Iterator[str]:
@@ -110,6 +119,19 @@ def _call(agent: Agent, task: Task) -> Iterator[str]:
         yield f"with_output_flags adds its flags again to a command that has them, {what}"
     if any(len(word.encode()) > 131_071 for word in call.command):
         yield f"an argument is longer than Linux takes, {what}"
+
+
+def _granted(agent: Agent, name: str, wish: Task) -> Iterator[str]:
+    """Find a wish that is passed over in silence: it must be in the call, or be refused."""
+    if wish.resume and agent.capabilities.resume == "no":
+        return  # rook itself refuses that
+    try:
+        call = agent.invoke(wish)
+    except RookeryError:
+        return
+    told = [*call.command, *call.environment.values(), (call.stdin or b"").decode()]
+    if not any(_WORD in part for part in told):
+        yield f"task.{name} is passed over: use it, or raise an UnsupportedError"
 
 
 def _case(agent: Agent, case: Case) -> Iterator[str]:
