@@ -7,6 +7,7 @@ from functools import partial
 from rookery.agents.amp import shapes, tools
 from rookery.agents.amp.fields import KNOWN_FIELDS
 from rookery.core import salvage
+from rookery.core.agent import PERMIT_ALL
 from rookery.core.events import (
     Error,
     Event,
@@ -151,9 +152,13 @@ def _denials(memory: Memory, words: str) -> Sequence[Event]:
     calls = [call for call in memory.tools.values() if call.name in names]
     events: list[Event] = []
     for call in calls:
-        events += memory.finish(call.id, "denied", error=words)
+        events += memory.finish(call.id, "denied", error=words, fix=PERMIT_ALL)
     missing = names.keys() - {call.name for call in calls}
-    events += [PermissionDenied(name=name, reason=words) for name in names if name in missing]
+    events += [
+        PermissionDenied(name=name, reason=words, fix=PERMIT_ALL)
+        for name in names
+        if name in missing
+    ]
     return events
 
 
