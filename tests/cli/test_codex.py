@@ -12,6 +12,7 @@ from tests.recorded import cases, name_of, recordings
 from tests.terminals import Terminal
 
 ROOK = Path(sys.executable).with_name("rook")
+_ENDINGS = ("exit", "verdict")
 STREAMS = {name_of(path): path for path in (*cases("codex"), *recordings("codex"))}
 
 
@@ -174,3 +175,22 @@ def test_what_the_app_server_writes_is_shown_like_any_other(desk: Desk) -> None:
     told = [line for line in done.stdout.splitlines() if line.startswith("[codex] ")]
     shown = [line.removeprefix("[codex] ") for line in told]
     assert shown[:2] == ["shell: touch made.txt", '"Ok."']
+
+
+def test_the_chatter_of_an_agent_is_kept_but_not_shown(desk: Desk) -> None:
+    program = desk.folder / "codex"
+    chatter = "Reading additional input from stdin..."
+    program.write_text(f'#!/bin/sh\necho "{chatter}" >&2\necho trouble >&2\ncat "$STREAM"\n')
+    for words in (("run", "--agent", "codex", "Go on"), ("attach", "{}")):
+        name = desk.last() if "{}" in words else ""
+        done = desk.rook("text", *(word.format(name) for word in words))
+        assert "trouble\n" in done.stderr
+        assert chatter not in done.stderr
+    assert chatter in (desk.folder / "home" / "runs" / name / "stderr.raw").read_text()
+
+
+def test_a_run_takes_as_long_as_its_process_wherever_it_is_told(desk: Desk) -> None:
+    told = desk.run("text")
+    folder = Path(told["file"])
+    ended = {json.loads((folder / f"{name}.json").read_text())["ended_at"] for name in _ENDINGS}
+    assert len(ended) == 1

@@ -4,8 +4,8 @@ import click
 
 from rookery.cli.ending import Ended, tell_end
 from rookery.cli.manner import Manner
+from rookery.cli.rawtext import beside
 from rookery.cli.watching import warnings
-from rookery.core.safe import safe_line, uncoloured
 from rookery.run.detach import Begun, detach
 from rookery.run.runner import Run
 
@@ -16,9 +16,9 @@ def put_away(run: Run, manner: Manner) -> int:
         _say(f"WARNING: {words}")
     begun = detach(run)
     if begun.verdict is not None and begun.verdict.status == "not_started":
-        for line in begun.stderr:
-            click.echo(safe_line(uncoloured(line)), err=True)
         agent = run.agent.name if run.agent else None
+        for line in beside(agent, begun.stderr):
+            click.echo(line, err=True)
         tell_end(manner, Ended(begun.verdict, run.state, agent, None, called=run.called))
     else:
         click.echo(begun.name)

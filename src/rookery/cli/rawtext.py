@@ -1,9 +1,12 @@
 """What a run wrote that no record tells: plain text, shown as it is and safe to print."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Literal
 
-from rookery.core.safe import safe, uncoloured
+from rookery import agents
+from rookery.core.errors import RookeryError
+from rookery.core.safe import safe, safe_line, uncoloured
 from rookery.core.state import RunState
 from rookery.display.paint import Paint
 from rookery.folder.runs import RunFolder
@@ -12,6 +15,12 @@ _LAST = 64 * 1024  # bytes, in which the last lines are looked for
 _MOST = 20  # lines
 
 Stream = Literal["stdout", "stderr"]
+
+
+def beside(agent: str | None, lines: Iterable[str]) -> list[str]:
+    """What an agent writes to stderr while it works, without its chatter, safe to print."""
+    chatter = _chatter(agent)
+    return [safe_line(uncoloured(line)) for line in lines if not line.startswith(chatter)]
 
 
 def raw_lines(folder: RunFolder) -> Iterator[str]:
@@ -44,6 +53,14 @@ def last_words(
         more = f", its last lines (all: rook show {folder.name} --full)" if cut else ""
         yield f"{paint('prefix', '[rook]')} it wrote to {stream}{more}:"
         yield from shown
+
+
+@cache
+def _chatter(agent: str | None) -> tuple[str, ...]:
+    try:
+        return agents.agent(agent).chatter if agent else ()
+    except RookeryError:
+        return ()  # its package is gone
 
 
 def _lines(folder: RunFolder, stream: Stream, begin: int = 0) -> Iterator[str]:

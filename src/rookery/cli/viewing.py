@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Protocol, Self, TextIO
 
 from rookery.cli.manner import Manner, display_on
+from rookery.cli.rawtext import beside
 from rookery.cli.screens import FRAME_S, go_unseen
 from rookery.core.records import Record
 from rookery.core.safe import safe, safe_line, uncoloured
@@ -89,7 +90,7 @@ class View:
             if isinstance(one, Record):
                 outs += self._shown().lines(one) if self._manner.lively else ()
             elif one.stream == "stderr":
-                errs.append(safe_line(uncoloured(one.text)))
+                errs += beside(self._source.agent, [one.text])
             elif not self._manner.json:
                 outs.append(safe(uncoloured(one.text)))
         return outs, errs

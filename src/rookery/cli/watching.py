@@ -13,6 +13,7 @@ from rookery.cli.asking import TerminalAsker
 from rookery.cli.ending import Ended, tell_end, tell_result
 from rookery.cli.keys import terminal_path
 from rookery.cli.manner import Manner, display_on
+from rookery.cli.rawtext import beside
 from rookery.cli.screens import FRAME_S, go_unseen, put
 from rookery.cli.turns import Turns
 from rookery.cli.writing import Writer
@@ -161,13 +162,14 @@ async def _pass_on_stdout(run: Run, out: Writer[str]) -> None:
 
 async def _pass_on_stderr(run: Run, out: Writer[str] | None) -> None:
     """Show what the agent writes beside its messages, above the status line if there is one."""
+    name = run.agent.name if run.agent else None
     if out is not None and sys.stderr.isatty():
         async for line in run.lines("stderr"):
-            await out.put([safe_line(uncoloured(line))])
+            await out.put(beside(name, [line]))
         return
     async with Writer(_put_errors) as errors:
         async for line in run.lines("stderr"):
-            await errors.put([safe_line(uncoloured(line))])
+            await errors.put(beside(name, [line]))
 
 
 def _put(display: Display, lines: list[str]) -> None:

@@ -204,6 +204,12 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     replacements: Callable[[ToolStarted], tuple[Replacement, ...]] = no_replacements
     """Reads from a tool call what text it replaces, so that a page can show the difference."""
 
+    chatter: tuple[str, ...] = ()
+    """How lines on its standard error begin that tell nothing to who runs it so.
+
+    They are kept like all that it writes, but not shown while it works.
+    """
+
     turn_limit_code: int | None = None
     """The exit code by which alone it tells that it took as many turns as it may."""
 

@@ -1,6 +1,5 @@
 """From how a process ended to the verdict that is kept."""
 
-import time
 from typing import get_args
 
 from rookery.core.agent import Agent
@@ -48,17 +47,15 @@ def judge_raw(ending: Ending) -> Verdict:
     return Verdict(status="success", sentence="done", exit_code=0)
 
 
-def verdict_info(
-    verdict: Verdict, state: RunState, *, ended_at: float | None = None
-) -> VerdictInfo:
-    """The verdict as it is kept, with what the run cost; it ended now unless told."""
+def verdict_info(verdict: Verdict, state: RunState, *, ended_at: float) -> VerdictInfo:
+    """The verdict as it is kept, with when the run ended and what it cost."""
     cost = state.ledger.cost
     native = state.ledger.native_usd
     return VerdictInfo(
         status=verdict.status,
         sentence=verdict.sentence,
         exit_code=verdict.exit_code,
-        ended_at=time.time() if ended_at is None else ended_at,
+        ended_at=ended_at,
         cost_usd=cost.usd if native is None else native,
         spent_usd=state.ledger.spent_usd,
         cost_source=cost.source if native is None else "native",

@@ -156,7 +156,8 @@ class Piped:
             try:
                 write_output(folder, final_text(self.state) if self.agent else None)
             finally:  # a full disk may take the answer, and still have room for the verdict
-                folder.write_verdict(verdict_info(verdict, self.state))
+                kept = verdict_info(verdict, self.state, ended_at=exit.ended_at)
+                folder.write_verdict(kept)
         except RookeryError as error:
             self.trouble = str(error)
 

@@ -446,7 +446,8 @@ class Run:
 
     def _end(self) -> None:
         """Judge how it ended, and keep the verdict and the answer."""
-        ending = ending_of(self._exit(), self.agent, self._stop_reason)
+        exit = self._exit()
+        ending = ending_of(exit, self.agent, self._stop_reason)
         self.verdict = judge(self.state, ending) if self.agent else judge_raw(ending)
         if self._suspicion is not None and self.verdict.status == "stuck":
             words = f"{self._suspicion.reason} ({', '.join(self._suspicion.evidence)})"
@@ -459,7 +460,8 @@ class Run:
             try:
                 write_output(self.folder, answer)
             finally:  # a full disk may take the answer, and still have room for the verdict
-                self.folder.write_verdict(verdict_info(self.verdict, self.state))
+                kept = verdict_info(self.verdict, self.state, ended_at=exit.ended_at)
+                self.folder.write_verdict(kept)
         except RunFolderError as error:
             self.trouble = str(error)
 

@@ -74,6 +74,7 @@ AGENT = Agent(
     with_output_flags=with_output_flags,
     keeps_variable=keeps_variable,
     continues=continues,
+    chatter=("Reading additional input from stdin...",),  # though there is none to be read
     ways=(
         Way(name="exec", usage="partly"),
         Way(

@@ -73,5 +73,9 @@ AGENT = Agent(
     invoke=invoke,
     with_output_flags=with_output_flags,
     keeps_variable=keeps_variable,
+    chatter=(  # of how it would look if it had a terminal
+        "Warning: Basic terminal detected",
+        "Warning: 256-color support not detected",
+    ),
     replacements=replacements,
 )
