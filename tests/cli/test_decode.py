@@ -96,6 +96,14 @@ def test_a_wrong_agent_name_is_wrong_usage_and_names_those_there_are(session: Pa
     assert b"no agent is called 'cluade'; there are: claude" in done.stderr
 
 
+@pytest.mark.parametrize("form", ["--summary", "--format=text", "--format=jsonl"])
+def test_who_names_the_wrong_agent_is_told_whose_lines_they_are(session: Path, form: str) -> None:
+    done = rook("decode", "--agent", "codex", form, session)
+    assert (done.returncode, done.stdout == b"") == (0, form == "--format=text")
+    words = "none of its lines is a message of codex; they look like claude's: --agent claude"
+    assert done.stderr.decode() == f"[rook] WARNING: {session}: {words}\n"
+
+
 def test_no_file_is_wrong_usage() -> None:
     assert rook("decode").returncode == 2
 

@@ -12,6 +12,7 @@ import msgspec
 from rookery import agents
 from rookery.cli.kinds import OneOf
 from rookery.core.errors import RookeryError, UnreadableSourceError
+from rookery.core.events import StreamClosed, Unknown, Unreadable
 from rookery.core.fold import Fold, fold
 from rookery.core.records import Record, dump
 from rookery.core.summary import summarise
@@ -20,6 +21,9 @@ from rookery.folder.streams import Feeding, open_source, read_chunks
 from rookery.prices import PriceBook
 
 _LOOKED_AT = 4096  # a NUL in so many first bytes means that a file is no text
+
+_NOT_UNDERSTOOD = (Unknown, Unreadable, StreamClosed)
+_MOST_STRANGE = 100  # lines that nobody understood, to tell whose they are
 
 _EXAMPLES = """\b
 Examples:
@@ -79,11 +83,38 @@ def command(
 
 
 def _records(file: str, feeding: Feeding) -> Iterator[list[Record]]:
-    """Give a file's records as its bytes come."""
+    """Give a file's records as its bytes come; at the end, doubt that its agent wrote it."""
+    doubt = _Doubt()
     with nullcontext(sys.stdin.buffer) if file == "-" else open_source(file) as source:
         for chunk in _text_chunks(source, feeding.source):
-            yield feeding.feed(chunk)
-    yield feeding.close()
+            yield doubt.over(feeding.feed(chunk))
+    yield doubt.over(feeding.close())
+    doubt.tell(feeding)
+
+
+class _Doubt:
+    """Whether those are right who named an agent: not one line may be a message of its own."""
+
+    def __init__(self) -> None:
+        self._understood = False
+        self._strange: list[bytes] = []
+
+    def over(self, records: list[Record]) -> list[Record]:
+        """Look at records, and give them back."""
+        for event in (record.event for record in ([] if self._understood else records)):
+            self._understood = self._understood or not isinstance(event, _NOT_UNDERSTOOD)
+            if isinstance(event, Unknown) and event.raw and len(self._strange) < _MOST_STRANGE:
+                self._strange.append(bytes(event.raw))
+        return records
+
+    def tell(self, feeding: Feeding) -> None:
+        """Say so if nothing was understood, and whose messages they seem to be."""
+        if self._understood or not self._strange:
+            return
+        found = agents.detect(b"\n".join(self._strange))
+        hint = f"; they look like {found.name}'s: --agent {found.name}" if found else ""
+        words = f"{feeding.source}: none of its lines is a message of {feeding.agent}{hint}"
+        click.echo(f"[rook] WARNING: {words}", err=True)
 
 
 def _shown(batches: Iterator[list[Record]]) -> Iterator[Record]:
