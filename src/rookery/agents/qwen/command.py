@@ -24,7 +24,11 @@ _PERMISSIONS: Mapping[Permission, tuple[str, ...]] = {
 _ENVIRONMENT = {"QWEN_CODE_NO_RELAUNCH": "true"}
 
 # What a Qwen Code that we run in tells its own children. Settings and keys are the user's.
-_NESTED = re.compile(r"QWEN_CODE|QWEN_CODE_(IDE_.*|ENTRYPOINT|NO_RELAUNCH|SIMPLE)")
+_NESTED = re.compile(
+    r"QWEN_CODE|QWEN_CODE_("
+    r"AGENT_ID|CLI|ENTRYPOINT|IDE_.*|LAUNCHER_(PATH|PID)|MANAGED_NPM_.*|MODEL|MODEL_IDENTITY"
+    r"|NO_RELAUNCH|PROJECT_DIR|PROMPT_ID|SESSION_ID|SIMPLE|STARTUP_VERSION)"
+)
 
 
 def invoke(task: Task) -> Invocation:

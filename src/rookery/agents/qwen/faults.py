@@ -20,10 +20,14 @@ _STATUSES: Mapping[int, ErrorKind] = {
     504: "network",
 }
 _PASSING = frozenset({"internal", "network", "overload"})
-_NO_ANSWER = frozenset({"Connection error.", "Request timed out."})
+# A connection that was not made, or that broke (0.24.4 adds the cause: cut_reset).
+_NO_ANSWER = re.compile(
+    r"(?:Connection error\.|Request timed out\.|terminated)(?: \(cause: .+\))?", re.DOTALL
+)
 
 # The program writes the API's failure in the model's name, behind what the model had said
-# (0.15.10 api_401, cut_error). After a 429 it adds advice (source of 0.15.10).
+# (0.15.10 api_401, cut_error), and into the result that fails for it (0.24.4 api_401). After a 429
+# it adds advice (0.24.4 api_429).
 _API_ERROR = re.compile(
     r"\[API Error: (?:(\d{3}) )?(.+)\](?:\n(?:Please wait|Possible quota) [^\n]+)?\Z", re.DOTALL
 )
@@ -45,4 +49,4 @@ def api_error(text: str) -> Error | None:
 def _kind(status: int | None, words: str) -> ErrorKind:
     if status is not None:
         return _STATUSES.get(status, "internal")
-    return "network" if words in _NO_ANSWER else "internal"
+    return "network" if _NO_ANSWER.fullmatch(words) else "internal"

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-CHECKED_VERSIONS = ("0.15.10",)
+CHECKED_VERSIONS = ("0.15.10", "0.24.4")
 """The versions of Qwen Code whose every field was looked at."""
 
 KNOWN_FIELDS: Mapping[str, frozenset[str]] = {
@@ -12,7 +12,10 @@ KNOWN_FIELDS: Mapping[str, frozenset[str]] = {
             subtype cwd tools mcp_servers mcp_servers[].name mcp_servers[].status model
             permission_mode slash_commands qwen_code_version agents data data.task_id
             data.tool_use_id data.description data.subagent_type data.status data.usage
-            data.usage.total_tokens data.usage.tool_uses data.usage.duration_ms
+            data.usage.total_tokens data.usage.tool_uses data.usage.duration_ms data.reason
+            data.attempt data.maxRetries data.delayMs data.discardedToolCalls data.preserveText
+            data.fromModel data.toModel data.statusCode data.fallbackIndex data.notice data.slug
+            data.path data.branch data.session_id data.message data.error
         """,
         "assistant": """
             message message.id message.type message.role message.model message.stop_reason
@@ -34,6 +37,7 @@ KNOWN_FIELDS: Mapping[str, frozenset[str]] = {
             event.content_block.input event.content_block.text event.content_block.thinking
             event.content_block.signature event.delta event.delta.type event.delta.text
             event.delta.thinking event.delta.partial_json event.tool_use_id event.content
+            event.goal_state
         """,
         "result": """
             subtype is_error duration_ms duration_api_ms num_turns result error error.message

@@ -24,12 +24,16 @@ class Memory(memory.Memory):
         self.last: str | None = None  # the main agent's last text, if nobody counted its tokens
         self.denied: set[str | None] = set()  # calls whose denial was told in this turn
         self.errors: dict[str, str] = {}  # what the calls of this turn said that failed
+        self.fallback: str | None = None  # the model that answers this one request for another
+        self.retrying = False  # whether a retry was told and nothing was said since
         self._blocks: dict[str | None, dict[int, OpenBlock]] = {}  # by parent and index
 
     def end_turn(self) -> None:
         """Close the turn; a stream that is read from standard input may have another."""
         super().end_turn()
         self.last = None
+        self.fallback = None
+        self.retrying = False
         self.denied.clear()
         self.errors.clear()
 

@@ -1,11 +1,10 @@
 """The table of Qwen Code's message types, and the decoder built on it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from rookery.agents.qwen import faults, shapes, talk, tools
 from rookery.agents.qwen.fields import CHECKED_VERSIONS
 from rookery.agents.qwen.memory import Memory
-from rookery.core import salvage
 from rookery.core.decoder import LineDecoder, Told
 from rookery.core.drift import watch
 from rookery.core.events import (
@@ -13,7 +12,10 @@ from rookery.core.events import (
     Error,
     Event,
     McpServer,
+    ModelChanged,
+    Notice,
     PermissionDenied,
+    Retrying,
     SessionStarted,
     Status,
     TaskFinished,
@@ -37,15 +39,10 @@ _STATUSES: Mapping[str | None, Status] = {
 
 
 def system(memory: Memory, message: shapes.System, line: bytes) -> Sequence[Event]:
-    """Read the beginning of a turn, or what a background task does."""
-    if message.subtype == "init":
-        return _init(memory, message)
-    task = message.data or shapes.TaskData()
-    if message.subtype == "task_started" and task.task_id is not None:
-        return _task_started(memory, task.task_id, task)
-    if message.subtype == "task_notification" and task.task_id is not None:
-        return _task_finished(memory, task.task_id, task)
-    return (Unknown(name=f"system/{message.subtype}", raw=salvage.own(line)),)
+    """Read the beginning of a turn, what a background task does, or what the program tells."""
+    read = _SYSTEM.get(message.subtype)
+    told = None if read is None else read(memory, message)
+    return (Unknown(name=f"system/{message.subtype}", raw=own(line)),) if told is None else told
 
 
 def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Event]:
@@ -79,7 +76,7 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
                 cache_read=used.cache_read_input_tokens,
             )
         )
-    failure = _failure(memory, message)
+    failure, reason = _failure(memory, message)
     if failure is not None:
         events.append(failure)
     good = failure is None and message.is_error is False and message.subtype == "success"
@@ -87,7 +84,7 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
         TurnFinished(
             ok=good,
             text=message.result if good else None,
-            reason=None if good else "error" if message.is_error else "api_error",
+            reason=None if good else reason,
             errors=(failure.message,) if failure and failure.message else None,
             denials=denials or None,
             duration_s=_seconds(message.duration_ms),
@@ -153,11 +150,14 @@ def _init(memory: Memory, message: shapes.System) -> Sequence[Event]:
     return [*events, *memory.begin_turn()]
 
 
-def _task_started(memory: Memory, id: str, task: shapes.TaskData) -> Sequence[Event]:
-    if id in memory.tasks:
+def _task_started(memory: Memory, message: shapes.System) -> Sequence[Event] | None:
+    task = message.data
+    if task is None or task.task_id is None:
+        return None
+    if task.task_id in memory.tasks:
         return ()
-    started = memory.tasks[id] = TaskStarted(
-        id=id,
+    started = memory.tasks[task.task_id] = TaskStarted(
+        id=task.task_id,
         kind="subagent" if task.subagent_type else "command",
         title=task.description,
         tool_id=task.tool_use_id,
@@ -166,15 +166,18 @@ def _task_started(memory: Memory, id: str, task: shapes.TaskData) -> Sequence[Ev
     return (started,)
 
 
-def _task_finished(memory: Memory, id: str, task: shapes.TaskData) -> Sequence[Event]:
+def _task_finished(memory: Memory, message: shapes.System) -> Sequence[Event] | None:
+    task = message.data
+    if task is None or task.task_id is None:
+        return None
     status = _STATUSES.get(task.status)
-    if status is None or id not in memory.tasks:
+    if status is None or task.task_id not in memory.tasks:
         return ()
-    begun = memory.tasks.pop(id)
+    begun = memory.tasks.pop(task.task_id)
     used = task.usage
     return (
         TaskFinished(
-            id=id,
+            id=begun.id,
             status=status,
             kind=begun.kind,
             title=begun.title,
@@ -190,18 +193,74 @@ def _task_finished(memory: Memory, id: str, task: shapes.TaskData) -> Sequence[E
     )
 
 
-def _failure(memory: Memory, message: shapes.Result) -> Error | None:
+def _retry(memory: Memory, message: shapes.System) -> Sequence[Event]:
+    """Read that a request is made again; of what was said in vain, each part was told as whole."""
+    told = message.data or shapes.SystemData()
+    if told.reason == "model_fallback":
+        return ()  # the next message tells it, and which model it is
+    # Many a retry is told twice, when it is decided and when it is made (0.24.4 cut_close).
+    if memory.retrying and told.attempt is None and not told.preserveText:
+        return ()
+    memory.retrying = True
+    return (
+        Retrying(
+            attempt=told.attempt, max_attempts=told.maxRetries, delay_s=_seconds(told.delayMs)
+        ),
+    )
+
+
+def _model_fallback(memory: Memory, message: shapes.System) -> Sequence[Event]:
+    told = message.data or shapes.SystemData()
+    memory.fallback = told.toModel
+    reason = None if told.statusCode is None else f"HTTP {told.statusCode}"
+    return (ModelChanged(before=told.fromModel, after=told.toModel, reason=reason),)
+
+
+def _worktree_restored(memory: Memory, message: shapes.System) -> Sequence[Event]:
+    path = message.data.path if message.data else None
+    return (Notice(level="info", text=f"it goes on in the worktree {path}"),) if path else ()
+
+
+def _news(memory: Memory, message: shapes.System) -> Sequence[Event]:
+    text = message.data.notice if message.data else None
+    return (Notice(level="info", text=text),) if text else ()
+
+
+def _warning(memory: Memory, message: shapes.System) -> Sequence[Event]:
+    told = message.data or shapes.SystemData()
+    text = told.notice or told.message or told.error
+    return (Notice(level="warning", text=text),) if text else ()
+
+
+_SYSTEM: Mapping[str | None, Callable[[Memory, shapes.System], Sequence[Event] | None]] = {
+    "init": _init,
+    "task_started": _task_started,
+    "task_notification": _task_finished,
+    "retry": _retry,
+    "model_fallback": _model_fallback,
+    "worktree_started": _news,
+    "worktree_restored": _worktree_restored,
+    "vision_routing": _news,
+    "vision_bridge": _news,
+    "vision_bridge_failed": _warning,
+    "session_recording_degraded": _warning,
+    "continue_turn_failed": _warning,
+}
+"""Readers of system messages, by subtype; what gives None is nothing that anybody knows."""
+
+
+def _failure(memory: Memory, message: shapes.Result) -> tuple[Error | None, str]:
     """Why a turn failed, though the result may call it a success.
 
-    A failure of the API is told as the model's last words (0.15.10 api_401). A model that merely
-    says such words has its tokens counted.
+    0.15.10 tells a failure of the API only as the model's last words (its case api_401). A model
+    that merely says such words has its tokens counted.
     """
     told = message.error.message if message.error else None
-    if message.is_error:
-        return (faults.api_error(told) if told else None) or Error(kind="internal", message=told)
-    if memory.last is None or memory.last != message.result:
-        return None
-    return faults.api_error(memory.last)
+    said = told if message.is_error else memory.last if memory.last == message.result else None
+    failure = None if said is None else faults.api_error(said)
+    if failure is None and message.is_error:
+        return Error(kind="internal", message=told), "error"
+    return failure, "api_error"
 
 
 def _denial(denied: shapes.Denied) -> Denial:

@@ -74,12 +74,17 @@ class MessageStop(Shape, tag="message_stop"):
     """The model has said its last word of this message."""
 
 
+class GoalState(Shape, tag="goal_state"):
+    """What the program thinks of the session's goal; without a goal it says so, too."""
+
+
 class Progress(Shape):
     message: str | None = None
+    elapsedMs: Milliseconds | None = None
 
 
 class ToolProgress(Shape, tag="tool_progress"):
-    """A sign of life of an MCP tool."""
+    """A sign of life of an MCP tool, or of a command that writes nothing."""
 
     tool_use_id: str | None = None
     content: Progress | None = None
@@ -87,7 +92,14 @@ class ToolProgress(Shape, tag="tool_progress"):
 
 class StreamEvent(Shape, tag="stream_event"):
     event: (
-        BlockDelta | BlockStart | BlockStop | MessageStart | MessageStop | ToolProgress | None
+        BlockDelta
+        | BlockStart
+        | BlockStop
+        | GoalState
+        | MessageStart
+        | MessageStop
+        | ToolProgress
+        | None
     ) = None
     parent_tool_use_id: str | None = None
 
@@ -103,17 +115,31 @@ class TaskUsage(Shape):
     duration_ms: Milliseconds | None = None
 
 
-class TaskData(Shape):
+class SystemData(Shape):
+    """What a system message tells: of a task, a retry, another model, a worktree, or in words."""
+
     task_id: str | None = None
     tool_use_id: str | None = None
     description: str | None = None
     subagent_type: str | None = None
     status: str | None = None
     usage: TaskUsage | None = None
+    attempt: Count | None = None
+    maxRetries: Count | None = None
+    delayMs: Milliseconds | None = None
+    reason: str | None = None
+    preserveText: bool | None = None
+    fromModel: str | None = None
+    toModel: str | None = None
+    statusCode: Count | None = None
+    path: str | None = None
+    notice: str | None = None
+    message: str | None = None
+    error: str | None = None
 
 
 class System(Shape, tag="system"):
-    """The beginning of a turn (`init`), or what background tasks do."""
+    """The beginning of a turn (`init`), what background tasks do, or news of the program's own."""
 
     subtype: str | None = None
     session_id: str | None = None
@@ -123,7 +149,7 @@ class System(Shape, tag="system"):
     tools: list[str] | None = None
     mcp_servers: list[McpServer] | None = None
     permission_mode: str | None = None
-    data: TaskData | None = None
+    data: SystemData | None = None
 
 
 class Complaint(Shape):

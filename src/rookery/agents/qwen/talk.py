@@ -38,10 +38,11 @@ def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Sequenc
             events += _start(memory, block, parent)
         else:
             strange = block.type
-    usage = _usage(said, parent)
+    usage = _usage(memory, said, parent)
     if usage is not None:
         events.append(usage)
     if parent is None:
+        memory.retrying = False
         last = said.content[-1] if said.content and usage is None else None
         memory.last = last.text if last is not None and last.type == "text" else None
     if strange is not None:
@@ -77,7 +78,10 @@ def stream_event(memory: Memory, message: shapes.StreamEvent, line: bytes) -> Se
 
 
 def _message_start(memory: Memory, parent: str | None, part: object) -> Sequence[Event]:
-    return memory.begin_turn() if parent is None else ()
+    if parent is not None:
+        return ()
+    memory.retrying = False
+    return memory.begin_turn()
 
 
 def _block_start(memory: Memory, parent: str | None, part: shapes.BlockStart) -> Sequence[Event]:
@@ -113,8 +117,9 @@ def _tool_progress(
 ) -> Sequence[Event]:
     if part.tool_use_id is None:
         return ()
-    output = part.content.message if part.content else None
-    return (ToolProgress(id=part.tool_use_id, output=output),)
+    told = part.content or shapes.Progress()
+    elapsed = None if told.elapsedMs is None else told.elapsedMs / 1000
+    return (ToolProgress(id=part.tool_use_id, elapsed_s=elapsed, output=told.message),)
 
 
 def _nothing(memory: Memory, parent: str | None, part: object) -> Sequence[Event]:
@@ -125,6 +130,7 @@ _PARTS: Mapping[type, Callable[[Memory, str | None, Any], Sequence[Event]]] = {
     shapes.BlockDelta: _block_delta,
     shapes.BlockStart: _block_start,
     shapes.BlockStop: _nothing,
+    shapes.GoalState: _nothing,
     shapes.MessageStart: _message_start,
     shapes.MessageStop: _message_stop,
     shapes.ToolProgress: _tool_progress,
@@ -141,27 +147,31 @@ def _words(memory: Memory, block: shapes.Block, id: str, parent: str | None) -> 
 
 def _start(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[Event]:
     memory.take_block(parent, "tool_use")
-    id, name = block.id or memory.name("call"), block.name or "tool"
+    id, name, input = block.id or memory.name("call"), block.name or "tool", block.input
+    if name == tools.DEFERRED:
+        name, input = tools.deferred(input)
     kind = tools.TOOLS.kind(name)
     started = tools.TOOLS.started(
         id,
         name,
-        block.input,
-        title=tools.question(kind, block.input),
-        subagent=tools.subagent(kind, block.input),
+        input,
+        title=tools.question(kind, input),
+        subagent=tools.subagent(kind, input),
         parent=parent,
     )
     return memory.start(started)
 
 
 def _finish(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[Event]:
-    """Read a result; a command that failed is none that is_error (0.15.10 shell_fail)."""
+    """Read a result; that of a failed command may be none that is_error (0.15.10 shell_fail)."""
     id = block.tool_use_id or memory.name("call")
     if memory.has_ended(id):
         return ()
     call = memory.tools.get(id)
-    code = tools.exit_code(call.kind, block.content) if call else None
-    failed = block.is_error is not False or bool(code)
+    output, code, failed = block.content, None, block.is_error is not False
+    if output is not None and call is not None and call.kind == "execute":
+        output, code = tools.shell(output, failed=failed)
+        failed = failed or bool(code)
     status: Status = tools.failure(block.content) if failed else "ok"
     if block.is_error and block.content:
         memory.errors[id] = block.content
@@ -170,8 +180,8 @@ def _finish(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence
     events = memory.finish(
         id,
         status,
-        output=block.content,
-        error=block.content if failed else None,
+        output=output,
+        error=output if failed else None,
         exit_code=code,
         fix=tools.fix(call.name) if call is not None else None,
         parent=parent,
@@ -181,14 +191,18 @@ def _finish(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence
     return events
 
 
-def _usage(said: shapes.Said, parent: str | None) -> UsageReported | None:
+def _usage(memory: Memory, said: shapes.Said, parent: str | None) -> UsageReported | None:
     """What an answer used; None if nobody counted: all are 0 then."""
     used = said.usage
     if used is None or not (used.input_tokens or used.output_tokens):
         return None
+    model = said.model
+    if memory.fallback is not None and parent is None:
+        # The message names the model that was asked first (0.24.4 model_fallback).
+        model, memory.fallback = memory.fallback, None
     return UsageReported(
         message_id=said.id,
-        model=said.model,
+        model=model,
         stop_reason=said.stop_reason,
         scope="message",
         semantics="final",

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import msgspec
 
@@ -22,24 +23,35 @@ from rookery.core.text import one_line
 from rookery.core.titles import first_of
 from rookery.core.tools import Tools
 
-_FILE = ("file_path", "path")
+_FILE = ("file_path", "path", "notebook_path")
 TOOLS = Tools(
     kinds={
         "read_file": "read",
+        "zoom_image": "read",
+        "read_mcp_resource": "read",
         "list_directory": "list",
         "glob": "search",
         "grep_search": "search",
         "lsp": "search",
         "tool_search": "search",
+        "web_search": "search",
         "edit": "edit",
         "write_file": "edit",
+        "notebook_edit": "edit",
+        "exec": "execute",
         "run_shell_command": "execute",
         "monitor": "execute",
         "task_stop": "execute",
         "web_fetch": "fetch",
         "agent": "subagent",
         "send_message": "subagent",
+        "workflow": "subagent",
+        "create_sub_session": "subagent",
         "todo_write": "plan",
+        "task_create": "plan",
+        "task_update": "plan",
+        "task_list": "plan",
+        "enter_plan_mode": "plan",
         "exit_plan_mode": "plan",
         "ask_user_question": "ask",
         "skill": "skill",
@@ -56,24 +68,34 @@ TOOLS = Tools(
     },
 )
 
-# What a refused call says (0.15.10 perm_denied, allowed_tool); the result lists all of them.
+# What a refused call says (0.15.10 perm_denied, allowed_tool; 0.24.4 perm_denied, deny_rule;
+# plan mode and the name of a hidden tool from its source); the result lists all of them.
 _DENIED = re.compile(
-    r'Qwen Code requires permission to use "?[^"\n]+"?, but that permission was '
-    r'|Tool "[^"\n]+" is denied by permission rules\.'
+    r'(?:\[tool_call bridge refused\] )?Qwen Code requires permission to use "?[^"\n]+"?, '
+    r"but that permission was "
+    r'|Tool "[^"\n]+" is denied(?: by permission rules\.|: the tool\'s default permission is )'
+    r'|This "[^"\n]+" invocation was denied by permission rules\.'
+    r'|Tool blocked by plan mode: "[^"\n]+" is not a read-only tool\.'
 )
 
-# What the calls say that a signal cut off (0.15.10 sigterm_tool).
-_CANCELLED = "[Operation Cancelled] "
+# What the calls say that a signal cut off (0.15.10 sigterm_tool), or that were asked for in an
+# answer that was asked for anew (0.24.4 retry_discards_calls).
+_CANCELLED = (
+    "[Operation Cancelled] ",
+    "Skipped because the provider attempt was retried before execution.",
+)
+_TIMED_OUT = re.compile(r"Command timed out after \d{1,15}ms before it could complete\.")
 
-# A command that wrote nothing is told with how it ended, one that wrote something is not
-# (0.15.10 shell_silent, unicode).
+# How a command ended is told where it failed (0.24.4 shell_fail) or wrote nothing (0.15.10
+# shell_silent, unicode), behind what it wrote.
 _FAILED = re.compile(r"Command exited with code: (\d{1,9})")
-_ENDED = re.compile(
-    r"Command: .*\nOutput: \(empty\)\n.*^Exit Code: (\d{1,9})\n.*", re.DOTALL | re.M
-)
+_ENDED = re.compile(r"(\d{1,9}|\(none\))\nSignal: (\S{1,20})\nProcess Group PGID: .*", re.DOTALL)
 _CREATED = "Successfully created and wrote to new file: "
 TELLING = frozenset({"edit", "plan"})
 """The kinds of tools whose calls change files or the plan."""
+
+DEFERRED = "tool_call"
+"""The tool that calls one whose description the model had to ask for (0.24.4 deferred_tool)."""
 
 _LONGEST_TITLE = 1000
 
@@ -86,8 +108,14 @@ class _AskInput(msgspec.Struct, gc=False):
     questions: list[_Question] | None = None
 
 
+class _DeferredInput(msgspec.Struct, gc=False):
+    name: str | None = None
+    arguments: msgspec.Raw = NOTHING
+
+
 class _EditInput(msgspec.Struct, gc=False):
     file_path: str | None = None
+    notebook_path: str | None = None
     old_string: str | None = None
     new_string: str | None = None
     content: str | None = None
@@ -103,6 +131,7 @@ class _TodoInput(msgspec.Struct, gc=False):
 
 
 _ask_decoder = msgspec.json.Decoder(_AskInput)
+_deferred_decoder = msgspec.json.Decoder(_DeferredInput)
 _edit_decoder = msgspec.json.Decoder(_EditInput)
 _todo_decoder = msgspec.json.Decoder(_TodoInput)
 
@@ -116,12 +145,29 @@ def question(kind: ToolKind, input: msgspec.Raw) -> str | None:
     return one_line(words[0], _LONGEST_TITLE) if words and words[0] else None
 
 
+class Shell(NamedTuple):
+    """What a command wrote, and how it ended; None where nobody says so."""
+
+    output: str | None
+    exit_code: int | None = None
+
+
+def deferred(input: msgspec.Raw) -> tuple[str, msgspec.Raw]:
+    """The tool that a call of the tool for others is meant for, and what it is given."""
+    meant = None if input is NOTHING else salvage.decode(input, _deferred_decoder)
+    if meant is None or not meant.name or not bytes(meant.arguments).startswith(b"{"):
+        return DEFERRED, input
+    return meant.name, meant.arguments
+
+
 def failure(content: str | None) -> Status:
     """How a call failed, by the exact words that the program puts into its result."""
     if content is None:
         return "error"
     if content.startswith(_CANCELLED):
         return "cancelled"
+    if _TIMED_OUT.match(content):
+        return "timed_out"
     return "denied" if _DENIED.match(content) else "error"
 
 
@@ -135,12 +181,26 @@ def fix(name: str) -> str:
     return PERMIT_EDITS if kind == "edit" else PERMIT_ALL if kind == "execute" else name
 
 
-def exit_code(kind: ToolKind, content: str | None) -> int | None:
-    """How a command ended, where its result says so."""
-    if kind != "execute" or content is None:
-        return None
-    found = _FAILED.fullmatch(content) or _ENDED.fullmatch(content)
-    return int(found[1]) if found else None
+def shell(content: str, *, failed: bool) -> Shell:
+    """Read a command's result: what it wrote alone, or with how it ended around it.
+
+    That of a command which did not fail has that form only if it wrote nothing; else it is what
+    the command wrote, whatever that looks like.
+    """
+    if found := _FAILED.fullmatch(content):
+        return Shell(content, int(found[1]))
+    head, _, tail = content.rpartition("\nExit Code: ")
+    ended = _ENDED.fullmatch(tail)
+    named, _, wrote = head.partition("\nOutput: ")
+    output, _, error = wrote.rpartition("\nError: ")
+    if ended is None or "Command: " not in named or (not failed and output != "(empty)"):
+        return Shell(content)
+    code, signal = ended.groups()
+    if output == "(empty)":
+        output = "" if error == "(none)" else error
+    if signal not in ("(none)", "0"):
+        output = f"Command terminated by signal: {signal}\n{output}".rstrip("\n")
+    return Shell(output or None, None if code == "(none)" else int(code))
 
 
 def subagent(kind: ToolKind, input: msgspec.Raw) -> str | None:
@@ -167,7 +227,7 @@ def consequences(
         return
     if TOOLS.kind(name) == "edit":
         edit = salvage.decode(input, _edit_decoder)
-        if edit is not None and edit.file_path:
+        if edit is not None and (edit.file_path or edit.notebook_path):
             yield _changed(name, id, edit, content or "")
     elif name == "todo_write":
         plan = salvage.decode(input, _todo_decoder)
@@ -183,10 +243,10 @@ def consequences(
 
 
 def _changed(name: str, id: str, edit: _EditInput, content: str) -> FileChanged:
-    path, text = edit.file_path or "", edit.content
+    path, text = edit.file_path or edit.notebook_path or "", edit.content
     if name == "write_file" and content.startswith(_CREATED) and text is not None:
         added = text.count("\n") + (text != "" and not text.endswith("\n"))
         return FileChanged(path=path, change="add", added=added, removed=0, tool_id=id)
     # Of a file that was written whole nobody says what had been there.
-    change: Change | None = "modify" if name == "edit" else None
+    change: Change | None = None if name == "write_file" else "modify"
     return FileChanged(path=path, change=change, tool_id=id)
