@@ -51,8 +51,7 @@ def ending_of(path: Path) -> Ending:
     number = int(code[1])
     if number < 0:
         return Ending(signal=-number)
-    limit = agents.agent(agent_of(path)).turn_limit_code
-    return Ending(exit_code=number, at_turn_limit=number == limit)
+    return Ending(exit_code=number, limit=agents.agent(agent_of(path)).limit_codes.get(number))
 
 
 def is_real(path: Path) -> bool:

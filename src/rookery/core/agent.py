@@ -210,8 +210,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     They are kept like all that it writes, but not shown while it works.
     """
 
-    turn_limit_code: int | None = None
-    """The exit code by which alone it tells that it took as many turns as it may."""
+    limit_codes: Mapping[int, str] = {}
+    """The exit codes by which alone it tells that it reached a limit of its own, and which."""
 
     asking: Asking | None = None
     """How it asks while it works; None if it cannot, at least not in its usual way."""

@@ -52,8 +52,8 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     stopped_for: StopReason | None = None
     """Why we stopped it, if we did; `finished` after a result and its grace."""
 
-    at_turn_limit: bool = False
-    """Whether its exit code tells that it took as many turns as it may."""
+    limit: str | None = None
+    """Which limit of its own it reached, if its exit code tells."""
 
     cut_tasks: int = 0
     """Background tasks that were still at work when it ended."""
@@ -175,8 +175,8 @@ def _over_budget(facts: _Facts) -> str | None:
         return "a limit of yours was reached" + _in_the_middle(facts)
     if _ended_for(facts.last, "max_turns", "max_budget"):
         return _complaint(facts.last) or f"it reached its {_words(facts.last)}"
-    if facts.ending.at_turn_limit and facts.unfinished:
-        return "it reached its max turns" + _in_the_middle(facts)
+    if facts.ending.limit is not None and facts.unfinished:
+        return f"it reached its {facts.ending.limit}" + _in_the_middle(facts)
     return None
 
 

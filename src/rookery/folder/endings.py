@@ -25,7 +25,7 @@ def ending_of(exit: ExitInfo, agent: Agent | None, stopped_for: StopReason | Non
         started=exit.started,
         exit_code=code,
         signal=exit.signal,
-        at_turn_limit=agent is not None and code is not None and code == agent.turn_limit_code,
+        limit=agent.limit_codes.get(code) if agent is not None and code is not None else None,
         stopped_for=told if told == "timed_out" else stopped_for or told,
         complaint=exit.complaint,
     )

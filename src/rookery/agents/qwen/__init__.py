@@ -57,5 +57,5 @@ AGENT = Agent(
     keeps_variable=keeps_variable,
     continues=continues,
     replacements=replacements,
-    turn_limit_code=53,
+    limit_codes={53: "max turns", 55: "max budget"},
 )
