@@ -31,13 +31,16 @@ _NO_ANSWER = re.compile(
 _API_ERROR = re.compile(
     r"\[API Error: (?:(\d{3}) )?(.+)\](?:\n(?:Please wait|Possible quota) [^\n]+)?\Z", re.DOTALL
 )
-_QUOTA = re.compile(r"Qwen OAuth (?:quota exceeded:|free tier has been discontinued)")
+# A quota that is used up is told in words of their own (0.24.4 api_quota).
+_QUOTA = re.compile(
+    r"Quota exhausted: |Qwen OAuth (?:quota exceeded:|free tier has been discontinued)"
+)
 
 
 def api_error(text: str) -> Error | None:
     """Read the failure of the API at the end of a text; None if there is none."""
     if _QUOTA.match(text):
-        return Error(kind="quota", message=text, retryable=False)
+        return Error(kind="quota", message=text.partition("\n\n")[0], retryable=False)
     found = _API_ERROR.search(text)
     if found is None:
         return None

@@ -68,13 +68,14 @@ TOOLS = Tools(
     },
 )
 
-# What a refused call says (0.15.10 perm_denied, allowed_tool; 0.24.4 perm_denied, deny_rule;
-# plan mode and the name of a hidden tool from its source); the result lists all of them.
+# What a refused call says (0.15.10 perm_denied, allowed_tool; 0.24.4 perm_denied, deny_rule,
+# auto_mode_blocks; the rest is from the source of 0.24.4); the result lists all of them.
 _DENIED = re.compile(
     r'(?:\[tool_call bridge refused\] )?Qwen Code requires permission to use "?[^"\n]+"?, '
     r"but that permission was "
     r'|Tool "[^"\n]+" is denied(?: by permission rules\.|: the tool\'s default permission is )'
     r'|This "[^"\n]+" invocation was denied by permission rules\.'
+    r"|Blocked by auto mode policy: "
     r'|Tool blocked by plan mode: "[^"\n]+" is not a read-only tool\.'
 )
 
