@@ -31,7 +31,7 @@ AGENT = Agent(
     capabilities=Capabilities(
         deltas="yes",
         thinking="yes",
-        subagents="yes",
+        subagents="partly",
         usage="partly",
         cost="no",
         denials="yes",
@@ -39,14 +39,16 @@ AGENT = Agent(
         resume="yes",
         end_event="partly",
         notes=(
-            "A failure of the API is told as a success, in the words of the model; it is shown "
-            "as the failure that it is.",
+            "A failure of the API is told in the words of the model, by 0.15.10 even as a success; "
+            "it is shown as the failure that it is.",
             "The tokens of subagents, and of calls that it makes for itself, are told in the sum "
             "of the session when the turn is over.",
-            "The exit code of a command is told only if the command wrote nothing.",
-            "Retries of failed requests are not told.",
-            "When it is interrupted it ends without a result, and when it reaches its number of "
-            "turns, only its exit code says so.",
+            "The exit code of a command is told only if the command failed; by 0.15.10, only if it "
+            "wrote nothing.",
+            "Retries are told by 0.24.4 once an answer has begun; else they are not.",
+            "What subagents in the background do is not told, only how they ended.",
+            "When it is interrupted it ends without a result, and when it reaches a limit of its "
+            "own, only its exit code says so.",
         ),
     ),
     evidence="recordings",
