@@ -8,8 +8,10 @@ import pytest
 
 import rookery
 from rookery.agents import agent, detect
+from rookery.agents.qwen.fields import KNOWN_FIELDS
 from rookery.core.bookkeeping import NOTHING
 from rookery.core.completion import final_text
+from rookery.core.drift import Drift
 from rookery.core.events import (
     Error,
     Event,
@@ -27,7 +29,7 @@ from rookery.core.events import (
     UsageReported,
 )
 from rookery.core.fold import Beginning, fold
-from tests.recorded import cases, folded, name_of, recordings, results
+from tests.recorded import cases, folded, is_real, messages, name_of, recordings, results
 
 STREAMS = [*cases("qwen"), *recordings("qwen")]
 ENDED = [path for path in STREAMS if results(path)]
@@ -356,6 +358,14 @@ def test_a_new_version_s_fields_are_counted() -> None:
         assert closed.unknown_fields == tuple(
             UnknownField(type="system", field=name, count=1) for name in found
         )
+
+
+@pytest.mark.parametrize("path", [path for path in STREAMS if is_real(path)], ids=name_of)
+def test_every_field_that_was_recorded_is_known(path: Path) -> None:
+    drift = Drift(KNOWN_FIELDS)
+    for message in messages(path):
+        drift.look(message["type"], json.dumps(message).encode())
+    assert drift.fields() == ()
 
 
 @pytest.mark.parametrize("path", [path for path in STREAMS if path.read_bytes()], ids=name_of)
