@@ -52,7 +52,7 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
         told = message.error.message if message.error else None
         return (Error(kind="internal", message=told),)
     events = [*memory.begin_turn(), *memory.unfinished()]
-    denials = tuple(_denial(denied) for denied in message.permission_denials or ())
+    denials = tuple(_denial(memory, denied) for denied in message.permission_denials or ())
     for denial in denials:
         if denial.tool_id not in memory.denied:
             reason = memory.errors.get(denial.tool_id or "")
@@ -263,9 +263,9 @@ def _failure(memory: Memory, message: shapes.Result) -> tuple[Error | None, str]
     return failure, "api_error"
 
 
-def _denial(denied: shapes.Denied) -> Denial:
+def _denial(memory: Memory, denied: shapes.Denied) -> Denial:
     name = denied.tool_name
-    fix = tools.fix(name) if name else None
+    fix = tools.fix(name, memory.errors.get(denied.tool_use_id or "")) if name else None
     return Denial(tool_id=denied.tool_use_id, name=name, input=own(denied.tool_input), fix=fix)
 
 

@@ -183,7 +183,7 @@ def _finish(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence
         output=output,
         error=output if failed else None,
         exit_code=code,
-        fix=tools.fix(call.name) if call is not None else None,
+        fix=tools.fix(call.name, block.content) if call is not None else None,
         parent=parent,
     )
     if not failed and call is not None and call.kind in tools.TELLING:

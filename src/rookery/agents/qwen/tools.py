@@ -79,6 +79,9 @@ _DENIED = re.compile(
     r'|Tool blocked by plan mode: "[^"\n]+" is not a read-only tool\.'
 )
 
+# A rule that forbids holds in every mode (0.24.4 deny_rule).
+_FORBIDDEN = re.compile(r'This "[^"\n]+" invocation was denied by permission rules\.')
+
 # What the calls say that a signal cut off (0.15.10 sigterm_tool), or that were asked for in an
 # answer that was asked for anew (0.24.4 retry_discards_calls).
 _CANCELLED = (
@@ -172,12 +175,14 @@ def failure(content: str | None) -> Status:
     return "denied" if _DENIED.match(content) else "error"
 
 
-def fix(name: str) -> str:
-    """What lets a denied call of a tool pass.
+def fix(name: str, reason: str | None) -> str | None:
+    """What lets a denied call of a tool pass; nothing does if a rule of the user's forbids it.
 
     A rule does not for edits, nor for a command that writes a file: which commands those are, only
     the program can tell (0.15.10).
     """
+    if reason is not None and _FORBIDDEN.match(reason):
+        return None
     kind = TOOLS.kind(name)
     return PERMIT_EDITS if kind == "edit" else PERMIT_ALL if kind == "execute" else name
 
