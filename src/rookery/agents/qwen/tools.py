@@ -93,6 +93,7 @@ _TIMED_OUT = re.compile(r"Command timed out after \d{1,15}ms before it could com
 # How a command ended is told where it failed (0.24.4 shell_fail) or wrote nothing (0.15.10
 # shell_silent, unicode), behind what it wrote.
 _FAILED = re.compile(r"Command exited with code: (\d{1,9})")
+_END, _LONGEST_END = "\nExit Code: ", 4096
 _ENDED = re.compile(r"(\d{1,9}|\(none\))\nSignal: (\S{1,20})\nProcess Group PGID: .*", re.DOTALL)
 _CREATED = "Successfully created and wrote to new file: "
 TELLING = frozenset({"edit", "plan"})
@@ -195,7 +196,9 @@ def shell(content: str, *, failed: bool) -> Shell:
     """
     if found := _FAILED.fullmatch(content):
         return Shell(content, int(found[1]))
-    head, _, tail = content.rpartition("\nExit Code: ")
+    if _END not in content[-_LONGEST_END:]:  # which spares a long output a search
+        return Shell(content)
+    head, _, tail = content.rpartition(_END)
     ended = _ENDED.fullmatch(tail)
     named, _, wrote = head.partition("\nOutput: ")
     output, _, error = wrote.rpartition("\nError: ")
