@@ -127,3 +127,14 @@ def test_an_answer_can_take_its_time() -> None:
     with ScriptedChatApi([Reply(text="Hi", delay=0.3)]) as api:
         post(api)
     assert time.monotonic() - before >= 0.3
+
+
+def test_a_conversation_that_another_server_began_has_no_call_twice() -> None:
+    def call(**more: Any) -> str:
+        with ScriptedChatApi([REPLY]) as api:
+            id: str = json.loads(post(api, **more))["choices"][0]["message"]["tool_calls"][0]["id"]
+        return id
+
+    later = [*ASK["messages"], {"role": "assistant", "content": "x"}, *ASK["messages"]]
+    assert call() != call(messages=later)
+    assert call() == call()

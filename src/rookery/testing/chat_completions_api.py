@@ -10,6 +10,7 @@ from rookery.testing.scripted_api import (
     Request,
     Script,
     ScriptedApi,
+    call_digits,
     pieces,
     server_sent,
     tokens,
@@ -64,7 +65,7 @@ class _Chat:
         if reply.thinking is not None:
             said["reasoning_content"] = reply.thinking
         if reply.tools:
-            said["tool_calls"] = _calls(reply, request.number)
+            said["tool_calls"] = _calls(reply, request)
         choice = {"index": 0, "message": said, "finish_reason": _reason(reply)}
         head = _head(request, "chat.completion")
         return {**head, "choices": [choice], "usage": _usage(reply, request)}
@@ -72,7 +73,7 @@ class _Chat:
     def events(self, reply: Reply, request: Request) -> Iterator[Json]:
         """Make the chunks of a completion."""
         head = _head(request, "chat.completion.chunk")
-        for delta in _deltas(reply, request.number):
+        for delta in _deltas(reply, request):
             yield {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
         yield {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": _reason(reply)}]}
         options = request.body.get("stream_options")
@@ -114,13 +115,13 @@ def _head(request: Request, kind: str) -> Json:
     }
 
 
-def _deltas(reply: Reply, number: int) -> Iterator[Json]:
+def _deltas(reply: Reply, request: Request) -> Iterator[Json]:
     yield {"role": "assistant", "content": ""}
     for piece in pieces(reply.thinking or "", reply.piece):
         yield {"reasoning_content": piece}
     for piece in pieces(reply.text or "", reply.piece):
         yield {"content": piece}
-    for index, call in enumerate(_calls(reply, number)):
+    for index, call in enumerate(_calls(reply, request)):
         whole = call["function"]
         begun = {**call, "index": index, "function": {**whole, "arguments": ""}}
         yield {"tool_calls": [begun]}
@@ -128,10 +129,10 @@ def _deltas(reply: Reply, number: int) -> Iterator[Json]:
             yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
 
 
-def _calls(reply: Reply, number: int) -> list[Json]:
+def _calls(reply: Reply, request: Request) -> list[Json]:
     return [
         {
-            "id": f"call_{number:022d}{index:02d}",
+            "id": f"call_{call_digits(request.body, request.number, index)}",
             "type": "function",
             "function": {
                 "name": name,
@@ -147,7 +148,7 @@ def _reason(reply: Reply) -> str:
 
 
 def _usage(reply: Reply, request: Request) -> Json:
-    said = [reply.thinking, reply.text, _calls(reply, request.number)]
+    said = [reply.thinking, reply.text, _calls(reply, request)]
     counts = {
         "prompt_tokens": tokens(request.body),
         "completion_tokens": tokens(said),

@@ -10,6 +10,7 @@ from rookery.testing.scripted_api import (
     Request,
     Script,
     ScriptedApi,
+    call_digits,
     pieces,
     server_sent,
     tokens,
@@ -101,7 +102,7 @@ def message(reply: Reply, *, number: int, request: Json) -> Json:
     if reply.text is not None:
         blocks.append({"type": "text", "text": reply.text})
     for index, (name, input) in enumerate(reply.tools):
-        id = f"toolu_{number:022d}{index:02d}"
+        id = f"toolu_{call_digits(request, number, index)}"
         given = input if isinstance(input, str) else dict(input)
         blocks.append({"type": "tool_use", "id": id, "name": name, "input": given})
     return {

@@ -11,6 +11,7 @@ from rookery.testing.scripted_api import (
     Request,
     Script,
     ScriptedApi,
+    call_digits,
     pieces,
     server_sent,
     tokens,
@@ -117,7 +118,7 @@ def response(reply: Reply, *, number: int, request: Json) -> Json:
             }
         )
     for index, (name, input) in enumerate(reply.tools):
-        items.append(_call(name, input, f"{number:022d}{index:02d}"))
+        items.append(_call(name, input, call_digits(request, number, index)))
     return {
         "id": f"resp_{number:024d}",
         "object": "response",

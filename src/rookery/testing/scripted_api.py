@@ -91,6 +91,12 @@ class Request:
     number: int = 0
 
 
+def call_digits(request: Json, number: int, index: int) -> str:
+    """What names a call: no other of its conversation has it, though another server began that."""
+    said = request.get("messages") or request.get("input") or ()
+    return f"{len(said):04d}{number:018d}{index:02d}"
+
+
 class Dialect(Protocol):
     """How one API speaks."""
 
