@@ -114,12 +114,12 @@ def test_a_last_line_is_given_once() -> None:
 def test_a_line_that_comes_alone_is_not_copied() -> None:
     buffer = LineBuffer()
     line = b'{"type":"result"}\n'
-    (given,) = buffer.feed(line)
-    assert given is line
+    (alone,) = buffer.feed(line)
+    assert alone is line
     changing: Any = bytearray(line)
-    (given,) = buffer.feed(changing)
-    assert given == line
-    assert isinstance(given, bytes)
+    (copied,) = buffer.feed(changing)
+    assert copied == line
+    assert isinstance(copied, bytes)
 
 
 def test_a_line_that_comes_alone_may_be_too_long_or_the_end_of_another() -> None:

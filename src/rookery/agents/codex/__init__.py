@@ -85,7 +85,8 @@ AGENT = Agent(
                 "It tells text, thoughts and what commands write as they come, its model and its "
                 "version, and the tokens of every request, of subagents, too; a turn that is "
                 "interrupted is told.",
-                "It asks before what the settings leave open, with --permission ask.",
+                "It asks before what the settings leave open, with --permission ask, which is "
+                "usual on a terminal.",
                 "It works outside a git repository, too.",
             ),
         ),
