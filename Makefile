@@ -25,7 +25,7 @@ $(NAMED)_VERSION := $(VERSION)
 endif
 REAL_AGENTS := ROOKERY_TEST_CLAUDE=$(abspath $(CLAUDE)) ROOKERY_TEST_CODEX=$(abspath $(CODEX))
 
-.PHONY: demo test check lint types imports unit bench soak conformance docs format clean pictures
+.PHONY: demo test check lint types imports unit bench soak conformance docs figures format clean pictures
 
 demo: $(VENV)/.installed ## the whole path with a scripted agent: no key, no network
 	$(BIN)/rook demo --speed 4
@@ -66,6 +66,9 @@ pictures: $(VENV)/.pictures $(CLAUDE) ## take the pictures of the docs anew, in 
 
 docs: $(VENV)/.dev ## write the generated pages anew
 	$(BIN)/python scripts/generate.py
+
+figures: ## sizes, imports and public names of the source tree
+	@$(PYTHON) scripts/figures.py
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .
