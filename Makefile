@@ -25,7 +25,7 @@ $(NAMED)_VERSION := $(VERSION)
 endif
 REAL_AGENTS := ROOKERY_TEST_CLAUDE=$(abspath $(CLAUDE)) ROOKERY_TEST_CODEX=$(abspath $(CODEX))
 
-.PHONY: demo test check lint types imports unit bench soak conformance docs figures format clean pictures
+.PHONY: demo test check lint types imports unit bench soak conformance docs figures format clean pictures release
 
 demo: $(VENV)/.installed ## the whole path with a scripted agent: no key, no network
 	$(BIN)/rook demo --speed 4
@@ -67,6 +67,14 @@ pictures: $(VENV)/.pictures $(CLAUDE) ## take the pictures of the docs anew, in 
 docs: $(VENV)/.dev ## write the generated pages anew
 	$(BIN)/python scripts/generate.py
 
+release: $(VENV)/.dev ## check, build and tag the version in the source tree; publishes nothing
+	$(BIN)/python scripts/release.py ready
+	$(MAKE) test
+	rm -rf dist
+	$(BIN)/python -m hatchling build
+	$(BIN)/python scripts/wheel.py dist/*.whl
+	$(BIN)/python scripts/release.py tag
+
 figures: ## sizes, imports and public names of the source tree
 	@$(PYTHON) scripts/figures.py
 
@@ -75,7 +83,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

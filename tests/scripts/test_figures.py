@@ -1,6 +1,6 @@
 """The figures of the source tree are counted right."""
 
-import importlib
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -11,10 +11,8 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 @pytest.fixture(scope="module")
-def figures() -> ModuleType:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(ROOT / "scripts"))
-        return importlib.import_module("figures")
+def figures(script: Callable[[str], ModuleType]) -> ModuleType:
+    return script("figures")
 
 
 FILES = {
