@@ -187,10 +187,17 @@ def test_every_setting_takes_what_its_option_takes() -> None:
         assert (kind.name == "boolean") == (setting.type is bool)
 
 
-def test_help_reads_no_settings_and_imports_nothing_heavy(desk: Desk) -> None:
+HELP_NEEDS = {
+    *("rookery", "rookery.cli", "rookery.cli.entry", "rookery.cli.main"),
+    *("rookery.core", "rookery.core.errors", "rookery.core.text", "rookery.core.version"),
+}
+"""The modules of ours that `rook --help` may import; click alone takes most of the time it has."""
+
+
+def test_help_imports_only_what_it_shows_and_click(desk: Desk) -> None:
     code = (
         "import sys, atexit; atexit.register(lambda: print(*sys.modules));"
-        "sys.argv = ['rook', '--help']; from rookery.cli.main import main; main()"
+        "sys.argv = ['rook', '--help']; from rookery.cli.entry import start; start()"
     )
     out = subprocess.run(
         [sys.executable, "-c", code],
@@ -199,5 +206,16 @@ def test_help_reads_no_settings_and_imports_nothing_heavy(desk: Desk) -> None:
         text=True,
         check=True,
     )
-    heavy = {"asyncio", "genai_prices", "msgspec", "platformdirs", "rich", "tomllib"}
-    assert not heavy & set(out.stdout.split())
+    imported = set(out.stdout.splitlines()[-1].split())
+    assert {name for name in imported if name.startswith("rookery")} == HELP_NEEDS
+    heavy = {"asyncio", "genai_prices", "msgspec", "platformdirs", "rich", "shutil", "tomllib"}
+    assert not heavy & imported
+
+
+@pytest.mark.parametrize("columns", ["200", "60", "3", "0", "wide"])
+def test_help_is_as_wide_as_click_would_have_it(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, columns: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    usual = cli.get_help(cli.make_context("rook", [], resilient_parsing=True))
+    assert desk.rook("--help", COLUMNS=columns).stdout == f"{usual}\n"

@@ -10,12 +10,12 @@ from click.core import ParameterSource
 
 from rookery import __version__
 from rookery.core.errors import RookeryError
-from rookery.core.safe import safe_line
 
 _INTERRUPTED = 130
 _WRONG_USAGE = 2
 _CANNOT_WRITE = 1
 _NOBODY_READS = 141  # as a shell tells of a program that SIGPIPE ended
+_HELP_COLUMNS = (50, 78)  # the narrowest and the widest, as click has them
 
 _COMMANDS = {
     "agents": (
@@ -62,6 +62,8 @@ class _Commands(click.Group):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise click.exceptions.Exit(_NOBODY_READS) from None
         except RookeryError as error:
+            from rookery.core.safe import safe_line  # so that --help stays quick
+
             click.echo(f"[rook] {safe_line(str(error))}", err=True)
             raise click.exceptions.Exit(_WRONG_USAGE) from error
         except OSError as error:  # what a command cannot read it has told by itself
@@ -184,9 +186,19 @@ def main() -> None:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
-        cli.main(prog_name="rook")
+        cli.main(prog_name="rook", terminal_width=_help_width())
     except OSError as error:  # of --help and the like, which are told before a command is invoked
         sys.exit(_cannot_write(error))
+
+
+def _help_width() -> int:
+    """How wide help is; click's own answer imports `shutil`, which takes long."""
+    try:
+        columns = int(os.environ.get("COLUMNS", 0)) or os.get_terminal_size(1).columns
+    except (OSError, ValueError):
+        columns = 80
+    narrowest, widest = _HELP_COLUMNS
+    return max(min(columns - 2, widest), narrowest)
 
 
 def _cannot_write(error: OSError) -> int:
