@@ -46,7 +46,7 @@ imports: $(VENV)/.dev
 
 unit: $(VENV)/.dev $(CLAUDE) $(CODEX)
 	$(REAL_AGENTS) $(BIN)/pytest -n auto --cov --cov-report=
-	$(BIN)/coverage report --include='src/rookery/core/*,src/rookery/agents/*' --fail-under=95
+	$(BIN)/coverage report --include='src/rookery/model/*,src/rookery/adapter/*,src/rookery/agents/*' --fail-under=95
 
 soak: $(VENV)/.dev ## the long versions of the hostile tests
 	$(BIN)/pytest -n auto -m soak

@@ -23,8 +23,8 @@ from showing import show, viewer
 from timing import Row, dearer, faster, peak_memory, race, race_children, table
 
 import rookery
-from rookery.core import fold as told
-from rookery.core.fold import FoldingDecoder
+from rookery.model import fold as told
+from rookery.model.fold import FoldingDecoder
 
 MB = 1_000_000
 CHUNK = 256 * 1024

@@ -20,9 +20,9 @@ from sdk import Sdk
 from timing import Row, dearer, faster, race
 
 import rookery
-from rookery.core.events import Text
-from rookery.core.records import Record
-from rookery.run.runner import Run
+from rookery.model.events import Text
+from rookery.model.records import Record
+from rookery.runs.run import Run
 
 MB = 1_000_000
 PIPE = 64 * 1024

@@ -18,11 +18,11 @@ from running import writer_of
 from timing import Row, faster, race
 
 import rookery
-from rookery.core.records import Record
 from rookery.display.paint import Paint
 from rookery.display.plain import PlainDisplay
 from rookery.display.screen import Screen
 from rookery.display.terminal import TerminalDisplay
+from rookery.model.records import Record
 
 SESSIONS = Path(__file__).parent.parent / "src" / "rookery" / "testing"
 MOST_US = 5.0

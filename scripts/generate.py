@@ -17,11 +17,12 @@ import msgspec
 from money_table import table
 
 from rookery import agents
-from rookery.cli import config, outline
 from rookery.cli import main as command_line
+from rookery.cli.commands import config
+from rookery.cli.complete import outline
 from rookery.config.settings import SETTINGS
-from rookery.core import events
-from rookery.core.records import schema
+from rookery.model import events
+from rookery.model.records import schema
 
 ROOT = Path(__file__).parent.parent
 EVENTS_PAGE = ROOT / "docs" / "events.md"
@@ -34,7 +35,7 @@ SCHEMA_FILE = ROOT / "src" / "rookery" / "record.schema.json"
 _HEAD = f"""\
 # Events
 
-*Generated from `src/rookery/core/events.py` by `make docs`; do not edit. Format version
+*Generated from `src/rookery/model/events.py` by `make docs`; do not edit. Format version
 {events.FORMAT_VERSION}.*
 
 An event says what happened, in words no agent owns. A field that is absent (`None` in Python)
@@ -149,7 +150,7 @@ def _type(field: msgspec.structs.FieldInfo) -> str:
     """A field's type as Python writes it, short and safe inside a table."""
     words = str(field.type) if not inspect.isclass(field.type) else field.type.__name__
     for old, new in (
-        ("rookery.core.events.", ""),
+        ("rookery.model.events.", ""),
         ("typing.", ""),
         ("msgspec.", ""),
         ("Raw", "JSON"),

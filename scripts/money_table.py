@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import rookery
-from rookery.core.events import Usage
-from rookery.core.fold import fold
-from rookery.core.price import dollars
+from rookery.model.events import Usage
+from rookery.model.fold import fold
+from rookery.model.price import dollars
 from rookery.prices import PriceBook
 
 CASES = Path(__file__).parent.parent / "tests" / "agents" / "claude" / "cases"

@@ -9,10 +9,10 @@ from typing import Any
 
 import rookery
 from rookery import agents
-from rookery.core.fold import fold
-from rookery.core.price import Prices, no_prices
-from rookery.core.state import RunState
-from rookery.core.verdict import Ending
+from rookery.model.fold import fold
+from rookery.model.price import Prices, no_prices
+from rookery.model.state import RunState
+from rookery.model.verdict import Ending
 
 _AGENTS = Path(__file__).parent / "agents"
 

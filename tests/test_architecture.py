@@ -10,8 +10,14 @@ import pytest
 from rookery import agents
 
 SOURCE = Path(__file__).parent.parent / "src" / "rookery"
-PURE = [*SOURCE.glob("core/**/*.py"), *SOURCE.glob("agents/**/*.py")]
-NEUTRAL = [p for name in ("core", "folder", "display") for p in SOURCE.glob(f"{name}/**/*.py")]
+
+
+def _modules(*rooms: str) -> list[Path]:
+    return [path for room in rooms for path in SOURCE.glob(f"{room}/**/*.py")]
+
+
+PURE = _modules("model", "adapter", "agents")
+NEUTRAL = _modules("model", "adapter", "store", "feed", "display")
 ALL = list(SOURCE.glob("**/*.py"))
 SHORT = [path for path in ALL if path.name != "scripted_agent.py"]  # it must be one file
 

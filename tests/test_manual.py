@@ -12,7 +12,7 @@ import pytest
 
 from rookery.cli.main import cli
 from rookery.config.settings import SETTINGS
-from rookery.core.verdict import EXIT_CODES
+from rookery.model.verdict import EXIT_CODES
 
 
 @pytest.fixture

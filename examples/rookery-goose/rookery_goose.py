@@ -7,16 +7,16 @@ from typing import Any
 
 import msgspec
 
-from rookery.core.agent import Agent, Capabilities, Invocation, Permission, Task
-from rookery.core.errors import UnsupportedError
-from rookery.core.events import Error, Event, Unknown, UsageReported
-from rookery.core.memory import Memory
-from rookery.core.options import permission_of, with_format
-from rookery.core.reader import Table, decoder_of
-from rookery.core.salvage import own
-from rookery.core.shapes import NOTHING, Count, ExitCode, Shape
-from rookery.core.tokens import fresh
-from rookery.core.tools import Tools
+from rookery.adapter.agent import Agent, Capabilities, Invocation, Permission, Task
+from rookery.adapter.command_line import permission_of, with_format
+from rookery.adapter.memory import Memory
+from rookery.adapter.reader import Table, decoder_of
+from rookery.adapter.salvage import own
+from rookery.adapter.shapes import NOTHING, Count, ExitCode, Shape
+from rookery.adapter.tokens import fresh
+from rookery.adapter.tools import Tools
+from rookery.model.errors import UnsupportedError
+from rookery.model.events import Error, Event, Unknown, UsageReported
 
 FLAGS = ("--output-format", "stream-json")
 MODES: dict[Permission, str] = {"agent": "", "edit": "smart_approve", "plan": "chat", "all": "auto"}

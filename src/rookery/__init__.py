@@ -7,49 +7,50 @@ for record in rookery.decode("session.jsonl"):
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from rookery.core.version import __version__
+__version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from rookery.adapter.agent import Agent
     from rookery.agents import decoder, output_flags, parser_for
-    from rookery.core.agent import Agent
-    from rookery.core.asking import Ask, Decision
-    from rookery.core.decoder import Decoder
-    from rookery.core.errors import (
+    from rookery.feed.answers import final_text, is_complete
+    from rookery.feed.decode import decode
+    from rookery.feed.decode_async import decode_async
+    from rookery.loops.start import loop
+    from rookery.model.errors import (
         RookeryError,
         UndetectedAgentError,
         UnknownAgentError,
         UnreadableSourceError,
     )
-    from rookery.core.events import Event
-    from rookery.core.records import Record, dump, load, schema
-    from rookery.folder.answers import final_text, is_complete
-    from rookery.folder.async_streams import decode_async
-    from rookery.folder.streams import decode
-    from rookery.loop.start import loop
-    from rookery.run.start import run, run_sync
+    from rookery.model.events import Event
+    from rookery.model.questions import Ask, Decision
+    from rookery.model.records import Decoder, Record, dump, load, schema
+    from rookery.runs.start import run, run_sync
 
 _HOMES = {
-    "Agent": "rookery.core.agent",
-    "Ask": "rookery.core.asking",
-    "Decision": "rookery.core.asking",
-    "Decoder": "rookery.core.decoder",
-    "Event": "rookery.core.events",
-    "Record": "rookery.core.records",
-    "RookeryError": "rookery.core.errors",
-    "UndetectedAgentError": "rookery.core.errors",
-    "UnknownAgentError": "rookery.core.errors",
-    "UnreadableSourceError": "rookery.core.errors",
-    "decode": "rookery.folder.streams",
-    "decode_async": "rookery.folder.async_streams",
+    "Agent": "rookery.adapter.agent",
+    "Ask": "rookery.model.questions",
+    "Decision": "rookery.model.questions",
+    "Decoder": "rookery.model.records",
+    "Event": "rookery.model.events",
+    "Record": "rookery.model.records",
+    "RookeryError": "rookery.model.errors",
+    "UndetectedAgentError": "rookery.model.errors",
+    "UnknownAgentError": "rookery.model.errors",
+    "UnreadableSourceError": "rookery.model.errors",
+    "decode": "rookery.feed.decode",
+    "decode_async": "rookery.feed.decode_async",
     "decoder": "rookery.agents",
-    "dump": "rookery.core.records",
-    "final_text": "rookery.folder.answers",
-    "is_complete": "rookery.folder.answers",
-    "load": "rookery.core.records",
+    "dump": "rookery.model.records",
+    "final_text": "rookery.feed.answers",
+    "is_complete": "rookery.feed.answers",
+    "load": "rookery.model.records",
+    "loop": "rookery.loops.start",
     "output_flags": "rookery.agents",
     "parser_for": "rookery.agents",
-    "run_sync": "rookery.run.start",
-    "schema": "rookery.core.records",
+    "run": "rookery.runs.start",
+    "run_sync": "rookery.runs.start",
+    "schema": "rookery.model.records",
 }
 """Where each public name lives; it is imported when it is first used."""
 
@@ -82,8 +83,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("loop", "run"):
-        return import_module(f"rookery.{name}")  # packages that can be called
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

@@ -15,7 +15,7 @@ import pytest
 
 import rookery
 from rookery.agents import NAMES, agent
-from rookery.core.events import (
+from rookery.model.events import (
     Event,
     SessionStarted,
     StreamClosed,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rookery import agents
-from rookery.core.errors import RookeryError, UnknownAgentError
+from rookery.model.errors import RookeryError, UnknownAgentError
 from tests.recorded import cases, name_of
 
 GOOSE = Path(__file__).parents[2] / "examples" / "rookery-goose"

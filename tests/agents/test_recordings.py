@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import rookery
-from rookery.core.events import (
+from rookery.model.events import (
     StreamClosed,
     TaskFinished,
     TaskStarted,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import rookery
-from rookery.core.events import StreamClosed, ToolFinished, Unknown, Unreadable
+from rookery.model.events import StreamClosed, ToolFinished, Unknown, Unreadable
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 MB = 1_000_000

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.run.recording import wait_for
-from tests.run.scripted import program
+from tests.process.recording import wait_for
+from tests.runs.scripted import program
 from tests.terminals import COLOURS, Terminal
 
 ROOK = Path(sys.executable).with_name("rook")

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from tests.cli.test_run import ROOK, Desk, until
-from tests.run.recording import PATIENCE_S, is_gone, wait_for
+from tests.process.recording import PATIENCE_S, is_gone, wait_for
 
 _HANGING = "hang-in-tool sigint-result"
 

@@ -13,9 +13,9 @@ from tests.cli.desk import ROOK, Desk
 from tests.terminals import Terminal
 
 from rookery import agents
-from rookery.cli import outline
+from rookery.cli.complete import outline
 from rookery.cli.main import cli
-from rookery.folder.runs import start_ticks
+from rookery.store.runs import start_ticks
 
 SHELLS = ("bash", "fish", "zsh")
 
@@ -151,7 +151,7 @@ def test_completing_imports_nothing_heavy(desk: Desk) -> None:
             text=True,
             check=True,
         )
-        heavy = {"asyncio", "genai_prices", "msgspec", "rich", "rookery.cli.run"}
+        heavy = {"asyncio", "genai_prices", "msgspec", "rich", "rookery.cli.commands.run"}
         assert not heavy & set(out.stdout.split()), words
 
 

@@ -9,10 +9,10 @@ from functools import partial
 
 import pytest
 
-from rookery.cli.asking import TerminalAsker
-from rookery.cli.keys import Keys, terminal_path
-from rookery.cli.turns import Turns
-from rookery.core.asking import Ask, Decision
+from rookery.cli.live.keys import Keys, terminal_path
+from rookery.cli.live.permission_prompt import TerminalAsker
+from rookery.cli.live.screen_turns import Turns
+from rookery.model.questions import Ask, Decision
 
 
 class Board:

@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.loop.playing import calls, install, repository
+from tests.loops.playing import calls, install, repository
 from tests.terminals import Terminal
 
-from rookery.folder import runs
+from rookery.store import runs
 
 ROOK = str(Path(sys.executable).with_name("rook"))
 

@@ -9,8 +9,8 @@ import click
 import pytest
 from tests.cli.desk import Desk
 
+from rookery.cli.commands.run import exec_, run_
 from rookery.cli.main import cli, summaries
-from rookery.cli.run import exec_, run_
 from rookery.config.settings import SETTINGS
 
 CONTEXT = click.Context(cli)
@@ -189,7 +189,7 @@ def test_every_setting_takes_what_its_option_takes() -> None:
 
 HELP_NEEDS = {
     *("rookery", "rookery.cli", "rookery.cli.entry", "rookery.cli.main"),
-    *("rookery.core", "rookery.core.errors", "rookery.core.text", "rookery.core.version"),
+    *("rookery.model", "rookery.model.errors", "rookery.model.text"),
 }
 """The modules of ours that `rook --help` may import; click alone takes most of the time it has."""
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.cli.test_run import ROOK, Desk, until
 from tests.conftest import ROOT
-from tests.run.recording import wait_for
+from tests.process.recording import wait_for
 
 from rookery.testing import agent_command
 

@@ -9,11 +9,11 @@ import msgspec
 import pytest
 from tests.cli.desk import Desk as AnyDesk
 from tests.recorded import cases, name_of, recordings
-from tests.run.scripted import make
+from tests.runs.scripted import make
 
 import rookery
-from rookery.folder import runs
-from rookery.run.earlier import NoSessionError
+from rookery.runs.resume import NoSessionError
+from rookery.store import runs
 
 STREAMS = {name_of(path): path for path in (*cases("codex"), *recordings("codex"))}
 CLAUDES = {name_of(path): path for path in cases("claude")}

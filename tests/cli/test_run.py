@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.run.scripted import program
+from tests.runs.scripted import program
 
 ROOK = Path(sys.executable).with_name("rook")
 

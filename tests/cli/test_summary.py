@@ -10,8 +10,8 @@ import msgspec
 import pytest
 from tests.recorded import CASES, folded, name_of
 
-from rookery.core.summary import summarise
 from rookery.prices import PriceBook
+from rookery.runs.summary import summarise
 
 ROOK = Path(sys.executable).with_name("rook")
 KEYS = [

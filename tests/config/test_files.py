@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rookery.config.files import project_file, read
-from rookery.core.errors import ConfigError
+from rookery.model.errors import ConfigError
 
 
 @pytest.fixture

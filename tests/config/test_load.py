@@ -7,7 +7,7 @@ import pytest
 
 from rookery.config.files import Surroundings
 from rookery.config.load import Config, load
-from rookery.core.errors import ConfigError
+from rookery.model.errors import ConfigError
 
 
 class Place:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import rookery
-from rookery.core.errors import RookeryError
-from rookery.core.events import SessionStarted, StreamClosed, Unknown
-from rookery.folder.runs import RunFolder
+from rookery.model.errors import RookeryError
+from rookery.model.events import SessionStarted, StreamClosed, Unknown
+from rookery.store.runs import RunFolder
 from tests.conformance.scenarios import LACKING, SCENARIOS
 
 _TYPES, _FIELDS, _RAN = Counter[str](), Counter[str](), Counter[str]()

@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 
 import rookery
-from rookery.core.asking import Ask, Decision
-from rookery.core.events import (
+from rookery.model.events import (
     PermissionRequested,
     PlanChanged,
     TextDelta,
     ToolProgress,
     UsageReported,
 )
-from rookery.run.runner import Run
+from rookery.model.questions import Ask, Decision
+from rookery.runs.run import Run
 from rookery.testing import Failure, Reply, ScriptedResponsesApi
 from tests.conformance.bench import Bench
 from tests.conformance.test_codex import CODEX, MODEL, prepare, shell

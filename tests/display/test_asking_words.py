@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.terminals import COLOURS
 
-from rookery.core.asking import About, Ask, By, Decision, Option, Question
-from rookery.core.events import PermissionRequested
-from rookery.core.records import Record
 from rookery.display.asking import Words, chosen, decided, outcome
 from rookery.display.paint import Paint
-from rookery.folder.decisions import Decided
+from rookery.model.events import PermissionRequested
+from rookery.model.questions import About, Ask, By, Decision, Option, Question
+from rookery.model.records import Record
+from rookery.store.decisions import Decided
 
 WHICH = Question(
     text="Which database?",

@@ -5,8 +5,8 @@ import wcwidth
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rookery.core.safe import safe_line
 from rookery.display.cells import fit, width, wrap
+from rookery.model.safe import safe_line
 
 
 def test_no_character_is_taken_for_narrower_than_terminals_make_it() -> None:

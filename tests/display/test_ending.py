@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
-from rookery.core.agent import PERMIT_ALL, PERMIT_EDITS
-from rookery.core.events import (
+from rookery.adapter.agent import PERMIT_ALL, PERMIT_EDITS
+from rookery.display.ending import End, summary
+from rookery.display.paint import Paint
+from rookery.model.events import (
     Event,
     FileChanged,
     ModelUsage,
@@ -16,11 +18,9 @@ from rookery.core.events import (
     TurnStarted,
     UsageReported,
 )
-from rookery.core.fold import fold
-from rookery.core.records import Record
-from rookery.core.verdict import EXIT_CODES, Outcome
-from rookery.display.ending import End, summary
-from rookery.display.paint import Paint
+from rookery.model.fold import fold
+from rookery.model.records import Record
+from rookery.model.verdict import EXIT_CODES, Outcome
 
 
 def lines(*events: Event, status: Outcome = "success", **more: Any) -> list[str]:

@@ -12,11 +12,7 @@ import pytest
 from tests.display.hostile import PAYLOADS, events, strings
 from tests.terminals import COLOURS, Emulator, emulate
 
-from rookery.core.agent import Replacement
-from rookery.core.events import Event, ToolStarted
-from rookery.core.fold import Fold
-from rookery.core.records import Record
-from rookery.core.verdict import EXIT_CODES
+from rookery.adapter.agent import Replacement
 from rookery.display.ending import End, summary
 from rookery.display.markdown import markdown
 from rookery.display.page import Heading, Page
@@ -26,6 +22,10 @@ from rookery.display.screen import Screen
 from rookery.display.status import status_line
 from rookery.display.table import table
 from rookery.display.terminal import TerminalDisplay
+from rookery.model.events import Event, ToolStarted
+from rookery.model.fold import Fold
+from rookery.model.records import Record
+from rookery.model.verdict import EXIT_CODES
 
 UNSAFE = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff"

@@ -4,13 +4,13 @@ import io
 
 import msgspec
 
-from rookery.core.agent import Replacement
-from rookery.core.events import Event, FileChanged, Text, ToolFinished, ToolStarted
-from rookery.core.records import Record
+from rookery.adapter.agent import Replacement
 from rookery.display.page import Heading, Page
 from rookery.display.paint import Paint
 from rookery.display.screen import Screen
 from rookery.display.terminal import TerminalDisplay
+from rookery.model.events import Event, FileChanged, Text, ToolFinished, ToolStarted
+from rookery.model.records import Record
 
 
 def replaced(started: ToolStarted) -> tuple[Replacement, ...]:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rookery.core.events import (
+from rookery.display.plain import PlainDisplay
+from rookery.model.events import (
     ContextCompacted,
     Error,
     Event,
@@ -28,10 +29,9 @@ from rookery.core.events import (
     Unreadable,
     UsageReported,
 )
-from rookery.core.fold import Beginning, Fold
-from rookery.core.price import Price, Rates
-from rookery.core.records import Record
-from rookery.display.plain import PlainDisplay
+from rookery.model.fold import Beginning, Fold
+from rookery.model.price import Price, Rates
+from rookery.model.records import Record
 
 
 def shown(

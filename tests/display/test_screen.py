@@ -7,18 +7,18 @@ from typing import Any
 import pyte
 import pytest
 
-from rookery.core.events import (
+from rookery.display.paint import Paint
+from rookery.display.screen import Screen
+from rookery.display.terminal import TerminalDisplay
+from rookery.model.events import (
     LimitReported,
     Text,
     ToolFinished,
     ToolStarted,
     UsageReported,
 )
-from rookery.core.fold import Fold
-from rookery.core.records import Record
-from rookery.display.paint import Paint
-from rookery.display.screen import Screen
-from rookery.display.terminal import TerminalDisplay
+from rookery.model.fold import Fold
+from rookery.model.records import Record
 
 
 class Glass(io.StringIO):

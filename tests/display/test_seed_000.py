@@ -8,9 +8,12 @@ from click.testing import CliRunner
 from tests.cli.test_run import Desk
 
 from rookery import agents
-from rookery.cli.run import run_
-from rookery.core.agent import Task
-from rookery.core.events import (
+from rookery.adapter.agent import Task
+from rookery.cli.commands.run import run_
+from rookery.display.plain import PlainDisplay
+from rookery.display.screen import Screen
+from rookery.display.terminal import TerminalDisplay
+from rookery.model.events import (
     Event,
     Notice,
     PermissionDenied,
@@ -22,11 +25,8 @@ from rookery.core.events import (
     Unknown,
     UsageReported,
 )
-from rookery.core.fold import Fold
-from rookery.core.records import Record
-from rookery.display.plain import PlainDisplay
-from rookery.display.screen import Screen
-from rookery.display.terminal import TerminalDisplay
+from rookery.model.fold import Fold
+from rookery.model.records import Record
 
 
 def told(*events: Event, verbose: bool = False) -> dict[str, list[str]]:

@@ -12,8 +12,8 @@ import pytest
 from tests.recorded import CASES, name_of
 
 import rookery
-from rookery.core.fold import Fold
 from rookery.display.plain import PlainDisplay
+from rookery.model.fold import Fold
 
 HERE = Path(__file__).parent / "snapshots"
 UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")

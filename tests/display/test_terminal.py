@@ -8,7 +8,11 @@ from tests.recorded import CASES, name_of
 from tests.terminals import COLOURS
 
 import rookery
-from rookery.core.events import (
+from rookery.display.paint import Paint
+from rookery.display.plain import PlainDisplay
+from rookery.display.screen import Screen
+from rookery.display.terminal import TerminalDisplay
+from rookery.model.events import (
     ContextCompacted,
     Event,
     FileChanged,
@@ -27,12 +31,8 @@ from rookery.core.events import (
     TurnFinished,
     Unknown,
 )
-from rookery.core.fold import Beginning, Fold
-from rookery.core.records import Record
-from rookery.display.paint import Paint
-from rookery.display.plain import PlainDisplay
-from rookery.display.screen import Screen
-from rookery.display.terminal import TerminalDisplay
+from rookery.model.fold import Beginning, Fold
+from rookery.model.records import Record
 
 Timed = Event | tuple[float, Event]
 

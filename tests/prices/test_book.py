@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rookery.core.events import Usage
-from rookery.core.price import Price, Rates, dollars, nano, round_pico
+from rookery.model.events import Usage
+from rookery.model.price import Price, Rates, dollars, nano, round_pico
 from rookery.prices import PriceBook, PriceFileError, read_price_file
 from rookery.prices.names import spellings
 from tests.recorded import REAL, name_of, results

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import IO, Any
 
 import rookery
-from rookery.core.fold import fold
-from rookery.core.records import Record
-from rookery.core.state import RunState
+from rookery.model.fold import fold
+from rookery.model.records import Record
+from rookery.model.state import RunState
 from rookery.testing import agent_command
 
 CASES = Path(__file__).parent.parent / "agents" / "claude" / "cases"

@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from rookery.adapter.agent import Agent, Invocation, Task
 from rookery.agents import agent
-from rookery.core.agent import Agent, Invocation, Task
-from rookery.core.errors import RookeryError
-from rookery.core.events import ToolStarted, TurnFinished
-from rookery.core.records import Record
+from rookery.model.errors import RookeryError
+from rookery.model.events import ToolStarted, TurnFinished
+from rookery.model.records import Record
 from rookery.testing.conformance import Case, cases_in, check
 from tests.recorded import cases, facts, name_of
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 import rookery
-from rookery.core.events import TextDelta, ToolFinished
-from rookery.core.fold import fold
-from rookery.core.records import Record
-from rookery.core.state import RunState
+from rookery.model.events import TextDelta, ToolFinished
+from rookery.model.fold import fold
+from rookery.model.records import Record
+from rookery.model.state import RunState
 from rookery.prices import PriceBook
 from rookery.testing import DEMO
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.core.events import (
+from rookery.model.events import (
     FileChanged,
     TaskFinished,
     TaskStarted,

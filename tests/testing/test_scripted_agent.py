@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rookery.core.events import (
+from rookery.model.events import (
     PermissionRequested,
     StreamClosed,
     ToolFinished,

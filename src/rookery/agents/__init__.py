@@ -10,11 +10,11 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from rookery.core.agent import Agent
-from rookery.core.decoder import Decoder
-from rookery.core.errors import RookeryError, UnknownAgentError
-from rookery.core.lines import DEFAULT_CAP
-from rookery.core.salvage import Mended, parse
+from rookery.adapter.agent import Agent
+from rookery.adapter.lines import DEFAULT_CAP
+from rookery.adapter.salvage import Mended, parse
+from rookery.model.errors import RookeryError, UnknownAgentError
+from rookery.model.records import Decoder
 
 NAMES = ("claude", "codex", "opencode", "gemini", "qwen", "amp")
 """The names of our own agents; each is a module here with an `AGENT`."""

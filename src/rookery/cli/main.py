@@ -9,7 +9,7 @@ import click
 from click.core import ParameterSource
 
 from rookery import __version__
-from rookery.core.errors import RookeryError
+from rookery.model.errors import RookeryError
 
 _INTERRUPTED = 130
 _WRONG_USAGE = 2
@@ -18,25 +18,22 @@ _NOBODY_READS = 141  # as a shell tells of a program that SIGPIPE ended
 _HELP_COLUMNS = (50, 78)  # the narrowest and the widest, as click has them
 
 _COMMANDS = {
-    "agents": (
-        "rookery.cli.agents:command",
-        "List the agents: installed, version, what they tell.",
-    ),
-    "attach": ("rookery.cli.attach:attach", "Show a run that goes on elsewhere."),
-    "batch": ("rookery.cli.batch:command", "Do many tasks side by side."),
-    "completion": ("rookery.cli.completion:command", "Print the completion script of a shell."),
-    "config": ("rookery.cli.config:command", "Show the settings that apply, and who says so."),
-    "decode": ("rookery.cli.decode:command", "Turn a recorded agent stream into events."),
-    "demo": ("rookery.cli.demo:command", "See it work with a scripted agent: no key, no network."),
-    "exec": ("rookery.cli.run:exec_", "Run any agent's command line as it is."),
-    "loop": ("rookery.cli.loop:loop_", "Run an agent again until the work is done."),
-    "loops": ("rookery.cli.loops:loops_", "List the loops."),
-    "replay": ("rookery.cli.runs:replay", "Show a finished run again, as it happened."),
-    "run": ("rookery.cli.run:run_", "Run an agent on a prompt and show what it does."),
-    "runs": ("rookery.cli.runs:runs_", "List the runs."),
-    "schema": ("rookery.cli.schema:command", "Print the JSON Schema of a record."),
-    "show": ("rookery.cli.runs:show", "Show what a run did and how it ended."),
-    "stop": ("rookery.cli.attach:stop", "Stop a run or a loop that is going on."),
+    "agents": ("agents:command", "List the agents: installed, version, what they tell."),
+    "attach": ("attach:attach", "Show a run that goes on elsewhere."),
+    "batch": ("batch:command", "Do many tasks side by side."),
+    "completion": ("completion:command", "Print the completion script of a shell."),
+    "config": ("config:command", "Show the settings that apply, and who says so."),
+    "decode": ("decode:command", "Turn a recorded agent stream into events."),
+    "demo": ("demo:command", "See it work with a scripted agent: no key, no network."),
+    "exec": ("run:exec_", "Run any agent's command line as it is."),
+    "loop": ("loop:loop_", "Run an agent again until the work is done."),
+    "loops": ("loops:loops_", "List the loops."),
+    "replay": ("runs:replay", "Show a finished run again, as it happened."),
+    "run": ("run:run_", "Run an agent on a prompt and show what it does."),
+    "runs": ("runs:runs_", "List the runs."),
+    "schema": ("schema:command", "Print the JSON Schema of a record."),
+    "show": ("runs:show", "Show what a run did and how it ended."),
+    "stop": ("attach:stop", "Stop a run or a loop that is going on."),
 }
 _CONFIGURED = frozenset({"attach", "batch", "demo", "exec", "loop", "replay", "run", "show"})
 """Commands whose options take their defaults from `rookery.toml` and the environment."""
@@ -62,7 +59,7 @@ class _Commands(click.Group):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise click.exceptions.Exit(_NOBODY_READS) from None
         except RookeryError as error:
-            from rookery.core.safe import safe_line  # so that --help stays quick
+            from rookery.model.safe import safe_line  # so that --help stays quick
 
             click.echo(f"[rook] {safe_line(str(error))}", err=True)
             raise click.exceptions.Exit(_WRONG_USAGE) from error
@@ -90,14 +87,16 @@ class _Commands(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         if ctx.resilient_parsing:  # a shell completes, and wants an answer at once
-            outlined: click.Command | None = import_module("rookery.cli.outline").command(cmd_name)
+            outlined: click.Command | None = import_module("rookery.cli.complete.outline").command(
+                cmd_name
+            )
             return outlined
         module, _, name = _COMMANDS[cmd_name][0].partition(":")
-        command: click.Command = getattr(import_module(module), name)
+        command: click.Command = getattr(import_module(f"rookery.cli.commands.{module}"), name)
         if command.epilog and not command.epilog.startswith("\b"):
             command.epilog = f"\b\n{command.epilog}"  # examples are shown as they are written
         if cmd_name in _CONFIGURED:
-            import_module("rookery.cli.defaults").configured(command)
+            import_module("rookery.cli.options.defaults").configured(command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -155,9 +154,9 @@ def cli(
             ctx.fail("nothing is piped to rook: agent … | rook, or name a command")
         _alone(ctx)
         return
-    from rookery.cli.defaults import settle  # so that --help stays quick
-    from rookery.cli.manner import manner_of
-    from rookery.cli.pipe import pipe
+    from rookery.cli.live.pipe import pipe
+    from rookery.cli.options.defaults import settle  # so that --help stays quick
+    from rookery.cli.options.view_options import manner_of
 
     flags = {"as_json": as_json, "quiet": quiet, "verbose": verbose, "no_text": no_text}
     manner = manner_of(**settle(ctx, flags, profile))
@@ -171,7 +170,7 @@ def _is_given(ctx: click.Context, name: str) -> bool:
 def _alone(ctx: click.Context) -> None:
     """Answer `rook` with nothing behind it: on a terminal with what to do first."""
     if sys.stdin and sys.stdin.isatty() and sys.stdout.isatty():
-        click.echo(import_module("rookery.cli.first").first_words())
+        click.echo(import_module("rookery.cli.welcome").first_words())
         return
     click.echo(ctx.get_help(), err=True)
     raise click.exceptions.Exit(_WRONG_USAGE)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rookery.config.lines import key_lines
-from rookery.core.errors import ConfigError
+from rookery.model.errors import ConfigError
 
 NAME = "rookery.toml"
 PROFILES, AGENTS = "profile", "agents"

@@ -12,8 +12,8 @@ import msgspec
 from rookery import agents
 from rookery.config.files import AGENTS, PROFILES, File, Surroundings
 from rookery.config.settings import PREFIX, SETTINGS, Duration, Setting
-from rookery.core.errors import ConfigError
-from rookery.core.text import cut
+from rookery.model.errors import ConfigError
+from rookery.model.text import cut
 
 PROFILE_VARIABLE = PREFIX + "PROFILE"
 _OTHER_VARIABLES = frozenset(

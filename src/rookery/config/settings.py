@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 import msgspec
 from msgspec import Meta
 
-from rookery.core.agent import Permission
-from rookery.core.durations import seconds
+from rookery.adapter.agent import Permission
+from rookery.config.durations import seconds
 
 PREFIX = "ROOKERY_"
 """What the name of a setting has before it in the environment, where it is in capitals."""

@@ -3,14 +3,14 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from rookery.core.asking import About, Ask, Decision, Question
-from rookery.core.events import PermissionRequested, ToolKind
-from rookery.core.records import Record
-from rookery.core.safe import safe_line
-from rookery.core.text import cut, relative
 from rookery.display.cells import width
 from rookery.display.paint import Paint
-from rookery.folder.decisions import Decided
+from rookery.model.events import PermissionRequested, ToolKind
+from rookery.model.questions import About, Ask, Decision, Question
+from rookery.model.records import Record
+from rookery.model.safe import safe_line
+from rookery.model.text import cut, relative
+from rookery.store.decisions import Decided
 
 _MOST_LINES = 12
 _WIDEST = 10_000  # where nobody tells how wide the screen is

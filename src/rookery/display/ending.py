@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import msgspec
 
-from rookery.core.agent import PERMIT_ALL
-from rookery.core.ledger import Money
-from rookery.core.safe import safe_line
-from rookery.core.state import RunState
-from rookery.core.verdict import Outcome
+from rookery.adapter.agent import PERMIT_ALL
 from rookery.display import cells, words
 from rookery.display.paint import Paint
+from rookery.model.ledger import Money
+from rookery.model.safe import safe_line
+from rookery.model.state import RunState
+from rookery.model.verdict import Outcome
 
 _MOST_RULES = 3
 _WIDEST = 80  # of steps that stand on one line

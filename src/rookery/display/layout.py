@@ -3,10 +3,10 @@
 import os
 from collections.abc import Callable, Iterator
 
-from rookery.core.safe import safe_line
 from rookery.display import cells
 from rookery.display.paint import Paint
 from rookery.display.words import Call, Line
+from rookery.model.safe import safe_line
 
 _WIDEST = 100  # what stands on the right would be too far from its line
 _GAP = 2

@@ -1,6 +1,6 @@
 """An agent's Markdown as a terminal shows it; made by rich, which is imported only for this."""
 
-from rookery.core.safe import safe
+from rookery.model.safe import safe
 
 _THEME = {
     "markdown.code": "bold",

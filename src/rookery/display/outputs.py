@@ -2,11 +2,11 @@
 
 from typing import TextIO
 
-from rookery.core.state import RunState
 from rookery.display.look import Look, columns
 from rookery.display.plain import PlainDisplay
 from rookery.display.screen import Screen
 from rookery.display.terminal import TerminalDisplay
+from rookery.model.state import RunState
 
 Display = PlainDisplay | TerminalDisplay
 

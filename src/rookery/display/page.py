@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from rookery.core.agent import Replacement, no_replacements
-from rookery.core.events import FileChanged, Text, Thinking, ToolFinished, ToolStarted
-from rookery.core.records import Record
-from rookery.core.safe import safe
+from rookery.adapter.agent import Replacement, no_replacements
 from rookery.display.markdown import markdown
 from rookery.display.paint import Paint
 from rookery.display.terminal import TerminalDisplay
+from rookery.model.events import FileChanged, Text, Thinking, ToolFinished, ToolStarted
+from rookery.model.records import Record
+from rookery.model.safe import safe
 
 _FOLDED_LINES = 8  # of a difference; `full` shows all
 _INDENT = "    "

@@ -4,7 +4,10 @@ from collections.abc import Callable, Iterator, Mapping
 from threading import Lock
 from typing import Any, Self, TextIO
 
-from rookery.core.events import (
+from rookery.display import words
+from rookery.display.paint import Paint
+from rookery.display.words import Call, Line
+from rookery.model.events import (
     Error,
     PermissionDenied,
     SessionStarted,
@@ -13,12 +16,9 @@ from rookery.core.events import (
     ToolStarted,
     TurnFinished,
 )
-from rookery.core.records import Record
-from rookery.core.safe import safe_line
-from rookery.core.state import RunState
-from rookery.display import words
-from rookery.display.paint import Paint
-from rookery.display.words import Call, Line
+from rookery.model.records import Record
+from rookery.model.safe import safe_line
+from rookery.model.state import RunState
 
 
 class PlainDisplay:

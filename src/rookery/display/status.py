@@ -1,11 +1,11 @@
 """The status line: what runs now and since when, what was used and what it cost so far."""
 
-from rookery.core.events import LimitReported
-from rookery.core.ledger import Money
-from rookery.core.safe import safe_line
-from rookery.core.state import RunState
 from rookery.display import cells, words
 from rookery.display.paint import Paint
+from rookery.model.events import LimitReported
+from rookery.model.ledger import Money
+from rookery.model.safe import safe_line
+from rookery.model.state import RunState
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _FRAMES_PER_S = 10

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from rookery.core.safe import safe_line
 from rookery.display import cells
+from rookery.model.safe import safe_line
 
 _GAP = "  "
 

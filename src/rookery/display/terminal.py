@@ -4,7 +4,13 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Self
 
-from rookery.core.events import (
+from rookery.display import words
+from rookery.display.layout import Layout
+from rookery.display.paint import Paint
+from rookery.display.screen import Screen
+from rookery.display.status import status_line
+from rookery.display.words import Call
+from rookery.model.events import (
     ContextCompacted,
     Error,
     FileChanged,
@@ -20,15 +26,9 @@ from rookery.core.events import (
     ToolStarted,
     TurnFinished,
 )
-from rookery.core.records import Record
-from rookery.core.safe import safe_line
-from rookery.core.state import RunState
-from rookery.display import words
-from rookery.display.layout import Layout
-from rookery.display.paint import Paint
-from rookery.display.screen import Screen
-from rookery.display.status import status_line
-from rookery.display.words import Call
+from rookery.model.records import Record
+from rookery.model.safe import safe_line
+from rookery.model.state import RunState
 
 _NEWS = (Retrying, ContextCompacted, ModelChanged)  # told without being asked for
 _TOLD_OTHERWISE = ("denied", "cancelled")  # by a line of their own

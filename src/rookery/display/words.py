@@ -4,8 +4,8 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
-from rookery.core.agent import PERMIT_ALL, PERMIT_EDITS
-from rookery.core.events import (
+from rookery.adapter.agent import PERMIT_ALL, PERMIT_EDITS
+from rookery.model.events import (
     ContextCompacted,
     Error,
     LimitReported,
@@ -21,10 +21,10 @@ from rookery.core.events import (
     Unknown,
     Unreadable,
 )
-from rookery.core.ledger import Money
-from rookery.core.records import Record
-from rookery.core.state import RunState
-from rookery.core.text import cut, one_line, relative
+from rookery.model.ledger import Money
+from rookery.model.records import Record
+from rookery.model.state import RunState
+from rookery.model.text import cut, one_line, relative
 
 Role = Literal["tool", "text", "error", "cost", "note", "output"]
 """What a line is about; it decides the colour of the line's head."""

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from os import PathLike
 from typing import Any
 
-from rookery.core.errors import RookeryError
-from rookery.core.price import Price, Rates, Tier
+from rookery.model.errors import RookeryError
+from rookery.model.price import Price, Rates, Tier
 from rookery.prices.names import spellings
 
 _PICO_PER_MILLIONTH = 1_000_000  # a dollar per million tokens is a million pico-dollars a token

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, get_args
 
 from rookery import agents
-from rookery.core.agent import Agent, Permission, Task
-from rookery.core.errors import RookeryError
-from rookery.core.events import (
+from rookery.adapter.agent import Agent, Permission, Task
+from rookery.model.errors import RookeryError
+from rookery.model.events import (
     StreamClosed,
     TaskFinished,
     TaskStarted,
@@ -25,9 +25,9 @@ from rookery.core.events import (
     TurnStarted,
     Unknown,
 )
-from rookery.core.fold import fold
-from rookery.core.records import Record, dump, load
-from rookery.core.verdict import judge
+from rookery.model.fold import fold
+from rookery.model.records import Record, dump, load
+from rookery.model.verdict import judge
 
 _PROMPTS = ("Fix the tests", "--help", 'Say "a\nb"', "ä" * 100_000)
 _STRANGE: tuple[dict[str, Any], ...] = ({}, {"type": None}, {"type": 5}, {"type": ["a"]})

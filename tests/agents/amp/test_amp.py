@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from rookery.adapter.agent import Invocation, Task
 from rookery.agents import agent, detect
 from rookery.agents.amp import recognises
 from rookery.agents.amp.command import invoke, keeps_variable, with_output_flags
-from rookery.core.agent import Invocation, Task
-from rookery.core.completion import final_text
-from rookery.core.errors import UnsupportedError
+from rookery.model.completion import final_text
+from rookery.model.errors import UnsupportedError
 from tests.recorded import cases, folded, messages, name_of, results
 
 OUTPUT = ("--stream-json", "--stream-json-thinking")

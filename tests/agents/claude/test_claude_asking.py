@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import rookery
 from rookery.agents.claude.asking import answer, read
-from rookery.core.asking import Ask, Decision, Option, Question
-from rookery.core.events import PermissionRequested, Unknown
+from rookery.model.events import PermissionRequested, Unknown
+from rookery.model.questions import Ask, Decision, Option, Question
 
 CASES = Path(__file__).parent / "cases"
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 import rookery
-from rookery.core.events import (
+from rookery.model.events import (
     Denial,
     Error,
     ErrorKind,

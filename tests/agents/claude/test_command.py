@@ -4,8 +4,8 @@ import signal
 
 import pytest
 
+from rookery.adapter.agent import Invocation, Task
 from rookery.agents.claude.command import invoke, keeps_variable, with_output_flags
-from rookery.core.agent import Invocation, Task
 
 OUTPUT = ("--output-format", "stream-json", "--verbose")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import rookery
-from rookery.core.events import StreamClosed
+from rookery.model.events import StreamClosed
 from tests.recorded import CASES, RECORDINGS, facts, folded, name_of
 
 NO_RESULT = {"s23b_sigterm_text", "s23d_sigterm_tool", "s23e_sigkill_tool"}

@@ -8,17 +8,16 @@ from typing import Any, get_args
 import pytest
 
 import rookery
+from rookery.adapter.agent import Permission, Task
+from rookery.adapter.drift import ALWAYS_LOOKED_AT, type_name
 from rookery.agents.codex import recognises
 from rookery.agents.codex.app_server.client import Client, answer
 from rookery.agents.codex.app_server.fields import KNOWN_FIELDS
 from rookery.agents.codex.app_server.reader import AppServerReader
 from rookery.agents.codex.app_server.shapes import Item
 from rookery.agents.codex.command import invoke
-from rookery.core.agent import Permission, Task
-from rookery.core.asking import Ask, Decision
-from rookery.core.drift import ALWAYS_LOOKED_AT, type_name
-from rookery.core.errors import UnsupportedError
-from rookery.core.events import (
+from rookery.model.errors import UnsupportedError
+from rookery.model.events import (
     Error,
     LimitReported,
     Notice,
@@ -36,7 +35,8 @@ from rookery.core.events import (
     Unreadable,
     UsageReported,
 )
-from rookery.core.summary import summarise
+from rookery.model.questions import Ask, Decision
+from rookery.runs.summary import summarise
 from tests.recorded import cases, folded, full_name_of, messages
 
 STREAMS = [path for path in cases("codex") if path.parent.name.startswith("app_server_")]

@@ -11,7 +11,7 @@ from rookery.agents.codex import recognises
 from rookery.agents.codex.faults import error, retry
 from rookery.agents.codex.fields import KNOWN_FIELDS
 from rookery.agents.codex.tools import script
-from rookery.core.events import (
+from rookery.model.events import (
     Error,
     FileChanged,
     Notice,
@@ -30,10 +30,10 @@ from rookery.core.events import (
     Unknown,
     UsageReported,
 )
-from rookery.core.fold import fold
-from rookery.core.records import Record
-from rookery.core.summary import summarise
-from rookery.core.verdict import judge
+from rookery.model.fold import fold
+from rookery.model.records import Record
+from rookery.model.verdict import judge
+from rookery.runs.summary import summarise
 from tests.recorded import cases, folded, full_name_of, is_real, messages, recordings
 
 STREAMS = [

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from rookery.adapter.agent import Invocation, Task
 from rookery.agents.codex.command import continues, invoke, keeps_variable, with_output_flags
-from rookery.core.agent import Invocation, Task
-from rookery.core.errors import UnsupportedError
+from rookery.model.errors import UnsupportedError
 
 BOUNDED = ("-c", "features.unbounded_connection_retries=false")
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from rookery.adapter.agent import Invocation, Task
 from rookery.agents.gemini.command import invoke, keeps_variable, with_output_flags
-from rookery.core.agent import Invocation, Task
-from rookery.core.errors import UnsupportedError
+from rookery.model.errors import UnsupportedError
 
 OUTPUT = ("--output-format", "stream-json")
 ALONE = {"GEMINI_CLI_NO_RELAUNCH": "true"}

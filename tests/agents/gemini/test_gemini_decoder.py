@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 import rookery
+from rookery.adapter.agent import Replacement
 from rookery.agents import agent, detect
 from rookery.agents.gemini import recognises
-from rookery.core.agent import Replacement
-from rookery.core.completion import final_text
-from rookery.core.events import Error, Event, Text, TextDelta, ToolStarted, TurnFinished
+from rookery.model.completion import final_text
+from rookery.model.events import Error, Event, Text, TextDelta, ToolStarted, TurnFinished
 from tests.recorded import cases, folded, messages, name_of, recordings, results
 
 STREAMS = [*cases("gemini"), *recordings("gemini")]

@@ -5,9 +5,9 @@ import signal
 
 import pytest
 
+from rookery.adapter.agent import Invocation, Task
 from rookery.agents.opencode.command import invoke, keeps_variable, with_output_flags
-from rookery.core.agent import Invocation, Task
-from rookery.core.errors import RookeryError
+from rookery.model.errors import RookeryError
 
 OUTPUT = ("--format", "json", "--thinking")
 

@@ -7,7 +7,7 @@ import pytest
 
 import rookery
 from rookery.agents import detect
-from rookery.core.events import (
+from rookery.model.events import (
     ContextCompacted,
     Error,
     Event,
@@ -25,8 +25,8 @@ from rookery.core.events import (
     UsageReported,
     UserMessage,
 )
-from rookery.core.fold import fold
-from rookery.core.verdict import judge
+from rookery.model.fold import fold
+from rookery.model.verdict import judge
 
 Json = dict[str, Any]
 SESSION = "ses_1"

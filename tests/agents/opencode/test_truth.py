@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from rookery.core.completion import final_text
-from rookery.core.ledger import Money
-from rookery.core.price import dollars, nano
+from rookery.model.completion import final_text
+from rookery.model.ledger import Money
+from rookery.model.price import dollars, nano
 from tests.recorded import cases, folded, full_name_of, messages, recordings
 
 STREAMS = [path for path in [*cases("opencode"), *recordings("opencode")] if any(messages(path))]

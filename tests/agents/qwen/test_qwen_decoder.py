@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 import rookery
+from rookery.adapter.drift import Drift
 from rookery.agents import agent, detect
 from rookery.agents.qwen.fields import KNOWN_FIELDS
-from rookery.core.bookkeeping import NOTHING
-from rookery.core.completion import final_text
-from rookery.core.drift import Drift
-from rookery.core.events import (
+from rookery.model.bookkeeping import NOTHING
+from rookery.model.completion import final_text
+from rookery.model.events import (
     Error,
     Event,
     FileChanged,
@@ -28,7 +28,7 @@ from rookery.core.events import (
     Usage,
     UsageReported,
 )
-from rookery.core.fold import Beginning, fold
+from rookery.model.fold import Beginning, fold
 from tests.recorded import cases, folded, is_real, messages, name_of, recordings, results
 
 STREAMS = [*cases("qwen"), *recordings("qwen")]

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from rookery.adapter.agent import Agent, Capabilities
 from rookery.agents.amp.command import (
     OUTPUT_FLAGS,
     PROGRAMS,
@@ -11,7 +12,6 @@ from rookery.agents.amp.command import (
     with_output_flags,
 )
 from rookery.agents.amp.reader import decoder
-from rookery.core.agent import Agent, Capabilities
 
 _TYPES = frozenset({"assistant", "result", "system", "user"})
 

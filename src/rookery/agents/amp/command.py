@@ -4,9 +4,9 @@ import re
 import signal
 from collections.abc import Mapping, Sequence
 
-from rookery.core.agent import Invocation, Permission, Task
-from rookery.core.errors import UnsupportedError
-from rookery.core.options import needs_stdin, options_of, permission_of
+from rookery.adapter.agent import Invocation, Permission, Task
+from rookery.adapter.command_line import needs_stdin, options_of, permission_of
+from rookery.model.errors import UnsupportedError
 
 PROGRAMS = ("amp",)
 """What the program is called, without folder and `.exe`."""

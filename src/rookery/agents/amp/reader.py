@@ -4,11 +4,14 @@ import re
 from collections.abc import Sequence
 from functools import partial
 
+from rookery.adapter import salvage
+from rookery.adapter.agent import PERMIT_ALL
+from rookery.adapter.memory import Memory
+from rookery.adapter.reader import Table, decoder_of
+from rookery.adapter.tokens import fresh
 from rookery.agents.amp import shapes, tools
 from rookery.agents.amp.fields import KNOWN_FIELDS
-from rookery.core import salvage
-from rookery.core.agent import PERMIT_ALL
-from rookery.core.events import (
+from rookery.model.events import (
     Error,
     Event,
     McpServer,
@@ -20,9 +23,6 @@ from rookery.core.events import (
     UsageReported,
     UserMessage,
 )
-from rookery.core.memory import Memory
-from rookery.core.reader import Table, decoder_of
-from rookery.core.tokens import fresh
 
 # Both sentences are in the emitter of 0.0.1790142911.
 _APPROVAL = re.compile(

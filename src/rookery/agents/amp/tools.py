@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from rookery.core import salvage
-from rookery.core.events import Change, Event, FileChanged, PlanChanged, PlanItem
-from rookery.core.titles import first_of
-from rookery.core.tools import Tools
+from rookery.adapter import salvage
+from rookery.adapter.titles import first_of
+from rookery.adapter.tools import Tools
+from rookery.model.events import Change, Event, FileChanged, PlanChanged, PlanItem
 
 TOOLS = Tools(
     kinds={

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from rookery.adapter.agent import Agent, Asking, Capabilities
 from rookery.agents.claude import asking
 from rookery.agents.claude.command import (
     OUTPUT_FLAGS,
@@ -14,7 +15,6 @@ from rookery.agents.claude.command import (
 from rookery.agents.claude.fields import CHECKED_VERSIONS
 from rookery.agents.claude.reader import decoder
 from rookery.agents.claude.tools import replacements
-from rookery.core.agent import Agent, Asking, Capabilities
 
 _TYPES = frozenset(
     {

@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
+from rookery.adapter import salvage
+from rookery.adapter.shapes import NOTHING
 from rookery.agents.claude import shapes, tools
-from rookery.core import salvage
-from rookery.core.asking import Ask, By, Decision, Option, Question
-from rookery.core.events import ToolKind
-from rookery.core.shapes import NOTHING
+from rookery.model.events import ToolKind
+from rookery.model.questions import Ask, By, Decision, Option, Question
 
 _PLAN, _QUESTIONS = "ExitPlanMode", "AskUserQuestion"
 _EDITS = "acceptEdits"

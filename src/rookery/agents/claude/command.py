@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from rookery.core.agent import Invocation, Permission, Task
-from rookery.core.options import asks_about_program, fits_argument, options_of, value_of
+from rookery.adapter.agent import Invocation, Permission, Task
+from rookery.adapter.command_line import asks_about_program, fits_argument, options_of, value_of
 
 PROGRAMS = ("claude",)
 """What the program is called, without folder and `.exe`."""

@@ -6,12 +6,12 @@ from typing import Literal
 
 import msgspec
 
+from rookery.adapter import salvage
+from rookery.adapter.salvage import own
+from rookery.adapter.shapes import NOTHING
 from rookery.agents.claude import shapes, tools
 from rookery.agents.claude.memory import Memory
-from rookery.core import salvage
-from rookery.core.events import Error, Event, LimitReported, Notice, PermissionRequested, Unknown
-from rookery.core.salvage import own
-from rookery.core.shapes import NOTHING
+from rookery.model.events import Error, Event, LimitReported, Notice, PermissionRequested, Unknown
 
 _LIMIT_STATUS: Mapping[str, Literal["allowed", "warning", "rejected"]] = {
     "allowed": "allowed",

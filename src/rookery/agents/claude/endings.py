@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
+from rookery.adapter.salvage import own
 from rookery.agents.claude import shapes
 from rookery.agents.claude.memory import Memory
 from rookery.agents.claude.talk import allow_rule
 from rookery.agents.claude.usage import by_model, of_turn
-from rookery.core.events import Denial, Event, PermissionDenied, TurnFinished
-from rookery.core.salvage import own
+from rookery.model.events import Denial, Event, PermissionDenied, TurnFinished
 
 _REASONS: Mapping[str, str] = {
     "error_max_turns": "max_turns",

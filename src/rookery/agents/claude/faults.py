@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from rookery.agents.claude import shapes
 from rookery.agents.claude.outcomes import text_of
-from rookery.core.events import Error, ErrorKind
+from rookery.model.events import Error, ErrorKind
 
 KINDS: Mapping[str, ErrorKind] = {
     "authentication_failed": "auth",

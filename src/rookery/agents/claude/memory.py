@@ -5,12 +5,13 @@ from typing import TypeVar
 
 import msgspec
 
+from rookery.adapter.bounded import forget_oldest
+from rookery.adapter.drift import Drift
+from rookery.adapter.memory import orphaned
 from rookery.agents.claude.fields import CHECKED_VERSIONS, KNOWN_FIELDS
 from rookery.agents.claude.outcomes import Plan
 from rookery.agents.claude.shapes import Usage
-from rookery.core.bounded import forget_oldest
-from rookery.core.drift import Drift
-from rookery.core.events import (
+from rookery.model.events import (
     Event,
     TaskFinished,
     TaskStarted,
@@ -21,7 +22,6 @@ from rookery.core.events import (
     TurnStarted,
     UsageReported,
 )
-from rookery.core.memory import orphaned
 
 T = TypeVar("T")
 

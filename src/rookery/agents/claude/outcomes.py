@@ -4,11 +4,11 @@ import re
 
 import msgspec
 
+from rookery.adapter import salvage
+from rookery.adapter.shapes import NOTHING
 from rookery.agents.claude import shapes
 from rookery.agents.claude.shapes import UseResult
-from rookery.core import salvage
-from rookery.core.events import Change, FileChanged, PlanItem, Status
-from rookery.core.shapes import NOTHING
+from rookery.model.events import Change, FileChanged, PlanItem, Status
 
 _EXIT_CODE = re.compile(r"Exit code (-?\d{1,9})(?:\n|$)")
 # 1.0 tells no exit code, 2.1.197 that of the signal (s04_failing_tools).

@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
+from rookery.adapter.decoder import LineDecoder, Told, several
+from rookery.adapter.lines import DEFAULT_CAP
 from rookery.agents.claude import control, endings, shapes, system, talk
 from rookery.agents.claude.memory import Memory
-from rookery.core.decoder import LineDecoder, Told, several
-from rookery.core.events import Event
-from rookery.core.lines import DEFAULT_CAP
+from rookery.model.events import Event
 
 _Read = Callable[[Memory, Any, bytes], Told]
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from rookery.core.shapes import NOTHING, Count
+from rookery.adapter.shapes import NOTHING, Count
 
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e15)]
 

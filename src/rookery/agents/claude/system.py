@@ -5,11 +5,11 @@ from typing import Any
 
 import msgspec
 
+from rookery.adapter import salvage
 from rookery.agents.claude import shapes
 from rookery.agents.claude.memory import Memory
 from rookery.agents.claude.talk import deny, set_mode
-from rookery.core import salvage
-from rookery.core.events import (
+from rookery.model.events import (
     ContextCompacted,
     Error,
     Event,

@@ -6,14 +6,16 @@ from typing import Any
 
 import msgspec
 
+from rookery.adapter import salvage
+from rookery.adapter.decoder import Told
+from rookery.adapter.salvage import own
+from rookery.adapter.tools import split_mcp
 from rookery.agents.claude import outcomes, shapes, tools
 from rookery.agents.claude.faults import api_error
 from rookery.agents.claude.memory import ApiMessage, Memory, OpenBlock, OpenTool
 from rookery.agents.claude.shapes import UseResult
 from rookery.agents.claude.usage import reported
-from rookery.core import salvage
-from rookery.core.decoder import Told
-from rookery.core.events import (
+from rookery.model.events import (
     Event,
     ModeChanged,
     Notice,
@@ -30,8 +32,6 @@ from rookery.core.events import (
     Unknown,
     UserMessage,
 )
-from rookery.core.salvage import own
-from rookery.core.tools import split_mcp
 
 _SYNTHETIC = "<synthetic>"  # a message that the program wrote in the model's name
 _ALL_ALLOWED = "bypassPermissions"  # the mode in which only hooks and deny rules say no

@@ -5,12 +5,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from rookery.core import salvage
-from rookery.core.agent import Replacement
-from rookery.core.events import ToolKind, ToolStarted
-from rookery.core.shapes import NOTHING
-from rookery.core.text import one_line
-from rookery.core.titles import first_of, first_short_string, title_of
+from rookery.adapter import salvage
+from rookery.adapter.agent import Replacement
+from rookery.adapter.shapes import NOTHING
+from rookery.adapter.titles import first_of, first_short_string, title_of
+from rookery.model.events import ToolKind, ToolStarted
+from rookery.model.text import one_line
 
 KINDS: Mapping[str, ToolKind] = {
     "Read": "read",

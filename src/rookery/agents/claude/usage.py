@@ -2,10 +2,10 @@
 
 import msgspec
 
+from rookery.adapter import salvage
+from rookery.adapter.shapes import NOTHING
 from rookery.agents.claude import shapes
-from rookery.core import salvage
-from rookery.core.events import ModelUsage, Usage, UsageReported
-from rookery.core.shapes import NOTHING
+from rookery.model.events import ModelUsage, Usage, UsageReported
 
 _models_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _model_decoder = msgspec.json.Decoder(shapes.ModelUsage)

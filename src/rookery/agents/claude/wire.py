@@ -10,9 +10,9 @@ from typing import Any, Literal, Self
 
 import msgspec
 
-from rookery.core import salvage
-from rookery.core.events import Unreadable
-from rookery.core.lines import DEFAULT_CAP, Line, LineBuffer, Oversized
+from rookery.adapter import salvage
+from rookery.adapter.lines import DEFAULT_CAP, Line, LineBuffer, Oversized
+from rookery.model.events import Unreadable
 
 Json = Any
 """A JSON value: None, bool, int, float, str, or a list or dict of such."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from rookery.adapter.agent import Agent, Capabilities, Way
 from rookery.agents.codex.command import (
     APP_SERVER,
     OUTPUT_FLAGS,
@@ -14,7 +15,6 @@ from rookery.agents.codex.command import (
 )
 from rookery.agents.codex.fields import CHECKED_VERSIONS
 from rookery.agents.codex.streams import decoder, is_rpc
-from rookery.core.agent import Agent, Capabilities, Way
 
 _TYPES = frozenset({"turn.started", "turn.completed", "turn.failed"})
 

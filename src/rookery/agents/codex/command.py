@@ -4,10 +4,15 @@ import re
 import signal
 from collections.abc import Mapping, Sequence
 
+from rookery.adapter.agent import Invocation, Permission, Task
+from rookery.adapter.command_line import (
+    asks_about_program,
+    fits_argument,
+    options_of,
+    permission_of,
+)
 from rookery.agents.codex.app_server import client
-from rookery.core.agent import Invocation, Permission, Task
-from rookery.core.errors import UnsupportedError
-from rookery.core.options import asks_about_program, fits_argument, options_of, permission_of
+from rookery.model.errors import UnsupportedError
 
 PROGRAMS = ("codex",)
 """What the program is called, without folder and `.exe`."""

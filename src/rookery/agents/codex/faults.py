@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from rookery.core import salvage
-from rookery.core.events import Error, ErrorKind, Retrying
+from rookery.adapter import salvage
+from rookery.model.events import Error, ErrorKind, Retrying
 
 _RETRY = re.compile(
     r"Reconnecting\.\.\. (?:(\d{1,9})/(\d{1,9})|waiting for network)(?: \((.*)\))?", re.DOTALL

@@ -5,10 +5,12 @@ from collections.abc import Sequence
 
 import msgspec
 
+from rookery.adapter import salvage
+from rookery.adapter.shapes import NOTHING
+from rookery.adapter.titles import first_short_string
 from rookery.agents.codex import shapes, tools
 from rookery.agents.codex.memory import Memory
-from rookery.core import salvage
-from rookery.core.events import (
+from rookery.model.events import (
     Event,
     FileChanged,
     ModelChanged,
@@ -21,9 +23,7 @@ from rookery.core.events import (
     Thinking,
     ToolStarted,
 )
-from rookery.core.shapes import NOTHING
-from rookery.core.text import one_line
-from rookery.core.titles import first_short_string
+from rookery.model.text import one_line
 
 _REROUTED = re.compile(r"model rerouted: (\S+) -> (\S+)(?: \((.*)\))?")
 _LONGEST_TITLE = 1000

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from rookery.core import memory
-from rookery.core.events import Event, PlanItem, TaskStarted, ToolStarted
+from rookery.adapter import memory
+from rookery.model.events import Event, PlanItem, TaskStarted, ToolStarted
 
 
 class Memory(memory.Memory):

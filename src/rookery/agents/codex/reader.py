@@ -5,16 +5,16 @@ from typing import Any
 
 import msgspec
 
+from rookery.adapter import salvage
+from rookery.adapter.decoder import LineDecoder, Told
+from rookery.adapter.drift import ALWAYS_LOOKED_AT, type_name, watch
+from rookery.adapter.lines import DEFAULT_CAP
+from rookery.adapter.reader import Read, Table, TableReader
+from rookery.adapter.tokens import fresh
 from rookery.agents.codex import faults, items, shapes
 from rookery.agents.codex.fields import KNOWN_FIELDS
 from rookery.agents.codex.memory import Memory
-from rookery.core import salvage
-from rookery.core.decoder import LineDecoder, Told
-from rookery.core.drift import ALWAYS_LOOKED_AT, type_name, watch
-from rookery.core.events import Event, SessionStarted, TurnFinished, Unknown, UsageReported
-from rookery.core.lines import DEFAULT_CAP
-from rookery.core.reader import Read, Table, TableReader
-from rookery.core.tokens import fresh
+from rookery.model.events import Event, SessionStarted, TurnFinished, Unknown, UsageReported
 
 _STARTED: Table[Memory] = {
     shapes.CommandExecution: items.command_started,

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from rookery.core.shapes import NOTHING, Count, ExitCode, Shape
+from rookery.adapter.shapes import NOTHING, Count, ExitCode, Shape
 
 
 class Usage(Shape):

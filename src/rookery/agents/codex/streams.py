@@ -5,11 +5,10 @@ from typing import Any
 
 import msgspec
 
+from rookery.adapter.lines import DEFAULT_CAP, LineBuffer
 from rookery.agents.codex import reader
 from rookery.agents.codex.app_server import reader as app_server
-from rookery.core.decoder import Decoder
-from rookery.core.lines import DEFAULT_CAP, LineBuffer
-from rookery.core.records import Record
+from rookery.model.records import Decoder, Record
 
 _MOST_HELD = 1 << 20  # bytes of noise before the first message
 _load = msgspec.json.Decoder().decode

@@ -5,8 +5,8 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
 from rookery.agents.codex import shapes
-from rookery.core.events import Change, Status
-from rookery.core.text import one_line
+from rookery.model.events import Change, Status
+from rookery.model.text import one_line
 
 SHELL, PATCH, SEARCH = "shell", "apply_patch", "web_search"
 """The names of its tools; the stream has only the types of its items."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from rookery.adapter.agent import Agent, Capabilities
 from rookery.agents.gemini.command import (
     OUTPUT_FLAGS,
     PROGRAMS,
@@ -13,7 +14,6 @@ from rookery.agents.gemini.command import (
 from rookery.agents.gemini.fields import CHECKED_VERSIONS
 from rookery.agents.gemini.reader import decoder
 from rookery.agents.gemini.tools import replacements
-from rookery.core.agent import Agent, Capabilities
 
 _TELLTALES: Mapping[str, frozenset[str]] = {
     "init": frozenset({"session_id"}),

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from rookery.core.agent import Invocation, Permission, Task
-from rookery.core.errors import UnsupportedError
-from rookery.core.options import needs_stdin, permission_of, with_format
+from rookery.adapter.agent import Invocation, Permission, Task
+from rookery.adapter.command_line import needs_stdin, permission_of, with_format
+from rookery.model.errors import UnsupportedError
 
 PROGRAMS = ("gemini",)
 """What the program is called, without folder and `.exe`."""

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 import msgspec
 
+from rookery.adapter import salvage
 from rookery.agents.gemini import shapes
-from rookery.core import salvage
-from rookery.core.events import Error, ErrorKind
+from rookery.model.events import Error, ErrorKind
 
 REASONS: Mapping[str | None, str] = {
     "FatalTurnLimitedError": "max_turns",

@@ -1,8 +1,8 @@
 """What must be remembered of a stream of Gemini CLI beside what every stream needs."""
 
+from rookery.adapter import memory
 from rookery.agents.gemini.fields import KNOWN_FIELDS
-from rookery.core import memory
-from rookery.core.events import Event
+from rookery.model.events import Event
 
 
 class Memory(memory.Memory):

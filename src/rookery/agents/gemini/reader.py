@@ -3,12 +3,14 @@
 import re
 from collections.abc import Sequence
 
+from rookery.adapter import salvage
+from rookery.adapter.agent import PERMIT_ALL
+from rookery.adapter.decoder import Told
+from rookery.adapter.reader import Table, decoder_of
+from rookery.adapter.tokens import fresh
 from rookery.agents.gemini import faults, shapes, tools
 from rookery.agents.gemini.memory import Memory
-from rookery.core import salvage
-from rookery.core.agent import PERMIT_ALL
-from rookery.core.decoder import Told
-from rookery.core.events import (
+from rookery.model.events import (
     Error,
     Event,
     Notice,
@@ -21,8 +23,6 @@ from rookery.core.events import (
     UsageReported,
     UserMessage,
 )
-from rookery.core.reader import Table, decoder_of
-from rookery.core.tokens import fresh
 
 _NO_COMPLAINT = shapes.Complaint()
 _MISSING = "tool_not_registered"  # the model called a tool that it was not given

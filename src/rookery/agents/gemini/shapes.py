@@ -2,7 +2,7 @@
 
 import msgspec
 
-from rookery.core.shapes import NOTHING, Count, Milliseconds, Shape
+from rookery.adapter.shapes import NOTHING, Count, Milliseconds, Shape
 
 
 class Init(Shape, tag="init"):

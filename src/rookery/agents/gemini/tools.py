@@ -4,9 +4,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-from rookery.core import salvage
-from rookery.core.agent import Replacement
-from rookery.core.events import (
+from rookery.adapter import salvage
+from rookery.adapter.agent import Replacement
+from rookery.adapter.titles import first_of
+from rookery.adapter.tools import Tools
+from rookery.model.events import (
     Change,
     Event,
     FileChanged,
@@ -14,8 +16,6 @@ from rookery.core.events import (
     PlanItem,
     ToolStarted,
 )
-from rookery.core.titles import first_of
-from rookery.core.tools import Tools
 
 _FILE = ("file_path", "dir_path", "path")
 TOOLS = Tools(

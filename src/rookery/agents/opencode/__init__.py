@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from rookery.adapter.agent import Agent, Capabilities
 from rookery.agents.opencode.command import (
     OUTPUT_FLAGS,
     PROGRAMS,
@@ -12,7 +13,6 @@ from rookery.agents.opencode.command import (
 )
 from rookery.agents.opencode.fields import CHECKED_VERSIONS, KNOWN_FIELDS
 from rookery.agents.opencode.reader import decoder
-from rookery.core.agent import Agent, Capabilities
 
 
 def recognises(message: Mapping[str, Any]) -> bool:

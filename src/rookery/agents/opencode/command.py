@@ -4,10 +4,10 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
-from rookery.core.agent import Invocation, Permission, Task
-from rookery.core.errors import RookeryError
-from rookery.core.options import asks_about_program, options_of, value_of
-from rookery.core.text import one_line
+from rookery.adapter.agent import Invocation, Permission, Task
+from rookery.adapter.command_line import asks_about_program, options_of, value_of
+from rookery.model.errors import RookeryError
+from rookery.model.text import one_line
 
 PROGRAMS = ("opencode",)
 """What the program is called, without folder and `.exe`."""

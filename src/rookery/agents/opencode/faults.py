@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from rookery.agents.opencode import shapes
-from rookery.core.events import Error, ErrorKind
+from rookery.model.events import Error, ErrorKind
 
 _NAMES: Mapping[str | None, ErrorKind] = {
     "ProviderAuthError": "auth",

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import msgspec
 
+from rookery.adapter.bounded import forget_oldest
+from rookery.adapter.drift import Drift
 from rookery.agents.opencode.fields import KNOWN_FIELDS
-from rookery.core.bounded import forget_oldest
-from rookery.core.drift import Drift
-from rookery.core.events import (
+from rookery.model.events import (
     Error,
     Event,
     SessionStarted,
@@ -16,7 +16,7 @@ from rookery.core.events import (
     Usage,
     UsageReported,
 )
-from rookery.core.price import dollars, nano
+from rookery.model.price import dollars, nano
 
 _PARTS = 1024  # of the last so many a repetition is noticed
 _ENDINGS = {

@@ -9,14 +9,15 @@ from typing import Any
 
 import msgspec
 
+from rookery.adapter import salvage
+from rookery.adapter.agent import PERMIT_ALL
+from rookery.adapter.decoder import LineDecoder, Told, several
+from rookery.adapter.drift import ALWAYS_LOOKED_AT, watch
+from rookery.adapter.lines import DEFAULT_CAP
 from rookery.agents.opencode import faults, shapes, tools
 from rookery.agents.opencode.memory import Memory
 from rookery.agents.opencode.shapes import NOTHING
-from rookery.core import salvage
-from rookery.core.agent import PERMIT_ALL
-from rookery.core.decoder import LineDecoder, Told, several
-from rookery.core.drift import ALWAYS_LOOKED_AT, watch
-from rookery.core.events import (
+from rookery.model.events import (
     ContextCompacted,
     Event,
     PermissionDenied,
@@ -29,7 +30,6 @@ from rookery.core.events import (
     UsageReported,
     UserMessage,
 )
-from rookery.core.lines import DEFAULT_CAP
 
 _Read = Callable[[Any, Any, bytes], Told]
 _Table = Mapping[type[msgspec.Struct], _Read]

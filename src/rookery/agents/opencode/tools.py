@@ -5,12 +5,12 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from rookery.adapter import salvage
+from rookery.adapter.titles import first_short_string
 from rookery.agents.opencode import shapes
 from rookery.agents.opencode.shapes import NOTHING, ToolState
-from rookery.core import salvage
-from rookery.core.events import Change, Event, FileChanged, PlanChanged, PlanItem, ToolKind
-from rookery.core.text import one_line
-from rookery.core.titles import first_short_string
+from rookery.model.events import Change, Event, FileChanged, PlanChanged, PlanItem, ToolKind
+from rookery.model.text import one_line
 
 KINDS: Mapping[str, ToolKind] = {
     "read": "read",

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from rookery.adapter.agent import Agent, Capabilities
 from rookery.agents.qwen.command import (
     OUTPUT_FLAGS,
     PROGRAMS,
@@ -14,7 +15,6 @@ from rookery.agents.qwen.command import (
 from rookery.agents.qwen.fields import CHECKED_VERSIONS
 from rookery.agents.qwen.reader import decoder
 from rookery.agents.qwen.tools import replacements
-from rookery.core.agent import Agent, Capabilities
 
 
 def recognises(message: Mapping[str, Any]) -> bool:

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from rookery.core.agent import Invocation, Permission, Task
-from rookery.core.options import needs_stdin, options_of, permission_of, with_format
+from rookery.adapter.agent import Invocation, Permission, Task
+from rookery.adapter.command_line import needs_stdin, options_of, permission_of, with_format
 
 PROGRAMS = ("qwen",)
 """What the program is called, without folder and `.exe`."""

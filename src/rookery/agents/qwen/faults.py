@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from rookery.core.events import Error, ErrorKind
+from rookery.model.events import Error, ErrorKind
 
 _STATUSES: Mapping[int, ErrorKind] = {
     400: "config",

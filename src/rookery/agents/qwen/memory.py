@@ -2,9 +2,9 @@
 
 import msgspec
 
+from rookery.adapter import memory
 from rookery.agents.qwen.fields import KNOWN_FIELDS
-from rookery.core import memory
-from rookery.core.events import Event, Text, Thinking
+from rookery.model.events import Event, Text, Thinking
 
 
 class OpenBlock(msgspec.Struct):

@@ -2,12 +2,16 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
+from rookery.adapter.decoder import LineDecoder, Told
+from rookery.adapter.drift import watch
+from rookery.adapter.lines import DEFAULT_CAP
+from rookery.adapter.reader import Table, TableReader
+from rookery.adapter.salvage import own
+from rookery.adapter.tokens import fresh
 from rookery.agents.qwen import faults, shapes, talk, tools
 from rookery.agents.qwen.fields import CHECKED_VERSIONS
 from rookery.agents.qwen.memory import Memory
-from rookery.core.decoder import LineDecoder, Told
-from rookery.core.drift import watch
-from rookery.core.events import (
+from rookery.model.events import (
     Denial,
     Error,
     Event,
@@ -25,10 +29,6 @@ from rookery.core.events import (
     Unknown,
     UsageReported,
 )
-from rookery.core.lines import DEFAULT_CAP
-from rookery.core.reader import Table, TableReader
-from rookery.core.salvage import own
-from rookery.core.tokens import fresh
 
 _STATUSES: Mapping[str | None, Status] = {
     "completed": "ok",

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from rookery.adapter import salvage
+from rookery.adapter.tokens import fresh
 from rookery.agents.qwen import shapes, tools
 from rookery.agents.qwen.memory import Memory
-from rookery.core import salvage
-from rookery.core.events import (
+from rookery.model.events import (
     Event,
     Status,
     Text,
@@ -19,7 +20,6 @@ from rookery.core.events import (
     UsageReported,
     UserMessage,
 )
-from rookery.core.tokens import fresh
 
 
 def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Sequence[Event]:

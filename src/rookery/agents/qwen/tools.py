@@ -6,9 +6,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from rookery.core import salvage
-from rookery.core.agent import PERMIT_ALL, PERMIT_EDITS, Replacement
-from rookery.core.events import (
+from rookery.adapter import salvage
+from rookery.adapter.agent import PERMIT_ALL, PERMIT_EDITS, Replacement
+from rookery.adapter.shapes import NOTHING
+from rookery.adapter.titles import first_of
+from rookery.adapter.tools import Tools
+from rookery.model.events import (
     Change,
     Event,
     FileChanged,
@@ -18,10 +21,7 @@ from rookery.core.events import (
     ToolKind,
     ToolStarted,
 )
-from rookery.core.shapes import NOTHING
-from rookery.core.text import one_line
-from rookery.core.titles import first_of
-from rookery.core.tools import Tools
+from rookery.model.text import one_line
 
 _FILE = ("file_path", "path", "notebook_path")
 TOOLS = Tools(

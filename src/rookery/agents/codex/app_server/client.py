@@ -6,13 +6,12 @@ from typing import Any
 
 import msgspec
 
+from rookery.adapter import salvage
+from rookery.adapter.agent import Asking, Invocation, Permission, Task
 from rookery.agents.codex import tools
 from rookery.agents.codex.app_server import patches, shapes
-from rookery.core import salvage
-from rookery.core.agent import Asking, Invocation, Permission, Task
-from rookery.core.asking import Ask, Decision
-from rookery.core.errors import UnsupportedError
-from rookery.core.events import (
+from rookery.model.errors import UnsupportedError
+from rookery.model.events import (
     Event,
     SessionStarted,
     ToolFinished,
@@ -20,6 +19,7 @@ from rookery.core.events import (
     TurnStarted,
     Unknown,
 )
+from rookery.model.questions import Ask, Decision
 
 # Nobody is asked unless somebody said so; with `ask` the user's settings say what is asked for.
 _PERMISSIONS: Mapping[Permission, Mapping[str, str]] = {

@@ -3,7 +3,7 @@
 from rookery.agents.codex import memory
 from rookery.agents.codex.app_server.fields import KNOWN_FIELDS
 from rookery.agents.codex.app_server.shapes import Tokens
-from rookery.core.events import Event
+from rookery.model.events import Event
 
 
 class Memory(memory.Memory):

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from rookery.agents.codex import tools
 from rookery.agents.codex.app_server import shapes
 from rookery.agents.codex.app_server.memory import Memory
-from rookery.core.events import Event, FileChanged
+from rookery.model.events import Event, FileChanged
 
 
 def completed(memory: Memory, item: shapes.FileChange, line: bytes) -> Sequence[Event]:

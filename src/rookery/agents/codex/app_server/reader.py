@@ -5,14 +5,17 @@ from typing import Any
 
 import msgspec
 
+from rookery.adapter import salvage
+from rookery.adapter.decoder import LineDecoder, Told
+from rookery.adapter.drift import ALWAYS_LOOKED_AT, type_name, watch
+from rookery.adapter.lines import DEFAULT_CAP
+from rookery.adapter.reader import Read, Table, TableReader, say_nothing, silent_types, union_of
+from rookery.adapter.tokens import fresh
 from rookery.agents.codex import faults, items, tools
 from rookery.agents.codex.app_server import patches, shapes
 from rookery.agents.codex.app_server.memory import Memory
 from rookery.agents.codex.reader import end_turn
-from rookery.core import salvage
-from rookery.core.decoder import LineDecoder, Told
-from rookery.core.drift import ALWAYS_LOOKED_AT, type_name, watch
-from rookery.core.events import (
+from rookery.model.events import (
     ContextCompacted,
     Error,
     Event,
@@ -32,9 +35,6 @@ from rookery.core.events import (
     Unknown,
     UsageReported,
 )
-from rookery.core.lines import DEFAULT_CAP
-from rookery.core.reader import Read, Table, TableReader, say_nothing, silent_types, union_of
-from rookery.core.tokens import fresh
 
 _BETWEEN_PARTS = "\n\n"
 _STEPS: Mapping[str | None, str] = {

@@ -6,8 +6,8 @@ functions read them.
 
 import msgspec
 
+from rookery.adapter.shapes import NOTHING, Count, ExitCode
 from rookery.agents.codex.shapes import AgentState, McpResult, Search
-from rookery.core.shapes import NOTHING, Count, ExitCode
 
 
 class _Shape(msgspec.Struct, gc=False, rename="camel"):

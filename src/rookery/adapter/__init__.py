@@ -1,0 +1,1 @@
+"""What an agent adapter is made of: decoder, lines, reader, memory, tools, command lines."""

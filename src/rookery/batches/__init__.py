@@ -1,0 +1,1 @@
+"""Many tasks side by side, within one budget."""

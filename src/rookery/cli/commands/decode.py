@@ -1,0 +1,157 @@
+"""`rook decode`: recorded streams in, events out."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
+from itertools import chain
+from typing import BinaryIO
+
+import click
+import msgspec
+
+from rookery import agents
+from rookery.cli.options.types import OneOf
+from rookery.display.plain import PlainDisplay
+from rookery.feed.decode import Feeding, open_source, read_chunks
+from rookery.model.errors import RookeryError, UnreadableSourceError
+from rookery.model.events import StreamClosed, Unknown, Unreadable
+from rookery.model.fold import Fold, fold
+from rookery.model.records import Record, dump
+from rookery.prices import PriceBook
+from rookery.runs.summary import summarise
+
+_LOOKED_AT = 4096  # a NUL in so many first bytes means that a file is no text
+
+_NOT_UNDERSTOOD = (Unknown, Unreadable, StreamClosed)
+_MOST_STRANGE = 100  # lines that nobody understood, to tell whose they are
+
+_EXAMPLES = """\b
+Examples:
+  rook decode session.jsonl                  events as JSON lines
+  rook decode --format text session.jsonl    as a person reads them
+  rook decode --summary *.jsonl              what happened, what it cost, one object a file
+  claude -p "hi" --output-format stream-json --verbose | rook decode -
+"""
+
+
+@click.command("decode", epilog=_EXAMPLES)
+@click.option("--agent", metavar="NAME", help="The agent that wrote it (detected by default).")
+@click.option(
+    "--format",
+    "form",
+    type=OneOf(["jsonl", "text"]),
+    default="jsonl",
+    show_default=True,
+    help="JSON lines for programs, text for people.",
+)
+@click.option(
+    "--summary", is_flag=True, help="One JSON object a file: what happened, what it cost."
+)
+@click.option("--verbose", "-v", is_flag=True, help="With text: outputs, retries, limits, notices.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...|-")
+def command(
+    agent: str | None, form: str, summary: bool, verbose: bool, files: tuple[str, ...]
+) -> None:
+    """Turn what an agent wrote to its standard output into neutral events.
+
+    A file that cannot be decoded gives a line on stderr; the others are still printed, and the
+    exit code is then 2.
+    """
+    if agent is not None:
+        try:
+            agents.agent(agent)
+        except RookeryError as error:
+            raise click.UsageError(str(error)) from error
+    failed = False
+    for file in files:
+        name = "standard input" if file == "-" else file
+        feeding = Feeding(name, agent)
+        try:
+            if summary:
+                _print_summary(file, feeding)
+            elif form == "text":
+                _print_text(file, feeding, verbose=verbose)
+            else:
+                for records in _records(file, feeding):
+                    _write(b"".join(dump(record) + b"\n" for record in records))
+        except RookeryError as error:
+            sys.stdout.flush()
+            click.echo(f"[rook] {error}", err=True)
+            failed = True
+    if failed:
+        raise click.exceptions.Exit(2)
+
+
+def _records(file: str, feeding: Feeding) -> Iterator[list[Record]]:
+    """Give a file's records as its bytes come; at the end, doubt that its agent wrote it."""
+    doubt = _Doubt()
+    with nullcontext(sys.stdin.buffer) if file == "-" else open_source(file) as source:
+        for chunk in _text_chunks(source, feeding.source):
+            yield doubt.over(feeding.feed(chunk))
+    yield doubt.over(feeding.close())
+    doubt.tell(feeding)
+
+
+class _Doubt:
+    """Whether those are right who named an agent: not one line may be a message of its own."""
+
+    def __init__(self) -> None:
+        self._understood = False
+        self._strange: list[bytes] = []
+
+    def over(self, records: list[Record]) -> list[Record]:
+        """Look at records, and give them back."""
+        for event in (record.event for record in ([] if self._understood else records)):
+            self._understood = self._understood or not isinstance(event, _NOT_UNDERSTOOD)
+            if isinstance(event, Unknown) and event.raw and len(self._strange) < _MOST_STRANGE:
+                self._strange.append(bytes(event.raw))
+        return records
+
+    def tell(self, feeding: Feeding) -> None:
+        """Say so if nothing was understood, and whose messages they seem to be."""
+        if self._understood or not self._strange:
+            return
+        found = agents.detect(b"\n".join(self._strange))
+        hint = f"; they look like {found.name}'s: --agent {found.name}" if found else ""
+        words = f"{feeding.source}: none of its lines is a message of {feeding.agent}{hint}"
+        click.echo(f"[rook] WARNING: {words}", err=True)
+
+
+def _shown(batches: Iterator[list[Record]]) -> Iterator[Record]:
+    """Give the records of each batch; once they are shown, a reader gets them at once."""
+    for records in batches:
+        yield from records
+        sys.stdout.flush()
+
+
+def _print_text(file: str, feeding: Feeding, *, verbose: bool) -> None:
+    told = Fold(_shown(_records(file, feeding)), PriceBook())
+    display: PlainDisplay | None = None
+    for record in told:
+        if display is None:  # the first record comes when the agent is known
+            name = feeding.agent or "agent"
+            display = PlainDisplay(sys.stdout, name, state=told.state, verbose=verbose)
+        display.show(record)
+
+
+def _print_summary(file: str, feeding: Feeding) -> None:
+    state = fold(chain.from_iterable(_records(file, feeding)), PriceBook())
+    name = "-" if file == "-" else file
+    _write(msgspec.json.encode(summarise(state, file=name, agent=feeding.agent)) + b"\n")
+
+
+def _write(data: bytes) -> None:
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def _text_chunks(source: BinaryIO, name: str) -> Iterator[bytes]:
+    """Give the chunks of a source, unless it is empty or no text."""
+    seen = 0
+    for chunk in read_chunks(source, name):
+        if b"\0" in chunk[: max(0, _LOOKED_AT - seen)]:
+            raise UnreadableSourceError(name, "is not text (it holds NUL bytes)")
+        seen += len(chunk)
+        yield chunk
+    if not seen:
+        raise UnreadableSourceError(name, "is empty")

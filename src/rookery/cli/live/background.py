@@ -1,0 +1,38 @@
+"""`rook run --detach`: starts a run that outlives the terminal, and says how to find it again."""
+
+import click
+
+from rookery.cli.live.ending import Ended, tell_end
+from rookery.cli.live.raw_text import beside
+from rookery.cli.live.run_view import warnings
+from rookery.cli.options.view_options import Manner
+from rookery.runs.detach import Begun, detach
+from rookery.runs.run import Run
+
+
+def put_away(run: Run, manner: Manner) -> int:
+    """Start a run in the background and print its name; the exit code tells of one that is over."""
+    for words in warnings(run):
+        _say(f"WARNING: {words}")
+    begun = detach(run)
+    if begun.verdict is not None and begun.verdict.status == "not_started":
+        agent = run.agent.name if run.agent else None
+        for line in beside(agent, begun.stderr):
+            click.echo(line, err=True)
+        tell_end(manner, Ended(begun.verdict, run.state, agent, None, called=run.called))
+    else:
+        click.echo(begun.name)
+        if not manner.quiet:
+            _say(_where(begun))
+    return begun.verdict.exit_code if begun.verdict else 0
+
+
+def _where(begun: Begun) -> str:
+    name = begun.name
+    if begun.verdict is None:
+        return f"it runs in the background: rook attach {name} · rook stop {name}"
+    return f"it has ended already: {begun.verdict.status.replace('_', ' ')} · rook show {name}"
+
+
+def _say(words: str) -> None:
+    click.echo(f"[rook] {words}", err=True)

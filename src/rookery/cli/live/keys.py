@@ -1,0 +1,216 @@
+"""The keyboard, a key at a time; the terminal is as it was before whenever nobody is asked."""
+
+import asyncio
+import codecs
+import os
+import re
+import signal
+import sys
+import termios
+import tty
+import unicodedata
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from rookery.display.look import Look, look_of
+from rookery.model.safe import safe_line
+
+_FRONT_S = 0.2  # between two looks whether we are in the foreground
+_LONGEST = 4000
+_ENTER, _ESCAPE, _END, _ALL = ("\r", "\n"), "\x1b", "\x04", "\x15"
+_BACK = ("\x7f", "\x08")
+_SEQUENCE = re.compile(r"\x1b(?:[\[O][0-9;?]*[@-~]|.)")  # an arrow, or the like
+
+
+def terminal_path() -> str | None:
+    """The terminal that we can ask at; None if there is none."""
+    try:
+        path = os.ttyname(sys.stdin.fileno()) if sys.stdin and sys.stdin.isatty() else "/dev/tty"
+        os.close(os.open(path, os.O_RDWR | os.O_NOCTTY))
+    except (OSError, ValueError):
+        return None
+    return path
+
+
+def terminal_look(path: str) -> Look:
+    """What the terminal of that path can show."""
+    try:
+        with open(os.open(path, os.O_WRONLY | os.O_NOCTTY), "w") as terminal:
+            return look_of(terminal, os.environ)
+    except OSError:  # it is gone
+        return Look()
+
+
+class Keys:
+    """Reads keys at the terminal of that path, and writes to it; `heard` is told of each key.
+
+    Ctrl-C and the like are signals as ever. Ctrl-Z gives the terminal back first; when we are
+    continued, and in the foreground, the page is shown again and the rest goes on.
+    """
+
+    def __init__(self, path: str, *, heard: Callable[[], None]) -> None:
+        self._path = path
+        self._heard = heard
+        self._chunks: asyncio.Queue[str | None] = asyncio.Queue()
+        self._text = codecs.getincrementaldecoder("utf-8")("replace")
+        self._before: list[Any] | None = None
+        self._fd = -1
+        self._page = ""
+        self._in_line = False
+
+    @asynccontextmanager
+    async def showing(self, page: str) -> AsyncIterator[None]:
+        """Show a page, and read keys while the block lasts; what was typed before is forgotten."""
+        self._page = page
+        self._chunks = asyncio.Queue()
+        self._fd = os.open(self._path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGTSTP, self._suspend)
+        loop.add_signal_handler(signal.SIGCONT, self._chunks.put_nowait, None)
+        try:
+            await self._grab()
+            yield
+        finally:
+            loop.remove_signal_handler(signal.SIGTSTP)
+            loop.remove_signal_handler(signal.SIGCONT)
+            self._give_back()
+            os.close(self._fd)
+            if self._in_line:
+                await self._end_line()
+
+    async def key(self) -> str:
+        """Wait for a single key; what comes as more than one character at once is no key."""
+        while True:
+            chunk = await self._chunk()
+            if chunk is not None and len(chunk) == 1:
+                return chunk
+
+    async def line(self, prompt: str) -> str | None:
+        """Let somebody write a line; None if it was left with Esc or Ctrl-D."""
+        text = ""
+        self._in_line = True
+        await self.say(prompt)
+        while True:
+            chunk = await self._chunk()
+            if chunk is None:
+                await self.say(prompt + text)
+            elif chunk == _ESCAPE or (chunk == _END and not text):
+                await self._end_line()
+                return None
+            else:
+                typed, ended = _before_enter(_SEQUENCE.sub("", chunk))
+                new = _edited(text, typed)
+                await self.say(_redrawn(text, new))
+                text = new
+                if ended:
+                    await self._end_line()
+                    return text
+
+    async def say(self, words: str) -> None:
+        """Write to the terminal."""
+        await write(self._path, words)
+
+    async def _end_line(self) -> None:
+        self._in_line = False
+        await self.say("\n")
+
+    async def _chunk(self) -> str | None:
+        """What was typed, or None after we were continued."""
+        chunk = await self._chunks.get()
+        if chunk is None:
+            await self._grab()
+        self._heard()
+        return chunk
+
+    async def _grab(self) -> None:
+        """Wait until we are in the foreground, forget what was typed before, and take the keys."""
+        if not self._in_front():
+            await self.say(self._page)
+        while not self._in_front():
+            await asyncio.sleep(_FRONT_S)
+        if self._before is None:
+            self._before = termios.tcgetattr(self._fd)
+        tty.setcbreak(self._fd, termios.TCSANOW)
+        termios.tcflush(self._fd, termios.TCIFLUSH)
+        asyncio.get_running_loop().add_reader(self._fd, self._read)
+        await self.say(self._page)
+
+    def _give_back(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._fd)
+        if self._before is not None and self._in_front():
+            with suppress(termios.error):  # the terminal may be gone
+                termios.tcflush(self._fd, termios.TCIFLUSH)
+                termios.tcsetattr(self._fd, termios.TCSANOW, self._before)
+        self._before = None
+
+    def _suspend(self) -> None:
+        self._give_back()
+        os.kill(os.getpid(), signal.SIGSTOP)
+        self._heard()  # we were not there: whoever is asked has all the time again
+
+    def _in_front(self) -> bool:
+        """Whether the terminal is ours: touching it from the background would stop us."""
+        try:
+            return os.tcgetpgrp(self._fd) == os.getpgrp()
+        except OSError:
+            return True  # not the terminal that controls us: nobody would stop us
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._fd, 4096)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:  # hung up: nobody will type any more
+            asyncio.get_running_loop().remove_reader(self._fd)
+        elif text := self._text.decode(data):
+            self._chunks.put_nowait(text)
+
+
+async def write(path: str, words: str) -> None:
+    """Write to a terminal, apart from the loop: it may be stalled, or gone."""
+    await asyncio.to_thread(_write, path, words)
+
+
+def _write(path: str, words: str) -> None:
+    view = memoryview(words.encode())
+    with suppress(OSError):
+        terminal = os.open(path, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC)
+        try:
+            while view:
+                view = view[os.write(terminal, view) :]
+        finally:
+            os.close(terminal)
+
+
+def _before_enter(chunk: str) -> tuple[str, bool]:
+    """What was typed before Enter, and whether it was pressed."""
+    ends = [chunk.index(enter) for enter in _ENTER if enter in chunk]
+    return (chunk[: min(ends)], True) if ends else (chunk, False)
+
+
+def _edited(text: str, typed: str) -> str:
+    """A line after some keys; those that mean nothing here are left out."""
+    for key in typed:
+        if key in _BACK:
+            text = text[:-1]
+        elif key == _ALL:
+            text = ""
+        elif safe_line(key) == key and len(text) < _LONGEST:
+            text += key
+    return text
+
+
+def _redrawn(old: str, new: str) -> str:
+    """What to write so that the end of a line changes from one text to another."""
+    pairs = enumerate(zip(old, new, strict=False))
+    same = next((at for at, (a, b) in pairs if a != b), min(len(old), len(new)))
+    return "\b \b" * sum(map(_width, old[same:])) + new[same:]
+
+
+def _width(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -1,0 +1,1 @@
+"""From recorded bytes to records: reads logs by position, detects the agent, decodes, folds."""

@@ -1,1 +1,0 @@
-"""Opens what agents wrote: recorded streams and run folders."""

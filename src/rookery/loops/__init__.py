@@ -1,0 +1,1 @@
+"""Runs an agent again until the work is done, within limits."""

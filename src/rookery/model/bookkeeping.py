@@ -1,0 +1,220 @@
+"""Writes the ledger: reports are booked once, totals differenced, results settle.
+
+While the agent works the ledger estimates; a result settles what came before it with the agent's
+own figures, and the difference is told.
+"""
+
+from collections.abc import Sequence
+
+from rookery.model.events import TurnFinished, Usage, UsageReported
+from rookery.model.ledger import Account, Entry, Ledger, Tokens, cache_write_of, total_of
+from rookery.model.price import Prices, dollars, nano, no_prices
+
+NOTHING = Usage()
+"""What a session has used that has just begun."""
+
+
+class OpenLedger(Ledger):
+    """A ledger that is being written; who reads a state knows it as a Ledger only.
+
+    `earlier` is where the cumulative counters of a session that is gone on with began; None if
+    nobody knows: then what this process used is not known before the second figure.
+    """
+
+    def __init__(self, prices: Prices = no_prices, *, earlier: Usage | None = NOTHING) -> None:
+        super().__init__(prices)
+        self._earlier = earlier
+        self._steps: dict[int, list[str]] = {}  # the main thread's messages of each open turn
+        self._unnamed = 0
+        self._untotalled: dict[str, Entry] = {}  # what was told since the session's last total
+
+    def report(
+        self,
+        event: UsageReported,
+        *,
+        turn: int = 0,
+        at: float | None = None,
+        model: str | None = None,
+    ) -> None:
+        """Take in a message's usage; of several reports the most final one counts.
+
+        `model` is the session's, for a report that names none.
+        """
+        usage = _usage(event)
+        id = event.message_id
+        if event.semantics == "cumulative":
+            rest = self._rest(event.parent, usage)
+            if rest is None:
+                return
+            usage, id = rest, None
+        if id is None:
+            self._unnamed += 1
+            id = f"#{self._unnamed}"
+        old = self._entries.get(id)
+        if old is not None:
+            if (usage.output or 0) < (old.usage.output or 0):
+                return
+            self._book(old, -1)
+        elif event.parent is None:
+            self._steps.setdefault(turn, []).append(id)
+        model = event.model or (old.model if old else None) or model
+        entry = self._entries[id] = self._entry(
+            usage,
+            model=model,
+            parent=event.parent,
+            turn=old.turn if old else turn,
+            epoch=old.epoch if old else self._epoch,
+            at=at,
+            summed=event.scope != "message",
+            told=None if event.cost_usd is None else nano(event.cost_usd),
+        )
+        if event.semantics != "cumulative":
+            self._untotalled[id] = entry
+        self._book(entry, 1)
+
+    def settle(self, event: TurnFinished, *, turn: int = 0, at: float | None = None) -> None:
+        """Take over the agent's own figures for everything up to this result."""
+        grown = 0
+        if event.cost_usd is not None:
+            grown = self._take_total(event, nano(event.cost_usd))
+            self.native_turns[turn] = self.native_turns.get(turn, 0) + grown
+        if event.models is not None:
+            self.native_models = event.models
+        self._correct(event, turn, at)
+        if grown or _counts(event.usage):
+            # An interrupted turn is told with no cost and no usage, yet its tokens were spent:
+            # then its messages stay unsettled, and estimated.
+            self._epoch += 1
+            self._unsettled = Account()
+
+    def _rest(self, parent: str | None, now: Usage) -> Usage | None:
+        """How much of a counter's growth no message has told; None if that is nothing or not known.
+
+        Some agents tell what each message used and, at the end, a total that has it all in it.
+        """
+        grown = self._difference(parent, now)
+        if parent is not None or not self._untotalled:
+            return grown
+        told = [entry.usage for entry in self._untotalled.values()]
+        self._untotalled = {}
+        if grown is None or not _counts(rest := _less(grown, told)):
+            return None
+        return rest
+
+    def _difference(self, parent: str | None, now: Usage) -> Usage | None:
+        """How much a counter has grown; None if nobody knows where it began."""
+        before = self._totals.get(parent, self._earlier if parent is None else NOTHING)
+        self._totals[parent] = now
+        if before is None:
+            return None
+        return _less(now, [before])
+
+    def _take_total(self, event: TurnFinished, cost: int) -> int:
+        """Take over the agent's total and tell how much it grew."""
+        first, told = self.native_nano is None, cost
+        before = self._running
+        if event.cost_semantics == "turn":
+            cost += before
+        self.native_nano = cost
+        self.native_usd = event.cost_usd if cost == told else dollars(cost)
+        if first and event.spent is not None:
+            # A resumed session goes on from its old total.
+            self._base = max(0, cost - sum(nano(m.cost_usd or 0) for m in event.spent))
+            before = self._base
+        if cost < before and cost:
+            self._carried += before - self._base  # the agent began its total anew
+            self._base = before = 0
+        if cost or first:
+            self._running = cost
+        return max(0, cost - before)
+
+    def _correct(self, event: TurnFinished, turn: int, at: float | None) -> None:
+        """Add what a turn's messages used beyond what their own lines told.
+
+        Most agents tell a message's usage when it begins and only the turn's when it ends.
+        """
+        entries = [self._entries[id] for id in self._steps.pop(turn, ())]
+        models = {entry.model for entry in entries}
+        if event.usage is None or len(models) != 1:
+            return
+        told = Tokens()
+        for entry in entries:
+            told.add(entry.usage)
+        missing = _missing(event.usage, told)
+        if missing is None:
+            return
+        entry = self._entry(
+            missing, model=models.pop(), parent=None, turn=turn, epoch=self._epoch, at=at
+        )
+        entry.messages = 0
+        self._entries[f"turn {turn}"] = entry
+        self._book(entry, 1)
+
+    def _entry(
+        self,
+        usage: Usage,
+        *,
+        model: str | None,
+        parent: str | None,
+        turn: int,
+        epoch: int,
+        at: float | None,
+        summed: bool = False,
+        told: int | None = None,
+    ) -> Entry:
+        entry = Entry(
+            usage=usage,
+            model=model,
+            parent=parent,
+            turn=turn,
+            epoch=epoch,
+            at=at,
+            summed=summed,
+            told=told,
+        )
+        if self._estimating:
+            self._value(entry)
+        return entry
+
+
+def _usage(event: UsageReported) -> Usage:
+    return Usage(
+        input=event.input,
+        output=event.output,
+        cache_read=event.cache_read,
+        cache_write_5m=event.cache_write_5m,
+        cache_write_1h=event.cache_write_1h,
+        reasoning=event.reasoning,
+        web_searches=event.web_searches,
+    )
+
+
+def _less(whole: Usage, parts: Sequence[Usage]) -> Usage:
+    """What a total has beyond its parts; never less than nothing."""
+    return Usage(
+        **{
+            name: None
+            if (value := getattr(whole, name)) is None
+            else max(0, value - sum(getattr(part, name) or 0 for part in parts))
+            for name in Usage.__struct_fields__
+        }
+    )
+
+
+def _counts(usage: Usage | None) -> bool:
+    return usage is not None and total_of(usage) > 0
+
+
+def _missing(whole: Usage, told: Tokens) -> Usage | None:
+    """What a turn used beyond what was told of its messages; None if it is not more."""
+    missing = Usage(
+        input=(whole.input or 0) - told.input,
+        output=(whole.output or 0) - told.output,
+        cache_read=(whole.cache_read or 0) - told.cache_read,
+        cache_write_5m=cache_write_of(whole) - told.cache_write,
+        web_searches=max(0, (whole.web_searches or 0) - told.web_searches),
+    )
+    parts = (missing.input, missing.output, missing.cache_read, missing.cache_write_5m)
+    if any(part is None or part < 0 for part in parts) or not any(parts):
+        return None
+    return missing

@@ -1,0 +1,295 @@
+"""What a stream cost: each message once, unknown never zero.
+
+`core/bookkeeping.py` writes it; here it is read, and messages are valued when somebody asks.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+import msgspec
+
+from rookery.model.events import ModelUsage, Usage
+from rookery.model.price import Price, Prices, dollars, no_prices
+
+Source = Literal["native", "estimated", "unknown"]
+
+
+class Tokens(msgspec.Struct, kw_only=True):
+    """Token counts that are added up."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    web_searches: int = 0
+
+    def add(self, usage: Usage | ModelUsage, sign: int = 1) -> None:
+        """Add a usage, or take it away again."""
+        self.input += sign * (usage.input or 0)
+        self.output += sign * (usage.output or 0)
+        self.cache_read += sign * (usage.cache_read or 0)
+        self.cache_write += sign * cache_write_of(usage)
+        self.web_searches += sign * (usage.web_searches or 0)
+
+    @property
+    def total(self) -> int:
+        """All tokens."""
+        return self.input + self.output + self.cache_read + self.cache_write
+
+
+class Account(msgspec.Struct):
+    """What some messages used and, as far as their models have a price, cost."""
+
+    tokens: Tokens = msgspec.field(default_factory=Tokens)
+    nano: int = 0
+    saved_nano: int = 0
+    messages: int = 0
+    unpriced: int = 0
+    unpriced_tokens: int = 0
+    told: int = 0
+    """The messages of which the agent itself told the cost."""
+
+    @property
+    def cost_usd(self) -> float | None:
+        """The estimate, or what the agent told of each; None if a message has no known price."""
+        return None if self.unpriced else dollars(self.nano)
+
+
+class Money(msgspec.Struct, frozen=True):
+    """An amount, and how far it can be trusted."""
+
+    usd: float | None
+    source: Source
+
+
+class Entry(msgspec.Struct):
+    """One message of a model, as last reported."""
+
+    usage: Usage
+    model: str | None
+    parent: str | None
+    turn: int
+    epoch: int  # how many results there were before it
+    at: float | None
+    summed: bool = False  # several messages, told as one
+    told: int | None = None  # what the agent itself says it cost
+    nano: int | None = None
+    saved: int | None = None
+    messages: int = 1
+
+
+class Ledger:
+    """What a stream used and cost so far; `prices` gives the price of a model."""
+
+    def __init__(self, prices: Prices = no_prices) -> None:
+        self._prices = prices
+        self._known: dict[str, Price | None] = {}
+        self._entries: dict[str, Entry] = {}
+        self._totals: dict[str | None, Usage] = {}  # last cumulative counters, by parent
+        self._epoch = 0
+        self._base = 0  # what the agent's total began with
+        self._carried = 0  # what was spent before the agent began its total anew
+        self._running = 0  # the agent's total, but for results that forgot it
+        self._seen = Account()
+        self._unsettled = Account()
+        self._by_model: dict[str | None, Account] = {}
+        self._by_parent: dict[str | None, Account] = {}
+        self._by_turn: dict[int, Account] = {}
+        self._estimating = False  # prices are asked for only when somebody wants an estimate
+        self.native_usd: float | None = None
+        """The agent's own total at the last result that told one, as it wrote it."""
+        self.native_nano: int | None = None
+        """The same in nano-dollars."""
+        self.native_models: tuple[ModelUsage, ...] | None = None
+        """What the agent says each model used and cost, at that result."""
+        self.native_turns: dict[int, int] = {}
+        """What each finished turn added to the agent's total, in nano-dollars."""
+
+    @property
+    def seen(self) -> Account:
+        """All messages that were reported, each once, and what results added to them."""
+        self._estimate()
+        return self._seen
+
+    @property
+    def unsettled(self) -> Account:
+        """Those of them that no result has counted."""
+        self._estimate()
+        return self._unsettled
+
+    @property
+    def by_model(self) -> Mapping[str | None, Account]:
+        """The messages of each model."""
+        self._estimate()
+        return self._by_model
+
+    @property
+    def by_parent(self) -> Mapping[str | None, Account]:
+        """The messages of each subagent, by the call it works in; None is the main thread."""
+        self._estimate()
+        return self._by_parent
+
+    @property
+    def by_turn(self) -> Mapping[int, Account]:
+        """The messages of each turn."""
+        self._estimate()
+        return self._by_turn
+
+    @property
+    def cost(self) -> Money:
+        """The run's cost now: the agent's figure, plus an estimate of what it has not counted."""
+        if self.native_nano is not None and not self._unsettled.messages:
+            return Money(dollars(self.native_nano), "native")
+        counted, rest = self.native_nano or 0, self.unsettled
+        if not rest.messages or (rest.unpriced and self.native_nano is None):
+            return Money(None, "unknown")
+        source: Source = "native" if rest.told == rest.messages else "estimated"
+        return Money(dollars(counted + rest.nano), source)
+
+    @property
+    def spent_nano(self) -> int | None:
+        """The share of the agent's total that this process spent."""
+        if self.native_nano is None:
+            return None
+        return self._carried + self._running - self._base
+
+    @property
+    def spent_usd(self) -> float | None:
+        """What this process spent, the part that is not settled yet included; budgets count it."""
+        spent = self.spent_nano
+        if spent is None:
+            return self.cost.usd
+        return dollars(spent + (self.unsettled.nano if self._unsettled.messages else 0))
+
+    @property
+    def tokens(self) -> Tokens:
+        """All tokens: the agent's own count if it gives one, plus what it has not counted."""
+        if not self.native_models:
+            return self._seen.tokens
+        total = Tokens()
+        for used in self.native_models:
+            total.add(used)
+        total.add(_as_usage(self._unsettled.tokens))
+        return total
+
+    @property
+    def total(self) -> Usage | None:
+        """The session's cumulative counters, as the agent told them last; None if it never did."""
+        return self._totals.get(None)
+
+    @property
+    def has_usage(self) -> bool:
+        """Whether anybody told how many tokens were used."""
+        return self._seen.messages > 0 or self.native_models is not None
+
+    @property
+    def steps(self) -> int:
+        """How many messages the main thread's model has written."""
+        return self._by_parent[None].messages if None in self._by_parent else 0
+
+    @property
+    def saved_usd(self) -> float | None:
+        """What the cache saved, estimated; None if a model has no known price."""
+        if self.seen.unpriced or any(entry.saved is None for entry in self._entries.values()):
+            return None
+        return dollars(self.seen.saved_nano)
+
+    def reconciliation(self) -> str | None:
+        """Say how the steps we saw compare with the agent's own total; None if nobody can."""
+        if self.native_nano is None or self.seen.unpriced or not self.seen.messages:
+            return None
+        steps = self.seen.nano - self.unsettled.nano
+        total = self.spent_nano or 0
+        told = f"steps sum to {usd(steps)}, the agent says {usd(total)}"
+        if total > steps:
+            return f"{told}: {usd(total - steps)} went to calls no line shows"
+        if total < steps:
+            return f"{told}: it left out {usd(steps - total)}"
+        return told
+
+    def _estimate(self) -> None:
+        """Begin to ask for prices; from here on every message is valued as it comes."""
+        if self._estimating:
+            return
+        self._estimating = True
+        for entry in self._entries.values():
+            self._book(entry, -1)
+            self._value(entry)
+            self._book(entry, 1)
+
+    def _value(self, entry: Entry) -> None:
+        price = self._price(entry.model, entry.at)
+        if price is not None and entry.summed:
+            price = price.of_sums
+        if price is not None:
+            entry.nano = price.cost(entry.usage)
+            entry.saved = price.saved(entry.usage)
+        if entry.told is not None:
+            entry.nano = entry.told
+
+    def _price(self, model: str | None, at: float | None) -> Price | None:
+        if model is None:
+            return None
+        if model not in self._known:
+            self._known[model] = self._prices(model, at)
+        return self._known[model]
+
+    def _book(self, entry: Entry, sign: int) -> None:
+        accounts = [
+            self._seen,
+            self._by_turn.setdefault(entry.turn, Account()),
+            self._by_model.setdefault(entry.model, Account()),
+            self._by_parent.setdefault(entry.parent, Account()),
+        ]
+        if entry.epoch == self._epoch:
+            accounts.append(self._unsettled)
+        for account in accounts:
+            _add(account, entry, sign)
+
+
+def least_certain(sources: Iterable[Source]) -> Source:
+    """How far a sum can be trusted: as far as its least certain part."""
+    found = set(sources)
+    order: tuple[Source, ...] = ("unknown", "estimated", "native")
+    return next((source for source in order if source in found), "unknown")
+
+
+def usd(nano_dollars: int) -> str:
+    """An amount as people read it."""
+    return f"${dollars(nano_dollars):.4f}"
+
+
+def _add(account: Account, entry: Entry, sign: int) -> None:
+    account.tokens.add(entry.usage, sign)
+    account.messages += sign * entry.messages
+    account.told += sign * entry.messages * (entry.told is not None)
+    if entry.nano is None:
+        account.unpriced += sign * entry.messages
+        account.unpriced_tokens += sign * total_of(entry.usage)
+    else:
+        account.nano += sign * entry.nano
+        account.saved_nano += sign * (entry.saved or 0)
+
+
+def _as_usage(tokens: Tokens) -> Usage:
+    return Usage(
+        input=tokens.input,
+        output=tokens.output,
+        cache_read=tokens.cache_read,
+        cache_write_5m=tokens.cache_write,
+        web_searches=tokens.web_searches,
+    )
+
+
+def cache_write_of(usage: Usage | ModelUsage) -> int:
+    """All that was written to the cache, for however long."""
+    if isinstance(usage, ModelUsage) and usage.cache_write is not None:
+        return usage.cache_write
+    return (usage.cache_write_5m or 0) + (usage.cache_write_1h or 0)
+
+
+def total_of(usage: Usage) -> int:
+    """All tokens of a usage."""
+    return (
+        (usage.input or 0) + (usage.output or 0) + (usage.cache_read or 0) + cache_write_of(usage)
+    )

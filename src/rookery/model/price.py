@@ -1,0 +1,108 @@
+"""What tokens cost: exact integers, None where nobody knows. Where prices come from is not here."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from rookery.model.events import Usage
+
+NANO = 1_000_000_000
+"""Nano-dollars in a dollar: the unit that money is summed in."""
+
+_PICO_PER_NANO = 1000
+
+
+class Rates(msgspec.Struct, frozen=True, kw_only=True):
+    """Pico-dollars per token, or per search; None where the price is not known."""
+
+    input: int | None = None
+    output: int | None = None
+    cache_read: int | None = None
+    cache_write_5m: int | None = None
+    cache_write_1h: int | None = None
+    web_search: int | None = None
+
+
+class Tier(msgspec.Struct, frozen=True):
+    """Other rates for a call whose whole input is longer than `above` tokens."""
+
+    above: int
+    rates: Rates
+
+
+class Price(msgspec.Struct, frozen=True):
+    """The rates of one model; long inputs may have their own."""
+
+    rates: Rates
+    tiers: tuple[Tier, ...] = ()
+
+    def cost(self, usage: Usage) -> int | None:
+        """Nano-dollars for the tokens of one call; None if one of their rates is not known."""
+        rates = self._rates(usage)
+        total = 0
+        for amount, rate in (
+            (usage.input, rates.input),
+            (usage.output, rates.output),
+            (usage.cache_read, rates.cache_read),
+            (usage.cache_write_5m, rates.cache_write_5m),
+            (usage.cache_write_1h, rates.cache_write_1h),
+            (usage.web_searches, rates.web_search),
+        ):
+            if amount:
+                if rate is None:
+                    return None
+                total += amount * rate
+        return round_pico(total)
+
+    def saved(self, usage: Usage) -> int | None:
+        """Nano-dollars that the cache saved against plain input; less than 0 if it cost more."""
+        rates = self._rates(usage)
+        if rates.input is None:
+            return None
+        total = 0
+        for amount, rate in (
+            (usage.cache_read, rates.cache_read),
+            (usage.cache_write_5m, rates.cache_write_5m),
+            (usage.cache_write_1h, rates.cache_write_1h),
+        ):
+            if amount:
+                if rate is None:
+                    return None
+                total += amount * (rates.input - rate)
+        return round_pico(total)
+
+    @property
+    def of_sums(self) -> "Price":
+        """The price of several calls that are told as one: how long each was nobody knows."""
+        return Price(self.rates)
+
+    def _rates(self, usage: Usage) -> Rates:
+        parts = (usage.input, usage.cache_read, usage.cache_write_5m, usage.cache_write_1h)
+        whole = sum(part or 0 for part in parts)
+        fitting = [tier.rates for tier in self.tiers if whole > tier.above]
+        return fitting[-1] if fitting else self.rates
+
+
+Prices = Callable[[str, float | None], Price | None]
+"""Gives the price of a model at a moment (None: now); None if nobody knows it."""
+
+
+def no_prices(model: str, at: float | None) -> None:
+    """Know no price: what an agent does not tell stays unknown."""
+    return
+
+
+def nano(dollars: float) -> int:
+    """Dollars as an agent writes them, in nano-dollars."""
+    return round(dollars * NANO)
+
+
+def dollars(nano_dollars: int) -> float:
+    """Nano-dollars in dollars, for people and JSON."""
+    return nano_dollars / NANO
+
+
+def round_pico(pico: int) -> int:
+    """Pico-dollars in nano-dollars, to the nearest."""
+    nearest = (abs(pico) + _PICO_PER_NANO // 2) // _PICO_PER_NANO
+    return nearest if pico >= 0 else -nearest

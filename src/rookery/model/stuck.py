@@ -1,0 +1,149 @@
+"""Whether a run is stuck: by evidence, not by silence alone. Says why it thinks so."""
+
+import msgspec
+
+from rookery.model.state import RunState
+from rookery.model.text import one_line
+
+_TOOL_PATIENCE = 6.0  # a tool may sleep or wait for a server this many times as long in silence
+_BUSY_PATIENCE = 3.0
+_BUSY_SHARE = 0.01  # of one core, since the last byte
+_LONGEST_TITLE = 60
+_STOPPED = frozenset("Tt")
+
+
+class Process(msgspec.Struct, frozen=True):
+    """One process of the agent's tree: its state as the system tells it, and its CPU time."""
+
+    pid: int
+    state: str
+    cpu_s: float
+
+
+class OpenTool(msgspec.Struct, frozen=True):
+    """A tool call that has not ended, and for how long it has been open."""
+
+    name: str
+    title: str | None
+    open_s: float | None
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a run that says nothing."""
+
+    silent_s: float
+    tools: tuple[OpenTool, ...] = ()
+    tasks: int = 0
+    retry_s: float | None = None
+    """How long the agent says that it waits before it tries again."""
+
+    limited: bool = False
+    """It waits for the provider's limit."""
+
+    asked: str | None = None
+    """The tool that nobody has allowed or denied."""
+
+    processes: tuple[Process, ...] | None = None
+    """Its tree; None where the system does not tell."""
+
+    cpu_s: float | None = None
+    """What the tree used since the last byte."""
+
+
+class Suspicion(msgspec.Struct, frozen=True):
+    """Why a run seems to be stuck."""
+
+    reason: str
+    evidence: tuple[str, ...]
+
+
+def evidence_of(
+    state: RunState,
+    *,
+    now: float,
+    silent_s: float,
+    processes: tuple[Process, ...] | None,
+    cpu_s: float | None,
+) -> Evidence:
+    """Collect what a state and a snapshot of the process tree tell."""
+    tools = tuple(
+        OpenTool(
+            tool.name or "a tool",
+            tool.title,
+            None if tool.started_at is None else max(0.0, now - tool.started_at),
+        )
+        for tool in state.open_tools.values()
+    )
+    return Evidence(
+        silent_s=silent_s,
+        tools=tools,
+        tasks=len(state.open_tasks),
+        retry_s=(state.retrying.delay_s or 0.0) if state.retrying else None,
+        limited=any(limit.status == "rejected" for limit in state.limits.values()),
+        asked=(state.asked.name or "a tool") if state.asked else None,
+        processes=processes,
+        cpu_s=cpu_s,
+    )
+
+
+def suspect(known: Evidence, *, idle_s: float) -> Suspicion | None:
+    """Tell why a run seems to be stuck; None while something explains its silence."""
+    if known.silent_s <= idle_s:
+        return None
+    if known.asked is not None:
+        return _because(known, f"nobody answers whether it may use {known.asked}")
+    if known.processes is not None:
+        if not known.processes:
+            return _because(known, "none of its processes is left")
+        if all(process.state in _STOPPED for process in known.processes):
+            return _because(known, "its processes are stopped")
+    if known.silent_s <= idle_s * _patience(known):
+        return None
+    if known.tools:
+        return _because(known, f"{_tool(known.tools[-1])} is open, and nothing happens")
+    return _because(known, f"it has said nothing for {_span(known.silent_s)}")
+
+
+def _patience(known: Evidence) -> float:
+    """How many times the usual silence its state explains."""
+    if known.limited:
+        return float("inf")
+    patience = 1.0
+    if _is_busy(known):
+        patience = _BUSY_PATIENCE
+    if known.tools or known.tasks:
+        patience = _TOOL_PATIENCE * (2.0 if _is_busy(known) else 1.0)
+    if known.retry_s is not None:
+        patience = max(patience, 2.0 + known.retry_s / max(known.silent_s, 1.0))
+    return patience
+
+
+def _is_busy(known: Evidence) -> bool:
+    return known.cpu_s is not None and known.cpu_s >= known.silent_s * _BUSY_SHARE
+
+
+def _because(known: Evidence, reason: str) -> Suspicion:
+    told = [f"no byte for {_span(known.silent_s)}"]
+    told += [f"open: {_tool(tool)}" for tool in known.tools]
+    if known.tasks:
+        told.append(f"background tasks: {known.tasks}")
+    if known.retry_s is not None:
+        told.append(f"it said that it tries again in {known.retry_s:.0f} s")
+    if known.processes is not None:
+        states = " ".join(sorted({process.state for process in known.processes})) or "none"
+        told.append(f"processes: {len(known.processes)} ({states})")
+    if known.cpu_s is not None:
+        told.append(f"CPU since then: {known.cpu_s:.1f} s")
+    return Suspicion(reason, tuple(told))
+
+
+def _tool(tool: OpenTool) -> str:
+    title = f": {one_line(tool.title, _LONGEST_TITLE)}" if tool.title else ""
+    since = f" for {_span(tool.open_s)}" if tool.open_s is not None else ""
+    return f"{tool.name}{title}{since}"
+
+
+def _span(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

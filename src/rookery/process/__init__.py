@@ -1,0 +1,1 @@
+"""Processes: the recorder, process trees, and the programs that are installed."""

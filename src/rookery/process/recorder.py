@@ -1,0 +1,499 @@
+"""The recorder: a process of its own that starts an agent, keeps every byte and leaves nobody.
+
+It is started as `python -I -S`, needs the standard library only, and decodes nothing. On its
+standard input come the plan, as JSON, and then commands, one a line; its end means that the runner
+is gone. On its standard output it rings: a line of `arrivals` after each append.
+"""
+
+from __future__ import annotations
+
+import errno
+import marshal
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+
+from rookery.process import trees
+
+TYPE_CHECKING = False  # from typing, which takes longer to import than all the rest
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, NoReturn
+
+_SMALL = 64 << 10  # read at once; more only while an agent writes so much
+_LARGE = 1 << 20
+_DRAIN_S = 2.0  # how long a grandchild that holds the pipe can keep us after the leader's end
+_LAST_S = 0.5  # what is left to a tree that is ended at once
+_HOPELESS_S = 5.0  # after this long not even SIGKILL will end it
+_MOST_DRAINED = 64  # reads of one pipe in a go; a pipe holds far less
+_STEP_S = 0.02  # between two looks at a tree that is being ended
+_SYNC_S = 1.0
+_RESERVED = 4096  # bytes kept free for exit.json, so that a full disk cannot silence the end
+
+
+class Log:
+    """One raw log: appended to as bytes come, counting what a full disk loses."""
+
+    def __init__(self, folder: int, name: str, letter: bytes, arrivals: Arrivals) -> None:
+        self._fd = os.open(name, _APPEND, 0o600, dir_fd=folder)
+        self._letter = letter
+        self._arrivals = arrivals
+        self._gap = 0
+        self._synced = 0
+        self.size = os.fstat(self._fd).st_size
+        self.lost = 0
+        self.most = _SMALL
+        """How much to read for it at once."""
+
+    def append(self, data: bytes) -> None:
+        """Write all of it, or count what cannot be written; never wait for space."""
+        at = time.time()
+        begun, size = self.size, len(data)
+        self.most = _LARGE if size >= self.most else _SMALL
+        written = self._write(data)
+        self.size = begun + written
+        if written:
+            if self._gap:
+                self._arrivals.add(at, self._letter.upper(), begun, self._gap)
+                self._gap = 0
+            self._arrivals.add(at, self._letter, begun, written)
+        if written < size:
+            self._gap += size - written
+            self.lost += size - written
+
+    def _write(self, data: bytes) -> int:
+        """Write as much as there is room for; give how much that was."""
+        done = 0
+        while done < len(data):
+            try:
+                done += os.write(self._fd, memoryview(data)[done:] if done else data)
+            except InterruptedError:
+                continue
+            except OSError:
+                break
+        return done
+
+    def close(self) -> None:
+        """Tell of a last gap, bring all to the disk and let go."""
+        if self._gap:
+            self._arrivals.add(time.time(), self._letter.upper(), self.size, self._gap)
+        with suppress(OSError):
+            self.sync()
+        os.close(self._fd)
+
+    def sync(self) -> None:
+        """Bring what was written since the last time to the disk."""
+        size = self.size
+        if size > self._synced:
+            self._synced = size  # a failed sync is not tried again: what it lost, it lost
+            os.fsync(self._fd)
+
+
+class Arrivals:
+    """When which bytes came: a line each, to the runner first, as it waits, and then to the disk.
+
+    What cannot be written now is tried again.
+    """
+
+    def __init__(self, folder: int, ring: Callable[[bytes], None] | None = None) -> None:
+        self._fd = os.open("arrivals", _APPEND, 0o600, dir_fd=folder)
+        self._ring = ring
+        self._waiting = b""
+
+    def add(self, at: float, letter: bytes, offset: int, length: int) -> None:
+        """Note that bytes came, or in capitals that they were lost."""
+        line = b"%.6f %b %d %d\n" % (at, letter, offset, length)
+        if self._ring is not None:
+            self._ring(line)
+        waiting = self._waiting + line
+        try:
+            self._waiting = waiting[os.write(self._fd, waiting) :]
+        except OSError:
+            self._waiting = waiting
+
+    def close(self) -> None:
+        """Let go."""
+        os.close(self._fd)
+
+
+class Recorder:
+    """Records one run, from the start of the agent to the end of the last process of its tree."""
+
+    def __init__(self, plan: dict[str, Any], umask: int) -> None:
+        self._plan = plan
+        self._umask = umask
+        self._folder = os.open(plan["folder"], os.O_RDONLY | os.O_DIRECTORY)
+        self._reserve()
+        self._logs: list[Log] = []
+        self._reading: dict[int, Log] = {}  # by the descriptor that is read
+        self._poll = select.poll()
+        self._started_at = time.time()
+        self._born = time.monotonic()
+        self._deadline: float | None = None
+        self._stopping: str | None = None
+        self._steps: list[tuple[float, int]] = []  # when to send which signal next
+        self._leader = 0
+        self._leader_fd: int | None = None
+        self._runner_fd = trees.open_pidfd(plan["runner"])
+        self._status: int | None = None
+        self._drain_until = 0.0
+        self._ending = False  # the leader has ended, and now its tree must
+        self._killing_since: float | None = None
+        self._commands = b""
+        self._told_to_sync = threading.Event()
+        self._over = False
+
+    def run(self) -> None:
+        """Start, record, end, tell."""
+        trees.become_subreaper()
+        self._wake, wake = os.pipe()
+        os.set_blocking(self._wake, False)
+        os.set_blocking(wake, False)
+        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGCHLD):
+            signal.signal(number, lambda *_: None)  # the pipe tells of it
+        complaint = self._open_logs() or self._start()
+        if complaint is None:
+            self._record()
+        self._finish(complaint)
+
+    def _record(self) -> None:
+        syncing = threading.Thread(target=self._keep_syncing, daemon=True)
+        syncing.start()
+        self._poll.register(self._wake, select.POLLIN)
+        self._poll.register(0, select.POLLIN)
+        os.set_blocking(0, False)
+        if self._runner_fd is not None:
+            self._poll.register(self._runner_fd, select.POLLIN)
+        _ring()
+        while self._at_work():
+            self._turn()
+        self._drain()
+        self._over = True
+        self._told_to_sync.set()
+        syncing.join()
+
+    def _open_logs(self) -> str | None:
+        """Open what is recorded to, before there is anything to lose; give what is in the way."""
+        try:
+            arrivals = Arrivals(self._folder, _ring)
+            for name, letter in (("stdout.raw", b"o"), ("stderr.raw", b"e")):
+                self._logs.append(Log(self._folder, name, letter, arrivals))
+        except OSError as error:
+            return f"{error.filename} cannot be written: {error.strerror}"
+        return None
+
+    def _start(self) -> str | None:
+        """Start the agent in a session of its own; give the reason if it cannot be started."""
+        plan = self._plan
+        pipes = [trees.roomy_pipe(), trees.roomy_pipe()]
+        stdin = _stdin(plan, self._folder)
+        try:
+            process = subprocess.Popen(
+                plan["command"],
+                stdin=stdin,
+                stdout=pipes[0][1],
+                stderr=pipes[1][1],
+                cwd=plan["cwd"],
+                env=plan["environment"],
+                start_new_session=True,
+                restore_signals=True,
+                umask=self._umask,  # ours is for our files
+            )
+        except OSError as error:
+            return _why_not(error, plan)
+        except ValueError as error:
+            return f"it could not be started: {error}"
+        finally:
+            os.close(stdin)
+            for _, writing in pipes:
+                os.close(writing)
+        process.returncode = 0  # its end is ours to collect
+        self._leader = process.pid
+        self._leader_fd = trees.open_pidfd(process.pid)
+        if self._leader_fd is not None:
+            self._poll.register(self._leader_fd, select.POLLIN)
+        for (reading, _), log in zip(pipes, self._logs, strict=True):
+            os.set_blocking(reading, False)
+            self._reading[reading] = log
+            self._poll.register(reading, select.POLLIN)
+        if plan["deadline_s"] is not None:
+            self._deadline = self._born + plan["deadline_s"]
+        return None
+
+    def _at_work(self) -> bool:
+        """Whether the leader lives, or its pipes are waited for, or anybody of its tree is left."""
+        now = time.monotonic()
+        if self._killing_since is not None and now > self._killing_since + _HOPELESS_S:
+            return False
+        if self._status is None:
+            return True
+        if not self._ending:
+            if self._stopping is None and self._reading and now < self._drain_until:
+                return True
+            self._end_rest(now)
+        return trees.is_anybody_left(self._leader)
+
+    def _turn(self) -> None:
+        """Wait for something to happen, and see to it."""
+        for fd, _ in self._poll.poll(self._patience_ms()):
+            if fd in self._reading:
+                self._read(fd)
+            elif fd == 0:
+                self._obey()
+            elif fd == self._wake:
+                self._hear_signals()
+            elif fd == self._leader_fd:
+                self._reap()
+            elif fd == self._runner_fd:
+                self._poll.unregister(fd)
+                self._stop("runner_gone", at_once=True)
+        if self._steps or self._deadline is not None:
+            self._keep_time()
+
+    def _hear_signals(self) -> None:
+        """See to the signals that came: SIGTERM is a wish to stop, the others are no reason to."""
+        numbers = os.read(self._wake, 4096)
+        if signal.SIGTERM in numbers:
+            self._stop("stopped")
+        if signal.SIGCHLD in numbers:
+            self._reap()
+
+    def _reap(self) -> None:
+        ended = trees.reap()
+        if self._leader not in ended or self._status is not None:
+            return
+        self._status = ended[self._leader]
+        self._drain_until = time.monotonic() + _DRAIN_S
+        self._deadline = None
+        if self._leader_fd is not None:
+            self._poll.unregister(self._leader_fd)
+            self._leader_fd = None
+
+    def _patience_ms(self) -> int | None:
+        """Milliseconds until something is due; None if nothing is."""
+        due = [when for when, _ in self._steps[:1]]
+        if self._deadline is not None:
+            due.append(self._deadline)
+        if self._status is not None:
+            due.append(time.monotonic() + _STEP_S if self._ending else self._drain_until)
+        return max(1, int((min(due) - time.monotonic()) * 1000) + 1) if due else None
+
+    def _keep_time(self) -> None:
+        now = time.monotonic()
+        if self._deadline is not None and now >= self._deadline:
+            self._stop("timed_out")
+        while self._steps and now >= self._steps[0][0]:
+            _, number = self._steps.pop(0)
+            if number == signal.SIGTERM:
+                trees.terminate(trees.tree(os.getpid(), self._leader))
+            elif number == signal.SIGKILL:
+                self._killing_since = self._killing_since or now
+                trees.send(trees.tree(os.getpid(), self._leader), signal.SIGKILL)
+                self._steps.append((now + _STEP_S, signal.SIGKILL))  # for those just forked
+            else:
+                trees.send([self._leader], number)
+
+    def _read(self, fd: int) -> None:
+        log = self._reading[fd]
+        try:
+            data = os.read(fd, log.most)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if data:
+            log.append(data)
+            return
+        self._poll.unregister(fd)
+        os.close(fd)
+        del self._reading[fd]
+
+    def _obey(self) -> None:
+        """Read commands: `stop WHY`, `kill WHY`, `sync`; when they end, the runner has ended."""
+        try:
+            data = os.read(0, 65536)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._poll.unregister(0)
+            self._stop("runner_gone", at_once=True)
+            return
+        *lines, self._commands = (self._commands + data).split(b"\n")
+        for line in lines:
+            word, _, why = line.decode("ascii", "replace").partition(" ")
+            if word == "sync":
+                self._told_to_sync.set()
+            elif word in ("stop", "kill"):
+                self._stop(why or "stopped", at_once=word == "kill")
+
+    def _stop(self, why: str, *, at_once: bool = False) -> None:
+        """Begin to end the agent: ask, then insist, then kill; `at_once` leaves out the asking."""
+        now = time.monotonic()
+        first = self._stopping is None
+        grace = self._plan["grace_s"]
+        ended = self._status is not None  # by itself: nobody stopped it
+        if not ended:
+            self._stopping = self._stopping or why
+            self._deadline = None
+        if at_once:
+            self._steps = [(now, signal.SIGTERM), (now + min(grace, _LAST_S), signal.SIGKILL)]
+        elif first and not ended:
+            self._steps = [
+                (now, self._plan["ask_signal"]),
+                (now + grace, signal.SIGTERM),
+                (now + 2 * grace, signal.SIGKILL),
+            ]
+        self._keep_time()
+
+    def _end_rest(self, now: float) -> None:
+        """Begin to end whoever is left of the leader's tree, at once where that was asked for."""
+        self._ending = True
+        kills = [when for when, number in self._steps if number == signal.SIGKILL]
+        soonest = min([now + self._plan["grace_s"], *kills])
+        self._steps = [(now, signal.SIGTERM), (soonest, signal.SIGKILL)]
+        self._keep_time()
+
+    def _drain(self) -> None:
+        """Take what is in the pipes now."""
+        for fd in list(self._reading):
+            for _ in range(_MOST_DRAINED):  # one who never stops writing must not keep us
+                if fd not in self._reading or not _readable(fd):
+                    break
+                self._read(fd)
+
+    def _finish(self, complaint: str | None) -> None:
+        for log in self._logs:
+            log.close()
+        code, number = _how(self._status)
+        lost = [log.lost for log in self._logs] or [0, 0]
+        self._tell(
+            {
+                "format": 1,
+                "started": complaint is None,
+                "pid": self._leader or None,
+                "exit_code": code,
+                "signal": number,
+                "stopped_for": self._stopping,
+                "started_at": self._started_at,
+                "ended_at": time.time(),
+                "lost_stdout": lost[0],
+                "lost_stderr": lost[-1],
+                "survivors": len(trees.descendants(os.getpid())),
+                "complaint": complaint,
+            }
+        )
+        _ring()
+
+    def _reserve(self) -> None:
+        """Take the room for exit.json now, while there is some."""
+        self._exit_fd = os.open("exit.json.part", _FRESH, 0o600, dir_fd=self._folder)
+        try:
+            os.write(self._exit_fd, b" " * _RESERVED)
+        except OSError:
+            return
+
+    def _tell(self, told: dict[str, Any]) -> None:
+        import json  # the start of the agent does not wait for it
+
+        data = json.dumps(told).encode() + b"\n"
+        try:
+            os.pwrite(self._exit_fd, data, 0)
+            os.ftruncate(self._exit_fd, len(data))
+            os.fsync(self._exit_fd)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EIO, errno.EDQUOT):
+                raise
+        os.rename("exit.json.part", "exit.json", src_dir_fd=self._folder, dst_dir_fd=self._folder)
+        os.fsync(self._folder)
+
+    def _keep_syncing(self) -> None:
+        """Bring the logs to the disk every second and when told, apart from the reading."""
+        while not self._over:
+            self._told_to_sync.wait(_SYNC_S)
+            self._told_to_sync.clear()
+            self._sync()
+
+    def _sync(self) -> None:
+        for log in self._logs:
+            with suppress(OSError):
+                log.sync()
+
+
+_APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+_FRESH = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def _stdin(plan: dict[str, Any], folder: int) -> int:
+    """What the agent reads: nothing, the kept prompt, or a pipe that the runner holds."""
+    if plan["stdin"] == "file":
+        return os.open("stdin.raw", os.O_RDONLY | os.O_NOFOLLOW, dir_fd=folder)
+    if isinstance(plan["stdin"], int):
+        return int(plan["stdin"])
+    return os.open(os.devnull, os.O_RDONLY)
+
+
+def _why_not(error: OSError, plan: dict[str, Any]) -> str:
+    program, cwd = plan["command"][0], plan["cwd"]
+    if not os.path.isdir(cwd):
+        return f"there is no folder {cwd!r} to work in"
+    if isinstance(error, FileNotFoundError):
+        return f"no program called {program!r} was found"
+    if isinstance(error, PermissionError):
+        return f"{program!r} may not be executed"
+    if error.errno == errno.E2BIG:
+        return "its arguments are too long for this system"
+    if error.errno == errno.ENOEXEC:
+        return f"{program!r} is not a program"
+    return f"{program!r} could not be started: {error.strerror}"
+
+
+def _how(status: int | None) -> tuple[int | None, int | None]:
+    """An exit code or a signal number."""
+    if status is None:
+        return None, None
+    if os.WIFSIGNALED(status):
+        return None, os.WTERMSIG(status)
+    return os.WEXITSTATUS(status), None
+
+
+def _ring(bell: bytes = b"\n") -> None:
+    """Wake the runner; if it has many bells to hear, one more can be lost."""
+    try:
+        os.write(1, bell)
+    except OSError:
+        return
+
+
+def _readable(fd: int) -> bool:
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    return any(events & select.POLLIN for _, events in poll.poll(0))
+
+
+def _read_plan() -> dict[str, Any]:
+    """Read what to do: eight digits that tell its length, and so many bytes."""
+    plan: dict[str, Any] = marshal.loads(_read_exactly(int(_read_exactly(8))))
+    return plan
+
+
+def _read_exactly(size: int) -> bytes:
+    data = b""
+    while len(data) < size and (more := os.read(0, size - len(data))):
+        data += more
+    return data
+
+
+def main() -> NoReturn:
+    """Run as a process of its own."""
+    umask = os.umask(0o077)
+    os.set_blocking(1, False)
+    Recorder(_read_plan(), umask).run()
+    sys.exit(0)

@@ -1,0 +1,176 @@
+"""Has an agent's questions answered while it runs, and keeps what was decided."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import NamedTuple
+
+import msgspec
+
+from rookery.adapter.agent import Asking
+from rookery.model.errors import RunFolderError
+from rookery.model.events import PermissionDenied, PermissionRequested, ToolFinished, ToolProgress
+from rookery.model.questions import Ask, Decision
+from rookery.model.records import Record
+from rookery.model.text import one_line
+from rookery.runs.agent_input import HeldInput
+from rookery.store import decisions
+from rookery.store.runs import RunFolder
+
+Answer = Callable[[Ask], Awaitable[Decision]]
+"""Decides on an ask; it may take its time, and is cancelled when nobody waits for it any more."""
+
+_LONGEST_TITLE = 200
+
+
+class _Open(NamedTuple):
+    """An ask that somebody is deciding on."""
+
+    ask: Ask
+    task: asyncio.Task[None]
+    decide: Callable[[Decision], None]
+
+
+class Dialogue:
+    """Holds the standard input of an agent that asks, and has each question answered in a task."""
+
+    def __init__(self, asking: Asking, answer: Answer | None, timeout_s: float | None) -> None:
+        self._asking = asking
+        self._answer = answer
+        self._timeout_s = timeout_s
+        self._input = HeldInput()
+        self._folder: RunFolder | None = None
+        self._open: dict[str, _Open] = {}  # by call
+        self._always: set[str] = set()  # what the agent does not keep in mind by itself
+
+    @property
+    def reading(self) -> int:
+        """The descriptor that the agent reads from; it is ours until `begin`."""
+        return self._input.reading
+
+    @property
+    def waits(self) -> bool:
+        """Whether somebody is being asked."""
+        return bool(self._open)
+
+    def begin(self, folder: RunFolder, first: bytes) -> None:
+        """Say the first words to an agent that has been started."""
+        self._folder = folder
+        self._input.begin(folder)
+        self._input.write(first)
+
+    def take(self, record: Record, answered: Callable[[PermissionRequested], None]) -> None:
+        """Take in a record: a question is asked, one that settled itself is asked no longer."""
+        if words := self._asking.hear(record.event, lambda: self._line(record)):
+            self._input.write(words)
+        match record.event:
+            case PermissionRequested() as event:
+                self._ask(event, record, answered)
+            case ToolFinished(id=id) | ToolProgress(id=id):
+                self._withdraw(id)
+            case PermissionDenied(tool_id=str(id)):
+                self._withdraw(id)
+
+    def cancel(self) -> None:
+        """Ask no longer; nothing is answered."""
+        for one in self._open.values():
+            one.task.cancel()
+
+    def interrupt(self) -> None:
+        """Ask no longer, and have the agent break off."""
+        self.cancel()
+        if words := self._asking.interrupt():
+            self._input.write(words)
+        else:  # it has not begun: that nothing more is said is all that it can be told
+            self._input.end()
+
+    def end(self) -> None:
+        """Tell the agent that nothing more will be said."""
+        self._input.end()
+
+    async def close(self) -> None:
+        """Ask no longer, wait until nobody is being asked, and let go of the agent."""
+        tasks = [one.task for one in self._open.values()]
+        self.cancel()
+        try:
+            await asyncio.gather(*tasks, return_exceptions=True)
+        finally:
+            self._input.close()
+
+    def _ask(
+        self,
+        event: PermissionRequested,
+        record: Record,
+        answered: Callable[[PermissionRequested], None],
+    ) -> None:
+        line = self._line(record)
+        read = self._asking.read(line)
+        if read is None:
+            return
+        ask = msgspec.structs.replace(read, seq=record.seq)
+        begun = time.monotonic()
+
+        def decide(decision: Decision) -> None:
+            self._keep(ask, decision, waited_s=time.monotonic() - begun)
+            self._input.write(self._asking.answer(line, decision))
+            answered(event)
+            if decision.allow and decision.always:
+                self._settle_others(ask)
+
+        if ask.always in self._always:
+            decide(Decision(allow=True, by="rule"))
+        elif self._answer is None or ask.about == "other":
+            decide(Decision(allow=False, by="nobody"))
+        else:
+            key = event.tool_id or ask.id
+            task = asyncio.create_task(self._asked(self._answer, ask, decide))
+            self._open[key] = _Open(ask, task, decide)
+            task.add_done_callback(lambda _: self._open.pop(key, None))
+
+    def _line(self, record: Record) -> bytes:
+        assert self._folder is not None
+        return self._folder.read_at("stdout", record.offset, record.length)
+
+    async def _asked(self, answer: Answer, ask: Ask, decide: Callable[[Decision], None]) -> None:
+        decision = Decision(allow=False, by="nobody")
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                decision = await answer(ask)
+        except TimeoutError:
+            decision = Decision(allow=False, by="timeout")
+        except asyncio.CancelledError:
+            return
+        except Exception as error:  # the caller's code failed: say no, and say so
+            told = {"message": "answering an agent's question failed", "exception": error}
+            asyncio.get_running_loop().call_exception_handler(told)
+        decide(decision)
+
+    def _keep(self, ask: Ask, decision: Decision, *, waited_s: float) -> None:
+        assert self._folder is not None
+        always = ask.always if decision.allow and decision.always else None
+        if always is not None and not ask.remembers:
+            self._always.add(always)
+        decided = decisions.Decided(
+            at=time.time(),
+            id=ask.id,
+            about=ask.about,
+            name=ask.name,
+            title=one_line(ask.title, _LONGEST_TITLE) if ask.title else None,
+            decision=decision,
+            rule=always,
+            waited_s=round(waited_s, 3),
+        )
+        with suppress(OSError, RunFolderError):  # a full disk must not keep it from the agent
+            decisions.keep(self._folder, decided)
+
+    def _settle_others(self, decided: Ask) -> None:
+        """Decide what else is being asked and has just been allowed with this."""
+        for one in list(self._open.values()):
+            if one.ask.id != decided.id and one.ask.always == decided.always:
+                one.task.cancel()
+                one.decide(Decision(allow=True, by="rule"))
+
+    def _withdraw(self, id: str) -> None:
+        if id in self._open:
+            self._open[id].task.cancel()

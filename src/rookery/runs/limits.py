@@ -1,0 +1,97 @@
+"""Decides when a run must be stopped, as a pure function of what is known of it."""
+
+import msgspec
+
+from rookery.adapter.agent import Agent
+from rookery.model.state import RunState
+from rookery.model.verdict import StopReason
+
+_WAKING_S = 2.0  # the next turn begins 0.1 s after its task has ended (2.1.325), on an idle machine
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run may use; None is no limit."""
+
+    max_cost: float | None = None
+    max_tokens: int | None = None
+    max_turns: int | None = None
+    timeout_s: float | None = None
+    idle_s: float | None = None
+    grace_s: float = 10.0
+    """How long an agent may live on in silence after its last result."""
+
+
+def reason_to_stop(state: RunState, limits: Limits, *, silent_s: float) -> StopReason | None:
+    """Tell why a run must be stopped now, after so many seconds without a byte; None if not."""
+    if over_budget(state, limits):
+        return "over_budget"
+    if finished(state) and silent_s > limits.grace_s:
+        return "finished"
+    return None
+
+
+def over_budget(state: RunState, limits: Limits) -> str | None:
+    """Say which limit of money, tokens or turns was passed; None if none was."""
+    spent = state.ledger.spent_usd if limits.max_cost is not None else None
+    if limits.max_cost is not None and spent is not None and spent > limits.max_cost:
+        return f"it spent ${spent:.4f} of ${limits.max_cost:.4f}"
+    if limits.max_tokens is not None and state.ledger.tokens.total > limits.max_tokens:
+        return f"it used {state.ledger.tokens.total} of {limits.max_tokens} tokens"
+    if limits.max_turns is not None and state.ledger.steps > limits.max_turns:
+        return f"it took {state.ledger.steps} of {limits.max_turns} turns"
+    return None
+
+
+def late_limits(agent: Agent | None, limits: Limits, *, via: str | None = None) -> str | None:
+    """Say that a limit may be noticed late, or never, since nobody tells all that is used.
+
+    Without an agent nothing is told: what comes is plain text.
+    """
+    given = (("--max-cost", limits.max_cost), ("--max-tokens", limits.max_tokens))
+    flags = " and ".join(flag for flag, limit in given if limit is not None)
+    if not flags:
+        return None
+    if agent is None:
+        return f"plain text does not tell what was used: rook cannot stop it at {flags}"
+    usage = next((way.usage for way in agent.ways if way.name == via), agent.capabilities.usage)
+    if usage == "yes":
+        return None
+    return f"{agent.name} does not tell all that it uses while it works: the limit may stop it late"
+
+
+def unheld_limits(state: RunState, limits: Limits) -> str | None:
+    """Say, of a run that is over, which limit could not stop it as nobody knows what it used."""
+    ledger = state.ledger
+    if not (ledger.has_usage or state.texts or state.finished_tools):
+        return None  # it did nothing that could cost anything
+    unheld = []
+    if limits.max_cost is not None and ledger.spent_usd is None:
+        unheld.append("its cost is not known: --max-cost could not stop it")
+    if limits.max_tokens is not None and not ledger.has_usage:
+        unheld.append("its tokens are not known: --max-tokens could not stop it")
+    return "; ".join(unheld) or None
+
+
+def has_results(state: RunState) -> bool:
+    """Whether every turn has its result."""
+    return bool(state.results) and len(state.results) >= len(state.turns)
+
+
+def finished(state: RunState) -> bool:
+    """Whether every turn has its result and no task is at work."""
+    return has_results(state) and not state.open_tasks
+
+
+def wants_no_more(state: RunState, limits: Limits, *, silent_s: float) -> bool:
+    """Whether the agent has nothing more to ask, so that its standard input can be closed.
+
+    A background task that ends wakes the agent a moment later. Subagents are waited for; a
+    background command may never end, so it is given the time that an agent has after a result.
+    """
+    if not has_results(state):
+        return False
+    if not any(task.background is not False for task in state.tasks.values()):
+        return True
+    if any(task.kind == "subagent" for task in state.open_tasks):
+        return False
+    return silent_s > (limits.grace_s if state.open_tasks else _WAKING_S)

@@ -1,0 +1,1 @@
+"""Everything Rookery keeps on disk: its folders, file names and formats."""

@@ -1,0 +1,54 @@
+"""What was decided on an agent's questions: `decisions.jsonl`, a line each, in order."""
+
+import os
+
+import msgspec
+
+from rookery.model.questions import About, Decision
+from rookery.store.runs import RunFolder
+
+_FILE = "decisions.jsonl"
+
+
+class Decided(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One decision, with what it was about and when it was made."""
+
+    at: float
+    id: str
+    """The question's, as its `permission_requested` names it."""
+
+    about: About = "tool"
+    name: str | None = None
+    title: str | None = None
+    decision: Decision
+    rule: str | None = None
+    """What was allowed for the rest of the run; None if it was this call alone."""
+
+    waited_s: float
+
+
+_decoder = msgspec.json.Decoder(Decided)
+
+
+def keep(folder: RunFolder, decided: Decided) -> None:
+    """Add a decision."""
+    with folder.opened() as files:
+        file = files.append(_FILE)
+    try:
+        os.write(file, msgspec.json.encode(decided) + b"\n")
+    finally:
+        os.close(file)
+
+
+def read(folder: RunFolder) -> dict[str, Decided]:
+    """All decisions, by the ids of their questions; a line that is torn is left out."""
+    with folder.opened() as files:
+        data = files.read(_FILE) or b""
+    found: dict[str, Decided] = {}
+    for line in data.split(b"\n"):
+        try:
+            decided = _decoder.decode(line)
+        except msgspec.DecodeError:
+            continue
+        found[decided.id] = decided
+    return found

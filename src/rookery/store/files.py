@@ -1,0 +1,321 @@
+"""Private files: for their owner alone, replaced in one step, and never reached through a link."""
+
+import errno
+import fcntl
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from stat import S_IMODE, S_ISDIR, S_ISREG
+
+from rookery.model.errors import DamagedRunError, RunFolderError, UnsafeRunError
+
+_FOLDER_MODE = 0o700
+_FILE_MODE = 0o600
+_MOST = 256 * 1024 * 1024  # of a file that is read whole; a long prompt is far smaller
+_CHUNK = 1024 * 1024
+
+# A pipe or a device that stands where a file should be must not make us wait: O_NONBLOCK.
+_OPEN = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+_READ = _OPEN | os.O_NOFOLLOW
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_APPEND = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+
+_NO_SYNC = (errno.EINVAL, errno.EBADF)  # from a system that cannot sync a folder
+_TAKEN = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
+_NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
+_IN_THE_WAY = {
+    errno.ELOOP: "is a link",
+    errno.EMLINK: "is a link",  # as some systems say it
+    errno.ENOTDIR: "is a link, or no folder",
+    errno.EISDIR: "is a folder",
+    errno.ENXIO: "is no plain file",
+}
+
+
+class Folder:
+    """An open folder; whatever is done in it stays in it, even if its path is moved meanwhile."""
+
+    def __init__(self, fd: int, path: Path) -> None:
+        self._fd = fd
+        self.path = path
+
+    def __enter__(self) -> "Folder":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._fd)
+
+    @classmethod
+    def at(cls, path: Path, *names: str) -> "Folder | None":
+        """Open a folder, and in it, by their names, those of ours below it; None if one is missing.
+
+        Links may lead to the path, but not to what is below it.
+        """
+        with _telling(path):
+            try:
+                folder: Folder | None = cls(os.open(path, _OPEN | os.O_DIRECTORY), path)
+            except FileNotFoundError:
+                return None
+        for name in names:
+            if folder is not None:
+                with folder:
+                    folder = folder.open(name)
+        return folder
+
+    @classmethod
+    def kept(cls, path: Path) -> "Folder":
+        """Open the folder of a run, a loop or the like in its home; an error if it is gone."""
+        kind = path.parent
+        folder = cls.at(kind.parent, kind.name, path.name)
+        if folder is None:
+            raise RunFolderError(str(path), "is gone")
+        return folder
+
+    @classmethod
+    def made(cls, path: Path) -> "Folder":
+        """Open a folder; it and what is missing above it are made, for us alone."""
+        folder = cls.at(path)
+        if folder is not None:
+            return folder
+        with cls.made(path.parent) as above:
+            return above.own(path.name)
+
+    def open(self, name: str) -> "Folder | None":
+        """Open a folder of ours in this one; None if there is none, refused if it is a link."""
+        path = self.path / name
+        with _telling(path):
+            try:
+                fd = os.open(name, _READ | os.O_DIRECTORY, dir_fd=self._fd)
+            except FileNotFoundError:
+                return None
+            owner = os.fstat(fd).st_uid
+        if owner != os.geteuid():
+            os.close(fd)
+            raise UnsafeRunError(str(path), f"belongs to user {owner}, not to you")
+        return Folder(fd, path)
+
+    def own(self, name: str) -> "Folder":
+        """Open a folder of ours in this one, made if it is missing and closed to all others."""
+        self.make(name)
+        folder = self.open(name)
+        if folder is None:
+            raise RunFolderError(str(self.path / name), "was removed meanwhile")
+        with _telling(folder.path):
+            _set_mode(folder._fd, _FOLDER_MODE)
+        return folder
+
+    def make(self, name: str) -> bool:
+        """Make a folder in this one; False if something is there already, be it a mere link."""
+        with _telling(self.path / name):
+            try:
+                os.mkdir(name, _FOLDER_MODE, dir_fd=self._fd)
+            except FileExistsError:
+                return False
+            made = os.stat(name, dir_fd=self._fd, follow_symlinks=False)
+            if S_ISDIR(made.st_mode) and S_IMODE(made.st_mode) & _FOLDER_MODE != _FOLDER_MODE:
+                os.chmod(name, _FOLDER_MODE, dir_fd=self._fd)  # a umask locked us out
+            self._sync()
+            return True
+
+    def move(self, name: str, to: "Folder", new: str) -> bool:
+        """Move a folder of this one, in one step; False if that name is taken, be it by a link."""
+        with _telling(to.path / new):
+            try:
+                os.rename(name, new, src_dir_fd=self._fd, dst_dir_fd=to._fd)
+            except OSError as error:
+                if error.errno in _TAKEN:
+                    return False
+                raise
+            to._sync()
+            return True
+
+    def discard(self, name: str) -> None:
+        """Remove a file, if there is one and that is possible."""
+        with suppress(OSError):
+            os.unlink(name, dir_fd=self._fd)
+
+    def remove(self, name: str) -> None:
+        """Remove a folder in this one with all that is in it, if that is possible."""
+        shutil.rmtree(name, ignore_errors=True, dir_fd=self._fd)
+
+    def sweep(self, older_s: float) -> None:
+        """Remove the folders in this one that nobody has touched for so long."""
+        for name in self.folders():
+            with suppress(FileNotFoundError):
+                touched = os.stat(name, dir_fd=self._fd, follow_symlinks=False).st_mtime
+                if time.time() - touched > older_s:
+                    self.remove(name)
+
+    def folders(self) -> list[str]:
+        """The names of the folders in this one, without links."""
+        with _telling(self.path), os.scandir(self._fd) as entries:
+            return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+
+    def replace(self, name: str, data: bytes) -> None:
+        """Write a file in one step: whoever reads it finds the old or the new, whole, always."""
+        with _telling(self.path / name):
+            self._holds(name)
+            with self._written(name, data) as temporary:
+                os.replace(temporary, name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
+            self._sync()
+
+    def create(self, name: str, data: bytes) -> bool:
+        """Write a file in one step; False, and nothing is changed, if there is one already."""
+        with _telling(self.path / name):
+            if self._holds(name):
+                return False
+            with self._written(name, data) as temporary:
+                made = self._link(temporary, name)
+            self._sync()
+            return made
+
+    def append(self, name: str) -> int:
+        """Open a file to append to, made if it is missing; the descriptor is the caller's."""
+        with _telling(self.path / name):
+            try:
+                return self._new(name, os.O_APPEND)
+            except FileExistsError:
+                return self._plain(os.open(name, _APPEND, dir_fd=self._fd), name)
+
+    @contextmanager
+    def lock(self, name: str) -> Iterator[bool]:
+        """Hold a lock while the block lasts; False if somebody else holds it."""
+        fd = self.append(name)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(fd)
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            os.close(fd)
+
+    def read_at(self, name: str, offset: int, size: int) -> bytes | None:
+        """Read what is there now at a position: at the end nothing, None without a file."""
+        with self._reading(name) as fd:
+            return None if fd is None else os.pread(fd, size, offset)
+
+    def read(self, name: str) -> bytes | None:
+        """Read a whole file; None if there is none."""
+        with self._reading(name) as fd:
+            if fd is None:
+                return None
+            data = bytearray()
+            while more := os.read(fd, _CHUNK):
+                data += more
+                if len(data) > _MOST:
+                    raise DamagedRunError(str(self.path / name), "is far too large")
+            return bytes(data)
+
+    def size(self, name: str) -> int | None:
+        """How many bytes a file has now; None if there is none."""
+        with self._reading(name) as fd:
+            return None if fd is None else os.fstat(fd).st_size
+
+    @contextmanager
+    def _reading(self, name: str) -> Iterator[int | None]:
+        with _telling(self.path / name):
+            fd = self._open_file(name)
+            try:
+                yield fd
+            finally:
+                if fd is not None:
+                    os.close(fd)
+
+    def _open_file(self, name: str) -> int | None:
+        try:
+            return self._plain(os.open(name, _READ, dir_fd=self._fd), name)
+        except FileNotFoundError:
+            return None
+
+    @contextmanager
+    def _written(self, name: str, data: bytes) -> Iterator[str]:
+        """A file beside `name` that has the data, on disk; it is gone afterwards."""
+        temporary = f".{name}.{secrets.token_hex(8)}.tmp"
+        fd = self._new(temporary)
+        try:
+            try:
+                left = memoryview(data)
+                while left:
+                    left = left[os.write(fd, left) :]
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+            yield temporary
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(temporary, dir_fd=self._fd)
+
+    def _new(self, name: str, flags: int = 0) -> int:
+        fd = os.open(name, _NEW | flags, _FILE_MODE, dir_fd=self._fd)
+        _set_mode(fd, _FILE_MODE)
+        return fd
+
+    def _link(self, temporary: str, name: str) -> bool:
+        """Give a file its name unless that is taken."""
+        try:
+            os.link(
+                temporary, name, src_dir_fd=self._fd, dst_dir_fd=self._fd, follow_symlinks=False
+            )
+        except FileExistsError:
+            return not self._holds(name)
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            # Without hard links the step is as safe for readers, but two writers can both win.
+            if self._holds(name):
+                return False
+            os.replace(temporary, name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
+        return True
+
+    def _holds(self, name: str) -> bool:
+        """Whether there is such a file; anything else of that name is refused."""
+        try:
+            mode = os.stat(name, dir_fd=self._fd, follow_symlinks=False).st_mode
+        except FileNotFoundError:
+            return False
+        if not S_ISREG(mode):
+            raise UnsafeRunError(str(self.path / name), "is a link, or no plain file")
+        return True
+
+    def _plain(self, fd: int, name: str) -> int:
+        """Give the descriptor back if it is that of a plain file, else close it and refuse."""
+        if S_ISREG(os.fstat(fd).st_mode):
+            return fd
+        os.close(fd)
+        raise UnsafeRunError(str(self.path / name), "is no plain file")
+
+    def _sync(self) -> None:
+        """Bring the names in this folder to the disk."""
+        try:
+            os.fsync(self._fd)
+        except OSError as error:
+            if error.errno not in _NO_SYNC:
+                raise
+
+
+def _set_mode(fd: int, mode: int) -> None:
+    """Make sure of a mode, whatever the umask made of it; if that fails the file is closed."""
+    try:
+        if S_IMODE(os.fstat(fd).st_mode) != mode:
+            os.fchmod(fd, mode)
+    except OSError:
+        os.close(fd)
+        raise
+
+
+@contextmanager
+def _telling(path: Path) -> Iterator[None]:
+    """Turn an error of the system into one that names the path and the way out."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _IN_THE_WAY:
+            raise UnsafeRunError(str(path), _IN_THE_WAY[error.errno]) from error
+        raise RunFolderError(str(path), error.strerror or str(error)) from error

@@ -1,0 +1,58 @@
+"""What runs are called: which names are allowed, how a new one is made, how one is found again."""
+
+import re
+import secrets
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from itertools import count
+
+from rookery.model.errors import AmbiguousRunError, BadRunNameError, UnknownRunError
+
+LETTERS = "abcdefghijkmnpqrstuvwxyz"
+DIGITS = "23456789"
+"""Without 0, o, 1 and l, which look alike."""
+
+RUNS = "runs"
+"""The folder below home that has a folder for each run."""
+
+_NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_SHORTEST = 4
+_LONGEST = 64
+_TRIES = 4  # at each length, before names grow
+
+
+def is_name(text: str) -> bool:
+    """Tell whether a run can have this name: one that is can be no path out of its folder."""
+    return _NAME.fullmatch(text) is not None
+
+
+def check_name(text: str) -> str:
+    """Give the name back if a run can have it; a BadRunNameError says why it cannot."""
+    if not is_name(text):
+        raise BadRunNameError(text)
+    return text
+
+
+def new_names() -> Iterator[str]:
+    """Names for a new run, to be tried in turn; they grow as more of them are taken."""
+    for attempt in count():
+        length = min(_SHORTEST + attempt // _TRIES, _LONGEST)
+        rest = (secrets.choice(LETTERS + DIGITS) for _ in range(length - 1))
+        yield secrets.choice(LETTERS) + "".join(rest)
+
+
+def pick(text: str, known: Iterable[str], *, what: str = "run") -> str:
+    """The name of a run or the like that is meant: that very name, or the only one that begins so.
+
+    A BadRunNameError, AmbiguousRunError or UnknownRunError says why it is none.
+    """
+    check_name(text)
+    names = sorted(known)
+    if text in names:
+        return text
+    candidates = [name for name in names if name.startswith(text)]
+    if len(candidates) > 1:
+        raise AmbiguousRunError(text, candidates, what=what)
+    if not candidates:
+        raise UnknownRunError(text, get_close_matches(text, names), what=what)
+    return candidates[0]

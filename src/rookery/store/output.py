@@ -1,0 +1,33 @@
+"""`output.md`: the final answer of a run, for people and for the next program."""
+
+from rookery.store.runs import RunFolder
+
+_OUTPUT = "output.md"
+_LAST = 1 << 20
+
+
+def write_output(folder: RunFolder, text: str | None) -> bool:
+    """Keep the answer; False if there is none, or the agent has left its own, which stays."""
+    if text is None or not text.strip():
+        return False
+    with folder.opened() as opened:
+        return opened.create(_OUTPUT, text.encode("utf-8", "replace"))
+
+
+def read_output(folder: RunFolder) -> str | None:
+    """The answer that was kept; None if there is none."""
+    with folder.opened() as opened:
+        data = opened.read(_OUTPUT)
+    return None if data is None else data.decode("utf-8", "replace")
+
+
+def has_output(folder: RunFolder) -> bool:
+    """Tell whether an answer was kept."""
+    with folder.opened() as opened:
+        return opened.size(_OUTPUT) is not None
+
+
+def last_output(folder: RunFolder) -> str:
+    """The end of what a command wrote that no adapter knows: its answer stands there."""
+    begin = max(0, folder.size("stdout") - _LAST)
+    return folder.read_at("stdout", begin, _LAST).decode("utf-8", "replace")

@@ -1,0 +1,131 @@
+"""What is remembered of any stream: turns, calls and words each have one beginning and one end."""
+
+import msgspec
+
+from rookery.adapter.memory import Memory
+from rookery.model.events import (
+    PermissionDenied,
+    TaskFinished,
+    TaskStarted,
+    Text,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+    TurnStarted,
+)
+
+CALL = ToolStarted(
+    id="c", name="shell", kind="execute", input=msgspec.Raw(b'{"a":1}'), parent="outer"
+)
+
+
+def test_a_turn_begins_once_and_may_be_followed_by_another() -> None:
+    memory = Memory()
+    assert memory.begin_turn() == [TurnStarted(origin="prompt")]
+    assert memory.begin_turn() == []
+    memory.end_turn()
+    assert memory.begin_turn() == [TurnStarted(origin="prompt")]
+    assert memory.results == 1
+
+
+def test_a_turn_without_a_reason_to_fail_has_an_answer() -> None:
+    memory = Memory()
+    done = memory.finish_turn(None, "Done.", duration_s=2.5, turns=3)
+    assert done == TurnFinished(ok=True, text="Done.", duration_s=2.5, turns=3)
+    failed = TurnFinished(ok=False, reason="api_error", errors=("401",))
+    assert memory.finish_turn("api_error", "401") == failed
+    assert memory.finish_turn("api_error") == TurnFinished(ok=False, reason="api_error")
+    assert memory.results == 3
+
+
+def test_what_was_said_before_a_turn_is_not_its_answer() -> None:
+    memory = Memory()
+    memory.begin_turn()
+    memory.say("m", "One.")
+    memory.end_words()
+    assert memory.answer == "One."
+    memory.end_turn()
+    memory.begin_turn()
+    assert memory.answer is None
+
+
+def test_pieces_are_whole_when_something_else_is_said() -> None:
+    memory = Memory()
+    assert memory.say("t", "Let me ", thinking=True) == [ThinkingDelta(id="t", text="Let me ")]
+    assert memory.say("t", "see", thinking=True) == [ThinkingDelta(id="t", text="see")]
+    assert memory.say("m", "Hel") == [
+        Thinking(id="t", text="Let me see"),
+        TextDelta(id="m", text="Hel"),
+    ]
+    memory.say("m", "lo")
+    assert memory.go_on() == [TurnStarted(origin="prompt"), Text(id="m", text="Hello")]
+    assert memory.answer == "Hello"
+    assert memory.go_on() == []
+
+
+def test_a_thought_is_no_answer() -> None:
+    memory = Memory()
+    memory.say("t", "Hm", thinking=True)
+    memory.end_words()
+    assert memory.answer is None
+
+
+def test_a_call_begins_and_ends_once_and_its_end_is_told_by_its_beginning() -> None:
+    memory = Memory()
+    assert memory.start(CALL) == [CALL]
+    assert memory.start(CALL) == []
+    ended = ToolFinished(
+        id="c",
+        status="ok",
+        name="shell",
+        kind="execute",
+        output="one",
+        exit_code=0,
+        parent="outer",
+    )
+    assert memory.finish("c", "ok", output="one", exit_code=0) == [ended]
+    assert memory.finish("c", "error", error="again") == []
+    assert memory.start(CALL) == []
+    assert memory.tools == {}
+
+
+def test_a_result_whose_call_was_never_seen_is_told_as_far_as_it_goes() -> None:
+    told = Memory().finish("x", "ok", name="shell", kind="execute", parent="outer")
+    assert told == [ToolFinished(id="x", status="ok", name="shell", kind="execute", parent="outer")]
+
+
+def test_a_denial_is_told_before_the_end_of_its_call() -> None:
+    memory = Memory()
+    memory.start(CALL)
+    denied, ended = memory.finish("c", "denied", error="no", fix="--allow shell")
+    assert denied == PermissionDenied(
+        tool_id="c", name="shell", input=CALL.input, reason="no", fix="--allow shell"
+    )
+    assert isinstance(ended, ToolFinished)
+    assert ended.status == "denied"
+
+
+def test_at_the_end_all_that_is_open_is_ended() -> None:
+    memory = Memory()
+    memory.start(CALL)
+    memory.say("m", "Hel")
+    memory.tasks["j"] = TaskStarted(id="j", kind="command", title="make", tool_id="c")
+    events, open_tools = memory.close()
+    assert open_tools == 1
+    assert events == [
+        Text(id="m", text="Hel"),
+        ToolFinished(id="c", status="orphaned", name="shell", kind="execute", parent="outer"),
+        TaskFinished(id="j", status="orphaned", kind="command", title="make", tool_id="c"),
+    ]
+    assert memory.close() == ([], 0)
+
+
+def test_ended_calls_cost_a_bounded_memory() -> None:
+    memory = Memory()
+    for n in range(10_000):
+        memory.finish(f"c{n}", "ok")
+    assert memory.has_ended("c9999")
+    assert not memory.has_ended("c0")

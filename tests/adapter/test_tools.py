@@ -1,0 +1,62 @@
+"""What is known of an agent's tools: kinds, titles, and whose they are."""
+
+import msgspec
+import pytest
+
+from rookery.adapter.shapes import NOTHING
+from rookery.adapter.tools import Tools, split_mcp
+from rookery.model.events import ToolStarted
+
+TOOLS = Tools(
+    kinds={"sh": "execute", "todo": "plan"},
+    titles={"execute": ("command", "task"), "plan": ()},
+)
+
+
+def test_a_call_is_told_with_all_that_its_name_and_its_input_tell() -> None:
+    input = msgspec.Raw(b'{"note":"x","command":"make\\n test"}')
+    assert TOOLS.started("c", "sh", input, parent="p") == ToolStarted(
+        id="c", name="sh", kind="execute", title="make test", input=input, parent="p"
+    )
+    assert TOOLS.started("c", "mcp__tiny__echo", NOTHING) == ToolStarted(
+        id="c", name="mcp__tiny__echo", kind="other", server="tiny", tool="echo"
+    )
+
+
+def test_a_title_that_is_given_is_kept() -> None:
+    started = TOOLS.started("c", "sh", msgspec.Raw(b'{"command":"ls"}'), title="Look")
+    assert started.title == "Look"
+
+
+@pytest.mark.parametrize(
+    ("name", "input", "title"),
+    [
+        ("sh", b'{"task":"7","command":""}', "7"),
+        ("sh", b'{"other":"seven"}', "seven"),
+        ("todo", b'{"text":"seven"}', None),
+        ("new", b'{"text":"seven"}', "seven"),
+        ("new", b'{"count":7}', None),
+        ("sh", b'{"command":7}', None),
+    ],
+)
+def test_titles(name: str, input: bytes, title: str | None) -> None:
+    assert TOOLS.title(TOOLS.kind(name), msgspec.Raw(input)) == title
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("mcp__my_server__a__b", ("my_server", "a__b")),
+        ("mcp__tool", (None, None)),
+        ("mcp____tool", (None, None)),
+        ("shell", (None, None)),
+    ],
+)
+def test_names_of_servers_tools(name: str, found: tuple[str | None, str | None]) -> None:
+    assert split_mcp(name) == found
+
+
+def test_each_agent_may_part_server_and_tool_in_its_own_way() -> None:
+    assert split_mcp("mcp_tiny_echo_all", start="mcp_", between="_") == ("tiny", "echo_all")
+    assert split_mcp("tiny__echo", start="") == ("tiny", "echo")
+    assert split_mcp("shell", start="") == (None, None)

@@ -1,0 +1,352 @@
+"""Many tasks side by side, with the scripted agent."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from rookery.batches import batch_store
+from rookery.batches.batch import Batch
+from rookery.batches.batch_store import BatchFolder, Terms
+from rookery.batches.tasks import BatchResult, BatchTask, read_tasks
+from rookery.loops import store
+from rookery.model.errors import RookeryError
+from rookery.store import runs
+from tests.loops.playing import calls, install
+
+
+def lines(*objects: object) -> bytes:
+    return b"".join(json.dumps(each).encode() + b"\n" for each in objects)
+
+
+def play(
+    asked: list[BatchTask], jobs: int = 2, **options: float
+) -> tuple[Batch, list[BatchResult]]:
+    async def whole() -> tuple[Batch, list[BatchResult]]:
+        async with Batch(batch_store.create(asked), jobs=jobs, **options) as batch:  # type: ignore[arg-type]
+            return batch, [result async for result in batch]
+
+    return asyncio.run(whole())
+
+
+def test_every_task_gets_one_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = install(tmp_path, ["say=fine"], monkeypatch)
+    asked = [BatchTask(prompt=f"task {n}", id=f"t{n}", cwd=str(work)) for n in range(6)]
+    batch, results = play(asked, jobs=3)
+    assert sorted(result.id for result in results) == [task.id for task in asked]
+    assert {(result.ok, result.status, result.answer) for result in results} == {
+        (True, "success", "fine")
+    }
+    assert batch.spent_usd == pytest.approx(sum(result.spent_usd or 0 for result in results))
+    assert len({result.run for result in results}) == 6
+
+
+def test_no_more_than_so_many_run_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = install(tmp_path, ["say=a delay=0.05"], monkeypatch)
+    most = 0
+
+    async def whole() -> None:
+        nonlocal most
+        asked = [BatchTask(prompt="x", id=str(n), cwd=str(work)) for n in range(6)]
+        async with Batch(batch_store.create(asked), jobs=2) as batch:
+            reading = asyncio.ensure_future(_all(batch))
+            while not reading.done():
+                most = max(most, len(batch.working))
+                await asyncio.sleep(0.005)
+
+    asyncio.run(whole())
+    assert most == 2
+
+
+async def _all(batch: Batch) -> list[BatchResult]:
+    return [result async for result in batch]
+
+
+def test_a_task_with_a_goal_is_a_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = install(tmp_path, ["say=no", "say=DONE"], monkeypatch)
+    _, (result,) = play([BatchTask(prompt="x", id="1", cwd=str(work), until="DONE")])
+    assert (result.ok, result.status, calls(tmp_path)) == (True, "done", 2)
+    assert result.loop is not None
+
+
+def test_one_that_fails_does_not_hold_up_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=a"], monkeypatch)
+    asked = [
+        BatchTask(prompt="x", id="bad", agent="nobody", cwd=str(work)),
+        BatchTask(prompt="x", id="good", cwd=str(work)),
+    ]
+    _, results = play(asked, jobs=1)
+    told = {result.id: (result.ok, result.status) for result in results}
+    assert told == {"bad": (False, "not_started"), "good": (True, "success")}
+
+
+def test_the_budget_is_shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = install(tmp_path, ["play=budget delay=0.02"], monkeypatch)
+    asked = [BatchTask(prompt="x", id=str(n), cwd=str(work)) for n in range(10)]
+    batch, results = play(asked, jobs=2, max_cost=0.3)
+    assert batch.is_over_budget
+    assert len(results) < 10
+    assert 0.3 < batch.spent_usd < 0.3 + 2 * 0.65
+
+
+def test_a_batch_goes_on_with_what_has_no_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=a", "hang-in-tool", "say=b"], monkeypatch)
+    asked = [BatchTask(prompt="x", id=str(n), cwd=str(work)) for n in range(3)]
+    folder = batch_store.create(asked)
+
+    async def cut_short() -> None:
+        async with Batch(folder, jobs=1) as batch:
+            async for result in batch:
+                assert result.id == "0"
+                while calls(tmp_path) < 2:
+                    await asyncio.sleep(0.01)
+                batch.stop()
+
+    asyncio.run(cut_short())
+    assert [result.id for result in folder.results()] == ["0"]
+
+    async def go_on() -> list[BatchResult]:
+        async with Batch(batch_store.find(folder.name), jobs=1) as batch:
+            return await _all(batch)
+
+    assert [result.id for result in asyncio.run(go_on())] == ["1", "2"]
+    assert [result.id for result in batch_store.find(folder.name).results()] == ["0", "1", "2"]
+    assert len(runs.runs(tmp_path / "home")) == 4
+
+
+def spent_in(home: Path) -> float:
+    verdicts = [folder.verdict() for folder in runs.runs(home)]
+    return sum(verdict.spent_usd or 0.0 for verdict in verdicts if verdict is not None)
+
+
+def go_on(name: str) -> tuple[Batch, list[BatchResult]]:
+    folder = batch_store.find(name)
+
+    async def whole() -> tuple[Batch, list[BatchResult]]:
+        async with Batch(folder, jobs=1, before=folder.results()) as batch:
+            return batch, await _all(batch)
+
+    return asyncio.run(whole())
+
+
+def test_a_result_tells_what_the_runs_before_it_spent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=a", "play=budget delay=0.02", "say=b"], monkeypatch)
+    folder = batch_store.create([BatchTask(prompt="x", id=str(n), cwd=str(work)) for n in range(3)])
+
+    async def cut_short() -> None:
+        async with Batch(folder, jobs=1) as batch:
+            while batch.spent_usd < 0.1:
+                await asyncio.sleep(0.005)
+
+    asyncio.run(cut_short())
+    _, results = go_on(folder.name)
+    assert [(result.id, result.ok) for result in results] == [("1", True), ("2", True)]
+    assert (results[0].spent_usd or 0.0) > 0.05 > (results[1].spent_usd or 0.0)
+    batch, none = go_on(folder.name)
+    assert none == []
+    assert batch.spent_usd == pytest.approx(spent_in(tmp_path / "home"))
+    assert batch.cost_source == "estimated"  # what the first run of task 1 did not live to tell
+
+
+def test_a_run_whose_result_was_not_kept_is_not_paid_for_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=fine"], monkeypatch)
+    folder = batch_store.create([BatchTask(prompt="x", id="1", cwd=str(work))])
+    _, (first,) = go_on(folder.name)
+    (folder.path / "results.jsonl").unlink()  # as if we were killed before it was written
+    _, (second,) = go_on(folder.name)
+    assert calls(tmp_path) == 1
+    assert (second.run, second.ok, second.answer) == (first.run, True, "fine")
+    assert second.spent_usd == first.spent_usd
+
+
+def test_a_loop_that_was_cut_off_with_its_batch_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=no", "hang-in-tool", "say=DONE"], monkeypatch)
+    task = BatchTask(prompt="x", id="1", cwd=str(work), until="DONE")
+    folder = batch_store.create([task])
+
+    async def cut_short() -> None:
+        async with Batch(folder, jobs=1):
+            while calls(tmp_path) < 2:
+                await asyncio.sleep(0.01)
+
+    asyncio.run(cut_short())
+    _, (result,) = go_on(folder.name)
+    assert (result.status, calls(tmp_path)) == ("done", 3)
+    assert len(store.loops(tmp_path / "home")) == 1
+    assert result.spent_usd == pytest.approx(spent_in(tmp_path / "home"))
+    (folder.path / "results.jsonl").unlink()
+    _, (again,) = go_on(folder.name)
+    assert (again.status, again.spent_usd, calls(tmp_path)) == ("done", result.spent_usd, 3)
+
+
+@pytest.mark.parametrize("goal", [{}, {"until": "Done."}])
+def test_without_money_nothing_is_begun(
+    goal: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=a"], monkeypatch)
+    (task,) = read_tasks(lines({"prompt": "x", "cwd": str(work), **goal}), "f")
+    batch, results = play([task], max_cost=0.0)
+    assert (results, batch.is_over_budget, batch.spent_usd) == ([], True, 0.0)
+    assert calls(tmp_path) == 0
+
+
+def test_what_was_cut_off_counts_before_anything_is_begun_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["play=budget delay=0.02"], monkeypatch)
+    asked = [BatchTask(prompt="x", id=str(n), cwd=str(work)) for n in range(4)]
+    folder = batch_store.create(asked)
+
+    async def whole(jobs: int, max_cost: float | None) -> tuple[Batch, list[BatchResult]]:
+        queue = batch_store.find(folder.name)
+        async with Batch(queue, jobs=jobs, max_cost=max_cost, before=queue.results()) as batch:
+            while max_cost is None and batch.spent_usd < 0.3:
+                await asyncio.sleep(0.005)
+            if max_cost is None:
+                batch.stop()
+            return batch, await _all(batch)
+
+    asyncio.run(whole(4, None))
+    begun = calls(tmp_path)
+    batch, results = asyncio.run(whole(1, 0.25))
+    assert (results, batch.is_over_budget, calls(tmp_path)) == ([], True, begun)
+    assert batch.spent_usd == pytest.approx(spent_in(tmp_path / "home"))
+
+
+def test_a_task_that_our_budget_ended_stays_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["play=budget delay=0.02"], monkeypatch)
+    asked = [
+        BatchTask(prompt="x", id="run", cwd=str(work)),
+        BatchTask(prompt="x", id="loop", cwd=str(work), until="never"),
+    ]
+    folder = batch_store.create(asked)
+
+    async def whole() -> Batch:
+        async with Batch(folder, jobs=2, max_cost=0.2) as batch:
+            assert await _all(batch) == []
+        return batch
+
+    batch = asyncio.run(whole())
+    assert batch.is_over_budget
+    assert batch.spent_usd == pytest.approx(spent_in(tmp_path / "home"))
+    assert [job.task.id for job in batch_store.find(folder.name).left()] == ["run", "loop"]
+
+
+def test_a_cost_that_nobody_knows_is_not_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=a"], monkeypatch)
+    said = {"type": "assistant", "message": {"id": "m", "content": [{"type": "text", "text": "a"}]}}
+    result = {"type": "result", "subtype": "success", "is_error": False, "result": "a"}
+    stream = tmp_path / "stream.jsonl"
+    stream.write_bytes(lines({"type": "system", "subtype": "init"}, said, result))
+    (tmp_path / "mute").write_text(f"#!/bin/sh\nexec /bin/cat {stream}\n")
+    (tmp_path / "mute").chmod(0o755)
+    mute = (str(tmp_path / "mute"),)
+    asked = [
+        BatchTask(prompt="x", id="run", cwd=str(work), program=mute),
+        BatchTask(prompt="x", id="loop", cwd=str(work), program=mute, until="a"),
+        BatchTask(prompt="x", id="bad", cwd=str(work), agent="nobody"),
+    ]
+    batch, results = play(asked)
+    told = {each.id: (each.status, each.spent_usd, each.cost_source) for each in results}
+    assert told["run"] == ("success", None, "unknown")
+    assert told["loop"] == ("done", None, "unknown")
+    assert told["bad"][0] == "not_started"
+    assert batch.unknown_costs == 2
+
+
+def test_a_batch_goes_on_upon_the_same_terms_unless_told(tmp_path: Path) -> None:
+    made = batch_store.create([BatchTask(prompt="x", id="1")], home=tmp_path)
+    assert made.agree({}) == Terms(jobs=2, max_cost=None)
+    assert made.agree({"max_cost": 3.0, "jobs": 4}) == Terms(jobs=4, max_cost=3.0)
+    assert batch_store.find(made.name, home=tmp_path).agree({}) == Terms(jobs=4, max_cost=3.0)
+    assert made.agree({"max_cost": 5.0}) == Terms(jobs=4, max_cost=5.0)
+    (made.path / "batch.json").write_text('{"jobs": "many"}')
+    with pytest.raises(RookeryError, match="does not say what it should"):
+        made.agree({})
+
+
+def test_a_batch_is_done_by_one_at_a_time(tmp_path: Path) -> None:
+    made = batch_store.create([BatchTask(prompt="x", id="1")], home=tmp_path)
+    other = BatchFolder(made.path)
+    with made.locked(), pytest.raises(RookeryError, match="is being done"), other.locked():
+        pass
+    with other.locked():
+        pass
+
+
+def test_a_damaged_folder_of_another_run_does_not_keep_a_batch_from_going_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=fine"], monkeypatch)
+    play([BatchTask(prompt="x", id="1", cwd=str(work), until="fine")])
+    (one,) = runs.runs(tmp_path / "home")
+    (one.path / "run.json").write_text("{")
+    (loop,) = store.loops(tmp_path / "home")
+    (loop.path / "plan.json").write_text("{")
+    _, (result,) = play([BatchTask(prompt="x", id="1", cwd=str(work))])
+    assert result.ok
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "holds no task"),
+        (b"\n\n", "holds no task"),
+        (b"{", "line 1"),
+        (lines({"prompt": "a"}, {"promt": "b"}), "line 2: .*promt"),
+        (lines({"prompt": " "}), "line 1: the prompt is empty"),
+        (lines({"prompt": "a", "id": "x"}, {"prompt": "b", "id": "x"}), "the id 'x'"),
+        (lines({"prompt": "a", "check": 3}), "line 1: Expected `array`.*check"),
+        (lines({"prompt": "a", "permission": "edti"}), "line 1: Invalid enum value 'edti'"),
+        (lines({"prompt": "a", "permission": "ask"}), "line 1: Invalid enum value 'ask'"),
+        (lines({"prompt": "a", "max_cost": -5}), "line 1: Expected .* >= 0.*max_cost"),
+        (lines({"prompt": "a", "timeout": -3}), "line 1: Expected .* > 0.*timeout"),
+        (lines({"prompt": "a", "timeout": "soon"}), "line 1: Expected .*timeout"),
+        (lines({"prompt": "a", "max_iterations": -1}), "line 1: Expected .* >= 1.*max_iterations"),
+        (b'["a"]', "line 1: Expected `object`"),
+    ],
+)
+def test_a_wrong_line_is_named(data: bytes, words: str) -> None:
+    with pytest.raises(RookeryError, match=words):
+        read_tasks(data, "tasks.jsonl")
+
+
+def test_people_may_write_one_for_a_list_and_times_as_they_say_them() -> None:
+    line = {"prompt": "a", "check": "make", "signal": ["A", "B"], "allow": "Bash", "timeout": "5m"}
+    (task,) = read_tasks(lines(line), "f")
+    assert (task.check, task.signal, task.allow) == (("make",), ("A", "B"), ("Bash",))
+    assert task.timeout == 300.0
+
+
+def test_what_a_task_leaves_open_is_as_usual() -> None:
+    usual = {"model": "small", "max_cost": 2.0}
+    first, second = read_tasks(lines({"prompt": "a"}, {"prompt": "b", "model": "big"}), "f", usual)
+    assert (first.model, first.max_cost) == ("small", 2.0)
+    assert (second.model, second.max_cost) == ("big", 2.0)
+
+
+def test_a_task_without_a_name_is_called_by_its_line() -> None:
+    found = read_tasks(b"\n" + lines({"prompt": "a"}, {"prompt": "b", "id": "mine"}), "f")
+    assert [task.id for task in found] == ["2", "mine"]
+
+
+def test_every_field_of_a_task_is_told_in_the_docs(root: Path) -> None:
+    page = (root / "docs" / "loops.md").read_text()
+    table = page[page.index("| field | what it says |") :]
+    for field in BatchTask.__struct_fields__:
+        assert f"`{field}`" in table

@@ -1,0 +1,37 @@
+"""What is said of a loop's steps."""
+
+from rookery.display import loop_words
+from rookery.loops.events import Decision
+from rookery.loops.plan import Ceilings, Goal, LoopPlan
+
+PLAN = LoopPlan(
+    agent="claude",
+    cwd="/",
+    goal=Goal(ask_done=True),
+    model="opus",
+    allow=("Bash(ls)",),
+    args=("--add-dir", "/x"),
+)
+
+
+def plain(_: str, text: str) -> str:
+    return text
+
+
+def switched(agent: str) -> list[str]:
+    event = Decision(at=0.0, step="switch", rule="limits", reason="a limit", agent=agent)
+    return list(loop_words.lines(event, PLAN, plain))
+
+
+def test_a_switch_says_what_the_other_agent_is_not_given() -> None:
+    assert switched("codex") == [
+        "goes on with codex · a limit",
+        "without --model, --allow, the arguments --add-dir /x, which codex may not know",
+    ]
+    assert switched("claude") == ["goes on with claude · a limit"]
+
+
+def test_one_is_told_in_the_singular() -> None:
+    told = loop_words.ceilings(Ceilings(iterations=1, turns=1))
+    assert told.startswith("1 iteration · ")
+    assert told.endswith(" · 1 turn")

@@ -1,0 +1,75 @@
+"""A scripted agent that plays another part each time it is run."""
+
+import asyncio
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rookery.loops.driver import Loop
+from rookery.loops.events import LoopEvent
+from rookery.loops.plan import Goal, LoopPlan
+from rookery.loops.start import new_loop
+from rookery.testing import AGENT
+
+
+def install(folder: Path, plays: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Put a `claude` first on PATH that plays these one after the other, and the last for ever."""
+    bin = folder / "bin"
+    bin.mkdir(exist_ok=True)
+    (folder / "plays").write_text("".join(f"{play}\n" for play in plays))
+    calls, listed = shlex.quote(str(folder / "calls")), shlex.quote(str(folder / "plays"))
+    program = bin / "claude"
+    program.write_text(
+        "#!/bin/sh\n"
+        f"echo run >> {calls}\n"
+        f"n=$(wc -l < {calls})\n"
+        f"most=$(wc -l < {listed})\n"
+        '[ "$n" -gt "$most" ] && n=$most\n'
+        f'ROOKERY_SCRIPT=$(sed -n "${{n}}p" {listed}); export ROOKERY_SCRIPT\n'
+        f'exec {shlex.quote(sys.executable)} -I -S {shlex.quote(str(AGENT))} "$@"\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{bin}:{os.environ['PATH']}")
+    monkeypatch.setenv("ROOKERY_HOME", str(folder / "home"))
+    work = folder / "work"
+    work.mkdir(exist_ok=True)
+    return work
+
+
+def calls(folder: Path) -> int:
+    """How often the agent was run."""
+    file = folder / "calls"
+    return len(file.read_text().split()) if file.exists() else 0
+
+
+def plan(work: Path, **options: Any) -> LoopPlan:
+    goal = options.pop("goal", Goal(until="DONE"))
+    return LoopPlan(agent="claude", cwd=str(work), prompt="Fix it.", goal=goal, **options)
+
+
+def play(asked: LoopPlan) -> tuple[Loop, list[LoopEvent]]:
+    """Run a loop to its end; give it and its events."""
+
+    async def whole() -> tuple[Loop, list[LoopEvent]]:
+        async with new_loop(asked) as loop:
+            events = [event async for event in loop]
+        return loop, events
+
+    return asyncio.run(whole())
+
+
+def repository(work: Path) -> None:
+    """Make a folder a repository with one commit."""
+    for words in (
+        ["init", "-q"],
+        ["config", "user.email", "dev@example.com"],
+        ["config", "user.name", "Dev"],
+        ["commit", "-q", "--allow-empty", "-m", "Begin"],
+    ):
+        subprocess.run(["git", *words], cwd=work, check=True)

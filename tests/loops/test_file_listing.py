@@ -1,0 +1,96 @@
+"""What changed in a folder that is in no repository: real files."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from rookery.loops import file_listing, git
+from rookery.loops.file_listing import Listings
+from rookery.loops.state import Change
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "notes.txt").write_text("a\n")
+    return work
+
+
+def listings(work: Path) -> Listings:
+    return Listings(str(work), work.parent / "keep", without=work / "home")
+
+
+def test_nothing_changed_is_known(work: Path) -> None:
+    files = listings(work)
+    before = files.take()
+    assert before is not None
+    assert files.change(before) == Change(files=0)
+
+
+def test_what_was_written_made_and_removed_is_counted(work: Path) -> None:
+    (work / "old.txt").touch()
+    files = listings(work)
+    before = files.take()
+    with (work / "notes.txt").open("a") as notes:
+        notes.write("b\n")
+    (work / "old.txt").unlink()
+    (work / "deep" / "er").mkdir(parents=True)
+    (work / "deep" / "er" / os.fsdecode(b"\xff")).touch()
+    assert files.change(before) == Change(files=3)
+
+
+def test_what_was_kept_outlives_a_crash(work: Path) -> None:
+    before = listings(work).take()
+    (work / "new.txt").touch()
+    assert listings(work).change(before) == Change(files=1)
+
+
+def test_without_the_list_that_is_meant_nobody_can_tell(work: Path) -> None:
+    files = listings(work)
+    assert files.change(None) is None
+    files.take()
+    assert files.change(Change(mark="another")) is None
+
+
+def test_folders_of_tools_our_own_and_links_are_left_out(work: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    for folder in (work / "node_modules", work / ".git", work / "home", outside):
+        folder.mkdir()
+    (work / "link").symlink_to(outside)
+    (work / "round").symlink_to(work)
+    files = listings(work)
+    before = files.take()
+    for folder in (work / "node_modules", work / ".git", work / "home", outside):
+        (folder / "new").touch()
+    assert files.change(before) == Change(files=0)
+
+
+def test_of_too_many_files_nobody_can_tell(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = listings(work)
+    before = files.take()
+    monkeypatch.setattr(file_listing, "_MOST_FILES", 1)
+    (work / "one-more").touch()
+    assert files.take() is None
+    assert files.change(before) is None
+
+
+def test_an_empty_folder_is_known_too(tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    files = listings(empty)
+    before = files.take()
+    assert files.change(before) == Change(files=0)
+    (empty / "first").touch()
+    assert files.change(before) == Change(files=1)
+
+
+def test_git_does_not_watch_what_it_ignores(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(work.parent))
+    assert not git.is_watched(str(work))
+    git._do(str(work), "init", "--quiet")
+    assert git.is_watched(str(work))
+    (work / ".gitignore").write_text("build/\n")
+    (work / "build").mkdir()
+    assert not git.is_watched(str(work / "build"))

@@ -1,0 +1,185 @@
+"""Every rule by itself, and their order."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from rookery.loops.plan import Ceilings, Goal, LoopPlan, OnLimit
+from rookery.loops.rules import may_begin, next_step
+from rookery.loops.state import Attempt, Change, Check, LoopState, Report
+
+NOW = 1_794_000_000.0
+PLAN = LoopPlan(agent="claude", cwd="/", prompt="p", goal=Goal(until="DONE"))
+
+
+def ran(status: Any = "success", *, checks: tuple[bool, ...] = (), **facts: Any) -> Attempt:
+    changed = facts.pop("changed", None)
+    report = Report(
+        status=status,
+        sentence=facts.pop("sentence", f"it is {status}"),
+        started_at=NOW - 60,
+        ended_at=NOW,
+        spent_usd=facts.pop("spent_usd", 0.01),
+        cost_source="native",
+        **facts,
+    )
+    told = tuple(Check(command=f"check {n}", ok=ok) for n, ok in enumerate(checks))
+    change = None if changed is None else Change(files=changed)
+    return Attempt(id=0, iteration=0, agent="claude", report=report, checks=told, change=change)
+
+
+def decide(*attempts: Attempt, plan: LoopPlan = PLAN, age_s: float = 60, chance: float = 1) -> Any:
+    state = LoopState(started_at=NOW - age_s, agent="claude", attempts=attempts)
+    return next_step(plan, state, now=NOW, chance=chance)
+
+
+def with_(**changes: Any) -> LoopPlan:
+    return msgspec.structs.replace(PLAN, **changes)
+
+
+SAME = ran(answer="x", changed=0)
+LIMITED = ran("limited", resets_at=NOW + 3600, reset_is_told=True)
+ROWS = [
+    # what happened, the rule that decides, the step, how it ends
+    ([ran(said_done=True)], PLAN, "completion", "finish", "done"),
+    ([ran()], PLAN, "go_on", "continue", None),
+    ([ran("interrupted", said_done=True)], PLAN, "interrupted", "finish", "interrupted"),
+    ([ran("not_started")], PLAN, "not_started", "finish", "not_started"),
+    ([ran("denied", said_done=True)], PLAN, "completion", "finish", "done"),
+    ([LIMITED], PLAN, "limits", "wait", None),
+    ([LIMITED], with_(on_limit=OnLimit(do="stop")), "limits", "finish", "limited"),
+    ([LIMITED], with_(on_limit=OnLimit(do="switch", agent="codex")), "limits", "switch", None),
+    ([LIMITED], with_(on_limit=OnLimit(do="switch", agent="claude")), "limits", "wait", None),
+    ([ran("failed", error_kind="overload")], PLAN, "transient", "wait", None),
+    ([ran("failed", error_kind="network")] * 13, PLAN, "transient", "finish", "no_progress"),
+    ([ran("failed", error_kind="auth")] * 2, PLAN, "go_on", "continue", None),
+    ([ran("failed", error_kind="auth")] * 3, PLAN, "same_error", "finish", "no_progress"),
+    ([ran("failed", error="a"), ran(), ran("failed", error="a")], PLAN, "go_on", "continue", None),
+    ([ran("stuck")], PLAN, "stuck", "finish", "stuck"),
+    ([ran("stuck")], with_(on_stuck="retry"), "go_on", "continue", None),
+    ([ran("denied", denials=("Bash(rm)",))] * 2, PLAN, "go_on", "continue", None),
+    ([ran("denied", denials=("Bash(rm)",))] * 3, PLAN, "denials", "finish", "no_progress"),
+    ([SAME] * 5, PLAN, "no_progress", "finish", "no_progress"),
+    ([*[SAME] * 4, ran(answer="x", changed=1)], PLAN, "go_on", "continue", None),
+    ([ran(answer=str(n), changed=0) for n in range(5)], PLAN, "go_on", "continue", None),
+    ([ran(answer="x")] * 5, PLAN, "go_on", "continue", None),  # nobody knows of files
+    ([ran(answer="x", files_changed=2)] * 5, PLAN, "go_on", "continue", None),
+    ([ran()] * 20, PLAN, "ceilings", "finish", "ceiling"),
+    ([*[ran()] * 19, ran(said_done=True)], PLAN, "completion", "finish", "done"),
+    ([ran(spent_usd=10.0)], PLAN, "ceilings", "finish", "ceiling"),
+    ([ran(tokens=50_000_000)], PLAN, "ceilings", "finish", "ceiling"),
+    ([ran(turns=1000)], PLAN, "ceilings", "finish", "ceiling"),
+    ([ran(quota=0.81, quota_resets_at=NOW + 600)], with_(max_quota=0.8), "quota", "wait", None),
+    ([ran(quota=0.79)], with_(max_quota=0.8), "go_on", "continue", None),
+    ([ran(quota=0.9, quota_resets_at=NOW - 1)], with_(max_quota=0.8), "go_on", "continue", None),
+    (
+        [ran(quota=1.0)],
+        with_(max_quota=0.8, on_limit=OnLimit(do="stop")),
+        "quota",
+        "finish",
+        "limited",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("attempts", "plan", "rule", "step", "end"), ROWS)
+def test_a_rule_decides(
+    attempts: list[Attempt], plan: LoopPlan, rule: str, step: str, end: str | None
+) -> None:
+    decision = decide(*attempts, plan=plan)
+    assert (decision.rule, decision.step, decision.end) == (rule, step, end)
+    assert decision.reason
+
+
+def test_checks_must_pass_as_well_as_words() -> None:
+    plan = with_(goal=Goal(until="DONE", checks=("a", "b")))
+    assert decide(ran(said_done=True, checks=(True, True)), plan=plan).end == "done"
+    assert decide(ran(said_done=True, checks=(True, False)), plan=plan).step == "continue"
+    assert decide(ran(said_done=False, checks=(True, True)), plan=plan).step == "continue"
+
+
+def test_checks_alone_decide_when_no_words_were_asked_for() -> None:
+    plan = with_(goal=Goal(checks=("a",)))
+    assert decide(ran(checks=(True,)), plan=plan).end == "done"
+    assert decide(ran("failed", checks=(True,)), plan=plan).end == "done"
+    assert decide(ran("incomplete", checks=(True,)), plan=plan).step == "continue"
+    assert decide(ran(checks=()), plan=plan).step == "continue"
+
+
+def test_done_by_its_own_words_at_the_ceiling_but_a_check_fails() -> None:
+    plan = with_(goal=Goal(until="DONE", checks=("a",)), ceilings=Ceilings(iterations=1))
+    decision = decide(ran(said_done=True, checks=(False,)), plan=plan)
+    assert decision.end == "unverified"
+    assert decision.evidence == ("fails: check 0",)
+
+
+def test_time_is_a_ceiling() -> None:
+    assert decide(ran(), age_s=8 * 3600).end == "ceiling"
+    assert decide(ran(), age_s=8 * 3600 - 1).step == "continue"
+
+
+def test_the_time_that_a_loop_lay_still_does_not_count() -> None:
+    ended = LoopState(
+        started_at=NOW - 9 * 3600, agent="claude", end="interrupted", ended_at=NOW - 8 * 3600
+    )
+    state = ended.reopened(NOW)
+    assert (ended.elapsed_s(NOW), state.elapsed_s(NOW)) == (3600, 3600)
+    assert may_begin(PLAN, state, now=NOW, chance=0).step == "continue"
+
+
+def test_the_ceilings_hold_before_a_run_as_well() -> None:
+    state = LoopState(started_at=NOW - 9 * 3600, agent="claude")
+    assert may_begin(PLAN, state, now=NOW, chance=0).end == "ceiling"
+    assert may_begin(PLAN, LoopState(started_at=NOW, agent="claude"), now=NOW, chance=0).step == (
+        "continue"
+    )
+
+
+def test_a_limit_is_waited_for_until_a_minute_after_its_end() -> None:
+    assert decide(LIMITED).until == NOW + 3660
+
+
+def test_a_limit_that_ends_after_the_loop_s_time_ends_the_loop() -> None:
+    decision = decide(ran("limited", resets_at=NOW + 9 * 3600))
+    assert decision.end == "limited"
+    assert "after the loop's time is up" in decision.reason
+
+
+def test_a_limit_that_nobody_dates_is_tried_again_now_and_then() -> None:
+    waits = [decide(*[ran("limited")] * n).until - NOW for n in (1, 2, 3, 7, 8)]
+    assert waits == [60, 120, 240, 3600, 3600]
+
+
+def test_failures_that_pass_are_waited_out_longer_each_time() -> None:
+    overloaded = ran("failed", error_kind="overload")
+    waits = [decide(*[overloaded] * n).until - NOW for n in range(1, 11)]
+    assert waits == [2, 4, 8, 16, 32, 64, 128, 256, 300, 300]
+    assert decide(overloaded, chance=0.0).until - NOW == 1  # spread, but never under half
+
+
+def test_waiting_is_no_iteration() -> None:
+    state = LoopState(
+        started_at=NOW,
+        agent="claude",
+        attempts=(LIMITED, ran("failed", error_kind="network"), ran()),
+    )
+    assert state.iterations == 1
+
+
+def test_a_crash_of_ours_is_not_the_agent_s_error() -> None:
+    cut = ran("incomplete", recovered=True, changed=0)
+    assert decide(*[cut] * 6).step == "continue"
+    assert decide(*[ran("incomplete")] * 3).end == "no_progress"
+
+
+def test_an_unknown_cost_is_not_zero() -> None:
+    state = LoopState(
+        started_at=NOW, agent="claude", attempts=(ran(), ran(spent_usd=None), ran("not_started"))
+    )
+    assert state.unknown_costs == 1
+
+
+def test_the_reason_names_the_rules_that_would_let_denied_tools_pass() -> None:
+    decision = decide(*[ran("denied", denials=("Bash(rm:*)", "Edit(//x)"))] * 3)
+    assert "--allow 'Bash(rm:*)' --allow 'Edit(//x)'" in decision.reason

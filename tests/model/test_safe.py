@@ -1,0 +1,88 @@
+"""Safe text: nothing an agent writes can do more to a terminal than be read."""
+
+import unicodedata
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rookery.model.safe import safe
+
+steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+REORDERING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+MARKS = "\u200e\u200f\u061c"  # of direction
+DANGERS = (
+    "\x1b]0;title\x07\x1b[2J\x9b31m\x90\x9d\x9c\x7f\x00\r\x08\u202e\u2066\u2028\ufeff"
+    "\ud800\U000e0041\ufff9"
+)
+
+
+def is_unsafe(character: str) -> bool:
+    return character not in "\n\t" and (
+        unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp")
+        or unicodedata.bidirectional(character) in REORDERING
+        or character in MARKS + "\ufeff"
+        or "\ufff9" <= character <= "\ufffb"
+        or "\U000e0000" <= character <= "\U000e007f"
+    )
+
+
+any_text = st.text(st.characters() | st.sampled_from(DANGERS + MARKS))
+
+
+@steady
+@given(any_text)
+def test_nothing_unsafe_survives(text: str) -> None:
+    assert not any(map(is_unsafe, safe(text)))
+    safe(text).encode()
+
+
+@steady
+@given(any_text)
+def test_nothing_is_lost_and_nothing_safe_is_changed(text: str) -> None:
+    pairs = list(zip(text, safe(text), strict=True))
+    assert all(is_unsafe(before) for before, after in pairs if before != after)
+
+
+@steady
+@given(any_text)
+def test_safe_text_is_left_as_it_is(text: str) -> None:
+    assert safe(safe(text)) == safe(text)
+
+
+def test_every_character_there_is_comes_out_safe() -> None:
+    everything = "".join(map(chr, range(0x110000)))
+    changed = [b for b, a in zip(everything, safe(everything), strict=True) if a != b]
+    assert changed == [character for character in everything if is_unsafe(character)]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[31mred\x1b[0m", "␛[31mred␛[0m"),
+        ("\x1b]52;c;aGk=\x07", "␛]52;c;aGk=␇"),
+        ("100%\rdone", "100%␍done"),
+        ("a\x00b\x7fc", "a␀b␡c"),
+        ("\x9b2J", "\ufffd2J"),
+        ("user\u202egpj.exe", "user\ufffdgpj.exe"),
+        ("\ud83d", "\ufffd"),
+    ],
+)
+def test_what_was_unsafe_can_be_seen(text: str, shown: str) -> None:
+    assert safe(text) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "two\nlines\tand a tab",
+        "👩‍👩‍👧‍👦 👍🏽 ❤️ 🇨🇭",
+        "क्‍ष ശ്രീ നന്‍",
+        "שלום مرحبا",
+        "e\u0301 ñ 你好 한국어",
+        "",
+    ],
+)
+def test_text_of_any_script_is_left_as_it_is(text: str) -> None:
+    assert safe(text) == text

@@ -1,0 +1,468 @@
+"""The truth about the end: the whole table, with no false success and no false failure."""
+
+import json
+from itertools import product
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+import pytest
+
+import rookery
+from rookery.model.events import (
+    Denial,
+    Error,
+    Event,
+    LimitReported,
+    PermissionDenied,
+    PermissionRequested,
+    SessionStarted,
+    StreamClosed,
+    TaskFinished,
+    TaskStarted,
+    Text,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+    TurnStarted,
+    Unreadable,
+)
+from rookery.model.fold import fold
+from rookery.model.records import Record
+from rookery.model.state import RunState
+from rookery.model.verdict import EXIT_CODES, Ending, Facts, Outcome, Verdict
+from rookery.model.verdict import judge as judge_whole
+from tests.recorded import ALL, CASES, folded, name_of, results
+
+# Every recorded case is judged in tests/agents/test_verdicts.py.
+
+
+@pytest.mark.parametrize("path", ALL, ids=name_of)
+def test_the_last_raw_result_and_the_verdict_never_contradict_each_other(path: Path) -> None:
+    told = results(path)
+    good = bool(told) and told[-1].get("is_error") in (None, False)
+    good = good and told[-1].get("subtype") in (None, "success")
+    status = judge(folded(path)).status
+    assert good or status not in ("success", "denied", "unverified"), "a false success"
+    if good and name_of(path) not in ("session-extras", "s27c_background_never_ends-2.1.197"):
+        assert status in ("success", "denied"), "a false failure"
+
+
+# FAULTS B1: the exit code is the health of a process, not the outcome of the work.
+
+INIT = {"type": "system", "subtype": "init", "session_id": "s", "claude_code_version": "2.1.325"}
+API_ERROR = {
+    "type": "assistant",
+    "error": "server_error",
+    "message": {
+        "id": "0b5e",
+        "model": "<synthetic>",
+        "content": [{"type": "text", "text": "API Error: 500"}],
+    },
+}
+RESULTS: dict[str, tuple[dict[str, Any] | None, Outcome]] = {
+    "good": ({"subtype": "success", "is_error": False, "result": "done"}, "success"),
+    "success that is an error": (
+        {"subtype": "success", "is_error": True, "result": "API Error: 500"},
+        "failed",
+    ),
+    "error": (
+        {"subtype": "error_during_execution", "is_error": True, "errors": ["it broke"]},
+        "failed",
+    ),
+    "none": (None, "incomplete"),
+}
+EXITS = {
+    "exit 0": Ending(exit_code=0),
+    "exit 1": Ending(exit_code=1),
+    "exit 143": Ending(exit_code=143),
+    "SIGKILL": Ending(signal=9),
+    "nobody knows": Ending(),
+}
+B1 = list(product(RESULTS, EXITS, (False, True)))
+
+
+def test_the_truth_table_has_forty_rows() -> None:
+    assert len(B1) == 40
+
+
+@pytest.mark.parametrize(("kind", "exit", "error"), B1)
+def test_the_result_decides_and_neither_exit_code_nor_error_event_does(
+    kind: str, exit: str, error: bool
+) -> None:
+    result, status = RESULTS[kind]
+    wire: list[dict[str, Any]] = [INIT]
+    wire += [API_ERROR] if error else []
+    wire += [{"type": "result", "session_id": "s", **result}] if result else []
+    state = fold(rookery.decode([_lines(wire)]))
+    assert bool(state.errors) is error
+    assert judge(state, EXITS[exit]).status == status
+
+
+@pytest.mark.parametrize("exit", EXITS)
+def test_an_error_subtype_that_claims_to_be_no_error_is_one(exit: str) -> None:
+    # 1.0.128 and 2.0.76 say so, and exit with 0.
+    result = {"type": "result", "subtype": "error_during_execution", "is_error": False}
+    state = fold(rookery.decode([_lines([INIT, result])]))
+    assert judge(state, EXITS[exit]).status == "failed"
+
+
+@pytest.mark.parametrize("name", ["s02_read_edit_bash-2.1.197", "s11j_fail_after_tool-2.1.325"])
+def test_a_stream_cut_at_any_byte_of_its_last_two_lines_is_never_a_success(name: str) -> None:
+    wire = next(path for path in CASES if name_of(path) == name).read_bytes()
+    begin = wire.rstrip(b"\n").rfind(b"\n", 0, wire.rstrip(b"\n").rfind(b"\n"))
+    for end in range(begin, len(wire) - 1):
+        state = fold(rookery.decode([wire[:end]], agent="claude"))
+        assert judge(state, Ending(exit_code=0)).status == "incomplete"
+
+
+def _lines(messages: list[dict[str, Any]]) -> bytes:
+    return b"".join(json.dumps(message).encode() + b"\n" for message in messages)
+
+
+# DESIGN §6, row by row.
+
+GOOD = TurnFinished(ok=True, text="done")
+BAD = TurnFinished(ok=False, errors=("it broke\nbadly",))
+START = SessionStarted(session="s")
+BASH = ToolStarted(id="1", name="Bash", kind="execute", title="npm test")
+ASKED = PermissionRequested(id="r", tool_id="1", name="Bash")
+DENIED = PermissionDenied(tool_id="1", name="Bash")
+REJECTED = LimitReported(window="five_hour", status="rejected")
+
+
+def closed(*, truncated: bool = False, silent: int = 0) -> StreamClosed:
+    return StreamClosed(
+        results=0,
+        truncated=truncated,
+        open_tools=0,
+        lines=0,
+        blank=0,
+        silent=silent,
+        unknown_fields=(),
+    )
+
+
+def after(*events: Event) -> RunState:
+    return fold(Record(n, None, 0, 0, event) for n, event in enumerate(events))
+
+
+def one_turn(*events: Event) -> RunState:
+    return after(START, TurnStarted(origin="prompt"), *events)
+
+
+def judge(state: RunState, ending: Ending | None = None, **how: Any) -> Verdict:
+    """Judge, and leave the facts out: they have tests of their own below."""
+    return msgspec.structs.replace(judge_whole(state, ending, **how), facts=Facts())
+
+
+def verdict(status: Outcome, sentence: str) -> Verdict:
+    return Verdict(status=status, sentence=sentence, exit_code=EXIT_CODES[status])
+
+
+def test_the_exit_codes_are_those_that_were_promised() -> None:
+    assert EXIT_CODES == {
+        "success": 0,
+        "failed": 1,
+        "incomplete": 3,
+        "denied": 4,
+        "over_budget": 5,
+        "limited": 6,
+        "stuck": 7,
+        "unverified": 8,
+        "not_started": 9,
+        "timed_out": 124,
+        "interrupted": 130,
+    }
+    assert set(EXIT_CODES) == set(get_args(Outcome))
+
+
+ROWS: list[tuple[RunState, Ending, Verdict]] = [
+    (one_turn(GOOD), Ending(exit_code=0), verdict("success", "done")),
+    (one_turn(GOOD), Ending(stopped_for="finished"), verdict("success", "done")),
+    (one_turn(GOOD), Ending(stopped_for="finished", signal=9), verdict("success", "done")),
+    (one_turn(Error(kind="overload"), GOOD), Ending(), verdict("success", "done")),
+    (one_turn(REJECTED, GOOD), Ending(), verdict("success", "done")),
+    (one_turn(BAD, TurnStarted(), GOOD), Ending(), verdict("success", "done")),
+    (
+        one_turn(ASKED, ToolFinished(id="1", status="ok"), GOOD),
+        Ending(),
+        verdict("success", "done"),
+    ),
+    (one_turn(BAD), Ending(exit_code=0), verdict("failed", "it broke")),
+    (one_turn(GOOD, TurnStarted(), BAD), Ending(), verdict("failed", "it broke")),
+    (
+        one_turn(TurnFinished(ok=False, reason="hook_stopped")),
+        Ending(),
+        verdict("failed", "hook stopped"),
+    ),
+    (one_turn(TurnFinished(ok=False)), Ending(), verdict("failed", "the agent did not say why")),
+    (
+        one_turn(Text(id="t", text="hi")),
+        Ending(exit_code=0),
+        verdict("incomplete", "it exited with 0 without a result"),
+    ),
+    (one_turn(), Ending(), verdict("incomplete", "it ended without a result")),
+    (
+        one_turn(BASH),
+        Ending(signal=9),
+        verdict("incomplete", "it was killed by SIGKILL, in the middle of Bash: npm test"),
+    ),
+    (one_turn(), Ending(signal=64), verdict("incomplete", "it was killed by signal 64")),
+    (
+        one_turn(BASH, ToolFinished(id="1", status="orphaned"), closed(truncated=True)),
+        Ending(exit_code=0),
+        verdict("incomplete", "what it wrote was cut off, in the middle of Bash: npm test"),
+    ),
+    (
+        one_turn(GOOD, closed(truncated=True)),
+        Ending(exit_code=0),
+        verdict("incomplete", "what it wrote was cut off"),
+    ),
+    (
+        one_turn(GOOD, closed(truncated=True)),
+        Ending(stopped_for="finished"),
+        verdict("success", "done"),
+    ),
+    (
+        one_turn(GOOD, TurnStarted(origin="task")),
+        Ending(exit_code=0),
+        verdict("incomplete", "it exited with 0 without a result"),
+    ),
+    (
+        one_turn(TaskStarted(id="x"), GOOD, TaskFinished(id="x", status="cancelled")),
+        Ending(exit_code=0),
+        verdict("incomplete", "1 background task was cut off when it ended"),
+    ),
+    (
+        one_turn(GOOD),
+        Ending(stopped_for="finished", cut_tasks=2),
+        verdict("incomplete", "2 background tasks were cut off when it ended"),
+    ),
+    (
+        one_turn(DENIED, GOOD),
+        Ending(exit_code=0),
+        verdict("denied", "it finished, but 1 tool call was not permitted"),
+    ),
+    (
+        one_turn(TurnFinished(ok=True, denials=(Denial(tool_id="1"), Denial(tool_id="2")))),
+        Ending(exit_code=0),
+        verdict("denied", "it finished, but 2 tool calls were not permitted"),
+    ),
+    (one_turn(DENIED, BAD), Ending(), verdict("failed", "it broke")),
+    (
+        one_turn(BASH),
+        Ending(stopped_for="over_budget", signal=15),
+        verdict("over_budget", "a limit of yours was reached, in the middle of Bash: npm test"),
+    ),
+    (
+        one_turn(TurnFinished(ok=False, reason="max_turns")),
+        Ending(exit_code=0),
+        verdict("over_budget", "it reached its max turns"),
+    ),
+    (
+        one_turn(TurnFinished(ok=False, reason="max_budget", errors=("Reached $0.01",))),
+        Ending(exit_code=1),
+        verdict("over_budget", "Reached $0.01"),
+    ),
+    (one_turn(REJECTED, BAD), Ending(), verdict("limited", "the 5-hour window is used up")),
+    (
+        one_turn(LimitReported(window="opus", status="rejected"), BAD),
+        Ending(),
+        verdict("limited", "the opus limit is used up"),
+    ),
+    (
+        one_turn(LimitReported(status="rejected"), BAD),
+        Ending(),
+        verdict("limited", "the limit is used up"),
+    ),
+    (
+        one_turn(Error(kind="quota", message="Out of credit\nPay."), BAD),
+        Ending(exit_code=1),
+        verdict("limited", "Out of credit"),
+    ),
+    (
+        one_turn(Error(kind="quota"), BAD),
+        Ending(),
+        verdict("limited", "the provider's limit is used up"),
+    ),
+    (
+        one_turn(GOOD, TurnStarted(), REJECTED),
+        Ending(signal=15),
+        verdict("limited", "the 5-hour window is used up"),
+    ),
+    (
+        one_turn(GOOD),
+        Ending(stopped_for="limited"),
+        verdict("limited", "the provider's limit is used up"),
+    ),
+    (
+        one_turn(LimitReported(status="allowed", overage="rejected"), BAD),
+        Ending(),
+        verdict("failed", "it broke"),
+    ),
+    (
+        one_turn(BASH, ASKED),
+        Ending(signal=15),
+        verdict("stuck", "nobody answered whether it may use Bash"),
+    ),
+    (
+        one_turn(PermissionRequested()),
+        Ending(),
+        verdict("stuck", "nobody answered whether it may use a tool"),
+    ),
+    (
+        one_turn(BASH),
+        Ending(stopped_for="stuck", signal=15),
+        verdict("stuck", "there was no sign of life, in the middle of Bash: npm test"),
+    ),
+    (
+        one_turn(BASH),
+        Ending(stopped_for="timed_out", signal=9),
+        verdict("timed_out", "the deadline passed, in the middle of Bash: npm test"),
+    ),
+    (
+        one_turn(BASH),
+        Ending(stopped_for="interrupted", signal=2),
+        verdict("interrupted", "it was interrupted, in the middle of Bash: npm test"),
+    ),
+    (
+        one_turn(TurnFinished(ok=False, reason="interrupted", errors=("[diagnostic]",))),
+        Ending(exit_code=0),
+        verdict("interrupted", "it was interrupted"),
+    ),
+    (after(closed()), Ending(), verdict("not_started", "it said nothing")),
+    (
+        after(closed()),
+        Ending(exit_code=1),
+        verdict("not_started", "it said nothing, and exited with 1"),
+    ),
+    (
+        after(closed()),
+        Ending(signal=6),
+        verdict("not_started", "it said nothing, and was killed by SIGABRT"),
+    ),
+    (
+        after(closed()),
+        Ending(exit_code=1, complaint="error: unknown option '--verbos'"),
+        verdict("not_started", "error: unknown option '--verbos'"),
+    ),
+    (after(), Ending(started=False), verdict("not_started", "it could not be started")),
+    (
+        after(),
+        Ending(started=False, complaint="no program called 'claude' on PATH"),
+        verdict("not_started", "no program called 'claude' on PATH"),
+    ),
+    (
+        after(Unreadable(reason="not_json"), closed()),
+        Ending(exit_code=0),
+        verdict("not_started", "it wrote text, but no message, and exited with 0"),
+    ),
+    (
+        after(closed(silent=1)),
+        Ending(exit_code=1),
+        verdict("incomplete", "it exited with 1 without a result"),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("state", "ending", "expected"), ROWS, ids=[f"{v.status}: {v.sentence}" for _, _, v in ROWS]
+)
+def test_a_row_of_the_table(state: RunState, ending: Ending, expected: Verdict) -> None:
+    assert judge(state, ending) == expected
+
+
+@pytest.mark.parametrize("reason", ["interrupted", "timed_out", "over_budget", "limited", "stuck"])
+def test_what_we_stopped_before_its_first_word_had_started(reason: Any) -> None:
+    state = after(closed())
+    assert judge(state, Ending(stopped_for=reason, signal=15)).status == reason
+    assert judge(state, Ending(stopped_for="finished", signal=15)).status == "not_started"
+
+
+def test_the_rows_show_every_status_but_that_of_a_check() -> None:
+    assert {row[2].status for row in ROWS} == set(get_args(Outcome)) - {"unverified"}
+
+
+def test_a_check_that_says_no_makes_a_success_unverified() -> None:
+    said_no = verdict("unverified", "the agent says done, but the check says no")
+    assert judge(one_turn(GOOD), verified=False) == said_no
+    assert judge(one_turn(GOOD), verified=True).status == "success"
+    assert judge(one_turn(BAD), verified=False).status == "failed"
+
+
+def test_a_run_that_gave_up_at_a_denial_is_denied_whoever_accepts_denials() -> None:
+    gave_up = TurnFinished(ok=False, reason="denied", errors=("it stopped at a tool call",))
+    state = one_turn(DENIED, gave_up)
+    expected = verdict("denied", "it stopped at a tool call")
+    assert judge(state) == judge(state, allow_denials=True) == expected
+    assert judge(state, verified=False) == expected
+
+
+def test_denials_can_be_accepted() -> None:
+    state = one_turn(DENIED, GOOD)
+    assert judge(state, allow_denials=True) == verdict("success", "done")
+
+
+def test_the_first_status_that_holds_decides_in_the_order_of_the_design() -> None:
+    work: list[Event] = [START, TurnStarted(), DENIED]
+    bad, good = [*work, BAD], [*work, GOOD]
+    unfinished = [*work, BASH]
+    asking = [*unfinished, ASKED]
+    limited = [*asking, REJECTED]
+    peeled: list[tuple[Outcome, RunState, Ending]] = [
+        ("not_started", after(*limited), Ending(started=False, stopped_for="interrupted")),
+        ("interrupted", after(*limited), Ending(stopped_for="interrupted", signal=15)),
+        ("timed_out", after(*limited), Ending(stopped_for="timed_out", signal=15)),
+        ("over_budget", after(*limited), Ending(stopped_for="over_budget", signal=15)),
+        ("limited", after(*limited), Ending(stopped_for="stuck", signal=15)),
+        ("stuck", after(*asking), Ending(signal=15, cut_tasks=1)),
+        ("incomplete", after(*unfinished), Ending(signal=15, cut_tasks=1)),
+        ("incomplete", after(*bad), Ending(cut_tasks=1)),
+        ("failed", after(*bad), Ending(exit_code=1)),
+        ("unverified", after(*good), Ending(exit_code=1)),
+    ]
+    for status, state, ending in peeled:
+        assert judge(state, ending, verified=False).status == status
+    assert judge(after(*good), Ending(exit_code=1)).status == "denied"
+    assert judge(after(*good), Ending(exit_code=1), allow_denials=True).status == "success"
+
+
+@pytest.mark.parametrize("reason", ["timed_out", "over_budget", "limited", "stuck"])
+def test_what_we_stopped_is_not_interrupted_by_the_user(reason: Any) -> None:
+    # An agent that is asked to stop by SIGINT writes a result that says `interrupted`.
+    state = one_turn(TurnFinished(ok=False, reason="interrupted"))
+    assert judge(state, Ending(stopped_for=reason, exit_code=0)).status == reason
+
+
+@pytest.mark.parametrize("reason", ["interrupted", "max_turns", "max_budget"])
+def test_how_an_earlier_turn_ended_does_not_excuse_one_without_a_result(reason: str) -> None:
+    state = one_turn(TurnFinished(ok=False, reason=reason), TurnStarted())
+    assert judge(state, Ending(exit_code=0)).status == "incomplete"
+
+
+def test_a_sentence_is_one_line_however_long_the_reason() -> None:
+    command = ToolStarted(id="1", name="Bash", kind="execute", title="cat <<E\n" + "x\n" * 9999)
+    for state in (
+        one_turn(command),
+        one_turn(TurnFinished(ok=False, errors=(" \n", "y" * 9999 + "\nmore"))),
+        one_turn(Error(kind="quota", message="z" * 9999), BAD),
+    ):
+        sentence = judge(state).sentence
+        assert "\n" not in sentence
+        assert len(sentence) <= 300
+        assert sentence.endswith("...")
+
+
+def test_the_facts_stand_beside_every_status() -> None:
+    limit = LimitReported(window="five_hour", status="rejected", resets_at=1000.0)
+    denied = PermissionDenied(tool_id="t", name="Bash")
+    ended = TurnFinished(ok=False, errors=("no",))
+    ending = Ending(exit_code=1, cut_tasks=2)
+    assert judge_whole(one_turn(limit, denied, ended), ending).facts == Facts(
+        agent_exit_code=1, results=1, denials=1, cut_tasks=2, resets_at=1000.0
+    )
+    killed = judge_whole(one_turn(), Ending(signal=9, stopped_for="timed_out"))
+    assert killed.facts == Facts(signal=9, stopped_for="timed_out")
+    good = judge_whole(one_turn(denied, TurnFinished(ok=True)), allow_denials=True)
+    assert (good.status, good.facts.denials) == ("success", 1)

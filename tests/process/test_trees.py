@@ -1,0 +1,107 @@
+"""The seam to the system: what it knows of processes, and what it says it cannot know."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rookery.process import trees
+from tests.process.recording import is_gone, wait_for
+
+
+def test_a_usual_linux_has_nothing_to_be_sorry_for() -> None:
+    assert trees.promises() == []
+
+
+def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(trees, "_PROC", str(tmp_path))
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.delattr(os, "pidfd_open")
+    said = " · ".join(trees.promises())
+    assert "subreaper" in said
+    assert "/proc" in said
+    assert "pidfd" in said
+    assert trees.become_subreaper() is False
+    assert trees.open_pidfd(1) is None
+    assert trees.descendants(1) == []
+    assert trees.marked("x") == []
+
+
+def test_all_descendants_are_found_and_ended(tmp_path: Path) -> None:
+    script = "sleep 60 & sh -c 'sleep 60 & echo ready; wait' & wait"
+    with subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        wait_for(lambda: len(trees.descendants(process.pid)) >= 3)
+        below = trees.descendants(process.pid)
+        assert process.pid not in below
+        trees.terminate([*below, process.pid])
+        wait_for(lambda: all(is_gone(pid) for pid in below))
+
+
+def _program(pid: int) -> str:
+    """What a process is; in the middle of an exec it carries no marker for a moment."""
+    return Path(f"/proc/{pid}/comm").read_text().strip()
+
+
+def test_the_marker_finds_what_nobody_is_the_parent_of(tmp_path: Path) -> None:
+    environment = {**os.environ, trees.MARKER: str(tmp_path)}
+    with subprocess.Popen(
+        ["sh", "-c", "setsid sleep 60 & echo begun"], env=environment, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+    wait_for(lambda: [_program(pid) for pid in trees.marked(str(tmp_path))] == ["sleep"])
+    assert trees.kill_marked(str(tmp_path)) == []
+    assert trees.marked(str(tmp_path)) == []
+
+
+def test_the_marker_finds_what_is_in_the_midst_of_an_exec(tmp_path: Path) -> None:
+    restless = tmp_path / "restless"
+    restless.write_text('#!/bin/sh\nexec "$0"\n')
+    restless.chmod(0o755)
+    with subprocess.Popen([restless], env={trees.MARKER: "restless"}) as process:
+        wait_for(lambda: trees.marked("restless"))
+        # Each look has a chance of about one in a hundred to come at the wrong moment.
+        seen = [trees.marked("restless") for _ in range(300)]
+        process.kill()
+    assert seen == [[process.pid]] * 300
+
+
+def test_one_whom_no_signal_ends_cannot_keep_us(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trees, "send", lambda pids, number: None)
+    with subprocess.Popen(["sleep", "60"], env={**os.environ, trees.MARKER: "immortal"}) as process:
+        wait_for(lambda: trees.marked("immortal"))
+        assert trees.kill_marked("immortal", within_s=0.05) == [process.pid]
+        process.kill()
+
+
+def test_without_proc_a_whole_process_group_is_ended(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    script = "sleep 60 & echo $! > pid; wait"
+    with subprocess.Popen(["sh", "-c", script], cwd=tmp_path, start_new_session=True) as leader:
+        wait_for(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text().strip())
+        monkeypatch.setattr(trees, "_PROC", str(tmp_path))
+        trees.terminate(trees.tree(os.getpid(), leader.pid))
+        leader.wait()
+        wait_for(lambda: is_gone(int((tmp_path / "pid").read_text())))
+
+
+def test_a_process_that_is_gone_is_no_error() -> None:
+    with subprocess.Popen(["true"]) as process:
+        process.wait()
+    trees.send([process.pid], 0)
+    assert trees.open_pidfd(process.pid) is None
+
+
+def test_a_pipe_keeps_what_an_agent_did_not_wait_for() -> None:
+    reading, writing = trees.roomy_pipe()
+    try:
+        os.set_blocking(writing, False)
+        assert os.write(writing, b"x" * 900_000) == 900_000
+    finally:
+        os.close(reading)
+        os.close(writing)

@@ -1,0 +1,246 @@
+"""Healing: a run that nobody saw end is judged by its log, once, and by one of many."""
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from rookery.runs.healing import heal
+from rookery.store.output import read_output
+from rookery.store.runs import ExitInfo, RunFolder, VerdictInfo, create
+from tests.store.test_runs import EXIT, INFO, VERDICT, append, run_python
+
+LOST = ExitInfo(
+    started=True,
+    stopped_for="lost",
+    started_at=1000.5,
+    ended_at=2000.0,
+    complaint="its recorder died",
+)
+INCOMPLETE = VerdictInfo(
+    status="incomplete",
+    sentence="its recorder or its runner died",
+    exit_code=3,
+    ended_at=2000.0,
+    turns=0,
+    model="big",
+)
+STARTED = (
+    json.dumps(
+        {"type": "system", "subtype": "init", "session_id": "s-1", "model": "big", "cwd": "/work"}
+    ).encode()
+    + b"\n"
+)
+RESULT = (
+    json.dumps(
+        {
+            "type": "result",
+            "subtype": "success",
+            "is_error": False,
+            "result": "All done.",
+            "session_id": "s-1",
+            "total_cost_usd": 0.25,
+        }
+    ).encode()
+    + b"\n"
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    return create(tmp_path / "home", INFO)
+
+
+def status_of(folder: RunFolder) -> tuple[str, int, str]:
+    """How a run was judged."""
+    verdict = folder.verdict()
+    assert verdict is not None
+    return verdict.status, verdict.exit_code, verdict.sentence
+
+
+def everyone_dead(pid: int, ticks: int | None) -> bool:
+    return False
+
+
+def test_a_run_whose_runner_and_recorder_died_is_given_its_end(folder: RunFolder) -> None:
+    assert heal(folder, alive=everyone_dead, now=2000.0)
+    assert (folder.exit(), folder.verdict()) == (LOST, INCOMPLETE)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in folder.path.iterdir()}
+    assert modes == {"run.json": 0o600, "exit.json": 0o600, "verdict.json": 0o600}
+
+
+def test_healing_twice_changes_nothing(folder: RunFolder) -> None:
+    assert heal(folder, alive=everyone_dead, now=2000.0)
+    assert not heal(folder, alive=everyone_dead, now=3000.0)
+    assert (folder.exit(), folder.verdict()) == (LOST, INCOMPLETE)
+
+
+def test_the_last_sign_of_life_is_the_end_of_a_lost_run(folder: RunFolder) -> None:
+    append(folder, "arrivals", b"1500.000000 o 0 100\n1600.000000 e 0 1\n1700.0000")
+    assert heal(folder, alive=everyone_dead, now=2000.0)
+    assert folder.exit() == msgspec.structs.replace(LOST, ended_at=1600.0)
+    assert folder.verdict() == msgspec.structs.replace(INCOMPLETE, ended_at=1600.0)
+
+
+def test_how_the_recorder_saw_the_end_is_kept_and_judged(folder: RunFolder) -> None:
+    told = msgspec.structs.replace(EXIT, complaint=None)
+    append(folder, "stdout", STARTED)
+    folder.write_exit(told)
+    assert heal(folder, alive=everyone_dead, now=2000.0)
+    assert folder.exit() == told
+    assert status_of(folder) == ("timed_out", 124, "the deadline passed")
+
+
+def test_an_exit_code_that_means_a_limit_of_turns_is_read_so(tmp_path: Path) -> None:
+    asked = msgspec.structs.replace(INFO, agent="qwen")
+    folder = create(tmp_path / "home", asked)
+    append(folder, "stdout", STARTED)
+    folder.write_exit(ExitInfo(started=True, exit_code=53, ended_at=1500.0))
+    assert heal(folder, alive=everyone_dead, now=2000.0)
+    assert status_of(folder) == ("over_budget", 5, "it reached its max turns")
+
+
+def test_a_lost_run_keeps_its_session_cost_and_answer(folder: RunFolder) -> None:
+    append(folder, "stdout", STARTED + RESULT)
+    append(folder, "arrivals", b"1500.000000 o 0 100\n")
+    assert heal(folder, alive=everyone_dead, now=2000.0)
+    assert folder.verdict() == VerdictInfo(
+        status="success",
+        sentence="done",
+        exit_code=0,
+        ended_at=1500.0,
+        cost_usd=0.25,
+        spent_usd=0.25,
+        cost_source="native",
+        turns=1,
+        session="s-1",
+        model="big",
+    )
+    assert read_output(folder) == "All done."
+
+
+def test_a_lost_run_without_a_result_can_be_gone_on_with(folder: RunFolder) -> None:
+    append(folder, "stdout", STARTED)
+    assert heal(folder, alive=everyone_dead, now=2000.0)
+    verdict = folder.verdict()
+    assert verdict is not None
+    assert (verdict.status, verdict.session) == ("incomplete", "s-1")
+    assert verdict.sentence == "its recorder or its runner died"
+
+
+def test_a_second_turn_that_was_cut_by_a_death_is_incomplete(folder: RunFolder) -> None:
+    append(folder, "stdout", STARTED + RESULT + STARTED + RESULT[:40])
+    assert heal(folder, alive=everyone_dead, now=2000.0)
+    status, code, sentence = status_of(folder)
+    assert (status, code) == ("incomplete", 3)
+    assert sentence.startswith("its recorder or its runner died: ")
+
+
+@pytest.mark.parametrize(
+    ("stopped_for", "expected"),
+    [("runner_gone", "success"), ("finished", "success"), ("stopped", "interrupted")],
+)
+def test_a_result_before_the_runner_died_is_judged_by_the_table(
+    folder: RunFolder, stopped_for: str, expected: str
+) -> None:
+    append(folder, "stdout", STARTED + RESULT)
+    folder.write_exit(ExitInfo(started=True, signal=15, stopped_for=stopped_for, ended_at=1700.0))
+    assert heal(folder, alive=everyone_dead, now=2000.0)
+    assert status_of(folder)[0] == expected
+
+
+def test_an_agent_that_never_started_is_said_so_by_who_finds_it(folder: RunFolder) -> None:
+    folder.write_exit(ExitInfo(started=False, ended_at=1700.0, complaint="no program"))
+    assert heal(folder, alive=everyone_dead, now=2000.0)
+    assert status_of(folder) == ("not_started", 9, "no program")
+
+
+@pytest.mark.parametrize(("code", "status"), [(0, "success"), (3, "failed")], ids=["good", "bad"])
+def test_a_raw_command_is_judged_by_its_exit_code(tmp_path: Path, code: int, status: str) -> None:
+    folder = create(tmp_path, msgspec.structs.replace(INFO, agent=None))
+    append(folder, "stdout", b"so\n<response>42</response>\n")
+    folder.write_exit(ExitInfo(started=True, exit_code=code, ended_at=1700.0))
+    assert heal(folder, alive=everyone_dead, now=2000.0)
+    assert status_of(folder)[0] == status
+    assert read_output(folder) == "42"
+
+
+def test_an_agent_of_a_later_version_is_healed_without_its_log(tmp_path: Path) -> None:
+    folder = create(tmp_path, msgspec.structs.replace(INFO, agent="unheard-of"))
+    append(folder, "stdout", b"{}\n")
+    assert heal(folder, alive=everyone_dead, now=2000.0)
+    assert folder.verdict() == msgspec.structs.replace(INCOMPLETE, model=None)
+
+
+@pytest.mark.parametrize("living", [(4, 5), (6, 7)], ids=["runner", "recorder"])
+def test_a_run_that_somebody_still_works_at_is_left_alone(
+    living: tuple[int, int], folder: RunFolder
+) -> None:
+    assert not heal(folder, alive=lambda pid, ticks: (pid, ticks) == living, now=2000.0)
+    assert (folder.exit(), folder.verdict()) == (None, None)
+
+
+def test_a_run_that_was_judged_is_left_alone(folder: RunFolder) -> None:
+    folder.write_verdict(VERDICT)
+    assert not heal(folder, alive=everyone_dead, now=2000.0)
+    assert (folder.exit(), folder.verdict()) == (None, VERDICT)
+
+
+@pytest.mark.parametrize("data", [None, b"torn", b'{"format": 2}'])
+def test_a_run_of_which_nothing_is_known_is_left_alone(
+    data: bytes | None, folder: RunFolder
+) -> None:
+    (folder.path / "run.json").unlink()
+    if data is not None:
+        (folder.path / "run.json").write_bytes(data)
+    assert not heal(folder, alive=everyone_dead, now=2000.0)
+    assert not (folder.path / "verdict.json").exists()
+
+
+def test_a_run_that_cannot_be_written_is_left_alone(folder: RunFolder) -> None:
+    (folder.path / "exit.json").symlink_to("/nowhere")
+    assert not heal(folder, alive=everyone_dead, now=2000.0)
+    assert not (folder.path / "verdict.json").exists()
+
+
+def test_a_run_that_was_removed_is_left_alone(folder: RunFolder) -> None:
+    gone = RunFolder(folder.path.with_name("gone"))
+    assert not heal(gone, alive=everyone_dead, now=2000.0)
+    assert not gone.path.exists()
+
+
+def test_a_verdict_that_comes_while_we_heal_is_not_overwritten(folder: RunFolder) -> None:
+    def dies_after_judging(pid: int, ticks: int | None) -> bool:
+        folder.write_exit(EXIT)
+        folder.write_verdict(VERDICT)
+        return False
+
+    assert not heal(folder, alive=dies_after_judging, now=2000.0)
+    assert (folder.exit(), folder.verdict()) == (EXIT, VERDICT)
+
+
+HEALER = """
+import sys
+from rookery.runs.healing import heal
+from rookery.store.runs import is_alive, runs
+
+sys.stdin.read(1)
+print(sum(heal(folder, alive=is_alive, now=2000.0) for folder in runs(sys.argv[1])))
+"""
+
+
+def test_of_two_processes_that_heal_at_once_each_run_is_healed_by_one(tmp_path: Path) -> None:
+    dead = run_python("")
+    dead.communicate()
+    info = msgspec.structs.replace(INFO, runner_pid=dead.pid, recorder_pid=None)
+    folders = [create(tmp_path, info) for _ in range(30)]
+    healers = [run_python(HEALER, str(tmp_path)) for _ in range(2)]
+    for healer in healers:
+        assert healer.stdin is not None
+        healer.stdin.write(b".")
+        healer.stdin.flush()
+    assert sum(int(healer.communicate()[0]) for healer in healers) == 30
+    for folder in folders:
+        assert (folder.exit(), folder.verdict()) == (LOST, INCOMPLETE)
+        assert len(list(folder.path.iterdir())) == 3

@@ -1,0 +1,147 @@
+"""When a run must be stopped: a pure decision over what is known of it."""
+
+from typing import Any
+
+import pytest
+
+from rookery.agents import agent
+from rookery.model.events import (
+    Event,
+    TaskFinished,
+    TaskStarted,
+    Text,
+    TurnFinished,
+    TurnStarted,
+    UsageReported,
+)
+from rookery.model.fold import fold
+from rookery.model.price import Price, Rates
+from rookery.model.records import Record
+from rookery.model.state import RunState
+from rookery.runs.limits import (
+    Limits,
+    late_limits,
+    over_budget,
+    reason_to_stop,
+    unheld_limits,
+    wants_no_more,
+)
+
+TURN = TurnStarted(origin="prompt")
+DONE = TurnFinished(ok=True, cost_usd=0.5, cost_semantics="cumulative")
+TASK = TaskStarted(id="k")
+
+
+def state(*events: Event) -> RunState:
+    def prices(model: str, at: float | None) -> Price:
+        return Price(Rates(input=1_000_000_000, output=1_000_000_000))
+
+    records = [Record(n, None, 0, 0, event) for n, event in enumerate(events)]
+    return fold(records, prices)
+
+
+def usage(id: str, tokens: int) -> UsageReported:
+    return UsageReported(
+        message_id=id, model="m", scope="message", semantics="snapshot", input=tokens, output=0
+    )
+
+
+def reason(*events: Event, silent: float = 0.0, **limits: Any) -> str | None:
+    return reason_to_stop(state(*events), Limits(**limits), silent_s=silent)
+
+
+def test_nothing_stops_a_run_without_limits() -> None:
+    assert reason(TURN, silent=1e6) is None
+
+
+def test_after_a_result_and_the_grace_it_is_finished() -> None:
+    assert reason(TURN, DONE, silent=9.9) is None
+    assert reason(TURN, DONE, silent=10.1) == "finished"
+
+
+@pytest.mark.parametrize("more", [TASK, TURN], ids=["a task is open", "a new turn has begun"])
+def test_the_grace_does_not_run_while_there_is_work(more: Event) -> None:
+    assert reason(TURN, DONE, more, silent=1e6) is None
+
+
+def wants_none(*events: Event, silent: float = 0.0) -> bool:
+    return wants_no_more(state(*events), Limits(), silent_s=silent)
+
+
+def test_an_agent_may_ask_until_every_turn_has_its_result() -> None:
+    assert not wants_none(silent=1e6)
+    assert not wants_none(TURN, silent=1e6)
+    assert wants_none(TURN, DONE)
+    assert not wants_none(TURN, DONE, TURN, silent=1e6)
+
+
+def test_a_background_task_that_has_ended_may_wake_it_to_ask_more() -> None:
+    ended = TaskFinished(id="k", status="ok")
+    assert not wants_none(TURN, TASK, DONE, ended, silent=1.0)
+    assert wants_none(TURN, TASK, DONE, ended, silent=2.1)
+    foreground = TaskStarted(id="k", background=False)
+    assert wants_none(TURN, foreground, ended, DONE)
+
+
+def test_subagents_are_waited_for_and_a_command_that_never_ends_is_not() -> None:
+    subagent = TaskStarted(id="k", kind="subagent", background=True)
+    server = TaskStarted(id="k", kind="command", background=True)
+    assert not wants_none(TURN, subagent, DONE, silent=1e6)
+    assert not wants_none(TURN, server, DONE, silent=9.9)
+    assert wants_none(TURN, server, DONE, silent=10.1)
+
+
+def test_money_tokens_and_turns_are_counted_live() -> None:
+    seen = (TURN, usage("a", 600), usage("b", 600))
+    assert reason(*seen, max_cost=1.0) == "over_budget"
+    assert reason(*seen, max_cost=1.3) is None
+    assert reason(*seen, max_tokens=1199) == "over_budget"
+    assert reason(*seen, max_tokens=1200) is None
+    assert reason(*seen, max_turns=1) == "over_budget"
+    assert reason(*seen, max_turns=2) is None
+
+
+def test_the_limit_that_was_passed_is_named() -> None:
+    seen = state(TURN, usage("a", 1200))
+    assert over_budget(seen, Limits(max_cost=1)) == "it spent $1.2000 of $1.0000"
+    assert over_budget(seen, Limits(max_tokens=5)) == "it used 1200 of 5 tokens"
+    assert over_budget(seen, Limits(max_turns=0)) == "it took 1 of 0 turns"
+    assert over_budget(seen, Limits()) is None
+
+
+def test_an_unknown_price_never_stops_a_run_for_money() -> None:
+    records = [Record(0, None, 0, 0, TURN), Record(1, None, 0, 0, usage("a", 10**9))]
+    assert over_budget(fold(records), Limits(max_cost=0.01)) is None
+
+
+@pytest.mark.parametrize("limit", [Limits(max_cost=1.0), Limits(max_tokens=5)])
+def test_a_limit_that_will_be_noticed_late_is_told_beforehand(limit: Limits) -> None:
+    assert "codex" in (late_limits(agent("codex"), limit) or "")
+    assert late_limits(agent("claude"), limit) is None
+    assert late_limits(agent("codex"), limit, via="app-server") is None
+
+
+def test_plain_text_cannot_be_stopped_for_what_it_uses() -> None:
+    told = "plain text does not tell what was used: rook cannot stop it at "
+    assert late_limits(None, Limits(max_cost=1)) == told + "--max-cost"
+    both = Limits(max_cost=1, max_tokens=2, timeout_s=3)
+    assert late_limits(None, both) == told + "--max-cost and --max-tokens"
+    assert late_limits(None, Limits(timeout_s=3)) is None
+
+
+def test_a_limit_that_could_not_stop_it_is_told_afterwards() -> None:
+    both = Limits(max_cost=1, max_tokens=2)
+    unpriced = fold([Record(0, None, 0, 0, TURN), Record(1, None, 0, 0, usage("a", 5))])
+    cost = "its cost is not known: --max-cost could not stop it"
+    tokens = "its tokens are not known: --max-tokens could not stop it"
+    assert unheld_limits(unpriced, both) == cost
+    assert unheld_limits(state(TURN, Text(id="x", text="hi")), both) == f"{cost}; {tokens}"
+    assert unheld_limits(state(TURN, Text(id="x", text="hi")), Limits(max_tokens=2)) == tokens
+    assert unheld_limits(unpriced, Limits(max_tokens=2)) is None
+    assert unheld_limits(unpriced, Limits()) is None
+    assert unheld_limits(state(TURN, usage("a", 5)), both) is None
+    assert unheld_limits(state(TURN), both) is None
+
+
+def test_without_such_a_limit_there_is_nothing_to_tell() -> None:
+    assert late_limits(agent("codex"), Limits(timeout_s=1.0)) is None

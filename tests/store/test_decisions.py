@@ -1,0 +1,40 @@
+"""What was decided on an agent's questions is kept, privately and in order."""
+
+from pathlib import Path
+
+from rookery.model.questions import Decision
+from rookery.store import decisions, runs
+from rookery.store.decisions import Decided
+from rookery.store.runs import RunFolder, RunInfo
+
+YES = Decided(
+    at=1.5,
+    id="a",
+    name="Bash",
+    title="ls",
+    decision=Decision(allow=True, always=True, by="person"),
+    rule="Bash(ls)",
+    waited_s=2.0,
+)
+NO = Decided(at=2.5, id="b", about="plan", decision=Decision(allow=False), waited_s=0.0)
+
+
+def folder(home: Path) -> RunFolder:
+    return runs.create(home, RunInfo(command=["x"], cwd="/", started_at=0.0))
+
+
+def test_what_is_kept_is_read_back(tmp_path: Path) -> None:
+    run = folder(tmp_path)
+    assert decisions.read(run) == {}
+    decisions.keep(run, YES)
+    decisions.keep(run, NO)
+    assert decisions.read(run) == {"a": YES, "b": NO}
+    assert (run.path / "decisions.jsonl").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_torn_or_strange_line_hides_no_other(tmp_path: Path) -> None:
+    run = folder(tmp_path)
+    decisions.keep(run, YES)
+    with (run.path / "decisions.jsonl").open("ab") as file:
+        file.write(b'{"at":"\xff"}\n{"at":1.0,"id":"to')
+    assert decisions.read(run) == {"a": YES}
