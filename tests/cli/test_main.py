@@ -9,7 +9,8 @@ import click
 import pytest
 from tests.cli.desk import Desk
 
-from rookery.cli.commands.run import exec_, run_
+from rookery.cli.commands.exec import exec_
+from rookery.cli.commands.run import run_
 from rookery.cli.main import cli, summaries
 from rookery.config.settings import SETTINGS
 

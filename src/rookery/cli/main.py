@@ -25,15 +25,15 @@ _COMMANDS = {
     "config": ("config:command", "Show the settings that apply, and who says so."),
     "decode": ("decode:command", "Turn a recorded agent stream into events."),
     "demo": ("demo:command", "See it work with a scripted agent: no key, no network."),
-    "exec": ("run:exec_", "Run any agent's command line as it is."),
+    "exec": ("exec:exec_", "Run any agent's command line as it is."),
     "loop": ("loop:loop_", "Run an agent again until the work is done."),
     "loops": ("loops:loops_", "List the loops."),
-    "replay": ("runs:replay", "Show a finished run again, as it happened."),
+    "replay": ("replay:replay", "Show a finished run again, as it happened."),
     "run": ("run:run_", "Run an agent on a prompt and show what it does."),
     "runs": ("runs:runs_", "List the runs."),
     "schema": ("schema:command", "Print the JSON Schema of a record."),
-    "show": ("runs:show", "Show what a run did and how it ended."),
-    "stop": ("attach:stop", "Stop a run or a loop that is going on."),
+    "show": ("show:show", "Show what a run did and how it ended."),
+    "stop": ("stop:stop", "Stop a run or a loop that is going on."),
 }
 _CONFIGURED = frozenset({"attach", "batch", "demo", "exec", "loop", "replay", "run", "show"})
 """Commands whose options take their defaults from `rookery.toml` and the environment."""

@@ -1,4 +1,4 @@
-"""`rook attach` and `rook stop`: runs that go on elsewhere."""
+"""`rook attach`: follows a run that another process started."""
 
 import os
 import shlex
@@ -6,11 +6,11 @@ import sys
 
 import click
 
-from rookery.cli.commands.runs import find_run
 from rookery.cli.live.ending import Ended, tell_end, tell_result
 from rookery.cli.live.output import put
 from rookery.cli.live.playback import ended_by_signals
 from rookery.cli.live.stream_view import View
+from rookery.cli.options.run_argument import find_run
 from rookery.cli.options.view_options import Manner, manner_of, manner_options
 from rookery.display.look import look_of
 from rookery.model.safe import safe_line
@@ -19,6 +19,7 @@ from rookery.runs.follow import Follower
 from rookery.runs.others import ask_to_stop
 
 _INTERRUPTED = 130
+
 
 _EXAMPLES = """\b
 Examples:
@@ -61,23 +62,6 @@ def attach(
     tell_end(manner, ended)
     _tell_complaints(follower)
     raise click.exceptions.Exit(verdict.exit_code)
-
-
-@click.command("stop", epilog="\b\nExamples:\n  rook stop k7f3\n  rook stop loop-k7")
-@click.argument("run")
-def stop(run: str) -> None:
-    """Stop a run or a loop that is going on: its agent is asked to end, then made to.
-
-    The beginning of a name is enough. To see how it ends, use rook attach RUN --stop.
-    """
-    if run.startswith("loop-"):
-        from rookery.cli.commands.loops import stop_loop  # few ask for it, and it imports a lot
-
-        stop_loop(run)
-        return
-    folder = find_run(run)
-    ask_to_stop(folder)
-    click.echo(f"[rook] asked run {folder.name} to stop", err=True)
 
 
 def _follow(follower: Follower, manner: Manner, *, from_now: bool) -> None:

@@ -1,6 +1,5 @@
-"""`rook run` and `rook exec`: start an agent and show what it does."""
+"""`rook run`: runs an agent on a prompt."""
 
-import shlex
 import sys
 from collections.abc import Sequence
 from typing import Any, get_args
@@ -15,11 +14,12 @@ from rookery.cli.demo_player import is_played
 from rookery.cli.live.background import put_away
 from rookery.cli.live.run_view import is_watched, watch
 from rookery.cli.options.defaults import Chosen, chosen_agent, tell_what_a_project_allows
-from rookery.cli.options.types import Count, Dollars, Duration, OneOf
-from rookery.cli.options.view_options import Form, Manner, format_option, manner_of, manner_options
+from rookery.cli.options.run_options import shared_options, view_of
+from rookery.cli.options.types import Count, Duration, OneOf
+from rookery.cli.options.view_options import Form
 from rookery.runs.home import home_folder
 from rookery.runs.resume import NoSessionError, earlier_run
-from rookery.runs.start import run, run_command
+from rookery.runs.start import run
 
 _RUN_EXAMPLES = """\b
 Examples:
@@ -29,35 +29,9 @@ Examples:
   rook run --detach "Port the parser"            prints its name; then: rook attach
   git diff | rook run --prompt-file - -- --append-system-prompt "Be brief."
 """
+
+
 _AGENT_ARGS = "rookery.agent_args"
-_EXEC_EXAMPLES = """\b
-Examples:
-  rook exec -- claude -p "Fix the tests"
-  rook exec --timeout 10m -- ./my-agent.sh
-"""
-
-
-def _shared(command: Any) -> Any:
-    """The options that `run` and `exec` have in common."""
-    for option in reversed(
-        (
-            click.option(
-                "--cwd",
-                type=click.Path(file_okay=False, exists=True),
-                default=".",
-                help="The folder to work in.",
-            ),
-            click.option("--max-cost", type=Dollars(), metavar="USD", help="Stop it beyond this."),
-            click.option("--max-tokens", type=Count(), metavar="N", help="Stop it beyond this."),
-            click.option("--timeout", type=Duration(), help="Stop it after this long."),
-            click.option("--idle-timeout", type=Duration(), help="Stop it after such a silence."),
-            format_option,
-            manner_options,
-            click.option("--detach", "-d", is_flag=True, help="Run it in the background."),
-        )
-    ):
-        command = option(command)
-    return command
 
 
 class AgentArgs(click.Command):
@@ -112,7 +86,7 @@ class AgentArgs(click.Command):
     type=click.File("r", encoding="utf-8", errors="replace"),
     help="Read the prompt from a file, or -.",
 )
-@_shared
+@shared_options
 @click.argument("words", nargs=-1, metavar="PROMPT [-- AGENT ARGS]", type=click.UNPROCESSED)
 def run_(
     agent: str,
@@ -144,7 +118,7 @@ def run_(
     budget, 6 limited, 7 stuck, 9 not started, 124 timed out, 130 interrupted.
     """
     prompt = _prompt(words if prompt_file is None else (prompt_file.read(), *words))
-    manner = _manner(
+    manner = view_of(
         form, detach=detach, as_json=as_json, quiet=quiet, verbose=verbose, no_text=no_text
     )
     manner = msgspec.structs.replace(manner, ask_timeout_s=ask_timeout)
@@ -183,13 +157,6 @@ def _prompt(said: Sequence[str]) -> str:
     return said[0]
 
 
-def _manner(form: Form, *, detach: bool, as_json: bool, **flags: bool) -> Manner:
-    """How the run is to be shown; the end of one in the background is not."""
-    if detach and (as_json or form != "text"):
-        raise click.UsageError("--detach shows no end: use rook attach --json afterwards")
-    return manner_of(form=form, as_json=as_json, **flags)
-
-
 def _agent_of(run: str, agent: str) -> Chosen:
     """Who goes on with a run: who ran it, and no setting says otherwise; a flag must agree."""
     before = earlier_run(home_folder(), run)
@@ -225,46 +192,3 @@ def _can_ask(agent: Agent, via: str | None) -> bool:
     ways = agent.ways if via is None and not agent_args() else ()
     named = (way for way in agent.ways if way.name == via)
     return agent.asking is not None or any(way.asks for way in (*ways, *named))
-
-
-@click.command("exec", epilog=_EXEC_EXAMPLES, context_settings={"allow_interspersed_args": False})
-@_shared
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
-def exec_(
-    command: tuple[str, ...],
-    cwd: str,
-    max_cost: float | None,
-    max_tokens: int | None,
-    timeout: float | None,
-    idle_timeout: float | None,
-    form: Form,
-    as_json: bool,
-    quiet: bool,
-    verbose: bool,
-    no_text: bool,
-    detach: bool,
-) -> None:
-    """Run any agent's command line as it is, show what it does, and keep every byte.
-
-    To a headless prompt of a known agent, what makes it write messages is added if it is missing.
-    Every other command runs raw, untouched: shown as it comes, and judged by its exit code.
-    """
-    manner = _manner(
-        form, detach=detach, as_json=as_json, quiet=quiet, verbose=verbose, no_text=no_text
-    )
-    known = agents.agent_for(command[0])
-    words = known.with_output_flags(command) if known else None
-    if words and (added := len(words) - len(command)):
-        pairs = zip(words, command, strict=False)
-        at = next((n for n, (ours, given) in enumerate(pairs) if ours != given), len(command))
-        click.echo(f"[rook] added: {shlex.join(words[at : at + added])}", err=True)
-    going = run_command(
-        words or command,
-        raw=words is None,
-        cwd=cwd,
-        max_cost=max_cost,
-        max_tokens=max_tokens,
-        timeout=timeout,
-        idle_timeout=idle_timeout,
-    )
-    raise click.exceptions.Exit((put_away if detach else watch)(going, manner))

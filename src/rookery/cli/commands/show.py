@@ -1,0 +1,123 @@
+"""`rook show`: what a run did and how it ended."""
+
+import os
+import shlex
+import sys
+from collections.abc import Iterator
+
+import click
+
+from rookery import agents
+from rookery.adapter.agent import no_replacements
+from rookery.cli.live.finished_run import display_of, ending_lines, records_of, say_end
+from rookery.cli.live.pager import paged
+from rookery.cli.live.raw_text import last_words, raw_lines
+from rookery.cli.options.run_argument import find_run
+from rookery.cli.options.view_options import (
+    Manner,
+    verbose_option,
+)
+from rookery.display.asking import decided
+from rookery.display.look import Look, columns, look_of
+from rookery.display.page import Heading, Page
+from rookery.display.screen import Screen
+from rookery.display.terminal import TerminalDisplay
+from rookery.model.completion import final_text
+from rookery.model.fold import Fold
+from rookery.prices import PriceBook
+from rookery.runs.others import healed
+from rookery.store import decisions, runs
+from rookery.store.runs import RunFolder
+
+_SHOW_EXAMPLES = """\b
+Examples:
+  rook show
+  rook show k7f3 --full
+  rook show k7f3 | grep ERROR
+"""
+
+
+_WIDEST_PAGE = 100
+
+
+@click.command("show", epilog=_SHOW_EXAMPLES)
+@click.option("--full", is_flag=True, help="Everything: texts, inputs, outputs, differences.")
+@verbose_option
+@click.option("--no-pager", is_flag=True, help="Straight to the terminal.")
+@click.argument("run", required=False)
+def show(run: str | None, full: bool, verbose: bool, no_pager: bool) -> None:
+    """Show what a run did and how it ended; without a name, the last one.
+
+    On a terminal it is a page in your pager ($PAGER, else less). In a pipe it is the lines of the
+    run, as they were shown; with --full the page, without colours.
+    """
+    look = look_of(sys.stdout, os.environ)
+    if run is not None and run.startswith("loop-"):
+        from rookery.cli.commands.loops import show_loop  # few ask for it, and it imports a lot
+
+        show_loop(run, full=full)
+        return
+    folder = healed(find_run(run))
+    if look.terminal and not no_pager:
+        paged(_page(folder, look, verbose=verbose, full=full), os.environ)
+    elif look.terminal or full:
+        for line in _page(folder, look, verbose=verbose, full=full):
+            click.echo(line)
+    else:
+        _show_lines(folder, Manner(verbose=verbose))
+
+
+def _show_lines(folder: RunFolder, manner: Manner) -> None:
+    fold = Fold(records_of(folder), PriceBook(), runs.beginning_of(folder.info()))
+    with display_of(folder, fold.state, manner) as display:
+        display.put(list(raw_lines(folder)))
+        made = decisions.read(folder)
+        for record in fold:
+            display.show(record)
+            display.say(*decided(record, made))
+        display.put(list(last_words(folder, fold.state, look_of(sys.stdout, os.environ).paint())))
+    say_end(folder, fold.state)
+
+
+def _page(folder: RunFolder, look: Look, *, verbose: bool, full: bool) -> Iterator[str]:
+    """The lines of a run's page."""
+    info = folder.info()
+    agent = agents.agent(info.agent) if info and info.agent else None
+    width, home = min(columns(sys.stdout), _WIDEST_PAGE), os.path.expanduser("~")
+    fold, paint = (
+        Fold(records_of(folder), PriceBook(), runs.beginning_of(folder.info())),
+        look.paint(),
+    )
+    display = TerminalDisplay(
+        Screen(sys.stdout, lambda: width),
+        (info.label if info else None) or "raw",
+        columns=lambda: width,
+        state=fold.state,
+        verbose=verbose and not full,
+        paint=paint,
+        home=home,
+    )
+    page = Page(
+        display,
+        paint=paint,
+        width=width,
+        full=full,
+        replacements=agent.replacements if agent else no_replacements,
+    )
+    yield from page.head(
+        Heading(
+            run=folder.name,
+            prompt=info.prompt if info else None,
+            started_at=info.started_at if info else None,
+            command=shlex.join(info.command) if info else None,
+        )
+    )
+    yield from raw_lines(folder)
+    made = decisions.read(folder)
+    for record in fold:
+        yield from page.lines(record)
+        yield from (f"{paint('prefix', '[rook]')} {words}" for words in decided(record, made))
+    yield from page.close()
+    yield from last_words(folder, fold.state, paint, full=full)
+    yield from page.answer(None if full else final_text(fold.state))
+    yield from ending_lines(folder, fold.state, paint, home)

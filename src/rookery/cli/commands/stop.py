@@ -1,0 +1,23 @@
+"""`rook stop`: ends a run or a loop."""
+
+import click
+
+from rookery.cli.options.run_argument import find_run
+from rookery.runs.others import ask_to_stop
+
+
+@click.command("stop", epilog="\b\nExamples:\n  rook stop k7f3\n  rook stop loop-k7")
+@click.argument("run")
+def stop(run: str) -> None:
+    """Stop a run or a loop that is going on: its agent is asked to end, then made to.
+
+    The beginning of a name is enough. To see how it ends, use rook attach RUN --stop.
+    """
+    if run.startswith("loop-"):
+        from rookery.cli.commands.loops import stop_loop  # few ask for it, and it imports a lot
+
+        stop_loop(run)
+        return
+    folder = find_run(run)
+    ask_to_stop(folder)
+    click.echo(f"[rook] asked run {folder.name} to stop", err=True)

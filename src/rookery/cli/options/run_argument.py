@@ -1,0 +1,19 @@
+"""The run that an argument names."""
+
+from rookery.model.errors import RookeryError
+from rookery.runs.home import home_folder
+from rookery.store import runs
+from rookery.store.runs import RunFolder
+
+
+def find_run(name: str | None) -> RunFolder:
+    """The run of that name, or whose name begins so; without a name, the last one."""
+    home = home_folder()
+    if name is not None and name.startswith("loop-"):
+        raise RookeryError(f"{name} is a loop, not a run: see it with  rook show {name}")
+    if name is not None:
+        return runs.find(home, name)
+    last = runs.last(home)
+    if last is None:
+        raise RookeryError('there are no runs yet; start one:  rook run "Fix the tests"')
+    return last
