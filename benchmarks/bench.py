@@ -177,7 +177,7 @@ def memory(setting: Setting) -> Iterator[Row]:
     yield Row(what, against, f"{more:+.1f} MB", "≤ +40 MB", more <= 40)
 
 
-def imports(setting: Setting) -> Iterator[Row]:
+def imports(_: Setting) -> Iterator[Row]:
     """What `import rookery` must not import."""
     code = f"import rookery, sys; print(*(set({HEAVY}) & set(sys.modules)))"
     found = subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE)

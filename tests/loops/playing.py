@@ -20,11 +20,11 @@ from rookery.testing import AGENT
 
 def install(folder: Path, plays: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> Path:
     """Put a `claude` first on PATH that plays these one after the other, and the last for ever."""
-    bin = folder / "bin"
-    bin.mkdir(exist_ok=True)
+    programs = folder / "bin"
+    programs.mkdir(exist_ok=True)
     (folder / "plays").write_text("".join(f"{play}\n" for play in plays))
     calls, listed = shlex.quote(str(folder / "calls")), shlex.quote(str(folder / "plays"))
-    program = bin / "claude"
+    program = programs / "claude"
     program.write_text(
         "#!/bin/sh\n"
         f"echo run >> {calls}\n"
@@ -35,7 +35,7 @@ def install(folder: Path, plays: Sequence[str], monkeypatch: pytest.MonkeyPatch)
         f'exec {shlex.quote(sys.executable)} -I -S {shlex.quote(str(AGENT))} "$@"\n'
     )
     program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{bin}:{os.environ['PATH']}")
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     monkeypatch.setenv("ROOKERY_HOME", str(folder / "home"))
     work = folder / "work"
     work.mkdir(exist_ok=True)

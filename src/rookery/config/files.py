@@ -66,12 +66,13 @@ def project_file(cwd: Path, home: Path) -> Path | None:
     above: list[Path] = []
     for folder in (cwd, *cwd.parents):
         above.append(folder)
-        if folder == home or os.path.exists(folder / ".git"):
+        if folder == home or os.path.exists(folder / ".git"):  # noqa: PTH110
             break
     else:
         above = [cwd]
     # Not the methods of Path: those raise where a folder may not be looked into.
-    return next((file for folder in above if os.path.isfile(file := folder / NAME)), None)
+    files = (folder / NAME for folder in above)
+    return next((file for file in files if os.path.isfile(file)), None)  # noqa: PTH113
 
 
 def read(path: Path) -> File | None:

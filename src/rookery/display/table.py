@@ -13,7 +13,7 @@ def table(
     rows: Sequence[Sequence[str]],
     *,
     width: int,
-    paint: Callable[[int, int, str], str] = lambda row, column, text: text,
+    paint: Callable[[int, int, str], str] = lambda _row, _column, text: text,
 ) -> list[str]:
     """Lay out rows under a head, each a line safe to print.
 

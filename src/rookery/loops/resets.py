@@ -73,12 +73,12 @@ def from_text(text: str | None, *, now: float, local: tzinfo) -> float | None:
     return None
 
 
-def _epoch(text: str, now: float, local: tzinfo) -> float | None:
+def _epoch(text: str, _now: float, _local: tzinfo) -> float | None:
     found = _EPOCH.search(text)
     return from_field(float(found[1])) if found else None
 
 
-def _iso(text: str, now: float, local: tzinfo) -> float | None:
+def _iso(text: str, _now: float, local: tzinfo) -> float | None:
     found = _ISO.search(text)
     if found is None:
         return None
@@ -90,7 +90,7 @@ def _iso(text: str, now: float, local: tzinfo) -> float | None:
     return _latest(moment, zone)
 
 
-def _delay(text: str, now: float, local: tzinfo) -> float | None:
+def _delay(text: str, now: float, _local: tzinfo) -> float | None:
     if (bare := _BARE.search(text)) is not None:
         return now + float(bare[1])
     found = _DELAY.search(text)
@@ -116,11 +116,13 @@ def _clock(text: str, now: float, local: tzinfo) -> float | None:
         day = _day(found, today)
         if day is None:
             continue
-        moment = _latest(datetime(day.year, day.month, day.day, hour, minute), zone)
+        moment = _latest(datetime(day.year, day.month, day.day, hour, minute, tzinfo=zone), zone)
         if found["month"] is None and moment <= now - _JUST_PASSED_S:
             step = 7 if found["weekday"] else 1
             day += timedelta(days=step)
-            moment = _latest(datetime(day.year, day.month, day.day, hour, minute), zone)
+            moment = _latest(
+                datetime(day.year, day.month, day.day, hour, minute, tzinfo=zone), zone
+            )
         return moment
     return None
 
@@ -183,17 +185,17 @@ class SystemZone(tzinfo):
             return timedelta(0)
         return timedelta(seconds=time.localtime(_system_moment(wall)).tm_gmtoff)
 
-    def dst(self, wall: datetime | None) -> timedelta:
+    def dst(self, _wall: datetime | None) -> timedelta:
         """Not told apart from the rest of the offset."""
         return timedelta(0)
 
-    def tzname(self, wall: datetime | None) -> str:
+    def tzname(self, _wall: datetime | None) -> str:
         """What the system calls it."""
         return time.tzname[0]
 
     def fromutc(self, moment: datetime) -> datetime:
         """The reading of the wall clock at a moment."""
-        seconds = (moment.replace(tzinfo=None) - datetime(1970, 1, 1)).total_seconds()
+        seconds = (moment.replace(tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()
         return moment + timedelta(seconds=time.localtime(seconds).tm_gmtoff)
 
 

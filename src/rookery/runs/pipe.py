@@ -272,7 +272,7 @@ def _info(started_at: float, agent: str | None) -> RunInfo:
 
 def _cwd() -> str:
     try:
-        return os.getcwd()
+        return str(Path.cwd())
     except FileNotFoundError:
         return ""  # it was removed
 

@@ -405,7 +405,7 @@ class Run:
         self._news.tell()
         self._decide()
 
-    def _take_errors(self, pieces: list[Piece]) -> None:
+    def _take_errors(self, _pieces: list[Piece]) -> None:
         """What it wrote to stderr is a sign of life, and news for who shows it."""
         self._silence.end()
         self._news.tell()

@@ -162,7 +162,7 @@ def put_table(state: LoopState, more: loop_words.Row | None = None) -> None:
 def _laid_out(
     head: Sequence[str],
     rows: Sequence[Sequence[str]],
-    paint: Callable[[int, int, str], str] = lambda row, column, text: text,
+    paint: Callable[[int, int, str], str] = lambda _row, _column, text: text,
 ) -> list[str]:
     """Rows in columns, cut to the width of a terminal."""
     watched = look_of(sys.stdout, os.environ).terminal

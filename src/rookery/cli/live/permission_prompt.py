@@ -24,16 +24,16 @@ class TerminalAsker:
         self._turns = turns
         self._cwd = cwd
         self._limit_s = limit_s
+        self._home = os.path.expanduser("~")
         self._one = asyncio.Lock()
 
     async def __call__(self, ask: Ask) -> Decision:
         """Ask, and give what was decided; when nobody waits for it any more, say so."""
-        home = os.path.expanduser("~")
         words = Words(
             self._agent,
             ask,
             cwd=self._cwd,
-            home=home,
+            home=self._home,
             limit_s=self._limit_s,
             paint=terminal_look(self._path).paint(),
         )

@@ -61,12 +61,12 @@ def _show(piped: Piped, view: View) -> Verdict:
 def _obeying(piped: Piped, view: View) -> Iterator[None]:
     """Read on after the first Ctrl-C, for the agent has heard it, too; the second one stops."""
 
-    def stop(number: int, frame: object) -> None:
+    def stop(_number: int, _frame: object) -> None:
         view.muted = True
         piped.stop()
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # a stalled screen can be left by a third
 
-    def drain(number: int, frame: object) -> None:
+    def drain(_number: int, _frame: object) -> None:
         piped.drain()
         signal.signal(signal.SIGINT, stop)
 

@@ -18,7 +18,7 @@ class Pace:
         self._speed = speed
         self._before: float | None = None
 
-    def wait(self, at: float | None, tick: Callable[[float], None] = lambda now: None) -> None:
+    def wait(self, at: float | None, tick: Callable[[float], None] = lambda _now: None) -> None:
         """Wait until this moment of the recording; `tick` is told its time meanwhile."""
         if at is None:
             return
@@ -45,5 +45,5 @@ def ended_by_signals() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _end(number: int, frame: FrameType | None) -> None:
+def _end(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
