@@ -79,16 +79,28 @@ def cases(agent: str) -> dict[str, Path]:
     return {wire.parent.name: wire for wire in wires}
 
 
-def played(agent: str, cwd: Path) -> dict[str, Any]:
+def plain(agent: str, cwd: Path) -> dict[str, Any]:
     """Return the plain output of `rook` for every recorded stream of an agent."""
     wires = cases(agent)
-    called = subprocess.run(
-        [sys.executable, HERE / "play_cases.py", *wires.values()],
-        env=environment(cwd),
+    manners = {"plain": [], "verbose": ["-v"]}
+    calls = [
+        {"words": ["--no-record", *words], "stdin": str(wire)}
+        for wire in wires.values()
+        for words in manners.values()
+    ]
+    ended = iter(play(calls, environment(cwd), cwd))
+    return {name: {manner: next(ended) for manner in manners} for name in wires}
+
+
+def play(calls: list[dict[str, Any]], env: dict[str, str], cwd: Path) -> list[dict[str, Any]]:
+    """Call `rook` many times in one process; return exit code and stdout of each call."""
+    ended = subprocess.run(
+        [sys.executable, HERE / "play.py"],
+        env=env,
         cwd=cwd,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
+        input=json.dumps(calls).encode(),
+        stdout=subprocess.PIPE,
         check=True,
     )
-    by_wire = json.loads(called.stdout)
-    return {name: by_wire[str(wire)] for name, wire in wires.items()}
+    result: list[dict[str, Any]] = json.loads(ended.stdout)
+    return result

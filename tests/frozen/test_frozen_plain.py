@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.frozen.rook import AGENTS, HERE, played
+from tests.frozen.rook import AGENTS, HERE, plain
 
 ESTIMATE = re.compile(r"~\$\d+\.\d+")  # from the prices of another package, which change
 
@@ -14,7 +14,7 @@ ESTIMATE = re.compile(r"~\$\d+\.\d+")  # from the prices of another package, whi
 @pytest.mark.parametrize("agent", AGENTS)
 def test_every_recorded_stream_is_shown_as_it_was(agent: str, tmp_path: Path) -> None:
     stored = json.loads((HERE / "plain" / f"{agent}.json").read_text(encoding="utf-8"))
-    now = played(agent, tmp_path)
+    now = plain(agent, tmp_path)
     changed = {
         name: (_lines(then), _lines(now.get(name)))
         for name, then in stored.items()
