@@ -188,26 +188,35 @@ def test_every_setting_takes_what_its_option_takes() -> None:
         assert (kind.name == "boolean") == (setting.type is bool)
 
 
+SLOW = {"genai_prices", "httpx", "importlib.metadata", "pydantic", "rich", "secrets", "sqlite3"}
+"""What `rook run` must not import: none of it is used by a run of an agent that we know."""
+
 HELP_NEEDS = {
-    *("rookery", "rookery.cli", "rookery.cli.entry", "rookery.cli.main"),
+    *("rookery", "rookery.cli", "rookery.cli.main"),
     *("rookery.model", "rookery.model.errors", "rookery.model.text"),
 }
 """The modules of ours that `rook --help` may import; click alone takes most of the time it has."""
 
 
-def test_help_imports_only_what_it_shows_and_click(desk: Desk) -> None:
+def imported_by(desk: Desk, *words: str) -> set[str]:
+    """The modules that a command imports."""
     code = (
         "import sys, atexit; atexit.register(lambda: print(*sys.modules));"
-        "sys.argv = ['rook', '--help']; from rookery.cli.entry import start; start()"
+        f"sys.argv = {['rook', *words]}; from rookery.cli.main import main; main()"
     )
     out = subprocess.run(
         [sys.executable, "-c", code],
+        cwd=desk.project,
         env=desk.environment(),
         capture_output=True,
         text=True,
         check=True,
     )
-    imported = set(out.stdout.splitlines()[-1].split())
+    return set(out.stdout.splitlines()[-1].split())
+
+
+def test_help_imports_only_what_it_shows_and_click(desk: Desk) -> None:
+    imported = imported_by(desk, "--help")
     assert {name for name in imported if name.startswith("rookery")} == HELP_NEEDS
     heavy = {"asyncio", "genai_prices", "msgspec", "platformdirs", "rich", "shutil", "tomllib"}
     assert not heavy & imported
@@ -220,3 +229,21 @@ def test_help_is_as_wide_as_click_would_have_it(
     monkeypatch.setenv("COLUMNS", columns)
     usual = cli.get_help(cli.make_context("rook", [], resilient_parsing=True))
     assert desk.rook("--help", COLUMNS=columns).stdout == f"{usual}\n"
+
+
+def test_a_run_imports_nothing_slow_that_it_does_not_use(desk: Desk) -> None:
+    imported = imported_by(desk, "run", "Hello")
+    assert "rookery.agents.claude" in imported
+    assert not SLOW & imported
+
+
+def test_modules_are_not_searched_for_garbage_at_exit() -> None:
+    code = "import gc; from rookery.cli.main import cli, main; cli.main = dict; main();"
+    out = subprocess.run(
+        [sys.executable, "-c", f"{code} print(len(gc.get_objects()), gc.get_freeze_count())"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    searched, frozen = map(int, out.stdout.splitlines()[-1].split())
+    assert searched < 100 < 10_000 < frozen

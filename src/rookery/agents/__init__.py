@@ -7,14 +7,16 @@ names an `Agent`. Such packages are looked for only when none of our own agents 
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rookery.adapter.agent import Agent
 from rookery.adapter.lines import DEFAULT_CAP
 from rookery.adapter.salvage import Mended, parse
 from rookery.model.errors import RookeryError, UnknownAgentError
 from rookery.model.records import Decoder
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 NAMES = ("claude", "codex", "opencode", "gemini", "qwen", "amp")
 """The names of our own agents; each is a module here with an `AGENT`."""
@@ -31,6 +33,11 @@ def names() -> tuple[str, ...]:
     return (*NAMES, *_plugins())
 
 
+def is_known(name: object) -> bool:
+    """Whether an agent has that name; other packages are asked only if it is not one of ours."""
+    return name in NAMES or name in names()
+
+
 def agent(name: str) -> Agent:
     """Give the agent of that name; an UnknownAgentError names those there are."""
     if name in NAMES:
@@ -42,12 +49,14 @@ def agent(name: str) -> Agent:
 
 
 @cache
-def _plugins() -> dict[str, EntryPoint]:
+def _plugins() -> "dict[str, EntryPoint]":
+    from importlib.metadata import entry_points  # slow to import, and rarely needed
+
     found = {point.name: point for point in entry_points(group=GROUP)}
     return {name: point for name, point in sorted(found.items()) if name not in NAMES}
 
 
-def _load(point: EntryPoint) -> Agent:
+def _load(point: "EntryPoint") -> Agent:
     try:
         found = point.load()
     except Exception as error:  # whatever a stranger's package does when it is imported

@@ -164,7 +164,7 @@ class _Source:
 
     def _agent(self, name: str, table: Mapping[str, Any]) -> OwnAgent:
         path = (AGENTS, name)
-        if name in agents.names():
+        if agents.is_known(name):
             raise self._wrong(path, f"{name!r} is an agent that rook knows: call yours otherwise")
         for key in table:
             if key not in _AGENT_KEYS:
@@ -175,7 +175,7 @@ class _Source:
             if key not in table:
                 raise self._wrong(path, f"agent {name!r} does not say its {key!r}")
         speaks, command = table["speaks"], table["command"]
-        if speaks not in agents.names():
+        if not agents.is_known(speaks):
             hint = _hint(str(speaks), agents.names())
             said = f"speaks takes one of {', '.join(agents.names())}, not {_shown(speaks)}{hint}"
             raise self._wrong((*path, "speaks"), said)
@@ -228,7 +228,7 @@ def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, Fou
 def _check_agent(config: Config) -> None:
     """See that the agent that was chosen is there, and may be chosen there."""
     found = config.values.get("agent")
-    if found is None or found.value in agents.names():
+    if found is None or agents.is_known(found.value):
         return
     own = config.agents.get(found.value)
     known = (*agents.names(), *sorted(config.agents))

@@ -3,7 +3,6 @@
 import errno
 import fcntl
 import os
-import secrets
 import shutil
 import time
 from collections.abc import Iterator
@@ -237,7 +236,7 @@ class Folder:
     @contextmanager
     def _written(self, name: str, data: bytes) -> Iterator[str]:
         """A file beside `name` that has the data, on disk; it is gone afterwards."""
-        temporary = f".{name}.{secrets.token_hex(8)}.tmp"
+        temporary = f".{name}.{os.urandom(8).hex()}.tmp"
         fd = self._new(temporary)
         try:
             try:

@@ -1,7 +1,7 @@
 """What runs are called: which names are allowed, how a new one is made, how one is found again."""
 
+import os
 import re
-import secrets
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from itertools import count
@@ -37,8 +37,13 @@ def new_names() -> Iterator[str]:
     """Names for a new run, to be tried in turn; they grow as more of them are taken."""
     for attempt in count():
         length = min(_SHORTEST + attempt // _TRIES, _LONGEST)
-        rest = (secrets.choice(LETTERS + DIGITS) for _ in range(length - 1))
-        yield secrets.choice(LETTERS) + "".join(rest)
+        rest = (_random_of(LETTERS + DIGITS) for _ in range(length - 1))
+        yield _random_of(LETTERS) + "".join(rest)
+
+
+def _random_of(characters: str) -> str:
+    # Not with `secrets`: it takes longer to import than all names of a day.
+    return characters[int.from_bytes(os.urandom(8)) % len(characters)]
 
 
 def pick(text: str, known: Iterable[str], *, what: str = "run") -> str:

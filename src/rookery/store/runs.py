@@ -4,7 +4,6 @@ import json
 import math
 import os
 import re
-import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -295,7 +294,7 @@ def create(home: str | PathLike[str], info: RunInfo) -> RunFolder:
         info = msgspec.structs.replace(info, runner_pid=pid, runner_ticks=start_ticks(pid))
     with Folder.made(path) as above, above.own(_RUNS) as others, above.own(_NEW) as makers:
         makers.sweep(_STALE_S)  # what those left who were killed while they made a run
-        unnamed = secrets.token_hex(8)
+        unnamed = os.urandom(8).hex()
         try:
             with makers.own(unnamed) as folder:
                 for name in new_names():

@@ -73,7 +73,7 @@ def chosen_agent(name: str) -> Chosen:
     own = config.agents if config else {}
     if name in own:
         return Chosen(own[name].speaks, own[name].command, name)
-    if name not in agents.names():
+    if not agents.is_known(name):
         raise UnknownAgentError(name, (*agents.names(), *sorted(own)))
     return Chosen(name)
 
