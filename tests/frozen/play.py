@@ -1,6 +1,6 @@
 """Calls `rook` many times and prints how each call ended, as JSON: one process, a fork for each.
 
-python play.py < CALLS, which is a JSON list of {"words": [...], "stdin": PATH}
+python play.py < CALLS, which is a JSON list of {"words": [...], "stdin": PATH, "env": {...}}
 """
 
 import json
@@ -13,11 +13,12 @@ from importlib.metadata import entry_points
 [ENTRY] = entry_points(group="console_scripts", name="rook")
 
 
-def call(words: list[str], stdin: str) -> dict[str, object]:
+def call(words: list[str], stdin: str, env: dict[str, str] | None = None) -> dict[str, object]:
     """Call `rook`; return its exit code and the lines of its stdout."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as modules:
         child = os.fork()
         if child == 0:
+            os.environ.update(env or {})
             _become_rook(words, stdin, out.fileno(), modules.fileno())
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         out.seek(0)
