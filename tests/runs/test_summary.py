@@ -25,8 +25,9 @@ from rookery.model.events import (
 from rookery.model.fold import fold
 from rookery.model.price import Price, Rates
 from rookery.model.records import Record
+from rookery.model.snapshot import TokenCounts, ToolCounts
 from rookery.model.state import RunState
-from rookery.runs.summary import Summary, TokenCounts, ToolCounts, summarise
+from rookery.runs.summary import Summary, summarise
 from tests.recorded import ALL, CASES, REAL, folded, name_of, results
 
 CLOSED = StreamClosed(

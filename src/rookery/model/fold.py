@@ -23,6 +23,8 @@ from rookery.model.events import (
     TaskProgress,
     TaskStarted,
     Text,
+    TextDelta,
+    ThinkingDelta,
     ToolFinished,
     ToolProgress,
     ToolStarted,
@@ -35,7 +37,8 @@ from rookery.model.events import (
 )
 from rookery.model.price import Prices, no_prices
 from rookery.model.records import Decoder, Record
-from rookery.model.state import FileState, RunState, TaskSpan, ToolSpan, Turn
+from rookery.model.snapshot import Phase
+from rookery.model.state import Asked, FileState, RunState, TaskSpan, ToolSpan, Turn
 
 _GONE = ("delete", "move")
 
@@ -152,6 +155,8 @@ class _Growing(RunState):
             LimitReported: self._limit_reported,
             Retrying: self._retrying,
             ContextCompacted: self._context_compacted,
+            TextDelta: self._writes,
+            ThinkingDelta: self._thinks,
             Text: self._said,
             Error: self._error,
             Unknown: self._unknown_seen,
@@ -170,6 +175,8 @@ class _Growing(RunState):
             if fold is not None:
                 fold(record.event, record)
             if record.at is not None:
+                if self.started_at is None:
+                    self.started_at = record.at
                 self.last_activity = record.at
             self.records = expected
 
@@ -183,9 +190,12 @@ class _Growing(RunState):
         self.version = event.version
         self.cwd = event.cwd or self.cwd
         self.mode = event.permission_mode
+        self._enter("waiting", record)
 
     def _turn_started(self, event: TurnStarted, record: Record) -> None:
         self.turns.append(Turn(event.origin, record.at))
+        if self.phase in ("starting", "idle"):
+            self._enter("waiting", record)
 
     def _turn_finished(self, event: TurnFinished, record: Record) -> None:
         # Results come in the order of their turns, even when one is held back.
@@ -203,6 +213,7 @@ class _Growing(RunState):
             if used.model == self.model and used.context_window:
                 self.context_window = used.context_window
         self.retrying = None
+        self._enter("idle", record)
 
     def _tool_started(self, event: ToolStarted, record: Record) -> None:
         self.tools_started += 1
@@ -234,6 +245,7 @@ class _Growing(RunState):
         span.exit_code = event.exit_code
         self.finished_tools.append(span)
         self._asks.pop(event.id, None)
+        self._enter("waiting", record)
 
     def _tool_progress(self, event: ToolProgress, record: Record) -> None:
         self._asks.pop(event.id, None)  # what runs was allowed
@@ -286,7 +298,7 @@ class _Growing(RunState):
         self.model = event.after
 
     def _permission_requested(self, event: PermissionRequested, record: Record) -> None:
-        self._asks[event.tool_id or event.id] = event
+        self._asks[event.tool_id or event.id] = Asked(event, record.seq, record.at)
 
     def _permission_denied(self, event: PermissionDenied, record: Record) -> None:
         self.denials[event.tool_id] = event
@@ -306,12 +318,24 @@ class _Growing(RunState):
 
     def _retrying(self, event: Retrying, record: Record) -> None:
         self.retries.append(event)
-        self.retrying = event
+        self.retrying, self.retrying_since = event, record.at
 
     def _context_compacted(self, event: ContextCompacted, record: Record) -> None:
         self.context_tokens = event.after_tokens
 
+    def _writes(self, event: TextDelta, record: Record) -> None:
+        if self.phase != "writing":
+            self._enter("writing", record)
+
+    def _thinks(self, event: ThinkingDelta, record: Record) -> None:
+        if self.phase != "thinking":
+            self._enter("thinking", record)
+
+    def _enter(self, phase: Phase, record: Record) -> None:
+        self.phase, self.phase_since = phase, record.at
+
     def _said(self, event: Text, record: Record) -> None:
+        self._enter("waiting", record)
         if event.parent is None:
             self.texts.append(event.text)
             self._asks.clear()
@@ -328,6 +352,7 @@ class _Growing(RunState):
 
     def _stream_closed(self, event: StreamClosed, record: Record) -> None:
         self.closed = event
+        self._enter("ended", record)
 
 
 def _sum(total: int | None, more: int | None) -> int | None:

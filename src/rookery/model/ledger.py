@@ -140,8 +140,10 @@ class Ledger:
         """The run's cost now: the agent's figure, plus an estimate of what it has not counted."""
         if self.native_nano is not None and not self._unsettled.messages:
             return Money(dollars(self.native_nano), "native")
+        if not self._unsettled.messages:
+            return Money(None, "unknown")  # and no price is asked for
         counted, rest = self.native_nano or 0, self.unsettled
-        if not rest.messages or (rest.unpriced and self.native_nano is None):
+        if rest.unpriced and self.native_nano is None:
             return Money(None, "unknown")
         source: Source = "native" if rest.told == rest.messages else "estimated"
         return Money(dollars(counted + rest.nano), source)

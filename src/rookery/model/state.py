@@ -1,6 +1,7 @@
 """What is known of a run: every screen, loop and report reads it, and none can change it."""
 
 from collections import Counter
+from collections.abc import Collection
 
 import msgspec
 
@@ -21,6 +22,27 @@ from rookery.model.events import (
     TurnFinished,
 )
 from rookery.model.ledger import Ledger
+from rookery.model.snapshot import (
+    LONGEST_NAME,
+    LONGEST_TITLE,
+    MOST_ITEMS,
+    MOST_STEPS,
+    Activity,
+    Failure,
+    FileCounts,
+    PendingQuestion,
+    Phase,
+    Plan,
+    Quota,
+    Retry,
+    RunningTask,
+    RunningTool,
+    Snapshot,
+    TokenCounts,
+    ToolCounts,
+    short,
+)
+from rookery.model.text import cut
 
 
 class Turn(msgspec.Struct):
@@ -82,8 +104,19 @@ class FileState(msgspec.Struct):
     removed: int | None = 0
 
 
+class Asked(msgspec.Struct, frozen=True):
+    """What the agent asked, and where and when the stream says so."""
+
+    event: PermissionRequested
+    seq: int
+    at: float | None
+
+
 class RunState:
-    """What a stream has told so far. It is read only: `core/fold.py` makes it."""
+    """What a stream has reported so far. It is read only: `model/fold.py` makes it.
+
+    It changes with every record, so it belongs to one thread; others get a `snapshot`.
+    """
 
     def __init__(self, ledger: Ledger | None = None) -> None:
         self.records = 0
@@ -112,9 +145,13 @@ class RunState:
         self.unknown: Counter[str | None] = Counter()
         self.unreadable = 0
         self.closed: StreamClosed | None = None
+        self.started_at: float | None = None
         self.last_activity: float | None = None
+        self.phase: Phase = "starting"
+        self.phase_since: float | None = None
+        self.retrying_since: float | None = None
         self._finished_turns = 0
-        self._asks: dict[str | None, PermissionRequested] = {}  # by call, while nobody answered
+        self._asks: dict[str | None, Asked] = {}  # by call, until the stream shows an answer
 
     @property
     def last_text(self) -> str | None:
@@ -140,7 +177,8 @@ class RunState:
     @property
     def asked(self) -> PermissionRequested | None:
         """What the agent asked last and nobody has answered, as far as the stream tells."""
-        return next(reversed(self._asks.values()), None)
+        latest = next(reversed(self._asks.values()), None)
+        return latest.event if latest else None
 
     @property
     def open_tasks(self) -> list[TaskSpan]:
@@ -178,6 +216,98 @@ class RunState:
         every = (*self.finished_tools, *self.open_tools.values())
         return [tool for tool in every if tool.parent == parent]
 
+    def snapshot(self) -> Snapshot:
+        """Copy what is true now into a frozen value for other threads, the wire and screens."""
+        activity, since = self._activity()
+        ledger, last = self.ledger, self.errors[-1] if self.errors else None
+        return Snapshot(
+            seq=self.records,
+            activity=activity,
+            since=since,
+            started_at=self.started_at,
+            last_activity=self.last_activity,
+            session=short(self.session),
+            model=short(self.model),
+            version=short(self.version),
+            cwd=short(self.cwd, _LONGEST_PATH),
+            mode=short(self.mode),
+            tokens=self.token_counts,
+            cost=ledger.cost,
+            spent_usd=ledger.spent_usd,
+            context_tokens=self.context_tokens,
+            context_window=self.context_window,
+            quotas=tuple(map(_quota, list(self.limits.values())[-MOST_ITEMS:])),
+            plan=_plan(self.plan),
+            tools=self.tool_counts,
+            open_tools=tuple(map(_running_tool, list(self.open_tools.values())[-MOST_ITEMS:])),
+            tools_open=len(self.open_tools),
+            open_tasks=tuple(map(_running_task, self.open_tasks[-MOST_ITEMS:])),
+            tasks_open=len(self.open_tasks),
+            questions=tuple(map(self._question, list(self._asks.values())[-MOST_ITEMS:])),
+            questions_open=len(self._asks),
+            retry=_retry(self.retrying, self.retrying_since) if self.retrying else None,
+            files=_file_counts(self.files.values()),
+            turns=len(self.turns),
+            results=len(self.results),
+            ok=self.results[-1].ok if self.results else None,
+            steps=self.steps,
+            messages=ledger.steps,
+            errors=len(self.errors),
+            last_error=_failure(last) if last else None,
+            unknown=self.unknown.total(),
+            unreadable=self.unreadable,
+            closed=self.closed is not None,
+        )
+
+    @property
+    def token_counts(self) -> TokenCounts:
+        """All tokens, as a frozen value."""
+        if not self.ledger.has_usage:
+            return TokenCounts()
+        tokens = self.ledger.tokens
+        return TokenCounts(
+            input=tokens.input,
+            output=tokens.output,
+            cache_read=tokens.cache_read,
+            cache_write=tokens.cache_write,
+        )
+
+    @property
+    def tool_counts(self) -> ToolCounts:
+        """The tool calls, as a frozen value."""
+        return ToolCounts(
+            started=self.tools_started,
+            finished=len(self.finished_tools),
+            failed=self.failed_tools,
+            denied=self.denied_tools,
+            orphaned=sum(tool.status == "orphaned" for tool in self.finished_tools),
+        )
+
+    def _activity(self) -> tuple[Activity, float | None]:
+        """What the run does now and since when: what holds it up comes first."""
+        if self._asks:
+            return "asking", next(reversed(self._asks.values())).at
+        if self.retrying is not None:
+            return "retrying", self.retrying_since
+        if self.open_tools:
+            return "tool", next(reversed(self.open_tools.values())).started_at
+        if self.open_tasks:
+            return "task", self.open_tasks[-1].started_at
+        return self.phase, self.phase_since
+
+    def _question(self, asked: Asked) -> PendingQuestion:
+        event = asked.event
+        tool = self.open_tools.get(event.tool_id or "")
+        return PendingQuestion(
+            seq=asked.seq,
+            id=short(event.id),
+            tool_id=short(event.tool_id),
+            name=short(event.name),
+            title=short(tool.title if tool else None, LONGEST_TITLE),
+            reason=short(event.reason, LONGEST_TITLE),
+            asked_at=asked.at,
+        )
+
     def drift(self, agent: str) -> str | None:
         """Say what this version of rookery did not know; None if it knew everything."""
         types = len(self.unknown)
@@ -191,6 +321,75 @@ class RunState:
 
 
 _FAILED = frozenset({"error", "timed_out", "cancelled"})
+_LONGEST_PATH = 4096
+
+
+def _running_tool(span: ToolSpan) -> RunningTool:
+    return RunningTool(
+        id=cut(span.id, LONGEST_NAME),
+        name=short(span.name),
+        kind=span.kind,
+        title=short(span.title, LONGEST_TITLE),
+        parent=short(span.parent),
+        started_at=span.started_at,
+    )
+
+
+def _running_task(span: TaskSpan) -> RunningTask:
+    return RunningTask(
+        id=cut(span.id, LONGEST_NAME),
+        kind=span.kind,
+        title=short(span.title, LONGEST_TITLE),
+        doing=short(span.doing, LONGEST_TITLE),
+        tool_id=short(span.tool_id),
+        background=span.background,
+        started_at=span.started_at,
+        tokens=span.usage.tokens if span.usage else None,
+    )
+
+
+def _quota(limit: LimitReported) -> Quota:
+    return Quota(
+        window=short(limit.window),
+        status=limit.status,
+        used=limit.used,
+        resets_at=limit.resets_at,
+    )
+
+
+def _retry(event: Retrying, since: float | None) -> Retry:
+    return Retry(
+        attempt=event.attempt,
+        max_attempts=event.max_attempts,
+        delay_s=event.delay_s,
+        status=event.status,
+        reason=short(event.reason, LONGEST_TITLE),
+        since=since,
+    )
+
+
+def _plan(items: tuple[PlanItem, ...]) -> Plan:
+    steps = tuple(
+        PlanItem(text=cut(item.text, LONGEST_TITLE), status=short(item.status))
+        for item in items[:MOST_STEPS]
+    )
+    done = sum(item.status == "completed" for item in items)
+    return Plan(steps=steps, total=len(items), done=done)
+
+
+def _file_counts(files: Collection[FileState]) -> FileCounts:
+    added = [file.added for file in files]
+    removed = [file.removed for file in files]
+    return FileCounts(changed=len(files), added=_total(added), removed=_total(removed))
+
+
+def _total(counts: list[int | None]) -> int | None:
+    """The sum; None if one of them is unknown."""
+    return None if None in counts else sum(count or 0 for count in counts)
+
+
+def _failure(error: Error) -> Failure:
+    return Failure(kind=error.kind, message=short(error.message, LONGEST_TITLE))
 
 
 def _some(count: int, noun: str) -> str:

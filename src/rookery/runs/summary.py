@@ -3,28 +3,10 @@
 import msgspec
 
 from rookery.model.completion import final_text
-from rookery.model.ledger import Ledger, Source
+from rookery.model.ledger import Source
+from rookery.model.snapshot import TokenCounts, ToolCounts
 from rookery.model.state import RunState
 from rookery.model.verdict import Outcome, judge
-
-
-class TokenCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """All tokens of a run, each message once; None if nobody told any."""
-
-    input: int | None
-    output: int | None
-    cache_read: int | None
-    cache_write: int | None
-
-
-class ToolCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """The tool calls of a run; `finished` counts every end, orphaned ones too."""
-
-    started: int
-    finished: int
-    failed: int
-    denied: int
-    orphaned: int
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,30 +46,12 @@ def summarise(state: RunState, *, file: str, agent: str | None) -> Summary:
         cost_usd=cost_usd,
         spent_usd=state.ledger.spent_usd,
         cost_source=source,
-        tokens=_tokens(state.ledger),
-        tools=ToolCounts(
-            started=state.tools_started,
-            finished=len(state.finished_tools),
-            failed=state.failed_tools,
-            denied=state.denied_tools,
-            orphaned=sum(tool.status == "orphaned" for tool in state.finished_tools),
-        ),
+        tokens=state.token_counts,
+        tools=state.tool_counts,
         lines=state.closed.lines if state.closed else 0,
         unknown=state.unknown.total(),
         unreadable=state.unreadable,
         truncated=bool(state.closed and state.closed.truncated),
-    )
-
-
-def _tokens(ledger: Ledger) -> TokenCounts:
-    if not ledger.has_usage:
-        return TokenCounts(input=None, output=None, cache_read=None, cache_write=None)
-    tokens = ledger.tokens
-    return TokenCounts(
-        input=tokens.input,
-        output=tokens.output,
-        cache_read=tokens.cache_read,
-        cache_write=tokens.cache_write,
     )
 
 
