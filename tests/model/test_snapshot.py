@@ -1,5 +1,8 @@
 """A snapshot: what it says, that it is bounded, and that nothing changes it."""
 
+import sys
+import threading
+from collections.abc import Iterator
 from itertools import islice
 
 import msgspec
@@ -18,6 +21,7 @@ from rookery.model.events import (
     Retrying,
     SessionStarted,
     StreamClosed,
+    TaskFinished,
     TaskProgress,
     TaskStarted,
     TaskUsage,
@@ -52,6 +56,7 @@ from rookery.model.snapshot import (
     ToolCounts,
 )
 from rookery.model.state import RunState
+from rookery.model.stuck import evidence_of
 from tests.recorded import agent_of, cases
 
 CLOSED = StreamClosed(
@@ -271,3 +276,45 @@ def test_it_is_bounded_whatever_the_agent_writes() -> None:
     assert (shot.tools_open, shot.tasks_open, shot.questions_open) == (many + 20, many, many)
     assert (len(shot.open_tools), len(shot.plan.steps)) == (MOST_ITEMS, MOST_STEPS)
     assert shot.open_tools[-1].id == f"{many - 1}"
+
+
+# Another thread may read it while the state changes: a live state's dictionaries change their size.
+def test_a_thread_reads_snapshots_while_the_state_changes() -> None:
+    stream = Fold(records(*_busy()))
+    latest = stream.state.snapshot()
+    over = threading.Event()
+    reads: list[int] = []
+    problems: list[RuntimeError] = []
+
+    def read() -> None:
+        try:
+            while not over.is_set():
+                evidence_of(latest, now=0.0, silent_s=1.0, processes=None, cpu_s=None)
+                reads.append(latest.seq)
+                msgspec.json.encode(latest)
+        except RuntimeError as error:
+            problems.append(error)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        for record in stream:
+            if record.seq % 10 == 0:
+                latest = stream.state.snapshot()
+    finally:
+        over.set()
+        reader.join()
+        sys.setswitchinterval(before)
+    assert problems == []
+    assert len(set(reads)) > 1
+
+
+def _busy() -> Iterator[Event]:
+    """Tools and tasks that come and go, many of them open at once."""
+    for n in range(5_000):
+        yield from (bash(f"{n}"), TaskStarted(id=f"{n}"))
+        if n >= 40:
+            yield ToolFinished(id=f"{n - 40}", status="ok")
+            yield TaskFinished(id=f"{n - 40}", status="ok")

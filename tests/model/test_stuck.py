@@ -75,7 +75,9 @@ def test_it_says_why_it_thinks_so() -> None:
 
 def evidence(*events: Event) -> Evidence:
     records = (Record(n, 10.0, 0, 0, event) for n, event in enumerate(events))
-    return evidence_of(fold(records), now=30.0, silent_s=20.0, processes=None, cpu_s=None)
+    return evidence_of(
+        fold(records).snapshot(), now=30.0, silent_s=20.0, processes=None, cpu_s=None
+    )
 
 
 def test_the_evidence_comes_from_the_state() -> None:

@@ -263,7 +263,11 @@ class RealHands:
             await asyncio.sleep(_LOOK_S)
             silent = going.silent_s
             suspected &= silent > self._plan.idle_s
-            why = await asyncio.to_thread(life.look, going.state, silent_s=silent, news=going.news)
+            if not life.is_due(silent):
+                continue
+            why = await asyncio.to_thread(
+                life.look, going.state.snapshot(), silent_s=silent, news=going.news
+            )
             if why is None or suspected:
                 continue
             suspected = True

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from rookery.model.state import RunState
+from rookery.model.snapshot import Snapshot
 from rookery.model.text import one_line
 
 _TOOL_PATIENCE = 6.0  # a tool may sleep or wait for a server this many times as long in silence
@@ -58,29 +58,29 @@ class Suspicion(msgspec.Struct, frozen=True):
 
 
 def evidence_of(
-    state: RunState,
+    shot: Snapshot,
     *,
     now: float,
     silent_s: float,
     processes: tuple[Process, ...] | None,
     cpu_s: float | None,
 ) -> Evidence:
-    """Collect what a state and a snapshot of the process tree tell."""
+    """Collect what a snapshot of the run and one of its process tree show."""
     tools = tuple(
         OpenTool(
             tool.name or "a tool",
             tool.title,
             None if tool.started_at is None else max(0.0, now - tool.started_at),
         )
-        for tool in state.open_tools.values()
+        for tool in shot.open_tools
     )
     return Evidence(
         silent_s=silent_s,
         tools=tools,
-        tasks=len(state.open_tasks),
-        retry_s=(state.retrying.delay_s or 0.0) if state.retrying else None,
-        limited=any(limit.status == "rejected" for limit in state.limits.values()),
-        asked=(state.asked.name or "a tool") if state.asked else None,
+        tasks=shot.tasks_open,
+        retry_s=(shot.retry.delay_s or 0.0) if shot.retry else None,
+        limited=any(quota.status == "rejected" for quota in shot.quotas),
+        asked=(shot.questions[-1].name or "a tool") if shot.questions else None,
         processes=processes,
         cpu_s=cpu_s,
     )

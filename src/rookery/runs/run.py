@@ -438,8 +438,10 @@ class Run:
             self._dialogue.end()
         if self._stop_reason is None:
             why = reason_to_stop(self.state, self.limits, silent_s=silent)
-            if why is None and self._life is not None:
-                self._suspicion = self._life.look(self.state, silent_s=silent, news=self.news)
+            if why is None and self._life is not None and self._life.is_due(silent):
+                self._suspicion = self._life.look(
+                    self.state.snapshot(), silent_s=silent, news=self.news
+                )
                 why = "stuck" if self._suspicion else None
             if why is not None:
                 self.stop(why)

@@ -2,7 +2,7 @@
 
 import time
 
-from rookery.model.state import RunState
+from rookery.model.snapshot import Snapshot
 from rookery.model.stuck import Suspicion, evidence_of, suspect
 from rookery.process.tree_snapshot import snapshot
 
@@ -19,18 +19,22 @@ class Life:
         self._news = -1
         self._cpu_s = 0.0  # what the tree had used when the silence was first looked at
 
-    def look(self, state: RunState, *, silent_s: float, news: int) -> Suspicion | None:
-        """Tell why the run seems to be stuck; `news` counts how often it was heard of."""
-        now = time.monotonic()
-        if silent_s <= self._idle_s or now - self._looked < _LOOK_S:
-            return None
-        self._looked = now
+    def is_due(self, silent_s: float) -> bool:
+        """Whether it is worth a look: after a long silence, and not too often."""
+        return silent_s > self._idle_s and time.monotonic() - self._looked >= _LOOK_S
+
+    def look(self, shot: Snapshot, *, silent_s: float, news: int) -> Suspicion | None:
+        """Say why the run seems to be stuck; `news` counts how often it was heard of.
+
+        It looks at processes, which takes a while: any thread may call it.
+        """
+        self._looked = time.monotonic()
         processes = snapshot(self._marker)
         used = sum(process.cpu_s for process in processes or ())
         if news != self._news:
             self._news, self._cpu_s = news, used
         known = evidence_of(
-            state,
+            shot,
             now=time.time(),
             silent_s=silent_s,
             processes=processes,
