@@ -18,9 +18,9 @@ from running import writer_of
 from timing import Row, faster, race
 
 import rookery
-from rookery.display.paint import Paint
+from rookery.display.console.paint import Paint
+from rookery.display.console.screen import Screen
 from rookery.display.plain import PlainDisplay
-from rookery.display.screen import Screen
 from rookery.display.terminal import TerminalDisplay
 from rookery.model.records import Record
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.terminals import COLOURS
 
 from rookery.display.asking import Words, chosen, decided, outcome
-from rookery.display.paint import Paint
+from rookery.display.console.paint import Paint
 from rookery.model.events import PermissionRequested
 from rookery.model.questions import About, Ask, By, Decision, Option, Question
 from rookery.model.records import Record

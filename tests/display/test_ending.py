@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from rookery.adapter.agent import PERMIT_ALL, PERMIT_EDITS
+from rookery.display.console.paint import Paint
 from rookery.display.ending import End, summary
-from rookery.display.paint import Paint
 from rookery.model.events import (
     Event,
     FileChanged,

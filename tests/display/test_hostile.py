@@ -13,14 +13,14 @@ from tests.display.hostile import PAYLOADS, events, strings
 from tests.terminals import COLOURS, Emulator, emulate
 
 from rookery.adapter.agent import Replacement
+from rookery.display.console.markdown import markdown
+from rookery.display.console.paint import Paint
+from rookery.display.console.screen import Screen
+from rookery.display.console.table import table
 from rookery.display.ending import End, summary
-from rookery.display.markdown import markdown
 from rookery.display.page import Heading, Page
-from rookery.display.paint import Paint
 from rookery.display.plain import PlainDisplay
-from rookery.display.screen import Screen
 from rookery.display.status import status_line
-from rookery.display.table import table
 from rookery.display.terminal import TerminalDisplay
 from rookery.model.events import Event, ToolStarted
 from rookery.model.fold import Fold

@@ -5,9 +5,9 @@ import io
 import msgspec
 
 from rookery.adapter.agent import Replacement
+from rookery.display.console.paint import Paint
+from rookery.display.console.screen import Screen
 from rookery.display.page import Heading, Page
-from rookery.display.paint import Paint
-from rookery.display.screen import Screen
 from rookery.display.terminal import TerminalDisplay
 from rookery.model.events import Event, FileChanged, Text, ToolFinished, ToolStarted
 from rookery.model.records import Record

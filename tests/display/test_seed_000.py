@@ -10,8 +10,8 @@ from tests.cli.test_run import Desk
 from rookery import agents
 from rookery.adapter.agent import Task
 from rookery.cli.commands.run import run_
+from rookery.display.console.screen import Screen
 from rookery.display.plain import PlainDisplay
-from rookery.display.screen import Screen
 from rookery.display.terminal import TerminalDisplay
 from rookery.model.events import (
     Event,

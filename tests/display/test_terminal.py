@@ -8,9 +8,9 @@ from tests.recorded import CASES, name_of
 from tests.terminals import COLOURS
 
 import rookery
-from rookery.display.paint import Paint
+from rookery.display.console.paint import Paint
+from rookery.display.console.screen import Screen
 from rookery.display.plain import PlainDisplay
-from rookery.display.screen import Screen
 from rookery.display.terminal import TerminalDisplay
 from rookery.model.events import (
     ContextCompacted,

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import click
 
-from rookery.display.table import table
+from rookery.display.console.table import table
 
 _UNCUT = 10_000
 

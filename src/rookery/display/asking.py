@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from rookery.display.cells import width
-from rookery.display.paint import Paint
+from rookery.display.console.cells import width
+from rookery.display.console.paint import Paint
 from rookery.model.events import PermissionRequested, ToolKind
 from rookery.model.questions import About, Ask, Decision, Question
 from rookery.model.records import Record

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import msgspec
 
 from rookery.adapter.agent import PERMIT_ALL
-from rookery.display import cells, words
-from rookery.display.paint import Paint
+from rookery.display import words
+from rookery.display.console import cells
+from rookery.display.console.paint import Paint
 from rookery.model.ledger import Money
 from rookery.model.safe import safe_line
 from rookery.model.state import RunState

@@ -3,8 +3,8 @@
 import os
 from collections.abc import Callable, Iterator
 
-from rookery.display import cells
-from rookery.display.paint import Paint
+from rookery.display.console import cells
+from rookery.display.console.paint import Paint
 from rookery.display.words import Call, Line
 from rookery.model.safe import safe_line
 

@@ -2,9 +2,9 @@
 
 from typing import TextIO
 
-from rookery.display.look import Look, columns
+from rookery.display.console.look import Look, columns
+from rookery.display.console.screen import Screen
 from rookery.display.plain import PlainDisplay
-from rookery.display.screen import Screen
 from rookery.display.terminal import TerminalDisplay
 from rookery.model.state import RunState
 

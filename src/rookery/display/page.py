@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from rookery.adapter.agent import Replacement, no_replacements
-from rookery.display.markdown import markdown
-from rookery.display.paint import Paint
+from rookery.display.console.markdown import markdown
+from rookery.display.console.paint import Paint
 from rookery.display.terminal import TerminalDisplay
 from rookery.model.events import FileChanged, Text, Thinking, ToolFinished, ToolStarted
 from rookery.model.records import Record

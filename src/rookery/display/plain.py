@@ -5,7 +5,7 @@ from threading import Lock
 from typing import Any, Self, TextIO
 
 from rookery.display import words
-from rookery.display.paint import Paint
+from rookery.display.console.paint import Paint
 from rookery.display.words import Call, Line
 from rookery.model.events import (
     Error,

@@ -1,7 +1,8 @@
 """The status line: what runs now and since when, what was used and what it cost so far."""
 
-from rookery.display import cells, words
-from rookery.display.paint import Paint
+from rookery.display import words
+from rookery.display.console import cells
+from rookery.display.console.paint import Paint
 from rookery.model.events import LimitReported
 from rookery.model.ledger import Money
 from rookery.model.safe import safe_line

@@ -5,9 +5,9 @@ from functools import partial
 from typing import Any, Self
 
 from rookery.display import words
+from rookery.display.console.paint import Paint
+from rookery.display.console.screen import Screen
 from rookery.display.layout import Layout
-from rookery.display.paint import Paint
-from rookery.display.screen import Screen
 from rookery.display.status import status_line
 from rookery.display.words import Call
 from rookery.model.events import (

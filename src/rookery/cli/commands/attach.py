@@ -12,7 +12,7 @@ from rookery.cli.live.playback import ended_by_signals
 from rookery.cli.live.stream_view import View
 from rookery.cli.options.run_argument import find_run
 from rookery.cli.options.view_options import Manner, manner_of, manner_options
-from rookery.display.look import look_of
+from rookery.display.console.look import look_of
 from rookery.model.safe import safe_line
 from rookery.runs.detach import LOG
 from rookery.runs.follow import Follower

@@ -21,7 +21,7 @@ from rookery.cli.options.defaults import chosen_agent, tell_what_a_project_allow
 from rookery.cli.options.types import Count, Dollars, Duration
 from rookery.cli.options.view_options import Manner
 from rookery.display import loop_words
-from rookery.display.look import look_of
+from rookery.display.console.look import look_of
 from rookery.loops.driver import Loop
 from rookery.loops.effects import RealHands
 from rookery.loops.events import (

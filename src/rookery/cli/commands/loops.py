@@ -10,8 +10,8 @@ import msgspec
 
 from rookery.cli.live.output import put
 from rookery.display import loop_words
-from rookery.display.look import columns, look_of
-from rookery.display.table import table
+from rookery.display.console.look import columns, look_of
+from rookery.display.console.table import table
 from rookery.loops import store
 from rookery.loops.current_run import Going, going
 from rookery.loops.state import Attempt, LoopState

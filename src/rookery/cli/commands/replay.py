@@ -19,7 +19,7 @@ from rookery.cli.options.view_options import (
     verbose_option,
 )
 from rookery.display.asking import decided
-from rookery.display.look import look_of
+from rookery.display.console.look import look_of
 from rookery.model.fold import Fold
 from rookery.model.records import dump
 from rookery.model.safe import safe

@@ -8,8 +8,8 @@ import click
 import msgspec
 
 from rookery.cli.options.types import Count
-from rookery.display.look import columns, look_of
-from rookery.display.table import table
+from rookery.display.console.look import columns, look_of
+from rookery.display.console.table import table
 from rookery.display.words import duration, price, when
 from rookery.model.errors import RookeryError
 from rookery.model.ledger import Money

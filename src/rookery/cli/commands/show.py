@@ -18,9 +18,9 @@ from rookery.cli.options.view_options import (
     verbose_option,
 )
 from rookery.display.asking import decided
-from rookery.display.look import Look, columns, look_of
+from rookery.display.console.look import Look, columns, look_of
+from rookery.display.console.screen import Screen
 from rookery.display.page import Heading, Page
-from rookery.display.screen import Screen
 from rookery.display.terminal import TerminalDisplay
 from rookery.model.completion import final_text
 from rookery.model.fold import Fold

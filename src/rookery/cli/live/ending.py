@@ -11,9 +11,9 @@ from rookery import agents
 from rookery.cli.demo_player import is_played
 from rookery.cli.live.output import put
 from rookery.cli.options.view_options import Manner
+from rookery.display.console.look import Look, columns, look_of
+from rookery.display.console.markdown import markdown
 from rookery.display.ending import End, summary
-from rookery.display.look import Look, columns, look_of
-from rookery.display.markdown import markdown
 from rookery.display.words import is_told_whole
 from rookery.model.completion import final_text
 from rookery.model.safe import safe

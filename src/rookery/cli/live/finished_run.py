@@ -13,10 +13,10 @@ from rookery.cli.options.view_options import (
     Manner,
     display_on,
 )
+from rookery.display.console.look import look_of
+from rookery.display.console.paint import Paint
 from rookery.display.ending import End, summary
-from rookery.display.look import look_of
 from rookery.display.outputs import Display
-from rookery.display.paint import Paint
 from rookery.display.words import from_home
 from rookery.feed.tail import Tail
 from rookery.model.records import Record

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-from rookery.display.look import Look, look_of
+from rookery.display.console.look import Look, look_of
 from rookery.model.safe import safe_line
 
 _FRONT_S = 0.2  # between two looks whether we are in the foreground

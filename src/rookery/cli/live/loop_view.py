@@ -14,7 +14,7 @@ from rookery.cli.live.output import put
 from rookery.cli.live.run_view import show_run
 from rookery.cli.options.view_options import Manner
 from rookery.display import loop_words as words
-from rookery.display.look import look_of
+from rookery.display.console.look import look_of
 from rookery.loops.events import (
     CheckFinished,
     CheckStarted,

@@ -5,7 +5,7 @@ from functools import cache
 from typing import Literal
 
 from rookery import agents
-from rookery.display.paint import Paint
+from rookery.display.console.paint import Paint
 from rookery.model.errors import RookeryError
 from rookery.model.safe import safe, safe_line, uncoloured
 from rookery.model.state import RunState

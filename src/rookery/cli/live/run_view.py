@@ -17,7 +17,7 @@ from rookery.cli.live.raw_text import beside
 from rookery.cli.live.screen_turns import Turns
 from rookery.cli.live.writer import Writer
 from rookery.cli.options.view_options import Manner, display_on
-from rookery.display.look import Look, look_of
+from rookery.display.console.look import Look, look_of
 from rookery.display.outputs import Display
 from rookery.display.plain import PlainDisplay
 from rookery.display.terminal import TerminalDisplay

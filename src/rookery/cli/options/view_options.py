@@ -8,7 +8,7 @@ import msgspec
 
 from rookery import agents
 from rookery.cli.options.types import OneOf
-from rookery.display.look import look_of
+from rookery.display.console.look import look_of
 from rookery.display.outputs import Display, display_for
 from rookery.model.state import RunState
 

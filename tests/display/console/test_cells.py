@@ -5,7 +5,7 @@ import wcwidth
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rookery.display.cells import fit, width, wrap
+from rookery.display.console.cells import fit, width, wrap
 from rookery.model.safe import safe_line
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pyte
 import pytest
 
-from rookery.display.paint import Paint
-from rookery.display.screen import Screen
+from rookery.display.console.paint import Paint
+from rookery.display.console.screen import Screen
 from rookery.display.terminal import TerminalDisplay
 from rookery.model.events import (
     LimitReported,

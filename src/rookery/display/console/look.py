@@ -7,7 +7,7 @@ from typing import TextIO
 
 import msgspec
 
-from rookery.display.paint import Paint
+from rookery.display.console.paint import Paint
 
 _DEFAULT_COLUMNS = 80
 _PROGRESS_PROGRAMS = frozenset({"ghostty", "WezTerm"})

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from rookery.display import cells
+from rookery.display.console import cells
 from rookery.model.safe import safe_line
 
 _GAP = "  "
