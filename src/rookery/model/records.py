@@ -1,5 +1,6 @@
 """A record: an event with its number, arrival time and place in the raw log; and its JSON form."""
 
+import re
 from typing import Any, Protocol
 
 import msgspec
@@ -67,8 +68,15 @@ def schema() -> dict[str, Any]:
         "title": "Record",
         "description": "One event of an agent's stream, as `rook decode` prints it.",
         "allOf": [_inline(place, place_parts), events],
-        "$defs": parts,
+        "$defs": {name: _indented(part) for name, part in parts.items()},
     }
+
+
+def _indented(part: dict[str, Any]) -> dict[str, Any]:
+    """Indent a description as the docstring is: Python 3.13 strips it, earlier versions keep it."""
+    if "description" not in part:
+        return part
+    return {**part, "description": re.sub(r"\n(?=\S)", "\n    ", part["description"])}
 
 
 def _inline(reference: dict[str, Any], parts: dict[str, Any]) -> dict[str, Any]:

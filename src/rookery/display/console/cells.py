@@ -4,7 +4,11 @@ from functools import lru_cache
 from unicodedata import category, east_asian_width
 
 _EMOJI_SELECTOR = 0xFE0F  # some terminals make the character before it wide
-_UNKNOWN_WIDE = (range(0x16FE0, 0x1B300), range(0x1F000, 0x1FB00))  # wide in a newer Unicode
+_UNKNOWN_WIDE = (  # wide in a newer Unicode
+    range(0x31E4, 0x31F0),
+    range(0x16FE0, 0x1B300),
+    range(0x1F000, 0x1FB00),
+)
 _NEWLY_WIDE = (  # since Unicode 16, or on their own only: flags
     range(0x2630, 0x2638),
     range(0x268A, 0x2690),
