@@ -12,11 +12,13 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from rookery.adapter.agent import Agent
     from rookery.agents import decoder, output_flags, parser_for
+    from rookery.api import run, run_sync
     from rookery.feed.answers import final_text, is_complete
     from rookery.feed.decode import decode
     from rookery.feed.decode_async import decode_async
     from rookery.loops.start import loop
     from rookery.model.errors import (
+        OptionError,
         RookeryError,
         UndetectedAgentError,
         UnknownAgentError,
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
     from rookery.model.events import Event
     from rookery.model.questions import Ask, Decision
     from rookery.model.records import Decoder, Record, dump, load, schema
-    from rookery.runs.start import run, run_sync
 
 _HOMES = {
     "Agent": "rookery.adapter.agent",
@@ -33,6 +34,7 @@ _HOMES = {
     "Decision": "rookery.model.questions",
     "Decoder": "rookery.model.records",
     "Event": "rookery.model.events",
+    "OptionError": "rookery.model.errors",
     "Record": "rookery.model.records",
     "RookeryError": "rookery.model.errors",
     "UndetectedAgentError": "rookery.model.errors",
@@ -48,8 +50,8 @@ _HOMES = {
     "loop": "rookery.loops.start",
     "output_flags": "rookery.agents",
     "parser_for": "rookery.agents",
-    "run": "rookery.runs.start",
-    "run_sync": "rookery.runs.start",
+    "run": "rookery.api",
+    "run_sync": "rookery.api",
     "schema": "rookery.model.records",
 }
 """Where each public name lives; it is imported when it is first used."""
@@ -60,6 +62,7 @@ __all__ = [
     "Decision",
     "Decoder",
     "Event",
+    "OptionError",
     "Record",
     "RookeryError",
     "UndetectedAgentError",

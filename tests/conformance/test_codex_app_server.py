@@ -55,7 +55,7 @@ def asked(
             "Work on it",
             cwd=bench.project,
             permission="ask",
-            answer=answer,
+            on_permission=answer,
             timeout=100,
             home=bench.home / "rookery",
             env=environment,

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 import rookery
 import rookery.testing
 from rookery.runs.run import Run
@@ -50,7 +52,7 @@ def play(
     async def whole() -> Run:
         run = make(folder, script, **options)
         if grace_s is not None:
-            run.limits = _with_grace(run, grace_s)
+            run.options = msgspec.structs.replace(run.options, grace=grace_s)
         async with run:
             if during is not None:
                 await during(run)
@@ -58,9 +60,3 @@ def play(
         return run
 
     return asyncio.run(whole())
-
-
-def _with_grace(run: Run, grace_s: float) -> Any:
-    import msgspec
-
-    return msgspec.structs.replace(run.limits, grace_s=grace_s)

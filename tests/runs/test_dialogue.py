@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
+import rookery
 from rookery import Ask, Decision, agents
 from rookery.adapter.agent import Asking
 from rookery.model.errors import RookeryError
 from rookery.model.events import Event, PermissionDenied, PermissionRequested, ToolFinished
 from rookery.model.records import Record
-from rookery.runs.dialogue import Answer, Dialogue
+from rookery.runs.dialogue import Dialogue, OnPermission
 from rookery.runs.run import Run
-from rookery.runs.start import run as start
 from rookery.store import decisions, runs
 from rookery.store.runs import RunInfo
 from tests.runs.scripted import make, play
@@ -44,7 +44,7 @@ def test_a_function_can_answer_what_an_agent_asks(tmp_path: Path) -> None:
         seen.append(ask)
         return Decision(allow=True)
 
-    run = play(tmp_path, "ask-permission", permission="ask", answer=answer)
+    run = play(tmp_path, "ask-permission", permission="ask", on_permission=answer)
     assert run.exit_code == 0
     (ask,) = seen
     assert (ask.name, ask.title, ask.purpose) == ("Bash", "rm -r build", "Ask first")
@@ -55,7 +55,7 @@ def test_a_function_can_answer_what_an_agent_asks(tmp_path: Path) -> None:
 
 def test_what_is_said_to_the_agent_is_kept_byte_for_byte_and_private(tmp_path: Path) -> None:
     prompt = "Fix\n\u2028 the “tests”"
-    run = play(tmp_path, "ask-permission", permission="ask", answer=yes, prompt=prompt)
+    run = play(tmp_path, "ask-permission", permission="ask", on_permission=yes, prompt=prompt)
     first, answer = stdin_of(run)
     assert first == {"type": "user", "message": {"role": "user", "content": prompt}}
     assert answer["response"]["response"]["behavior"] == "allow"
@@ -64,7 +64,7 @@ def test_what_is_said_to_the_agent_is_kept_byte_for_byte_and_private(tmp_path: P
 
 def test_a_prompt_larger_than_a_pipe_reaches_an_agent_that_reads_late(tmp_path: Path) -> None:
     prompt = "x" * 1_000_000
-    run = play(tmp_path, "say=hi", permission="ask", answer=yes, prompt=prompt)
+    run = play(tmp_path, "say=hi", permission="ask", on_permission=yes, prompt=prompt)
     assert run.exit_code == 0
     assert stdin_of(run)[0]["message"]["content"] == prompt
 
@@ -87,7 +87,7 @@ def test_an_answer_that_does_not_come_in_time_is_no(tmp_path: Path) -> None:
             raise
         raise AssertionError
 
-    run = play(tmp_path, "ask-permission", permission="ask", answer=never, ask_timeout=0.2)
+    run = play(tmp_path, "ask-permission", permission="ask", on_permission=never, ask_timeout=0.2)
     assert run.exit_code == 4
     assert cancelled == [True]
     assert decided(run) == [Decision(allow=False, by="timeout")]
@@ -103,7 +103,7 @@ def test_a_function_that_fails_allows_nothing_and_is_told_of(tmp_path: Path) -> 
     async def fails(ask: Ask) -> Decision:
         raise ZeroDivisionError
 
-    run = play(tmp_path, "ask-permission", listen, permission="ask", answer=fails)
+    run = play(tmp_path, "ask-permission", listen, permission="ask", on_permission=fails)
     assert run.exit_code == 4
     assert [type(error) for error in told] == [ZeroDivisionError]
 
@@ -113,7 +113,7 @@ def test_a_person_who_thinks_is_not_a_silence_of_the_agent(tmp_path: Path) -> No
         await asyncio.sleep(1.5)  # what is tested is that time passes
         return Decision(allow=True)
 
-    run = play(tmp_path, "ask-permission", permission="ask", answer=slowly, idle_timeout=0.5)
+    run = play(tmp_path, "ask-permission", permission="ask", on_permission=slowly, idle_timeout=0.5)
     assert run.exit_code == 0, run.verdict
 
 
@@ -129,7 +129,7 @@ def test_what_was_answered_is_not_waited_for_any_more(tmp_path: Path) -> None:
         async with going:
             await going.wait()
 
-    going = make(tmp_path, "ask-permission", permission="ask", answer=answer)
+    going = make(tmp_path, "ask-permission", permission="ask", on_permission=answer)
     asyncio.run(whole())
     assert [asked is None for asked in seen] == [False, True]
 
@@ -150,7 +150,9 @@ def test_stopping_a_run_ends_the_question(tmp_path: Path) -> None:
         run.stop()
         await ended.wait()
 
-    run = play(tmp_path, "ask-permission sigint-result", stop, permission="ask", answer=never)
+    run = play(
+        tmp_path, "ask-permission sigint-result", stop, permission="ask", on_permission=never
+    )
     assert run.exit_code == 130
     assert decided(run) == []
     _, interrupt = stdin_of(run)
@@ -158,7 +160,7 @@ def test_stopping_a_run_ends_the_question(tmp_path: Path) -> None:
 
 
 def test_the_agent_ends_by_itself_when_it_has_nothing_more_to_ask(tmp_path: Path) -> None:
-    run = play(tmp_path, "say=hi", permission="ask", answer=yes)
+    run = play(tmp_path, "say=hi", permission="ask", on_permission=yes)
     exit = run.folder.exit()
     assert exit is not None
     assert (exit.exit_code, exit.stopped_for) == (0, None)
@@ -169,9 +171,9 @@ def open_files() -> int:
 
 
 def test_a_run_leaves_no_pipe_open(tmp_path: Path) -> None:
-    play(tmp_path, "say=hi", permission="ask", answer=yes)  # some are opened once and kept
+    play(tmp_path, "say=hi", permission="ask", on_permission=yes)  # some are opened once and kept
     before = open_files()
-    play(tmp_path, "ask-permission", permission="ask", answer=yes)
+    play(tmp_path, "ask-permission", permission="ask", on_permission=yes)
     assert open_files() == before
 
 
@@ -192,7 +194,7 @@ def test_a_run_that_cannot_be_recorded_leaves_no_pipe_open(
 class Wire:
     """A dialogue, and what an agent wrote in it so far; nobody reads what it is answered."""
 
-    def __init__(self, home: Path, answer: Answer) -> None:
+    def __init__(self, home: Path, answer: OnPermission) -> None:
         self.folder = runs.create(home, RunInfo(command=["x"], cwd="/", started_at=0.0))
         self.dialogue = Dialogue(asking(), answer, None)
         self.dialogue.begin(self.folder, b"")
@@ -273,4 +275,4 @@ def test_what_settles_itself_is_asked_no_longer(tmp_path: Path) -> None:
 
 def test_plain_text_cannot_be_answered(tmp_path: Path) -> None:
     with pytest.raises(RookeryError, match="plain text cannot be answered"):
-        start("claude", "x", permission="ask", stream=False)
+        rookery.run("claude", "x", permission="ask", stream=False)

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from rookery.agents import agent
+from rookery.config.options import RunOptions
 from rookery.model.events import (
     Event,
     TaskFinished,
@@ -19,7 +20,6 @@ from rookery.model.price import Price, Rates
 from rookery.model.records import Record
 from rookery.model.state import RunState
 from rookery.runs.limits import (
-    Limits,
     late_limits,
     over_budget,
     reason_to_stop,
@@ -47,7 +47,7 @@ def usage(id: str, tokens: int) -> UsageReported:
 
 
 def reason(*events: Event, silent: float = 0.0, **limits: Any) -> str | None:
-    return reason_to_stop(state(*events), Limits(**limits), silent_s=silent)
+    return reason_to_stop(state(*events), RunOptions(**limits), silent_s=silent)
 
 
 def test_nothing_stops_a_run_without_limits() -> None:
@@ -65,7 +65,7 @@ def test_the_grace_does_not_run_while_there_is_work(more: Event) -> None:
 
 
 def wants_none(*events: Event, silent: float = 0.0) -> bool:
-    return wants_no_more(state(*events), Limits(), silent_s=silent)
+    return wants_no_more(state(*events), RunOptions(), silent_s=silent)
 
 
 def test_an_agent_may_ask_until_every_turn_has_its_result() -> None:
@@ -103,19 +103,19 @@ def test_money_tokens_and_turns_are_counted_live() -> None:
 
 def test_the_limit_that_was_passed_is_named() -> None:
     seen = state(TURN, usage("a", 1200))
-    assert over_budget(seen, Limits(max_cost=1)) == "it spent $1.2000 of $1.0000"
-    assert over_budget(seen, Limits(max_tokens=5)) == "it used 1200 of 5 tokens"
-    assert over_budget(seen, Limits(max_turns=0)) == "it took 1 of 0 turns"
-    assert over_budget(seen, Limits()) is None
+    assert over_budget(seen, RunOptions(max_cost=1)) == "it spent $1.2000 of $1.0000"
+    assert over_budget(seen, RunOptions(max_tokens=5)) == "it used 1200 of 5 tokens"
+    assert over_budget(seen, RunOptions(max_turns=0)) == "it took 1 of 0 turns"
+    assert over_budget(seen, RunOptions()) is None
 
 
 def test_an_unknown_price_never_stops_a_run_for_money() -> None:
     records = [Record(0, None, 0, 0, TURN), Record(1, None, 0, 0, usage("a", 10**9))]
-    assert over_budget(fold(records), Limits(max_cost=0.01)) is None
+    assert over_budget(fold(records), RunOptions(max_cost=0.01)) is None
 
 
-@pytest.mark.parametrize("limit", [Limits(max_cost=1.0), Limits(max_tokens=5)])
-def test_a_limit_that_will_be_noticed_late_is_told_beforehand(limit: Limits) -> None:
+@pytest.mark.parametrize("limit", [RunOptions(max_cost=1.0), RunOptions(max_tokens=5)])
+def test_a_limit_that_will_be_noticed_late_is_told_beforehand(limit: RunOptions) -> None:
     assert "codex" in (late_limits(agent("codex"), limit) or "")
     assert late_limits(agent("claude"), limit) is None
     assert late_limits(agent("codex"), limit, via="app-server") is None
@@ -123,25 +123,25 @@ def test_a_limit_that_will_be_noticed_late_is_told_beforehand(limit: Limits) -> 
 
 def test_plain_text_cannot_be_stopped_for_what_it_uses() -> None:
     told = "plain text does not tell what was used: rook cannot stop it at "
-    assert late_limits(None, Limits(max_cost=1)) == told + "--max-cost"
-    both = Limits(max_cost=1, max_tokens=2, timeout_s=3)
+    assert late_limits(None, RunOptions(max_cost=1)) == told + "--max-cost"
+    both = RunOptions(max_cost=1, max_tokens=2, timeout=3)
     assert late_limits(None, both) == told + "--max-cost and --max-tokens"
-    assert late_limits(None, Limits(timeout_s=3)) is None
+    assert late_limits(None, RunOptions(timeout=3)) is None
 
 
 def test_a_limit_that_could_not_stop_it_is_told_afterwards() -> None:
-    both = Limits(max_cost=1, max_tokens=2)
+    both = RunOptions(max_cost=1, max_tokens=2)
     unpriced = fold([Record(0, None, 0, 0, TURN), Record(1, None, 0, 0, usage("a", 5))])
     cost = "its cost is not known: --max-cost could not stop it"
     tokens = "its tokens are not known: --max-tokens could not stop it"
     assert unheld_limits(unpriced, both) == cost
     assert unheld_limits(state(TURN, Text(id="x", text="hi")), both) == f"{cost}; {tokens}"
-    assert unheld_limits(state(TURN, Text(id="x", text="hi")), Limits(max_tokens=2)) == tokens
-    assert unheld_limits(unpriced, Limits(max_tokens=2)) is None
-    assert unheld_limits(unpriced, Limits()) is None
+    assert unheld_limits(state(TURN, Text(id="x", text="hi")), RunOptions(max_tokens=2)) == tokens
+    assert unheld_limits(unpriced, RunOptions(max_tokens=2)) is None
+    assert unheld_limits(unpriced, RunOptions()) is None
     assert unheld_limits(state(TURN, usage("a", 5)), both) is None
     assert unheld_limits(state(TURN), both) is None
 
 
 def test_without_such_a_limit_there_is_nothing_to_tell() -> None:
-    assert late_limits(agent("codex"), Limits(timeout_s=1.0)) is None
+    assert late_limits(agent("codex"), RunOptions(timeout=1.0)) is None

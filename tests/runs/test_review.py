@@ -3,8 +3,9 @@
 import asyncio
 from pathlib import Path
 
+from rookery.config.options import RunOptions
 from rookery.runs.run import Run
-from rookery.runs.start import run_command
+from rookery.runs.start import start_command
 from tests.process.recording import python
 
 _RESULT = '{"type":"result","subtype":"success","is_error":false,"result":"hi","session_id":"s"}'
@@ -14,7 +15,9 @@ def test_stderr_is_passed_on_while_stdout_is_silent(tmp_path: Path) -> None:
     code = "import sys,time; print('e', file=sys.stderr, flush=True); time.sleep(30)"
 
     async def main() -> Run:
-        async with run_command(python(code), cwd=tmp_path, home=tmp_path) as run:
+        async with start_command(
+            python(code), RunOptions(cwd=str(tmp_path), home=str(tmp_path))
+        ) as run:
             async with asyncio.timeout(10):
                 assert await anext(run.lines("stderr")) == "e"
             run.kill()
@@ -29,7 +32,9 @@ def test_a_result_without_a_newline_is_a_result(tmp_path: Path) -> None:
     program.chmod(0o755)
 
     async def main() -> Run:
-        async with run_command([str(program)], cwd=tmp_path, home=tmp_path) as run:
+        async with start_command(
+            [str(program)], RunOptions(cwd=str(tmp_path), home=str(tmp_path))
+        ) as run:
             await run.wait()
         return run
 
@@ -41,7 +46,7 @@ def test_a_flooding_child_that_ignores_sigterm_cannot_hang_us(tmp_path: Path) ->
     command = ["sh", "-c", "trap '' TERM; (while :; do echo y; done) & sleep 0.1"]
 
     async def main() -> Run:
-        async with run_command(command, cwd=tmp_path, home=tmp_path) as run:
+        async with start_command(command, RunOptions(cwd=str(tmp_path), home=str(tmp_path))) as run:
             async with asyncio.timeout(15):
                 await run.wait()
         return run

@@ -13,6 +13,7 @@ import rookery
 from rookery import agents
 from rookery.adapter.agent import Task
 from rookery.agents.claude.command import invoke, with_output_flags
+from rookery.config.options import RunOptions
 from rookery.model.errors import UnknownAgentError
 from rookery.model.events import (
     Error,
@@ -27,7 +28,7 @@ from rookery.model.events import (
 )
 from rookery.model.records import Record
 from rookery.runs.run import Run
-from rookery.runs.start import run_command
+from rookery.runs.start import start_command
 from tests.recorded import cases
 from tests.runs.scripted import make, play
 
@@ -101,7 +102,7 @@ def test_seed_004_1_another_output_format_is_left_raw() -> None:
 def test_seed_000_6_raw_fallback_passes_stdout_and_stderr(tmp_path: Path) -> None:
     async def main() -> tuple[list[str], list[str]]:
         command = [sys.executable, "-c", "import sys; print('o'); print('e', file=sys.stderr)"]
-        async with run_command(command, cwd=tmp_path, home=tmp_path) as run:
+        async with start_command(command, RunOptions(cwd=str(tmp_path), home=str(tmp_path))) as run:
             out = [line async for line in run.lines("stdout")]
             err = [line async for line in run.lines("stderr")]
             assert await _all(run) == []

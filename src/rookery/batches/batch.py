@@ -10,6 +10,7 @@ import msgspec
 
 from rookery.batches.batch_store import loop_result
 from rookery.batches.tasks import BatchResult, BatchTask, Job, Queue
+from rookery.config.options import RunOptions
 from rookery.loops.driver import Loop
 from rookery.loops.plan import Ceilings, Goal, LoopPlan
 from rookery.loops.start import new_loop, resumed_loop
@@ -18,8 +19,7 @@ from rookery.model.errors import RookeryError
 from rookery.model.ledger import Source, least_certain
 from rookery.model.price import dollars, nano
 from rookery.runs.home import home_folder
-from rookery.runs.run import Run
-from rookery.runs.start import run
+from rookery.runs.start import start
 
 _LOOK_S = 0.25
 
@@ -172,9 +172,9 @@ class Batch:
         if job.cut_off and job.cut_off[-1].ok:  # only its result was not kept
             return _summed(job.cut_off)
         task = job.task
-        going: Run = run(
-            task.agent,
-            task.prompt,
+        options = RunOptions(
+            agent=task.agent,
+            prompt=task.prompt,
             cwd=task.cwd,
             via=task.via,
             model=task.model,
@@ -185,10 +185,10 @@ class Batch:
             args=task.args,
             program=task.program,
             called=task.called,
-            home=self._home,
+            home=str(self._home),
             loop=job.place,
         )
-        async with going:
+        async with start(options) as going:
             working.stop = going.stop
             working.spending = lambda: going.state.ledger.spent_usd or 0.0
             working.doing = going.name

@@ -11,6 +11,7 @@ from typing import Protocol, cast
 import msgspec
 
 from rookery.adapter.agent import Permission
+from rookery.config.options import RunOptions
 from rookery.loops import git
 from rookery.loops.agent_activity import told
 from rookery.loops.checks import run_check
@@ -28,7 +29,7 @@ from rookery.prices import PriceBook
 from rookery.runs.healing import state_of
 from rookery.runs.others import settle
 from rookery.runs.run import Run
-from rookery.runs.start import run
+from rookery.runs.start import start
 from rookery.runs.watchdog import Life
 from rookery.store.runs import RunFolder
 
@@ -211,9 +212,9 @@ class RealHands:
     def _make(self, order: Order, max_turns: int | None) -> Run:
         plan, agent = self._plan, order.begun.agent
         same = agent == plan.agent  # what is for one agent means nothing to another
-        return run(
-            agent,
-            order.prompt,
+        options = RunOptions(
+            agent=agent,
+            prompt=order.prompt,
             cwd=self._cwd,
             via=plan.via if same else None,
             model=plan.model if same else None,
@@ -227,9 +228,10 @@ class RealHands:
             args=plan.args if same else (),
             program=plan.program if same else None,
             called=plan.called if same else None,
-            home=self._home,
+            home=str(self._home),
             loop=(self._loop, order.begun.id),
         )
+        return start(options)
 
     def spent(self) -> float:
         """What its ledger says now."""

@@ -2,6 +2,7 @@
 
 RookeryError                 anything rookery cannot do for you
 ├── UnknownAgentError        no agent has that name: pick one of `.known`
+├── OptionError              an option has a value of the wrong type: pass what `.takes` says
 ├── UnsupportedError         the agent has no way to do that: leave it out, or take another
 ├── UndetectedAgentError     the bytes fit no agent: name the agent yourself
 ├── UnreadableSourceError    the file cannot be opened or is no text: fix the file
@@ -20,6 +21,7 @@ from collections.abc import Iterable
 from rookery.model.text import cut
 
 _MOST_SHOWN = 8  # names in a message
+_LONGEST_VALUE = 60
 
 
 class RookeryError(Exception):
@@ -33,6 +35,15 @@ class UnknownAgentError(RookeryError):
         self.name = name
         self.known = tuple(known)
         super().__init__(f"no agent is called {name!r}; there are: {', '.join(self.known)}")
+
+
+class OptionError(RookeryError):
+    """An option was passed a value that it does not take; nothing was started."""
+
+    def __init__(self, name: str, takes: str, value: object) -> None:
+        self.name = name
+        self.takes = takes
+        super().__init__(f"{name} takes {takes}, not {cut(repr(value), _LONGEST_VALUE)}")
 
 
 class UnsupportedError(RookeryError):

@@ -18,8 +18,8 @@ from rookery.runs.agent_input import HeldInput
 from rookery.store import decisions
 from rookery.store.runs import RunFolder
 
-Answer = Callable[[Ask], Awaitable[Decision]]
-"""Decides on an ask; it may take its time, and is cancelled when nobody waits for it any more."""
+OnPermission = Callable[[Ask], Awaitable[Decision]]
+"""Decides on an ask; it may take its time, and is cancelled when its answer is no longer needed."""
 
 _LONGEST_TITLE = 200
 
@@ -35,7 +35,9 @@ class _Open(NamedTuple):
 class Dialogue:
     """Holds the standard input of an agent that asks, and has each question answered in a task."""
 
-    def __init__(self, asking: Asking, answer: Answer | None, timeout_s: float | None) -> None:
+    def __init__(
+        self, asking: Asking, answer: OnPermission | None, timeout_s: float | None
+    ) -> None:
         self._asking = asking
         self._answer = answer
         self._timeout_s = timeout_s
@@ -132,7 +134,9 @@ class Dialogue:
         assert self._folder is not None
         return self._folder.read_at("stdout", record.offset, record.length)
 
-    async def _asked(self, answer: Answer, ask: Ask, decide: Callable[[Decision], None]) -> None:
+    async def _asked(
+        self, answer: OnPermission, ask: Ask, decide: Callable[[Decision], None]
+    ) -> None:
         decision = Decision(allow=False, by="nobody")
         try:
             async with asyncio.timeout(self._timeout_s):

@@ -1,53 +1,40 @@
 """Decides when a run must be stopped, as a pure function of what is known of it."""
 
-import msgspec
-
 from rookery.adapter.agent import Agent
+from rookery.config.options import RunOptions
 from rookery.model.state import RunState
 from rookery.model.verdict import StopReason
 
 _WAKING_S = 2.0  # the next turn begins 0.1 s after its task has ended (2.1.325), on an idle machine
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run may use; None is no limit."""
-
-    max_cost: float | None = None
-    max_tokens: int | None = None
-    max_turns: int | None = None
-    timeout_s: float | None = None
-    idle_s: float | None = None
-    grace_s: float = 10.0
-    """How long an agent may live on in silence after its last result."""
-
-
-def reason_to_stop(state: RunState, limits: Limits, *, silent_s: float) -> StopReason | None:
+def reason_to_stop(state: RunState, options: RunOptions, *, silent_s: float) -> StopReason | None:
     """Tell why a run must be stopped now, after so many seconds without a byte; None if not."""
-    if over_budget(state, limits):
+    if over_budget(state, options):
         return "over_budget"
-    if finished(state) and silent_s > limits.grace_s:
+    if finished(state) and silent_s > options.grace:
         return "finished"
     return None
 
 
-def over_budget(state: RunState, limits: Limits) -> str | None:
+def over_budget(state: RunState, options: RunOptions) -> str | None:
     """Say which limit of money, tokens or turns was passed; None if none was."""
-    spent = state.ledger.spent_usd if limits.max_cost is not None else None
-    if limits.max_cost is not None and spent is not None and spent > limits.max_cost:
-        return f"it spent ${spent:.4f} of ${limits.max_cost:.4f}"
-    if limits.max_tokens is not None and state.ledger.tokens.total > limits.max_tokens:
-        return f"it used {state.ledger.tokens.total} of {limits.max_tokens} tokens"
-    if limits.max_turns is not None and state.ledger.steps > limits.max_turns:
-        return f"it took {state.ledger.steps} of {limits.max_turns} turns"
+    spent = state.ledger.spent_usd if options.max_cost is not None else None
+    if options.max_cost is not None and spent is not None and spent > options.max_cost:
+        return f"it spent ${spent:.4f} of ${options.max_cost:.4f}"
+    if options.max_tokens is not None and state.ledger.tokens.total > options.max_tokens:
+        return f"it used {state.ledger.tokens.total} of {options.max_tokens} tokens"
+    if options.max_turns is not None and state.ledger.steps > options.max_turns:
+        return f"it took {state.ledger.steps} of {options.max_turns} turns"
     return None
 
 
-def late_limits(agent: Agent | None, limits: Limits, *, via: str | None = None) -> str | None:
+def late_limits(agent: Agent | None, options: RunOptions, *, via: str | None = None) -> str | None:
     """Say that a limit may be noticed late, or never, since nobody tells all that is used.
 
     Without an agent nothing is told: what comes is plain text.
     """
-    given = (("--max-cost", limits.max_cost), ("--max-tokens", limits.max_tokens))
+    given = (("--max-cost", options.max_cost), ("--max-tokens", options.max_tokens))
     flags = " and ".join(flag for flag, limit in given if limit is not None)
     if not flags:
         return None
@@ -59,15 +46,15 @@ def late_limits(agent: Agent | None, limits: Limits, *, via: str | None = None) 
     return f"{agent.name} does not tell all that it uses while it works: the limit may stop it late"
 
 
-def unheld_limits(state: RunState, limits: Limits) -> str | None:
+def unheld_limits(state: RunState, options: RunOptions) -> str | None:
     """Say, of a run that is over, which limit could not stop it as nobody knows what it used."""
     ledger = state.ledger
     if not (ledger.has_usage or state.texts or state.finished_tools):
         return None  # it did nothing that could cost anything
     unheld = []
-    if limits.max_cost is not None and ledger.spent_usd is None:
+    if options.max_cost is not None and ledger.spent_usd is None:
         unheld.append("its cost is not known: --max-cost could not stop it")
-    if limits.max_tokens is not None and not ledger.has_usage:
+    if options.max_tokens is not None and not ledger.has_usage:
         unheld.append("its tokens are not known: --max-tokens could not stop it")
     return "; ".join(unheld) or None
 
@@ -82,7 +69,7 @@ def finished(state: RunState) -> bool:
     return has_results(state) and not state.open_tasks
 
 
-def wants_no_more(state: RunState, limits: Limits, *, silent_s: float) -> bool:
+def wants_no_more(state: RunState, options: RunOptions, *, silent_s: float) -> bool:
     """Whether the agent has nothing more to ask, so that its standard input can be closed.
 
     A background task that ends wakes the agent a moment later. Subagents are waited for; a
@@ -94,4 +81,4 @@ def wants_no_more(state: RunState, limits: Limits, *, silent_s: float) -> bool:
         return True
     if any(task.kind == "subagent" for task in state.open_tasks):
         return False
-    return silent_s > (limits.grace_s if state.open_tasks else _WAKING_S)
+    return silent_s > (options.grace if state.open_tasks else _WAKING_S)

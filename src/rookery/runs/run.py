@@ -3,7 +3,7 @@
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal, Self
@@ -11,8 +11,9 @@ from typing import Literal, Self
 import msgspec
 
 from rookery import __version__
-from rookery.adapter.agent import Agent, Invocation, Task
+from rookery.adapter.agent import Agent, Invocation
 from rookery.adapter.lines import LineBuffer
+from rookery.config.options import RunOptions
 from rookery.feed.live import LiveRecords
 from rookery.feed.recent import Recent
 from rookery.feed.recorder_logs import Listening
@@ -29,9 +30,9 @@ from rookery.model.stuck import Suspicion
 from rookery.model.verdict import StopReason, Verdict, judge
 from rookery.prices import PriceBook
 from rookery.process.recorder_process import Plan, RecorderProcess
-from rookery.runs.dialogue import Answer, Dialogue
+from rookery.runs.dialogue import Dialogue, OnPermission
 from rookery.runs.finish import ending_of, judge_raw, verdict_info
-from rookery.runs.limits import Limits, has_results, over_budget, reason_to_stop, wants_no_more
+from rookery.runs.limits import has_results, over_budget, reason_to_stop, wants_no_more
 from rookery.runs.resume import Earlier
 from rookery.runs.silence import Silence
 from rookery.runs.watchdog import Life
@@ -60,39 +61,27 @@ class Run:
     def __init__(
         self,
         call: Invocation,
+        options: RunOptions,
         *,
         agent: Agent | None,
-        called: str | None = None,
-        cwd: str,
-        limits: Limits,
-        home: Path,
-        task: Task | None = None,
-        program: Sequence[str] | None = None,
-        answer: Answer | None = None,
-        ask_timeout_s: float | None = None,
         before: Earlier | None = None,
         continues: bool = False,
-        loop: tuple[str, int] | None = None,
+        on_permission: OnPermission | None = None,
     ) -> None:
         self.command = call.command
+        self.options = options
         self.agent = agent
-        self.called = called  # by the user; None is its own name
-        self.label = (called or agent.name) if agent else "raw"  # before the agent's lines
-        self.cwd = cwd
-        self.limits = limits
+        self.called = options.called  # by the user; None is its own name
+        self.label = (options.called or agent.name) if agent else "raw"  # before the agent's lines
+        self.cwd = options.cwd
         self.verdict: Verdict | None = None
         self.trouble: str | None = None
         """What of its end could not be kept, and why."""
-        self.answer = answer
-        """Who answers what the agent asks, to be set before it is started; None allows nothing."""
+        self.on_permission = on_permission
+        """Decides what the agent asks for; set it before the start. None denies everything."""
         self._call = call
-        self._task = task
-        self._program = program
-        self._home = home
-        self._ask_timeout_s = ask_timeout_s
         self._before = before
         self._continues = continues
-        self._loop = loop
         self._decoder = self._make_decoder()
         self.state = self._decoder.state if self._decoder else RunState()
         self._folder: RunFolder | None = None
@@ -124,12 +113,12 @@ class Run:
     @property
     def via(self) -> str | None:
         """In which of its ways the agent is run; None is its usual one."""
-        return self._task.via if self._task else None
+        return self.options.via
 
     @property
     def asks(self) -> bool:
         """Whether the agent may ask, and waits for an answer then."""
-        return self._call.stays_open and self._task is not None and self._task.permission == "ask"
+        return self._call.stays_open and self.options.permission == "ask"
 
     @property
     def stats(self) -> Stats:
@@ -153,11 +142,11 @@ class Run:
 
     async def __aenter__(self) -> Self:
         self._folder = self._make_folder()
-        if self.limits.idle_s is not None:
-            self._life = Life(str(self._folder.path), self.limits.idle_s)
+        if self.options.idle_timeout is not None:
+            self._life = Life(str(self._folder.path), self.options.idle_timeout)
         asking = self._call.asking or (self.agent.asking if self.agent else None)
         if self._call.stays_open and asking:
-            self._dialogue = Dialogue(asking, self.answer, self._ask_timeout_s)
+            self._dialogue = Dialogue(asking, self.on_permission, self.options.ask_timeout)
         try:
             self._recorder = RecorderProcess(self._plan())
             if self._dialogue is not None:
@@ -303,7 +292,7 @@ class Run:
     def _make_decoder(self) -> FoldingDecoder | None:
         if self.agent is None:
             return None
-        known = Beginning(model=self._task.model if self._task else None, cwd=self.cwd)
+        known = Beginning(model=self.options.model, cwd=self.cwd)
         if self._continues:
             known = msgspec.structs.replace(known, earlier=self._earlier)
         return FoldingDecoder(self.agent.decoder(), PriceBook(), known)
@@ -314,25 +303,25 @@ class Run:
         return self._before.total if self._before else None
 
     def _make_folder(self) -> RunFolder:
-        task = self._task
+        options = self.options
         folder = runs.create(
-            self._home,
+            Path(options.home or ""),
             RunInfo(
                 agent=self.agent.name if self.agent else None,
                 called=self.called,
                 via=self.via or _usual_way(self.agent),
-                program=None if self._program is None else list(self._program),
+                program=list(options.program or ()) or None,
                 command=list(self.command),
                 cwd=self.cwd,
-                prompt=task.prompt if task else None,
-                model=task.model if task else None,
-                permission=task.permission if task else None,
+                prompt=options.prompt,
+                model=options.model,
+                permission=options.permission,
                 started_at=time.time(),
                 resumed_from=self._before.run if self._before else None,
                 continues=self._continues,
                 earlier=self._earlier,
-                loop=self._loop[0] if self._loop else None,
-                iteration=self._loop[1] if self._loop else None,
+                loop=options.loop[0] if options.loop else None,
+                iteration=options.loop[1] if options.loop else None,
             ),
         )
         folder.reserve()
@@ -365,7 +354,7 @@ class Run:
             cwd=self.cwd,
             environment=environment,
             stdin=self._dialogue.reading if self._dialogue else kept,
-            deadline_s=self.limits.timeout_s,
+            deadline_s=self.options.timeout,
             ask_signal=self._call.ask_signal,
         )
 
@@ -432,12 +421,12 @@ class Run:
             self._silence.end()  # it is a person who is silent
         silent = self._silence.seconds
         if self._dialogue is not None and (
-            wants_no_more(self.state, self.limits, silent_s=silent)
+            wants_no_more(self.state, self.options, silent_s=silent)
             or (self._stop_reason is not None and has_results(self.state))
         ):
             self._dialogue.end()
         if self._stop_reason is None:
-            why = reason_to_stop(self.state, self.limits, silent_s=silent)
+            why = reason_to_stop(self.state, self.options, silent_s=silent)
             if why is None and self._life is not None and self._life.is_due(silent):
                 self._suspicion = self._life.look(
                     self.state.snapshot(), silent_s=silent, news=self.news
@@ -454,7 +443,7 @@ class Run:
         if self._suspicion is not None and self.verdict.status == "stuck":
             words = f"{self._suspicion.reason} ({', '.join(self._suspicion.evidence)})"
             self.verdict = msgspec.structs.replace(self.verdict, sentence=words)
-        if (over := over_budget(self.state, self.limits)) and self.verdict.status == "over_budget":
+        if (over := over_budget(self.state, self.options)) and self.verdict.status == "over_budget":
             self.verdict = msgspec.structs.replace(self.verdict, sentence=over)
         answer = final_text(self.state) if self.agent else response_in(last_output(self.folder))
         self.folder.release()

@@ -1,20 +1,18 @@
-"""Makes runs: from a prompt, or from a command line as it is."""
+"""Makes runs of what options ask for: from a prompt, or from a command line as it is."""
 
-import asyncio
 import os
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from rookery import agents
-from rookery.adapter.agent import Agent, Invocation, Permission, Task, Way
+from rookery.adapter.agent import Agent, Invocation, Task, Way
+from rookery.config.options import RunOptions
 from rookery.model.errors import RookeryError, UnsupportedError
-from rookery.runs.dialogue import Answer
+from rookery.runs.dialogue import OnPermission
 from rookery.runs.home import home_folder
-from rookery.runs.limits import Limits
 from rookery.runs.resume import Earlier, earlier_run
 from rookery.runs.run import Run
 
@@ -23,96 +21,71 @@ class CannotAskError(RookeryError):
     """An agent that cannot ask while it works, or not in the way it is called."""
 
 
-def run(
-    agent: str,
-    prompt: str,
-    *,
-    cwd: str | os.PathLike[str] = ".",
-    model: str | None = None,
-    permission: Permission = "agent",
-    via: str | None = None,
-    answer: Answer | None = None,
-    ask_timeout: float | None = None,
-    allow: Sequence[str] = (),
-    max_cost: float | None = None,
-    max_tokens: int | None = None,
-    max_turns: int | None = None,
-    timeout: float | None = None,
-    idle_timeout: float | None = None,
-    resume: str | None = None,
-    env: Mapping[str, str] | None = None,
-    args: Sequence[str] = (),
-    stream: bool = True,
-    partial: bool | None = None,
-    program: str | Sequence[str] | None = None,
-    called: str | None = None,
-    home: Path | None = None,
-    loop: tuple[str, int] | None = None,
-) -> Run:
-    """Make a run of an agent; `async with` starts it.
+def start(options: RunOptions, on_permission: OnPermission | None = None) -> Run:
+    """Make a run of an agent on a prompt; `async with` starts it.
 
-    `resume` names an earlier run of the agent, and goes on in its way with its program, unless
-    another program is named. `env` is added to our environment, less what would confuse a
-    nested agent. Without `stream` the agent writes plain text, which is shown as it comes and
-    judged by its exit code. `partial` asks for messages in pieces; by default a budget decides.
-    With permission `ask`, `answer` is an async function that decides on what the agent asks: it
-    takes an `Ask` and gives a `Decision`. Whatever it does not decide in `ask_timeout` seconds is
-    not allowed, and without it nothing is.
-    `via` is one of the agent's ways to be run; to be asked, one in which it asks is taken.
-    `program` is what to call instead of the agent found on PATH, and `called` the name under which
-    it is shown then. `loop` names the loop that asks for the run, and which of its runs it is.
+    A resumed run is continued with its own program, unless the options name another one.
     """
-    known = agents.agent(agent)
-    # An argument that is not UTF-8 comes as surrogates, which nobody can write.
-    prompt = prompt.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
-    where = home or home_folder()
-    before = earlier_run(where, resume) if resume is not None else None
-    if before is not None:
-        before.check(known.name)
-        if known.capabilities.resume == "no":
-            raise UnsupportedError(known.name, "goes on with no session", "start a new run")
-        if program is None:
-            before.check_program()
-            program, called = before.program, called or before.called
-    task = Task(
-        prompt=prompt,
-        model=model,
-        permission=permission,
-        allow=tuple(allow),
-        max_cost=max_cost,
-        max_turns=max_turns,
-        resume=before.session if before else None,
-        partial=max_cost is not None or max_tokens is not None if partial is None else partial,
-        args=tuple(args),
-        stream=stream,
-        via=_chosen_way(known, via, before, stream=stream, asked=permission == "ask"),
-    )
+    known = agents.agent(options.agent)
+    where = Path(options.home) if options.home else home_folder()
+    before = _resumed(known, where, options.resume) if options.resume is not None else None
+    if before is not None and options.program is None:
+        before.check_program()
+        called = options.called or before.called
+        options = replace(options, program=before.program, called=called)
+    asked = options.permission == "ask"
+    via = _chosen_way(known, options.via, before, stream=options.stream, asked=asked)
+    task = _task(replace(options, via=via), session=before.session if before else None)
     call = known.invoke(task)
-    words, folder = _words(program, call.command[0]), _absolute(cwd)
+    words, cwd = options.program or call.command[:1], _absolute(options.cwd)
     return Run(
-        msgspec.structs.replace(
+        replace(
             call,
             command=(*words, *call.command[1:]),
-            environment={**_inherited(known), **call.environment, **(env or {})},
+            environment={**_inherited(known), **call.environment, **options.env},
         ),
-        agent=known if stream else None,
-        called=called,
-        program=_lasting(words, folder),
-        cwd=folder,
-        limits=Limits(
-            max_cost=max_cost,
-            max_tokens=max_tokens,
-            max_turns=max_turns,
-            timeout_s=timeout,
-            idle_s=idle_timeout,
+        replace(
+            options,
+            cwd=cwd,
+            home=str(where),
+            permission=task.permission,
+            program=_lasting(words, cwd),
+            prompt=task.prompt,
+            via=via,
         ),
-        home=where,
-        task=task,
-        answer=answer,
-        ask_timeout_s=ask_timeout,
+        agent=known if options.stream else None,
         before=before,
         continues=before is not None or known.continues(call.command),
-        loop=loop,
+        on_permission=on_permission,
+    )
+
+
+def _resumed(agent: Agent, home: Path, name: str) -> Earlier:
+    """The run to resume, if this agent can."""
+    before = earlier_run(home, name)
+    before.check(agent.name)
+    if agent.capabilities.resume == "no":
+        raise UnsupportedError(agent.name, "cannot resume a session", "start a new run")
+    return before
+
+
+def _task(options: RunOptions, *, session: str | None) -> Task:
+    """What the agent is asked to do."""
+    budget = options.max_cost is not None or options.max_tokens is not None
+    # An argument that is not UTF-8 comes as surrogates, which cannot be written.
+    prompt = (options.prompt or "").encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return Task(
+        prompt=prompt,
+        model=options.model,
+        permission=options.permission or "agent",
+        allow=options.allow,
+        max_cost=options.max_cost,
+        max_turns=options.max_turns,
+        resume=session,
+        partial=budget if options.partial is None else options.partial,
+        args=options.args,
+        stream=options.stream,
+        via=options.via,
     )
 
 
@@ -156,59 +129,34 @@ def _way_that_asked(agent: Agent, before: Earlier | None) -> str | None:
     return next((name for name in asking if before and name == before.via), None)
 
 
-def _words(program: str | Sequence[str] | None, usual: str) -> Sequence[str]:
-    if program is None:
-        return (usual,)
-    return (program,) if isinstance(program, str) else program
-
-
-def _lasting(words: Sequence[str], cwd: str) -> Sequence[str]:
+def _lasting(words: Sequence[str], cwd: str) -> tuple[str, ...]:
     """Words that call a program from any folder; a bare one is looked for on PATH."""
     first, *rest = words
     return (os.path.join(cwd, first) if "/" in first else first, *rest)
 
 
-def run_command(
-    command: Sequence[str],
-    *,
-    raw: bool = False,
-    cwd: str | os.PathLike[str] = ".",
-    max_cost: float | None = None,
-    max_tokens: int | None = None,
-    timeout: float | None = None,
-    idle_timeout: float | None = None,
-    env: Mapping[str, str] | None = None,
-    home: Path | None = None,
-) -> Run:
-    """Make a run of a command line as it is; what no adapter knows, or `raw`, is not decoded."""
+def start_command(command: Sequence[str], options: RunOptions, *, raw: bool = False) -> Run:
+    """Make a run of a command line as it is.
+
+    Its output is not decoded if no adapter knows the command, or if it is `raw`.
+    """
     known = agents.agent_for(command[0])
-    folder = _absolute(cwd)
+    cwd = _absolute(options.cwd)
     return Run(
         Invocation(
             command=tuple(command),
             ask_signal=known.invoke(Task(prompt="")).ask_signal if known else signal.SIGTERM,
-            environment={**_inherited(known), **(env or {})},
+            environment={**_inherited(known), **options.env},
+        ),
+        replace(
+            options,
+            cwd=cwd,
+            home=options.home or str(home_folder()),
+            program=_lasting(command[:1], cwd),
         ),
         agent=None if raw else known,
-        program=_lasting(command[:1], folder),
-        cwd=folder,
-        limits=Limits(
-            max_cost=max_cost, max_tokens=max_tokens, timeout_s=timeout, idle_s=idle_timeout
-        ),
-        home=home or home_folder(),
         continues=known is not None and known.continues(command),
     )
-
-
-def run_sync(agent: str, prompt: str, **options: Any) -> Run:
-    """Run an agent to its end, without an event loop of yours; takes what `run` takes."""
-
-    async def whole() -> Run:
-        async with run(agent, prompt, **options) as going:
-            await going.wait()
-        return going
-
-    return asyncio.run(whole())
 
 
 def _inherited(agent: Agent | None) -> dict[str, str]:

@@ -8,7 +8,8 @@ import click
 from rookery.cli.demo_player import player_command
 from rookery.cli.live.run_view import watch
 from rookery.cli.options.view_options import Manner, verbose_option
-from rookery.runs.start import run
+from rookery.config.options import RunOptions
+from rookery.runs.start import start
 
 _DENIED = 4  # the demo shows a denial: for a demo that is a success
 
@@ -26,12 +27,12 @@ def command(speed: float, verbose: bool) -> None:
     if speed <= 0:
         raise click.UsageError("--speed must be more than 0")
     with tempfile.TemporaryDirectory() as folder:
-        going = run(
-            "claude",
-            "Fix the failing tests in config",
+        options = RunOptions(
+            agent="claude",
+            prompt="Fix the failing tests in config",
             cwd=os.path.realpath(folder),
             program=player_command(),
             env={"ROOKERY_SCRIPT": f"speed={speed:g}"},
         )
-        code = watch(going, Manner(verbose=verbose))
+        code = watch(start(options), Manner(verbose=verbose))
     raise click.exceptions.Exit(0 if code == _DENIED else code)

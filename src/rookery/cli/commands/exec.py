@@ -9,7 +9,8 @@ from rookery.cli.live.background import put_away
 from rookery.cli.live.run_view import watch
 from rookery.cli.options.run_options import shared_options, view_of
 from rookery.cli.options.view_options import Form
-from rookery.runs.start import run_command
+from rookery.config.options import RunOptions
+from rookery.runs.start import start_command
 
 _EXEC_EXAMPLES = """\b
 Examples:
@@ -49,13 +50,12 @@ def exec_(
         pairs = zip(words, command, strict=False)
         at = next((n for n, (ours, given) in enumerate(pairs) if ours != given), len(command))
         click.echo(f"[rook] added: {shlex.join(words[at : at + added])}", err=True)
-    going = run_command(
-        words or command,
-        raw=words is None,
+    options = RunOptions(
         cwd=cwd,
         max_cost=max_cost,
         max_tokens=max_tokens,
         timeout=timeout,
         idle_timeout=idle_timeout,
     )
+    going = start_command(words or command, options, raw=words is None)
     raise click.exceptions.Exit((put_away if detach else watch)(going, manner))

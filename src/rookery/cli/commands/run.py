@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any, get_args
 
 import click
-import msgspec
 from click.core import ParameterSource
 
 from rookery import agents
@@ -17,9 +16,10 @@ from rookery.cli.options.defaults import Chosen, chosen_agent, tell_what_a_proje
 from rookery.cli.options.run_options import shared_options, view_of
 from rookery.cli.options.types import Count, Duration, OneOf
 from rookery.cli.options.view_options import Form
+from rookery.config.options import RunOptions
 from rookery.runs.home import home_folder
 from rookery.runs.resume import NoSessionError, earlier_run
-from rookery.runs.start import run
+from rookery.runs.start import start
 
 _RUN_EXAMPLES = """\b
 Examples:
@@ -121,12 +121,12 @@ def run_(
     manner = view_of(
         form, detach=detach, as_json=as_json, quiet=quiet, verbose=verbose, no_text=no_text
     )
-    manner = msgspec.structs.replace(manner, ask_timeout_s=ask_timeout)
     tell_what_a_project_allows()
     chosen = chosen_agent(agent) if resume is None else _agent_of(resume, agent)
-    going = run(
-        chosen.agent,
-        prompt,
+    options = RunOptions(
+        agent=chosen.agent,
+        prompt=prompt,
+        ask_timeout=ask_timeout,
         program=chosen.program,
         called=chosen.called,
         cwd=cwd,
@@ -141,11 +141,11 @@ def run_(
         timeout=timeout,
         idle_timeout=idle_timeout,
         resume=resume,
-        args=agent_args(),
+        args=tuple(agent_args()),
         stream=stream,
         partial=max_cost is not None or max_tokens is not None or is_watched(manner),
     )
-    raise click.exceptions.Exit((put_away if detach else watch)(going, manner))
+    raise click.exceptions.Exit((put_away if detach else watch)(start(options), manner))
 
 
 def _prompt(said: Sequence[str]) -> str:

@@ -9,6 +9,8 @@ import time
 from collections.abc import AsyncIterator
 from functools import partial
 
+from msgspec.structs import replace
+
 from rookery.cli.live.ending import Ended, tell_end, tell_result
 from rookery.cli.live.keys import terminal_path
 from rookery.cli.live.output import FRAME_S, go_unseen, put
@@ -44,9 +46,9 @@ async def _watch(run: Run, manner: Manner) -> int:
     look = look_of(sys.stdout, os.environ)
     turns = Turns()
     if run.asks and run.agent and (path := terminal_path()):
-        run.answer = TerminalAsker(
-            path, run.label, turns, cwd=run.cwd, limit_s=manner.ask_timeout_s
-        )
+        limit_s = run.options.ask_timeout
+        run.on_permission = TerminalAsker(path, run.label, turns, cwd=run.cwd, limit_s=limit_s)
+        run.options = replace(run.options, ask_timeout=None)  # a key restarts the asker's own timer
     async with run:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, run.stop)
@@ -59,7 +61,7 @@ async def _watch(run: Run, manner: Manner) -> int:
     agent = run.agent.name if run.agent else None
     ended = Ended(verdict, run.state, agent, run.folder, run.trouble)
     tell_result(sys.stdout, manner, ended)
-    if unheld := unheld_limits(run.state, run.limits):
+    if unheld := unheld_limits(run.state, run.options):
         _say(f"[rook] WARNING: {unheld}")
     tell_end(manner, ended)
     return verdict.exit_code
@@ -67,7 +69,7 @@ async def _watch(run: Run, manner: Manner) -> int:
 
 def warnings(run: Run) -> list[str]:
     """What is to be told of a run before it begins: what rook cannot do for it here."""
-    late = late_limits(run.agent, run.limits, via=run.via)
+    late = late_limits(run.agent, run.options, via=run.via)
     return [*trees.promises(), *([late] if late else ())]
 
 

@@ -24,8 +24,6 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
     text: bool = True
     json: bool = False
     form: Form = "text"
-    ask_timeout_s: float | None = None
-    """How long one may take to answer what the agent asks."""
 
     @property
     def lively(self) -> bool:

@@ -1,0 +1,192 @@
+"""What an option is: its name, type and default, its help, and how a value given for it is read."""
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+
+import msgspec
+from msgspec import Meta
+
+from rookery.config.durations import seconds
+from rookery.model.errors import OptionError
+
+PREFIX = "ROOKERY_"
+"""What the name of a setting has before it in the environment, where it is in capitals."""
+
+Completion = Literal[
+    "agents", "batches", "files", "folders", "loops", "profiles", "running", "runs", "shown"
+]
+"""What a shell offers as the value of an option or an argument."""
+
+Name = Annotated[str, Meta(min_length=1, title="a name")]
+Text = Annotated[str, Meta(title="a text")]
+Texts = Annotated[tuple[Name, ...], Meta(title="a list of texts")]
+Rules = Annotated[tuple[Name, ...], Meta(title="a list of rules")]
+Dollars = Annotated[float, Meta(ge=0, le=1e9, title="a number of dollars")]
+Count = Annotated[int, Meta(ge=1, title="a whole number from 1")]
+Seconds = Annotated[float, Meta(gt=0, lt=1e9, title="a time such as 90s, 5m or 2h")]
+Share = Annotated[float, Meta(gt=0, le=1, title="a share such as 80% or 0.8")]
+Folder = Annotated[str, Meta(min_length=1, title="a folder")]
+File = Annotated[str, Meta(min_length=1, title="a file")]
+
+_TIME, _SHARE = (get_args(kind)[1].title for kind in (Seconds, Share))
+
+
+class Flag(msgspec.Struct, frozen=True, kw_only=True):
+    """What a field of an options struct says about itself, beside its type and its default."""
+
+    help: str
+    commands: tuple[str, ...] = ()
+    """The commands that have it; none: all that take the struct."""
+
+    words: tuple[str, ...] = ()
+    """How it is written on a command line; none: `--` and its name."""
+
+    metavar: str | None = None
+    default: str | None = None
+    """What the help shows as the default, if that is not the default of the field."""
+
+    setting: bool = False
+    """Whether `rookery.toml` and a `ROOKERY_…` variable can set it, by its name."""
+
+    loosens: bool = True
+    """Whether a value can allow an agent more, or make it cost more, than the default does."""
+
+    completes: Completion | None = None
+
+
+class Option(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of the table of options."""
+
+    name: str
+    type: Any
+    """Without None."""
+
+    default: Any
+    flag: Flag
+
+    @property
+    def variable(self) -> str:
+        """Its name in the environment, if it is a setting."""
+        return PREFIX + self.name.upper()
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The words it takes; empty if it takes others too."""
+        return get_args(self.type) if get_origin(self.type) is Literal else ()
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it can be given several times."""
+        return get_origin(_bare(self.type)) is tuple
+
+    @property
+    def takes(self) -> str:
+        """What it takes, in words."""
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
+        return "true or false" if self.type is bool else _title(self.type)
+
+    def read(self, raw: Any) -> Any:
+        """Return the value that a typed value means; a ValueError if it has the wrong type."""
+        return _checked(msgspec.convert(_prepared(raw, self.type), self.type))
+
+    def read_text(self, text: str) -> Any:
+        """Return the value that a text means; of a list, each line is an element."""
+        raw: Any = text.strip()
+        if self.is_list:
+            raw = [line.strip() for line in text.split("\n") if line.strip()]
+        return _checked(msgspec.convert(_prepared(raw, self.type), self.type, strict=False))
+
+
+_Options = TypeVar("_Options", bound=msgspec.Struct)
+
+
+@cache
+def rows(struct: type[msgspec.Struct]) -> tuple[Option, ...]:
+    """The options among the fields of a struct, in the order in which it lists them."""
+    found = []
+    for field in msgspec.structs.fields(struct):
+        kind, flag = _without_flag(field.type)
+        if flag is not None:
+            found.append(Option(name=field.name, type=kind, default=field.default, flag=flag))
+    return tuple(found)
+
+
+def checked(struct: type[_Options], values: Mapping[str, Any]) -> _Options:
+    """Make options of what a caller passed; an OptionError names the first that is wrong.
+
+    Accepts what people write in Python: `Path`s, lists, `timedelta`s and times such as "5m".
+    """
+    fields = {field.name: field for field in msgspec.structs.fields(struct)}
+    made = {}
+    for name, raw in values.items():
+        kind, _ = _without_flag(fields[name].type)
+        try:
+            value = _prepared(_plain(raw), kind)
+            made[name] = _checked(msgspec.convert(value, fields[name].type))
+        except (ValueError, TypeError):
+            raise OptionError(name, _takes(name, kind), raw) from None
+    return struct(**made)
+
+
+def _plain(raw: Any) -> Any:
+    """Turn paths, mappings and sequences of any class into those that have a type of their own."""
+    if isinstance(raw, os.PathLike):
+        return os.fspath(raw)
+    if isinstance(raw, Mapping):
+        return dict(raw)
+    if isinstance(raw, Sequence) and not isinstance(raw, (str, bytes)):
+        return tuple(raw)
+    return raw
+
+
+def _takes(name: str, kind: Any) -> str:
+    return Option(name=name, type=kind, default=None, flag=Flag(help="")).takes
+
+
+def _prepared(raw: Any, kind: Any) -> Any:
+    """Turn what people write for a time or a share into a number."""
+    title = _title(kind)
+    if title == _TIME:
+        if isinstance(raw, timedelta):
+            return raw.total_seconds()
+        length = seconds(str(raw)) if type(raw) in (int, float, str) else None
+        return raw if length is None else length
+    if title == _SHARE and isinstance(raw, str) and raw.endswith("%"):
+        return float(raw[:-1]) / 100
+    return raw
+
+
+def _without_flag(annotation: Any) -> tuple[Any, Flag | None]:
+    """Take apart the annotation of a field: its type without None, and its flag."""
+    flag = None
+    if get_origin(annotation) is Annotated:
+        flag = next((part for part in annotation.__metadata__ if isinstance(part, Flag)), None)
+        if flag is not None:
+            rest = [part for part in annotation.__metadata__ if part is not flag]
+            annotation = Annotated[annotation.__origin__, *rest] if rest else annotation.__origin__
+    if get_origin(annotation) in (Union, UnionType):
+        parts = [part for part in get_args(annotation) if part is not NoneType]
+        annotation = parts[0] if len(parts) == 1 else annotation
+    return annotation, flag
+
+
+def _bare(kind: Any) -> Any:
+    return kind.__origin__ if get_origin(kind) is Annotated else kind
+
+
+def _title(kind: Any) -> str:
+    """What a type is called; that of an annotated one is in its metadata."""
+    metas = kind.__metadata__ if get_origin(kind) is Annotated else ()
+    return next((meta.title for meta in metas if isinstance(meta, Meta) and meta.title), str(kind))
+
+
+def _checked(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("no number")
+    return value

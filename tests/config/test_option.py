@@ -1,0 +1,64 @@
+"""Options read what people write for them, and refuse the rest by name."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rookery.config.option import checked, rows
+from rookery.config.options import RunOptions
+from rookery.model.errors import OptionError
+
+
+# What a caller passes, and what the options then hold.
+@pytest.mark.parametrize(
+    ("name", "passed", "held"),
+    [
+        ("timeout", "90s", 90.0),
+        ("timeout", 90, 90.0),
+        ("timeout", timedelta(minutes=2), 120.0),
+        ("idle_timeout", "1.5m", 90.0),
+        ("max_cost", 2, 2.0),
+        ("max_tokens", 5, 5),
+        ("cwd", Path("/x"), "/x"),
+        ("allow", ["Read"], ("Read",)),
+        ("env", {"A": "b"}, {"A": "b"}),
+        ("resume", None, None),
+        ("stream", False, False),
+        ("loop", ("loop-x", 2), ("loop-x", 2)),
+    ],
+)
+def test_a_value_is_read_as_it_is_meant(name: str, passed: Any, held: Any) -> None:
+    assert getattr(checked(RunOptions, {name: passed}), name) == held
+
+
+@pytest.mark.parametrize(
+    ("name", "passed", "message"),
+    [
+        ("timeout", "soon", "timeout takes a time such as 90s, 5m or 2h, not 'soon'"),
+        ("timeout", True, "timeout takes a time such as 90s, 5m or 2h, not True"),
+        ("timeout", 0, "timeout takes a time such as 90s, 5m or 2h, not 0"),
+        ("idle_timeout", [1], "idle_timeout takes a time"),
+        ("max_cost", "2", "max_cost takes a number of dollars, not '2'"),
+        ("max_cost", float("nan"), "max_cost takes a number of dollars, not nan"),
+        ("max_cost", -1, "max_cost takes a number of dollars, not -1"),
+        ("max_tokens", 1.5, "max_tokens takes a whole number from 1, not 1.5"),
+        ("max_turns", 0, "max_turns takes a whole number from 1, not 0"),
+        ("allow", "Read", "allow takes a list of rules, not 'Read'"),
+        ("permission", "any", "permission takes one of ask, edit, all, plan, agent, not 'any'"),
+        ("prompt", 3, "prompt takes"),
+        ("env", {"A": 1}, "env takes"),
+        ("stream", "no", "stream takes true or false, not 'no'"),
+        ("model", "", "model takes a name, not ''"),
+    ],
+)
+def test_a_wrong_value_is_refused_with_what_it_takes(name: str, passed: Any, message: str) -> None:
+    with pytest.raises(OptionError) as error:
+        checked(RunOptions, {name: passed})
+    assert str(error.value).startswith(message)
+    assert error.value.name == name
+
+
+def test_every_option_has_help_that_is_a_sentence() -> None:
+    assert [row.name for row in rows(RunOptions) if not row.flag.help.endswith(".")] == []
