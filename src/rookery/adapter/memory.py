@@ -36,12 +36,13 @@ class Memory:
         self.sessions: set[str | None] = set()
         self.in_turn = False
         self.tools: dict[str, ToolStarted] = {}  # calls without a result yet
+        self.held: dict[str, ToolStarted] = {}  # calls whose beginning is not reported yet
+        self.ended: dict[str, None] = {}  # calls with a result, the last of many
         self.tasks: dict[str, TaskStarted] = {}  # tasks that are still at work
         self.writing: str | None = None  # the id of what is being said in pieces
         self.pieces: list[str] = []  # of that
         self.answer: str | None = None  # the last text that came in pieces
         self._thinking = False  # whether what is being said is a thought
-        self._ended: dict[str, None] = {}
         self._unnamed = 0
 
     def begin_turn(self) -> list[Event]:
@@ -108,18 +109,19 @@ class Memory:
         return [*self.begin_turn(), *self.end_words()]
 
     def has_begun(self, id: str) -> bool:
-        """Whether a call is open or has ended."""
-        return id in self.tools or id in self._ended
+        """Whether a call is open, held back or has ended."""
+        return id in self.tools or id in self.ended or id in self.held
 
     def has_ended(self, id: str) -> bool:
         """Whether a call has had its result."""
-        return id in self._ended
+        return id in self.ended
 
     def start(self, started: ToolStarted) -> list[Event]:
         """Begin a call, but only once."""
-        if self.has_begun(started.id):
+        id = started.id
+        if id in self.tools or id in self.ended or id in self.held:  # every call passes here
             return []
-        self.tools[started.id] = started
+        self.tools[id] = started
         return [started]
 
     def finish(
@@ -139,7 +141,7 @@ class Memory:
 
         That it was denied is an event of its own, with what would let it pass.
         """
-        if id in self._ended:
+        if id in self.ended:
             return []
         begun = self.end(id)
         if begun is not None:
@@ -162,8 +164,8 @@ class Memory:
 
     def end(self, id: str) -> ToolStarted | None:
         """Remember that a call has ended, and give its beginning if there was one."""
-        self._ended[id] = None
-        forget_oldest(self._ended, _MOST_CALLS)
+        self.ended[id] = None
+        forget_oldest(self.ended, _MOST_CALLS)
         return self.tools.pop(id, None)
 
     def abandon(self) -> list[Event]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from rookery.adapter import salvage
+from rookery.adapter.decoder import Told
 from rookery.adapter.shapes import NOTHING
 from rookery.adapter.titles import first_short_string
 from rookery.agents.codex import shapes, tools
@@ -21,6 +22,7 @@ from rookery.model.events import (
     TaskStarted,
     Text,
     Thinking,
+    ToolFinished,
     ToolStarted,
 )
 from rookery.model.text import one_line
@@ -31,15 +33,15 @@ _LONGEST_TITLE = 1000
 _dump = msgspec.json.Encoder().encode
 
 
-def agent_message(memory: Memory, item: shapes.AgentMessage, line: bytes) -> Sequence[Event]:
+def agent_message(memory: Memory, item: shapes.AgentMessage, line: bytes) -> Told:
     """Read what the agent said; commentary and answer look alike."""
-    memory.said = item.text or ""
-    return (Text(id=memory.item(item.id), text=memory.said),)
+    memory.said = text = item.text or ""
+    return Text(id=memory.item(item.id), text=text)
 
 
-def reasoning(memory: Memory, item: shapes.Reasoning, line: bytes) -> Sequence[Event]:
+def reasoning(memory: Memory, item: shapes.Reasoning, line: bytes) -> Told:
     """Read the summary of what the model thought."""
-    return (Thinking(id=memory.item(item.id), text=item.text),)
+    return Thinking(id=memory.item(item.id), text=item.text)
 
 
 def error(memory: Memory, item: shapes.ErrorItem, line: bytes) -> Sequence[Event]:
@@ -64,28 +66,45 @@ def todo_list(memory: Memory, item: shapes.TodoList, line: bytes) -> Sequence[Ev
     return (PlanChanged(items=plan),)
 
 
-def command_started(memory: Memory, item: shapes.CommandExecution, line: bytes) -> Sequence[Event]:
+# Most lines are of commands: the next two functions make no call that can be spared.
+def command_started(memory: Memory, item: shapes.CommandExecution, line: bytes) -> Told:
     """Read the beginning of a command."""
-    return memory.start(
-        ToolStarted(
-            id=memory.item(item.id),
+    id, command = item.id, item.command
+    if not id or memory.processes > 1:
+        id = memory.item(id)
+    if id in memory.tools or id in memory.ended or id in memory.held:
+        return ()
+    memory.tools[id] = started = ToolStarted(
+        id=id,
+        name=tools.SHELL,
+        kind="execute",
+        title=None if command is None else tools.command_title(command),
+        input=msgspec.Raw(_dump({"command": command})),
+    )
+    return started
+
+
+def command_completed(memory: Memory, item: shapes.CommandExecution, line: bytes) -> Told:
+    """Read the end of a command, with all that it wrote."""
+    id, output = item.id, item.aggregated_output
+    if not id or memory.processes > 1:
+        id = memory.item(id)
+    if id in memory.ended:
+        return ()
+    status = tools.STATUSES.get(item.status, "error")
+    if status == "denied":
+        return memory.finish(
+            id,
+            status,
             name=tools.SHELL,
             kind="execute",
-            title=tools.command_title(item.command),
-            input=msgspec.Raw(_dump({"command": item.command})),
+            error=output or None,
+            exit_code=item.exit_code,
         )
-    )
-
-
-def command_completed(
-    memory: Memory, item: shapes.CommandExecution, line: bytes
-) -> Sequence[Event]:
-    """Read the end of a command, with all that it wrote."""
-    status = tools.STATUSES.get(item.status, "error")
-    output = item.aggregated_output
-    return memory.finish(
-        memory.item(item.id),
-        status,
+    memory.end(id)
+    return ToolFinished(
+        id=id,
+        status=status,
         name=tools.SHELL,
         kind="execute",
         output=output if status == "ok" else None,
@@ -161,14 +180,14 @@ def search_started(memory: Memory, item: shapes.WebSearch, line: bytes) -> Seque
         return ()
     if (title := tools.search_title(item)) is not None:
         return memory.start(_search(id, title))
-    memory.searches[id] = _search(id, None)
+    memory.held[id] = _search(id, None)  # its query comes when it ends
     return ()
 
 
 def search_completed(memory: Memory, item: shapes.WebSearch, line: bytes) -> Sequence[Event]:
     """Read what was searched for; what was found is not told."""
     id = memory.item(item.id)
-    held = memory.searches.pop(id, None)
+    held = memory.held.pop(id, None)
     events: Sequence[Event] = memory.finish(id, "ok", name=tools.SEARCH, kind="fetch")
     return events if held is None else [_search(id, tools.search_title(item)), *events]
 

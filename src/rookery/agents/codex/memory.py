@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from rookery.adapter import memory
-from rookery.model.events import Event, PlanItem, TaskStarted, ToolStarted
+from rookery.model.events import Event, PlanItem, TaskStarted
 
 
 class Memory(memory.Memory):
@@ -14,27 +14,22 @@ class Memory(memory.Memory):
         self.said: str | None = None  # the agent's last message of this turn
         self.failure: str | None = None  # the last error that was told
         self.plan: tuple[PlanItem, ...] | None = None
-        self.searches: dict[str, ToolStarted] = {}  # held back: their query comes when they end
-        self._processes = 0
+        self.processes = 0
 
     def begin_process(self) -> list[Event]:
         """A new process writes: it counts its items from 0 again, and what was open stays so."""
-        events = [] if self._processes == 0 else self.abandon()
-        self._processes += 1
+        events = [] if self.processes == 0 else self.abandon()
+        self.processes += 1
         self.in_turn = False
         self.said = None
         return events
 
     def item(self, id: str | None) -> str:
         """The name of an item: its id is its own only among those of its process."""
-        if id and self._processes < 2:
+        if id and self.processes < 2:
             return id
         id = id or self.name("item")
-        return f"{self._processes}:{id}" if self._processes > 1 else id
-
-    def has_begun(self, id: str) -> bool:
-        """Whether a call is open, held back or ended."""
-        return id in self.tools or self.has_ended(id) or id in self.searches
+        return f"{self.processes}:{id}" if self.processes > 1 else id
 
     def left_running(self) -> Iterator[Event]:
         """The commands that run on though the turn is over: they are cut off when Codex ends."""
@@ -47,14 +42,14 @@ class Memory(memory.Memory):
                 yield task
 
     def abandon(self) -> list[Event]:
-        """End what is open though nobody said how it ended; searches are told to have begun."""
-        held = [*self.searches.values()]
-        self.tools.update(self.searches)
-        self.searches.clear()
+        """End what is open though nobody said how it ended; what was held back is reported."""
+        held = [*self.held.values()]
+        self.tools.update(self.held)
+        self.held.clear()
         return [*held, *super().abandon()]
 
     def close(self) -> tuple[Sequence[Event], int]:
         """End all that is still open; tell how many tool calls were."""
-        held = len(self.searches)
+        held = len(self.held)
         events, open_tools = super().close()
         return events, open_tools + held

@@ -150,8 +150,9 @@ def _item_reader(tag: str, readers: Table[Memory]) -> Read[Memory]:
 
     def read(memory: Memory, message: Any, line: bytes) -> Told:
         item = message.item
-        known = readers.get(item.__class__)
-        if known is None:  # an item that was never seen in such a message
+        try:
+            known = readers[type(item)]
+        except KeyError:  # an item that was never seen in such a message
             name = f"{tag}/{type_name(type(item))}"
             return (Unknown(name=name, raw=salvage.own(line)),)
         return known(memory, item, line)

@@ -43,15 +43,16 @@ _ESCAPED = re.compile(r'\\(["\\$`])')
 def script(command: str) -> str:
     """What a command really does: the script of a shell that does nothing but run it."""
     if command.startswith(_USUAL):
-        words = command[len(_USUAL) :]
+        start = len(_USUAL)
     elif found := _SHELL.match(command):
-        words = command[found.end() :]
+        start = found.end()
     else:
         return command
-    quote = words[:1]
-    plain = quote == "'" or (quote == '"' and "\\" not in words)
-    if plain and 0 < words.find(quote, 1) == len(words) - 1:  # no other quote is between
-        return words[1:-1]
+    quote = command[start : start + 1]
+    plain = quote == "'" or (quote == '"' and "\\" not in command)
+    if plain and command.find(quote, start + 1) == len(command) - 1:  # no other quote is between
+        return command[start + 1 : -1]
+    words = command[start:]
     if _DOUBLE.fullmatch(words):
         return _ESCAPED.sub(r"\1", words[1:-1])
     return _unquoted(words) or command
@@ -68,7 +69,7 @@ def _unquoted(words: str) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def command_title(command: str | None) -> str | None:
+def command_title(command: str) -> str | None:
     """What a command does, on one line."""
     return one_line(script(command), _LONGEST_TITLE) if command else None
 
