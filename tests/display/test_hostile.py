@@ -17,6 +17,7 @@ from rookery.display.console.markdown import markdown
 from rookery.display.console.paint import Paint
 from rookery.display.console.screen import Screen
 from rookery.display.console.table import table
+from rookery.display.context import RunContext
 from rookery.display.ending import End, summary
 from rookery.display.page import Heading, Page
 from rookery.display.plain import PlainDisplay
@@ -25,6 +26,7 @@ from rookery.display.terminal import TerminalDisplay
 from rookery.model.events import Event, ToolStarted
 from rookery.model.fold import Fold
 from rookery.model.records import Record
+from rookery.model.snapshot import RunningTool, Snapshot
 from rookery.model.verdict import EXIT_CODES
 
 UNSAFE = re.compile(
@@ -60,10 +62,11 @@ def all_ways(*texts: str, colour: bool) -> Iterator[str]:
     paint = Paint(colour=colour, links=colour, host="here")
     told = Fold(records(events(*texts)))
     sink: Any = Sink()
-    options: dict[str, Any] = {"state": told.state, "verbose": True, "paint": paint}
+    context = RunContext(run=text, snapshot=told.state.snapshot)
+    options: dict[str, Any] = {"context": context, "verbose": True, "paint": paint}
     plain = PlainDisplay(sink, text, **options)
     screen = Screen(sink, lambda: 80)
-    watched = TerminalDisplay(screen, text, columns=lambda: 80, run=text, **options)
+    watched = TerminalDisplay(screen, text, columns=lambda: 80, **options)
     page = Page(
         TerminalDisplay(screen, text, columns=lambda: 80, **options),
         paint=paint,
@@ -113,7 +116,7 @@ def test_a_known_payload_leaves_title_clipboard_modes_and_cursor_alone(name: str
         Screen(sink, lambda: 80),
         PAYLOADS[name],
         columns=lambda: 80,
-        state=told.state,
+        context=RunContext(snapshot=told.state.snapshot),
         verbose=True,
         paint=paint,
     ) as display:
@@ -178,8 +181,10 @@ def test_a_screen_of_hostile_strings_is_only_written_to() -> None:
 @pytest.mark.parametrize("width", [20, 40, 80, 200])
 def test_a_hostile_status_line_keeps_to_its_width(width: int) -> None:
     for text in strings(500, seed=4):
+        tool = RunningTool(id="1", name=text, title=text, started_at=0.0)
+        shot = Snapshot(activity="tool", since=0.0, open_tools=(tool,), tools_open=1)
         line = status_line(
-            text, 0.0, now=9.0, began=0.0, state=None, width=width - 1, paint=Paint(colour=True)
+            shot, now=9.0, began=0.0, cwd=None, width=width - 1, paint=Paint(colour=True)
         )
         screen = emulate(line, columns=width, lines=3)
         assert screen.rows[1:] == []

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rookery.display.context import RunContext
 from rookery.display.plain import PlainDisplay
 from rookery.model.events import (
     ContextCompacted,
@@ -46,7 +47,8 @@ def shown(
 
 def test_without_a_word_of_the_agent_a_path_is_relative_to_where_it_was_started() -> None:
     fold = Fold([], beginning=Beginning(cwd="/repo"))
-    display = PlainDisplay(io.StringIO(), "codex", state=fold.state)
+    context = RunContext(cwd=fold.state.cwd, snapshot=fold.state.snapshot)
+    display = PlainDisplay(io.StringIO(), "codex", context=context)
     read = ToolStarted(id="1", name="Read", kind="read", title="/repo/a.py")
     told = [Record(0, None, 0, 0, SessionStarted()), Record(1, None, 0, 0, read)]
     assert [line for one in told for line in display.lines(one)] == ["[codex] Read: a.py"]
@@ -399,7 +401,7 @@ def test_a_cost_says_whose_it_is(model: str, cost: float | None, words: str) -> 
     events: list[Event] = [used, ended]
     out = io.StringIO()
     fold = Fold((Record(seq, None, 0, 0, event) for seq, event in enumerate(events)), prices)
-    display = PlainDisplay(out, "claude", state=fold.state)
+    display = PlainDisplay(out, "claude", context=RunContext(snapshot=fold.state.snapshot))
     for record in fold:
         display.show(record)
     assert out.getvalue() == f"[claude] Complete (cost: {words})\n"

@@ -11,6 +11,7 @@ from rookery import agents
 from rookery.adapter.agent import Task
 from rookery.cli.commands.run import run_
 from rookery.display.console.screen import Screen
+from rookery.display.context import RunContext
 from rookery.display.plain import PlainDisplay
 from rookery.display.terminal import TerminalDisplay
 from rookery.model.events import (
@@ -90,10 +91,12 @@ def test_a_permission_prompt_that_waits_is_surfaced_in_the_status_line() -> None
     asked = PermissionRequested(id="r", tool_id="1", name="Bash")
     fold = Fold([Record(0, 5.0, 0, 0, start), Record(1, 5.0, 0, 0, asked)])
     screen = Screen(io.StringIO(), lambda: 80)
-    watched = TerminalDisplay(screen, "agent", columns=lambda: 80, state=fold.state)
+    watched = TerminalDisplay(
+        screen, "agent", columns=lambda: 80, context=RunContext(snapshot=fold.state.snapshot)
+    )
     for record in fold:
         watched.show(record)
-    assert "waits for an answer: Bash: git push 7s" in watched.status(12.0)
+    assert "waiting for an answer: Bash: git push 7s" in watched.status(12.0)
 
 
 # ShowProgress: "Show progress/unknown events"

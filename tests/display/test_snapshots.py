@@ -12,6 +12,7 @@ import pytest
 from tests.recorded import CASES, name_of
 
 import rookery
+from rookery.display.context import RunContext
 from rookery.display.plain import PlainDisplay
 from rookery.model.fold import Fold
 
@@ -22,7 +23,9 @@ UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud80
 def shown(path: Path, *, verbose: bool) -> str:
     """What a person sees of a stream; no prices, for those change."""
     out, fold = io.StringIO(), Fold(rookery.decode(path, agent="claude"))
-    display = PlainDisplay(out, "claude", state=fold.state, verbose=verbose)
+    display = PlainDisplay(
+        out, "claude", context=RunContext(snapshot=fold.state.snapshot), verbose=verbose
+    )
     for record in fold:
         display.show(record)
     return out.getvalue()

@@ -10,6 +10,7 @@ from tests.terminals import COLOURS
 import rookery
 from rookery.display.console.paint import Paint
 from rookery.display.console.screen import Screen
+from rookery.display.context import RunContext
 from rookery.display.plain import PlainDisplay
 from rookery.display.terminal import TerminalDisplay
 from rookery.model.events import (
@@ -42,8 +43,12 @@ def watched(*events: Timed, width: int = 70, **options: Any) -> tuple[Fold, Term
     records = (Record(n, at, 0, 12_300_000, event) for n, (at, event) in enumerate(timed))
     fold = Fold(records, beginning=options.pop("beginning", None))
     screen = Screen(options.pop("out", None) or io.StringIO(), lambda: width)
+    known = {
+        name: options.pop(name) for name in ("run", "began", "reports_starts") if name in options
+    }
+    context = RunContext(cwd=fold.state.cwd, snapshot=fold.state.snapshot, **known)
     return fold, TerminalDisplay(
-        screen, "claude", columns=lambda: width, state=fold.state, **options
+        screen, "claude", columns=lambda: width, context=context, **options
     )
 
 
@@ -273,17 +278,17 @@ def status(*events: Timed, now: float = 112.0, width: int = 100, **options: Any)
 
 
 def test_the_status_line_says_what_runs_and_since_when() -> None:
-    assert status() == "starts   12s"
+    assert status() == "starting   12s"
     assert status((100.0, bash())) == "Bash: go vet ./... 12s   12s"
     assert status((100.0, bash()), (105.0, bash("2", "ls"))) == "Bash: ls (+1) 7s   12s"
-    assert status((101.0, TextDelta(id="t", text="x"))) == "writes 11s   12s"
+    assert status((101.0, TextDelta(id="t", text="x"))) == "writing 11s   12s"
     done = ToolFinished(id="1", status="ok")
-    assert status((100.0, bash()), (104.0, done)) == "waits for the model 8s   12s"
-    # Who tells of calls when they are over may be in the middle of one.
-    assert status((100.0, bash()), (104.0, done), live=False) == "works 8s   12s"
-    assert status((100.0, SessionStarted()), live=False) == "works 12s   12s"
+    assert status((100.0, bash()), (104.0, done)) == "waiting for the model 8s   12s"
+    # An agent that reports calls when they have ended may be inside one.
+    assert status((100.0, bash()), (104.0, done), reports_starts=False) == "working 8s   12s"
+    assert status((100.0, SessionStarted()), reports_starts=False) == "working 12s   12s"
     assert status(Retrying(reason="overloaded")) == "RETRY: overloaded   12s"
-    assert status(now=5000.0) == "starts   1h 21m"
+    assert status(now=5000.0) == "starting   1h 21m"
 
 
 def test_progress_is_signalled_to_terminals_that_show_it_and_taken_back() -> None:
@@ -310,7 +315,7 @@ def test_rook_s_own_words_stand_above_the_status_line_or_in_the_log() -> None:
     _, display = watched(out=out)
     display.tick(1.0)
     display.say("a\x1bb")
-    assert "\r\x1b[J[rook] a␛b\n⠋ starts" in out.getvalue()
+    assert "\r\x1b[J[rook] a␛b\n⠋ starting" in out.getvalue()
     PlainDisplay(log, "claude").say("a\x1bb", "c")
     assert log.getvalue() == "[rook] a␛b\n[rook] c\n"
 

@@ -24,10 +24,10 @@ BASH = (OpenTool("Bash", "npm test", 500.0),)
 ROWS: list[tuple[dict[str, Any], str | None]] = [
     # what is known after a silence, and why it is stuck; None if something explains it
     ({"silent_s": 100}, None),
-    ({"silent_s": 101}, "it has said nothing for 101 s"),
+    ({"silent_s": 101}, "it has said nothing for 1m 41s"),
     ({"silent_s": 101, "tools": BASH}, None),
     ({"silent_s": 600, "tools": BASH}, None),
-    ({"silent_s": 601, "tools": BASH}, "Bash: npm test for 8 min is open, and nothing happens"),
+    ({"silent_s": 601, "tools": BASH}, "Bash: npm test for 8m 20s is open, and nothing happens"),
     ({"silent_s": 601, "tools": BASH, "cpu_s": 60.0}, None),
     ({"silent_s": 1201, "tools": BASH, "cpu_s": 60.0}, "Bash: npm test"),
     ({"silent_s": 101, "tasks": 1}, None),
@@ -64,12 +64,12 @@ def test_it_says_why_it_thinks_so() -> None:
     why = suspect(known, idle_s=IDLE)
     assert why is not None
     assert why.evidence == (
-        "no byte for 2.0 h",
-        "open: Bash: npm test for 8 min",
+        "no byte for 2h 01m",
+        "open: Bash: npm test for 8m 20s",
         "background tasks: 2",
-        "it said that it tries again in 4 s",
+        "it said that it tries again in 4.0s",
         "processes: 2 (S)",
-        "CPU since then: 0.2 s",
+        "CPU since then: 0.2s",
     )
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rookery.model.text import cut, one_line
+from rookery.model.text import cut, duration, one_line
 
 steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -50,3 +50,19 @@ def test_a_cut_text_begins_as_the_text_did(text: str, most: int) -> None:
     left = cut(text, most)
     assert len(left) <= most
     assert left == text or text.startswith(left[: max(most - 3, 0)])
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [
+        (None, "?"),
+        (0.04, "0.0s"),
+        (9.94, "9.9s"),
+        (59.9, "59s"),
+        (60, "1m 00s"),
+        (3599, "59m 59s"),
+        (7260, "2h 01m"),
+    ],
+)
+def test_durations_are_short(seconds: float | None, shown: str) -> None:
+    assert duration(seconds) == shown

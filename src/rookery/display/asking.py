@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from rookery.display.console.cells import width
 from rookery.display.console.paint import Paint
+from rookery.display.numbers import time_limit
 from rookery.model.events import PermissionRequested, ToolKind
 from rookery.model.questions import About, Ask, Decision, Question
 from rookery.model.records import Record
@@ -122,7 +123,7 @@ class Words:
         return self._paint(role, line) if role else line
 
     def _until(self, then: str) -> str:
-        return "" if self._limit_s is None else f"  ({_span(self._limit_s)}, then {then})"
+        return "" if self._limit_s is None else f"  ({time_limit(self._limit_s)}, then {then})"
 
     def _folder(self) -> str:
         if self._cwd == self._home:
@@ -191,8 +192,3 @@ def _how_to_answer(question: Question) -> str:
         return "your answer, or nothing for none"
     numbers = "numbers, as in 1,2," if question.several else "a number,"
     return f"{numbers} or your own words, or nothing for no answer"
-
-
-def _span(seconds: float) -> str:
-    """A time limit as one writes it."""
-    return f"{seconds / 60:g}m" if seconds >= 60 and seconds % 60 == 0 else f"{seconds:g}s"

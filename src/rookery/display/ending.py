@@ -7,12 +7,13 @@ from collections.abc import Iterator
 import msgspec
 
 from rookery.adapter.agent import PERMIT_ALL
-from rookery.display import words
+from rookery.display import numbers, words
 from rookery.display.console import cells
 from rookery.display.console.paint import Paint
 from rookery.model.ledger import Money
 from rookery.model.safe import safe_line
 from rookery.model.state import RunState
+from rookery.model.text import count, duration
 from rookery.model.verdict import Outcome
 
 _MOST_RULES = 3
@@ -62,22 +63,22 @@ def summary(ended: End, state: RunState, paint: Paint) -> list[str]:
 
 def _why(ended: End) -> str:
     left = ended.resets_in_s
-    wait = f" (in {words.duration(left)})" if left is not None and left > 0 else ""
+    wait = f" (in {duration(left)})" if left is not None and left > 0 else ""
     return safe_line(ended.sentence) + wait
 
 
 def _facts(ended: End, state: RunState) -> Iterator[str]:
     if ended.seconds is not None:
-        yield words.duration(ended.seconds)
+        yield duration(ended.seconds)
     if state.steps:
-        yield words.count(state.steps, "turn")
+        yield count(state.steps, "turn")
     if state.finished_tools:
-        yield words.count(len(state.finished_tools), "tool") + _bad(state)
+        yield count(len(state.finished_tools), "tool") + _bad(state)
     if state.files:
-        yield f"{words.count(len(state.files), 'file')} {_lines(state)}".rstrip()
+        yield f"{count(len(state.files), 'file')} {_lines(state)}".rstrip()
     ledger = state.ledger
     if ledger.has_usage and ledger.cost.usd is None:
-        yield f"{words.thousands(ledger.tokens.total)} tokens"  # all that is known of what it cost
+        yield f"{numbers.tokens(ledger.tokens.total)} tokens"  # all that is known of what it cost
     if ledger.has_usage or ledger.native_usd is not None:
         yield _cost(state)
 
@@ -97,13 +98,13 @@ def _lines(state: RunState) -> str:
     removed = [file.removed for file in state.files.values()]
     if None in added or None in removed:
         return ""
-    return words.changes(sum(n or 0 for n in added), sum(n or 0 for n in removed))
+    return numbers.changed_lines(sum(n or 0 for n in added), sum(n or 0 for n in removed))
 
 
 def _cost(state: RunState) -> str:
     cost, spent = state.ledger.cost, state.ledger.spent_usd
-    total = words.price(cost)
-    share = words.price(Money(spent, cost.source))
+    total = numbers.price(cost)
+    share = numbers.price(Money(spent, cost.source))
     return total if spent is None or share == total else f"{total} ({share} of it in this run)"
 
 

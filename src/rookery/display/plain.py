@@ -6,6 +6,7 @@ from typing import Any, Self, TextIO
 
 from rookery.display import words
 from rookery.display.console.paint import Paint
+from rookery.display.context import RunContext
 from rookery.display.words import Call, Line
 from rookery.model.events import (
     Error,
@@ -18,14 +19,13 @@ from rookery.model.events import (
 )
 from rookery.model.records import Record
 from rookery.model.safe import safe_line
-from rookery.model.state import RunState
 
 
 class PlainDisplay:
-    """Tells the records of one stream in lines of text, each safe to print.
+    """Shows the records of one stream as lines of text, each safe to print.
 
-    `state` is the fold that has already taken in what is told; without it, a cost that the agent
-    does not tell is unknown. Threads may share a display.
+    Without a context, a cost that the agent does not report is unknown. Threads may share a
+    display.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class PlainDisplay:
         out: TextIO,
         agent: str,
         *,
-        state: RunState | None = None,
+        context: RunContext | None = None,
         verbose: bool = False,
         text: bool = True,
         paint: Paint | None = None,
@@ -42,15 +42,15 @@ class PlainDisplay:
         self._paint = paint or Paint()
         self._prefix = self._paint("prefix", f"[{safe_line(agent)}]") + " "
         self._rook = self._paint("prefix", "[rook]") + " "
-        self._state = state
+        self._context = context or RunContext()
         self._verbose = verbose
         self._text = text
-        self._cwd = state.cwd if state else None
+        self._cwd = self._context.cwd
         self._open: dict[str, Call] = {}
         self._failed: dict[str, Call] = {}  # their turn's result may say that they were denied
         self._latest: str | None = None  # the call that was shown last
         self._lock = Lock()
-        self._told: Mapping[type, Callable[[Any, Record], Iterator[Line]]] = {
+        self._ways: Mapping[type, Callable[[Any, Record], Iterator[Line]]] = {
             SessionStarted: self._session_started,
             ToolStarted: self._tool_started,
             ToolFinished: self._tool_finished,
@@ -67,7 +67,7 @@ class PlainDisplay:
         self.close()
 
     def show(self, record: Record) -> None:
-        """Write the lines that tell of a record; whole lines, whoever else writes."""
+        """Write the lines that show a record; whole lines, whatever other threads write."""
         if lines := list(self.lines(record)):
             self.put(lines)
 
@@ -82,10 +82,10 @@ class PlainDisplay:
                 self._out.write("".join(f"{line}\n" for line in lines))
 
     def lines(self, record: Record) -> Iterator[str]:
-        """Give the lines, without newline, that tell of a record; often there are none."""
-        tell = self._told.get(record.event.__class__)
-        if tell is not None:
-            for line in tell(record.event, record):
+        """Give the lines, without newline, that show a record; often there are none."""
+        way = self._ways.get(record.event.__class__)
+        if way is not None:
+            for line in way(record.event, record):
                 yield self._render(line)
         elif record.event.__class__ not in words.DETAILS:
             return
@@ -105,7 +105,7 @@ class PlainDisplay:
         """Nothing: there was no status line in the way."""
 
     def close(self) -> None:
-        """Write what is still held back by the stream."""
+        """Flush the output."""
         self._out.flush()
 
     def _render(self, line: Line) -> str:
@@ -157,4 +157,4 @@ class PlainDisplay:
 
     def _turn_finished(self, event: TurnFinished, record: Record) -> Iterator[Line]:
         self._failed.clear()
-        yield words.ending(event, self._state)
+        yield words.ending(event, self._context.cost)

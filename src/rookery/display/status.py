@@ -1,37 +1,48 @@
 """The status line: what runs now and since when, what was used and what it cost so far."""
 
-from rookery.display import words
+from rookery.display import numbers, words
 from rookery.display.console import cells
 from rookery.display.console.paint import Paint
-from rookery.model.events import LimitReported
-from rookery.model.ledger import Money
 from rookery.model.safe import safe_line
-from rookery.model.state import RunState
+from rookery.model.snapshot import Phase, Quota, RunningTask, Snapshot
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _FRAMES_PER_S = 10
 _SHORTEST_WORDS = 16  # what runs now is not cut below this to make room for figures
 _GAP = "   "
+_DECIMALS = 3  # of an amount that grows
+_PHASES: dict[Phase, str] = {
+    "starting": "starting",
+    "waiting": "waiting for the model",
+    "thinking": "thinking",
+    "writing": "writing",
+    "idle": "waiting",
+    "ended": "ended",
+}
 
 
 def status_line(
-    doing: str,
-    since: float | None,
+    shot: Snapshot,
     *,
     now: float,
     began: float,
-    state: RunState | None,
+    cwd: str | None,
+    reports_starts: bool = True,
     width: int,
     paint: Paint,
 ) -> str:
-    """What runs now, cut to a width, and as many figures beside it as there is room for."""
+    """What runs now, cut to a width, and as many figures beside it as there is room for.
+
+    An agent that only reports calls that have ended (not `reports_starts`) may be inside one.
+    """
     spinner = _SPINNER[int(now * _FRAMES_PER_S) % len(_SPINNER)]
-    clock = "" if since is None else f" {_clock(now - since)}"
-    figures = [_clock(now - began), *(_figures(state) if state else ())]
-    doing = safe_line(doing)
+    since = _since(shot)
+    clock = "" if since is None else f" {numbers.clock(now - since)}"
+    figures = [numbers.clock(now - began), *_figures(shot)]
+    doing = safe_line(_activity(shot, cwd, reports_starts=reports_starts))
     fixed = cells.width(f"{spinner} {clock}")
     room = width - fixed
-    wanted = min(cells.width(doing), max(_SHORTEST_WORDS, 0))
+    wanted = min(cells.width(doing), _SHORTEST_WORDS)
     while figures and wanted + cells.width(_GAP + " · ".join(figures)) > room:
         figures.pop()
     right = _GAP + " · ".join(figures) if figures else ""
@@ -40,34 +51,66 @@ def status_line(
     return line if width >= fixed else cells.fit(f"{spinner}{clock}", width)
 
 
-def money(cost: Money) -> str:
-    """An amount while it grows: `$` is the agent's own, `~$` an estimate, `$?` unknown."""
-    if cost.usd is None:
-        return "$?"
-    return f"{'' if cost.source == 'native' else '~'}${cost.usd:.3f}"
+def _since(shot: Snapshot) -> float | None:
+    """When what runs now began; a retry says itself how long it waits."""
+    return None if shot.activity == "retrying" else shot.since
 
 
-def _figures(state: RunState) -> list[str]:
+def _activity(shot: Snapshot, cwd: str | None, *, reports_starts: bool) -> str:
+    """What runs now, in words."""
+    match shot.activity:
+        case "asking":
+            return f"waiting for an answer: {_asked(shot, cwd)}"
+        case "retrying" if shot.retry is not None:
+            line = words.retry(shot.retry)
+            return line.head + line.rest
+        case "tool":
+            return _tool(shot, cwd)
+        case "task":
+            return _task(shot.open_tasks[-1])
+        case "waiting" if not reports_starts:
+            return "working"
+        case "starting" | "waiting" | "thinking" | "writing" | "idle" | "ended" as phase:
+            return _PHASES[phase]
+    return ""
+
+
+def _asked(shot: Snapshot, cwd: str | None) -> str:
+    question = shot.questions[-1]
+    tools = (tool for tool in shot.open_tools if tool.id == question.tool_id)
+    call = next((words.call(tool, None, cwd) for tool in tools), None)
+    return call.words if call else question.name or "a tool"
+
+
+def _tool(shot: Snapshot, cwd: str | None) -> str:
+    """The latest call, and how many more run beside it."""
+    latest = shot.open_tools[-1]
+    inside = any(tool.id == latest.parent for tool in shot.open_tools)
+    more = shot.tools_open - 1 - inside
+    shown = words.call(latest, None, cwd).words
+    return f"{shown} (+{more})" if more > 0 else shown
+
+
+def _task(task: RunningTask) -> str:
+    return task.doing or task.title or "a task"
+
+
+def _figures(shot: Snapshot) -> list[str]:
     """The figures, the most wanted first."""
-    ledger = state.ledger
     figures = []
-    if ledger.has_usage:
-        figures += [f"{words.thousands(ledger.tokens.total)} tokens", money(ledger.cost)]
-    if state.context_tokens is not None:
-        window = state.context_window
-        share = f"{state.context_tokens / window:.0%}".replace("%", " %") if window else None
-        figures.append(f"context {share or words.thousands(state.context_tokens)}")
-    if (limit := _tightest(state)) is not None:
-        figures.append(f"{safe_line(words.window(limit.window))} {limit.used:.0%}"[:-1] + " %")
+    if shot.has_usage:
+        spent = numbers.price(shot.cost, _DECIMALS)
+        figures += [f"{numbers.tokens(shot.tokens.total)} tokens", spent]
+    if shot.context_tokens is not None:
+        window = shot.context_window
+        share = numbers.percent(shot.context_tokens / window) if window else None
+        figures.append(f"context {share or numbers.tokens(shot.context_tokens)}")
+    if (quota := _tightest(shot)) is not None and quota.used is not None:
+        figures.append(f"{safe_line(words.window(quota.window))} {numbers.percent(quota.used)}")
     return figures
 
 
-def _tightest(state: RunState) -> LimitReported | None:
-    """The limit of which most is used, as far as one is told."""
-    told = [limit for limit in state.limits.values() if limit.used is not None]
-    return max(told, key=lambda limit: limit.used or 0.0, default=None)
-
-
-def _clock(seconds: float) -> str:
-    whole = max(0, int(seconds))
-    return f"{whole}s" if whole < 60 else words.duration(whole)
+def _tightest(shot: Snapshot) -> Quota | None:
+    """The limit of which most is used, as far as one is reported."""
+    used = [quota for quota in shot.quotas if quota.used is not None]
+    return max(used, key=lambda quota: quota.used or 0.0, default=None)

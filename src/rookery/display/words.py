@@ -1,10 +1,10 @@
 """The words for what happened: each display says them in its own way, none has words of its own."""
 
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from rookery.adapter.agent import PERMIT_ALL, PERMIT_EDITS
+from rookery.display.numbers import price
 from rookery.model.events import (
     ContextCompacted,
     Error,
@@ -23,8 +23,8 @@ from rookery.model.events import (
 )
 from rookery.model.ledger import Money
 from rookery.model.records import Record
-from rookery.model.state import RunState
-from rookery.model.text import cut, one_line, relative
+from rookery.model.snapshot import Retry, RunningTool
+from rookery.model.text import cut, duration, one_line, relative
 
 Role = Literal["tool", "text", "error", "cost", "note", "output"]
 """What a line is about; it decides the colour of the line's head."""
@@ -97,16 +97,16 @@ class Call(NamedTuple):
         return Line("tool", self.name, f": {self.about}" if self.about else "", aside)
 
 
-def call(started: ToolStarted, at: float | None, cwd: str | None) -> Call:
+def call(started: ToolStarted | RunningTool, at: float | None, cwd: str | None) -> Call:
     """Say what a tool call is about: its path inside the working folder, command or pattern."""
-    title, path = started.title, None
+    title, kind, path = started.title, started.kind or "other", None
     if not title:
         about = ""
-    elif started.kind in PATHS:
+    elif kind in PATHS:
         about, path = relative(title, cwd), title
     else:
-        about = cut(title, _LONGEST.get(started.kind, _LONGEST_OTHER))
-    return Call(started.name, about, path, started.kind, at, started.parent)
+        about = cut(title, _LONGEST.get(kind, _LONGEST_OTHER))
+    return Call(started.name or "a tool", about, path, kind, at, started.parent)
 
 
 def from_home(path: str, home: str | None) -> str:
@@ -179,24 +179,12 @@ def error(event: Error) -> Line:
     return Line("error", f"ERROR: {one_line(event.message or event.kind, _LONGEST_OUTPUT)}")
 
 
-def ending(ended: TurnFinished, state: RunState | None) -> Line:
-    """How a turn ended and what it cost."""
+def ending(ended: TurnFinished, cost: Callable[[], Money]) -> Line:
+    """How a turn ended and what it cost; `cost` is asked if the agent did not say."""
     if not ended.ok:
         return Line("error", f"FAILED: {cut(_reason(ended), _LONGEST_REASON)}")
-    if ended.cost_usd is not None:
-        cost = Money(ended.cost_usd, "native")
-    else:
-        cost = state.ledger.cost if state else Money(None, "unknown")
-    return Line("cost", f"Complete (cost: {price(cost)})")
-
-
-def thousands(number: int) -> str:
-    """A number of tokens, short."""
-    if number < 1000:
-        return str(number)
-    if number < 999_950:
-        return f"{number / 1000:.1f}k"
-    return f"{number / 1e6:.1f}M"
+    known = cost() if ended.cost_usd is None else Money(ended.cost_usd, "native")
+    return Line("cost", f"Complete (cost: {price(known)})")
 
 
 def warning(record: Record) -> str | None:
@@ -232,7 +220,7 @@ def details(record: Record) -> Iterator[Line]:
             yield Line("note", "NOISE", f": {one_line(preview, _LONGEST_OUTPUT)}")
 
 
-def retry(event: Retrying) -> Line:
+def retry(event: Retrying | Retry) -> Line:
     """That a call to the model failed and is tried again."""
     words = (event.reason or "a call failed").replace("_", " ")
     status = "" if event.status is None else f" ({event.status})"
@@ -252,52 +240,6 @@ def limit(event: LimitReported) -> Line:
 def window(name: str | None) -> str:
     """A limit's name, short."""
     return _WINDOWS.get(name) or (name or "").replace("_", " ")
-
-
-def price(cost: Money) -> str:
-    """An amount as it is shown: the agent's own, our estimate with ~, or that nobody knows."""
-    if cost.usd is None:
-        return "$?"
-    return f"{'' if cost.source == 'native' else '~'}${cost.usd:.4f}"
-
-
-def duration(seconds: float | None) -> str:
-    """A length of time as people write it."""
-    if seconds is None:
-        return "?"
-    if seconds < 60:
-        return f"{seconds:.1f}s" if seconds < 10 else f"{seconds:.0f}s"
-    minutes, rest = divmod(int(seconds), 60)
-    if minutes < 60:
-        return f"{minutes}m {rest:02d}s"
-    return f"{minutes // 60}h {minutes % 60:02d}m"
-
-
-def when(moment: float | None, now: float) -> str:
-    """A moment as people say it, in their own time."""
-    if moment is None:
-        return "?"
-    past = now - moment
-    if 0 <= past < 60:
-        return "just now"
-    if 0 <= past < 3600:
-        return f"{past / 60:.0f} min ago"
-    then, today = time.localtime(moment), time.localtime(now)
-    if then[:3] == today[:3]:
-        return time.strftime("today %H:%M", then)
-    if then[:3] == time.localtime(now - 86_400)[:3]:
-        return "yesterday"
-    return time.strftime("%d %b %H:%M" if then[0] == today[0] else "%d %b %Y", then)
-
-
-def count(number: int, noun: str) -> str:
-    """So many of a thing."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def changes(added: int | None, removed: int | None) -> str:
-    """Lines that came and went; nothing if nobody counted them."""
-    return "" if added is None or removed is None else f"+{added} −{removed}"
 
 
 def first_line(said: str) -> str:

@@ -42,7 +42,7 @@ from rookery.model.snapshot import (
     ToolCounts,
     short,
 )
-from rookery.model.text import cut
+from rookery.model.text import count, cut
 
 
 class Turn(msgspec.Struct):
@@ -314,8 +314,8 @@ class RunState:
         fields = len(self.closed.unknown_fields) if self.closed else 0
         if not types and not fields:
             return None
-        parts = [_some(types, "type"), _some(fields, "field")]
-        what = " and ".join(part for part in parts if part)
+        parts = ((types, "type"), (fields, "field"))
+        what = " and ".join(count(number, noun) for number, noun in parts if number)
         version = f" {self.version}" if self.version else ""
         return f"{agent}{version} wrote {what} that this version of rookery does not know"
 
@@ -385,12 +385,8 @@ def _file_counts(files: Collection[FileState]) -> FileCounts:
 
 def _total(counts: list[int | None]) -> int | None:
     """The sum; None if one of them is unknown."""
-    return None if None in counts else sum(count or 0 for count in counts)
+    return None if None in counts else sum(number or 0 for number in counts)
 
 
 def _failure(error: Error) -> Failure:
     return Failure(kind=error.kind, message=short(error.message, LONGEST_TITLE))
-
-
-def _some(count: int, noun: str) -> str:
-    return "" if not count else f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -3,7 +3,7 @@
 import msgspec
 
 from rookery.model.snapshot import Snapshot
-from rookery.model.text import one_line
+from rookery.model.text import duration, one_line
 
 _TOOL_PATIENCE = 6.0  # a tool may sleep or wait for a server this many times as long in silence
 _BUSY_PATIENCE = 3.0
@@ -101,7 +101,7 @@ def suspect(known: Evidence, *, idle_s: float) -> Suspicion | None:
         return None
     if known.tools:
         return _because(known, f"{_tool(known.tools[-1])} is open, and nothing happens")
-    return _because(known, f"it has said nothing for {_span(known.silent_s)}")
+    return _because(known, f"it has said nothing for {duration(known.silent_s)}")
 
 
 def _patience(known: Evidence) -> float:
@@ -123,27 +123,21 @@ def _is_busy(known: Evidence) -> bool:
 
 
 def _because(known: Evidence, reason: str) -> Suspicion:
-    told = [f"no byte for {_span(known.silent_s)}"]
+    told = [f"no byte for {duration(known.silent_s)}"]
     told += [f"open: {_tool(tool)}" for tool in known.tools]
     if known.tasks:
         told.append(f"background tasks: {known.tasks}")
     if known.retry_s is not None:
-        told.append(f"it said that it tries again in {known.retry_s:.0f} s")
+        told.append(f"it said that it tries again in {duration(known.retry_s)}")
     if known.processes is not None:
         states = " ".join(sorted({process.state for process in known.processes})) or "none"
         told.append(f"processes: {len(known.processes)} ({states})")
     if known.cpu_s is not None:
-        told.append(f"CPU since then: {known.cpu_s:.1f} s")
+        told.append(f"CPU since then: {duration(known.cpu_s)}")
     return Suspicion(reason, tuple(told))
 
 
 def _tool(tool: OpenTool) -> str:
     title = f": {one_line(tool.title, _LONGEST_TITLE)}" if tool.title else ""
-    since = f" for {_span(tool.open_s)}" if tool.open_s is not None else ""
+    since = f" for {duration(tool.open_s)}" if tool.open_s is not None else ""
     return f"{tool.name}{title}{since}"
-
-
-def _span(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

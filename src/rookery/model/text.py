@@ -11,8 +11,20 @@ def one_line(text: str, most: int) -> str:
 
 
 def count(number: int, what: str) -> str:
-    """So many of a thing, in words."""
+    """Format a number with its noun: `1 file`, `2 files`."""
     return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def duration(seconds: float | None) -> str:
+    """Format a length of time: `4.2s`, `42s`, `1m 42s`, `2h 05m`."""
+    if seconds is None:
+        return "?"
+    whole = max(0, int(seconds))
+    if whole < 60:
+        return f"{seconds:.1f}s" if whole < 10 else f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m {whole % 60:02d}s"
+    return f"{whole // 3600}h {whole % 3600 // 60:02d}m"
 
 
 def cut(text: str, most: int) -> str:

@@ -8,7 +8,7 @@ import msgspec
 
 from rookery.model.events import TurnFinished
 from rookery.model.state import RunState
-from rookery.model.text import cut, one_line
+from rookery.model.text import count, cut, one_line
 
 Outcome = Literal[
     "success",
@@ -213,7 +213,7 @@ def _incomplete(facts: _Facts) -> str | None:
         how = "ended" if code is None else f"exited with {code}"
         return f"it {how} without a result{where}"
     tasks = max(facts.ending.cut_tasks, facts.state.cut_tasks)
-    return f"{_count(tasks, 'background task')} cut off when it ended" if tasks else None
+    return f"{_were(tasks, 'background task')} cut off when it ended" if tasks else None
 
 
 def _stopped_at_denial(facts: _Facts) -> str | None:
@@ -234,7 +234,7 @@ def _unverified(facts: _Facts) -> str | None:
 def _denied(facts: _Facts) -> str | None:
     if facts.allow_denials or not facts.state.denials:
         return None
-    return f"it finished, but {_count(len(facts.state.denials), 'tool call')} not permitted"
+    return f"it finished, but {_were(len(facts.state.denials), 'tool call')} not permitted"
 
 
 _TABLE: tuple[tuple[Outcome, Callable[[_Facts], str | None]], ...] = (
@@ -309,5 +309,5 @@ def _words(last: TurnFinished | None) -> str:
     return ((last.reason if last else None) or "").replace("_", " ")
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun} was" if number == 1 else f"{number} {noun}s were"
+def _were(number: int, noun: str) -> str:
+    return f"{count(number, noun)} {'was' if number == 1 else 'were'}"

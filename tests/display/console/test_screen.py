@@ -9,6 +9,7 @@ import pytest
 
 from rookery.display.console.paint import Paint
 from rookery.display.console.screen import Screen
+from rookery.display.context import RunContext
 from rookery.display.terminal import TerminalDisplay
 from rookery.model.events import (
     LimitReported,
@@ -135,7 +136,12 @@ def display(out: Glass) -> tuple[Fold, TerminalDisplay]:
     screen = Screen(out, lambda: out.columns)
     paint = Paint(colour=True, links=True)
     shown = TerminalDisplay(
-        screen, "agent", columns=lambda: out.columns, state=fold.state, paint=paint, verbose=True
+        screen,
+        "agent",
+        columns=lambda: out.columns,
+        context=RunContext(snapshot=fold.state.snapshot),
+        paint=paint,
+        verbose=True,
     )
     return fold, shown
 

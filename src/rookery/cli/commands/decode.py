@@ -11,6 +11,7 @@ import msgspec
 
 from rookery import agents
 from rookery.cli.options.types import OneOf
+from rookery.display.context import RunContext
 from rookery.display.plain import PlainDisplay
 from rookery.feed.decode import Feeding, open_source, read_chunks
 from rookery.model.errors import RookeryError, UnreadableSourceError
@@ -130,7 +131,12 @@ def _print_text(file: str, feeding: Feeding, *, verbose: bool) -> None:
     for record in told:
         if display is None:  # the first record comes when the agent is known
             name = feeding.agent or "agent"
-            display = PlainDisplay(sys.stdout, name, state=told.state, verbose=verbose)
+            display = PlainDisplay(
+                sys.stdout,
+                name,
+                context=RunContext(cwd=told.state.cwd, snapshot=told.state.snapshot),
+                verbose=verbose,
+            )
         display.show(record)
 
 

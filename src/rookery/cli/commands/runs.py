@@ -10,10 +10,10 @@ import msgspec
 from rookery.cli.options.types import Count
 from rookery.display.console.look import columns, look_of
 from rookery.display.console.table import table
-from rookery.display.words import duration, price, when
+from rookery.display.numbers import moment, price
 from rookery.model.errors import RookeryError
 from rookery.model.ledger import Money
-from rookery.model.text import one_line
+from rookery.model.text import duration, one_line
 from rookery.runs.home import home_folder
 from rookery.runs.others import healed, is_seen_to
 from rookery.store import runs
@@ -103,7 +103,7 @@ class _Row(msgspec.Struct, kw_only=True):
         money = Money(self.spent_usd, "native" if self.cost_source == "native" else "estimated")
         return [
             self.name,
-            when(self.started_at, now),
+            moment(self.started_at, now),
             self.called or self.agent or "raw",
             self.status.replace("_", " "),
             duration(self.seconds),

@@ -20,6 +20,7 @@ from rookery.cli.options.view_options import (
 from rookery.display.asking import decided
 from rookery.display.console.look import Look, columns, look_of
 from rookery.display.console.screen import Screen
+from rookery.display.context import RunContext
 from rookery.display.page import Heading, Page
 from rookery.display.terminal import TerminalDisplay
 from rookery.model.completion import final_text
@@ -92,7 +93,7 @@ def _page(folder: RunFolder, look: Look, *, verbose: bool, full: bool) -> Iterat
         Screen(sys.stdout, lambda: width),
         (info.label if info else None) or "raw",
         columns=lambda: width,
-        state=fold.state,
+        context=RunContext(cwd=fold.state.cwd, snapshot=fold.state.snapshot),
         verbose=verbose and not full,
         paint=paint,
         home=home,

@@ -12,9 +12,11 @@ from rookery.cli.live.ending import can_resume
 from rookery.cli.options.view_options import (
     Manner,
     display_on,
+    reports_starts,
 )
 from rookery.display.console.look import look_of
 from rookery.display.console.paint import Paint
+from rookery.display.context import RunContext
 from rookery.display.ending import End, summary
 from rookery.display.outputs import Display
 from rookery.display.words import from_home
@@ -33,9 +35,12 @@ def display_of(folder: RunFolder, state: RunState, manner: Manner) -> Display:
         sys.stdout,
         label or "agent",
         manner,
-        agent=info.agent if info else None,
-        state=state,
-        run=folder.name,
+        context=RunContext(
+            run=folder.name,
+            cwd=state.cwd,
+            reports_starts=reports_starts(info.agent if info else None),
+            snapshot=state.snapshot,
+        ),
     )
 
 

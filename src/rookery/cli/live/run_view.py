@@ -18,8 +18,9 @@ from rookery.cli.live.permission_prompt import TerminalAsker
 from rookery.cli.live.raw_text import beside
 from rookery.cli.live.screen_turns import Turns
 from rookery.cli.live.writer import Writer
-from rookery.cli.options.view_options import Manner, display_on
+from rookery.cli.options.view_options import Manner, display_on, reports_starts
 from rookery.display.console.look import Look, look_of
+from rookery.display.context import RunContext
 from rookery.display.outputs import Display
 from rookery.display.plain import PlainDisplay
 from rookery.display.terminal import TerminalDisplay
@@ -107,10 +108,13 @@ def _display_of(run: Run, manner: Manner) -> Display:
         sys.stdout,
         run.label,
         manner,
-        agent=run.agent.name,
-        state=run.state,
-        began=time.time(),
-        run=run.name,
+        context=RunContext(
+            run=run.name,
+            cwd=run.state.cwd,
+            began=time.time(),
+            reports_starts=reports_starts(run.agent.name),
+            snapshot=run.state.snapshot,
+        ),
     )
 
 

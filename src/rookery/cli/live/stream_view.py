@@ -7,7 +7,8 @@ from typing import Protocol, Self, TextIO
 
 from rookery.cli.live.output import FRAME_S, go_unseen
 from rookery.cli.live.raw_text import beside
-from rookery.cli.options.view_options import Manner, display_on
+from rookery.cli.options.view_options import Manner, display_on, reports_starts
+from rookery.display.context import RunContext
 from rookery.display.outputs import Display
 from rookery.display.terminal import TerminalDisplay
 from rookery.feed.source import Told
@@ -102,10 +103,13 @@ class View:
                 self._out,
                 source.label or "agent",
                 self._manner,
-                agent=source.agent,
-                state=source.state,
-                began=self._began,
-                run=source.folder.name if source.folder else None,
+                context=RunContext(
+                    run=source.folder.name if source.folder else None,
+                    cwd=source.state.cwd,
+                    began=self._began,
+                    reports_starts=reports_starts(source.agent),
+                    snapshot=source.state.snapshot,
+                ),
             )
         return self._display
 

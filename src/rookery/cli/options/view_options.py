@@ -9,8 +9,8 @@ import msgspec
 from rookery import agents
 from rookery.cli.options.types import OneOf
 from rookery.display.console.look import look_of
+from rookery.display.context import RunContext
 from rookery.display.outputs import Display, display_for
-from rookery.model.state import RunState
 
 Form = Literal["text", "jsonl", "raw"]
 """Lines for people, records for programs, or the agent's own bytes."""
@@ -73,21 +73,20 @@ def display_on(
     label: str,
     manner: Manner,
     *,
-    agent: str | None,
-    state: RunState,
-    began: float | None = None,
-    run: str | None = None,
+    context: RunContext,
 ) -> Display:
     """The display of a run on an output; its lines begin with the label."""
     return display_for(
         out,
         label,
         look=look_of(out, os.environ),
-        state=state,
+        context=context,
         verbose=manner.verbose,
         text=manner.text,
-        began=began,
-        run=run,
         home=os.path.expanduser("~"),
-        live=agent is None or agents.agent(agent).capabilities.calls != "no",
     )
+
+
+def reports_starts(agent: str | None) -> bool:
+    """Whether an agent reports calls when they begin, not only when they have ended."""
+    return agent is None or agents.agent(agent).capabilities.calls != "no"

@@ -1,0 +1,65 @@
+"""Money, times and counts as people read them, the same in runs, loops, batches and reports.
+
+Durations and plurals are in `model/text.py`, since sentences of the model have them, too.
+"""
+
+import time
+
+from rookery.model.ledger import Money
+from rookery.model.text import duration
+
+_TOKENS_IN_MILLIONS = 999_950  # what is less reads better in thousands
+
+
+def price(cost: Money, decimals: int = 4) -> str:
+    """Format an amount: `$` is the agent's own figure, `~$` an estimate, `$?` unknown."""
+    if cost.usd is None:
+        return "$?"
+    return f"{'' if cost.source == 'native' else '~'}${cost.usd:.{decimals}f}"
+
+
+def tokens(number: int) -> str:
+    """Format a number of tokens, in thousands or millions."""
+    if number < 1000:
+        return str(number)
+    if number < _TOKENS_IN_MILLIONS:
+        return f"{number / 1000:.1f}k"
+    return f"{number / 1e6:.1f}M"
+
+
+def percent(share: float) -> str:
+    """Format a share of 1."""
+    return f"{share * 100:.0f} %"
+
+
+def changed_lines(added: int | None, removed: int | None) -> str:
+    """Format how many lines were added and removed; empty if they were not counted."""
+    return "" if added is None or removed is None else f"+{added} −{removed}"
+
+
+def clock(seconds: float) -> str:
+    """Format a time that grows: whole seconds only."""
+    whole = max(0, int(seconds))
+    return f"{whole}s" if whole < 60 else duration(whole)
+
+
+def time_limit(seconds: float) -> str:
+    """Format a limit as one would type it: `30s`, `5m`."""
+    return f"{seconds / 60:g}m" if seconds >= 60 and seconds % 60 == 0 else f"{seconds:g}s"
+
+
+def moment(at: float | None, now: float) -> str:
+    """Format when something happened, in local time: `2 min ago`, `today 09:10`, `03 Nov 14:00`."""
+    if at is None:
+        return "?"
+    past = now - at
+    if 0 <= past < 60:
+        return "just now"
+    if 0 <= past < 3600:
+        return f"{past / 60:.0f} min ago"
+    then, today = time.localtime(at), time.localtime(now)
+    if then[:3] == today[:3]:
+        return time.strftime("today %H:%M", then)
+    if then[:3] == time.localtime(now - 86_400)[:3]:
+        return "yesterday"
+    return time.strftime("%d %b %H:%M" if then[0] == today[0] else "%d %b %Y", then)
