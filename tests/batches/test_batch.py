@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from rookery.batches import batch_store
 from rookery.batches.batch import Batch
-from rookery.batches.batch_store import BatchFolder, Terms
-from rookery.batches.tasks import BatchResult, BatchTask, read_tasks
-from rookery.loops import store
-from rookery.model.errors import RookeryError
+from rookery.batches.queue import find_queue, new_queue
+from rookery.batches.tasks import BatchTask, read_tasks
+from rookery.loops.storage import LOOP_FOLDERS
 from rookery.store import runs
+from rookery.store.batch_folder import BatchResult
 from tests.loops.playing import calls, install
 
 
@@ -24,7 +23,7 @@ def play(
     asked: list[BatchTask], jobs: int = 2, **options: float
 ) -> tuple[Batch, list[BatchResult]]:
     async def whole() -> tuple[Batch, list[BatchResult]]:
-        async with Batch(batch_store.create(asked), jobs=jobs, **options) as batch:  # type: ignore[arg-type]
+        async with Batch(new_queue(asked), jobs=jobs, **options) as batch:  # type: ignore[arg-type]
             return batch, [result async for result in batch]
 
     return asyncio.run(whole())
@@ -49,10 +48,10 @@ def test_no_more_than_so_many_run_at_once(tmp_path: Path, monkeypatch: pytest.Mo
     async def whole() -> None:
         nonlocal most
         asked = [BatchTask(prompt="x", id=str(n), cwd=str(work)) for n in range(6)]
-        async with Batch(batch_store.create(asked), jobs=2) as batch:
+        async with Batch(new_queue(asked), jobs=2) as batch:
             reading = asyncio.ensure_future(_all(batch))
             while not reading.done():
-                most = max(most, len(batch.working))
+                most = max(most, len(batch.current))
                 await asyncio.sleep(0.005)
 
     asyncio.run(whole())
@@ -97,10 +96,10 @@ def test_a_batch_goes_on_with_what_has_no_result(
 ) -> None:
     work = install(tmp_path, ["say=a", "hang-in-tool", "say=b"], monkeypatch)
     asked = [BatchTask(prompt="x", id=str(n), cwd=str(work)) for n in range(3)]
-    folder = batch_store.create(asked)
+    queue = new_queue(asked)
 
     async def cut_short() -> None:
-        async with Batch(folder, jobs=1) as batch:
+        async with Batch(queue, jobs=1) as batch:
             async for result in batch:
                 assert result.id == "0"
                 while calls(tmp_path) < 2:
@@ -108,14 +107,18 @@ def test_a_batch_goes_on_with_what_has_no_result(
                 batch.stop()
 
     asyncio.run(cut_short())
-    assert [result.id for result in folder.results()] == ["0"]
+    assert [result.id for result in queue.folder.results()] == ["0"]
 
     async def go_on() -> list[BatchResult]:
-        async with Batch(batch_store.find(folder.name), jobs=1) as batch:
+        async with Batch(find_queue(queue.folder.name), jobs=1) as batch:
             return await _all(batch)
 
     assert [result.id for result in asyncio.run(go_on())] == ["1", "2"]
-    assert [result.id for result in batch_store.find(folder.name).results()] == ["0", "1", "2"]
+    assert [result.id for result in find_queue(queue.folder.name).folder.results()] == [
+        "0",
+        "1",
+        "2",
+    ]
     assert len(runs.runs(tmp_path / "home")) == 4
 
 
@@ -125,10 +128,10 @@ def spent_in(home: Path) -> float:
 
 
 def go_on(name: str) -> tuple[Batch, list[BatchResult]]:
-    folder = batch_store.find(name)
+    queue = find_queue(name)
 
     async def whole() -> tuple[Batch, list[BatchResult]]:
-        async with Batch(folder, jobs=1, before=folder.results()) as batch:
+        async with Batch(queue, jobs=1, before=queue.folder.results()) as batch:
             return batch, await _all(batch)
 
     return asyncio.run(whole())
@@ -138,18 +141,18 @@ def test_a_result_tells_what_the_runs_before_it_spent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work = install(tmp_path, ["say=a", "play=budget delay=0.02", "say=b"], monkeypatch)
-    folder = batch_store.create([BatchTask(prompt="x", id=str(n), cwd=str(work)) for n in range(3)])
+    queue = new_queue([BatchTask(prompt="x", id=str(n), cwd=str(work)) for n in range(3)])
 
     async def cut_short() -> None:
-        async with Batch(folder, jobs=1) as batch:
+        async with Batch(queue, jobs=1) as batch:
             while batch.spent_usd < 0.1:
                 await asyncio.sleep(0.005)
 
     asyncio.run(cut_short())
-    _, results = go_on(folder.name)
+    _, results = go_on(queue.folder.name)
     assert [(result.id, result.ok) for result in results] == [("1", True), ("2", True)]
     assert (results[0].spent_usd or 0.0) > 0.05 > (results[1].spent_usd or 0.0)
-    batch, none = go_on(folder.name)
+    batch, none = go_on(queue.folder.name)
     assert none == []
     assert batch.spent_usd == pytest.approx(spent_in(tmp_path / "home"))
     assert batch.cost_source == "estimated"  # what the first run of task 1 did not live to tell
@@ -159,10 +162,10 @@ def test_a_run_whose_result_was_not_kept_is_not_paid_for_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work = install(tmp_path, ["say=fine"], monkeypatch)
-    folder = batch_store.create([BatchTask(prompt="x", id="1", cwd=str(work))])
-    _, (first,) = go_on(folder.name)
-    (folder.path / "results.jsonl").unlink()  # as if we were killed before it was written
-    _, (second,) = go_on(folder.name)
+    queue = new_queue([BatchTask(prompt="x", id="1", cwd=str(work))])
+    _, (first,) = go_on(queue.folder.name)
+    (queue.folder.path / "results.jsonl").unlink()  # as if we were killed before it was written
+    _, (second,) = go_on(queue.folder.name)
     assert calls(tmp_path) == 1
     assert (second.run, second.ok, second.answer) == (first.run, True, "fine")
     assert second.spent_usd == first.spent_usd
@@ -173,20 +176,20 @@ def test_a_loop_that_was_cut_off_with_its_batch_goes_on(
 ) -> None:
     work = install(tmp_path, ["say=no", "hang-in-tool", "say=DONE"], monkeypatch)
     task = BatchTask(prompt="x", id="1", cwd=str(work), until="DONE")
-    folder = batch_store.create([task])
+    queue = new_queue([task])
 
     async def cut_short() -> None:
-        async with Batch(folder, jobs=1):
+        async with Batch(queue, jobs=1):
             while calls(tmp_path) < 2:
                 await asyncio.sleep(0.01)
 
     asyncio.run(cut_short())
-    _, (result,) = go_on(folder.name)
+    _, (result,) = go_on(queue.folder.name)
     assert (result.status, calls(tmp_path)) == ("done", 3)
-    assert len(store.loops(tmp_path / "home")) == 1
+    assert len(LOOP_FOLDERS.all(tmp_path / "home")) == 1
     assert result.spent_usd == pytest.approx(spent_in(tmp_path / "home"))
-    (folder.path / "results.jsonl").unlink()
-    _, (again,) = go_on(folder.name)
+    (queue.folder.path / "results.jsonl").unlink()
+    _, (again,) = go_on(queue.folder.name)
     assert (again.status, again.spent_usd, calls(tmp_path)) == ("done", result.spent_usd, 3)
 
 
@@ -206,11 +209,13 @@ def test_what_was_cut_off_counts_before_anything_is_begun_again(
 ) -> None:
     work = install(tmp_path, ["play=budget delay=0.02"], monkeypatch)
     asked = [BatchTask(prompt="x", id=str(n), cwd=str(work)) for n in range(4)]
-    folder = batch_store.create(asked)
+    queue = new_queue(asked)
 
     async def whole(jobs: int, max_cost: float | None) -> tuple[Batch, list[BatchResult]]:
-        queue = batch_store.find(folder.name)
-        async with Batch(queue, jobs=jobs, max_cost=max_cost, before=queue.results()) as batch:
+        again = find_queue(queue.folder.name)
+        async with Batch(
+            again, jobs=jobs, max_cost=max_cost, before=again.folder.results()
+        ) as batch:
             while max_cost is None and batch.spent_usd < 0.3:
                 await asyncio.sleep(0.005)
             if max_cost is None:
@@ -232,17 +237,17 @@ def test_a_task_that_our_budget_ended_stays_open(
         BatchTask(prompt="x", id="run", cwd=str(work)),
         BatchTask(prompt="x", id="loop", cwd=str(work), until="never"),
     ]
-    folder = batch_store.create(asked)
+    queue = new_queue(asked)
 
     async def whole() -> Batch:
-        async with Batch(folder, jobs=2, max_cost=0.2) as batch:
+        async with Batch(queue, jobs=2, max_cost=0.2) as batch:
             assert await _all(batch) == []
         return batch
 
     batch = asyncio.run(whole())
     assert batch.is_over_budget
     assert batch.spent_usd == pytest.approx(spent_in(tmp_path / "home"))
-    assert [job.task.id for job in batch_store.find(folder.name).left()] == ["run", "loop"]
+    assert [job.task.id for job in find_queue(queue.folder.name).remaining()] == ["run", "loop"]
 
 
 def test_a_cost_that_nobody_knows_is_not_nothing(
@@ -269,26 +274,6 @@ def test_a_cost_that_nobody_knows_is_not_nothing(
     assert batch.unknown_costs == 2
 
 
-def test_a_batch_goes_on_upon_the_same_terms_unless_told(tmp_path: Path) -> None:
-    made = batch_store.create([BatchTask(prompt="x", id="1")], home=tmp_path)
-    assert made.agree({}) == Terms(jobs=2, max_cost=None)
-    assert made.agree({"max_cost": 3.0, "jobs": 4}) == Terms(jobs=4, max_cost=3.0)
-    assert batch_store.find(made.name, home=tmp_path).agree({}) == Terms(jobs=4, max_cost=3.0)
-    assert made.agree({"max_cost": 5.0}) == Terms(jobs=4, max_cost=5.0)
-    (made.path / "batch.json").write_text('{"jobs": "many"}')
-    with pytest.raises(RookeryError, match="does not say what it should"):
-        made.agree({})
-
-
-def test_a_batch_is_done_by_one_at_a_time(tmp_path: Path) -> None:
-    made = batch_store.create([BatchTask(prompt="x", id="1")], home=tmp_path)
-    other = BatchFolder(made.path)
-    with made.locked(), pytest.raises(RookeryError, match="is being done"), other.locked():
-        pass
-    with other.locked():
-        pass
-
-
 def test_a_damaged_folder_of_another_run_does_not_keep_a_batch_from_going_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -296,57 +281,7 @@ def test_a_damaged_folder_of_another_run_does_not_keep_a_batch_from_going_on(
     play([BatchTask(prompt="x", id="1", cwd=str(work), until="fine")])
     (one,) = runs.runs(tmp_path / "home")
     (one.path / "run.json").write_text("{")
-    (loop,) = store.loops(tmp_path / "home")
+    (loop,) = LOOP_FOLDERS.all(tmp_path / "home")
     (loop.path / "plan.json").write_text("{")
     _, (result,) = play([BatchTask(prompt="x", id="1", cwd=str(work))])
     assert result.ok
-
-
-@pytest.mark.parametrize(
-    ("data", "words"),
-    [
-        (b"", "holds no task"),
-        (b"\n\n", "holds no task"),
-        (b"{", "line 1"),
-        (lines({"prompt": "a"}, {"promt": "b"}), "line 2: .*promt"),
-        (lines({"prompt": " "}), "line 1: the prompt is empty"),
-        (lines({"prompt": "a", "id": "x"}, {"prompt": "b", "id": "x"}), "the id 'x'"),
-        (lines({"prompt": "a", "check": 3}), "line 1: Expected `array`.*check"),
-        (lines({"prompt": "a", "permission": "edti"}), "line 1: Invalid enum value 'edti'"),
-        (lines({"prompt": "a", "permission": "ask"}), "line 1: Invalid enum value 'ask'"),
-        (lines({"prompt": "a", "max_cost": -5}), "line 1: Expected .* >= 0.*max_cost"),
-        (lines({"prompt": "a", "timeout": -3}), "line 1: Expected .* > 0.*timeout"),
-        (lines({"prompt": "a", "timeout": "soon"}), "line 1: Expected .*timeout"),
-        (lines({"prompt": "a", "max_iterations": -1}), "line 1: Expected .* >= 1.*max_iterations"),
-        (b'["a"]', "line 1: Expected `object`"),
-    ],
-)
-def test_a_wrong_line_is_named(data: bytes, words: str) -> None:
-    with pytest.raises(RookeryError, match=words):
-        read_tasks(data, "tasks.jsonl")
-
-
-def test_people_may_write_one_for_a_list_and_times_as_they_say_them() -> None:
-    line = {"prompt": "a", "check": "make", "signal": ["A", "B"], "allow": "Bash", "timeout": "5m"}
-    (task,) = read_tasks(lines(line), "f")
-    assert (task.check, task.signal, task.allow) == (("make",), ("A", "B"), ("Bash",))
-    assert task.timeout == 300.0
-
-
-def test_what_a_task_leaves_open_is_as_usual() -> None:
-    usual = {"model": "small", "max_cost": 2.0}
-    first, second = read_tasks(lines({"prompt": "a"}, {"prompt": "b", "model": "big"}), "f", usual)
-    assert (first.model, first.max_cost) == ("small", 2.0)
-    assert (second.model, second.max_cost) == ("big", 2.0)
-
-
-def test_a_task_without_a_name_is_called_by_its_line() -> None:
-    found = read_tasks(b"\n" + lines({"prompt": "a"}, {"prompt": "b", "id": "mine"}), "f")
-    assert [task.id for task in found] == ["2", "mine"]
-
-
-def test_every_field_of_a_task_is_told_in_the_docs(root: Path) -> None:
-    page = (root / "docs" / "loops.md").read_text()
-    table = page[page.index("| field | what it says |") :]
-    for field in BatchTask.__struct_fields__:
-        assert f"`{field}`" in table

@@ -44,14 +44,14 @@ def test_a_loop_is_told_step_by_step(tmp_path: Path, monkeypatch: pytest.MonkeyP
         "[rook] ── iteration 1 of 20",
         "[rook] success",
         told[4],
-        "[rook] goes on",
+        "[rook] continues",
         "[rook] ── iteration 2 of 20",
         "[rook] success",
         told[8],
         "[rook] done",
         "[rook] 2 iterations",
     ]
-    assert "[rook] goes on · the agent does not say done" in lines
+    assert "[rook] continues · the agent did not say it is done" in lines
     assert told[4].startswith("[rook] check test -f ok: failed (exit 1")
     assert told[8].startswith("[rook] check test -f ok: passed")
     heading = lines.index("[rook] ── iteration 2 of 20 · claude ──")
@@ -88,7 +88,7 @@ def test_what_a_failed_check_printed_is_shown(
     ("flags", "told"),
     [
         (["--check", "sleep 60", "--check-timeout", "1s"], "check sleep 60: timed out after 1."),
-        (["--check", "no-such-thing"], " · not found: is the command right?"),
+        (["--check", "no-such-thing"], " · command not found"),
     ],
 )
 def test_a_check_that_did_not_tell_says_why(
@@ -105,7 +105,7 @@ def test_a_running_check_is_told_on_a_terminal_and_ctrl_c_interrupts_it(
     work = install(tmp_path, ["say=no"], monkeypatch)
     command = [ROOK, "loop", "Fix it", "--check", "sleep 600", "--cwd", str(work)]
     with Terminal(command, dict(os.environ), columns=100) as going:
-        going.until(lambda: b"[rook] check sleep 600: 0.0s" in going.raw)
+        going.until(lambda: b"[rook] check sleep 600: 0s" in going.raw)
         going.type("\x03")
         assert going.finish() == 130
     assert b"interrupted" in going.raw
@@ -171,14 +171,14 @@ def test_ctrl_c_ends_it_and_it_can_go_on(tmp_path: Path, monkeypatch: pytest.Mon
     shown = rook("show", name)
     assert shown.returncode == 0
     assert "interrupted" in shown.stdout
-    assert f"go on with:  rook loop --resume {name}" in shown.stdout
+    assert f"resume:  rook loop --resume {name}" in shown.stdout
     listed = rook("loops").stdout
     assert name in listed
     assert "interrupted" in listed
     assert rook("loop", "--resume", name).returncode == 0
     over = rook("loop", "--resume", name)
     assert over.returncode == 2
-    assert "is over" in over.stderr
+    assert "has ended" in over.stderr
 
 
 def test_a_loop_that_reached_a_ceiling_goes_on_with_a_higher_one(
@@ -191,14 +191,14 @@ def test_a_loop_that_reached_a_ceiling_goes_on_with_a_higher_one(
     assert done.returncode == 5
     assert "[rook] at most 1 iteration · " in done.stdout
     assert "1 iteration used" in done.stdout
-    assert done.stdout.endswith(f"[rook] go on with:  {way}\n")
+    assert done.stdout.endswith(f"[rook] resume:  {way}\n")
     for flags in ((), ("--max-iterations", "1"), ("--max-cost", "99")):
         refused = rook("loop", "--resume", name, *flags)
         assert (refused.returncode, calls(tmp_path)) == (2, 1)
-        assert f"1 iteration used; go on with  {way}" in refused.stderr
+        assert f"1 iteration used; resume it with  {way}" in refused.stderr
     refused = rook("loop", "--resume", name, "--check", "true")
     assert refused.returncode == 2
-    assert "leave out --check" in refused.stderr
+    assert "--resume and --check can't be combined" in refused.stderr
     assert rook("loop", "--resume", name, "--max-iterations", "2").returncode == 5
     assert rook("loop", "--resume", name, "--max-iterations", "5").returncode == 0
     assert calls(tmp_path) == 3
@@ -216,7 +216,7 @@ def test_a_prompt_file_that_was_missing_for_a_moment_ends_nothing_for_good(
     done = rook("loop", *flags)
     name = done.stdout.split()[1]
     assert done.returncode == 9
-    assert f"go on with:  rook loop --resume {name}\n" in done.stdout
+    assert f"resume:  rook loop --resume {name}\n" in done.stdout
     task.write_text("Fix it")
     assert rook("loop", "--resume", name).returncode == 0
     assert calls(tmp_path) == 2
@@ -230,7 +230,7 @@ def test_a_setting_that_asks_is_not_for_loops(
     monkeypatch.chdir(work)
     done = rook("loop", "Fix it", "--until", "DONE")
     assert done.returncode == 0, done.stderr
-    assert "a loop cannot ask: it takes 'agent'" in done.stderr
+    assert "a loop cannot ask: using 'agent'" in done.stderr
     given = rook("loop", "Fix it", "--until", "DONE", "--permission", "edit")
     assert (given.returncode, given.stderr) == (0, "")
     wrong = rook("loop", "Fix it", "--until", "DONE", "--permission", "ask")
@@ -274,7 +274,7 @@ def test_a_loop_that_goes_on_is_shown_and_stopped_from_elsewhere(
         assert second[:2] == ["2", "running"]
         (run,) = [word for word in second if re.fullmatch("[a-z][a-z0-9]{3}", word)]
         assert rook("show", run).returncode == 0
-        assert shown[4] == f"[rook] iteration 2 is going on · rook attach {run} · rook stop {name}"
+        assert shown[4] == f"[rook] iteration 2 is running · rook attach {run} · rook stop {name}"
         assert shown[5].startswith("[rook] 1 iteration · ")
         assert " · 0.0s" not in shown[5]
         spent = next(word for word in first if "$" in word).lstrip("~$")
@@ -289,7 +289,7 @@ def test_a_loop_that_goes_on_is_shown_and_stopped_from_elsewhere(
         assert going.wait(60) == 130
     again = rook("stop", name)
     assert again.returncode == 2
-    assert "is not going on" in again.stderr
+    assert "is not running" in again.stderr
 
 
 def test_what_a_cut_off_loop_spent_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -342,12 +342,12 @@ def test_a_killed_loop_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.Mon
         (["loop", "a", "b"], "more than one prompt"),
         (["loop", "a", "--on-limit", "switch"], "switch:AGENT"),
         (["loop", "a", "--on-limit", "switch:nobody"], "nobody"),
-        (["loop", "a", "--max-quota", "180%"], "is no share"),
-        (["loop", "a", "--resume", "loop-x"], "leave the prompt out"),
+        (["loop", "a", "--max-quota", "180%"], "isn't a share"),
+        (["loop", "a", "--resume", "loop-x"], "can't be combined with a prompt"),
         (["loop", "--resume", "loop-x"], "no loop is called 'loop-x'"),
         (["show", "loop-x"], "no loop is called 'loop-x'"),
         (["loop", "a", "--agent", "nobody"], "nobody"),
-        (["batch"], "give a file of tasks"),
+        (["batch"], "name a file of tasks"),
     ],
 )
 def test_wrong_usage_names_the_way_out(
@@ -366,7 +366,7 @@ def test_a_variable_that_is_not_known_is_named(
     work = install(tmp_path, ["say=DONE"], monkeypatch)
     done = rook("loop", "Do {{this}}", "--until", "DONE", "--cwd", str(work))
     assert done.returncode == 0
-    assert "{{this}} is left as it is" in done.stderr
+    assert "{{this}} is not a known variable" in done.stderr
 
 
 def test_a_wait_counts_down_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

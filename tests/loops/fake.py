@@ -1,22 +1,22 @@
-"""Hands that a test moves: a fake clock, and runs, checks and naps that end when it says so."""
+"""Effects that a test controls: a fake clock, and runs, checks and sleeps that end on demand."""
 
 import asyncio
 from collections.abc import Callable, Sequence
 from datetime import UTC
 from typing import Any
 
-from rookery.loops.effects import Order, Tell
+from rookery.loops.effects import Emit, RunRequest
 from rookery.loops.plan import LoopPlan
 from rookery.loops.report import report
-from rookery.loops.state import Begun, Change, Check, Report
+from rookery.loops.state import Change, Check, PendingRun, Report
 from rookery.model.events import Event
 from rookery.model.fold import fold
 from rookery.model.records import Record
 from rookery.model.verdict import Ending, judge
 
 
-class FakeHands:
-    """What the loop asks for waits in `asked` until the test answers it."""
+class FakeEffects:
+    """What the loop asks for is in `asked` until the test answers it."""
 
     def __init__(self, plan: LoopPlan, world: "World") -> None:
         self.plan = plan
@@ -27,29 +27,29 @@ class FakeHands:
     def now(self) -> float:
         return self.world.now
 
-    def chance(self) -> float:
+    def random(self) -> float:
         return 1.0
 
-    def word(self) -> str:
+    def completion_word(self) -> str:
         self.world.words += 1
         return f"DONE-{self.world.words:04d}"
 
     async def sleep(self, seconds: float) -> None:
         await self._ask("sleep", seconds)
 
-    async def run(self, order: Order, tell: Tell) -> Report:
-        assert order.begun.id not in self.world.begun, "it is run, and paid, twice"
-        self.world.begun[order.begun.id] = None
-        self.world.orders.append(order)
-        told: Report = await self._ask("run", order)
-        return told
+    async def run(self, request: RunRequest, emit: Emit) -> Report:
+        assert request.pending.id not in self.world.started, "run, and paid for, twice"
+        self.world.started[request.pending.id] = None
+        self.world.requests.append(request)
+        report: Report = await self._ask("run", request)
+        return report
 
-    async def recover(self, begun: Begun) -> Report | None:
-        if begun.id not in self.world.begun:
+    async def recover(self, pending: PendingRun) -> Report | None:
+        if pending.id not in self.world.started:
             return None
-        return self.world.begun[begun.id] or self.world.cut_off(self.plan, begun)
+        return self.world.started[pending.id] or self.world.cut_off(self.plan, pending)
 
-    async def foreign(self, begun: Begun | None) -> Sequence[str]:
+    async def foreign_changes(self, pending: PendingRun | None) -> Sequence[str]:
         return ()
 
     async def check(self, command: str) -> Check:
@@ -62,7 +62,7 @@ class FakeHands:
     def spent(self) -> float:
         return 0.0
 
-    def mark(self) -> Change | None:
+    def snapshot(self) -> Change | None:
         return Change(mark=str(self.world.edits))
 
     def change(self, before: Change | None) -> Change | None:
@@ -86,16 +86,16 @@ class FakeHands:
 
 
 class World:
-    """What is true, whatever the loop believes: the clock, the files, and which runs there were."""
+    """The truth, whatever the loop believes: the clock, the files, and the runs that started."""
 
     def __init__(self) -> None:
         self.now = 1_794_000_000.0
         self.words = 0
         self.edits = 0
         self.noise = ""
-        self.begun: dict[int, Report | None] = {}
-        self.orders: list[Order] = []
-        self.cut_off: Callable[[LoopPlan, Begun], Report] = cut_off_run
+        self.started: dict[int, Report | None] = {}
+        self.requests: list[RunRequest] = []
+        self.cut_off: Callable[[LoopPlan, PendingRun], Report] = cut_off_run
 
 
 def state_of(*events: Event) -> Any:
@@ -104,31 +104,31 @@ def state_of(*events: Event) -> Any:
 
 def report_of(
     plan: LoopPlan,
-    begun: Begun,
+    pending: PendingRun,
     events: list[Event],
     *,
     ended_at: float,
     ending: Ending | None = None,
 ) -> Report:
-    """The report of a run that told these events."""
+    """The report of a run with these events."""
     state = state_of(*events)
     return report(
         state,
         judge(state, ending),
         goal=plan.goal,
-        nonce=begun.nonce,
-        run=f"r{begun.id}",
-        started_at=begun.started_at,
+        nonce=pending.nonce,
+        run=f"r{pending.id}",
+        started_at=pending.started_at,
         ended_at=ended_at,
         local=UTC,
     )
 
 
-def cut_off_run(plan: LoopPlan, begun: Begun) -> Report:
+def cut_off_run(plan: LoopPlan, pending: PendingRun) -> Report:
     return Report(
-        run=f"r{begun.id}",
+        run=f"r{pending.id}",
         status="incomplete",
         sentence="its recorder or its runner died",
-        started_at=begun.started_at,
-        ended_at=begun.started_at,
+        started_at=pending.started_at,
+        ended_at=pending.started_at,
     )

@@ -47,7 +47,7 @@ def test_one_that_takes_too_long_is_ended_with_all_it_started(tmp_path: Path) ->
     done = check("sleep 600 & echo $! > pid; wait", tmp_path, timeout_s=0.5)
     assert not done.ok
     assert (done.exit_code, done.stopped) == (None, "timed_out")
-    assert "ended after" in done.output
+    assert "timed out after 0.5 s" in done.output
     assert gone(int((tmp_path / "pid").read_text()))
 
 

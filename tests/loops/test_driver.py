@@ -1,4 +1,4 @@
-"""Waiting by the wall clock, and what is told meanwhile; with hands that a test moves."""
+"""A loop that waits for a limit, with effects that a test controls."""
 
 import asyncio
 from itertools import pairwise
@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from rookery.loops import store
 from rookery.loops.driver import Loop
 from rookery.loops.events import LoopEvent, Resumed, Waiting
 from rookery.loops.plan import Ceilings, Goal, LoopPlan
+from rookery.loops.storage import LOOP_FOLDERS
 from rookery.model.events import Event, LimitReported, SessionStarted, TurnFinished, TurnStarted
-from tests.loops.fake import FakeHands, World, report_of
+from tests.loops.fake import FakeEffects, World, report_of
 
 HOUR = 3600.0
 
@@ -28,8 +28,8 @@ class Slept:
             goal=Goal(until="DONE"),
             ceilings=Ceilings(time_s=48 * HOUR),
         )
-        self.folder = store.create(home, plan)
-        self.hands = FakeHands(plan, self.world)
+        self.folder = LOOP_FOLDERS.create(home, plan)
+        self.effects = FakeEffects(plan, self.world)
         self.resets_at = self.world.now + resets_in
         self.extra = extra
         self.naps = 0
@@ -37,7 +37,7 @@ class Slept:
         self.events: list[LoopEvent] = []
 
     async def play(self) -> Loop:
-        async with Loop(self.folder, self.hands) as loop:
+        async with Loop(self.folder, self.effects) as loop:
             reading = asyncio.create_task(self._read(loop))
             while loop.end is None:
                 await asyncio.sleep(0)
@@ -49,9 +49,9 @@ class Slept:
         self.events = [event async for event in loop]
 
     def _answer(self) -> None:
-        if self.hands.asked is None or self.hands.asked[2].done():
+        if self.effects.asked is None or self.effects.asked[2].done():
             return
-        kind, what, answer = self.hands.asked
+        kind, what, answer = self.effects.asked
         if kind == "sleep":
             self.world.now += what + self.extra.get(self.naps, 0.0)
             self.naps += 1
@@ -64,7 +64,7 @@ class Slept:
             events: list[Event] = [SessionStarted(), TurnStarted(), ended]
             if first:
                 events.insert(2, limit)
-            told = report_of(self.hands.plan, what.begun, events, ended_at=self.world.now)
+            told = report_of(self.effects.plan, what.pending, events, ended_at=self.world.now)
             answer.set_result(told)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import rookery
-from rookery.loops import git, store
+from rookery.loops.changes import git
 from rookery.loops.driver import ForeignChangesError, Loop
 from rookery.loops.events import (
     AgentThinking,
@@ -29,13 +29,14 @@ from rookery.loops.events import (
 )
 from rookery.loops.plan import Ceilings, Goal, LoopPlan, OnLimit, Patience
 from rookery.loops.start import BadPlanError, new_loop, resumed_loop
-from rookery.loops.store import LoopBusyError
+from rookery.loops.storage import LOOP_FOLDERS
 from rookery.model.errors import RookeryError
 from rookery.model.fold import fold
 from rookery.prices import PriceBook
 from rookery.process import trees
 from rookery.runs.others import settle
 from rookery.store import runs
+from rookery.store.loop_folder import LoopBusyError
 from tests.loops.playing import calls, install, plan, play, repository
 
 
@@ -51,8 +52,8 @@ def test_it_runs_until_the_answer_is_what_was_asked_for(
         LoopFinished,
     ]
     assert [a.why for a in loop.state.attempts] == [
-        "the agent does not say done",
-        "the agent does not say done",
+        "the agent did not say it is done",
+        "the agent did not say it is done",
         "the goal is met",
     ]
 
@@ -99,8 +100,8 @@ def test_a_check_that_fails_goes_into_the_next_prompt(
 def test_a_limit_does_not_lose_what_the_check_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rookery.loops.backoff.MARGIN_S", 0.0)
-    monkeypatch.setattr("rookery.loops.backoff.LEAST_WAIT_S", 0.0)
+    monkeypatch.setattr("rookery.loops.waits.backoff.MARGIN_S", 0.0)
+    monkeypatch.setattr("rookery.loops.waits.backoff.LEAST_WAIT_S", 0.0)
     work = install(tmp_path, ["say=a", "limit=1", "say=b write-file=fixed"], monkeypatch)
     check = "cat fixed || { echo the file is missing; exit 3; }"
     loop, _ = play(plan(work, goal=Goal(checks=(check,))))
@@ -156,8 +157,8 @@ def test_a_cost_that_the_agent_does_not_tell_is_an_estimate(
 def test_a_limit_is_waited_out_and_is_no_iteration(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rookery.loops.backoff.MARGIN_S", 0.0)
-    monkeypatch.setattr("rookery.loops.backoff.LEAST_WAIT_S", 0.0)
+    monkeypatch.setattr("rookery.loops.waits.backoff.MARGIN_S", 0.0)
+    monkeypatch.setattr("rookery.loops.waits.backoff.LEAST_WAIT_S", 0.0)
     work = install(tmp_path, ["limit=2", "say=DONE"], monkeypatch)
     loop, events = play(plan(work, ceilings=Ceilings(iterations=1)))
     assert (loop.end, calls(tmp_path), loop.state.iterations) == ("done", 2, 1)
@@ -304,7 +305,7 @@ def test_a_loop_that_was_interrupted_goes_on_when_asked(
     second = asyncio.run(whole(resumed_loop(first.name), stop=False))
     assert (second.end, calls(tmp_path)) == ("done", 2)
     assert [attempt.id for attempt in second.state.attempts] == [1, 2]
-    with pytest.raises(BadPlanError, match="is over"):
+    with pytest.raises(BadPlanError, match="has ended"):
         resumed_loop(first.name)
 
 
@@ -330,15 +331,15 @@ def test_a_wait_that_was_interrupted_goes_on_when_asked(
 def test_a_loop_is_stopped_by_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     work = install(tmp_path, ["limit=3600"], monkeypatch)
     loop = new_loop(plan(work))
-    folder = store.find(tmp_path / "home", loop.name)
-    with pytest.raises(RookeryError, match="is not going on"):
-        folder.ask_to_stop()
+    folder = LOOP_FOLDERS.find(tmp_path / "home", loop.name)
+    with pytest.raises(RookeryError, match="is not running"):
+        folder.request_stop()
 
     async def until_it_waits() -> str | None:
         async with loop:
             async for event in loop:
                 if isinstance(event, Waiting):
-                    folder.ask_to_stop()
+                    folder.request_stop()
         return loop.end
 
     assert asyncio.run(until_it_waits()) == "interrupted"
@@ -388,7 +389,7 @@ def test_an_interrupted_check_did_not_fail_and_is_run_again(
 
     # At the ceiling, where a check that fails would end it as unverified.
     first = asyncio.run(until_it_checks(plan(work, goal=goal, ceilings=Ceilings(iterations=1))))
-    assert (first.end, first.state.attempts[0].why) == ("interrupted", "it was interrupted")
+    assert (first.end, first.state.attempts[0].why) == ("interrupted", "interrupted")
     assert [check.stopped for check in first.state.attempts[0].checks] == ["interrupted"] * 2
     second = asyncio.run(whole(resumed_loop(first.name)))
     assert (second.end, calls(tmp_path)) == ("done", 1)  # no iteration was needed
@@ -403,7 +404,7 @@ def test_a_check_that_cannot_run_ends_it_after_the_first_iteration(
     (work / "plain.txt").write_text("")
     loop, _ = play(plan(work, goal=Goal(checks=(check,))))
     assert (loop.end, loop.exit_code, calls(tmp_path)) == ("not_started", 9, 1)
-    assert loop.state.reason == f"the check cannot be run (exit {code}): {check}"
+    assert loop.state.reason == f"the check cannot run (exit code {code}): {check}"
 
 
 def test_only_one_may_run_a_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -411,7 +412,7 @@ def test_only_one_may_run_a_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
     async def whole() -> None:
         async with new_loop(plan(work)) as loop:
-            assert store.find(tmp_path / "home", loop.name).is_run
+            assert LOOP_FOLDERS.find(tmp_path / "home", loop.name).is_running
             with pytest.raises(LoopBusyError):
                 async with resumed_loop(loop.name):
                     pass
@@ -424,7 +425,7 @@ def test_a_loop_that_is_over_is_not_gone_on_with(
 ) -> None:
     work = install(tmp_path, ["say=DONE"], monkeypatch)
     loop, _ = play(plan(work))
-    with pytest.raises(BadPlanError, match="is over"):
+    with pytest.raises(BadPlanError, match="has ended"):
         resumed_loop(loop.name)
 
 
@@ -579,7 +580,7 @@ def test_git_is_asked_for_only_where_there_is_a_repository(
 ) -> None:
     work = install(tmp_path, ["say=DONE"], monkeypatch)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
-    with pytest.raises(BadPlanError, match="no git repository"):
+    with pytest.raises(BadPlanError, match="isn't in a git repository"):
         new_loop(plan(work, commit=True))
 
 
@@ -619,10 +620,10 @@ def killed_and_resumed(folder: Path, kills: list[float], monkeypatch: pytest.Mon
             killed += 1
         else:
             assert child.returncode == 0
-        state = store.find(folder / "home", name).state()
+        state = LOOP_FOLDERS.find(folder / "home", name).state()
         if state is not None and state.end is not None:  # it may be killed right after its end
             break
-    state = store.find(folder / "home", name).state()
+    state = LOOP_FOLDERS.find(folder / "home", name).state()
     assert state is not None
     assert state.end == "done"
     ids = [attempt.id for attempt in state.attempts]

@@ -20,11 +20,11 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from rookery.loops import store
 from rookery.loops.driver import Loop
-from rookery.loops.effects import Order
+from rookery.loops.effects import RunRequest
 from rookery.loops.plan import Ceilings, Goal, LoopPlan, OnLimit
-from rookery.loops.state import Begun, Report
+from rookery.loops.state import PendingRun, Report
+from rookery.loops.storage import LOOP_FOLDERS
 from rookery.model.events import (
     Error,
     Event,
@@ -39,7 +39,7 @@ from rookery.model.events import (
     UserMessage,
 )
 from rookery.model.verdict import Ending
-from tests.loops.fake import FakeHands, World, report_of
+from tests.loops.fake import FakeEffects, World, report_of
 
 UNTIL, SIGNAL = "ALL DONE", "PHASE_COMPLETE"
 TURN_COST = 0.25
@@ -99,36 +99,40 @@ class LoopMachine(RuleBasedStateMachine):
             max_quota=quota,
         )
         self.world.cut_off = self.cut_off
-        self.folder = store.create(self.home, plan)
+        self.folder = LOOP_FOLDERS.create(self.home, plan)
         self.start()
 
     def start(self) -> None:
         """Begin, or go on after a crash."""
-        self.folder = store.find(self.home, self.folder.name)
-        self.hands = FakeHands(self.folder.plan(), self.world)
-        self.loop = Loop(self.folder, self.hands)
+        self.folder = LOOP_FOLDERS.find(self.home, self.folder.name)
+        self.effects = FakeEffects(self.folder.plan(), self.world)
+        self.loop = Loop(self.folder, self.effects)
         self.plan = self.loop.plan
         self.events.run_until_complete(self.loop.__aenter__())
         self.pump()
 
     def pump(self) -> None:
+        self.events.run_until_complete(self._settle())
+
+    async def _settle(self) -> None:
+        """Let the loop run until it asks for something, or has ended."""
         for _ in range(50):
-            self.events.run_until_complete(asyncio.sleep(0))
+            await asyncio.sleep(0)
 
     def asked(self, kind: str) -> Any:
-        waiting = self.hands.asked
+        waiting = self.effects.asked
         return waiting if waiting is not None and waiting[0] == kind else None
 
     def answer(self, value: object) -> None:
-        assert self.hands.asked is not None
-        self.hands.asked[2].set_result(value)
+        assert self.effects.asked is not None
+        self.effects.asked[2].set_result(value)
         self.pump()
 
     # The agent.
 
-    def hostile(self, begun: Begun) -> list[Event]:
+    def hostile(self, pending: PendingRun) -> list[Event]:
         """All the words that mean something, where they mean nothing."""
-        words = "\n".join(("", UNTIL, SIGNAL, begun.nonce, "usage limit reached|1", ""))
+        words = "\n".join(("", UNTIL, SIGNAL, pending.nonce, "usage limit reached|1", ""))
         return [
             SessionStarted(session="s", model="m"),
             TurnStarted(origin="prompt"),
@@ -136,24 +140,24 @@ class LoopMachine(RuleBasedStateMachine):
             ToolStarted(id="t", name="Bash", kind="execute"),
             ToolFinished(id="t", status="ok", output=words),
             Text(id="x", text=words, parent="t"),
-            Text(id="y", text=f"I will write {SIGNAL} or {begun.nonce}, not {UNTIL}, when done."),
+            Text(id="y", text=f"I will write {SIGNAL} or {pending.nonce}, not {UNTIL}, when done."),
         ]
 
-    def order(self) -> Order:
-        order: Order = self.asked("run")[1]
-        return order
+    def request(self) -> RunRequest:
+        request: RunRequest = self.asked("run")[1]
+        return request
 
     def end_run(self, events: list[Event], *, turns: int = 1, ending: Ending | None = None) -> None:
         """The agent ends after so many turns, but a budget stops it after the turn it is in."""
-        order, begun = self.order(), self.order().begun
+        request, pending = self.request(), self.request().pending
         cost = 0.0
         for _ in range(turns):
             cost += TURN_COST
-            if order.max_cost is not None and cost > order.max_cost:
+            if request.max_cost is not None and cost > request.max_cost:
                 ending = Ending(stopped_for="over_budget")
                 events = [e for e in events if not isinstance(e, TurnFinished)]
                 break
-        self.spent[begun.id] = cost
+        self.spent[pending.id] = cost
         paid = TurnFinished(
             ok=True, cost_usd=cost, cost_semantics="cumulative", turns=turns, usage=Usage(input=400)
         )
@@ -161,10 +165,10 @@ class LoopMachine(RuleBasedStateMachine):
             _paid(event, paid) if isinstance(event, TurnFinished) else event for event in events
         ]
         self.world.now += 20
-        told = report_of(self.plan, begun, events, ended_at=self.world.now, ending=ending)
+        told = report_of(self.plan, pending, events, ended_at=self.world.now, ending=ending)
         if not any(isinstance(event, TurnFinished) for event in events):
             told = _with_cost(told, cost)
-        self.world.begun[begun.id] = told
+        self.world.started[pending.id] = told
         self.done_said = told.said_done
         self.checks_ok = True
         self.answer(told)
@@ -173,22 +177,22 @@ class LoopMachine(RuleBasedStateMachine):
     @rule(turns=st.integers(1, 6), edits=st.booleans(), text=st.sampled_from(["not yet", "hm", ""]))
     def goes_on(self, turns: int, edits: bool, text: str) -> None:
         self.world.edits += edits
-        begun = self.order().begun
-        said = f"{text}\nI wrote {begun.nonce} nowhere, nor {SIGNAL} alone, and {UNTIL} never."
-        self.end_run([*self.hostile(begun), TurnFinished(ok=True, text=said)], turns=turns)
+        pending = self.request().pending
+        said = f"{text}\nI wrote {pending.nonce} nowhere, nor {SIGNAL} alone, and {UNTIL} never."
+        self.end_run([*self.hostile(pending), TurnFinished(ok=True, text=said)], turns=turns)
 
     @precondition(lambda self: self.asked("run"))
     @rule(turns=st.integers(1, 3))
     def says_done(self, turns: int) -> None:
-        begun, goal = self.order().begun, self.plan.goal
-        text = UNTIL if goal.until else f"It is done.\n{SIGNAL}\n{begun.nonce}\n"
-        self.end_run([*self.hostile(begun), TurnFinished(ok=True, text=text)], turns=turns)
+        pending, goal = self.request().pending, self.plan.goal
+        text = UNTIL if goal.until else f"It is done.\n{SIGNAL}\n{pending.nonce}\n"
+        self.end_run([*self.hostile(pending), TurnFinished(ok=True, text=text)], turns=turns)
 
     @precondition(lambda self: self.asked("run"))
     @rule(kind=st.sampled_from(["overload", "network", "rate", "auth", "internal"]))
     def fails(self, kind: Any) -> None:
         events = [
-            *self.hostile(self.order().begun),
+            *self.hostile(self.request().pending),
             Error(kind=kind, message=f"API Error: {kind}"),
             TurnFinished(ok=False, text=UNTIL, errors=(f"API Error: {kind}",)),
         ]
@@ -199,7 +203,7 @@ class LoopMachine(RuleBasedStateMachine):
     def is_limited(self, ahead: float | None) -> None:
         at = None if ahead is None else self.world.now + ahead
         events = [
-            *self.hostile(self.order().begun),
+            *self.hostile(self.request().pending),
             LimitReported(window="five_hour", status="rejected", used=1.0, resets_at=at),
             TurnFinished(ok=False, errors=("You've hit your limit",)),
         ]
@@ -208,7 +212,7 @@ class LoopMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.asked("run"))
     @rule()
     def is_killed(self) -> None:
-        self.end_run(self.hostile(self.order().begun), ending=Ending(signal=9))
+        self.end_run(self.hostile(self.request().pending), ending=Ending(signal=9))
 
     # The rest of the world.
 
@@ -235,23 +239,21 @@ class LoopMachine(RuleBasedStateMachine):
     def crash(self) -> None:
         """kill -9, at whatever point: only what is on disk is left."""
         if self.asked("run"):
-            self.spent[self.order().begun.id] = TURN_COST
+            self.spent[self.request().pending.id] = TURN_COST
             self.done_said = False
         self.checks_ok = True
         self.crashes += 1
-        assert self.loop._driving is not None
-        self.loop._driving.cancel()
-        assert self.loop._heeding is not None
-        self.loop._heeding.cancel()
-        self.pump()
-        self.loop._held.close()
+        for task in self.loop._tasks:
+            task.cancel()
+        self.events.run_until_complete(asyncio.wait(self.loop._tasks))
+        self.loop._lock.close()
         self.folder.close()
         self.start()
 
-    def cut_off(self, plan: LoopPlan, begun: Begun) -> Report:
-        events = self.hostile(begun)
-        told = report_of(plan, begun, events, ended_at=self.world.now, ending=Ending(signal=15))
-        told = self.world.begun[begun.id] = _with_cost(told, TURN_COST)
+    def cut_off(self, plan: LoopPlan, pending: PendingRun) -> Report:
+        events = self.hostile(pending)
+        told = report_of(plan, pending, events, ended_at=self.world.now, ending=Ending(signal=15))
+        told = self.world.started[pending.id] = _with_cost(told, TURN_COST)
         return told
 
     @precondition(lambda self: self.loop.end is None and not self.interrupted)
@@ -264,7 +266,7 @@ class LoopMachine(RuleBasedStateMachine):
         self.loop.stop()
         if run:
             stopped = Ending(stopped_for="interrupted")
-            self.end_run(self.hostile(self.order().begun), ending=stopped)
+            self.end_run(self.hostile(self.request().pending), ending=stopped)
         self.pump()
         while self.asked("check"):  # a budget had stopped it before; a stop ends its checks
             self.check_ends(ok=False, noise="")
@@ -272,17 +274,17 @@ class LoopMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.loop.end is not None)
     @rule()
-    def is_begun_again_after_the_end(self) -> None:
+    def is_started_again_after_the_end(self) -> None:
         before = self.loop.state
         self.events.run_until_complete(self.loop.__aexit__(None, None, None))
         self.interrupted &= before.is_over
         self.start()
         if before.is_over:
             assert self.loop.state == before
-            assert self.hands.asked is None
+            assert self.effects.asked is None
         else:
             assert self.loop.state.attempts == before.attempts
-            assert self.loop.end is not None or self.hands.asked is not None
+            assert self.loop.end is not None or self.effects.asked is not None
 
     # What must hold.
 
@@ -294,8 +296,8 @@ class LoopMachine(RuleBasedStateMachine):
         assert ids == sorted(set(ids))
         known = {a.id: a.report.spent_usd for a in self.loop.state.attempts}
         assert known == {id: self.spent[id] for id in known}
-        running = self.loop.state.begun
-        assert set(self.world.begun) <= {*ids, *([running.id] if running else [])}
+        running = self.loop.state.pending
+        assert set(self.world.started) <= {*ids, *([running.id] if running else [])}
 
     @invariant()
     def the_ceilings_hold(self) -> None:
@@ -309,9 +311,9 @@ class LoopMachine(RuleBasedStateMachine):
     def the_end_is_true(self) -> None:
         if not hasattr(self, "loop") or self.loop.end is None:
             return
-        assert self.hands.asked is None
+        assert self.effects.asked is None
         if self.loop.end == "done":
-            asks = self.plan.goal.asks_for_words
+            asks = self.plan.goal.needs_answer
             assert self.done_said or not asks
             assert self.checks_ok
             assert asks or self.plan.goal.checks
@@ -335,7 +337,7 @@ class LoopMachine(RuleBasedStateMachine):
                 self.the_ceilings_hold()
             assert self.loop.end is not None, "it runs away"
             self.the_end_is_true()
-            kept = store.find(self.home, self.folder.name).state()
+            kept = LOOP_FOLDERS.find(self.home, self.folder.name).state()
             assert kept == self.loop.state
             self.events.run_until_complete(self.loop.__aexit__(None, None, None))
         self.events.close()

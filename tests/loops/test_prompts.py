@@ -18,7 +18,7 @@ def before(answer: str | None = None, *checks: Check) -> Attempt:
 def prompt(text: str, last: Attempt | None = None, **options: Any) -> str:
     options.setdefault("goal", Goal(until="DONE"))
     plan = LoopPlan(agent="claude", cwd="/", **options)
-    return prompt_for(plan, text, iteration=2, nonce="DONE-1", before=last, left="3, $1")
+    return prompt_for(plan, text, iteration=2, nonce="DONE-1", previous=last, left="3, $1")
 
 
 FAILED = Check(command="pytest -q", ok=False, exit_code=1, output="1 failed\n")

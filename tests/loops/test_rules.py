@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from rookery.loops.plan import Ceilings, Goal, LoopPlan, OnLimit
-from rookery.loops.rules import may_begin, next_step
+from rookery.loops.rules import after_run, before_run
 from rookery.loops.state import Attempt, Change, Check, LoopState, Report
 
 NOW = 1_794_000_000.0
@@ -29,9 +29,9 @@ def ran(status: Any = "success", *, checks: tuple[bool, ...] = (), **facts: Any)
     return Attempt(id=0, iteration=0, agent="claude", report=report, checks=told, change=change)
 
 
-def decide(*attempts: Attempt, plan: LoopPlan = PLAN, age_s: float = 60, chance: float = 1) -> Any:
+def decide(*attempts: Attempt, plan: LoopPlan = PLAN, age_s: float = 60, random: float = 1) -> Any:
     state = LoopState(started_at=NOW - age_s, agent="claude", attempts=attempts)
-    return next_step(plan, state, now=NOW, chance=chance)
+    return after_run(plan, state, now=NOW, random=random)
 
 
 def with_(**changes: Any) -> LoopPlan:
@@ -39,7 +39,7 @@ def with_(**changes: Any) -> LoopPlan:
 
 
 SAME = ran(answer="x", changed=0)
-LIMITED = ran("limited", resets_at=NOW + 3600, reset_is_told=True)
+LIMITED = ran("limited", resets_at=NOW + 3600, reset_from_field=True)
 ROWS = [
     # what happened, the rule that decides, the step, how it ends
     ([ran(said_done=True)], PLAN, "completion", "finish", "done"),
@@ -111,7 +111,7 @@ def test_done_by_its_own_words_at_the_ceiling_but_a_check_fails() -> None:
     plan = with_(goal=Goal(until="DONE", checks=("a",)), ceilings=Ceilings(iterations=1))
     decision = decide(ran(said_done=True, checks=(False,)), plan=plan)
     assert decision.end == "unverified"
-    assert decision.evidence == ("fails: check 0",)
+    assert decision.evidence == ("failed: check 0",)
 
 
 def test_time_is_a_ceiling() -> None:
@@ -125,13 +125,13 @@ def test_the_time_that_a_loop_lay_still_does_not_count() -> None:
     )
     state = ended.reopened(NOW)
     assert (ended.elapsed_s(NOW), state.elapsed_s(NOW)) == (3600, 3600)
-    assert may_begin(PLAN, state, now=NOW, chance=0).step == "continue"
+    assert before_run(PLAN, state, now=NOW, random=0).step == "continue"
 
 
 def test_the_ceilings_hold_before_a_run_as_well() -> None:
     state = LoopState(started_at=NOW - 9 * 3600, agent="claude")
-    assert may_begin(PLAN, state, now=NOW, chance=0).end == "ceiling"
-    assert may_begin(PLAN, LoopState(started_at=NOW, agent="claude"), now=NOW, chance=0).step == (
+    assert before_run(PLAN, state, now=NOW, random=0).end == "ceiling"
+    assert before_run(PLAN, LoopState(started_at=NOW, agent="claude"), now=NOW, random=0).step == (
         "continue"
     )
 
@@ -143,7 +143,7 @@ def test_a_limit_is_waited_for_until_a_minute_after_its_end() -> None:
 def test_a_limit_that_ends_after_the_loop_s_time_ends_the_loop() -> None:
     decision = decide(ran("limited", resets_at=NOW + 9 * 3600))
     assert decision.end == "limited"
-    assert "after the loop's time is up" in decision.reason
+    assert "the limit outlasts the loop's time" in decision.reason
 
 
 def test_a_limit_that_nobody_dates_is_tried_again_now_and_then() -> None:
@@ -155,7 +155,7 @@ def test_failures_that_pass_are_waited_out_longer_each_time() -> None:
     overloaded = ran("failed", error_kind="overload")
     waits = [decide(*[overloaded] * n).until - NOW for n in range(1, 11)]
     assert waits == [2, 4, 8, 16, 32, 64, 128, 256, 300, 300]
-    assert decide(overloaded, chance=0.0).until - NOW == 1  # spread, but never under half
+    assert decide(overloaded, random=0.0).until - NOW == 1  # spread, but never under half
 
 
 def test_waiting_is_no_iteration() -> None:

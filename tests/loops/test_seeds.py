@@ -11,7 +11,7 @@ import pytest
 import rookery
 from rookery.loops import agent_activity
 from rookery.loops.events import (
-    INSIDE,
+    AGENT_EVENTS,
     AgentThinking,
     Decision,
     IterationFinished,
@@ -59,7 +59,7 @@ def heard(*messages: dict[str, Any]) -> list[LoopEvent]:
     wire = "".join(json.dumps(message) + "\n" for message in messages).encode()
     told: list[LoopEvent] = []
     for record in rookery.decode([wire], "claude"):
-        told += agent_activity.told(record.event, iteration=2, at=5.0)
+        told += agent_activity.loop_events(record.event, iteration=2, at=5.0)
     return told
 
 
@@ -149,7 +149,7 @@ def test_a_loop_that_nobody_listens_to_does_the_same(
 def test_a_slow_listener_loses_only_what_the_agent_inside_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rookery.loops.driver._MOST_UNREAD", 3)
+    monkeypatch.setattr("rookery.loops.progress._MOST_UNREAD", 3)
     work = install(tmp_path, ["say=no", "say=DONE"], monkeypatch)
 
     async def whole() -> list[LoopEvent]:
@@ -158,7 +158,7 @@ def test_a_slow_listener_loses_only_what_the_agent_inside_does(
             return [event async for event in loop]
 
     told = asyncio.run(whole())
-    assert len(of(told, *INSIDE)) <= 3
+    assert len(of(told, *AGENT_EVENTS)) <= 3
     assert len(of(told, IterationFinished)) == 2
     assert len(of(told, Decision)) == 2
 
@@ -170,8 +170,8 @@ def test_a_loop_of_an_agent_tells_all_four_in_each_iteration(
     work = install(tmp_path, ["say=no", "say=DONE"], monkeypatch)
     loop, events = play(plan(work))
     for iteration in (1, 2):
-        mine = [e for e in events if isinstance(e, INSIDE) and e.iteration == iteration]
-        assert {type(event) for event in mine} == set(INSIDE)
+        mine = [e for e in events if isinstance(e, AGENT_EVENTS) and e.iteration == iteration]
+        assert {type(event) for event in mine} == set(AGENT_EVENTS)
     told = sum(event.cost_usd or 0.0 for event in events if isinstance(event, SessionStats))
     assert told == pytest.approx(loop.state.spent_usd)
 
@@ -195,7 +195,7 @@ def test_an_agent_that_says_nothing_tells_nothing_inside(
 ) -> None:
     work = install(tmp_path, ["bad-flag"], monkeypatch)
     loop, events = play(plan(work))
-    assert of(events, *INSIDE) == []
+    assert of(events, *AGENT_EVENTS) == []
     assert loop.end == "not_started"
 
 

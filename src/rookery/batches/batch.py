@@ -1,4 +1,4 @@
-"""Many prompts side by side on one machine: a queue, a few workers, one budget for all."""
+"""Runs many tasks side by side on one machine: a queue, a few workers, one budget for all."""
 
 import asyncio
 import time
@@ -8,8 +8,8 @@ from typing import Self
 
 import msgspec
 
-from rookery.batches.batch_store import loop_result
-from rookery.batches.tasks import BatchResult, BatchTask, Job, Queue
+from rookery.batches.queue import Job, Queue, loop_result
+from rookery.batches.tasks import BatchTask
 from rookery.config.options import RunOptions
 from rookery.loops.driver import Loop
 from rookery.loops.plan import Ceilings, Goal, LoopPlan
@@ -19,34 +19,39 @@ from rookery.model.errors import RookeryError
 from rookery.model.ledger import Source, least_certain
 from rookery.model.price import dollars, nano
 from rookery.runs.home import home_folder
+from rookery.runs.run import Run
 from rookery.runs.start import start
+from rookery.store.batch_folder import BatchResult
 
-_LOOK_S = 0.25
+_WATCH_BUDGET_S = 0.25
 
 
-class Working(msgspec.Struct):
-    """A task that is being done."""
+class CurrentTask(msgspec.Struct):
+    """A task that is running."""
 
     task: BatchTask
     since: float
-    earlier: float
-    """What it had spent before it was cut off."""
+    earlier_usd: float
+    """What it had spent before the batch was interrupted."""
 
-    doing: str = ""
-    spending: Callable[[], float] = lambda: 0.0
+    name: str = ""
+    """The name of its run or loop."""
+
+    cost: Callable[[], float] = lambda: 0.0
     """What it has spent since."""
 
     stop: Callable[[], None] = lambda: None
 
-    def spent(self) -> float:
-        """What it is known to have spent so far."""
-        return self.earlier + self.spending()
+    @property
+    def spent_usd(self) -> float:
+        """The sum of its known costs."""
+        return self.earlier_usd + self.cost()
 
 
 class Batch:
-    """Does the tasks of a queue, a few at a time; iterate over it for the results.
+    """Runs the tasks of a queue, a few at a time; iterate over it for the results.
 
-    `before` are the results that there are already: what they spent counts.
+    `before` are the results that already exist: what they spent counts.
     """
 
     def __init__(
@@ -62,104 +67,107 @@ class Batch:
         self._jobs = jobs
         self._max_cost = max_cost
         self._home = home or home_folder()
-        self._booked: list[BatchResult] = list(before)
-        self._cut_off: dict[str, float] = {}  # what tasks that wait have spent before
+        self._ended: list[BatchResult] = list(before)
+        self._earlier: dict[str, float] = {}  # what waiting tasks spent before an interruption
         self._results: asyncio.Queue[BatchResult | None] = asyncio.Queue()
-        self._doing: asyncio.Task[None] | None = None
+        self._working: asyncio.Task[None] | None = None
         self._stopped = False
         self.is_over_budget = False
-        self.working: dict[str, Working] = {}
-        """What is being done now, by the task's id."""
+        self.current: dict[str, CurrentTask] = {}
+        """The tasks that are running, by id."""
 
     @property
     def spent_usd(self) -> float:
-        """What all tasks are known to have spent, those that are at work included."""
-        known = [result.spent_usd or 0.0 for result in self._booked]
-        known += self._cut_off.values()
-        known += [each.spent() for each in self.working.values()]
+        """The sum of all known costs, including those of running tasks."""
+        known = [result.spent_usd or 0.0 for result in self._ended]
+        known += self._earlier.values()
+        known += [each.spent_usd for each in self.current.values()]
         return dollars(sum(map(nano, known)))
 
     @property
     def cost_source(self) -> Source:
-        """How far that can be trusted."""
-        known = (result for result in self._booked if result.spent_usd is not None)
+        """How certain that sum is."""
+        known = (result for result in self._ended if result.spent_usd is not None)
         return least_certain(result.cost_source for result in known)
 
     @property
     def unknown_costs(self) -> int:
-        """Tasks that ran and of whose cost nobody knows all."""
-        ran = (result for result in self._booked if result.status != "not_started")
+        """How many tasks did not report all of their cost."""
+        ran = (result for result in self._ended if result.status != "not_started")
         return sum(result.cost_source == "unknown" for result in ran)
 
     async def __aenter__(self) -> Self:
-        left = await asyncio.to_thread(self._queue.left)
-        self._cut_off = {job.task.id: _spent(job.cut_off) for job in left if job.cut_off}
-        self._doing = asyncio.create_task(self._do_all())
+        jobs = await asyncio.to_thread(self._queue.remaining)
+        self._earlier = {job.task.id: _spent(job.earlier) for job in jobs if job.earlier}
+        self._working = asyncio.create_task(self._work_all())
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        assert self._doing is not None
-        if not self._doing.done():
+        assert self._working is not None
+        if not self._working.done():
             self.stop()
-        await self._doing
+        await self._working
 
     async def __aiter__(self) -> AsyncIterator[BatchResult]:
-        """Give each result as it comes."""
+        """Yield each result as it arrives."""
         while (result := await self._results.get()) is not None:
             yield result
 
     def stop(self) -> None:
-        """Begin nothing more, and end what is at work."""
+        """Start no more tasks, and end those that are running."""
         self._stopped = True
-        for each in self.working.values():
+        for each in self.current.values():
             each.stop()
 
-    async def _do_all(self) -> None:
-        watching = asyncio.create_task(self._watch_budget())
+    async def _work_all(self) -> None:
+        budget = asyncio.create_task(self._watch_budget())
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(self._jobs):
                     group.create_task(self._work())
         finally:
-            watching.cancel()
+            budget.cancel()
             self._results.put_nowait(None)
 
     async def _work(self) -> None:
-        while self._may_begin() and (job := await self._queue.take()) is not None:
-            task, earlier = job.task, self._cut_off.pop(job.task.id, 0.0)
-            working = Working(task=task, since=time.time(), earlier=earlier)
-            self.working[task.id] = working
-            try:
-                do = self._loop if task.is_loop else self._run
-                result = await do(job, working)
-            except RookeryError as error:
-                result = BatchResult(
-                    id=task.id,
-                    ok=False,
-                    status="not_started",
-                    exit_code=9,
-                    sentence=str(error),
-                    spent_usd=earlier,
-                    cost_source="native",
-                    duration_s=time.time() - working.since,
-                )
-            del self.working[task.id]
-            self._booked.append(result)
-            if not result.ok and not self._may_begin():
-                continue  # we ended it, or our budget did: it goes on when the batch does
+        while self._may_start() and (job := await self._queue.take()) is not None:
+            result = await self._result(job)
+            self._ended.append(result)
+            if not result.ok and not self._may_start():
+                continue  # stopped by us or by our budget: it is done when the batch is resumed
             await self._queue.done(result)
             self._results.put_nowait(result)
 
-    def _may_begin(self) -> bool:
-        """Whether there is time and money for another task; if the money is gone, all end."""
+    async def _result(self, job: Job) -> BatchResult:
+        task, earlier_usd = job.task, self._earlier.pop(job.task.id, 0.0)
+        current = CurrentTask(task=task, since=time.time(), earlier_usd=earlier_usd)
+        self.current[task.id] = current
+        try:
+            return await (self._loop if task.is_loop else self._run)(job, current)
+        except RookeryError as error:
+            return BatchResult(
+                id=task.id,
+                ok=False,
+                status="not_started",
+                exit_code=9,
+                sentence=str(error),
+                spent_usd=earlier_usd,
+                cost_source="native",
+                duration_s=time.time() - current.since,
+            )
+        finally:
+            del self.current[task.id]
+
+    def _may_start(self) -> bool:
+        """Whether another task may start; when the budget is used up, all tasks are stopped."""
         if not self._stopped and self._max_cost is not None and self.spent_usd >= self._max_cost:
-            self.is_over_budget = bool(self.working or self._queue.left())
+            self.is_over_budget = bool(self.current or self._queue.remaining())
             self.stop()
         return not self._stopped
 
     async def _watch_budget(self) -> None:
-        while self._may_begin():
-            await asyncio.sleep(_LOOK_S)
+        while self._may_start():
+            await asyncio.sleep(_WATCH_BUDGET_S)
 
     def _left(self, own: float | None) -> float | None:
         """What a task may spend: its own limit, and what is left for all."""
@@ -168,10 +176,29 @@ class Batch:
         left = max(0.0, self._max_cost - self.spent_usd)
         return left if own is None else min(own, left)
 
-    async def _run(self, job: Job, working: Working) -> BatchResult:
-        if job.cut_off and job.cut_off[-1].ok:  # only its result was not kept
-            return _summed(job.cut_off)
-        task = job.task
+    async def _run(self, job: Job, current: CurrentTask) -> BatchResult:
+        if job.earlier and job.earlier[-1].ok:  # it succeeded, but its result was not written
+            return _summed(job.earlier)
+        async with self._new_run(job.task, job.place) as going:
+            current.stop = going.stop
+            current.cost = lambda: going.state.ledger.spent_usd or 0.0
+            current.name = going.name
+            verdict = await going.wait()
+        result = BatchResult(
+            id=job.task.id,
+            ok=verdict.status == "success",
+            status=verdict.status,
+            exit_code=verdict.exit_code,
+            sentence=verdict.sentence,
+            run=going.name,
+            spent_usd=going.state.ledger.spent_usd,
+            cost_source=going.state.ledger.cost.source,
+            duration_s=time.time() - current.since,
+            answer=final_text(going.state),
+        )
+        return _summed([*job.earlier, result])
+
+    def _new_run(self, task: BatchTask, place: tuple[str, int]) -> Run:
         options = RunOptions(
             agent=task.agent,
             prompt=task.prompt,
@@ -186,54 +213,38 @@ class Batch:
             program=task.program,
             called=task.called,
             home=str(self._home),
-            loop=job.place,
+            loop=place,
         )
-        async with start(options) as going:
-            working.stop = going.stop
-            working.spending = lambda: going.state.ledger.spent_usd or 0.0
-            working.doing = going.name
-            verdict = await going.wait()
-        result = BatchResult(
-            id=task.id,
-            ok=verdict.status == "success",
-            status=verdict.status,
-            exit_code=verdict.exit_code,
-            sentence=verdict.sentence,
-            run=going.name,
-            spent_usd=going.state.ledger.spent_usd,
-            cost_source=going.state.ledger.cost.source,
-            duration_s=time.time() - working.since,
-            answer=final_text(going.state),
-        )
-        return _summed([*job.cut_off, result])
+        return start(options)
 
-    async def _loop(self, job: Job, working: Working) -> BatchResult:
-        if job.cut_off and job.cut_off[-1].status != "interrupted":  # only its result was not kept
-            return job.cut_off[-1]
-        async with self._begun(job) as going:
-            working.stop = going.stop
-            working.earlier, working.spending = 0.0, lambda: going.spent_usd
-            working.doing = going.name
+    async def _loop(self, job: Job, current: CurrentTask) -> BatchResult:
+        if job.earlier and job.earlier[-1].status != "interrupted":  # its result was not written
+            return job.earlier[-1]
+        async with self._new_or_resumed_loop(job) as going:
+            current.stop = going.stop
+            current.earlier_usd, current.cost = 0.0, lambda: going.spent_usd
+            current.name = going.name
             await going.wait()
         return loop_result(job.task, going.name, going.state)
 
-    def _begun(self, job: Job) -> Loop:
-        """The task's loop: the one that was cut off, else a new one.
+    def _new_or_resumed_loop(self, job: Job) -> Loop:
+        """The task's loop: the interrupted one, else a new one.
 
-        Its own ceilings are the task's; that of the batch ends it from outside, so it can go on.
+        Its ceilings are the task's; the budget of the batch stops it from outside, so that it can
+        be resumed.
         """
         if job.loop is not None:
             return resumed_loop(job.loop, home=self._home)
-        task, usual = job.task, Ceilings()
+        task, default = job.task, Ceilings()
         plan = LoopPlan(
             agent=task.agent,
             cwd=task.cwd,
             prompt=task.prompt,
             goal=Goal(until=task.until, signals=task.signal, checks=task.check),
             ceilings=Ceilings(
-                iterations=task.max_iterations or usual.iterations,
-                cost_usd=usual.cost_usd if task.max_cost is None else task.max_cost,
-                time_s=task.timeout or usual.time_s,
+                iterations=task.max_iterations or default.iterations,
+                cost_usd=default.cost_usd if task.max_cost is None else task.max_cost,
+                time_s=task.timeout or default.time_s,
             ),
             via=task.via,
             model=task.model,

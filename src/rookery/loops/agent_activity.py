@@ -1,4 +1,4 @@
-"""What the agent inside a loop does, in short, for those who watch the loop."""
+"""What the agent of an iteration does, in brief, as events of the loop."""
 
 from collections.abc import Iterator
 
@@ -9,21 +9,18 @@ from rookery.model.text import cut
 _LONGEST_TEXT = 200
 
 
-def told(event: events.Event, *, iteration: int, at: float) -> Iterator[LoopEvent]:
-    """Turn an event of the agent's into what a consumer of the loop hears of it."""
-    if isinstance(event, events.ToolStarted):
-        name = event.name
-        yield ToolStarted(at=at, iteration=iteration, tool_name=name, message=f"Tool: {name}")
-    elif isinstance(event, events.ToolFinished):
-        yield ToolCompleted(
-            at=at, iteration=iteration, tool_name=event.name or "", status=event.status
-        )
-    elif isinstance(event, events.Text):
-        if event.parent is None and event.text:
-            said = cut(event.text, _LONGEST_TEXT)
-            yield AgentThinking(at=at, iteration=iteration, message=said)
-    elif isinstance(event, events.TurnFinished):
-        yield _stats(event, iteration=iteration, at=at)
+def loop_events(event: events.Event, *, iteration: int, at: float) -> Iterator[LoopEvent]:
+    """Convert an event of the agent into the loop's events; most have none."""
+    match event:
+        case events.ToolStarted(name=name):
+            yield ToolStarted(at=at, iteration=iteration, tool_name=name, message=f"Tool: {name}")
+        case events.ToolFinished(name=name, status=status):
+            yield ToolCompleted(at=at, iteration=iteration, tool_name=name or "", status=status)
+        case events.Text(parent=None, text=text) if text:
+            message = cut(text, _LONGEST_TEXT)
+            yield AgentThinking(at=at, iteration=iteration, message=message)
+        case events.TurnFinished():
+            yield _stats(event, iteration=iteration, at=at)
 
 
 def _stats(turn: events.TurnFinished, *, iteration: int, at: float) -> SessionStats:

@@ -1,4 +1,4 @@
-"""Runs the user's check commands: with a time limit, in their own group, their output bounded."""
+"""Runs check commands: with a time limit, in a process group of their own, output bounded."""
 
 import asyncio
 import os
@@ -13,8 +13,8 @@ _PIECE = 64 * 1024
 
 
 async def run_check(command: str, *, cwd: str, timeout_s: float) -> Check:
-    """Run a command by the shell, for it is the user's own text, and tell how it went."""
-    began = time.monotonic()
+    """Run a command with the shell, since it is the user's own text."""
+    started = time.monotonic()
     process = subprocess.Popen(  # noqa: ASYNC220 - a start takes no longer than a switch
         ["/bin/sh", "-c", command],
         cwd=cwd,
@@ -30,7 +30,7 @@ async def run_check(command: str, *, cwd: str, timeout_s: float) -> Check:
         loop.add_reader(pipe.fileno(), output.read)
         ended = asyncio.ensure_future(asyncio.to_thread(process.wait))
         try:
-            # By the process, not by the end of its output: what it leaves behind may hold that.
+            # Wait for the process, not for the end of its output: a child may keep that open.
             await asyncio.wait({ended}, timeout=timeout_s)
             late = not ended.done()
         finally:
@@ -40,20 +40,20 @@ async def run_check(command: str, *, cwd: str, timeout_s: float) -> Check:
         output.read()
     text = output.kept.decode("utf-8", "replace")
     if late:
-        text += f"\n[rook] the check was ended after {timeout_s:.0f} s"
+        text += f"\n[rook] the check timed out after {timeout_s:g} s"
     code = None if late else process.returncode
     return Check(
         command=command,
         ok=code == 0,
         exit_code=code,
         stopped="timed_out" if late else None,
-        duration_s=time.monotonic() - began,
+        duration_s=time.monotonic() - started,
         output=text,
     )
 
 
 class _Tail:
-    """Reads a pipe and keeps the last part: that is where a check says what is wrong."""
+    """Reads a pipe and keeps the last part, where a check usually reports what is wrong."""
 
     def __init__(self, fd: int) -> None:
         os.set_blocking(fd, False)
@@ -61,7 +61,7 @@ class _Tail:
         self.kept = b""
 
     def read(self) -> None:
-        """Take all that is there now."""
+        """Read everything that is available."""
         try:
             while piece := os.read(self._fd, _PIECE):
                 self.kept = (self.kept + piece)[-_MOST_OUTPUT:]
@@ -71,7 +71,7 @@ class _Tail:
 
 
 def _end_group(pid: int) -> None:
-    """End whatever the check left running in its session's group."""
+    """Kill whatever the check left running in its process group."""
     try:
         os.killpg(pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):

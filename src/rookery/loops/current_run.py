@@ -1,51 +1,84 @@
-"""The run that a loop has begun and not counted yet, as far as its folder tells."""
+"""The run that a loop has started and not counted yet, read from the run's folder."""
 
+import time
 from pathlib import Path
 
 import msgspec
 
-from rookery.loops.state import Begun
+from rookery.loops.plan import Goal
+from rookery.loops.report import report
+from rookery.loops.state import PendingRun, Report
+from rookery.loops.waits.resets import SystemZone
 from rookery.model.ledger import Source
+from rookery.model.state import RunState
+from rookery.model.verdict import EXIT_CODES, Facts, Outcome, Verdict
 from rookery.prices import PriceBook
 from rookery.runs.healing import state_of
+from rookery.runs.others import settle
 from rookery.store import runs
 from rookery.store.runs import RunFolder
 
 
-class Going(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that was begun, and what it has spent by now."""
+class CurrentRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that was started, and what it has spent so far."""
 
     run: str
     iteration: int
     started_at: float
     ended_at: float | None
-    """When the agent ended; then its checks are run, unless the loop was cut off."""
+    """When the agent ended; its checks run then, unless the loop was killed."""
 
     spent_usd: float | None
     cost_source: Source
 
 
-def folder_of(home: Path, loop: str, begun: Begun) -> RunFolder | None:
-    """The folder of a run that a loop has begun; None if it did not come to that."""
+def run_folder(home: Path, loop: str, pending: PendingRun) -> RunFolder | None:
+    """The folder of a run that a loop has started; None if the loop did not get that far."""
     for folder in runs.runs(home):
         info = folder.info()
-        if info is not None and (info.loop, info.iteration) == (loop, begun.id):
+        if info is not None and (info.loop, info.iteration) == (loop, pending.id):
             return folder
     return None
 
 
-def going(home: Path, loop: str, begun: Begun) -> Going | None:
-    """What a begun run tells by now; None if it has no folder."""
-    folder = folder_of(home, loop, begun)
+def current_run(home: Path, loop: str, pending: PendingRun) -> CurrentRun | None:
+    """Read a run that was started; None if it has no folder."""
+    folder = run_folder(home, loop, pending)
     info = None if folder is None else folder.info()
     if folder is None or info is None:
         return None
     state, verdict = state_of(folder, info, PriceBook()), folder.verdict()
-    return Going(
+    return CurrentRun(
         run=folder.name,
-        iteration=begun.iteration,
-        started_at=begun.started_at,
+        iteration=pending.iteration,
+        started_at=pending.started_at,
         ended_at=None if verdict is None else verdict.ended_at,
         spent_usd=None if state is None else state.ledger.spent_usd,
         cost_source="unknown" if state is None else state.ledger.cost.source,
     )
+
+
+def recovered_report(folder: RunFolder, pending: PendingRun, goal: Goal) -> Report:
+    """Read what a run did before a crash cut it short: it is not run, nor paid for, again."""
+    kept, info = settle(folder), folder.info()
+    state = state_of(folder, info, PriceBook()) if info else None
+    status: Outcome = kept.status if kept else "incomplete"
+    if status == "interrupted":  # rook died, and its agent was stopped for that
+        status = "incomplete"
+    verdict = Verdict(
+        status=status,
+        sentence=kept.sentence if kept else "cut short",
+        exit_code=EXIT_CODES[status],
+        facts=Facts(),
+    )
+    result = report(
+        state or RunState(),
+        verdict,
+        goal=goal,
+        nonce=pending.nonce,
+        run=folder.name,
+        started_at=pending.started_at,
+        ended_at=kept.ended_at if kept else time.time(),
+        local=SystemZone(),
+    )
+    return msgspec.structs.replace(result, recovered=True)

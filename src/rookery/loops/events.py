@@ -1,4 +1,4 @@
-"""What a loop tells its consumers: its own steps, and in short those of the agent inside."""
+"""The events of a loop: its own steps, and in brief what the agent of each iteration does."""
 
 from typing import Literal
 
@@ -21,13 +21,15 @@ EXIT_CODES: dict[End, int] = {
     "not_started": 9,
     "interrupted": 130,
 }
-"""The exit code of each way in which a loop can end."""
+"""The exit code of each way a loop can end."""
 
 CANNOT_EXECUTE, NOT_FOUND = 126, 127
-"""What a shell exits with if it cannot run a command at all."""
+"""The exit codes of a shell that cannot execute, or cannot find, a command."""
 
-Stopped = Literal["timed_out", "interrupted"]
-"""Why a check was ended before it could tell."""
+CheckStop = Literal["timed_out", "interrupted"]
+"""Why a check was ended before its result was known."""
+
+CeilingName = Literal["iterations", "time", "cost", "tokens", "turns"]
 
 Step = Literal["finish", "continue", "wait", "switch"]
 
@@ -37,21 +39,21 @@ class _LoopEvent(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, 
 
 
 class LoopStarted(_LoopEvent, tag="loop_started", frozen=True, kw_only=True):
-    """A loop began, or goes on after a crash."""
+    """A loop started, or was resumed."""
 
     loop: str
     agent: str
     ceilings: Ceilings
     resumed: bool = False
     iterations: int = 0
-    """How many iterations were done before."""
+    """How many iterations were done before it was resumed."""
 
     worktree: str | None = None
     branch: str | None = None
 
 
 class IterationStarted(_LoopEvent, tag="iteration_started", frozen=True, kw_only=True):
-    """The agent is run once more."""
+    """A run of the agent starts."""
 
     iteration: int
     attempt: int
@@ -80,23 +82,23 @@ class IterationFinished(_LoopEvent, tag="iteration_finished", frozen=True, kw_on
 
 
 class CheckStarted(_LoopEvent, tag="check_started", frozen=True, kw_only=True):
-    """A command of the user's is run, to tell whether the work is done."""
+    """A check starts: a command of the user's that decides whether the work is done."""
 
     iteration: int
     command: str
 
 
 class CheckFinished(_LoopEvent, tag="check_finished", frozen=True, kw_only=True):
-    """A command of the user's told whether the work is done."""
+    """A check ended."""
 
     iteration: int
     command: str
     ok: bool
     exit_code: int | None = None
-    stopped: Stopped | None = None
+    stopped: CheckStop | None = None
     duration_s: float
     output: str = ""
-    """The end of what it printed."""
+    """The last part of its output."""
 
 
 class Decision(_LoopEvent, tag="decision", frozen=True, kw_only=True):
@@ -109,10 +111,12 @@ class Decision(_LoopEvent, tag="decision", frozen=True, kw_only=True):
     end: End | None = None
     until: float | None = None
     agent: str | None = None
+    ceiling: CeilingName | None = None
+    """The ceiling that was reached, if one ended the loop."""
 
 
 class Waiting(_LoopEvent, tag="waiting", frozen=True, kw_only=True):
-    """The loop waits; told when it begins and then at least every ten minutes."""
+    """The loop waits; repeated at least every ten minutes."""
 
     until: float
     left_s: float
@@ -126,7 +130,7 @@ class Resumed(_LoopEvent, tag="resumed", frozen=True, kw_only=True):
 
 
 class StuckSuspected(_LoopEvent, tag="stuck_suspected", frozen=True, kw_only=True):
-    """The agent shows no sign of life, with the evidence."""
+    """The agent seems to be stuck, with the evidence."""
 
     iteration: int
     reason: str
@@ -142,7 +146,7 @@ class ToolStarted(_LoopEvent, tag="tool_started", frozen=True, kw_only=True):
 
 
 class ToolCompleted(_LoopEvent, tag="tool_completed", frozen=True, kw_only=True):
-    """A tool of the agent's ended."""
+    """A tool call of the agent ended."""
 
     iteration: int
     tool_name: str
@@ -150,14 +154,14 @@ class ToolCompleted(_LoopEvent, tag="tool_completed", frozen=True, kw_only=True)
 
 
 class AgentThinking(_LoopEvent, tag="agent_thinking", frozen=True, kw_only=True):
-    """The agent said something; the beginning of it."""
+    """The first part of a text that the agent wrote."""
 
     iteration: int
     message: str
 
 
 class SessionStats(_LoopEvent, tag="session_stats", frozen=True, kw_only=True):
-    """What a turn of the agent used and cost."""
+    """What a turn of the agent cost and used."""
 
     iteration: int
     cost_usd: float | None = None
@@ -168,7 +172,7 @@ class SessionStats(_LoopEvent, tag="session_stats", frozen=True, kw_only=True):
 
 
 class LoopFinished(_LoopEvent, tag="loop_finished", frozen=True, kw_only=True):
-    """The loop is over."""
+    """The loop ended."""
 
     loop: str
     end: End
@@ -177,11 +181,11 @@ class LoopFinished(_LoopEvent, tag="loop_finished", frozen=True, kw_only=True):
     iterations: int
     duration_s: float
     spent_usd: float | None = None
-    """What is known to have been spent."""
+    """The sum of all known costs."""
 
     cost_source: Source = "unknown"
     unknown_costs: int = 0
-    """Runs whose cost nobody knows."""
+    """How many runs reported no cost."""
 
 
 LoopEvent = (
@@ -201,5 +205,5 @@ LoopEvent = (
     | LoopFinished
 )
 
-INSIDE = (ToolStarted, ToolCompleted, AgentThinking, SessionStats)
-"""The events that tell of the agent inside."""
+AGENT_EVENTS = (ToolStarted, ToolCompleted, AgentThinking, SessionStats)
+"""The events that report what the agent of an iteration does."""

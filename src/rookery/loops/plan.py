@@ -1,38 +1,38 @@
-"""What a loop was asked to do: the goal, the ceilings, and what to do when things go wrong."""
+"""What a loop was asked to do: the goal, the ceilings, and how to handle limits and failures."""
 
 from typing import Literal
 
 import msgspec
 
-Feed = Literal["append", "prepend", "replace", "none"]
+FeedMode = Literal["append", "prepend", "replace", "none"]
 """Where the output of failed checks goes in the next prompt."""
 
 OnStuck = Literal["warn", "stop", "retry"]
 
 
 class Goal(msgspec.Struct, frozen=True, kw_only=True):
-    """When the work is done: what the agent must say, and which commands must pass."""
+    """When the work is done: what the agent must answer, and which commands must pass."""
 
     until: str | None = None
-    """The whole answer equals this, but for white space and case."""
+    """The whole answer must equal this, ignoring white space and case."""
 
     signals: tuple[str, ...] = ()
-    """One of these words stands alone on a line of the main agent's text."""
+    """One of these words must stand alone on a line of the main agent's text."""
 
     ask_done: bool = False
-    """The prompt asks for a word, new each time, alone on a line of the answer."""
+    """The prompt asks for a one-time completion word, alone on a line of the answer."""
 
     checks: tuple[str, ...] = ()
-    """Shell commands of the user's; all must exit with 0."""
+    """Shell commands; all must exit with 0."""
 
     @property
-    def asks_for_words(self) -> bool:
+    def needs_answer(self) -> bool:
         """Whether the agent itself must say that it is done."""
         return self.until is not None or bool(self.signals) or self.ask_done
 
 
 class Ceilings(msgspec.Struct, frozen=True, kw_only=True):
-    """What a loop may use in all; there is always one of each."""
+    """What a whole loop may use; every one of them always applies."""
 
     iterations: int = 20
     time_s: float = 8 * 3600.0
@@ -42,13 +42,13 @@ class Ceilings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Patience(msgspec.Struct, frozen=True, kw_only=True):
-    """How often the same may happen before it is called no progress."""
+    """How often the same thing may happen before the loop ends for lack of progress."""
 
     same_error: int = 3
     same_answer: int = 5
     same_denial: int = 3
     backoffs: int = 12
-    """Failures of the network or of an overloaded provider in a row."""
+    """How many times in a row the network may fail or the provider may be overloaded."""
 
 
 class OnLimit(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,32 +60,32 @@ class OnLimit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LoopPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a loop was asked; it is kept with the loop, so that it can go on after a crash."""
+    """Everything a loop was asked to do; it is kept on disk, so that the loop can be resumed."""
 
     agent: str
     cwd: str
     prompt: str = ""
     prompt_file: str | None = None
-    """Read anew for each iteration; then `prompt` is empty."""
+    """Read before every iteration; `prompt` is empty then."""
 
     goal: Goal
     ceilings: Ceilings = Ceilings()
     patience: Patience = Patience()
     on_limit: OnLimit = OnLimit()
     max_quota: float | None = None
-    """The share of a quota window, 0 to 1, after which no further iteration is begun."""
+    """The share of a quota window, 0 to 1, above which no iteration starts."""
 
     on_stuck: OnStuck = "stop"
     idle_s: float = 600.0
-    """The silence after which a run is suspected to be stuck."""
+    """How long without output before a run is suspected to be stuck."""
 
     iteration_s: float | None = None
-    """How long one iteration may take."""
+    """The time limit of one iteration."""
 
     check_s: float = 600.0
-    """How long one check may take."""
+    """The time limit of one check."""
 
-    feed: Feed = "append"
+    feed: FeedMode = "append"
     feed_bytes: int = 8000
     continue_session: bool = False
     commit: bool = False
@@ -104,4 +104,4 @@ class LoopPlan(msgspec.Struct, frozen=True, kw_only=True):
     """The name that the user gave that program."""
 
     batch: tuple[str, int] | None = None
-    """The batch that it is part of, and which of its tasks it does."""
+    """The batch that it belongs to, and the number of its task."""

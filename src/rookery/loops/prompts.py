@@ -1,4 +1,4 @@
-"""The prompt of an iteration: the user's words, what was left, and the word that says done."""
+"""The prompt of an iteration: the user's text, the failed checks and the completion word."""
 
 import re
 from collections.abc import Mapping
@@ -14,59 +14,61 @@ _ASK_DONE = (
 _FAILED = "The last attempt did not pass this check:"
 
 VARIABLES = ("iteration", "max_iterations", "last_answer", "check_output", "left")
-"""What a prompt may hold in double braces."""
+"""The names that a prompt may have in double braces."""
 
 
 def prompt_for(
-    plan: LoopPlan, text: str, *, iteration: int, nonce: str, before: Attempt | None, left: str
+    plan: LoopPlan, text: str, *, iteration: int, nonce: str, previous: Attempt | None, left: str
 ) -> str:
-    """Make the prompt of an iteration from the user's text and the iteration before it."""
-    output = _bounded(check_output(before), plan.feed_bytes)
+    """Build the prompt of an iteration from the user's text and the previous iteration."""
+    output = _bounded(check_output(previous), plan.feed_bytes)
     values = {
         "iteration": str(iteration),
         "max_iterations": str(plan.ceilings.iterations),
-        "last_answer": _bounded((before.report.answer if before else None) or "", plan.feed_bytes),
+        "last_answer": _bounded(
+            (previous.report.answer if previous else None) or "", plan.feed_bytes
+        ),
         "check_output": output,
         "left": left,
     }
-    asked = _filled(text, values)
+    prompt = _fill(text, values)
     if output and plan.feed != "none" and "check_output" not in _names(text):
-        asked = _fed(asked, output, plan.feed)
+        prompt = _combine(prompt, output, plan.feed)
     if plan.goal.ask_done:
-        asked = f"{asked}\n\n{_ASK_DONE.format(nonce=nonce)}"
-    return asked
+        prompt = f"{prompt}\n\n{_ASK_DONE.format(nonce=nonce)}"
+    return prompt
 
 
 def unknown_variables(text: str) -> list[str]:
-    """The names in double braces that no iteration fills in; they are left as they are."""
+    """The names in double braces that are not known; they are left as they are."""
     return sorted(_names(text).difference(VARIABLES))
 
 
-def check_output(before: Attempt | None) -> str:
-    """What the failed checks of an iteration printed."""
-    failed = [check for check in (before.checks if before else ()) if not check.ok]
+def check_output(attempt: Attempt | None) -> str:
+    """The output of the failed checks of an iteration."""
+    failed = [check for check in (attempt.checks if attempt else ()) if not check.ok]
     return "\n\n".join(
         f"{_FAILED}\n$ {check.command}\n{check.output.strip()}".rstrip() for check in failed
     )
 
 
 def _names(text: str) -> set[str]:
-    return {found[1] for found in _VARIABLE.finditer(text)}
+    return {match[1] for match in _VARIABLE.finditer(text)}
 
 
-def _filled(text: str, values: Mapping[str, str]) -> str:
-    # In one pass: what an agent or a check wrote is never read as a template.
-    return _VARIABLE.sub(lambda found: values.get(found[1], found[0]), text)
+def _fill(text: str, values: Mapping[str, str]) -> str:
+    # In one pass: text of an agent or a check is never read as a template.
+    return _VARIABLE.sub(lambda match: values.get(match[1], match[0]), text)
 
 
-def _fed(asked: str, output: str, feed: str) -> str:
+def _combine(prompt: str, output: str, feed: str) -> str:
     if feed == "replace":
         return output
-    return f"{output}\n\n{asked}" if feed == "prepend" else f"{asked}\n\n{output}"
+    return f"{output}\n\n{prompt}" if feed == "prepend" else f"{prompt}\n\n{output}"
 
 
 def _bounded(text: str, most: int) -> str:
-    """The end of a text, at most so many bytes: what went wrong stands last."""
+    """The last part of a text, in bytes: errors come last."""
     data = text.encode("utf-8", "replace")
     if len(data) <= most:
         return text

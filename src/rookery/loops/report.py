@@ -1,10 +1,10 @@
-"""What the rules ask of a run: read from its folded state and its verdict, live or from disk."""
+"""What the rules need to know about a run, from its state and its verdict, live or from disk."""
 
 from datetime import tzinfo
 
 from rookery.loops.plan import Goal
-from rookery.loops.resets import from_field, from_text
 from rookery.loops.state import Report
+from rookery.loops.waits.resets import from_field, from_text
 from rookery.model.completion import final_text, is_complete, signals
 from rookery.model.state import RunState
 from rookery.model.verdict import Verdict
@@ -23,11 +23,11 @@ def report(
     ended_at: float,
     local: tzinfo,
 ) -> Report:
-    """Sum a run up for the rules."""
+    """Summarise a run for the rules."""
     answer = final_text(state)
     error = _error(state, verdict)
-    told = from_field(verdict.facts.resets_at)
-    resets_at = told
+    field = from_field(verdict.facts.resets_at)
+    resets_at = field
     if verdict.status == "limited" and resets_at is None:
         resets_at = from_text(error, now=ended_at, local=local)
     windows = [limit for limit in state.limits.values() if limit.used is not None]
@@ -49,7 +49,7 @@ def report(
         denials=tuple(sorted({d.fix or d.name or "a tool" for d in state.denials.values()})),
         files_changed=len(state.files),
         resets_at=resets_at,
-        reset_is_told=told is not None,
+        reset_from_field=field is not None,
         quota=fullest.used if fullest else None,
         quota_resets_at=from_field(fullest.resets_at) if fullest else None,
         session=state.session,
@@ -57,18 +57,18 @@ def report(
 
 
 def says_done(state: RunState, goal: Goal, nonce: str) -> bool:
-    """Whether the main agent's own words say that it is done."""
+    """Whether the main agent's own text says that it is done."""
     if goal.until is not None and not is_complete(state, goal.until):
         return False
     if goal.signals and not signals(state, goal.signals):
         return False
-    if goal.ask_done and not _ends_with_word(state, nonce):
+    if goal.ask_done and not _answers_with(state, nonce):
         return False
-    return goal.asks_for_words
+    return goal.needs_answer
 
 
-def _ends_with_word(state: RunState, nonce: str) -> bool:
-    """Whether the answer itself, not something said on the way, holds the word on a line."""
+def _answers_with(state: RunState, nonce: str) -> bool:
+    """Whether the final answer has the word alone on a line."""
     if not state.results or not state.results[-1].ok:
         return False
     answer = final_text(state) or ""
@@ -76,11 +76,11 @@ def _ends_with_word(state: RunState, nonce: str) -> bool:
 
 
 def _error(state: RunState, verdict: Verdict) -> str | None:
-    """What went wrong, in the words of the main agent's last result."""
+    """What went wrong, from the main agent's last result."""
     last = state.results[-1] if state.results else None
     if last is not None and last.ok:
         return None
-    told = [text for text in (last.errors or ()) if text] if last else []
-    told += [last.text] if last is not None and last.text else []
-    told += [error.message for error in state.errors[-1:] if error.message]
-    return next(iter(told), None) or verdict.sentence
+    texts = [text for text in (last.errors or ()) if text] if last else []
+    texts += [last.text] if last is not None and last.text else []
+    texts += [error.message for error in state.errors[-1:] if error.message]
+    return next(iter(texts), None) or verdict.sentence

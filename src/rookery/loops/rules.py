@@ -1,26 +1,32 @@
-"""What a loop does next, as pure functions of its plan and its state, one small rule each."""
+"""What a loop does next, as pure functions of its plan and its state: one small rule each."""
 
 from collections.abc import Callable, Sequence
 from itertools import takewhile
 
 import msgspec
 
-from rookery.loops.backoff import MOST_WAIT_S, backoff_s, clamped, undated_s
+from rookery.loops.ceilings import reached_ceilings
 from rookery.loops.events import Decision, End
-from rookery.loops.plan import Ceilings, LoopPlan
+from rookery.loops.plan import LoopPlan
 from rookery.loops.state import Attempt, LoopState
-from rookery.model.text import count, one_line
+from rookery.loops.waits.backoff import (
+    MOST_BACKOFF_S,
+    backoff_s,
+    end_of_limit,
+    unknown_reset_s,
+)
+from rookery.model.text import one_line
 
 _LONGEST_ERROR = 200
 
 
 class Moment(msgspec.Struct, frozen=True):
-    """What a rule may ask."""
+    """Everything a rule may look at."""
 
     plan: LoopPlan
     state: LoopState
     now: float
-    chance: float
+    random: float
     """A random share, 0 to 1, that spreads waits."""
 
     @property
@@ -30,35 +36,33 @@ class Moment(msgspec.Struct, frozen=True):
 
     @property
     def time_left_s(self) -> float:
-        """How long the loop may go on."""
+        """How much of the loop's time is left."""
         return self.plan.ceilings.time_s - self.state.elapsed_s(self.now)
 
 
 Rule = Callable[[Moment], Decision | None]
 
 
-def next_step(plan: LoopPlan, state: LoopState, *, now: float, chance: float) -> Decision:
-    """Decide after a run has ended: the first rule that says something holds."""
-    return _first(_AFTER, Moment(plan, state, now, chance), _go_on)
+def after_run(plan: LoopPlan, state: LoopState, *, now: float, random: float) -> Decision:
+    """Decide after a run has ended: the first rule that applies decides."""
+    return _first(_AFTER, Moment(plan, state, now, random))
 
 
-def may_begin(plan: LoopPlan, state: LoopState, *, now: float, chance: float) -> Decision:
-    """Decide before a run is begun: also after a wait or a crash the ceilings hold."""
-    return _first(_BEFORE, Moment(plan, state, now, chance), _go_on)
+def before_run(plan: LoopPlan, state: LoopState, *, now: float, random: float) -> Decision:
+    """Decide before a run starts: the ceilings also hold after a wait or a crash."""
+    return _first(_BEFORE, Moment(plan, state, now, random))
 
 
-def _first(rules: Sequence[tuple[str, Rule]], moment: Moment, otherwise: Rule) -> Decision:
+def _first(rules: Sequence[tuple[str, Rule]], moment: Moment) -> Decision:
     for name, rule in rules:
         if (decision := rule(moment)) is not None:
             return msgspec.structs.replace(decision, rule=name)
-    decision = otherwise(moment)
-    assert decision is not None
-    return decision
+    return _continue(moment)
 
 
 def is_done(plan: LoopPlan, attempt: Attempt) -> bool:
     """Whether the goal is met: the agent says so, if it was asked to, and every check passes."""
-    if plan.goal.asks_for_words:
+    if plan.goal.needs_answer:
         return attempt.report.said_done and attempt.checks_pass
     ended = attempt.report.status in ("success", "denied", "failed", "over_budget")
     return ended and bool(plan.goal.checks) and bool(attempt.checks) and attempt.checks_pass
@@ -68,14 +72,14 @@ def _interrupted(moment: Moment) -> Decision | None:
     last = moment.last
     if last.report.status != "interrupted" and not last.is_half_checked:
         return None
-    return _finish(moment, "interrupted", "it was interrupted")
+    return _finish(moment, "interrupted", "interrupted")
 
 
 def _completion(moment: Moment) -> Decision | None:
     if not is_done(moment.plan, moment.last):
         return None
-    said = ("the agent says done",) if moment.last.report.said_done else ()
-    passed = tuple(f"passes: {check.command}" for check in moment.last.checks)
+    said = ("the agent says it is done",) if moment.last.report.said_done else ()
+    passed = tuple(f"passed: {check.command}" for check in moment.last.checks)
     return _finish(moment, "done", "the goal is met", said + passed)
 
 
@@ -87,7 +91,7 @@ def _not_started(moment: Moment) -> Decision | None:
 
 
 def _broken_check(moment: Moment) -> Decision | None:
-    """A check that could not even begin will not pass, whatever the agent does."""
+    """A check that the shell cannot even start will not pass, whatever the agent does."""
     broken = tuple(check for check in moment.last.checks if check.cannot_run)
     if not broken or moment.state.iterations > 1:
         return None
@@ -95,7 +99,7 @@ def _broken_check(moment: Moment) -> Decision | None:
     return _finish(
         moment,
         "not_started",
-        f"the check cannot be run (exit {first.exit_code}): {first.command}",
+        f"the check cannot run (exit code {first.exit_code}): {first.command}",
         tuple(check.output.strip() for check in broken),
     )
 
@@ -104,8 +108,8 @@ def _limit(moment: Moment) -> Decision | None:
     report = moment.last.report
     if report.status != "limited":
         return None
-    told = ("a field tells when it ends",) if report.reset_is_told else ()
-    return _wait_for_provider(moment, report.sentence, report.resets_at, told)
+    evidence = ("the agent reported when the limit ends",) if report.reset_from_field else ()
+    return _wait_for_provider(moment, report.sentence, report.resets_at, evidence)
 
 
 def _quota(moment: Moment) -> Decision | None:
@@ -115,7 +119,7 @@ def _quota(moment: Moment) -> Decision | None:
     resets_at = last.report.quota_resets_at
     if resets_at is not None and resets_at <= moment.now:
         return None
-    reason = f"{last.report.quota:.0%} of a quota window is used, and {most:.0%} is the most"
+    reason = f"{last.report.quota:.0%} of a quota window is used (--max-quota is {most:.0%})"
     return _wait_for_provider(moment, reason, resets_at, ())
 
 
@@ -135,13 +139,13 @@ def _wait_for_provider(
             agent=policy.agent,
         )
     if resets_at is not None:
-        until = clamped(resets_at, now=moment.now)
+        until = end_of_limit(resets_at, now=moment.now)
     else:
         row = _in_a_row(moment.state.attempts, lambda attempt: attempt.report.status == "limited")
-        until = moment.now + undated_s(row, moment.chance)
-        evidence = (*evidence, "nobody tells when it ends: tried again now and then")
+        until = moment.now + unknown_reset_s(row, moment.random)
+        evidence = (*evidence, "the end of the limit is not known: retrying from time to time")
     if until - moment.now > moment.time_left_s:
-        return _finish(moment, "limited", f"{reason}; it ends after the loop's time is up")
+        return _finish(moment, "limited", f"{reason}; the limit outlasts the loop's time")
     return _wait(moment, until, reason, evidence)
 
 
@@ -153,56 +157,30 @@ def _transient(moment: Moment) -> Decision | None:
     reason = f"{last.report.error_kind}: {last.report.error or last.report.sentence}"
     if row > moment.plan.patience.backoffs:
         return _finish(moment, "no_progress", f"{row} failures in a row: {reason}")
-    wait = backoff_s(row, moment.chance, least=2.0, most=MOST_WAIT_S)
+    wait = backoff_s(row, moment.random, least=2.0, most=MOST_BACKOFF_S)
     if wait > moment.time_left_s:
-        return _finish(moment, "ceiling", f"the loop's time is up while it waits: {reason}")
+        decision = _finish(moment, "ceiling", f"the next retry is after the loop's time: {reason}")
+        return msgspec.structs.replace(decision, ceiling="time")
     return _wait(moment, moment.now + wait, reason, (f"failure {row} in a row",))
 
 
-def reached(most: Ceilings, state: LoopState, now: float) -> list[tuple[str, str]]:
-    """The ceilings that a loop has reached, each with a flag that would let it go on."""
-    rows = (
-        (
-            state.iterations >= most.iterations,
-            count(most.iterations, "iteration"),
-            f"--max-iterations {2 * most.iterations}",
-        ),
-        (
-            state.elapsed_s(now) >= most.time_s,
-            f"{most.time_s:.0f} s",
-            f"--max-time {2 * most.time_s:.0f}s",
-        ),
-        (
-            state.spent_usd >= most.cost_usd,
-            f"${most.cost_usd:g}",
-            f"--max-cost {2 * max(most.cost_usd, state.spent_usd):.2f}",
-        ),
-        (
-            state.tokens >= most.tokens,
-            count(most.tokens, "token"),
-            f"--max-tokens {2 * max(most.tokens, state.tokens)}",
-        ),
-        (
-            state.turns >= most.turns,
-            count(most.turns, "turn"),
-            f"--max-turns {2 * max(most.turns, state.turns)}",
-        ),
-    )
-    return [(words, flag) for is_reached, words, flag in rows if is_reached]
-
-
 def _ceilings(moment: Moment) -> Decision | None:
-    state = moment.state
-    passed = [words for words, _ in reached(moment.plan.ceilings, state, moment.now)]
-    if not passed:
+    reached = reached_ceilings(moment.plan.ceilings, moment.state, moment.now)
+    if not reached:
         return None
-    last = state.last
+    first, *others = reached
+    last = moment.state.last
     if last is not None and last.report.said_done and not last.checks_pass:
-        failed = tuple(f"fails: {check.command}" for check in last.checks if not check.ok)
-        return _finish(
-            moment, "unverified", f"the agent says done, a check says no; {passed[0]} used", failed
+        decision = _finish(
+            moment,
+            "unverified",
+            f"the agent says it is done, but a check fails; {first.limit} used",
+            _failed_checks(last),
         )
-    return _finish(moment, "ceiling", f"{passed[0]} used", tuple(passed[1:]))
+    else:
+        evidence = tuple(ceiling.limit for ceiling in others)
+        decision = _finish(moment, "ceiling", f"{first.limit} used", evidence)
+    return msgspec.structs.replace(decision, ceiling=first.name)
 
 
 def _stuck(moment: Moment) -> Decision | None:
@@ -219,12 +197,8 @@ def _denials(moment: Moment) -> Decision | None:
     if len(row) < most or len(denied) != 1 or not (rules := denied.pop()):
         return None
     allow = " ".join(f"--allow '{rule}'" for rule in rules)
-    return _finish(
-        moment,
-        "no_progress",
-        f"the same tools were denied {most} times; let them pass with {allow}",
-        rules,
-    )
+    reason = f"the same tools were denied {most} times; allow them with {allow}"
+    return _finish(moment, "no_progress", reason, rules)
 
 
 def _same_error(moment: Moment) -> Decision | None:
@@ -238,7 +212,7 @@ def _same_error(moment: Moment) -> Decision | None:
 
 def _no_progress(moment: Moment) -> Decision | None:
     most = moment.plan.patience.same_answer
-    # What a crash of ours cut off says nothing of the agent's progress.
+    # A run that a crash of rook cut short shows nothing about the agent's progress.
     whole = [attempt for attempt in moment.state.counted if not attempt.report.recovered]
     row = _tail(whole, most)
     if len(row) < most or not all(_left_files_alone(attempt) for attempt in row):
@@ -248,13 +222,13 @@ def _no_progress(moment: Moment) -> Decision | None:
     return _finish(moment, "no_progress", f"no file changed and the same answer {most} times")
 
 
-def _go_on(moment: Moment) -> Decision:
+def _continue(moment: Moment) -> Decision:
     last = moment.state.last
     reasons: tuple[str, ...] = ()
     if last is not None:
-        failed = tuple(f"fails: {check.command}" for check in last.checks if not check.ok)
-        said = moment.plan.goal.asks_for_words and not last.report.said_done
-        reasons = (*(("the agent does not say done",) if said else ()), *failed)
+        not_done = moment.plan.goal.needs_answer and not last.report.said_done
+        silent = ("the agent did not say it is done",) if not_done else ()
+        reasons = (*silent, *_failed_checks(last))
     reason = reasons[0] if reasons else "the goal is not met yet"
     return Decision(
         at=moment.now, step="continue", rule="go_on", reason=reason, evidence=reasons[1:]
@@ -275,7 +249,7 @@ _AFTER: tuple[tuple[str, Rule], ...] = (
     ("no_progress", _no_progress),
     ("quota", _quota),
 )
-"""In this order: completion before the ceilings, so that the last iteration counts."""
+"""In this order: completion comes before the ceilings, so that the last iteration counts."""
 
 _BEFORE: tuple[tuple[str, Rule], ...] = (("ceilings", _ceilings),)
 
@@ -290,6 +264,10 @@ def _wait(moment: Moment, until: float, reason: str, evidence: tuple[str, ...]) 
     return Decision(
         at=moment.now, step="wait", rule="", reason=reason, evidence=evidence, until=until
     )
+
+
+def _failed_checks(attempt: Attempt) -> tuple[str, ...]:
+    return tuple(f"failed: {check.command}" for check in attempt.checks if not check.ok)
 
 
 def _tail(attempts: Sequence[Attempt], most: int) -> Sequence[Attempt]:
@@ -313,5 +291,5 @@ def _answer(attempt: Attempt) -> str:
 
 
 def _left_files_alone(attempt: Attempt) -> bool:
-    """Whether it is known that no file changed; where nobody can tell, it is not."""
+    """Whether no file changed; False if the files could not be compared."""
     return attempt.change is not None and attempt.change.files == 0

@@ -1,4 +1,4 @@
-"""Makes loops: new ones from a plan, and old ones from where they stopped."""
+"""Makes loops: new ones from a plan, and existing ones that are resumed."""
 
 import os
 import time
@@ -9,19 +9,19 @@ from typing import Any
 import msgspec
 
 from rookery import agents
-from rookery.loops import git, store
+from rookery.loops.ceilings import reached_ceilings
+from rookery.loops.changes import git
 from rookery.loops.driver import Loop
-from rookery.loops.effects import RealHands
+from rookery.loops.effects import RealEffects
 from rookery.loops.plan import Ceilings, Goal, LoopPlan
-from rookery.loops.rules import reached
 from rookery.loops.state import LoopState
-from rookery.loops.store import LoopFolder
+from rookery.loops.storage import LOOP_FOLDERS, LoopFolder
 from rookery.model.errors import RookeryError
 from rookery.runs.home import home_folder
 
 
 class BadPlanError(RookeryError):
-    """A loop that could not end, or not begin."""
+    """A loop that cannot start, or cannot be resumed."""
 
 
 def loop(
@@ -36,7 +36,7 @@ def loop(
     home: Path | None = None,
     **options: Any,
 ) -> Loop:
-    """Make a loop of an agent; `async with` begins it. `options` are further fields of a LoopPlan.
+    """Make a loop of an agent; `async with` starts it. `options` are further fields of a LoopPlan.
 
     Without any sign of completion the agent is asked for one, as if by `ask_done`.
     """
@@ -46,56 +46,56 @@ def loop(
 
 
 def new_loop(plan: LoopPlan, *, home: Path | None = None) -> Loop:
-    """Make a loop and its folder; `async with` begins it."""
+    """Make a loop and its folder; `async with` starts it."""
     where = home or home_folder()
-    return _loop(store.create(where, checked(plan)), where)
+    return _loop(LOOP_FOLDERS.create(where, checked(plan)), where)
 
 
 def resumed_loop(
     name: str, *, ceilings: Mapping[str, float] | None = None, home: Path | None = None
 ) -> Loop:
-    """Go on with a loop after an interrupt, a crash, a kill or a reboot.
+    """Resume a loop after an interrupt, a crash, a kill or a reboot.
 
-    `ceilings` are fields of `Ceilings` that are other from now on: a loop that has reached one goes
-    on only with a higher one.
+    `ceilings` are fields of `Ceilings` to change from now on: a loop that has reached one can be
+    resumed only with a higher one.
     """
     where = home or home_folder()
-    folder = store.find(where, name)
+    folder = LOOP_FOLDERS.find(where, name)
     with folder.locked():
         plan, state = folder.plan(), folder.state()
-        raised = msgspec.structs.replace(plan.ceilings, **(ceilings or {}))
+        changed = msgspec.structs.replace(plan.ceilings, **(ceilings or {}))
         if state is not None:
-            _refuse_over(folder.name, state, raised)
+            _refuse_ended(folder.name, state, changed)
             if state.is_over:
-                folder.save(state.reopened(time.time()))
-        if raised != plan.ceilings:
-            folder.replan(msgspec.structs.replace(plan, ceilings=raised))
+                folder.save_state(state.reopened(time.time()))
+        if changed != plan.ceilings:
+            folder.save_plan(msgspec.structs.replace(plan, ceilings=changed))
     return _loop(folder, where)
 
 
-def _refuse_over(name: str, state: LoopState, most: Ceilings) -> None:
-    """Say how to go on with a loop that has reached a ceiling, or that one cannot."""
-    if state.can_go_on:
+def _refuse_ended(name: str, state: LoopState, ceilings: Ceilings) -> None:
+    """Refuse a loop that has ended, and name the options with which it can be resumed, if any."""
+    if state.can_resume:
         return
-    flags = [flag for _, flag in reached(most, state, state.ended_at or time.time())]
-    if state.end in ("ceiling", "unverified") and not flags:
+    reached = reached_ceilings(ceilings, state, state.ended_at or time.time())
+    if state.end in ("ceiling", "unverified") and not reached:
         return
-    way = f"go on with  rook loop --resume {name} {' '.join(flags)}"
-    raise BadPlanError(
-        f"loop {name} is over: {state.reason}; {way if flags else f'see  rook show {name}'}"
-    )
+    options = " ".join(ceiling.higher for ceiling in reached)
+    hint = f"resume it with  rook loop --resume {name} {options}" if reached else None
+    details = f"details: rook show {name}"
+    raise BadPlanError(f"loop {name} has ended: {state.reason}; {hint or details}")
 
 
 def checked(plan: LoopPlan) -> LoopPlan:
-    """Give the plan whole: with a goal, absolute paths, and nothing that cannot be done."""
+    """Complete a plan: with a goal and absolute paths; a BadPlanError if it cannot work."""
     agents.agent(plan.agent)
     if plan.on_limit.agent is not None:
         agents.agent(plan.on_limit.agent)
-    if not plan.goal.asks_for_words and not plan.goal.checks:
+    if not plan.goal.needs_answer and not plan.goal.checks:
         plan = msgspec.structs.replace(plan, goal=Goal(ask_done=True))
     cwd = os.path.abspath(plan.cwd)
     if (plan.commit or plan.worktree) and git.root(cwd) is None:
-        raise BadPlanError(f"{cwd} is in no git repository: leave out --commit and --worktree")
+        raise BadPlanError(f"{cwd} isn't in a git repository: leave out --commit and --worktree")
     if plan.commit and not plan.worktree and not git.is_clean(cwd):
         raise BadPlanError(
             "there are changes that are not committed, and --commit would mix them with the "
@@ -113,6 +113,5 @@ def _loop(folder: LoopFolder, home: Path) -> Loop:
     if plan.worktree:
         git.add_worktree(cwd, folder.worktree, folder.branch)
         cwd = str(folder.worktree)
-    return Loop(
-        folder, RealHands(plan, loop=folder.name, home=home, keep=folder.path / "git", cwd=cwd)
-    )
+    effects = RealEffects(plan, loop=folder.name, home=home, snapshots=folder.snapshots, cwd=cwd)
+    return Loop(folder, effects)

@@ -1,8 +1,8 @@
-"""What a loop has done so far: the one thing that is kept, and that every rule reads."""
+"""What a loop has done so far: the one value that is kept on disk and that every rule reads."""
 
 import msgspec
 
-from rookery.loops.events import CANNOT_EXECUTE, NOT_FOUND, End, Stopped
+from rookery.loops.events import CANNOT_EXECUTE, NOT_FOUND, CheckStop, End
 from rookery.model.events import ErrorKind
 from rookery.model.ledger import Source, least_certain
 from rookery.model.price import dollars, nano
@@ -10,17 +10,17 @@ from rookery.model.verdict import Outcome
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """What an iteration did to the files."""
+    """What an iteration changed in the working folder."""
 
     files: int = 0
     added: int | None = None
     removed: int | None = None
     mark: str | None = None
-    """Tells the state of the files apart from any other; None if nobody can."""
+    """A fingerprint of all files; None if they could not be compared."""
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """How one run of the agent went, as far as the rules ask."""
+    """How one run of the agent went, as far as the rules need to know."""
 
     run: str | None = None
     status: Outcome
@@ -38,16 +38,16 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     error_kind: ErrorKind | None = None
     denials: tuple[str, ...] = ()
-    """The rules that would have let the denied calls pass, or their tools' names."""
+    """The rules that would allow the denied calls, or else the names of their tools."""
 
     files_changed: int | None = None
-    """How many files the agent says that it changed."""
+    """How many files the agent reported as changed."""
 
     resets_at: float | None = None
-    """When the provider's limit ends, if a field or the agent's final error tells."""
+    """When the provider's limit ends, from a field or from the agent's final error."""
 
-    reset_is_told: bool = False
-    """Whether a field told it, not a text."""
+    reset_from_field: bool = msgspec.field(default=False, name="reset_is_told")
+    """Whether `resets_at` comes from a field of the stream, not from a text."""
 
     quota: float | None = None
     """The fullest quota window, 0 to 1."""
@@ -55,7 +55,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     quota_resets_at: float | None = None
     session: str | None = None
     recovered: bool = False
-    """Whether it was read from its folder after a crash of ours, which is no fault of the agent."""
+    """Whether it was read from the run's folder after rook itself crashed."""
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,13 +64,13 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     command: str
     ok: bool
     exit_code: int | None = None
-    stopped: Stopped | None = None
+    stopped: CheckStop | None = None
     duration_s: float = 0.0
     output: str = ""
 
     @property
     def cannot_run(self) -> bool:
-        """Whether the shell found no such command, or may not run it."""
+        """Whether the shell could not find or execute the command."""
         return self.exit_code in (CANNOT_EXECUTE, NOT_FOUND)
 
 
@@ -78,7 +78,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """One run of the agent that has ended, with its checks."""
 
     id: int
-    """Counts every run; the run's folder holds it."""
+    """The number of the run in the loop; also kept in the run's folder."""
 
     iteration: int
     agent: str
@@ -87,45 +87,45 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     change: Change | None = None
     commit: str | None = None
     why: str = ""
-    """Why the loop went on, or ended."""
+    """Why the loop continued or ended after it."""
 
     @property
     def checks_pass(self) -> bool:
-        """Whether no check said no."""
+        """Whether no check failed."""
         return all(check.ok for check in self.checks)
 
     @property
     def is_half_checked(self) -> bool:
-        """Whether an interrupt ended a check before it could tell."""
+        """Whether an interrupt ended a check before its result was known."""
         return any(check.stopped == "interrupted" for check in self.checks)
 
     @property
     def counts(self) -> bool:
-        """Whether it was an iteration: one that a limit or the network stopped was none."""
+        """Whether it counts as an iteration: a run that a limit or the network ended does not."""
         return self.report.status != "limited" and not self.transient
 
     @property
     def transient(self) -> bool:
-        """Whether it failed for a reason that passes by itself."""
+        """Whether it failed for a reason that passes without anyone's help."""
         failed = self.report.status in ("failed", "incomplete")
         return failed and self.report.error_kind in ("overload", "network", "rate")
 
 
-class Begun(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that was begun; after a crash its folder tells what became of it."""
+class PendingRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that was started and is not counted yet; after a crash its folder has the rest."""
 
     id: int
     iteration: int
     agent: str
     started_at: float
     nonce: str
-    """The word that says done."""
+    """The one-time completion word."""
 
     before: Change | None = None
 
 
 class Wait(msgspec.Struct, frozen=True, kw_only=True):
-    """A wait that has begun."""
+    """A wait that is not over yet."""
 
     since: float
     until: float
@@ -138,33 +138,37 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
     started_at: float
     agent: str
     attempts: tuple[Attempt, ...] = ()
-    begun: Begun | None = None
+    pending: PendingRun | None = msgspec.field(default=None, name="begun")
     wait: Wait | None = None
     end: End | None = None
     reason: str = ""
     ended_at: float | None = None
     paused_s: float = 0.0
-    """How long it lay still between an end and its going on."""
+    """How long it was stopped before it was resumed, in all."""
 
     def elapsed_s(self, now: float) -> float:
-        """How long it has been at work, waits included, up to its end or up to now."""
+        """How long it has been running, waits included, until its end or until now."""
         return max(0.0, (self.ended_at or now) - self.started_at - self.paused_s)
 
     def reopened(self, now: float) -> "LoopState":
-        """As it is when it goes on: the time since its end does not count."""
+        """The state of a loop that is resumed: the time since its end does not count."""
         pause = 0.0 if self.ended_at is None else max(0.0, now - self.ended_at)
         return msgspec.structs.replace(
             self, end=None, reason="", ended_at=None, paused_s=self.paused_s + pause
         )
 
+    def with_last(self, attempt: Attempt) -> "LoopState":
+        """The same state with another last attempt."""
+        return msgspec.structs.replace(self, attempts=(*self.attempts[:-1], attempt))
+
     @property
-    def can_go_on(self) -> bool:
-        """Whether it may be gone on with as it is; at a ceiling it needs a higher one."""
+    def can_resume(self) -> bool:
+        """Whether it can be resumed as it is; at a ceiling it needs a higher one."""
         return self.end in (None, "interrupted", "not_started", "limited")
 
     @property
     def is_over(self) -> bool:
-        """Whether it has ended, and not only for an interrupt."""
+        """Whether it has ended for another reason than an interrupt."""
         return self.end not in (None, "interrupted")
 
     @property
@@ -173,51 +177,51 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
         return self.attempts[-1] if self.attempts else None
 
     @property
-    def told(self) -> Attempt | None:
-        """The run that the next prompt tells of: not one that the provider stopped unchecked."""
+    def for_next_prompt(self) -> Attempt | None:
+        """The run whose result the next prompt includes: one that was counted or checked."""
         return next((a for a in reversed(self.attempts) if a.counts or a.checks), None)
 
     @property
     def iterations(self) -> int:
-        """How many iterations were done; waiting is none."""
-        return sum(attempt.counts for attempt in self.attempts)
+        """How many iterations were done; waits don't count."""
+        return len(self.counted)
 
     @property
     def counted(self) -> tuple[Attempt, ...]:
-        """The runs that were iterations."""
+        """The runs that count as iterations."""
         return tuple(attempt for attempt in self.attempts if attempt.counts)
 
     @property
     def spent_usd(self) -> float:
-        """What is known to have been spent."""
+        """The sum of all known costs."""
         return dollars(sum(nano(attempt.report.spent_usd or 0.0) for attempt in self.attempts))
 
     @property
     def unknown_costs(self) -> int:
-        """Runs whose cost nobody knows."""
-        return sum(report.spent_usd is None for report in self._ran)
+        """How many runs reported no cost."""
+        return sum(report.spent_usd is None for report in self._started)
 
     @property
     def known_usd(self) -> float | None:
-        """What was spent; None if runs cost something and nobody knows of any how much."""
-        return None if 0 < len(self._ran) == self.unknown_costs else self.spent_usd
+        """What was spent; None if there were runs and none of them reported its cost."""
+        return None if 0 < len(self._started) == self.unknown_costs else self.spent_usd
 
     @property
-    def _ran(self) -> list[Report]:
+    def _started(self) -> list[Report]:
         return [a.report for a in self.attempts if a.report.status != "not_started"]
 
     @property
     def cost_source(self) -> Source:
-        """How far the sum can be trusted."""
-        told = (attempt.report for attempt in self.attempts)
-        return least_certain(r.cost_source for r in told if r.spent_usd is not None)
+        """How certain the sum of the costs is."""
+        reports = (attempt.report for attempt in self.attempts)
+        return least_certain(r.cost_source for r in reports if r.spent_usd is not None)
 
     @property
     def tokens(self) -> int:
-        """The tokens that are known to have been used."""
+        """The sum of all known tokens."""
         return sum(attempt.report.tokens or 0 for attempt in self.attempts)
 
     @property
     def turns(self) -> int:
-        """The turns that are known to have been taken."""
+        """The sum of all known turns."""
         return sum(attempt.report.turns or 0 for attempt in self.attempts)

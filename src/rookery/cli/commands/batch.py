@@ -1,4 +1,4 @@
-"""`rook batch`: many tasks side by side, one budget, a result line each."""
+"""`rook batch`: run many tasks side by side, within one budget."""
 
 import asyncio
 import shutil
@@ -10,165 +10,147 @@ from pathlib import Path
 import click
 import msgspec
 
-from rookery.batches import batch_store
 from rookery.batches.batch import Batch
-from rookery.batches.batch_store import BatchFolder, Terms
-from rookery.batches.tasks import BatchResult, BatchTask, read_tasks
+from rookery.batches.queue import FolderQueue, find_queue, new_queue
+from rookery.batches.tasks import BatchTask, read_tasks
 from rookery.cli.live.output import put
 from rookery.cli.options.defaults import chosen_agent, current_config, tell_what_a_project_allows
 from rookery.cli.options.types import Count, Dollars
-from rookery.display.loop_words import money, span
+from rookery.display.loops.batch import current_line, result_line, spent_line
 from rookery.model.errors import UnknownAgentError
-from rookery.model.safe import safe_line
-from rookery.model.text import one_line
+from rookery.model.text import count
+from rookery.store.batch_folder import BatchTerms
 
 _EXAMPLES = """\b
 Examples:
   rook batch tasks.jsonl --jobs 4 --max-cost 20
   rook batch --resume batch-k7f3
 \b
-A line of the file:  {"prompt": "Fix the tests", "cwd": "a", "max_cost": 2}
-With "until", "signal", "check" or "max_iterations" it is a loop.
+A line of FILE:  {"prompt": "Fix the tests", "cwd": "a", "max_cost": 2}
+With "until", "signal", "check" or "max_iterations" the task is a loop.
 """
 _SETTINGS = ("agent", "model", "permission", "allow", "max_cost", "timeout")
-_LONGEST = 60
 _FRAME_S = 0.5
 _FAILED, _OVER_BUDGET, _INTERRUPTED = 1, 5, 130
 
 
 @click.command("batch", epilog=_EXAMPLES)
-@click.option("--jobs", type=Count(), help="How many at once; 2 unless told.")
-@click.option("--max-cost", "budget", type=Dollars(), metavar="USD", help="For all together.")
+@click.option("--jobs", type=Count(), help="How many tasks to run at once.  [2]")
 @click.option(
-    "--resume", metavar="BATCH", help="Do what has no result yet, on the same terms unless told."
+    "--max-cost",
+    "budget",
+    type=Dollars(),
+    metavar="USD",
+    help="Stop when all tasks together cost this much.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Each result as a JSON line.")
+@click.option("--resume", metavar="BATCH", help="Run the tasks that have no result yet.")
+@click.option("--json", "as_json", is_flag=True, help="Print each result as a JSON line.")
 @click.argument(
     "file", required=False, type=click.Path(dir_okay=False, exists=True, allow_dash=True)
 )
 def command(
     jobs: int | None, budget: float | None, resume: str | None, as_json: bool, file: str | None
 ) -> None:
-    """Do many tasks side by side; the file has one as a JSON object a line, - is standard input.
+    """Run many tasks side by side. FILE has one JSON object per line; - reads standard input.
 
-    The exit code is 0 if all succeeded, 1 if one did not, 5 if the budget ended it, 130 after
-    Ctrl-C.
+    A resumed batch keeps its --jobs and --max-cost unless you change them.
+
+    Exit codes: 0 all tasks succeeded, 1 some did not, 5 the budget is used up, 130 interrupted.
     """
     if (file is None) == (resume is None):
-        raise click.UsageError("give a file of tasks, or --resume BATCH")
-    folder = batch_store.find(resume) if resume is not None else _new(file or "")
-    told = {"jobs": jobs, "max_cost": budget}
-    with folder.locked():
-        terms = folder.agree({name: value for name, value in told.items() if value is not None})
-        code = asyncio.run(_do(folder, terms, as_json=as_json))
+        raise click.UsageError("name a file of tasks, or use --resume BATCH")
+    queue = find_queue(resume) if resume is not None else _new(file or "")
+    changes = {"jobs": jobs, "max_cost": budget}
+    with queue.folder.locked():
+        terms = queue.folder.update_terms({k: v for k, v in changes.items() if v is not None})
+        code = asyncio.run(_run(queue, terms, as_json=as_json))
     raise click.exceptions.Exit(code)
 
 
-def _new(file: str) -> BatchFolder:
-    """Make a batch of the tasks of a file; what they leave open is as the settings say."""
+def _new(file: str) -> FolderQueue:
+    """Make a batch from a file of tasks; fields that are not set come from the settings."""
     tell_what_a_project_allows()
     config = current_config()
     values = {name: found.value for name, found in (config.values if config else {}).items()}
-    usual = {name: values[name] for name in _SETTINGS if values.get(name) is not None}
-    if usual.get("permission") == "ask":
-        del usual["permission"]  # nobody is there to be asked
+    defaults = {name: values[name] for name in _SETTINGS if values.get(name) is not None}
+    if defaults.get("permission") == "ask":
+        del defaults["permission"]  # a batch cannot ask for approval
     name = "standard input" if file == "-" else file
     data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    return batch_store.create([_called(task) for task in read_tasks(data, name, usual)])
+    return new_queue([_with_command(task) for task in read_tasks(data, name, defaults)])
 
 
-def _called(task: BatchTask) -> BatchTask:
-    """A task with the command that its agent's name stands for."""
+def _with_command(task: BatchTask) -> BatchTask:
+    """A task with the command of its agent, if the settings define one."""
     try:
         known, program, called = chosen_agent(task.agent)
     except UnknownAgentError:
-        return task  # its result will say so
+        return task  # its result will report that
     return msgspec.structs.replace(
         task, agent=known, program=task.program or program, called=called
     )
 
 
-async def _do(folder: BatchFolder, terms: Terms, *, as_json: bool) -> int:
-    before = folder.results()
-    every = len(folder.tasks())
-    most = "" if terms.max_cost is None else f" · at most ${terms.max_cost:g} for all"
-    left = every - len(before)
-    _say(f"{folder.name} · {left} of {every} tasks to do · {terms.jobs} at once{most}")
+async def _run(queue: FolderQueue, terms: BatchTerms, *, as_json: bool) -> int:
+    before, every = queue.folder.results(), len(queue.tasks())
+    _say_start(queue.folder.name, terms, every=every, left=every - len(before))
     failed = sum(not result.ok for result in before)
-    stopped = False
-    async with Batch(folder, jobs=terms.jobs, max_cost=terms.max_cost, before=before) as batch:
-
-        def stop() -> None:
-            nonlocal stopped
-            stopped = True
-            batch.stop()
-
+    async with Batch(queue, jobs=terms.jobs, max_cost=terms.max_cost, before=before) as batch:
+        stopped = asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            asyncio.get_running_loop().add_signal_handler(number, stop)
+            asyncio.get_running_loop().add_signal_handler(number, _stop, batch, stopped)
         table = _LiveTable(batch)
         drawing = asyncio.create_task(table.draw())
         async for result in batch:
             table.clear()
             failed += not result.ok
-            put(sys.stdout, msgspec.json.encode(result).decode() if as_json else _line(result))
+            line = msgspec.json.encode(result).decode() if as_json else result_line(result)
+            put(sys.stdout, line)
         drawing.cancel()
         table.clear()
-    done = len(folder.results())
-    _say(f"{done} of {every} tasks done · {failed} failed · {_spent(batch)}")
-    if done < every:
-        more = " --max-cost …" if batch.is_over_budget else ""
-        _say(f"go on with:  rook batch --resume {folder.name}{more}")
+    _say_end(queue, batch, every=every, failed=failed)
     if batch.is_over_budget:
         return _OVER_BUDGET
-    return _INTERRUPTED if stopped else _FAILED if failed else 0
+    return _INTERRUPTED if stopped.is_set() else _FAILED if failed else 0
 
 
-def _spent(batch: Batch) -> str:
-    unknown = batch.unknown_costs
-    rest = f" and what {unknown} did not tell" if unknown else ""
-    if unknown and not batch.spent_usd:
-        return f"spent {money(None, 'unknown')}"
-    return f"spent {money(batch.spent_usd, batch.cost_source)}{rest}"
+def _stop(batch: Batch, stopped: asyncio.Event) -> None:
+    stopped.set()
+    batch.stop()
 
 
-def _line(result: BatchResult) -> str:
-    where = result.loop or result.run
-    parts = [
-        f"{safe_line(result.id)}: {result.status.replace('_', ' ')}",
-        span(result.duration_s),
-    ]
-    if result.status != "not_started":
-        parts.append(money(result.spent_usd, result.cost_source))
-    if not result.ok:
-        parts.append(safe_line(one_line(result.sentence, _LONGEST)))
-    if where:
-        parts.append(f"rook show {where}")
-    return " · ".join(parts)
+def _say_start(name: str, terms: BatchTerms, *, every: int, left: int) -> None:
+    budget = "" if terms.max_cost is None else f" · at most ${terms.max_cost:g} for all"
+    _say(f"{name} · {left} of {count(every, 'task')} to do · {terms.jobs} at once{budget}")
+
+
+def _say_end(queue: FolderQueue, batch: Batch, *, every: int, failed: int) -> None:
+    done = len(queue.folder.results())
+    _say(f"{done} of {count(every, 'task')} done · {failed} failed · {spent_line(batch)}")
+    if done < every:
+        more = " --max-cost …" if batch.is_over_budget else ""
+        _say(f"resume:  rook batch --resume {queue.folder.name}{more}")
 
 
 class _LiveTable:
-    """What is being done now, a line each, on a terminal; gone when something else is said."""
+    """The running tasks, one line each, on a terminal; cleared before anything else is printed."""
 
     def __init__(self, batch: Batch) -> None:
         self._batch = batch
         self._lines = 0
 
     async def draw(self) -> None:
-        """Keep the lines true until cancelled."""
+        """Refresh the lines until cancelled."""
         while sys.stderr.isatty():
             self.clear()
-            rows = [
-                f"  {safe_line(each.task.id)}  {each.doing or '…'}  "
-                f"{span(time.time() - each.since)}  ~${each.spent():.4f}  "
-                f"{safe_line(one_line(each.task.prompt, _LONGEST))}"
-                for each in self._batch.working.values()
-            ]
+            now = time.time()
+            rows = [current_line(each, now=now) for each in self._batch.current.values()]
             click.echo("".join(f"{row[: _width()]}\n" for row in rows), err=True, nl=False)
             self._lines = len(rows)
             await asyncio.sleep(_FRAME_S)
 
     def clear(self) -> None:
-        """Take the lines away."""
+        """Remove the lines."""
         if self._lines:
             click.echo(f"\x1b[{self._lines}A\x1b[J", err=True, nl=False)
             self._lines = 0
@@ -178,5 +160,5 @@ def _width() -> int:
     return shutil.get_terminal_size().columns - 1
 
 
-def _say(words: str) -> None:
-    click.echo(f"[rook] {words}", err=True)
+def _say(message: str) -> None:
+    click.echo(f"[rook] {message}", err=True)

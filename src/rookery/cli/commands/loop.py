@@ -1,4 +1,4 @@
-"""`rook loop`: run an agent again until the work is done."""
+"""`rook loop`: run an agent repeatedly until the work is done."""
 
 import asyncio
 import os
@@ -13,22 +13,19 @@ import msgspec
 from click.core import ParameterSource
 
 from rookery.adapter.agent import Permission
-from rookery.cli.commands.loops import put_table, say
+from rookery.cli.commands.loops import put_runs, say
 from rookery.cli.commands.run import AgentArgs, agent_args
-from rookery.cli.live.loop_view import View
+from rookery.cli.live.loop_view import LoopOutput
 from rookery.cli.live.output import put
 from rookery.cli.options.defaults import chosen_agent, tell_what_a_project_allows
 from rookery.cli.options.types import Count, Dollars, Duration
 from rookery.cli.options.view_options import Manner
-from rookery.display import loop_words
 from rookery.display.console.look import look_of
+from rookery.display.loops.summary import LoopView
 from rookery.loops.driver import Loop
-from rookery.loops.effects import RealHands
-from rookery.loops.events import (
-    INSIDE,
-    LoopEvent,
-)
-from rookery.loops.plan import Ceilings, Feed, Goal, LoopPlan, OnLimit, OnStuck
+from rookery.loops.effects import RealEffects
+from rookery.loops.events import AGENT_EVENTS, LoopEvent
+from rookery.loops.plan import Ceilings, FeedMode, Goal, LoopPlan, OnLimit, OnStuck
 from rookery.loops.prompts import VARIABLES, unknown_variables
 from rookery.loops.start import new_loop, resumed_loop
 from rookery.model.safe import safe
@@ -41,9 +38,9 @@ Examples:
   rook loop --resume loop-k7f3
 \b
 In the prompt, {{iteration}}, {{max_iterations}}, {{last_answer}}, {{check_output}} and {{left}}
-are filled in anew each time.
+are filled in before every iteration.
 """
-_USUAL = Ceilings()
+_DEFAULT = Ceilings()
 
 
 class Share(click.ParamType[float]):
@@ -57,10 +54,10 @@ class Share(click.ParamType[float]):
         """Read `80%` or `0.8`."""
         if isinstance(value, float):
             return value
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)(%?)", value)
-        share = float(found[1]) / (100 if found[2] else 1) if found else -1.0
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)(%?)", value)
+        share = float(match[1]) / (100 if match[2] else 1) if match else -1.0
         if not 0 < share <= 1:
-            self.fail(f"{value!r} is no share: write 80% or 0.8", param, ctx)
+            self.fail(f"{value!r} isn't a share: write 80% or 0.8", param, ctx)
         return share
 
 
@@ -77,25 +74,25 @@ class LimitPolicy(click.ParamType[OnLimit]):
             return value
         do, _, agent = value.partition(":")
         if (do == "switch") != bool(agent) or do not in ("wait", "stop", "switch"):
-            self.fail(f"{value!r} is not known: write wait, stop or switch:AGENT", param, ctx)
+            self.fail(f"{value!r} isn't a policy: write wait, stop or switch:AGENT", param, ctx)
         return OnLimit(do=do, agent=agent or None)
 
 
 class Unasked(click.Choice[str]):
-    """A permission for a loop, which nobody watches: one that asks is meant for other commands."""
+    """A permission for a loop, which cannot ask for approval."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Take what was given; a setting that asks gives way to the default, and says so."""
+        """Accept a permission; `ask` in a settings file is replaced by the default."""
         source = ctx.get_parameter_source(str(param.name)) if ctx and param else None
         if value != "ask" or param is None or source is ParameterSource.COMMANDLINE:
             return super().convert(value, param, ctx)
-        usual = str(param.default)
+        default = str(param.default)
         click.echo(
-            f'[rook] your settings say permission = "ask", but a loop cannot ask: '
-            f"it takes {usual!r}, or say --permission",
+            f'[rook] your settings have permission = "ask", but a loop cannot ask: '
+            f"using {default!r}; choose another with --permission",
             err=True,
         )
-        return usual
+        return default
 
 
 @click.command("loop", cls=AgentArgs, epilog=_EXAMPLES)
@@ -104,10 +101,10 @@ class Unasked(click.Choice[str]):
     metavar="NAME",
     default="claude",
     show_default=True,
-    help="The agent to run: `rook agents` lists them.",
+    help="The agent to run (see `rook agents`).",
 )
-@click.option("--via", metavar="WAY", help="How to run it, if it has several ways.")
-@click.option("--model", metavar="NAME", help="The model to ask for.")
+@click.option("--via", metavar="WAY", help="How to run the agent, if there are several ways.")
+@click.option("--model", metavar="NAME", help="The model to use.")
 @click.option(
     "--cwd",
     type=click.Path(file_okay=False, exists=True),
@@ -119,65 +116,90 @@ class Unasked(click.Choice[str]):
     type=Unasked([each for each in get_args(Permission) if each != "ask"]),
     default="agent",
     show_default=True,
-    help="What it may do unasked: edit files, all, only plan, or what its settings say.",
+    help="Permissions: edit files, everything, plan only, or the agent's own settings.",
 )
-@click.option("--allow", multiple=True, metavar="RULE", help="A tool it may use; may be repeated.")
-@click.option("--until", metavar="TEXT", help="Done when the whole answer is this.")
-@click.option("--signal", "signals", multiple=True, metavar="WORD", help="Done at this line.")
-@click.option("--ask-done", is_flag=True, help="Ask for a word that says done, new each time.")
-@click.option("--check", "checks", multiple=True, metavar="CMD", help="Must pass; repeatable.")
-@click.option("--check-timeout", type=Duration(), default=600.0, help="For one check.  [10m]")
+@click.option("--allow", multiple=True, metavar="RULE", help="Allow a tool; repeatable.")
+@click.option("--until", metavar="TEXT", help="The loop is done when the whole answer is this.")
+@click.option(
+    "--signal",
+    "signals",
+    multiple=True,
+    metavar="WORD",
+    help="The loop is done when the agent prints this line; repeatable.",
+)
+@click.option("--ask-done", is_flag=True, help="Ask the agent for a one-time completion word.")
+@click.option(
+    "--check",
+    "checks",
+    multiple=True,
+    metavar="CMD",
+    help="A command that must exit with 0; repeatable.",
+)
+@click.option(
+    "--check-timeout", type=Duration(), default=600.0, help="Stop a check after this long.  [10m]"
+)
 @click.option(
     "--feed",
-    type=click.Choice(list(get_args(Feed))),
+    type=click.Choice(list(get_args(FeedMode))),
     default="append",
     show_default=True,
-    help="Where a failed check's output goes in the next prompt.",
+    help="Where the output of failed checks goes in the next prompt.",
 )
 @click.option(
-    "--feed-bytes", type=Count(), default=8000, show_default=True, help="At most so much."
+    "--feed-bytes",
+    type=Count(),
+    default=8000,
+    show_default=True,
+    help="How much of that output to include, from its end.",
 )
 @click.option(
     "--max-iterations",
     type=Count(),
     metavar="N",
-    default=_USUAL.iterations,
+    default=_DEFAULT.iterations,
     show_default=True,
-    help="Waits are none.",
+    help="Stop after N iterations (waits don't count).",
 )
-@click.option("--max-time", type=Duration(), default=_USUAL.time_s, help="For the loop.  [8h]")
+@click.option(
+    "--max-time", type=Duration(), default=_DEFAULT.time_s, help="Stop after this long.  [8h]"
+)
 @click.option(
     "--max-cost",
     type=Dollars(),
     metavar="USD",
-    default=_USUAL.cost_usd,
+    default=_DEFAULT.cost_usd,
     show_default=True,
-    help="For the loop.",
+    help="Stop when all runs together cost this much.",
 )
 @click.option(
     "--max-tokens",
     type=Count(),
     metavar="N",
-    default=_USUAL.tokens,
+    default=_DEFAULT.tokens,
     show_default=True,
-    help="For the loop.",
+    help="Stop when all runs together used N tokens.",
 )
 @click.option(
     "--max-turns",
     type=Count(),
     metavar="N",
-    default=_USUAL.turns,
+    default=_DEFAULT.turns,
     show_default=True,
-    help="For the loop.",
+    help="Stop when all runs together took N turns.",
 )
-@click.option("--timeout", type=Duration(), help="Stop one iteration after this long.")
-@click.option("--idle-timeout", type=Duration(), default=600.0, help="Silence to suspect.  [10m]")
+@click.option("--timeout", type=Duration(), help="Stop an iteration after this long.")
+@click.option(
+    "--idle-timeout",
+    type=Duration(),
+    default=600.0,
+    help="Treat a run as stuck after this long without output.  [10m]",
+)
 @click.option(
     "--on-stuck",
     type=click.Choice(list(get_args(OnStuck))),
     default="stop",
     show_default=True,
-    help="When it shows no sign of life.",
+    help="What to do when a run is stuck.",
 )
 @click.option(
     "--on-limit",
@@ -185,24 +207,32 @@ class Unasked(click.Choice[str]):
     default="wait",
     show_default=True,
     metavar="wait|stop|switch:AGENT",
-    help="When the provider's limit is reached.",
+    help="What to do at the provider's usage limit.",
 )
-@click.option("--max-quota", type=Share(), help="Begin nothing beyond this share of a quota.")
-@click.option("--continue-session", is_flag=True, help="Go on with the session, not a fresh one.")
-@click.option("--commit", is_flag=True, help="Commit what each iteration changed.")
-@click.option("--worktree", is_flag=True, help="Work in a worktree of its own.")
-@click.option("--prompt-file", type=click.Path(dir_okay=False, exists=True), help="Read anew.")
-@click.option("--resume", metavar="LOOP", help="Go on with a loop that stopped.")
+@click.option("--max-quota", type=Share(), help="Start no iteration above this share of a quota.")
+@click.option(
+    "--continue-session", is_flag=True, help="Resume the session instead of starting a new one."
+)
+@click.option("--commit", is_flag=True, help="Commit the changes of each iteration.")
+@click.option("--worktree", is_flag=True, help="Work in a new git worktree.")
+@click.option(
+    "--prompt-file",
+    type=click.Path(dir_okay=False, exists=True),
+    help="Read the prompt from FILE before every iteration.",
+)
+@click.option("--resume", metavar="LOOP", help="Resume a loop that stopped.")
 @click.option(
     "--format",
     "form",
     type=click.Choice(["text", "jsonl"]),
     default="text",
     show_default=True,
-    help="Lines for people, or the loop's events as JSON lines.",
+    help="Print text, or the loop's events as JSON lines.",
 )
-@click.option("--quiet", "-q", is_flag=True, help="Only the table at the end.")
-@click.option("--verbose", "-v", is_flag=True, help="Outputs, retries, limits, notices.")
+@click.option("--quiet", "-q", is_flag=True, help="Print only the table at the end.")
+@click.option(
+    "--verbose", "-v", is_flag=True, help="Also print outputs, retries, limits and notices."
+)
 @click.argument("prompt", nargs=-1, metavar="PROMPT [-- AGENT ARGS]", type=click.UNPROCESSED)
 def loop_(
     prompt: tuple[str, ...],
@@ -213,20 +243,20 @@ def loop_(
     verbose: bool,
     **options: Any,
 ) -> None:
-    """Run an agent again and again until the work is done, and never beyond its ceilings.
+    """Run an agent repeatedly until the work is done or a ceiling is reached.
 
-    The exit code tells why it ended: 0 the goal is met, 5 a ceiling, 6 the provider's limit, 7
-    stuck or no progress, 8 the agent says done but a check says no, 9 not started, 130 interrupted.
+    Exit codes: 0 the goal is met, 5 a ceiling was reached, 6 the provider's limit, 7 stuck or no
+    progress, 8 the agent says it is done but a check fails, 9 not started, 130 interrupted.
     """
     if resume is not None:
         if prompt or prompt_file:
-            raise click.UsageError("--resume goes on with what was asked: leave the prompt out")
-        going = resumed_loop(resume, ceilings=_raised(options))
+            raise click.UsageError("--resume can't be combined with a prompt")
+        loop = resumed_loop(resume, ceilings=_changed_ceilings(options))
     else:
         tell_what_a_project_allows()
-        going = new_loop(_plan(prompt, prompt_file, options))
+        loop = new_loop(_plan(prompt, prompt_file, options))
     manner = Manner(verbose=verbose, quiet=quiet or form == "jsonl")
-    raise click.exceptions.Exit(asyncio.run(_watch(going, manner, jsonl=form == "jsonl")))
+    raise click.exceptions.Exit(asyncio.run(_watch(loop, manner, jsonl=form == "jsonl")))
 
 
 _CEILINGS = {
@@ -236,11 +266,11 @@ _CEILINGS = {
     "max_tokens": "tokens",
     "max_turns": "turns",
 }
-"""The options that are ceilings, and what a plan calls them."""
+"""The options that are ceilings, and the fields of the plan that they set."""
 
 
-def _raised(options: dict[str, Any]) -> dict[str, float]:
-    """The ceilings that were given; nothing else of what was asked can be given anew."""
+def _changed_ceilings(options: dict[str, Any]) -> dict[str, float]:
+    """The ceilings on the command line; a resumed loop takes no other options."""
     ctx = click.get_current_context()
     given = [
         param
@@ -251,7 +281,7 @@ def _raised(options: dict[str, Any]) -> dict[str, float]:
     for param in given:
         if param.name not in _CEILINGS:
             raise click.UsageError(
-                f"--resume goes on with what was asked: leave out {param.opts[-1]}"
+                f"--resume and {param.opts[-1]} can't be combined: a loop keeps its options"
             )
     return {_CEILINGS[str(param.name)]: options[str(param.name)] for param in given}
 
@@ -260,11 +290,12 @@ def _plan(prompt: tuple[str, ...], prompt_file: str | None, options: dict[str, A
     if prompt_file is None and (not prompt or not prompt[0].strip()):
         raise click.UsageError('the prompt is missing: rook loop "Fix the tests" --check "pytest"')
     if len(prompt) + (prompt_file is not None) > 1:
-        raise click.UsageError("there is more than one prompt: put quotes around it")
+        raise click.UsageError("there is more than one prompt: put it in quotes")
     text = prompt[0] if prompt else Path(prompt_file or "").read_text("utf-8", "replace")
     for name in unknown_variables(text):
         known = ", ".join(VARIABLES)
-        click.echo(f"[rook] WARNING: {{{{{name}}}}} is left as it is; known are {known}", err=True)
+        message = f"{{{{{name}}}}} is not a known variable and is left as it is; known: {known}"
+        click.echo(f"[rook] WARNING: {message}", err=True)
     take = options.pop
     chosen = chosen_agent(take("agent"))
     return LoopPlan(
@@ -288,24 +319,24 @@ def _plan(prompt: tuple[str, ...], prompt_file: str | None, options: dict[str, A
     )
 
 
-async def _watch(going: Loop, manner: Manner, *, jsonl: bool) -> int:
-    """Show a loop to its end; Ctrl-C ends it, the second time at once."""
-    view = View(going.plan, manner)
-    if isinstance(going.hands, RealHands) and not manner.quiet:
-        going.hands.watch = view.watch
-    async with going:
+async def _watch(loop: Loop, manner: Manner, *, jsonl: bool) -> int:
+    """Display a loop to its end; Ctrl-C ends it, the second time at once."""
+    output = LoopOutput(loop.plan, manner)
+    if isinstance(loop.effects, RealEffects) and not manner.quiet:
+        loop.effects.on_run = output.watch
+    async with loop:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            asyncio.get_running_loop().add_signal_handler(number, going.stop)
-        async for event in going:
+            asyncio.get_running_loop().add_signal_handler(number, loop.stop)
+        async for event in loop:
             if jsonl:
                 put(sys.stdout, _json(event))
-            elif not isinstance(event, INSIDE):  # its run is shown as any other
-                await view.tell(event)
-    view.close()
+            elif not isinstance(event, AGENT_EVENTS):  # the run itself is displayed
+                await output.show(event)
+    output.close()
     if not jsonl:
-        _put_end(going)
-    assert going.exit_code is not None
-    return going.exit_code
+        _put_end(loop)
+    assert loop.exit_code is not None
+    return loop.exit_code
 
 
 def _json(event: LoopEvent) -> str:
@@ -314,13 +345,14 @@ def _json(event: LoopEvent) -> str:
 
 
 def _put_end(loop: Loop) -> None:
-    """Say what was done, how it ended, what it took and where it is kept."""
+    """Print the table of runs, how the loop ended, what it used and how to see or resume it."""
     look = look_of(sys.stdout, os.environ)
     if look.terminal:
         put(sys.stdout, "")
-    put_table(loop.state)
-    assert loop.end is not None
-    say(loop_words.ending(loop.end, loop.state.reason, look.paint()))
-    say(f"{loop_words.total(loop.state, now=loop.hands.now())} · rook show {loop.name}")
-    for line in loop_words.way_on(loop.name, loop.plan, loop.state):
+    now = loop.effects.now()
+    view = LoopView(name=loop.name, plan=loop.plan, state=loop.state, is_running=False, now=now)
+    put_runs(view)
+    say(view.activity(look.paint()))
+    say(f"{view.used} · rook show {loop.name}")
+    for line in view.resume_hints():
         say(line)

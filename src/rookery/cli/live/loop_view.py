@@ -1,4 +1,4 @@
-"""A loop as it goes on: its steps, and under the heading of each iteration the lines of its run."""
+"""Displays a running loop: its steps, and below the heading of each iteration its run."""
 
 import asyncio
 import os
@@ -13,8 +13,9 @@ from rookery.cli.commands.loops import say
 from rookery.cli.live.output import put
 from rookery.cli.live.run_view import show_run
 from rookery.cli.options.view_options import Manner
-from rookery.display import loop_words as words
 from rookery.display.console.look import look_of
+from rookery.display.loops import steps
+from rookery.display.numbers import clock
 from rookery.loops.events import (
     CheckFinished,
     CheckStarted,
@@ -33,8 +34,8 @@ _OUTPUT_LINES_VERBOSE = 40
 _LONGEST_COMMAND = 50
 
 
-class View:
-    """Shows a loop on standard output, step by step."""
+class LoopOutput:
+    """Displays a loop on standard output, step by step."""
 
     def __init__(self, plan: LoopPlan, manner: Manner) -> None:
         self._plan = plan
@@ -45,64 +46,67 @@ class View:
         self._ticker = _Ticker()
 
     def watch(self, run: Run, attempt: int) -> None:
-        """Show a run as soon as its heading is there."""
+        """Display a run as soon as its heading is printed."""
         self._runs[attempt] = asyncio.ensure_future(self._show(run, attempt))
 
     async def _show(self, run: Run, attempt: int) -> None:
         await self._headed[attempt].wait()
         await show_run(run, self._manner)
 
-    async def tell(self, event: LoopEvent) -> None:
-        """Say a step, behind all that was said before it."""
-        self._ticker.end()
+    async def show(self, event: LoopEvent) -> None:
+        """Print a step, after everything that came before it."""
+        self._ticker.stop()
         if isinstance(event, IterationFinished) and event.attempt in self._runs:
             await self._runs.pop(event.attempt)
         if not self._manner.quiet:
             if isinstance(event, IterationStarted) and self._look.terminal:
                 put(sys.stdout, "")
-            for line in words.lines(event, self._plan, self._look.paint()):
+            for line in steps.lines(event, self._plan, self._look.paint()):
                 say(line)
-            self._tell_check(event)
+            self._show_check(event)
         if isinstance(event, IterationStarted):
             self._headed[event.attempt].set()
         elif isinstance(event, Waiting):
             until = event.until
-            self._ticker.begin(lambda: f"{words.span(max(0.0, until - time.time()))} left")
+            self._ticker.start(lambda: f"{clock(max(0.0, until - time.time()))} left")
 
-    def _tell_check(self, event: LoopEvent) -> None:
-        """Say that a check is at work, and what it printed if it did not pass."""
+    def _show_check(self, event: LoopEvent) -> None:
+        """Show that a check is running, and the output of one that failed."""
         if isinstance(event, CheckStarted):
-            began, command = time.monotonic(), safe_line(one_line(event.command, _LONGEST_COMMAND))
-            self._ticker.begin(lambda: f"check {command}: {words.span(time.monotonic() - began)}")
+            started, command = (
+                time.monotonic(),
+                safe_line(one_line(event.command, _LONGEST_COMMAND)),
+            )
+            self._ticker.start(lambda: f"check {command}: {clock(time.monotonic() - started)}")
         elif isinstance(event, CheckFinished):
             most = _OUTPUT_LINES_VERBOSE if self._manner.verbose else _OUTPUT_LINES
-            for line in words.check_output(event, self._look.paint(), most=most):
+            for line in steps.check_output(event, self._look.paint(), most=most):
                 put(sys.stdout, line)
 
     def close(self) -> None:
-        """Take the line away that does not stay."""
-        self._ticker.end()
+        """Remove the temporary line."""
+        self._ticker.stop()
 
 
 class _Ticker:
-    """How long something lasts, on a terminal, on one line that goes away."""
+    """A temporary line on a terminal that is refreshed every second."""
 
     def __init__(self) -> None:
         self._task: asyncio.Task[None] | None = None
 
-    def begin(self, told: Callable[[], str]) -> None:
-        """Say it again every second from now on."""
+    def start(self, text: Callable[[], str]) -> None:
+        """Print the line now and every second."""
         if sys.stderr.isatty():
-            self._task = asyncio.create_task(self._tick(told))
+            self._task = asyncio.create_task(self._tick(text))
 
-    def end(self) -> None:
-        """Take the line away."""
+    def stop(self) -> None:
+        """Remove the line."""
         if self._task is not None:
             self._task.cancel()
             self._task = None
             click.echo("\r\x1b[K", err=True, nl=False)
 
-    async def _tick(self, told: Callable[[], str]) -> None:
+    async def _tick(self, text: Callable[[], str]) -> None:
         while True:
-            click.echo(f"\r\x1b[K[rook] {told()}", err=True, nl=False)
+            click.echo(f"\r\x1b[K[rook] {text()}", err=True, nl=False)
             await asyncio.sleep(1)

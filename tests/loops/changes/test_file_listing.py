@@ -1,12 +1,12 @@
-"""What changed in a folder that is in no repository: real files."""
+"""What changed in a folder outside of a repository: real files."""
 
 import os
 from pathlib import Path
 
 import pytest
 
-from rookery.loops import file_listing, git
-from rookery.loops.file_listing import Listings
+from rookery.loops.changes import file_listing, git
+from rookery.loops.changes.file_listing import Listings
 from rookery.loops.state import Change
 
 
@@ -88,9 +88,9 @@ def test_an_empty_folder_is_known_too(tmp_path: Path) -> None:
 
 def test_git_does_not_watch_what_it_ignores(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(work.parent))
-    assert not git.is_watched(str(work))
+    assert not git.is_tracked(str(work))
     git._do(str(work), "init", "--quiet")
-    assert git.is_watched(str(work))
+    assert git.is_tracked(str(work))
     (work / ".gitignore").write_text("build/\n")
     (work / "build").mkdir()
-    assert not git.is_watched(str(work / "build"))
+    assert not git.is_tracked(str(work / "build"))

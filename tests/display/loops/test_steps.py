@@ -1,6 +1,6 @@
-"""What is said of a loop's steps."""
+"""The steps of a loop as lines of text."""
 
-from rookery.display import loop_words
+from rookery.display.loops import steps
 from rookery.loops.events import Decision
 from rookery.loops.plan import Ceilings, Goal, LoopPlan
 
@@ -20,18 +20,18 @@ def plain(_: str, text: str) -> str:
 
 def switched(agent: str) -> list[str]:
     event = Decision(at=0.0, step="switch", rule="limits", reason="a limit", agent=agent)
-    return list(loop_words.lines(event, PLAN, plain))
+    return list(steps.lines(event, PLAN, plain))
 
 
 def test_a_switch_says_what_the_other_agent_is_not_given() -> None:
     assert switched("codex") == [
-        "goes on with codex · a limit",
-        "without --model, --allow, the arguments --add-dir /x, which codex may not know",
+        "switches to codex · a limit",
+        "without --model, --allow, the arguments --add-dir /x, which codex may not support",
     ]
-    assert switched("claude") == ["goes on with claude · a limit"]
+    assert switched("claude") == ["switches to claude · a limit"]
 
 
 def test_one_is_told_in_the_singular() -> None:
-    told = loop_words.ceilings(Ceilings(iterations=1, turns=1))
+    told = steps.ceilings(Ceilings(iterations=1, turns=1))
     assert told.startswith("1 iteration · ")
     assert told.endswith(" · 1 turn")

@@ -1,6 +1,6 @@
-"""When a provider's limit ends: by a field if there is one, else by the known forms of text.
+"""When a provider's limit ends: from a field if there is one, else from known forms of text.
 
-Only the main agent's final error is read: a limit in a tool's output is somebody else's text.
+Only the main agent's final error is read: a limit in the output of a tool means nothing.
 """
 
 import math
@@ -56,14 +56,14 @@ _WHEN = re.compile(_AGAIN + _WEEKDAY + _DATE + _CLOCK + _ZONE, re.IGNORECASE)
 
 
 def from_field(value: float | None) -> float | None:
-    """A moment as a provider's field has it: in seconds or milliseconds, or nothing usable."""
+    """Read a timestamp field, in seconds or milliseconds; None if it is not usable."""
     if value is None or not math.isfinite(value) or value <= 0:
         return None
     return value / 1000 if value > _MILLISECONDS else value
 
 
 def from_text(text: str | None, *, now: float, local: tzinfo) -> float | None:
-    """The moment that a final error names; None if it names none."""
+    """Find the time that a final error names; None if it names none."""
     if not text:
         return None
     head = text[:_LONGEST_TEXT].replace("\u202f", " ").replace("\u00a0", " ")
@@ -74,17 +74,17 @@ def from_text(text: str | None, *, now: float, local: tzinfo) -> float | None:
 
 
 def _epoch(text: str, _now: float, _local: tzinfo) -> float | None:
-    found = _EPOCH.search(text)
-    return from_field(float(found[1])) if found else None
+    match = _EPOCH.search(text)
+    return from_field(float(match[1])) if match else None
 
 
 def _iso(text: str, _now: float, local: tzinfo) -> float | None:
-    found = _ISO.search(text)
-    if found is None:
+    match = _ISO.search(text)
+    if match is None:
         return None
     try:
-        moment = datetime.fromisoformat(found[1].replace(" ", "T"))
-        zone = _zone_named((found[2] or "").upper(), local) if found[2] else local
+        moment = datetime.fromisoformat(match[1].replace(" ", "T"))
+        zone = _zone_named((match[2] or "").upper(), local) if match[2] else local
     except ValueError:
         return None
     return _latest(moment, zone)
@@ -93,32 +93,32 @@ def _iso(text: str, _now: float, local: tzinfo) -> float | None:
 def _delay(text: str, now: float, _local: tzinfo) -> float | None:
     if (bare := _BARE.search(text)) is not None:
         return now + float(bare[1])
-    found = _DELAY.search(text)
-    if found is None:
+    match = _DELAY.search(text)
+    if match is None:
         return None
     seconds = 0.0
-    for number, unit in _PIECE.findall(found["delay"]):
+    for number, unit in _PIECE.findall(match["delay"]):
         factor = 0.001 if unit.lower().startswith("mil") or unit.lower() == "ms" else None
         seconds += float(number) * (factor or _UNITS[unit[0].lower()])
     return now + seconds
 
 
 def _clock(text: str, now: float, local: tzinfo) -> float | None:
-    for found in _WHEN.finditer(text):
-        if found["half"] is None and found["minute"] is None and found["month"] is None:
-            continue  # "retry 3 times" names no hour
-        zone = _zone_named(found["zone"], local)
-        hour = _hour(int(found["hour"]), found["half"])
-        minute = int(found["minute"] or 0)
+    for match in _WHEN.finditer(text):
+        if match["half"] is None and match["minute"] is None and match["month"] is None:
+            continue  # "retry 3 times" does not name an hour
+        zone = _zone_named(match["zone"], local)
+        hour = _hour(int(match["hour"]), match["half"])
+        minute = int(match["minute"] or 0)
         if hour is None or minute > 59:
             continue
         today = datetime.fromtimestamp(now, zone).date()
-        day = _day(found, today)
+        day = _day(match, today)
         if day is None:
             continue
         moment = _latest(datetime(day.year, day.month, day.day, hour, minute, tzinfo=zone), zone)
-        if found["month"] is None and moment <= now - _JUST_PASSED_S:
-            step = 7 if found["weekday"] else 1
+        if match["month"] is None and moment <= now - _JUST_PASSED_S:
+            step = 7 if match["weekday"] else 1
             day += timedelta(days=step)
             moment = _latest(
                 datetime(day.year, day.month, day.day, hour, minute, tzinfo=zone), zone
@@ -138,24 +138,24 @@ def _hour(hour: int, half: str | None) -> int | None:
     return hour % 12 + (12 if half[0].lower() == "p" else 0)
 
 
-def _day(found: re.Match[str], today: date) -> date | None:
-    if found["month"] is not None:
-        month = _MONTHS.index(found["month"][:3].lower()) + 1
+def _day(match: re.Match[str], today: date) -> date | None:
+    if match["month"] is not None:
+        month = _MONTHS.index(match["month"][:3].lower()) + 1
         try:
-            day = date(int(found["year"] or today.year), month, int(found["day"]))
+            day = date(int(match["year"] or today.year), month, int(match["day"]))
         except ValueError:
             return None
-        if found["year"] is None and day < today - timedelta(days=180):
+        if match["year"] is None and day < today - timedelta(days=180):
             return day.replace(year=day.year + 1) if (month, day.day) != (2, 29) else None
         return day
-    if found["weekday"] is not None:
-        wanted = _DAYS.index(found["weekday"][:3].lower())
+    if match["weekday"] is not None:
+        wanted = _DAYS.index(match["weekday"][:3].lower())
         return today + timedelta(days=(wanted - today.weekday()) % 7)
     return today
 
 
 def _zone_named(name: str | None, local: tzinfo) -> tzinfo:
-    """The zone of that name; what nobody knows is taken for ours."""
+    """Look up a time zone; an unknown name is taken for the local zone."""
     if not name:
         return local
     if (offset := re.fullmatch(r"(?:UTC)?([+-]\d{1,2}):?(\d\d)?", name, re.IGNORECASE)) is not None:
@@ -167,40 +167,40 @@ def _zone_named(name: str | None, local: tzinfo) -> tzinfo:
         )
     try:
         return ZoneInfo(name)
-    except (LookupError, OSError, ValueError):  # no such zone, or no list of zones
+    except (LookupError, OSError, ValueError):  # unknown zone, or no zone database
         return local
 
 
 def _latest(wall: datetime, zone: tzinfo) -> float:
-    """The moment of a wall clock's reading; of two, the later one: never early."""
+    """When a clock shows this time; if it does so twice, the later one: never early."""
     return max(wall.replace(tzinfo=zone, fold=fold).timestamp() for fold in (0, 1))
 
 
 class SystemZone(tzinfo):
-    """The zone of this machine, daylight saving included: a fixed offset would be wrong in it."""
+    """The zone of this machine with its daylight saving time, which a fixed offset would miss."""
 
     def utcoffset(self, wall: datetime | None) -> timedelta:
-        """How far the wall clock is ahead of UTC at a reading of it."""
+        """How far local time is ahead of UTC."""
         if wall is None:
             return timedelta(0)
         return timedelta(seconds=time.localtime(_system_moment(wall)).tm_gmtoff)
 
     def dst(self, _wall: datetime | None) -> timedelta:
-        """Not told apart from the rest of the offset."""
+        """Always zero: `utcoffset` includes it."""
         return timedelta(0)
 
     def tzname(self, _wall: datetime | None) -> str:
-        """What the system calls it."""
+        """The name that the system uses."""
         return time.tzname[0]
 
     def fromutc(self, moment: datetime) -> datetime:
-        """The reading of the wall clock at a moment."""
+        """Convert UTC to local time."""
         seconds = (moment.replace(tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()
         return moment + timedelta(seconds=time.localtime(seconds).tm_gmtoff)
 
 
 def _system_moment(wall: datetime) -> float:
-    """The moment of a reading; of two, the one that `fold` asks for."""
+    """When a clock shows this time; if it does so twice, the one that `fold` selects."""
     parts = (wall.year, wall.month, wall.day, wall.hour, wall.minute, wall.second, 0, 0)
     moments = sorted(time.mktime((*parts, summer)) for summer in (0, 1, -1))
     fitting = [m for m in moments if time.localtime(m)[3:5] == (wall.hour, wall.minute)] or moments

@@ -1,4 +1,4 @@
-"""What a folder outside any repository tells of an iteration: its files, their sizes and times."""
+"""What an iteration changed outside of a repository: compares names, sizes and times of files."""
 
 import hashlib
 import os
@@ -16,15 +16,15 @@ _LEFT_OUT = frozenset(
         *("__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis"),
     }
 )
-"""Folders of tools: large, and no part of anybody's work."""
+"""Folders that tools write: large, and not part of the work."""
 
-_Found = dict[bytes, bytes]
+_Listing = dict[bytes, bytes]
 
 
 class Listings:
     """Lists of all files, and what changed between two of them; links are never followed.
 
-    The last list is kept in a folder of ours, so that a crash does not lose it.
+    The last list is kept in the loop's folder, so that a crash does not lose it.
     """
 
     def __init__(self, cwd: str, keep: Path, *, without: Path) -> None:
@@ -33,24 +33,24 @@ class Listings:
         self._without = os.fsencode(os.path.abspath(without))
 
     def take(self) -> Change | None:
-        """The state of the files as they are now; None if there are too many to tell."""
-        found = self._list()
-        if found is None:
+        """List the files and keep the list; None if there are too many of them."""
+        listing = self._list()
+        if listing is None:
             return None
-        data = b"\0".join(part for pair in found.items() for part in pair)
+        data = b"\0".join(part for pair in listing.items() for part in pair)
         self._kept.parent.mkdir(parents=True, exist_ok=True)
         self._kept.write_bytes(data)
         return Change(mark=_mark(data))
 
     def change(self, before: Change | None) -> Change | None:
-        """What changed since the last list was taken; None if nobody can tell."""
+        """What changed since the last list; None if that cannot be known."""
         then = self._read(before)
         if then is None or (now := self._list()) is None:
             return None
         changed = sum(then.get(name) != now.get(name) for name in then.keys() | now.keys())
         return Change(files=changed)
 
-    def _read(self, before: Change | None) -> _Found | None:
+    def _read(self, before: Change | None) -> _Listing | None:
         try:
             data = self._kept.read_bytes()
         except OSError:
@@ -60,17 +60,17 @@ class Listings:
         parts = data.split(b"\0") if data else []
         return dict(zip(parts[::2], parts[1::2], strict=True))
 
-    def _list(self) -> _Found | None:
+    def _list(self) -> _Listing | None:
         until = time.monotonic() + _TIME_LIMIT_S
-        found: _Found = {}
+        listing: _Listing = {}
         try:
-            for name, told in self._walk(os.fsencode(self._cwd)):
-                found[name] = told
-                if len(found) > _MOST_FILES or time.monotonic() > until:
+            for name, details in self._walk(os.fsencode(self._cwd)):
+                listing[name] = details
+                if len(listing) > _MOST_FILES or time.monotonic() > until:
                     return None
         except OSError:
             return None  # a folder that cannot be read may hold anything
-        return found
+        return listing
 
     def _walk(self, top: bytes) -> Iterator[tuple[bytes, bytes]]:
         folders = [top]
@@ -78,7 +78,7 @@ class Listings:
             with os.scandir(folders.pop()) as entries:
                 for entry in entries:
                     if not entry.is_dir(follow_symlinks=False):
-                        yield entry.path, _told(entry)
+                        yield entry.path, _details(entry)
                     elif not self._is_left_out(entry):
                         folders.append(entry.path)
 
@@ -86,12 +86,12 @@ class Listings:
         return os.fsdecode(entry.name) in _LEFT_OUT or entry.path == self._without
 
 
-def _told(entry: "os.DirEntry[bytes]") -> bytes:
+def _details(entry: "os.DirEntry[bytes]") -> bytes:
     try:
-        seen = entry.stat(follow_symlinks=False)
+        status = entry.stat(follow_symlinks=False)
     except FileNotFoundError:
-        return b"gone"  # while it was looked at
-    return b"%d %d %d" % (seen.st_ino, seen.st_size, seen.st_mtime_ns)
+        return b"gone"  # removed while it was listed
+    return b"%d %d %d" % (status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 def _mark(data: bytes) -> str:

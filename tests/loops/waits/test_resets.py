@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rookery
-from rookery.loops.backoff import MOST_AHEAD_S, backoff_s, clamped
 from rookery.loops.plan import Goal
 from rookery.loops.report import report
-from rookery.loops.resets import SystemZone, from_field, from_text
+from rookery.loops.waits.backoff import MOST_AHEAD_S, backoff_s, end_of_limit
+from rookery.loops.waits.resets import SystemZone, from_field, from_text
 from rookery.model.fold import fold
 from rookery.model.verdict import Ending, judge
 from tests.recorded import ALL, name_of
@@ -102,7 +102,7 @@ def test_no_text_names_no_moment() -> None:
 def test_a_clock_that_has_just_passed_is_not_tomorrow() -> None:
     moment = at("2026-11-15 11:30")
     assert from_text("resets 11:30am (UTC)", now=NOW, local=UTC) == moment
-    assert clamped(moment, now=NOW) == NOW + 60
+    assert end_of_limit(moment, now=NOW) == NOW + 60
 
 
 def test_a_clock_that_passed_long_ago_is_tomorrow() -> None:
@@ -187,9 +187,9 @@ def test_a_field_in_seconds_or_milliseconds(field: float | None, moment: float |
 
 
 def test_a_wait_is_never_early_nor_absurd() -> None:
-    assert clamped(NOW + 3600, now=NOW) == NOW + 3660
-    assert clamped(NOW - 3600, now=NOW) == NOW + 60
-    assert clamped(NOW + 1e9, now=NOW) == NOW + MOST_AHEAD_S
+    assert end_of_limit(NOW + 3600, now=NOW) == NOW + 3660
+    assert end_of_limit(NOW - 3600, now=NOW) == NOW + 60
+    assert end_of_limit(NOW + 1e9, now=NOW) == NOW + MOST_AHEAD_S
 
 
 @given(st.integers(0, 10_000), st.floats(0, 1))
@@ -221,6 +221,6 @@ def test_every_recorded_limit_is_found_and_no_other(tmp_path: Path) -> None:
         if found.status == "limited":
             told[name_of(path)] = found.resets_at
         else:
-            assert found.resets_at is None or found.reset_is_told
+            assert found.resets_at is None or found.reset_from_field
     assert told
     assert all(moment is not None for moment in told.values()), json.dumps(told)

@@ -1,4 +1,4 @@
-"""What a repository tells of an iteration; only what the loop made itself is ever changed."""
+"""Git: what an iteration changed, commits and worktrees. Only the loop's own work is changed."""
 
 import os
 import subprocess
@@ -12,49 +12,48 @@ _TIME_LIMIT_S = 120.0
 
 
 class GitError(RookeryError):
-    """The repository is not in a state that the loop can work with."""
+    """A git command failed."""
 
 
 def root(cwd: str) -> str | None:
-    """The repository that a folder is in; None if it is in none, or there is no git."""
-    told = _ask(cwd, "rev-parse", "--show-toplevel")
-    return told.strip() or None if told is not None else None
+    """The top folder of a repository; None outside of one, or without git."""
+    top = _ask(cwd, "rev-parse", "--show-toplevel")
+    return top.strip() or None if top is not None else None
 
 
-def is_watched(cwd: str) -> bool:
-    """Whether git can tell what changes in a folder: it is in a repository that looks at it."""
+def is_tracked(cwd: str) -> bool:
+    """Whether a folder is in a repository and not ignored by it."""
     return root(cwd) is not None and _ask(cwd, "check-ignore", "--quiet", ".") is None
 
 
 def is_clean(cwd: str) -> bool:
-    """Whether nothing waits to be committed."""
+    """Whether there are no uncommitted changes."""
     return uncommitted(cwd) == []
 
 
 def uncommitted(cwd: str) -> list[str] | None:
-    """The files that wait to be committed, from the repository's top; None if git does not tell."""
-    told = _ask(cwd, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all")
-    return None if told is None else [entry[3:] for entry in told.split("\0") if entry]
+    """The files with uncommitted changes, relative to the top; None if git fails."""
+    status = _ask(cwd, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all")
+    return None if status is None else [entry[3:] for entry in status.split("\0") if entry]
 
 
 def changed_after(cwd: str, moment: float) -> list[str]:
-    """The files that wait to be committed and were touched later than that."""
+    """The files with uncommitted changes that were made later than this."""
     top = root(cwd) or cwd
-    found = uncommitted(cwd) or ()
-    return [name for name in found if _touched(os.path.join(top, name)) > moment]
+    return [name for name in uncommitted(cwd) or () if _touched(os.path.join(top, name)) > moment]
 
 
 def _touched(path: str) -> float:
-    """When a file was last changed, or removed: then a folder above it tells."""
+    """When a file was last changed; of a removed one, when the folder above it was."""
     while True:
         try:
-            return os.lstat(path).st_ctime  # whoever writes, moves or copies cannot set it back
+            return os.lstat(path).st_ctime  # unlike st_mtime, no program can set it back
         except OSError:
             path = os.path.dirname(path)
 
 
 def commit(cwd: str, message: str) -> str | None:
-    """Commit everything; give the commit's short name, None if there was nothing to commit."""
+    """Commit everything and return the short hash; None if there was nothing to commit."""
     if is_clean(cwd):
         return None
     _do(cwd, "add", "--all")
@@ -63,16 +62,16 @@ def commit(cwd: str, message: str) -> str | None:
 
 
 def add_worktree(cwd: str, path: Path, branch: str) -> None:
-    """Make a worktree on a new branch; one that is there already is left as it is."""
+    """Add a worktree on a new branch; an existing one is left as it is."""
     if path.exists():
         return
     _do(cwd, "worktree", "add", "--quiet", "-b", branch, str(path))
 
 
 class Snapshots:
-    """Pictures of all files, ignored ones aside, and what changed between two of them.
+    """Snapshots of all files that git does not ignore, and what changed between two of them.
 
-    Index and objects are kept in a folder of ours: the repository is only read.
+    The index and the objects are kept in a folder of the loop: the repository is only read.
     """
 
     def __init__(self, cwd: str, keep: Path) -> None:
@@ -80,19 +79,19 @@ class Snapshots:
         self._keep = keep
 
     def take(self) -> Change | None:
-        """The state of the files as they are now; None without a repository."""
+        """Take a snapshot of the files; None without a repository."""
         tree = self._tree()
         return None if tree is None else Change(mark=tree)
 
     def change(self, before: Change | None) -> Change | None:
-        """What changed since a picture was taken; None if nobody can tell."""
+        """What changed since a snapshot; None if that cannot be known."""
         now = self._tree()
         if now is None or before is None or before.mark is None:
             return None
-        told = _ask(self._cwd, "diff", "--numstat", before.mark, now, apart=self._apart())
-        if told is None:
+        numstat = _ask(self._cwd, "diff", "--numstat", before.mark, now, env=self._environment())
+        if numstat is None:
             return None
-        rows = [line.split("\t") for line in told.split("\n") if line.count("\t") >= 2]
+        rows = [line.split("\t") for line in numstat.split("\n") if line.count("\t") >= 2]
         numbers = [(int(a), int(b)) for a, b, *_ in rows if a.isdigit() and b.isdigit()]
         return Change(
             files=len(rows),
@@ -106,13 +105,13 @@ class Snapshots:
         if top is None:
             return None
         (self._keep / "objects").mkdir(parents=True, exist_ok=True)
-        apart = self._apart()
-        if _ask(top, "add", "--all", apart=apart) is None:
+        env = self._environment()
+        if _ask(top, "add", "--all", env=env) is None:
             return None
-        return (_ask(top, "write-tree", apart=apart) or "").strip() or None
+        return (_ask(top, "write-tree", env=env) or "").strip() or None
 
-    def _apart(self) -> Mapping[str, str]:
-        """What has git write to our own folder, and read the repository's objects as well."""
+    def _environment(self) -> Mapping[str, str]:
+        """Variables that make git write to the loop's folder; it also reads the repository."""
         objects = (_ask(self._cwd, "rev-parse", "--git-path", "objects") or "").strip()
         return {
             "GIT_INDEX_FILE": str(self._keep / "index"),
@@ -121,10 +120,10 @@ class Snapshots:
         }
 
 
-def _ask(cwd: str, *words: str, apart: Mapping[str, str] | None = None) -> str | None:
-    """What a git command prints; None if it fails."""
+def _ask(cwd: str, *words: str, env: Mapping[str, str] | None = None) -> str | None:
+    """Run a git command and return its output; None if it fails."""
     try:
-        done = _git(cwd, words, apart)
+        done = _git(cwd, words, env)
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout if done.returncode == 0 else None
@@ -141,12 +140,12 @@ def _do(cwd: str, *words: str) -> None:
 
 
 def _git(
-    cwd: str, words: tuple[str, ...], apart: Mapping[str, str] | None
+    cwd: str, words: tuple[str, ...], env: Mapping[str, str] | None
 ) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         ["git", "--no-optional-locks", *words],
         cwd=cwd,
-        env={**os.environ, **apart} if apart else None,
+        env={**os.environ, **env} if env else None,
         capture_output=True,
         text=True,
         errors="surrogateescape",

@@ -1,0 +1,1 @@
+"""Loops and batches as lines of text and rows of tables."""

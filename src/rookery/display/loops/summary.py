@@ -1,0 +1,140 @@
+"""A whole loop as a table of its runs, what it used, and what it does now."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from rookery.display.loops.steps import Paint, changes, ending, waiting
+from rookery.display.numbers import price
+from rookery.loops.ceilings import reached_ceilings
+from rookery.loops.current_run import CurrentRun
+from rookery.loops.plan import LoopPlan
+from rookery.loops.state import Attempt, LoopState
+from rookery.model.ledger import Money, least_certain
+from rookery.model.price import dollars, nano
+from rookery.model.safe import safe_line
+from rookery.model.text import count, duration, one_line
+
+_LONGEST_WHY = 60
+
+Row = tuple[str, str, str, str, str, str, str]
+
+HEAD = ("", "STATUS", "TIME", "COST", "CHANGES", "RUN", "WHY")
+"""The head of the table of runs."""
+
+
+class LoopView(msgspec.Struct, frozen=True, kw_only=True):
+    """A loop at one moment, with the run that it has started and not counted yet."""
+
+    name: str
+    plan: LoopPlan
+    state: LoopState | None
+    is_running: bool
+    current: CurrentRun | None = None
+    now: float
+    """The time; of a loop that was cut off, the time of its last event."""
+
+    @property
+    def status(self) -> str:
+        """Its status in a word or two."""
+        if self.is_running:
+            return "running"
+        end = self.state.end if self.state else None
+        return end.replace("_", " ") if end else "cut off"
+
+    @property
+    def used(self) -> str:
+        """The iterations, the time and the money it has used."""
+        return total(self.state, now=self.now, current=self.current) if self.state else ""
+
+    @property
+    def rows(self) -> list[Row]:
+        """Its runs as rows under `HEAD`."""
+        rows = [row(attempt) for attempt in self.state.attempts] if self.state else []
+        return rows + ([self._current_row(self.current)] if self.current else [])
+
+    def activity(self, paint: Paint) -> str:
+        """What it does now, and how to watch or stop it; or how it ended."""
+        assert self.state is not None
+        if self.state.end is not None and not self.is_running:
+            return ending(self.state.end, self.state.reason, paint)
+        if not self.is_running:
+            return "cut off: rook was killed while the loop was running"
+        stop = f"rook stop {self.name}"
+        if self.current is not None and self.current.ended_at is None:
+            attach = f"rook attach {self.current.run}"
+            return f"iteration {self.current.iteration} is running · {attach} · {stop}"
+        if self.current is not None:
+            return f"iteration {self.current.iteration} is being checked · {stop}"
+        if (wait := self.state.wait) is not None:
+            return f"{waiting(wait.until, wait.until - self.now, wait.reason, paint)} · {stop}"
+        return f"running · {stop}"
+
+    def resume_hints(self) -> Iterator[str]:
+        """How to resume it, if it has stopped and can be resumed."""
+        if self.state is not None and not self.is_running:
+            yield from resume_hints(self.name, self.plan, self.state)
+
+    def _current_row(self, current: CurrentRun) -> Row:
+        took = duration((current.ended_at or self.now) - current.started_at)
+        cost = price(Money(current.spent_usd, current.cost_source))
+        return (f"{current.iteration}", self.status, took, cost, "", current.run, "")
+
+
+def row(attempt: Attempt) -> Row:
+    """A run as a row under `HEAD`."""
+    report, change = attempt.report, attempt.change
+    changed = ""
+    if change is not None and change.files:
+        changed = changes(change.files, change.added, change.removed)
+    elif change is None and report.files_changed:
+        changed = changes(report.files_changed, None, None)
+    cost = price(Money(report.spent_usd, report.cost_source))
+    return (
+        f"{attempt.iteration}" if attempt.counts else "–",
+        report.status.replace("_", " "),
+        duration(report.ended_at - report.started_at),
+        "" if report.status == "not_started" else cost,
+        " · ".join(part for part in (changed, attempt.commit) if part),
+        report.run or "",
+        safe_line(one_line(attempt.why, _LONGEST_WHY)),
+    )
+
+
+def total(state: LoopState, *, now: float, current: CurrentRun | None = None) -> str:
+    """The iterations, the time and the money that a loop has used.
+
+    The current run is not counted as an iteration yet, but its cost is included.
+    """
+    parts = [count(state.iterations, "iteration"), duration(state.elapsed_s(now))]
+    started = sum(attempt.report.status != "not_started" for attempt in state.attempts)
+    known = [Money(state.spent_usd, state.cost_source)] if started > state.unknown_costs else []
+    unknown = state.unknown_costs
+    if current is not None and current.spent_usd is not None:
+        known.append(Money(current.spent_usd, current.cost_source))
+    elif current is not None:
+        unknown += 1
+    if known:
+        spent = dollars(sum(nano(cost.usd or 0.0) for cost in known))
+        source = least_certain(cost.source for cost in known)
+        parts.append(total_cost(Money(spent, source), unknown, "run"))
+    elif unknown:
+        parts.append(price(Money(None, "unknown")))
+    return " · ".join(parts)
+
+
+def total_cost(cost: Money, unknown: int, what: str) -> str:
+    """A sum of costs; if some are unknown, the least it can be."""
+    if not unknown:
+        return price(cost)
+    return f"at least {price(cost)} ({count(unknown, what)} reported no cost)"
+
+
+def resume_hints(name: str, plan: LoopPlan, state: LoopState) -> Iterator[str]:
+    """How to resume a loop that has stopped, if it can be resumed."""
+    command = f"resume:  rook loop --resume {name}"
+    if state.can_resume:
+        yield command
+    elif state.end in ("ceiling", "unverified"):
+        reached = reached_ceilings(plan.ceilings, state, state.ended_at or 0.0)
+        yield " ".join([command, *(ceiling.higher for ceiling in reached)])

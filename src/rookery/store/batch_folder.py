@@ -1,0 +1,123 @@
+"""Batch folders: the tasks, the terms, and a line for each task that is done."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rookery.model.errors import RookeryError
+from rookery.model.ledger import Source
+from rookery.store.named_folders import FolderKind, NamedFolder
+
+BATCHES = FolderKind(parent="batches", what="batch")
+
+_TASKS, _TERMS, _RESULTS = "tasks.jsonl", "batch.json", "results.jsonl"
+
+
+class BatchTerms(msgspec.Struct, frozen=True, kw_only=True):
+    """How many tasks run at once, and what all may cost: `batch.json`."""
+
+    format: int = 1
+    jobs: int = 2
+    max_cost: float | None = None
+
+
+class BatchResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How one task ended: a line of `results.jsonl`."""
+
+    id: str
+    ok: bool
+    status: str
+    exit_code: int
+    sentence: str = ""
+    run: str | None = None
+    loop: str | None = None
+    spent_usd: float | None = None
+    cost_source: Source = "unknown"
+    duration_s: float
+    answer: str | None = None
+
+
+_encode = msgspec.json.Encoder().encode
+_decode_terms = msgspec.json.Decoder(BatchTerms).decode
+_decode_result = msgspec.json.Decoder(BatchResult).decode
+
+
+class BatchBusyError(RookeryError):
+    """Another process runs the batch."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"batch {name!r} is already running: wait until it ends")
+
+
+class BatchFolder:
+    """The files of one batch."""
+
+    def __init__(self, path: Path) -> None:
+        self._files = NamedFolder(path)
+
+    @property
+    def path(self) -> Path:
+        """Where the folder is."""
+        return self._files.path
+
+    @property
+    def name(self) -> str:
+        """The name of the batch."""
+        return self._files.name
+
+    @property
+    def home(self) -> Path:
+        """The home that also holds the runs and loops of this batch."""
+        return self.path.parent.parent
+
+    @property
+    def tasks_path(self) -> Path:
+        """The file of tasks, for messages."""
+        return self.path / _TASKS
+
+    def tasks(self) -> bytes:
+        """Read the tasks, one JSON object a line."""
+        return self._files.read(_TASKS) or b""
+
+    def update_terms(self, changes: Mapping[str, Any]) -> BatchTerms:
+        """Change the terms that are named, keep the others, and return all of them."""
+        before = self._files.load(_TERMS, _decode_terms) or BatchTerms()
+        terms = msgspec.structs.replace(before, **changes)
+        self._files.replace(_TERMS, _encode(terms) + b"\n")
+        return terms
+
+    def results(self) -> list[BatchResult]:
+        """Read the results so far; a line that a crash cut short is left out."""
+        return list(self._files.lines(_RESULTS, _decode_result))
+
+    def add_result(self, result: BatchResult) -> None:
+        """Append a result and sync it to disk."""
+        fd = self._files.append(_RESULTS)
+        try:
+            os.write(fd, _encode(result) + b"\n")
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Be the only process that runs this batch; a BatchBusyError if another one does."""
+        with self._files.lock() as acquired:
+            if not acquired:
+                raise BatchBusyError(self.name)
+            yield
+
+
+def create(home: str | PathLike[str], tasks: bytes) -> BatchFolder:
+    """Make the folder of a new batch, under a new name."""
+    return BatchFolder(BATCHES.create(home, {_TASKS: tasks}))
+
+
+def find(home: str | PathLike[str], name: str) -> BatchFolder:
+    """Find a batch by its name or the unique beginning of it, with or without `batch-`."""
+    return BatchFolder(BATCHES.find(home, name))

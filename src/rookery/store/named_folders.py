@@ -1,0 +1,119 @@
+"""Folders in the home that keep a loop or a batch: how they are made, found, read and locked."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from rookery.model.errors import DamagedRunError
+from rookery.store.files import Folder
+from rookery.store.names import check_name, is_name, new_names, pick
+
+_LOCK = "lock"
+
+_Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True)
+class FolderKind:
+    """One kind of named folder in the home."""
+
+    parent: str
+    """The folder below home that holds them."""
+
+    what: str
+    """What one of them is called in messages; every name begins with it and a hyphen."""
+
+    @property
+    def prefix(self) -> str:
+        """The beginning of every name, so that a loop's name is never mistaken for a run's."""
+        return f"{self.what}-"
+
+    def create(self, home: str | PathLike[str], files: Mapping[str, bytes]) -> Path:
+        """Make a folder with these files, under a new name; home is made if it is missing."""
+        path = _absolute(home)
+        with Folder.made(path) as above, above.own(self.parent) as others:
+            names = (self.prefix + name for name in new_names())
+            name = next(name for name in names if others.make(name))
+            with others.own(name) as folder:
+                for file, data in files.items():
+                    folder.replace(file, data)
+        return path / self.parent / name
+
+    def find(self, home: str | PathLike[str], name: str) -> Path:
+        """Find a folder by its name or the unique beginning of it, with or without the prefix."""
+        full = name if name.startswith(self.prefix) else self.prefix + name
+        return _absolute(home) / self.parent / pick(full, self._names(home), what=self.what)
+
+    def paths(self, home: str | PathLike[str]) -> list[Path]:
+        """List all folders of this kind, in no particular order."""
+        return [_absolute(home) / self.parent / name for name in self._names(home)]
+
+    def _names(self, home: str | PathLike[str]) -> list[str]:
+        folder = Folder.at(_absolute(home), self.parent)
+        if folder is None:
+            return []
+        with folder:
+            return [name for name in folder.folders() if is_name(name)]
+
+
+@dataclass(frozen=True)
+class NamedFolder:
+    """The files of one loop or batch. Methods raise a RunFolderError if the folder is gone."""
+
+    path: Path
+
+    def __post_init__(self) -> None:
+        check_name(self.path.name)
+
+    @property
+    def name(self) -> str:
+        """The name of the loop or batch."""
+        return self.path.name
+
+    def read(self, file: str) -> bytes | None:
+        """Read a whole file; None if it does not exist."""
+        with Folder.kept(self.path) as folder:
+            return folder.read(file)
+
+    def load(self, file: str, decode: Callable[[bytes], _Value]) -> _Value | None:
+        """Read and decode a file; None if it does not exist, a DamagedRunError if it is wrong."""
+        data = self.read(file)
+        try:
+            return None if data is None else decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            message = "does not say what it should"
+            raise DamagedRunError(str(self.path / file), message) from error
+
+    def lines(self, file: str, decode: Callable[[bytes], _Value]) -> Iterator[_Value]:
+        """Decode a file line by line; a line that a crash cut short is left out."""
+        for line in (self.read(file) or b"").split(b"\n"):
+            try:
+                yield decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                continue
+
+    def replace(self, file: str, data: bytes) -> None:
+        """Write a file in one step and sync it to disk."""
+        with Folder.kept(self.path) as folder:
+            folder.replace(file, data)
+
+    def append(self, file: str) -> int:
+        """Open a file to append to; the caller closes the descriptor."""
+        with Folder.kept(self.path) as folder:
+            return folder.append(file)
+
+    @contextmanager
+    def lock(self) -> Iterator[bool]:
+        """Hold the folder's lock during the block; yields False if another process holds it."""
+        with Folder.kept(self.path) as folder, folder.lock(_LOCK) as acquired:
+            yield acquired
+
+
+def _absolute(home: str | PathLike[str]) -> Path:
+    return Path(os.path.abspath(home))

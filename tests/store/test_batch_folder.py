@@ -1,0 +1,48 @@
+"""Batch folders: tasks, terms, results and the lock."""
+
+from pathlib import Path
+
+import pytest
+
+from rookery.model.errors import DamagedRunError
+from rookery.store import batch_folder
+from rookery.store.batch_folder import BatchBusyError, BatchFolder, BatchResult, BatchTerms
+
+
+def test_a_new_batch_has_its_tasks_and_is_found_by_the_beginning_of_its_name(
+    tmp_path: Path,
+) -> None:
+    folder = batch_folder.create(tmp_path, b'{"prompt":"x"}\n')
+    assert folder.tasks() == b'{"prompt":"x"}\n'
+    assert folder.path == tmp_path / "batches" / folder.name
+    assert batch_folder.find(tmp_path, folder.name.removeprefix("batch-")).path == folder.path
+
+
+def test_terms_stay_the_same_unless_they_are_changed(tmp_path: Path) -> None:
+    folder = batch_folder.create(tmp_path, b"")
+    assert folder.update_terms({}) == BatchTerms(jobs=2, max_cost=None)
+    assert folder.update_terms({"max_cost": 3.0, "jobs": 4}) == BatchTerms(jobs=4, max_cost=3.0)
+    again = batch_folder.find(tmp_path, folder.name)
+    assert again.update_terms({}) == BatchTerms(jobs=4, max_cost=3.0)
+    assert again.update_terms({"max_cost": 5.0}) == BatchTerms(jobs=4, max_cost=5.0)
+    (folder.path / "batch.json").write_text('{"jobs": "many"}')
+    with pytest.raises(DamagedRunError, match="does not say what it should"):
+        folder.update_terms({})
+
+
+def test_a_result_that_a_crash_cut_short_is_left_out(tmp_path: Path) -> None:
+    folder = batch_folder.create(tmp_path, b"")
+    result = BatchResult(id="1", ok=True, status="success", exit_code=0, duration_s=1.0)
+    folder.add_result(result)
+    with (folder.path / "results.jsonl").open("ab") as file:
+        file.write(b'{"id":"2","ok":tr\n\xff\n')
+    assert folder.results() == [result]
+
+
+def test_only_one_process_runs_a_batch(tmp_path: Path) -> None:
+    folder = batch_folder.create(tmp_path, b"")
+    other = BatchFolder(folder.path)
+    with folder.locked(), pytest.raises(BatchBusyError, match="already running"), other.locked():
+        pass
+    with other.locked():
+        pass
