@@ -1,13 +1,26 @@
-"""How the PyPI package claude-agent-sdk turns its child's bytes into messages, without the child.
+"""How the PyPI package claude-agent-sdk turns bytes into messages: its parts, and its `query()`.
 
 It is imported by name, for it need not be installed where the types are checked.
 """
 
 import asyncio
 import json
+import os
+import shlex
+import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any
+
+# What `query()` wants of its child first: an answer to its request to initialize.
+_HANDSHAKE = r"""
+import json, os, sys
+asked = json.loads(sys.stdin.readline())["request_id"]
+answer = {"subtype": "success", "request_id": asked, "response": {}}
+os.write(1, json.dumps({"type": "control_response", "response": answer}).encode() + b"\n")
+os.execv(sys.argv[1], sys.argv[1:])
+"""
 
 
 class _Pipe:
@@ -36,6 +49,7 @@ class Sdk:
         package, inside = import_module("claude_agent_sdk"), "claude_agent_sdk._internal"
         self.name = f"claude-agent-sdk {package.__version__}"
         self._options = package.ClaudeAgentOptions
+        self._ask = package.query
         self._text = import_module("anyio.streams.text").TextReceiveStream
         transport = import_module(f"{inside}.transport.subprocess_cli")
         self._transport = transport.SubprocessCLITransport
@@ -51,6 +65,16 @@ class Sdk:
                 continue
             if message is not None:
                 yield line
+
+    def query(self, folder: Path, command: Sequence[str]) -> AsyncIterator[Any]:
+        """The messages of `query()` whose agent is a command; a script in the folder starts it."""
+        program = folder / "agent-of-the-sdk"
+        first = [sys.executable, "-I", "-S", "-c", _HANDSHAKE]
+        program.write_text(f"#!/bin/sh\nexec {shlex.join([*first, *command])}\n")
+        program.chmod(0o700)
+        options = self._options(cli_path=os.fspath(program), max_buffer_size=1 << 30, cwd=folder)
+        messages: AsyncIterator[Any] = self._ask(prompt="x", options=options)
+        return messages
 
     def parse(self, chunks: Sequence[bytes]) -> None:
         """Turn bytes into messages with its transport and its parser alone."""
