@@ -62,7 +62,7 @@ def test_what_is_no_such_command_is_left_alone() -> None:
 
 def test_a_permission_that_an_agent_has_not_is_refused_with_those_it_has() -> None:
     assert permission_of("parrot", {"all": "--yes"}, "all") == "--yes"
-    with pytest.raises(UnsupportedError, match="'plan': take one of agent, all"):
+    with pytest.raises(UnsupportedError, match="'plan': use one of agent, all"):
         permission_of("parrot", {"agent": "", "all": "--yes"}, "plan")
 
 

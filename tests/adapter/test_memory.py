@@ -44,8 +44,8 @@ def test_a_turn_without_a_reason_to_fail_has_an_answer() -> None:
 def test_what_was_said_before_a_turn_is_not_its_answer() -> None:
     memory = Memory()
     memory.begin_turn()
-    memory.say("m", "One.")
-    memory.end_words()
+    memory.add_delta("m", "One.")
+    memory.end_text()
     assert memory.answer == "One."
     memory.end_turn()
     memory.begin_turn()
@@ -54,22 +54,24 @@ def test_what_was_said_before_a_turn_is_not_its_answer() -> None:
 
 def test_pieces_are_whole_when_something_else_is_said() -> None:
     memory = Memory()
-    assert memory.say("t", "Let me ", thinking=True) == [ThinkingDelta(id="t", text="Let me ")]
-    assert memory.say("t", "see", thinking=True) == [ThinkingDelta(id="t", text="see")]
-    assert memory.say("m", "Hel") == [
+    assert memory.add_delta("t", "Let me ", thinking=True) == [
+        ThinkingDelta(id="t", text="Let me ")
+    ]
+    assert memory.add_delta("t", "see", thinking=True) == [ThinkingDelta(id="t", text="see")]
+    assert memory.add_delta("m", "Hel") == [
         Thinking(id="t", text="Let me see"),
         TextDelta(id="m", text="Hel"),
     ]
-    memory.say("m", "lo")
-    assert memory.go_on() == [TurnStarted(origin="prompt"), Text(id="m", text="Hello")]
+    memory.add_delta("m", "lo")
+    assert memory.advance() == [TurnStarted(origin="prompt"), Text(id="m", text="Hello")]
     assert memory.answer == "Hello"
-    assert memory.go_on() == []
+    assert memory.advance() == []
 
 
 def test_a_thought_is_no_answer() -> None:
     memory = Memory()
-    memory.say("t", "Hm", thinking=True)
-    memory.end_words()
+    memory.add_delta("t", "Hm", thinking=True)
+    memory.end_text()
     assert memory.answer is None
 
 
@@ -111,7 +113,7 @@ def test_a_denial_is_told_before_the_end_of_its_call() -> None:
 def test_at_the_end_all_that_is_open_is_ended() -> None:
     memory = Memory()
     memory.start(CALL)
-    memory.say("m", "Hel")
+    memory.add_delta("m", "Hel")
     memory.tasks["j"] = TaskStarted(id="j", kind="command", title="make", tool_id="c")
     events, open_tools = memory.close()
     assert open_tools == 1

@@ -16,7 +16,7 @@ class Said(Shape, tag="said"):
 
 
 def said(memory: Memory, message: Said, line: bytes) -> Sequence[Event]:
-    return [*memory.begin_turn(), Text(id=memory.name("text"), text=message.text or "")]
+    return [*memory.begin_turn(), Text(id=memory.new_id("text"), text=message.text or "")]
 
 
 def remembered() -> Memory:

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rookery.adapter import salvage
-from rookery.adapter.salvage import Fitted, Mended
+from rookery.adapter.salvage import Fitted, Repaired
 from rookery.model.events import Unreadable
 
 steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -59,7 +59,7 @@ decoder = msgspec.json.Decoder(Message | Other)
     ],
 )
 def test_good_json_is_kept_as_it_was_written(line: bytes, value: Any, text: bytes) -> None:
-    assert salvage.parse(line) == Mended(value, text)
+    assert salvage.parse(line) == Repaired(value, text)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_good_json_is_kept_as_it_was_written(line: bytes, value: Any, text: byte
 )
 def test_what_strict_readers_refuse_is_mended(line: bytes, value: Any) -> None:
     mended = salvage.parse(line)
-    assert isinstance(mended, Mended)
+    assert isinstance(mended, Repaired)
     assert (mended.value, msgspec.json.decode(mended.json)) == (value, value)
 
 
@@ -132,7 +132,7 @@ def test_a_preview_is_short_and_good_unicode() -> None:
 @given(st.binary() | st.text().map(lambda text: text.encode("utf-8", "surrogatepass")))
 def test_any_bytes_are_mended_or_unreadable(line: bytes) -> None:
     found = salvage.parse(line)
-    if isinstance(found, Mended):
+    if isinstance(found, Repaired):
         assert msgspec.json.decode(found.json) == found.value
         assert msgspec.json.decode(msgspec.json.encode(found.value)) == found.value
 
@@ -161,7 +161,7 @@ JSON_VALUES = st.recursive(
 @given(JSON_VALUES)
 def test_whatever_python_calls_json_is_mended(value: Any) -> None:
     found = salvage.parse(json.dumps(value).encode())
-    assert isinstance(found, Mended)
+    assert isinstance(found, Repaired)
     assert msgspec.json.decode(found.json) == found.value
 
 
@@ -170,10 +170,10 @@ def test_whatever_python_calls_json_is_mended(value: Any) -> None:
 def test_any_value_is_fitted_or_refused(value: Any, tag: str) -> None:
     line = json.dumps({**value, "type": tag} if isinstance(value, dict) else value).encode()
     mended = salvage.parse(line)
-    assert isinstance(mended, Mended)
+    assert isinstance(mended, Repaired)
     fitted = salvage.fit(mended.value, decoder)
     assert isinstance(fitted.value, Message | Other | None)
-    assert isinstance(salvage.decode(line, decoder), Message | Other | None)
+    assert isinstance(salvage.decode_part(line, decoder), Message | Other | None)
 
 
 def test_a_value_that_fits_loses_nothing() -> None:
@@ -216,14 +216,14 @@ def test_a_retyped_field_costs_nothing_but_itself(
 
 
 @pytest.mark.parametrize(
-    ("value", "stranger"),
+    ("value", "unknown_type"),
     [
         ({"type": "message", "block": {"type": "danced", "text": "x"}}, "danced"),
         ({"type": "news"}, "news"),
     ],
 )
-def test_a_part_of_an_unknown_type_is_a_stranger(value: dict[str, Any], stranger: str) -> None:
-    assert salvage.fit(value, decoder) == Fitted(None, [], stranger)
+def test_a_part_of_an_unknown_type_is_a_stranger(value: dict[str, Any], unknown_type: str) -> None:
+    assert salvage.fit(value, decoder) == Fitted(None, [], unknown_type)
 
 
 @pytest.mark.parametrize("value", [5, [], "text", None, {}, {"type": "other"}, {"type": []}])
@@ -268,7 +268,7 @@ def test_a_part_is_decoded_when_it_fits_or_can_be_made_to() -> None:
         b"[" * DEEP,
         b'{"new":%b%b}' % (b"[" * DEEP, b"]" * DEEP),
     ]
-    assert [salvage.decode(part, usage) for part in parts] == [
+    assert [salvage.decode_part(part, usage) for part in parts] == [
         Usage(input=1, output=2),
         Usage(output=2),
         Usage(output=2),
@@ -298,25 +298,25 @@ def test_a_part_is_decoded_when_it_fits_or_can_be_made_to() -> None:
 )
 def test_a_raw_part_of_an_event_is_json_that_anybody_can_read(raw: bytes, owned: bytes) -> None:
     json.loads(owned)
-    assert salvage.own(raw) == msgspec.Raw(owned)
-    assert salvage.own(msgspec.Raw(raw)) == msgspec.Raw(owned)
+    assert salvage.raw_copy(raw) == msgspec.Raw(owned)
+    assert salvage.raw_copy(msgspec.Raw(raw)) == msgspec.Raw(owned)
 
 
 @pytest.mark.parametrize("before", range(0, 9000, 617))
 def test_a_long_number_is_found_wherever_it_is(before: int) -> None:
     raw = b'["%b",%b]' % (b"x" * before, b"9" * 5000)
-    assert salvage.own(raw) == msgspec.Raw(b'["%b", null]' % (b"x" * before))
+    assert salvage.raw_copy(raw) == msgspec.Raw(b'["%b", null]' % (b"x" * before))
 
 
 def test_looking_for_long_numbers_takes_no_long_time() -> None:
     begun = process_time()
     raw = b"[%b]" % b",".join([b"9" * 3999] * 2500)
-    assert salvage.own(raw) == msgspec.Raw(raw)
+    assert salvage.raw_copy(raw) == msgspec.Raw(raw)
     assert process_time() - begun < 5
 
 
 def test_a_raw_part_that_nobody_can_read_is_nothing() -> None:
-    assert salvage.own(b'{"\xff') is None
+    assert salvage.raw_copy(b'{"\xff') is None
 
 
 def test_a_raw_part_of_an_event_does_not_keep_its_line_in_memory() -> None:
@@ -324,11 +324,11 @@ def test_a_raw_part_of_an_event_does_not_keep_its_line_in_memory() -> None:
         input: msgspec.Raw
 
     line = bytearray(b'{"input":{"a":1}}')
-    owned = salvage.own(msgspec.json.decode(line, type=Shape).input)
+    owned = salvage.raw_copy(msgspec.json.decode(line, type=Shape).input)
     line[:] = b"x" * len(line)
     assert owned == msgspec.Raw(b'{"a":1}')
 
 
 def test_a_raw_part_that_a_message_does_not_have_is_none() -> None:
-    assert salvage.own(msgspec.Raw()) is None
-    assert salvage.own(b" ") is None
+    assert salvage.raw_copy(msgspec.Raw()) is None
+    assert salvage.raw_copy(b" ") is None

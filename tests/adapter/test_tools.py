@@ -57,6 +57,6 @@ def test_names_of_servers_tools(name: str, found: tuple[str | None, str | None])
 
 
 def test_each_agent_may_part_server_and_tool_in_its_own_way() -> None:
-    assert split_mcp("mcp_tiny_echo_all", start="mcp_", between="_") == ("tiny", "echo_all")
-    assert split_mcp("tiny__echo", start="") == ("tiny", "echo")
-    assert split_mcp("shell", start="") == (None, None)
+    assert split_mcp("mcp_tiny_echo_all", prefix="mcp_", separator="_") == ("tiny", "echo_all")
+    assert split_mcp("tiny__echo", prefix="") == ("tiny", "echo")
+    assert split_mcp("shell", prefix="") == (None, None)

@@ -172,7 +172,7 @@ AGENT = replace(
 """
 
 
-def test_a_session_that_cannot_be_gone_on_with_is_not_offered_and_refused(tmp_path: Path) -> None:
+def test_resume_is_neither_offered_nor_accepted_for_an_agent_without_it(tmp_path: Path) -> None:
     info = tmp_path / "forgetful-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: forgetful\nVersion: 1\n")
@@ -207,4 +207,4 @@ def test_a_session_that_cannot_be_gone_on_with_is_not_offered_and_refused(tmp_pa
     (folder,) = (tmp_path / "kept" / "runs").iterdir()
     again = called("run", "--resume", folder.name, "Go")
     assert again.returncode == 2
-    assert again.stderr == "[rook] forgetful goes on with no session: start a new run\n"
+    assert again.stderr == "[rook] forgetful cannot resume a session: start a new run\n"

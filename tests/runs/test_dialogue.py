@@ -10,7 +10,7 @@ import pytest
 
 import rookery
 from rookery import Ask, Decision, agents
-from rookery.adapter.agent import Asking
+from rookery.adapter.agent import ControlChannel
 from rookery.model.errors import RookeryError
 from rookery.model.events import Event, PermissionDenied, PermissionRequested, ToolFinished
 from rookery.model.records import Record
@@ -196,7 +196,7 @@ class Wire:
 
     def __init__(self, home: Path, answer: OnPermission) -> None:
         self.folder = runs.create(home, RunInfo(command=["x"], cwd="/", started_at=0.0))
-        self.dialogue = Dialogue(asking(), answer, None)
+        self.dialogue = Dialogue(control(), answer, None)
         self.dialogue.begin(self.folder, b"")
         self._seq = 0
 
@@ -216,8 +216,8 @@ class Wire:
         self.dialogue.take(record, lambda _: None)
 
 
-def asking() -> Asking:
-    found = agents.agent("claude").asking
+def control() -> ControlChannel:
+    found = agents.agent("claude").control
     assert found is not None
     return found
 

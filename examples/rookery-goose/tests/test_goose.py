@@ -1,4 +1,4 @@
-"""Goose, held to what Rookery expects of every agent."""
+"""Goose passes the checks that every agent has to pass."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from rookery_goose import AGENT
 from rookery.testing.conformance import cases_in, check
 
 
-def test_it_does_what_rookery_expects_of_every_agent() -> None:
+def test_goose_passes_the_conformance_suite() -> None:
     cases = cases_in(Path(__file__).parent / "cases")
     assert len(cases) >= 12
     assert check(AGENT, cases) == []

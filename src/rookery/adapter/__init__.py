@@ -1,1 +1,113 @@
-"""What an agent adapter is made of: decoder, lines, reader, memory, tools, command lines."""
+"""What an agent adapter is made of; adapters outside of this package import it from here.
+
+The parts are in the modules of this folder. Each is imported when it is first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rookery.adapter.agent import (
+        PERMIT_ALL,
+        PERMIT_EDITS,
+        Agent,
+        Capabilities,
+        ControlChannel,
+        Invocation,
+        Permission,
+        Replacement,
+        Support,
+        Task,
+        Way,
+    )
+    from rookery.adapter.command_line import (
+        fits_argument,
+        has_prompt,
+        needs_stdin,
+        options_of,
+        permission_of,
+        value_of,
+        with_format,
+    )
+    from rookery.adapter.decoder import Events, LineDecoder, Reader
+    from rookery.adapter.drift import Drift
+    from rookery.adapter.memory import Memory
+    from rookery.adapter.reader import Read, Table, TableReader, decoder_of
+    from rookery.adapter.salvage import decode_part, raw_copy
+    from rookery.adapter.shapes import NOTHING, Count, ExitCode, Milliseconds, Shape
+    from rookery.adapter.titles import first_of, first_short_string, title_of
+    from rookery.adapter.tokens import uncached
+    from rookery.adapter.tools import Tools, split_mcp
+    from rookery.model.errors import UnsupportedError
+    from rookery.model.questions import Ask, Decision
+
+_MODULES = {
+    "rookery.adapter.agent": "PERMIT_ALL PERMIT_EDITS Agent Capabilities ControlChannel Invocation "
+    "Permission Replacement Support Task Way",
+    "rookery.adapter.command_line": "fits_argument has_prompt needs_stdin options_of permission_of "
+    "value_of with_format",
+    "rookery.adapter.decoder": "Events LineDecoder Reader",
+    "rookery.adapter.drift": "Drift",
+    "rookery.adapter.memory": "Memory",
+    "rookery.adapter.reader": "Read Table TableReader decoder_of",
+    "rookery.adapter.salvage": "decode_part raw_copy",
+    "rookery.adapter.shapes": "NOTHING Count ExitCode Milliseconds Shape",
+    "rookery.adapter.titles": "first_of first_short_string title_of",
+    "rookery.adapter.tokens": "uncached",
+    "rookery.adapter.tools": "Tools split_mcp",
+    "rookery.model.errors": "UnsupportedError",
+    "rookery.model.questions": "Ask Decision",
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
+
+__all__ = [
+    "NOTHING",
+    "PERMIT_ALL",
+    "PERMIT_EDITS",
+    "Agent",
+    "Ask",
+    "Capabilities",
+    "ControlChannel",
+    "Count",
+    "Decision",
+    "Drift",
+    "Events",
+    "ExitCode",
+    "Invocation",
+    "LineDecoder",
+    "Memory",
+    "Milliseconds",
+    "Permission",
+    "Read",
+    "Reader",
+    "Replacement",
+    "Shape",
+    "Support",
+    "Table",
+    "TableReader",
+    "Task",
+    "Tools",
+    "UnsupportedError",
+    "Way",
+    "decode_part",
+    "decoder_of",
+    "first_of",
+    "first_short_string",
+    "fits_argument",
+    "has_prompt",
+    "needs_stdin",
+    "options_of",
+    "permission_of",
+    "raw_copy",
+    "split_mcp",
+    "title_of",
+    "uncached",
+    "value_of",
+    "with_format",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

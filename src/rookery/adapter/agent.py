@@ -1,4 +1,4 @@
-"""What outsiders may know of an agent: its name, how to call it, how to read it."""
+"""`Agent`, the description of one coding agent: how to start it, read it and talk to it."""
 
 import signal
 from collections.abc import Callable, Mapping, Sequence
@@ -11,21 +11,21 @@ from rookery.model.questions import Ask, Decision
 from rookery.model.records import Decoder
 
 Permission = Literal["ask", "edit", "all", "plan", "agent"]
-"""What an agent may do unasked: edit files, everything, only plan, or what its own settings say.
+"""What an agent may do without asking: edit files, everything, only plan, or what its settings say.
 
-With `ask` its settings decide too, and whatever they leave open is asked for.
+With `ask`, its settings apply too, and everything they leave open needs approval.
 """
 
 
 PERMIT_EDITS = "--permission edit"
-"""The `fix` of a call that was denied and that no rule lets pass, but the permission to edit."""
+"""The `fix` of a denied call that needs the permission to edit rather than a rule."""
 
 PERMIT_ALL = "--permission all"
-"""The `fix` of a call that was denied and that no rule is known to let pass."""
+"""The `fix` of a denied call for which no rule is known that would allow it."""
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent is asked to do, in words no agent owns."""
+    """What an agent is asked to do, in agent-neutral terms."""
 
     prompt: str
     model: str | None = None
@@ -34,23 +34,23 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     max_cost: float | None = None
     max_turns: int | None = None
     resume: str | None = None
-    """The session to go on with."""
+    """The session to resume."""
 
     stream: bool = True
-    """Whether it shall write messages for machines; else the plain text of its answer."""
+    """Whether it should write JSON messages; otherwise it writes its answer as plain text."""
 
     partial: bool = False
-    """Whether somebody watches, or a budget needs to know, before a message is whole."""
+    """Whether a viewer or a budget needs partial messages."""
 
     via: str | None = None
-    """Which of the ways that the agent has to be run in; None is its usual one."""
+    """Which of the agent's `ways` to use; None means the default."""
 
     args: tuple[str, ...] = ()
-    """Further arguments, passed on as they are."""
+    """Additional arguments, passed unchanged."""
 
 
-Told = Literal["yes", "no", "partly"]
-"""Whether an agent tells a thing in its stream."""
+Support = Literal["yes", "no", "partly"]
+"""Whether an agent's stream reports something."""
 
 
 class Way(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,163 +58,162 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     asks: bool = False
-    """Whether it can ask when it is run so."""
+    """Whether the agent can ask for approval when run this way."""
 
-    usage: Told
-    """Whether it tells all that it uses while it works."""
+    usage: Support
+    """Whether it reports all token usage while it works."""
 
     notes: tuple[str, ...] = ()
-    """What differs from its usual way, a sentence each."""
+    """How it differs from the default way, one sentence each."""
 
 
-def _says_nothing(event: Event, line: Callable[[], bytes]) -> bytes:
-    """Have nothing to say but answers."""
+def _nothing_to_send(event: Event, line: Callable[[], bytes]) -> bytes:
+    """Write nothing: the agent accepts only answers on stdin."""
     return b""
 
 
-class Asking(msgspec.Struct, frozen=True, kw_only=True):
-    """How an agent talks with whoever started it."""
+class ControlChannel(msgspec.Struct, frozen=True, kw_only=True):
+    """How rook and a running agent talk: approvals, interrupts and the agent's own protocol."""
 
     read: Callable[[bytes], Ask | None]
-    """Tells what a line that it wrote asks; None if that is nothing that can be answered."""
+    """Reads the question in a line of the agent's output; None if there isn't one to answer."""
 
     answer: Callable[[bytes, Decision], bytes]
-    """Makes the answer to such a line, to be written to its standard input."""
+    """Returns the answer to such a line, to write to the agent's stdin."""
 
     interrupt: Callable[[], bytes]
-    """Makes what to write there to have it break off and tell its result."""
+    """Returns the bytes for stdin that make the agent stop and report its result."""
 
-    hear: Callable[[Event, Callable[[], bytes]], bytes] = _says_nothing
-    """Takes what it told, and how to get the line; makes what to write there without being asked.
+    on_event: Callable[[Event, Callable[[], bytes]], bytes] = _nothing_to_send
+    """Returns the bytes to write to stdin after an event; the second argument reads its line.
 
-    For an agent that must be led through a protocol.
+    For agents that must be led through a protocol.
     """
 
 
 class Invocation(msgspec.Struct, frozen=True, kw_only=True):
-    """How to call an agent: its command line, what it reads, and how to ask it to end."""
+    """How to start an agent: its command line, its stdin and environment, and how to stop it."""
 
     command: tuple[str, ...]
     stdin: bytes | None = None
-    """What to write to its standard input; None closes it."""
+    """What to write to its stdin; None closes it."""
 
-    stays_open: bool = False
-    """Whether its standard input stays open after that, for answers to what it asks."""
+    keep_stdin_open: bool = False
+    """Whether stdin stays open after that, for answers to the agent's questions."""
 
-    asking: Asking | None = None
-    """How it talks when it is called so, if not as the agent always does."""
+    control: ControlChannel | None = None
+    """The control channel of this call, if it differs from that of the agent."""
 
-    ask_signal: int = signal.SIGTERM
-    """The signal that makes it end in order."""
+    stop_signal: int = signal.SIGTERM
+    """The signal that makes it stop cleanly."""
 
     environment: Mapping[str, str] = {}
-    """Variables that it needs beside those it inherits."""
+    """Environment variables to set in addition to the inherited ones."""
 
 
 class Replacement(msgspec.Struct, frozen=True):
-    """A piece of text that an edit puts in place of another; of a new file the old is empty."""
+    """Text that an edit replaces with other text; for a new file, `before` is empty."""
 
     before: str
     after: str
 
 
 def no_replacements(started: ToolStarted) -> tuple[Replacement, ...]:
-    """What an agent gives whose edits do not tell their text."""
+    """Return no replacements: the agent's edits don't include their text."""
     return ()
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent tells of itself, so that what it keeps to itself is never shown as 0."""
+    """What an agent's stream reports, so that a value it leaves out is never shown as 0."""
 
-    deltas: Told
-    """Pieces of a text before it is whole."""
+    deltas: Support
+    """Parts of a text before it is complete."""
 
-    thinking: Told
-    subagents: Told
-    """What its subagents do, not only that they were called."""
+    thinking: Support
+    subagents: Support
+    """What its subagents do, not only that they were started."""
 
-    usage: Told
-    cost: Told
-    denials: Told
-    exit_codes: Told
-    """How the commands that it ran ended."""
+    usage: Support
+    cost: Support
+    denials: Support
+    exit_codes: Support
+    """The exit codes of the commands it ran."""
 
-    resume: Told
-    """Whether a session can be gone on with."""
+    resume: Support
+    """Whether a session can be resumed."""
 
-    end_event: Told
-    """Whether a message says that the turn is over, and how it went."""
+    end_event: Support
+    """Whether a message says that the turn has ended, and how."""
 
-    calls: Told = "yes"
-    """That a tool was called, while it is at work."""
+    calls: Support = "yes"
+    """Tool calls, while they run."""
 
     notes: tuple[str, ...] = ()
-    """What a user should know of the above, a sentence each."""
+    """What a user should know about the above, one sentence each."""
 
 
-def _begins(command: Sequence[str]) -> bool:
-    """Know no session that could be gone on with."""
+def _never_resumes(command: Sequence[str]) -> bool:
+    """Return False: the agent cannot resume sessions."""
     return False
 
 
 class Agent(msgspec.Struct, frozen=True, kw_only=True):
-    """One coding agent. Everything else about it stays in its own folder."""
+    """One coding agent: everything that the rest of the program knows about it."""
 
     name: str
     programs: tuple[str, ...]
-    """What its command is called, without folder and `.exe`."""
+    """The names of its command, without folder and `.exe`."""
 
     install: str
     """The command that installs it."""
 
     output_flags: tuple[str, ...]
-    """The flags that make it write messages for machines."""
+    """The flags that make it write JSON messages."""
 
     checked_versions: tuple[str, ...]
-    """The versions whose every message was looked at."""
+    """The versions of which every message was checked."""
 
     capabilities: Capabilities
-    """What its stream tells."""
+    """What its stream reports."""
 
     evidence: Literal["recordings", "documentation"]
-    """What our knowledge of its stream comes from."""
+    """The source of what is known about its stream."""
 
     decoder: Callable[..., Decoder]
-    """Makes a decoder for one stream; takes `cap`, the longest line in bytes."""
+    """Returns a decoder for one stream; takes `cap`, the longest line in bytes."""
 
     recognises: Callable[[Mapping[str, Any]], bool]
-    """Tells whether a message looks like one of its own."""
+    """Returns whether a message looks like one of this agent's."""
 
     invoke: Callable[[Task], Invocation]
-    """Makes the command line for a task; the program is its first name, found on PATH."""
+    """Returns the command line for a task; its program is the first of `programs`."""
 
     with_output_flags: Callable[[Sequence[str]], list[str] | None]
-    """Adds to a headless prompt that the user typed what makes it write messages, if it is missing.
+    """Adds the flags for JSON messages to a headless command that the user typed.
 
-    None if the user asks for an output that is no messages, or if the command is no such prompt:
-    nothing may turn it into one.
+    None if the user chose another output format, or if the command isn't a headless prompt.
     """
 
     keeps_variable: Callable[[str], bool]
-    """Tells whether a variable of our environment is good for it: some confuse a nested agent."""
+    """Returns whether the agent may inherit this variable: some confuse a nested agent."""
 
-    continues: Callable[[Sequence[str]], bool] = _begins
-    """Tells whether a command line goes on with a session, whose cumulative counters go on, too."""
+    resumes: Callable[[Sequence[str]], bool] = _never_resumes
+    """Returns whether a command line resumes a session, whose cumulative counters then continue."""
 
     replacements: Callable[[ToolStarted], tuple[Replacement, ...]] = no_replacements
-    """Reads from a tool call what text it replaces, so that a page can show the difference."""
+    """Returns the text that a tool call replaces, so that a page can show a diff."""
 
     chatter: tuple[str, ...] = ()
-    """How lines on its standard error begin that tell nothing to who runs it so.
+    """The beginnings of lines on stderr that are of no use to a user.
 
-    They are kept like all that it writes, but not shown while it works.
+    They are recorded like everything else, but not shown while the agent works.
     """
 
     limit_codes: Mapping[int, str] = {}
-    """The exit codes by which alone it tells that it reached a limit of its own, and which."""
+    """The limits of its own that it reports only by its exit code, by exit code."""
 
-    asking: Asking | None = None
-    """How it asks while it works; None if it cannot, at least not in its usual way."""
+    control: ControlChannel | None = None
+    """How it asks for approval; None if it cannot, at least not when run the default way."""
 
     ways: tuple[Way, ...] = ()
-    """The ways to run it, the usual one first; empty if there is but one."""
+    """The ways to run it, the default first; empty if there is only one."""

@@ -1,13 +1,13 @@
-"""What is remembered of a stream must not grow with it."""
+"""Keeps what is remembered about a stream from growing with the stream."""
 
 from itertools import islice
 from typing import Any
 
 
 def forget_oldest(things: dict[Any, Any], most: int) -> None:
-    """Keep only the last `most` things once they are twice as many.
+    """Keep only the last `most` items once there are twice as many.
 
-    One by one would be dear: a dict looks for its first key behind all that were deleted.
+    Deleting one at a time would be slow: a dict searches for its first key past all deleted ones.
     """
     if len(things) >= 2 * most:
         for key in [*islice(things, len(things) - most)]:

@@ -1,4 +1,4 @@
-"""Reads and changes command lines of the user's, and says which permission an agent has."""
+"""Reads and extends the user's command lines, and looks up an agent's permission modes."""
 
 import itertools
 from collections.abc import Collection, Mapping, Sequence
@@ -15,22 +15,22 @@ _LONGEST_ARGUMENT = 100_000  # Linux takes 131,071 bytes in one argument
 
 
 def fits_argument(prompt: str) -> bool:
-    """Tell whether a prompt is short enough for a command line."""
+    """Whether a prompt is short enough for a command line."""
     return len(prompt.encode()) <= _LONGEST_ARGUMENT
 
 
 def needs_stdin(prompt: str) -> bool:
-    """Tell whether a prompt is too long for a command line, or would be taken for an option."""
+    """Whether a prompt is too long for a command line, or would be read as an option."""
     return not fits_argument(prompt) or prompt.startswith("-")
 
 
 def options_of(command: Sequence[str]) -> list[str]:
-    """The words of a command line up to `--`, without the program."""
+    """The arguments of a command line up to `--`, without the program."""
     return [*itertools.takewhile(lambda word: word != "--", command[1:])]
 
 
 def value_of(command: Sequence[str], *names: str) -> str | None:
-    """The value of an option, given its names; "" if it is missing, None if the option is."""
+    """The value of an option, by its names: "" if it has no value, None if it isn't there."""
     options = options_of(command)
     for at, word in enumerate(options):
         if word in names:
@@ -42,22 +42,24 @@ def value_of(command: Sequence[str], *names: str) -> str | None:
 
 
 def asks_about_program(command: Sequence[str]) -> bool:
-    """Tell whether a command line only asks a program for its help or its version."""
+    """Whether a command line only asks a program for its help or version."""
     return not _ABOUT_ITSELF.isdisjoint(options_of(command))
 
 
 def has_prompt(command: Sequence[str], flags: Collection[str]) -> bool:
-    """Tell whether a command line surely has a prompt: in one of these flags, or as a word.
+    """Whether a command line certainly has a prompt: in one of these flags, or as an argument.
 
-    A word is surely one behind `--`, or with a blank in it where no command stands first.
+    An argument is certainly a prompt after `--`, or if it contains a blank and the command line
+    does not begin with a subcommand.
     """
     options = options_of(command)
     if any(word.partition("=")[0] in flags for word in options):
         return True
-    behind = command[len(options) + 2 :]
-    is_command = bool(options) and not options[0].startswith("-") and " " not in options[0]
-    words = [word for word in options if not word.startswith("-")]
-    return bool(behind) or (not is_command and any(" " in word.strip() for word in words))
+    after_dashes = command[len(options) + 2 :]
+    has_subcommand = bool(options) and not options[0].startswith("-") and " " not in options[0]
+    arguments = [word for word in options if not word.startswith("-")]
+    has_sentence = any(" " in argument.strip() for argument in arguments)
+    return bool(after_dashes) or (not has_subcommand and has_sentence)
 
 
 def with_format(
@@ -71,26 +73,26 @@ def with_format(
 ) -> list[str] | None:
     """Add an option such as `--output-format stream-json` that makes a command write messages.
 
-    `short` is another name of that option, `also` are other values that will do; it goes right
-    after the program, or after the word that must follow it. `prompts` are the options that hold a
-    prompt, for a program that does other things without one. None if the word or the prompt is
-    missing, if the user asks for help, or for another output: then that is what the user wants.
+    `short` is another name of that option, and `also` are other values that work as well. The
+    option goes right after the program, or after the subcommand `after`. `prompts` are the options
+    that contain a prompt, for programs that do other things without one. Returns None if the
+    subcommand or the prompt is missing, or if the user asks for help or another output format.
     """
     at = 1 if after is None else 2
     if after is not None and after not in command[1:2]:
         return None
-    form = value_of(command, flag[0], short or flag[0])
-    if form not in (None, flag[1], *also) or asks_about_program(command):
+    chosen = value_of(command, flag[0], short or flag[0])
+    if chosen not in (None, flag[1], *also) or asks_about_program(command):
         return None
-    if form is None and prompts is not None and not has_prompt(command, prompts):
+    if chosen is None and prompts is not None and not has_prompt(command, prompts):
         return None
-    return [*command[:at], *(flag if form is None else ()), *command[at:]]
+    return [*command[:at], *(flag if chosen is None else ()), *command[at:]]
 
 
 def permission_of(agent: str, modes: Mapping[Permission, T], permission: Permission) -> T:
-    """What an agent takes for a permission; an UnsupportedError names those that it has."""
+    """The agent's own mode for a permission; an UnsupportedError lists those that it has."""
     if permission not in modes:
         raise UnsupportedError(
-            agent, f"has no permission mode {permission!r}", f"take one of {', '.join(modes)}"
+            agent, f"has no permission mode {permission!r}", f"use one of {', '.join(modes)}"
         )
     return modes[permission]

@@ -1,4 +1,4 @@
-"""The reader contract, and the one decoder for agents that write a JSON message per line."""
+"""`LineDecoder` decodes one JSON message per line; a `Reader` defines what an agent's mean."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -15,45 +15,45 @@ from rookery.model.records import Record
 
 _BOM = b"\xef\xbb\xbf"
 
-Told = Event | Sequence[Event]
-"""What a message tells: one event, or a tuple or list of any number."""
+Events = Event | Sequence[Event]
+"""What a message is decoded to: one event, or a tuple or list of any number of events."""
 
 
-def several(told: Told) -> Sequence[Event]:
-    """Give what a message tells as a sequence."""
-    return told if isinstance(told, Sequence) else (told,)
+def as_sequence(events: Events) -> Sequence[Event]:
+    """Return the events of a message as a sequence, even if there is only one."""
+    return events if isinstance(events, Sequence) else (events,)
 
 
 class Reader(Protocol):
-    """What one agent's messages mean. The driver reads lines; a reader never sees bad JSON."""
+    """What one agent's messages mean. It gets decoded messages and never sees invalid JSON."""
 
     memory: Any
-    """What it remembers of the stream."""
+    """What it remembers about the stream."""
 
-    table: Mapping[type[msgspec.Struct], Callable[[Any, Any, bytes], Told]]
-    """For each message shape the function that turns memory, message and its JSON into events.
+    table: Mapping[type[msgspec.Struct], Callable[[Any, Any, bytes], Events]]
+    """For each message shape, the function that turns memory, message and its JSON into events.
 
-    A reader may change the functions while it reads, but not put another table in its place.
+    A reader may change the functions while it reads, but must not replace the table.
     """
 
     @property
     def results(self) -> int:
-        """How many turns the agent has finished."""
+        """The number of turns the agent has finished."""
 
     drift: Drift
     """Where unknown fields are counted."""
 
     def type_of(self, message: Any) -> str:
-        """Name a message's type for the drift report."""
+        """Return the type of a message, for the report of unknown fields."""
 
     def close(self) -> tuple[Sequence[Event], int]:
-        """End every open span; give the events and how many tool calls were open."""
+        """End every open span; return the events and the number of open tool calls."""
 
 
 class LineDecoder:
     """A decoder for JSON lines: `shapes` is the union of an agent's message types, by tag.
 
-    `untagged` is the shape of messages that have no tag, if there are such; they are read slowly.
+    `untagged` is the shape of messages without a tag, if the agent has any; reading them is slow.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class LineDecoder:
         self._at: float | None = None
         self._line_count = 0
         self._blank = 0
-        self._eventless = 0  # lines that gave no event, blank or silent
+        self._eventless = 0  # lines without an event, blank or silent
         self._closed = False
 
     def feed(self, data: bytes, at: float | None = None) -> list[Record]:
@@ -115,47 +115,47 @@ class LineDecoder:
         return records
 
     def _record(self, line: Line) -> list[Record]:
-        """Do for one line what `_records` does for many: an agent at work writes one at a time.
+        """Do for one line what `_records` does for many: a running agent writes one at a time.
 
-        Without the loops a small line takes half the time.
+        Without the loops, a short line takes half the time.
         """
-        told: Any
-        data: Any = line  # an oversized one is refused, as a line that is no JSON is
+        events: Any
+        data: Any = line  # an oversized line is refused like one that is not JSON
         try:
             message = self._shapes.decode(data)
         except (ValueError, RecursionError, TypeError):
-            told = self._salvage(line)
+            events = self._salvage(line)
         else:
-            told = self._reader.table[type(message)](self._reader.memory, message, data)
+            events = self._reader.table[type(message)](self._reader.memory, message, data)
         size = len(line)
         offset, at = self._offset, self._at
         self._offset += size
         self._line_count += 1
-        if not told:
+        if not events:
             self._eventless += 1
             return []
         seq = self._seq
-        if type(told) is tuple or type(told) is list:
-            self._seq += len(told)
-            return [Record(n, at, offset, size - 1, event) for n, event in enumerate(told, seq)]
+        if type(events) is tuple or type(events) is list:
+            self._seq += len(events)
+            return [Record(n, at, offset, size - 1, event) for n, event in enumerate(events, seq)]
         self._seq += 1
-        return [Record(seq, at, offset, size - 1, told)]
+        return [Record(seq, at, offset, size - 1, events)]
 
     def _records(self, lines: list[Line]) -> list[Record]:
-        """Number what the lines tell and say where in the stream it was told."""
+        """Number the events of the lines and add their positions in the stream."""
         records: list[Record] = []
         seq, offset, at = self._seq, self._offset, self._at
         eventless = 0
-        for told, line in zip(self._told(lines), lines, strict=True):
+        for events, line in zip(self._events(lines), lines, strict=True):
             size = len(line)
-            if not told:
+            if not events:
                 eventless += 1
-            elif type(told) is tuple or type(told) is list:
-                for event in told:
+            elif type(events) is tuple or type(events) is list:
+                for event in events:
                     records.append(Record(seq, at, offset, size - 1, event))
                     seq += 1
             else:
-                records.append(Record(seq, at, offset, size - 1, told))
+                records.append(Record(seq, at, offset, size - 1, events))
                 seq += 1
             offset += size
         self._seq, self._offset = seq, offset
@@ -163,41 +163,41 @@ class LineDecoder:
         self._eventless += eventless
         return records
 
-    def _told(self, lines: list[Line]) -> list[Any]:
-        """Give what each line tells. Every line of every stream passes here.
+    def _events(self, lines: list[Line]) -> list[Any]:
+        """Return the events of each line. Every line of every stream passes through here.
 
         Three tight loops, over lines, messages and events, take a tenth less time than one.
         """
         decode, table, memory = self._shapes.decode, self._reader.table, self._reader.memory
-        told: list[Any] = []
+        events: list[Any] = []
         rest: Iterator[Any] = iter(lines)
-        while len(told) < len(lines):
+        while len(events) < len(lines):
             messages: list[Any] = []
             with suppress(ValueError, RecursionError, TypeError):
                 messages.extend(map(decode, rest))  # keeps what came before a line it refuses
-            read: list[Any] = lines[len(told) : len(told) + len(messages)]
+            read: list[Any] = lines[len(events) : len(events) + len(messages)]
             pairs = zip(messages, read, strict=True)
-            told += [table[type(message)](memory, message, line) for message, line in pairs]
-            if len(told) < len(lines):
-                told.append(self._salvage(lines[len(told)]))
-        return told
+            events += [table[type(message)](memory, message, line) for message, line in pairs]
+            if len(events) < len(lines):
+                events.append(self._salvage(lines[len(events)]))
+        return events
 
     def _salvage(self, line: Line) -> Sequence[Event]:
-        """Read a line that is no message of the expected shapes, as far as it goes."""
+        """Read as much as possible of a line that doesn't have an expected shape."""
         if isinstance(line, Oversized):
             return (salvage.unreadable(line.head, "oversized"),)
         if not line.removeprefix(_BOM).strip():
             self._blank += 1
             return ()
-        mended = salvage.parse(line)
-        if isinstance(mended, Unreadable):
-            return (mended,)
+        repaired = salvage.parse(line)
+        if isinstance(repaired, Unreadable):
+            return (repaired,)
         events: list[Event] = []
-        if isinstance(mended.value, dict):
-            events += self._fit(mended.value, mended.json)
-        elif isinstance(mended.value, list) and all(isinstance(m, dict) for m in mended.value):
-            # A whole session in one array is what some agents write when asked for plain JSON.
-            for message in mended.value:
+        if isinstance(repaired.value, dict):
+            events += self._fit(repaired.value, repaired.json)
+        elif isinstance(repaired.value, list) and all(isinstance(m, dict) for m in repaired.value):
+            # Some agents write a whole session as one array when asked for plain JSON.
+            for message in repaired.value:
                 events += self._fit(message, msgspec.json.encode(message))
         else:
             events.append(salvage.unreadable(line, "not_an_object"))
@@ -211,35 +211,35 @@ class LineDecoder:
             shapes = self._untagged
         elif not isinstance(name, str) or name not in self._tags:
             name = name if isinstance(name, str) else None
-            return (Unknown(name=name, raw=salvage.own(raw)),)
+            return (Unknown(name=name, raw=salvage.raw_copy(raw)),)
         fitted = salvage.fit(value, shapes)
         if fitted.value is None:
-            name = f"{name}/{fitted.stranger}" if fitted.stranger else name
-            return (Unknown(name=name, raw=salvage.own(raw)),)
+            name = f"{name}/{fitted.unknown_type}" if fitted.unknown_type else name
+            return (Unknown(name=name, raw=salvage.raw_copy(raw)),)
         for field in fitted.dropped:
             self._reader.drift.add(self._reader.type_of(fitted.value), field)
-        told = self._reader.table[type(fitted.value)](self._reader.memory, fitted.value, raw)
-        return several(told)
+        read = self._reader.table[type(fitted.value)]
+        return as_sequence(read(self._reader.memory, fitted.value, raw))
 
 
 @cache
 def _json_decoder(shapes: Any) -> msgspec.json.Decoder[Any]:
-    """Make a JSON decoder for some shapes, or give the one that was made before."""
+    """Return the JSON decoder for some shapes, which is made only once."""
     return msgspec.json.Decoder(shapes)
 
 
 def _mark_cut(records: list[Record], last: Line | None) -> tuple[list[Record], bool]:
-    """Put right the records of a last line without newline, and tell if it was cut short.
+    """Correct the records of a last line without newline, and return whether it was cut short.
 
-    The hot loop took its last byte for a newline; and if it looks like the beginning of a
-    message, its end was lost: the agent's pipe was cut.
+    The hot loop counts the last byte as a newline. A line that looks like the beginning of a
+    message was cut short: the agent's pipe closed before the end.
     """
     truncated = False
     head = last.head if isinstance(last, Oversized) else last or b""
-    begun = head.removeprefix(_BOM).lstrip()[:1] in (b"{", b"[")
+    is_message = head.removeprefix(_BOM).lstrip()[:1] in (b"{", b"[")
     for n, record in enumerate(records):
         event = record.event
-        if isinstance(event, Unreadable) and begun:
+        if isinstance(event, Unreadable) and is_message:
             truncated = True
             if event.reason == "not_json":
                 event = Unreadable(reason="truncated", preview=event.preview)

@@ -1,4 +1,4 @@
-"""Notices fields an agent's checked versions did not write, so that drift is seen, not suffered."""
+"""Counts fields that an agent's checked versions did not write, to detect format drift."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -10,10 +10,10 @@ from rookery.model.events import UnknownField
 from rookery.model.text import cut
 
 LOOKED_AT = 100
-"""How many lines of each type are looked at; all of them would cost a quarter of the speed."""
+"""How many lines of each type are checked; checking all would cost a quarter of the speed."""
 
 ALWAYS_LOOKED_AT = 20
-"""The same where every stream is looked at, for it does not tell which version writes it."""
+"""The same for agents whose every stream is checked because it does not name its version."""
 
 _MOST_FIELDS = 1000  # a hostile message may hold a million keys
 _LONGEST_NAME = 200  # or one of a megabyte
@@ -24,17 +24,17 @@ _load = msgspec.json.Decoder().decode
 class Drift:
     """Counts the unknown fields of messages, given the known ones of each type as dotted paths.
 
-    An object is looked into only if the table names a field inside it; `[]` stands for any item.
+    An object is checked only if a known path leads into it; `[]` stands for any item of a list.
     """
 
     def __init__(self, known: Mapping[str, frozenset[str]]) -> None:
         self._known = known
-        self._holders: dict[str, frozenset[str]] = {}  # what has known fields inside, by type
+        self._holders: dict[str, frozenset[str]] = {}  # objects with known fields, by type
         self._looked: Counter[str] = Counter()
         self._unknown: Counter[tuple[str, str]] = Counter()
 
     def look(self, type: str, line: bytes) -> None:
-        """Look at one message of a known type, unless enough of its type were seen."""
+        """Check one message of a known type, unless enough of that type were checked."""
         known = self._known.get(type)
         if known is None or self._looked[type] >= LOOKED_AT:
             return
@@ -42,21 +42,21 @@ class Drift:
         try:
             message = _load(line)
         except (ValueError, RecursionError):
-            return  # the decoder tells of unreadable lines
+            return  # the decoder reports unreadable lines
         if type not in self._holders:
             self._holders[type] = frozenset(field.rpartition(".")[0] for field in known)
         self._walk(type, known, "", message)
 
     def add(self, type: str, field: str) -> None:
-        """Count a field that is new, or whose value had a shape nobody expected."""
+        """Count a field that is new, or whose value has an unexpected shape."""
         name = cut(type, _LONGEST_NAME), cut(field, _LONGEST_NAME)
         if name in self._unknown or len(self._unknown) < _MOST_FIELDS:
             self._unknown[name] += 1
 
     def fields(self) -> tuple[UnknownField, ...]:
-        """What was found, by type and field."""
-        found = sorted(self._unknown.items())
-        return tuple(UnknownField(type=t, field=f, count=n) for (t, f), n in found)
+        """The unknown fields, sorted by type and field."""
+        counts = sorted(self._unknown.items())
+        return tuple(UnknownField(type=t, field=f, count=n) for (t, f), n in counts)
 
     def _walk(self, type: str, known: frozenset[str], path: str, value: Any) -> None:
         if isinstance(value, list):
@@ -74,7 +74,7 @@ class Drift:
 
 
 def type_name(shape: type[msgspec.Struct]) -> str:
-    """What messages of a shape are called: its tag, or its own name if it has none."""
+    """The type of messages of a shape: its tag, or its class name if it has none."""
     tag = shape.__struct_config__.tag
     return shape.__name__.lower() if tag is None else str(tag)
 
@@ -89,9 +89,9 @@ def watch(
     most: int = LOOKED_AT,
     within: str = "",
 ) -> None:
-    """Let the readers of a table look at the first messages of their type for unknown fields.
+    """Make the functions of a table check the first messages of each type for unknown fields.
 
-    `within` is put before the types, where the table is one of parts of messages.
+    `within` is a prefix for the types, for tables of parts of messages.
     """
 
     def first(shape: type[msgspec.Struct], read: _Read) -> _Read:
@@ -101,7 +101,7 @@ def watch(
             nonlocal left
             left -= 1
             if left <= 0:
-                table[shape] = read  # it has seen enough, and leaves its place
+                table[shape] = read  # enough were checked
             drift.look(type, line)
             return read(memory, message, line)
 

@@ -1,4 +1,4 @@
-"""Bytes in any cuts become whole lines; nothing else knows where a line ends."""
+"""Cuts bytes, in chunks of any size, into lines; no other module looks for newlines."""
 
 from io import BytesIO
 from typing import cast, final
@@ -13,7 +13,7 @@ _PREVIEW = 512
 
 @final
 class Oversized(msgspec.Struct, frozen=True):
-    """A line over the cap: how long it was, newline included, and how it began."""
+    """A line over the cap: its size, newline included, and its beginning."""
 
     size: int
     head: bytes
@@ -33,18 +33,18 @@ class LineBuffer:
         if cap < 1:
             raise ValueError(f"a line cap must be at least 1 byte, not {cap}")
         self._cap = cap
-        self._head = min(cap, _PREVIEW)  # never more, so that cuts do not matter
-        self._begun = BytesIO()  # only its head if over the cap
+        self._head = min(cap, _PREVIEW)  # never more, so that the size of chunks does not matter
+        self._partial = BytesIO()  # the unfinished line; only its head if it is over the cap
         self._length = 0  # of the unfinished line, kept or not
 
     def feed(self, data: bytes) -> list[Line]:
-        """Take the next bytes and give the lines that they complete."""
+        """Take the next bytes and return the lines that they complete."""
         first = data.find(b"\n") + 1
         if not first:
             self._keep(data)
             return []
         if first == len(data) and not self._length and type(data) is bytes:
-            # Just one line, as an agent at work writes it. A bytearray may change, and is copied.
+            # Just one line, as a running agent writes it. A bytearray may change, so it is copied.
             return [self._capped(data)]
         end = data.rfind(b"\n") + 1
         # Four times as fast as bytes.split, which compares byte by byte.
@@ -60,26 +60,26 @@ class LineBuffer:
         return lines
 
     def close(self) -> Line | None:
-        """Give the last line if it has no newline; None if nothing is left."""
+        """Return the last line if it has no newline; None if nothing is left."""
         return self._take() if self._length else None
 
     def _keep(self, part: bytes | memoryview) -> None:
-        # Copied at once, while the processor's cache holds it: with a join at the end, cutting
+        # Copied at once, while it is in the processor's cache: with a join at the end, cutting
         # the benchmark's stream into lines takes a sixth longer.
-        most = self._cap + 1  # the newline is free
+        most = self._cap + 1  # the newline does not count
         fitted = self._length <= most
         self._length += len(part)
         if self._length <= most:
-            self._begun.write(part)
+            self._partial.write(part)
         elif fitted:
-            self._begun.write(part[: self._head])
-            self._begun = BytesIO(self._begun.getvalue()[: self._head])
+            self._partial.write(part[: self._head])
+            self._partial = BytesIO(self._partial.getvalue()[: self._head])
 
     def _take(self) -> Line:
-        length, begun = self._length, self._begun.getvalue()
-        self._begun = BytesIO()
+        length, partial = self._length, self._partial.getvalue()
+        self._partial = BytesIO()
         self._length = 0
-        return self._capped(begun) if length == len(begun) else Oversized(length, begun)
+        return self._capped(partial) if length == len(partial) else Oversized(length, partial)
 
     def _capped(self, line: Line) -> Line:
         if isinstance(line, Oversized) or len(line) - line.endswith(b"\n") <= self._cap:

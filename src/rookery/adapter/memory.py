@@ -1,4 +1,4 @@
-"""What must be remembered of any agent's stream: its turn, its calls, and what is being said."""
+"""What a reader remembers about a stream: the open turn, tool calls, tasks and partial text."""
 
 from collections.abc import Mapping, Sequence
 
@@ -21,32 +21,32 @@ from rookery.model.events import (
     TurnStarted,
 )
 
-_MOST_CALLS = 4096  # so many ended calls are known, of which more may be told
+_MOST_CALLS = 4096  # finished calls to remember, as more messages about them may follow
 
 
 class Memory:
-    """What is remembered of one stream; an agent of which more must be remembered adds to it.
+    """What is remembered about one stream; an agent that needs more derives a class from it.
 
-    `known` are the fields of each type of message, for the drift report.
+    `known` are the fields of each type of message, for the report of unknown fields.
     """
 
     def __init__(self, known: Mapping[str, frozenset[str]] | None = None) -> None:
-        self.results = 0  # turns that have ended
+        self.results = 0  # finished turns
         self.drift = Drift(known or {})
         self.sessions: set[str | None] = set()
         self.in_turn = False
         self.tools: dict[str, ToolStarted] = {}  # calls without a result yet
-        self.held: dict[str, ToolStarted] = {}  # calls whose beginning is not reported yet
-        self.ended: dict[str, None] = {}  # calls with a result, the last of many
-        self.tasks: dict[str, TaskStarted] = {}  # tasks that are still at work
-        self.writing: str | None = None  # the id of what is being said in pieces
-        self.pieces: list[str] = []  # of that
-        self.answer: str | None = None  # the last text that came in pieces
-        self._thinking = False  # whether what is being said is a thought
+        self.held: dict[str, ToolStarted] = {}  # calls whose start is not reported yet
+        self.ended: dict[str, None] = {}  # finished calls, the most recent ones
+        self.tasks: dict[str, TaskStarted] = {}  # tasks that are still running
+        self.partial_id: str | None = None  # the id of the text or thought that arrives in pieces
+        self.pieces: list[str] = []  # its pieces so far
+        self.answer: str | None = None  # the last complete text that arrived in pieces
+        self._thinking = False  # whether the partial text is a thought
         self._unnamed = 0
 
     def begin_turn(self) -> list[Event]:
-        """Open a turn, unless one is; nothing has been said in it."""
+        """Open a turn, unless one is open."""
         if self.in_turn:
             return []
         self.in_turn = True
@@ -61,63 +61,63 @@ class Memory:
     def finish_turn(
         self,
         reason: str | None = None,
-        words: str | None = None,
+        message: str | None = None,
         *,
         duration_s: float | None = None,
         turns: int | None = None,
     ) -> TurnFinished:
-        """Close the turn, with its answer in words; with a reason it failed, and they say why."""
+        """Close the turn: `message` is its answer, or its error if there is a `reason` to fail."""
         self.end_turn()
         return TurnFinished(
             ok=reason is None,
-            text=words if reason is None else None,
+            text=message if reason is None else None,
             reason=reason,
-            errors=(words,) if words and reason is not None else None,
+            errors=(message,) if message and reason is not None else None,
             duration_s=duration_s,
             turns=turns,
         )
 
-    def name(self, what: str) -> str:
-        """A name for a thing that the agent left unnamed."""
+    def new_id(self, kind: str) -> str:
+        """Return an id for something that has none in the stream."""
         self._unnamed += 1
-        return f"{what}-{self._unnamed}"
+        return f"{kind}-{self._unnamed}"
 
-    def say(self, id: str, piece: str, *, thinking: bool = False) -> list[Event]:
-        """Take a piece of a text or a thought; what was being said before is whole then."""
-        events = [] if self.writing == id else self.end_words()
-        self.writing, self._thinking = id, thinking
+    def add_delta(self, id: str, piece: str, *, thinking: bool = False) -> list[Event]:
+        """Add a piece of a text or thought; a piece of another one completes the one before."""
+        events = [] if self.partial_id == id else self.end_text()
+        self.partial_id, self._thinking = id, thinking
         self.pieces.append(piece)
         events.append((ThinkingDelta if thinking else TextDelta)(id=id, text=piece))
         return events
 
-    def end_words(self) -> list[Event]:
-        """Give the whole of what was being said, if something was."""
-        if self.writing is None:
+    def end_text(self) -> list[Event]:
+        """Return the complete text or thought that arrived in pieces, if there is one."""
+        if self.partial_id is None:
             return []
-        id, words = self.writing, "".join(self.pieces)
-        self.writing = None
+        id, text = self.partial_id, "".join(self.pieces)
+        self.partial_id = None
         self.pieces = []
         if self._thinking:
-            return [Thinking(id=id, text=words)]
-        self.answer = words
-        return [Text(id=id, text=words)]
+            return [Thinking(id=id, text=text)]
+        self.answer = text
+        return [Text(id=id, text=text)]
 
-    def go_on(self) -> list[Event]:
-        """Come to something that is no words: begin a turn unless one is open, end the words."""
-        if self.in_turn and self.writing is None:
+    def advance(self) -> list[Event]:
+        """Begin a turn unless one is open, and complete the partial text."""
+        if self.in_turn and self.partial_id is None:
             return []
-        return [*self.begin_turn(), *self.end_words()]
+        return [*self.begin_turn(), *self.end_text()]
 
-    def has_begun(self, id: str) -> bool:
-        """Whether a call is open, held back or has ended."""
+    def has_started(self, id: str) -> bool:
+        """Whether a call is open, held back or finished."""
         return id in self.tools or id in self.ended or id in self.held
 
     def has_ended(self, id: str) -> bool:
-        """Whether a call has had its result."""
+        """Whether a call is finished."""
         return id in self.ended
 
     def start(self, started: ToolStarted) -> list[Event]:
-        """Begin a call, but only once."""
+        """Record the start of a call, only once."""
         id = started.id
         if id in self.tools or id in self.ended or id in self.held:  # every call passes here
             return []
@@ -137,15 +137,15 @@ class Memory:
         fix: str | None = None,
         parent: str | None = None,
     ) -> list[Event]:
-        """End a call, but only once; its beginning tells what its result does not.
+        """Record the end of a call, only once; what its result leaves out comes from its start.
 
-        That it was denied is an event of its own, with what would let it pass.
+        A denied call also gets a `PermissionDenied`, with the `fix` that would allow it.
         """
         if id in self.ended:
             return []
-        begun = self.end(id)
-        if begun is not None:
-            name, kind, parent = name or begun.name, kind or begun.kind, begun.parent
+        started = self.end(id)
+        if started is not None:
+            name, kind, parent = name or started.name, kind or started.kind, started.parent
         finished = ToolFinished(
             id=id,
             status=status,
@@ -158,19 +158,19 @@ class Memory:
         )
         if status != "denied":
             return [finished]
-        input = begun.input if begun else None
+        input = started.input if started else None
         denied = PermissionDenied(tool_id=id, name=name, input=input, reason=error, fix=fix)
         return [denied, finished]
 
     def end(self, id: str) -> ToolStarted | None:
-        """Remember that a call has ended, and give its beginning if there was one."""
+        """Remember that a call has ended, and return its start if there was one."""
         self.ended[id] = None
         forget_oldest(self.ended, _MOST_CALLS)
         return self.tools.pop(id, None)
 
     def abandon(self) -> list[Event]:
-        """End what is open though nobody said how it ended."""
-        events = self.end_words()
+        """End everything open as `orphaned`: no message said how it ended."""
+        events = self.end_text()
         for id in [*self.tools]:
             events += self.finish(id, "orphaned")
         events += map(orphaned, self.tasks.values())
@@ -178,13 +178,13 @@ class Memory:
         return events
 
     def close(self) -> tuple[Sequence[Event], int]:
-        """End all that is still open; tell how many tool calls were."""
+        """End everything open; return the events and the number of open tool calls."""
         open_tools = len(self.tools)
         return self.abandon(), open_tools
 
 
 def orphaned(task: TaskStarted) -> TaskFinished:
-    """The end of a task of which nobody said how it ended."""
+    """The end of a task for which no message reported one."""
     return TaskFinished(
         id=task.id, status="orphaned", kind=task.kind, title=task.title, tool_id=task.tool_id
     )

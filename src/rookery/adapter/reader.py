@@ -1,11 +1,11 @@
-"""A reader that is a table and a memory: what most agents need to have their messages read."""
+"""A reader made of a table and a memory, which is what most agents need."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar, Union
 
 import msgspec
 
-from rookery.adapter.decoder import LineDecoder, Told
+from rookery.adapter.decoder import Events, LineDecoder
 from rookery.adapter.drift import ALWAYS_LOOKED_AT, type_name, watch
 from rookery.adapter.lines import DEFAULT_CAP
 from rookery.adapter.memory import Memory
@@ -13,37 +13,37 @@ from rookery.model.events import Event
 
 M = TypeVar("M", bound=Memory)
 
-Read = Callable[[M, Any, bytes], Told]
-"""Turns a message and its JSON into events, with a memory of what came before."""
+Read = Callable[[M, Any, bytes], Events]
+"""Turns a message and its JSON into events, using the memory of earlier messages."""
 
 Table = Mapping[type[msgspec.Struct], Read[M]]
-"""For each shape of message the function that reads it."""
+"""The function that reads each shape of message."""
 
 
 def silent_types(tags: Iterable[str], *, tag_field: str = "type") -> Table[Any]:
-    """A table of types that tell nothing neutral, or nothing that another one does not tell."""
+    """A table of message types without events of their own."""
     return {
-        msgspec.defstruct(tag, [], tag=tag, tag_field=tag_field, gc=False): say_nothing
+        msgspec.defstruct(tag, [], tag=tag, tag_field=tag_field, gc=False): no_events
         for tag in tags
     }
 
 
-def say_nothing(memory: Any, message: Any, line: bytes) -> Sequence[Event]:
-    """Read a message that has nothing to tell."""
+def no_events(memory: Any, message: Any, line: bytes) -> Sequence[Event]:
+    """Read a message that has no event."""
     return ()
 
 
 def union_of(shapes: Iterable[type[msgspec.Struct]]) -> Any:
-    """The union of shapes, such as those of a table."""
-    return Union[tuple(shapes)]  # noqa: UP007 - they are known only now
+    """The union type of shapes, such as those of a table."""
+    return Union[tuple(shapes)]  # noqa: UP007 - known only at run time
 
 
 def decoder_of(
     agent: str, table: Table[M], memory: Callable[[], M], *, silent: Iterable[str] = ()
 ) -> Callable[..., LineDecoder]:
-    """Make the function that makes a decoder for one stream of an agent, by a table.
+    """Return a function that makes a decoder for one stream of an agent from a table.
 
-    `silent` are the types of messages that tell nothing.
+    `silent` are the types of messages without events.
     """
     whole: Table[M] = {**table, **silent_types(silent)}
     shapes = union_of(whole)
@@ -57,8 +57,8 @@ def decoder_of(
 class TableReader:
     """Turns messages into events by a table.
 
-    Most streams do not tell which version writes them, so the first messages of each type are
-    looked at for fields that nobody knows: `looked_at` of them.
+    Most streams do not name the version that writes them, so the first `looked_at` messages of
+    each type are checked for unknown fields.
     """
 
     def __init__(self, memory: M, table: Table[M], *, looked_at: int = ALWAYS_LOOKED_AT) -> None:
@@ -71,13 +71,13 @@ class TableReader:
 
     @property
     def results(self) -> int:
-        """How many turns have ended."""
+        """The number of finished turns."""
         return self.memory.results
 
     def type_of(self, message: Any) -> str:
-        """The message's type, for the drift report."""
+        """The type of a message, for the report of unknown fields."""
         return type_name(type(message))
 
     def close(self) -> tuple[Sequence[Event], int]:
-        """End all that is open."""
+        """End everything open."""
         return self.memory.close()

@@ -1,4 +1,4 @@
-"""Gets what can be had out of a message that strict, typed reading refused. Slow, never raises."""
+"""Reads as much as possible of a message that strict typed decoding refused; never raises."""
 
 import json
 import re
@@ -23,41 +23,41 @@ _load = msgspec.json.Decoder().decode
 _dump = msgspec.json.Encoder().encode
 
 
-class Mended(msgspec.Struct):
-    """A line's JSON value, and JSON text of it that anybody can read."""
+class Repaired(msgspec.Struct):
+    """The JSON value of a line, and valid JSON text of it."""
 
     value: Any
     json: bytes
 
 
-def parse(line: bytes) -> Mended | Unreadable:
-    """Read a line as JSON, mending what can be mended, or say why it is no JSON.
+def parse(line: bytes) -> Repaired | Unreadable:
+    """Read a line as JSON, with repairs if needed, or return why that is not possible.
 
-    Mended are invalid UTF-8 and lone surrogates (U+FFFD), a BOM, raw control characters, and
-    numbers nobody can hold (null).
+    Invalid UTF-8 and lone surrogates become U+FFFD, numbers that are too large become null, and
+    a BOM and raw control characters are accepted.
     """
     try:
         line.decode()
         value = _load(line)
         _dump(value)
-        return Mended(value, line.strip())
+        return Repaired(value, line.strip())
     except RecursionError:
         return unreadable(line, "too_deep")
     except (ValueError, OverflowError):
-        # msgspec's message does not tell a lone surrogate from a cut line: try again by hand.
+        # msgspec's message is the same for a lone surrogate and a cut line: try the slow way.
         return _parse_leniently(line)
 
 
 def unreadable(line: bytes, reason: Any) -> Unreadable:
-    """Say that a line is no message, with its beginning to look at."""
+    """Return an `Unreadable` for a line, with a preview of it."""
     return Unreadable(reason=reason, preview=line[:200].rstrip().decode("utf-8", "replace"))
 
 
-def own(raw: bytes | msgspec.Raw) -> msgspec.Raw | None:
-    """Make a raw part fit for an event: by itself, not a view that keeps its line in memory.
+def raw_copy(raw: bytes | msgspec.Raw) -> msgspec.Raw | None:
+    """Copy a raw part for use in an event, so that it does not keep its line in memory.
 
-    msgspec does not look at the UTF-8 and the numbers of what it keeps raw; here they are looked
-    at and mended. A part that the message does not have is None.
+    msgspec does not check the UTF-8 and the numbers of raw parts; here they are checked and
+    repaired. Returns None for a part that the message does not have.
     """
     json = bytes(raw).strip()
     if not json:
@@ -65,27 +65,30 @@ def own(raw: bytes | msgspec.Raw) -> msgspec.Raw | None:
     short = len(json) < _MOST_DIGITS
     if (json.isascii() or _is_utf8(json)) and (short or not _has_long_number(json)):
         return msgspec.Raw(json)
-    mended = parse(json)
-    return None if isinstance(mended, Unreadable) else msgspec.Raw(mended.json)
+    repaired = parse(json)
+    return None if isinstance(repaired, Unreadable) else msgspec.Raw(repaired.json)
 
 
-def decode(data: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[T]) -> T | None:
-    """Decode a part of a message; None if nothing of it fits the type."""
+def decode_part(data: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[T]) -> T | None:
+    """Decode a part of a message; None if none of it fits the type."""
     try:
         return decoder.decode(data)
     except RecursionError:
         return None
     except ValueError:
-        mended = parse(bytes(data))
-        return None if isinstance(mended, Unreadable) else fit(mended.value, decoder).value
+        repaired = parse(bytes(data))
+        return None if isinstance(repaired, Unreadable) else fit(repaired.value, decoder).value
 
 
 class Fitted(msgspec.Struct):
-    """A value fitted to a type: which fields were dropped, or whose unknown kind forbade it."""
+    """A value that was made to fit a type, with the fields that had to be dropped.
+
+    `unknown_type` is the `type` of a part that no shape is known for; `value` is None then.
+    """
 
     value: Any
     dropped: list[str]
-    stranger: str | None = None
+    unknown_type: str | None = None
 
 
 def fit(value: Any, decoder: msgspec.json.Decoder[Any]) -> Fitted:
@@ -107,7 +110,7 @@ def fit(value: Any, decoder: msgspec.json.Decoder[Any]) -> Fitted:
             return Fitted(None, dropped)
 
 
-def _parse_leniently(line: bytes) -> Mended | Unreadable:
+def _parse_leniently(line: bytes) -> Repaired | Unreadable:
     text = line.decode("utf-8", "replace").lstrip("\ufeff")
     try:
         value = json.loads(
@@ -118,7 +121,7 @@ def _parse_leniently(line: bytes) -> Mended | Unreadable:
             parse_int=_holdable,
         )
         clean = _SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False)).encode()
-        return Mended(_load(clean), clean)
+        return Repaired(_load(clean), clean)
     except RecursionError:
         return unreadable(line, "too_deep")
     except ValueError:
@@ -134,7 +137,7 @@ def _is_utf8(data: bytes) -> bool:
 
 
 def _has_long_number(json: bytes) -> bool:
-    # So long a number covers one of these places: most texts need no second look.
+    # A number that long covers one of these places, so most texts need no search.
     places = json[_MOST_DIGITS - 1 :: _MOST_DIGITS]
     return _DIGIT.search(places) is not None and _LONG_NUMBER.search(json) is not None
 
@@ -145,16 +148,16 @@ def _finite(digits: str) -> float | None:
 
 
 def _holdable(digits: str) -> int | None:
-    # Beyond 64 bits other JSON readers disagree about a number; a mended line has none of them.
+    # JSON parsers disagree about numbers beyond 64 bits; a repaired line contains none of them.
     number = int(digits) if len(digits) < _MOST_DIGITS else None
     return number if number is not None and -(2**63) <= number < 2**64 else None
 
 
 def _steps(error: msgspec.ValidationError) -> list[str | int]:
-    """The path that a validation error names, up to the first step it leaves open."""
-    found = _PATH.search(str(error))
+    """The path in a validation error, up to its first unspecified step."""
+    path = _PATH.search(str(error))
     steps: list[str | int] = []
-    for step in _STEP.finditer(found[1] if found else ""):
+    for step in _STEP.finditer(path[1] if path else ""):
         if step[1] is not None:
             steps.append(step[1])
         elif step[2] is not None:
@@ -174,8 +177,8 @@ def _at(value: Any, steps: list[str | int]) -> Any:
 
 
 def _drop(value: Any, steps: list[str | int]) -> bool:
-    *way, last = steps
-    holder = _at(value, way)
+    *outer, last = steps
+    holder = _at(value, outer)
     if isinstance(holder, dict):
         return holder.pop(last, holder) is not holder
     if isinstance(holder, list) and isinstance(last, int) and last < len(holder):

@@ -1,10 +1,10 @@
-"""What the shapes of all agents' messages are made of."""
+"""Base class and number types for the shapes of messages."""
 
 from typing import Annotated
 
 import msgspec
 
-# Beyond 2**53 no JSON writer agrees with another; a token count never is.
+# JSON implementations disagree about integers beyond 2**53; a token count is always smaller.
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 Milliseconds = Annotated[float, msgspec.Meta(ge=0, le=1e15)]
 ExitCode = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**32)]

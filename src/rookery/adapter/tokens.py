@@ -1,6 +1,6 @@
-"""Small sums of tokens that agents count in different ways."""
+"""Converts token counts, which agents report in different ways."""
 
 
-def fresh(input: int | None, *cached: int | None) -> int | None:
-    """The input that is in no cache, where an agent counts what was cached in it, too."""
+def uncached(input: int | None, *cached: int | None) -> int | None:
+    """The uncached input, for agents whose input count includes cached tokens."""
     return None if input is None else max(0, input - sum(count or 0 for count in cached))

@@ -1,10 +1,10 @@
-"""What is known of an agent's tools: their kinds, whose they are, and what a call is about."""
+"""What is known about an agent's tools: their kinds, MCP servers and titles."""
 
 from collections.abc import Mapping
 
 import msgspec
 
-from rookery.adapter.salvage import own
+from rookery.adapter.salvage import raw_copy
 from rookery.adapter.titles import first_short_string, title_of
 from rookery.model.events import ToolKind, ToolStarted
 
@@ -16,20 +16,20 @@ class Tools(msgspec.Struct, frozen=True, kw_only=True):
     """The kind of each built-in tool; any other is `other`."""
 
     titles: Mapping[ToolKind, tuple[str, ...]] = {}
-    """The inputs that say what a call is about, the best first; with none, a call has no title."""
+    """The input fields that make the title of a call, best first; an empty tuple means no title."""
 
-    start: str = "mcp__"
-    """What the name of a server's tool begins with, before the name of the server."""
+    mcp_prefix: str = "mcp__"
+    """The beginning of the name of an MCP server's tool, before the name of the server."""
 
-    between: str = "__"
-    """What stands between server and tool."""
+    mcp_separator: str = "__"
+    """The separator between server and tool."""
 
     def kind(self, name: str) -> ToolKind:
-        """Say what kind of tool it is."""
+        """Return the kind of a tool."""
         return self.kinds.get(name, "other")
 
     def title(self, kind: ToolKind, input: msgspec.Raw) -> str | None:
-        """Say in one line what a call is about; of unknown inputs it is the first short string."""
+        """Return a one-line title for a call; for unknown inputs, their first short string."""
         names = self.titles.get(kind)
         if names == ():
             return None
@@ -45,17 +45,17 @@ class Tools(msgspec.Struct, frozen=True, kw_only=True):
         subagent: str | None = None,
         parent: str | None = None,
     ) -> ToolStarted:
-        """Tell that a tool was called; a title is made if none is given."""
+        """Return the event for a started call; the title comes from the input unless passed."""
         kind = self.kinds.get(name, "other")
         server = tool = None
         if kind == "other":
-            server, tool = split_mcp(name, start=self.start, between=self.between)
+            server, tool = split_mcp(name, prefix=self.mcp_prefix, separator=self.mcp_separator)
         return ToolStarted(
             id=id,
             name=name,
             kind=kind,
             title=title or self.title(kind, input),
-            input=own(input),
+            input=raw_copy(input),
             server=server,
             tool=tool,
             subagent=subagent,
@@ -64,10 +64,10 @@ class Tools(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def split_mcp(
-    name: str, *, start: str = "mcp__", between: str = "__"
+    name: str, *, prefix: str = "mcp__", separator: str = "__"
 ) -> tuple[str | None, str | None]:
-    """Split the name of a tool such as `mcp__server__tool` in server and tool."""
-    if not name.startswith(start):
+    """Split the name of a tool such as `mcp__server__tool` into server and tool."""
+    if not name.startswith(prefix):
         return None, None
-    server, _, tool = name[len(start) :].partition(between)
+    server, _, tool = name[len(prefix) :].partition(separator)
     return (server, tool) if server and tool else (None, None)

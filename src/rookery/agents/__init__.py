@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rookery.adapter.agent import Agent
 from rookery.adapter.lines import DEFAULT_CAP
-from rookery.adapter.salvage import Mended, parse
+from rookery.adapter.salvage import Repaired, parse
 from rookery.model.errors import RookeryError, UnknownAgentError
 from rookery.model.records import Decoder
 
@@ -119,7 +119,7 @@ def _messages(head: bytes) -> Iterator[dict[str, Any]]:
         if line.strip()[:1] not in (b"{", b"[", b"\xef"):
             continue
         mended = parse(line)
-        values = mended.value if isinstance(mended, Mended) else None
+        values = mended.value if isinstance(mended, Repaired) else None
         for value in values if isinstance(values, list) else [values]:
             if isinstance(value, dict):
                 yield value

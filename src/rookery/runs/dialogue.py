@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from rookery.adapter.agent import Asking
+from rookery.adapter.agent import ControlChannel
 from rookery.model.errors import RunFolderError
 from rookery.model.events import PermissionDenied, PermissionRequested, ToolFinished, ToolProgress
 from rookery.model.questions import Ask, Decision
@@ -36,9 +36,9 @@ class Dialogue:
     """Holds the standard input of an agent that asks, and has each question answered in a task."""
 
     def __init__(
-        self, asking: Asking, answer: OnPermission | None, timeout_s: float | None
+        self, control: ControlChannel, answer: OnPermission | None, timeout_s: float | None
     ) -> None:
-        self._asking = asking
+        self._control = control
         self._answer = answer
         self._timeout_s = timeout_s
         self._input = HeldInput()
@@ -64,7 +64,7 @@ class Dialogue:
 
     def take(self, record: Record, answered: Callable[[PermissionRequested], None]) -> None:
         """Take in a record: a question is asked, one that settled itself is asked no longer."""
-        if words := self._asking.hear(record.event, lambda: self._line(record)):
+        if words := self._control.on_event(record.event, lambda: self._line(record)):
             self._input.write(words)
         match record.event:
             case PermissionRequested() as event:
@@ -82,7 +82,7 @@ class Dialogue:
     def interrupt(self) -> None:
         """Ask no longer, and have the agent break off."""
         self.cancel()
-        if words := self._asking.interrupt():
+        if words := self._control.interrupt():
             self._input.write(words)
         else:  # it has not begun: that nothing more is said is all that it can be told
             self._input.end()
@@ -107,7 +107,7 @@ class Dialogue:
         answered: Callable[[PermissionRequested], None],
     ) -> None:
         line = self._line(record)
-        read = self._asking.read(line)
+        read = self._control.read(line)
         if read is None:
             return
         ask = msgspec.structs.replace(read, seq=record.seq)
@@ -115,7 +115,7 @@ class Dialogue:
 
         def decide(decision: Decision) -> None:
             self._keep(ask, decision, waited_s=time.monotonic() - begun)
-            self._input.write(self._asking.answer(line, decision))
+            self._input.write(self._control.answer(line, decision))
             answered(event)
             if decision.allow and decision.always:
                 self._settle_others(ask)

@@ -118,7 +118,7 @@ class Run:
     @property
     def asks(self) -> bool:
         """Whether the agent may ask, and waits for an answer then."""
-        return self._call.stays_open and self.options.permission == "ask"
+        return self._call.keep_stdin_open and self.options.permission == "ask"
 
     @property
     def stats(self) -> Stats:
@@ -144,9 +144,9 @@ class Run:
         self._folder = self._make_folder()
         if self.options.idle_timeout is not None:
             self._life = Life(str(self._folder.path), self.options.idle_timeout)
-        asking = self._call.asking or (self.agent.asking if self.agent else None)
-        if self._call.stays_open and asking:
-            self._dialogue = Dialogue(asking, self.on_permission, self.options.ask_timeout)
+        control = self._call.control or (self.agent.control if self.agent else None)
+        if self._call.keep_stdin_open and control:
+            self._dialogue = Dialogue(control, self.on_permission, self.options.ask_timeout)
         try:
             self._recorder = RecorderProcess(self._plan())
             if self._dialogue is not None:
@@ -325,7 +325,7 @@ class Run:
             ),
         )
         folder.reserve()
-        if self._call.stdin is not None and not self._call.stays_open:
+        if self._call.stdin is not None and not self._call.keep_stdin_open:
             with folder.opened() as files:
                 files.create("stdin.raw", self._call.stdin)
         return folder
@@ -355,7 +355,7 @@ class Run:
             environment=environment,
             stdin=self._dialogue.reading if self._dialogue else kept,
             deadline_s=self.options.timeout,
-            ask_signal=self._call.ask_signal,
+            ask_signal=self._call.stop_signal,
         )
 
     async def _follow(self) -> None:

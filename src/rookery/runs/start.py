@@ -55,7 +55,7 @@ def start(options: RunOptions, on_permission: OnPermission | None = None) -> Run
         ),
         agent=known if options.stream else None,
         before=before,
-        continues=before is not None or known.continues(call.command),
+        continues=before is not None or known.resumes(call.command),
         on_permission=on_permission,
     )
 
@@ -108,14 +108,14 @@ def _way(agent: Agent, name: str) -> Way:
     if not agent.ways:
         raise UnsupportedError(agent.name, "has only one way to be run", "leave out --via")
     words = ", ".join(way.name for way in agent.ways)
-    raise UnsupportedError(agent.name, f"has no way {name!r}", f"take one of {words}")
+    raise UnsupportedError(agent.name, f"has no way {name!r}", f"use one of {words}")
 
 
 def _asking_way(agent: Agent, via: str | None, *, stream: bool) -> str | None:
     """The way in which an agent can ask: the one that was chosen, or the first that can."""
     ways = [_way(agent, via)] if via is not None else agent.ways
     found = next((way.name for way in ways if way.asks), None)
-    can_ask = found is not None or agent.asking is not None
+    can_ask = found is not None or agent.control is not None
     if can_ask and stream:
         return found
     so = f" via {via}" if via is not None else ""
@@ -145,7 +145,7 @@ def start_command(command: Sequence[str], options: RunOptions, *, raw: bool = Fa
     return Run(
         Invocation(
             command=tuple(command),
-            ask_signal=known.invoke(Task(prompt="")).ask_signal if known else signal.SIGTERM,
+            stop_signal=known.invoke(Task(prompt="")).stop_signal if known else signal.SIGTERM,
             environment={**_inherited(known), **options.env},
         ),
         replace(
@@ -155,7 +155,7 @@ def start_command(command: Sequence[str], options: RunOptions, *, raw: bool = Fa
             program=_lasting(command[:1], cwd),
         ),
         agent=None if raw else known,
-        continues=known is not None and known.continues(command),
+        continues=known is not None and known.resumes(command),
     )
 
 

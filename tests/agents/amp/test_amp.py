@@ -63,7 +63,7 @@ def test_messages_of_others_are_not_its_own(message: dict[str, object]) -> None:
 
 def test_a_plain_task_is_the_command_one_would_type() -> None:
     assert invoke(Task(prompt="Fix the tests")) == Invocation(
-        command=("amp", "-x", "Fix the tests", *OUTPUT), ask_signal=signal.SIGINT
+        command=("amp", "-x", "Fix the tests", *OUTPUT), stop_signal=signal.SIGINT
     )
 
 
@@ -94,8 +94,8 @@ def test_a_long_prompt_or_one_like_an_option_goes_by_standard_input(prompt: str)
 @pytest.mark.parametrize(
     ("wish", "way_out"),
     [
-        ({"permission": "edit"}, "take one of agent, all"),
-        ({"permission": "plan"}, "take one of agent, all"),
+        ({"permission": "edit"}, "use one of agent, all"),
+        ({"permission": "plan"}, "use one of agent, all"),
         ({"allow": ("Bash",)}, "leave out --allow"),
         ({"max_turns": 3}, "leave out --max-turns"),
     ],

@@ -12,7 +12,7 @@ OUTPUT = ("--output-format", "stream-json", "--verbose")
 
 def test_a_plain_task_is_the_command_one_would_type() -> None:
     assert invoke(Task(prompt="Fix the tests")) == Invocation(
-        command=("claude", "-p", *OUTPUT, "Fix the tests"), ask_signal=signal.SIGINT
+        command=("claude", "-p", *OUTPUT, "Fix the tests"), stop_signal=signal.SIGINT
     )
 
 
@@ -67,8 +67,8 @@ def test_a_task_that_may_ask_talks_over_standard_input() -> None:
             *("--allowedTools", "Read"),
         ),
         stdin=said.encode(),
-        stays_open=True,
-        ask_signal=signal.SIGINT,
+        keep_stdin_open=True,
+        stop_signal=signal.SIGINT,
     )
 
 

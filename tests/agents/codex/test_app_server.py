@@ -81,7 +81,7 @@ def said(words: bytes) -> list[dict[str, Any]]:
 # What the agent itself gives.
 
 
-def own(path: Path) -> Iterator[dict[str, Any]]:
+def raw_copy(path: Path) -> Iterator[dict[str, Any]]:
     """The messages about the thread that we talk with."""
     thread = None
     for message in messages(path):
@@ -96,10 +96,10 @@ def test_there_are_enough_recordings() -> None:
 
 @pytest.mark.parametrize("path", STREAMS, ids=full_name_of)
 def test_a_turn_and_its_text_are_the_agent_s_own(path: Path) -> None:
-    turns = [m["params"]["turn"] for m in own(path) if m.get("method") == "turn/completed"]
+    turns = [m["params"]["turn"] for m in raw_copy(path) if m.get("method") == "turn/completed"]
     texts = [
         m["params"]["item"]["text"]
-        for m in own(path)
+        for m in raw_copy(path)
         if m.get("method") == "item/completed" and m["params"]["item"]["type"] == "agentMessage"
     ]
     refused = [m for m in messages(path) if "error" in m]
@@ -313,7 +313,7 @@ def test_a_thread_is_asked_for_at_once(permission: Permission, settings: dict[st
     call = invoke(task)
     bounded = ("-c", "features.unbounded_connection_retries=false")
     assert call.command == ("codex", "app-server", *bounded, "-c", "a=1")
-    assert call.stays_open
+    assert call.keep_stdin_open
     first, second, third = said(call.stdin or b"")
     assert (first["method"], second) == ("initialize", {"method": "initialized"})
     assert (third["method"], third["params"]) == ("thread/start", {**settings, "model": "m"})
@@ -332,17 +332,17 @@ def test_plain_text_cannot_be_had() -> None:
 def test_the_prompt_is_said_once_when_the_thread_is_there() -> None:
     client = Client(Task(prompt="Fix ü"))
     started = SessionStarted(session="t")
-    (turn,) = said(client.hear(started, lambda: b""))
+    (turn,) = said(client.on_event(started, lambda: b""))
     text = [{"type": "text", "text": "Fix ü"}]
     assert (turn["method"], turn["params"]) == ("turn/start", {"threadId": "t", "input": text})
-    assert client.hear(started, lambda: b"") == b""
+    assert client.on_event(started, lambda: b"") == b""
 
 
 def test_only_a_turn_can_be_interrupted() -> None:
     client = Client(Task(prompt="Hi"))
-    client.hear(SessionStarted(session="t"), lambda: b"")
+    client.on_event(SessionStarted(session="t"), lambda: b"")
     assert client.interrupt() == b""
-    client.hear(TurnStarted(), lambda: line(TURN))
+    client.on_event(TurnStarted(), lambda: line(TURN))
     (stop,) = said(client.interrupt())
     assert stop["method"] == "turn/interrupt"
     assert stop["params"] == {"threadId": "t", "turnId": "u"}
@@ -369,7 +369,7 @@ def test_a_patch_is_asked_for_with_what_was_told_when_it_began() -> None:
     client = Client(Task(prompt="Hi"))
     for event in events(THREAD, TURN, told("item/started", item=PATCH)):
         if isinstance(event, ToolStarted):
-            client.hear(event, lambda: b"")
+            client.on_event(event, lambda: b"")
     asked = {**told("item/fileChange/requestApproval", itemId="c"), "id": 3}
     assert client.read(line(asked)) == Ask(
         id="3",
@@ -402,9 +402,9 @@ def test_what_nobody_can_answer_is_refused_lest_it_wait_for_ever() -> None:
 def test_a_request_of_an_unknown_method_is_refused_too() -> None:
     client = Client(Task(prompt="Hi"))
     asked = {**told("never/seen"), "id": 9}
-    (response,) = said(client.hear(Unknown(name="never/seen"), lambda: line(asked)))
+    (response,) = said(client.on_event(Unknown(name="never/seen"), lambda: line(asked)))
     assert (response["id"], response["error"]["code"]) == (9, -32601)
-    assert client.hear(Unknown(name="never/seen"), lambda: line(told("never/seen"))) == b""
+    assert client.on_event(Unknown(name="never/seen"), lambda: line(told("never/seen"))) == b""
 
 
 def test_a_notification_asks_nothing() -> None:

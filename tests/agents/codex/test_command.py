@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rookery.adapter.agent import Invocation, Task
-from rookery.agents.codex.command import continues, invoke, keeps_variable, with_output_flags
+from rookery.agents.codex.command import invoke, keeps_variable, resumes, with_output_flags
 from rookery.model.errors import UnsupportedError
 
 BOUNDED = ("-c", "features.unbounded_connection_retries=false")
@@ -14,7 +14,7 @@ BOUNDED = ("-c", "features.unbounded_connection_retries=false")
 
 def test_a_plain_task_is_the_command_one_would_type() -> None:
     assert invoke(Task(prompt="Fix the tests")) == Invocation(
-        command=("codex", "exec", "--json", *BOUNDED, "Fix the tests"), ask_signal=signal.SIGINT
+        command=("codex", "exec", "--json", *BOUNDED, "Fix the tests"), stop_signal=signal.SIGINT
     )
 
 
@@ -74,7 +74,7 @@ def test_a_long_prompt_goes_by_standard_input(prompt: str) -> None:
     [
         ({"allow": ("Bash",)}, "--permission all"),
         ({"max_turns": 3}, "--timeout"),
-        ({"permission": "ask"}, "take one of agent, edit, plan, all"),
+        ({"permission": "ask"}, "use one of agent, edit, plan, all"),
     ],
 )
 def test_what_codex_cannot_do_is_said(wish: dict[str, Any], way_out: str) -> None:
@@ -122,7 +122,7 @@ def test_nothing_but_exec_writes_messages(typed: str) -> None:
     ],
 )
 def test_a_command_tells_whether_it_goes_on_with_a_thread(typed: str, goes_on: bool) -> None:
-    assert continues(typed.split()) is goes_on
+    assert resumes(typed.split()) is goes_on
 
 
 @pytest.mark.parametrize(

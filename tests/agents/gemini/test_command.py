@@ -16,7 +16,7 @@ ALONE = {"GEMINI_CLI_NO_RELAUNCH": "true"}
 def test_a_plain_task_is_the_command_one_would_type() -> None:
     assert invoke(Task(prompt="Fix the tests")) == Invocation(
         command=("gemini", *OUTPUT, *("--prompt", "Fix the tests")),
-        ask_signal=signal.SIGTERM,
+        stop_signal=signal.SIGTERM,
         environment=ALONE,
     )
 
@@ -69,7 +69,7 @@ def test_a_long_prompt_or_one_like_an_option_goes_by_standard_input(prompt: str)
 
 
 def test_a_mode_that_it_does_not_have_is_refused_with_a_way_out() -> None:
-    with pytest.raises(UnsupportedError, match="take one of agent, edit, plan, all"):
+    with pytest.raises(UnsupportedError, match="use one of agent, edit, plan, all"):
         invoke(Task(prompt="go", permission="ask"))
 
 

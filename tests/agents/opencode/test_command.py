@@ -16,7 +16,7 @@ def test_a_plain_task_goes_by_standard_input_word_for_word() -> None:
     assert invoke(Task(prompt='Say "hi" now')) == Invocation(
         command=("opencode", "run", *OUTPUT, "--title", 'Say "hi" now'),
         stdin=b'Say "hi" now',
-        ask_signal=signal.SIGTERM,
+        stop_signal=signal.SIGTERM,
     )
 
 

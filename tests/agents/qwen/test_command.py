@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rookery.adapter.agent import Invocation, Task
-from rookery.agents.qwen.command import continues, invoke, keeps_variable, with_output_flags
+from rookery.agents.qwen.command import invoke, keeps_variable, resumes, with_output_flags
 from rookery.model.errors import UnsupportedError
 
 OUTPUT = ("--output-format", "stream-json")
@@ -15,7 +15,7 @@ OUTPUT = ("--output-format", "stream-json")
 def test_a_plain_task_is_the_command_one_would_type() -> None:
     assert invoke(Task(prompt="Fix the tests")) == Invocation(
         command=("qwen", *OUTPUT, *("--prompt", "Fix the tests")),
-        ask_signal=signal.SIGTERM,
+        stop_signal=signal.SIGTERM,
         environment={"QWEN_CODE_NO_RELAUNCH": "true"},
     )
 
@@ -74,7 +74,7 @@ def test_a_long_prompt_or_one_like_an_option_goes_by_standard_input(prompt: str)
 
 
 def test_a_mode_that_it_does_not_have_is_refused_with_a_way_out() -> None:
-    with pytest.raises(UnsupportedError, match="take one of agent, edit, plan, all"):
+    with pytest.raises(UnsupportedError, match="use one of agent, edit, plan, all"):
         invoke(Task(prompt="go", permission="ask"))
 
 
@@ -112,7 +112,7 @@ def test_a_user_s_command_gets_what_is_missing(given: list[str], expected: Any) 
     ],
 )
 def test_a_session_that_is_gone_on_with_is_known(command: list[str], *, answer: bool) -> None:
-    assert continues(command) is answer
+    assert resumes(command) is answer
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def invoke(task: Task) -> Invocation:
             *task.args,
         ),
         stdin=task.prompt.encode() if by_stdin else None,
-        ask_signal=signal.SIGINT,  # it writes a result then
+        stop_signal=signal.SIGINT,  # it writes a result then
     )
 
 

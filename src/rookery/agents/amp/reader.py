@@ -8,7 +8,7 @@ from rookery.adapter import salvage
 from rookery.adapter.agent import PERMIT_ALL
 from rookery.adapter.memory import Memory
 from rookery.adapter.reader import Table, decoder_of
-from rookery.adapter.tokens import fresh
+from rookery.adapter.tokens import uncached
 from rookery.agents.amp import shapes, tools
 from rookery.agents.amp.fields import KNOWN_FIELDS
 from rookery.model.events import (
@@ -35,7 +35,7 @@ _CANCELLED = "User cancelled"
 def system(memory: Memory, message: shapes.System, line: bytes) -> Sequence[Event]:
     """Read the beginning of a thread, or of more work on it."""
     if message.subtype != "init":
-        return (Unknown(name=f"system/{message.subtype}", raw=salvage.own(line)),)
+        return (Unknown(name=f"system/{message.subtype}", raw=salvage.raw_copy(line)),)
     if message.session_id in memory.sessions:
         return ()
     memory.sessions.add(message.session_id)
@@ -65,7 +65,7 @@ def user(memory: Memory, message: shapes.User, line: bytes) -> Sequence[Event]:
         else:
             strange = block.type
     if strange is not None:
-        events.append(Unknown(name=f"user/{strange}", raw=salvage.own(line)))
+        events.append(Unknown(name=f"user/{strange}", raw=salvage.raw_copy(line)))
     return events
 
 
@@ -77,10 +77,10 @@ def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Sequenc
     for block in said.content or ():
         if block.type == "text":
             if block.text:
-                events.append(Text(id=memory.name("text"), text=block.text, parent=parent))
+                events.append(Text(id=memory.new_id("text"), text=block.text, parent=parent))
         elif block.type in ("thinking", "redacted_thinking"):
             hidden = True if block.type == "redacted_thinking" else None
-            id, text = memory.name("thought"), block.thinking or None
+            id, text = memory.new_id("thought"), block.thinking or None
             events.append(Thinking(id=id, text=text, redacted=hidden, parent=parent))
         elif block.type == "tool_use":
             events += _start(memory, block, parent)
@@ -89,7 +89,7 @@ def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Sequenc
     if (usage := _usage(said, parent)) is not None:
         events.append(usage)
     if strange is not None:
-        events.append(Unknown(name=f"assistant/{strange}", raw=salvage.own(line)))
+        events.append(Unknown(name=f"assistant/{strange}", raw=salvage.raw_copy(line)))
     return events
 
 
@@ -121,12 +121,12 @@ decoder = decoder_of("amp", _READERS, partial(Memory, KNOWN_FIELDS))
 
 
 def _start(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[Event]:
-    id, name = block.id or memory.name("call"), block.name or "tool"
+    id, name = block.id or memory.new_id("call"), block.name or "tool"
     return memory.start(tools.TOOLS.started(id, name, block.input, parent=parent))
 
 
 def _finish(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[Event]:
-    id = block.tool_use_id or memory.name("call")
+    id = block.tool_use_id or memory.new_id("call")
     call, ok = memory.tools.get(id), block.is_error is False
     error = None if ok else block.content
     events = memory.finish(
@@ -172,7 +172,7 @@ def _usage(said: shapes.Said, parent: str | None) -> UsageReported | None:
         stop_reason=said.stop_reason,
         scope="message",
         semantics="final",
-        input=fresh(used.input_tokens, read, written),
+        input=uncached(used.input_tokens, read, written),
         output=used.output_tokens,
         cache_read=read,
         cache_write_5m=written,

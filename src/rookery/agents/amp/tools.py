@@ -72,7 +72,7 @@ def consequences(name: str, id: str, input: msgspec.Raw | None) -> Iterator[Even
         if path is not None:
             yield FileChanged(path=path, change=_CHANGES[name], tool_id=id)
     elif name == "todo_write":
-        plan = salvage.decode(input, _todo_decoder)
+        plan = salvage.decode_part(input, _todo_decoder)
         items = plan.todos if plan else None
         if items is not None:
             steps = (PlanItem(text=i.content, status=i.status) for i in items if i.content)

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rookery.adapter.agent import Agent, Asking, Capabilities
-from rookery.agents.claude import asking
+from rookery.adapter.agent import Agent, Capabilities, ControlChannel
+from rookery.agents.claude import approvals
 from rookery.agents.claude.command import (
     OUTPUT_FLAGS,
     PROGRAMS,
@@ -76,5 +76,7 @@ AGENT = Agent(
     with_output_flags=with_output_flags,
     keeps_variable=keeps_variable,
     replacements=replacements,
-    asking=Asking(read=asking.read, answer=asking.answer, interrupt=lambda: asking.INTERRUPT),
+    control=ControlChannel(
+        read=approvals.read, answer=approvals.answer, interrupt=lambda: approvals.INTERRUPT
+    ),
 )

@@ -57,8 +57,8 @@ def invoke(task: Task) -> Invocation:
     return Invocation(
         command=("claude", "-p", *flags, *words),
         stdin=_stdin(task) if by_stdin else None,
-        stays_open=asks,
-        ask_signal=signal.SIGINT,  # 2.1 writes a result then
+        keep_stdin_open=asks,
+        stop_signal=signal.SIGINT,  # 2.1 writes a result then
     )
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from rookery.adapter import salvage
-from rookery.adapter.salvage import own
+from rookery.adapter.salvage import raw_copy
 from rookery.adapter.shapes import NOTHING
 from rookery.agents.claude import shapes, tools
 from rookery.agents.claude.memory import Memory
@@ -36,13 +36,13 @@ def control_request(memory: Memory, message: shapes.ControlRequest, line: bytes)
         asked = PermissionRequested(
             id=message.request_id, name=request.subtype, reason=request.message
         )
-        return (asked,) if known else (Unknown(name=name, raw=salvage.own(line)), asked)
+        return (asked,) if known else (Unknown(name=name, raw=salvage.raw_copy(line)), asked)
     return (
         PermissionRequested(
             id=message.request_id,
             tool_id=request.tool_use_id,
             name=request.tool_name,
-            input=own(request.input),
+            input=raw_copy(request.input),
             reason=request.decision_reason,
             fix=_suggested_rule(request),
         ),
@@ -126,8 +126,10 @@ def _suggested_rule(request: shapes.Request) -> str | None:
 def _windows(info: shapes.RateLimitInfo) -> dict[str, shapes.LimitWindow]:
     """All windows that are told; a strange one does not cost the others."""
     told = info.unifiedWindows
-    found = None if told is NOTHING else salvage.decode(told, _windows_decoder)
-    windows = {name: salvage.decode(raw, _window_decoder) for name, raw in (found or {}).items()}
+    found = None if told is NOTHING else salvage.decode_part(told, _windows_decoder)
+    windows = {
+        name: salvage.decode_part(raw, _window_decoder) for name, raw in (found or {}).items()
+    }
     return {name: window for name, window in windows.items() if window is not None}
 
 

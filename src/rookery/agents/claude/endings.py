@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from rookery.adapter.salvage import own
+from rookery.adapter.salvage import raw_copy
 from rookery.agents.claude import shapes
 from rookery.agents.claude.memory import Memory
 from rookery.agents.claude.talk import allow_rule
@@ -52,7 +52,7 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
             usage=of_turn(message.usage),
             models=by_model(message.modelUsage),
             spent=by_model(message.model_usage_since_last_result),
-            structured=own(message.structured_output),
+            structured=raw_copy(message.structured_output),
         )
     )
     return events
@@ -86,7 +86,7 @@ def _denial(memory: Memory, denial: shapes.PermissionDenial) -> Denial:
     else:
         refusal = memory.error_of(id)
         fix = allow_rule(memory, name, input, refusal=refusal) if name else None
-    return Denial(tool_id=id, name=name, input=own(input), fix=fix)
+    return Denial(tool_id=id, name=name, input=raw_copy(input), fix=fix)
 
 
 def _late_denial(memory: Memory, denial: Denial) -> PermissionDenied:

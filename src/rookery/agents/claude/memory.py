@@ -115,17 +115,17 @@ class Memory:
 
     def message(self, id: str | None) -> ApiMessage:
         """The API message with this id, or a new one."""
-        id = id or self.name("message")
+        id = id or self.new_id("message")
         found = self._messages.get(id)
         if found is None:
             forget_oldest(self._messages, _MOST_MESSAGES)
             found = self._messages[id] = ApiMessage(id)
         return found
 
-    def name(self, what: str) -> str:
+    def new_id(self, kind: str) -> str:
         """A name for a thing that the agent left unnamed."""
         self._unnamed += 1
-        return f"{what}-{self._unnamed}"
+        return f"{kind}-{self._unnamed}"
 
     def end_tool(self, id: str, error: str | None) -> None:
         """Remember that a call has ended, and what it said if it failed."""

@@ -136,7 +136,9 @@ class Plan:
     def apply(self, name: str, input: msgspec.Raw, result: UseResult | None) -> bool:
         """Take over what a successful call of a planning tool did; tell if the list changed."""
         before = dict(self._items)
-        asked = (None if input is NOTHING else salvage.decode(input, _todo_decoder)) or _TodoInput()
+        asked = (
+            None if input is NOTHING else salvage.decode_part(input, _todo_decoder)
+        ) or _TodoInput()
         told = result or UseResult()
         if name == "TodoWrite":
             todos = asked.todos or ()

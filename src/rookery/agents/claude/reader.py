@@ -6,13 +6,13 @@ from typing import Any
 
 import msgspec
 
-from rookery.adapter.decoder import LineDecoder, Told, several
+from rookery.adapter.decoder import Events, LineDecoder, as_sequence
 from rookery.adapter.lines import DEFAULT_CAP
 from rookery.agents.claude import control, endings, shapes, system, talk
 from rookery.agents.claude.memory import Memory
 from rookery.model.events import Event
 
-_Read = Callable[[Memory, Any, bytes], Told]
+_Read = Callable[[Memory, Any, bytes], Events]
 
 _Table = Mapping[type[msgspec.Struct], _Read]
 
@@ -73,14 +73,14 @@ class ClaudeReader:
         self._watch(memory)
         return events
 
-    def _watched(self, read: _Read, memory: Memory, message: Any, line: bytes) -> Told:
+    def _watched(self, read: _Read, memory: Memory, message: Any, line: bytes) -> Events:
         if not memory.checked:
             self.drift.look(self.type_of(message), line)
         awaited = getattr(message, "subtype", None) == "task_notification"
         held = () if awaited else memory.release_task()
         told = read(memory, message, line)
         self._watch(memory)
-        return [*held, *several(told)] if held else told
+        return [*held, *as_sequence(told)] if held else told
 
     def _watch(self, memory: Memory) -> None:
         calm = memory.checked and memory.ended_task is None

@@ -49,7 +49,7 @@ def system(memory: Memory, message: shapes.System, line: bytes) -> Sequence[Even
     found = _READERS.get(message.subtype or "")
     shape = _shape(memory, name, line, found[0]) if found else None
     if found is None or shape is None:
-        return (Unknown(name=name, raw=salvage.own(line)),)
+        return (Unknown(name=name, raw=salvage.raw_copy(line)),)
     return found[1](memory, shape)
 
 
@@ -141,7 +141,7 @@ def _compact_boundary(memory: Memory, boundary: shapes.CompactBoundary) -> Seque
 
 
 def _hook_started(memory: Memory, hook: shapes.Hook) -> Sequence[Event]:
-    return (HookStarted(id=hook.hook_id or memory.name("hook"), hook=hook.hook_name),)
+    return (HookStarted(id=hook.hook_id or memory.new_id("hook"), hook=hook.hook_name),)
 
 
 def _hook_response(memory: Memory, hook: shapes.Hook) -> Sequence[Event]:
@@ -153,7 +153,7 @@ def _hook_response(memory: Memory, hook: shapes.Hook) -> Sequence[Event]:
         ok = hook.exit_code == 0
     return (
         HookFinished(
-            id=hook.hook_id or memory.name("hook"),
+            id=hook.hook_id or memory.new_id("hook"),
             hook=hook.hook_name,
             ok=ok,
             output=hook.output or hook.stdout or hook.stderr or None,
@@ -162,7 +162,7 @@ def _hook_response(memory: Memory, hook: shapes.Hook) -> Sequence[Event]:
 
 
 def _task_started(memory: Memory, task: shapes.Task) -> Sequence[Event]:
-    id = task.task_id or memory.name("task")
+    id = task.task_id or memory.new_id("task")
     if id in memory.tasks:
         return ()
     started = memory.tasks[id] = TaskStarted(
@@ -176,7 +176,7 @@ def _task_started(memory: Memory, task: shapes.Task) -> Sequence[Event]:
 
 
 def _task_progress(memory: Memory, task: shapes.Task) -> Sequence[Event]:
-    id = task.task_id or memory.name("task")
+    id = task.task_id or memory.new_id("task")
     known = memory.tasks.get(id)
     return (
         TaskProgress(

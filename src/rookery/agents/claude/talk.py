@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from rookery.adapter import salvage
-from rookery.adapter.decoder import Told
-from rookery.adapter.salvage import own
+from rookery.adapter.decoder import Events
+from rookery.adapter.salvage import raw_copy
 from rookery.adapter.tools import split_mcp
 from rookery.agents.claude import outcomes, shapes, tools
 from rookery.agents.claude.faults import api_error
@@ -90,7 +90,7 @@ def user(memory: Memory, message: shapes.User, line: bytes) -> Sequence[Event]:
         elif block.type not in ("image", "document"):
             strange = block.type
     if strange is not None:
-        events.append(Unknown(name=f"user/{strange}", raw=salvage.own(line)))
+        events.append(Unknown(name=f"user/{strange}", raw=salvage.raw_copy(line)))
     return events
 
 
@@ -107,13 +107,13 @@ def tool_progress(memory: Memory, message: shapes.ToolProgress, line: bytes) -> 
     return (ToolProgress(id=id, elapsed_s=message.elapsed_time_seconds),)
 
 
-def stream_event(memory: Memory, message: shapes.StreamEvent, line: bytes) -> Told:
+def stream_event(memory: Memory, message: shapes.StreamEvent, line: bytes) -> Events:
     """Read a piece of a message that is still being written."""
     part, parent = message.event, message.parent_tool_use_id
     if type(part) is not shapes.BlockDelta:
         read = _PARTS.get(type(part))
         if read is None:
-            return (Unknown(name="stream_event", raw=salvage.own(line)),)
+            return (Unknown(name="stream_event", raw=salvage.raw_copy(line)),)
         return read(memory, parent, part)
     delta = part.delta
     try:
@@ -131,7 +131,7 @@ def stream_event(memory: Memory, message: shapes.StreamEvent, line: bytes) -> To
     if type(delta) is shapes.InputDelta:
         return ToolInputDelta(id=block.tool_id or block.id, json=delta.partial_json)
     if delta is None:
-        return (Unknown(name="stream_event/content_block_delta", raw=salvage.own(line)),)
+        return (Unknown(name="stream_event/content_block_delta", raw=salvage.raw_copy(line)),)
     return ()
 
 
@@ -243,12 +243,12 @@ def _blocks(
         else:
             strange = block.type
     if strange is not None:
-        events.append(Unknown(name=f"assistant/{strange}", raw=salvage.own(line)))
+        events.append(Unknown(name=f"assistant/{strange}", raw=salvage.raw_copy(line)))
     return events
 
 
 def _start(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[Event]:
-    id, name = block.id or memory.name("tool"), block.name or ""
+    id, name = block.id or memory.new_id("tool"), block.name or ""
     if id in memory.tools or memory.has_ended(id):
         return ()
     if name in tools.PLAN_MODE:
@@ -263,7 +263,7 @@ def _start(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[
             name=name,
             kind=kind,
             title=tools.title(kind, block.input),
-            input=own(block.input),
+            input=raw_copy(block.input),
             server=server,
             tool=tool,
             subagent=tools.subagent(block.input) if kind == "subagent" else None,
@@ -278,7 +278,7 @@ def _finish(
     result: UseResult | None,
     parent: str | None,
 ) -> Sequence[Event]:
-    id = block.tool_use_id or memory.name("tool")
+    id = block.tool_use_id or memory.new_id("tool")
     if id in memory.mode_calls:
         memory.end_tool(id, None)
         return _change_mode(memory, block, memory.mode_calls.pop(id))
@@ -330,7 +330,9 @@ def deny(
     fix = allow_rule(memory, tool.name, tool.input, refusal=reason)
     memory.deny(id, fix)
     return (
-        PermissionDenied(tool_id=id, name=tool.name, input=own(tool.input), reason=reason, fix=fix),
+        PermissionDenied(
+            tool_id=id, name=tool.name, input=raw_copy(tool.input), reason=reason, fix=fix
+        ),
     )
 
 

@@ -121,7 +121,7 @@ def replacements(started: ToolStarted) -> tuple[Replacement, ...]:
     """The pieces of text that a call of an editing tool puts in place of others."""
     if started.kind != "edit" or started.input is None:
         return ()
-    known = salvage.decode(started.input, _edit_decoder)
+    known = salvage.decode_part(started.input, _edit_decoder)
     if known is None:
         return ()
     found = [(known.old_string, known.new_string)]
@@ -159,7 +159,7 @@ def _narrow_rule(name: str, input: msgspec.Raw) -> tuple[str, str] | None:
 
 
 def _first_question(input: msgspec.Raw) -> str | None:
-    asked = None if input is NOTHING else salvage.decode(input, _ask_decoder)
+    asked = None if input is NOTHING else salvage.decode_part(input, _ask_decoder)
     for item in asked.questions or () if asked else ():
         if item.question:
             return one_line(item.question, _LONGEST_TITLE)

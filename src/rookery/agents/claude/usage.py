@@ -58,14 +58,14 @@ def of_turn(usage: shapes.Usage | None) -> Usage | None:
 
 def by_model(models: msgspec.Raw) -> tuple[ModelUsage, ...] | None:
     """What each model used and cost since the process began."""
-    entries = None if models is NOTHING else salvage.decode(models, _models_decoder)
+    entries = None if models is NOTHING else salvage.decode_part(models, _models_decoder)
     if entries is None:
         return None
     return tuple(_of_model(model, raw) for model, raw in entries.items())
 
 
 def _of_model(model: str, raw: msgspec.Raw) -> ModelUsage:
-    used = salvage.decode(raw, _model_decoder) or shapes.ModelUsage()
+    used = salvage.decode_part(raw, _model_decoder) or shapes.ModelUsage()
     return ModelUsage(
         model=model,
         input=used.inputTokens,

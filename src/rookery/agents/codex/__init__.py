@@ -8,9 +8,9 @@ from rookery.agents.codex.command import (
     APP_SERVER,
     OUTPUT_FLAGS,
     PROGRAMS,
-    continues,
     invoke,
     keeps_variable,
+    resumes,
     with_output_flags,
 )
 from rookery.agents.codex.fields import CHECKED_VERSIONS
@@ -73,7 +73,7 @@ AGENT = Agent(
     invoke=invoke,
     with_output_flags=with_output_flags,
     keeps_variable=keeps_variable,
-    continues=continues,
+    resumes=resumes,
     chatter=("Reading additional input from stdin...",),  # though there is none to be read
     ways=(
         Way(name="exec", usage="partly"),

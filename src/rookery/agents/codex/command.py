@@ -70,7 +70,7 @@ def invoke(task: Task) -> Invocation:
     return Invocation(
         command=("codex", "exec", *flags, *words),
         stdin=task.prompt.encode() if by_stdin else None,
-        ask_signal=signal.SIGINT,  # it ends its commands and its session then, but tells nothing
+        stop_signal=signal.SIGINT,  # it ends its commands and its session then, but tells nothing
     )
 
 
@@ -100,7 +100,7 @@ def with_output_flags(command: Sequence[str]) -> list[str] | None:
     return [*command[:at], *added, *command[at:]]
 
 
-def continues(command: Sequence[str]) -> bool:
+def resumes(command: Sequence[str]) -> bool:
     """Tell whether a command line goes on with a thread, or with a copy of one."""
     return any(word in ("resume", "fork") for word in options_of(command))
 

@@ -89,7 +89,7 @@ def retry(message: str) -> Retrying | None:
 def error(message: str) -> Error:
     """Read a message that tells what failed: words, or the body of the API's answer."""
     if message.startswith("{"):
-        body = salvage.decode(message.encode("utf-8", "replace"), _body_decoder)
+        body = salvage.decode_part(message.encode("utf-8", "replace"), _body_decoder)
         if body is not None and body.error is not None and body.error.message:
             told = body.error
             kinds = (_CODES.get(word or "") for word in (told.code, told.type))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from rookery.adapter import salvage
-from rookery.adapter.decoder import Told
+from rookery.adapter.decoder import Events
 from rookery.adapter.shapes import NOTHING
 from rookery.adapter.titles import first_short_string
 from rookery.agents.codex import shapes, tools
@@ -33,13 +33,13 @@ _LONGEST_TITLE = 1000
 _dump = msgspec.json.Encoder().encode
 
 
-def agent_message(memory: Memory, item: shapes.AgentMessage, line: bytes) -> Told:
+def agent_message(memory: Memory, item: shapes.AgentMessage, line: bytes) -> Events:
     """Read what the agent said; commentary and answer look alike."""
     memory.said = text = item.text or ""
     return Text(id=memory.item(item.id), text=text)
 
 
-def reasoning(memory: Memory, item: shapes.Reasoning, line: bytes) -> Told:
+def reasoning(memory: Memory, item: shapes.Reasoning, line: bytes) -> Events:
     """Read the summary of what the model thought."""
     return Thinking(id=memory.item(item.id), text=item.text)
 
@@ -67,7 +67,7 @@ def todo_list(memory: Memory, item: shapes.TodoList, line: bytes) -> Sequence[Ev
 
 
 # Most lines are of commands: the next two functions make no call that can be spared.
-def command_started(memory: Memory, item: shapes.CommandExecution, line: bytes) -> Told:
+def command_started(memory: Memory, item: shapes.CommandExecution, line: bytes) -> Events:
     """Read the beginning of a command."""
     id, command = item.id, item.command
     if not id or memory.processes > 1:
@@ -84,7 +84,7 @@ def command_started(memory: Memory, item: shapes.CommandExecution, line: bytes) 
     return started
 
 
-def command_completed(memory: Memory, item: shapes.CommandExecution, line: bytes) -> Told:
+def command_completed(memory: Memory, item: shapes.CommandExecution, line: bytes) -> Events:
     """Read the end of a command, with all that it wrote."""
     id, output = item.id, item.aggregated_output
     if not id or memory.processes > 1:
@@ -151,7 +151,7 @@ def mcp_started(memory: Memory, item: shapes.McpToolCall, line: bytes) -> Sequen
             name=_mcp_name(item),
             kind="other",
             title=None if given is NOTHING else first_short_string(given),
-            input=salvage.own(given),
+            input=salvage.raw_copy(given),
             server=item.server,
             tool=item.tool,
         )
@@ -176,7 +176,7 @@ def mcp_completed(memory: Memory, item: shapes.McpToolCall, line: bytes) -> Sequ
 def search_started(memory: Memory, item: shapes.WebSearch, line: bytes) -> Sequence[Event]:
     """Read the beginning of a web search; it is told when it ends, with what it searched for."""
     id = memory.item(item.id)
-    if memory.has_begun(id):
+    if memory.has_started(id):
         return ()
     if (title := tools.search_title(item)) is not None:
         return memory.start(_search(id, title))

@@ -28,7 +28,7 @@ class Memory(memory.Memory):
         """The name of an item: its id is its own only among those of its process."""
         if id and self.processes < 2:
             return id
-        id = id or self.name("item")
+        id = id or self.new_id("item")
         return f"{self.processes}:{id}" if self.processes > 1 else id
 
     def left_running(self) -> Iterator[Event]:

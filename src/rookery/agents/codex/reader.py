@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 
 from rookery.adapter import salvage
-from rookery.adapter.decoder import LineDecoder, Told
+from rookery.adapter.decoder import Events, LineDecoder
 from rookery.adapter.drift import ALWAYS_LOOKED_AT, type_name, watch
 from rookery.adapter.lines import DEFAULT_CAP
 from rookery.adapter.reader import Read, Table, TableReader
-from rookery.adapter.tokens import fresh
+from rookery.adapter.tokens import uncached
 from rookery.agents.codex import faults, items, shapes
 from rookery.agents.codex.fields import KNOWN_FIELDS
 from rookery.agents.codex.memory import Memory
@@ -137,7 +137,7 @@ def _usage(usage: shapes.Usage | None) -> UsageReported | None:
     return UsageReported(
         scope="session",
         semantics="cumulative",
-        input=fresh(usage.input_tokens, read, written),
+        input=uncached(usage.input_tokens, read, written),
         output=usage.output_tokens,
         cache_read=read,
         cache_write_5m=written,
@@ -148,13 +148,13 @@ def _usage(usage: shapes.Usage | None) -> UsageReported | None:
 def _item_reader(tag: str, readers: Table[Memory]) -> Read[Memory]:
     """Read messages that hold an item."""
 
-    def read(memory: Memory, message: Any, line: bytes) -> Told:
+    def read(memory: Memory, message: Any, line: bytes) -> Events:
         item = message.item
         try:
             known = readers[type(item)]
         except KeyError:  # an item that was never seen in such a message
             name = f"{tag}/{type_name(type(item))}"
-            return (Unknown(name=name, raw=salvage.own(line)),)
+            return (Unknown(name=name, raw=salvage.raw_copy(line)),)
         return known(memory, item, line)
 
     return read

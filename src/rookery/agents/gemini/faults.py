@@ -65,7 +65,9 @@ def read(told: shapes.Complaint) -> Error:
     """Read the error of a turn that failed: the API's answer, or the program's own words."""
     words = told.message or told.type
     body = _API_ERROR.fullmatch(told.message or "")
-    answer = salvage.decode(body[1].encode("utf-8", "replace"), _body_decoder) if body else None
+    answer = (
+        salvage.decode_part(body[1].encode("utf-8", "replace"), _body_decoder) if body else None
+    )
     if answer is None or answer.error is None:
         return _error(_TYPES.get(told.type, "internal"), words)
     said = answer.error.message or words

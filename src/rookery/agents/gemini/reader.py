@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from rookery.adapter import salvage
 from rookery.adapter.agent import PERMIT_ALL
-from rookery.adapter.decoder import Told
+from rookery.adapter.decoder import Events
 from rookery.adapter.reader import Table, decoder_of
-from rookery.adapter.tokens import fresh
+from rookery.adapter.tokens import uncached
 from rookery.agents.gemini import faults, shapes, tools
 from rookery.agents.gemini.memory import Memory
 from rookery.model.events import (
@@ -45,26 +45,26 @@ def init(memory: Memory, message: shapes.Init, line: bytes) -> Sequence[Event]:
     return events
 
 
-def message(memory: Memory, message: shapes.Message, line: bytes) -> Told:
+def message(memory: Memory, message: shapes.Message, line: bytes) -> Events:
     """Read a piece of what the model says, which has no id and no end, or the user's prompt."""
     text = message.content
     if message.role == "assistant":
         if not text:
             return ()
-        if message.delta and memory.writing is not None:
+        if message.delta and memory.partial_id is not None:
             memory.pieces.append(text)
-            return TextDelta(id=memory.writing, text=text)
+            return TextDelta(id=memory.partial_id, text=text)
         return _begin_text(memory, text, whole=not message.delta)
     if message.role != "user":
-        return (Unknown(name=f"message/{message.role}", raw=salvage.own(line)),)
-    return [*memory.end_words(), *memory.begin_turn(), UserMessage(text=text or "")]
+        return (Unknown(name=f"message/{message.role}", raw=salvage.raw_copy(line)),)
+    return [*memory.end_text(), *memory.begin_turn(), UserMessage(text=text or "")]
 
 
 def tool_use(memory: Memory, message: shapes.ToolUse, line: bytes) -> Sequence[Event]:
     """Read the beginning of a call."""
-    events = memory.go_on()
+    events = memory.advance()
     memory.answer = None
-    id = message.tool_id or memory.name("call")
+    id = message.tool_id or memory.new_id("call")
     name, given = message.tool_name or "tool", message.parameters
     subagent = tools.subagent(name, given)
     events += memory.start(tools.TOOLS.started(id, name, given, subagent=subagent))
@@ -73,8 +73,8 @@ def tool_use(memory: Memory, message: shapes.ToolUse, line: bytes) -> Sequence[E
 
 def tool_result(memory: Memory, message: shapes.ToolResult, line: bytes) -> Sequence[Event]:
     """Read the end of a call; a command that failed is a success here (0.61.0 shell_fail)."""
-    events = memory.go_on()
-    id = message.tool_id or memory.name("call")
+    events = memory.advance()
+    id = message.tool_id or memory.new_id("call")
     call = memory.tools.get(id)
     told = message.error or _NO_COMPLAINT
     output = message.output or None  # "" is told of tools whose output is not (0.61.0 file_edit)
@@ -145,10 +145,10 @@ decoder = decoder_of("gemini", _READERS, Memory)
 
 
 def _begin_text(memory: Memory, text: str, *, whole: bool) -> Sequence[Event]:
-    events = memory.go_on()
-    id = memory.name("text")
+    events = memory.advance()
+    id = memory.new_id("text")
     if not whole:
-        return [*events, *memory.say(id, text)]
+        return [*events, *memory.add_delta(id, text)]
     memory.answer = text
     return [*events, Text(id=id, text=text)]
 
@@ -194,7 +194,7 @@ def _usage(model: str, used: shapes.ModelStats) -> UsageReported | None:
         model=model,
         scope="turn",
         semantics="final",
-        input=fresh(asked, cached),
+        input=uncached(asked, cached),
         output=said,
         cache_read=cached,
         reasoning=reasoning,

@@ -51,8 +51,8 @@ TOOLS = Tools(
         "subagent": ("prompt", "agent_name"),
         "plan": (),
     },
-    start="mcp_",  # the name of a server must not hold an underscore
-    between="_",
+    mcp_prefix="mcp_",  # the name of a server must not hold an underscore
+    mcp_separator="_",
 )
 
 TELLING = frozenset({"edit", "plan"})
@@ -88,7 +88,7 @@ def replacements(started: ToolStarted) -> tuple[Replacement, ...]:
     """The text that a call of an editing tool puts in place of another."""
     if started.kind != "edit" or started.input is None:
         return ()
-    edit = salvage.decode(started.input, _edit_decoder)
+    edit = salvage.decode_part(started.input, _edit_decoder)
     if edit is None:
         return ()
     after = edit.new_string if edit.content is None else edit.content
@@ -100,13 +100,13 @@ def consequences(name: str, id: str, input: msgspec.Raw | None) -> Iterator[Even
     if input is None:
         return
     if TOOLS.kind(name) == "edit":
-        edit = salvage.decode(input, _edit_decoder)
+        edit = salvage.decode_part(input, _edit_decoder)
         if edit is not None and edit.file_path:
             # Who writes a whole file does not say whether there was one before.
             change: Change | None = "modify" if edit.old_string else None
             yield FileChanged(path=edit.file_path, change=change, tool_id=id)
     elif name == "write_todos":
-        plan = salvage.decode(input, _todo_decoder)
+        plan = salvage.decode_part(input, _todo_decoder)
         items = plan.todos if plan else None
         if items is not None:
             yield PlanChanged(

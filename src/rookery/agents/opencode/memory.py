@@ -112,10 +112,10 @@ class Memory:
         forget_oldest(self._parts, _PARTS)
         return True
 
-    def name(self, what: str) -> str:
+    def new_id(self, kind: str) -> str:
         """A name for a thing that the agent left unnamed."""
         self._unnamed += 1
-        return f"{what}-{self._unnamed}"
+        return f"{kind}-{self._unnamed}"
 
     def begin_step(self, message: str | None) -> bool:
         """Begin a step, and tell whether it is the same one tried again."""

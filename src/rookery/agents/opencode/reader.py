@@ -11,7 +11,7 @@ import msgspec
 
 from rookery.adapter import salvage
 from rookery.adapter.agent import PERMIT_ALL
-from rookery.adapter.decoder import LineDecoder, Told, several
+from rookery.adapter.decoder import Events, LineDecoder, as_sequence
 from rookery.adapter.drift import ALWAYS_LOOKED_AT, watch
 from rookery.adapter.lines import DEFAULT_CAP
 from rookery.agents.opencode import faults, shapes, tools
@@ -31,7 +31,7 @@ from rookery.model.events import (
     UserMessage,
 )
 
-_Read = Callable[[Any, Any, bytes], Told]
+_Read = Callable[[Any, Any, bytes], Events]
 _Table = Mapping[type[msgspec.Struct], _Read]
 
 # What a refused call says; nothing else marks it (1.18.33 permission_ask_rejected,
@@ -42,7 +42,7 @@ _ABORTED = "Tool execution aborted"
 _TOOK_TOO_LONG = "shell tool terminated command after exceeding timeout"
 
 
-def step_start(memory: Memory, message: shapes.StepStart, line: bytes) -> Told:
+def step_start(memory: Memory, message: shapes.StepStart, line: bytes) -> Events:
     """Read the beginning of a request to the model, or of one that is tried again."""
     if message.sessionID != memory.session:
         return _begin(step_start, memory, message, line)
@@ -53,7 +53,7 @@ def step_start(memory: Memory, message: shapes.StepStart, line: bytes) -> Told:
     return ()
 
 
-def text(memory: Memory, message: shapes.Text, line: bytes) -> Told:
+def text(memory: Memory, message: shapes.Text, line: bytes) -> Events:
     """Read what the model said, or what OpenCode says to it after a compaction."""
     if message.sessionID != memory.session:
         return _begin(text, memory, message, line)
@@ -62,7 +62,7 @@ def text(memory: Memory, message: shapes.Text, line: bytes) -> Told:
         return ()
     if not part.synthetic:
         memory.answer.append(part.text)
-        return Text(id=part.id or memory.name("text"), text=part.text)
+        return Text(id=part.id or memory.new_id("text"), text=part.text)
     told = UserMessage(text=part.text, synthetic=True)
     if not part.metadata.compaction_continue:
         return told
@@ -71,7 +71,7 @@ def text(memory: Memory, message: shapes.Text, line: bytes) -> Told:
     return (ContextCompacted(trigger="auto"), told)
 
 
-def reasoning(memory: Memory, message: shapes.Reasoning, line: bytes) -> Told:
+def reasoning(memory: Memory, message: shapes.Reasoning, line: bytes) -> Events:
     """Read a thought; its text is empty where the provider hides it."""
     if message.sessionID != memory.session:
         return _begin(reasoning, memory, message, line)
@@ -79,10 +79,10 @@ def reasoning(memory: Memory, message: shapes.Reasoning, line: bytes) -> Told:
     if not memory.is_new(part.id):
         return ()
     hidden = None if part.text else True
-    return Thinking(id=part.id or memory.name("thought"), text=part.text or None, redacted=hidden)
+    return Thinking(id=part.id or memory.new_id("thought"), text=part.text or None, redacted=hidden)
 
 
-def tool_use(memory: Memory, message: shapes.ToolUse, line: bytes) -> Told:
+def tool_use(memory: Memory, message: shapes.ToolUse, line: bytes) -> Events:
     """Read a tool call that has ended: its beginning was not told."""
     if message.sessionID != memory.session:
         return _begin(tool_use, memory, message, line)
@@ -91,10 +91,10 @@ def tool_use(memory: Memory, message: shapes.ToolUse, line: bytes) -> Told:
     # Some providers number the calls of each request from 0, so `callID` names no call for good.
     if not memory.is_new(part.id):
         return ()
-    id = part.id or memory.name("call")
+    id = part.id or memory.new_id("call")
     name = part.tool or "tool"
     kind = tools.KINDS.get(name, "other")
-    input = None if state.input is NOTHING else salvage.own(state.input)
+    input = None if state.input is NOTHING else salvage.raw_copy(state.input)
     title = tools.title(kind, state)
     started = ToolStarted(id=id, name=name, kind=kind, title=title, input=input)
     status = _status(name, state)
@@ -115,7 +115,7 @@ def tool_use(memory: Memory, message: shapes.ToolUse, line: bytes) -> Told:
     return (started, finished)
 
 
-def step_finish(memory: Memory, message: shapes.StepFinish, line: bytes) -> Told:
+def step_finish(memory: Memory, message: shapes.StepFinish, line: bytes) -> Events:
     """Read the end of a request to the model, with what it alone used and cost."""
     if message.sessionID != memory.session:
         return _begin(step_finish, memory, message, line)
@@ -131,7 +131,7 @@ def step_finish(memory: Memory, message: shapes.StepFinish, line: bytes) -> Told
     return used
 
 
-def error(memory: Memory, message: shapes.Error, line: bytes) -> Told:
+def error(memory: Memory, message: shapes.Error, line: bytes) -> Events:
     """Read a failure; a step that follows shows that it was mended."""
     if message.sessionID != memory.session:
         return _begin(error, memory, message, line)
@@ -141,9 +141,9 @@ def error(memory: Memory, message: shapes.Error, line: bytes) -> Told:
     return memory.failure
 
 
-def _begin(read: _Read, memory: Memory, message: Any, line: bytes) -> Told:
+def _begin(read: _Read, memory: Memory, message: Any, line: bytes) -> Events:
     """Read a message of another session than the last, which may be new."""
-    return [*memory.begin(message.sessionID), *several(read(memory, message, line))]
+    return [*memory.begin(message.sessionID), *as_sequence(read(memory, message, line))]
 
 
 def _denial(memory: Memory, started: ToolStarted, reason: str) -> PermissionDenied:

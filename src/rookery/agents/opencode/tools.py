@@ -124,7 +124,7 @@ def _written(path: str, id: str, state: ToolState, *, new: bool) -> FileChanged:
     """A file that was written whole; what it replaced is not told."""
     if not new:
         return FileChanged(path=path, change="modify", tool_id=id)
-    input = None if state.input is NOTHING else salvage.decode(state.input, _written_decoder)
+    input = None if state.input is NOTHING else salvage.decode_part(state.input, _written_decoder)
     text = input.content if input else None
     added = None
     if text is not None:
@@ -143,5 +143,5 @@ def _seen_path(title: str, state: ToolState) -> str:
 
 
 def _words(state: ToolState) -> str | None:
-    known = None if state.input is NOTHING else salvage.decode(state.input, _input_decoder)
+    known = None if state.input is NOTHING else salvage.decode_part(state.input, _input_decoder)
     return known.words if known else None

@@ -7,9 +7,9 @@ from rookery.adapter.agent import Agent, Capabilities
 from rookery.agents.qwen.command import (
     OUTPUT_FLAGS,
     PROGRAMS,
-    continues,
     invoke,
     keeps_variable,
+    resumes,
     with_output_flags,
 )
 from rookery.agents.qwen.fields import CHECKED_VERSIONS
@@ -57,7 +57,7 @@ AGENT = Agent(
     invoke=invoke,
     with_output_flags=with_output_flags,
     keeps_variable=keeps_variable,
-    continues=continues,
+    resumes=resumes,
     replacements=replacements,
     limit_codes={53: "max turns", 55: "max budget"},
 )

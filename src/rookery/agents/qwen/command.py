@@ -63,7 +63,7 @@ def with_output_flags(command: Sequence[str]) -> list[str] | None:
     return with_format(command, flag=OUTPUT_FLAGS, short="-o", also=("json",), prompts=_PROMPTS)
 
 
-def continues(command: Sequence[str]) -> bool:
+def resumes(command: Sequence[str]) -> bool:
     """Tell whether a command line goes on with a session."""
     return any(
         word in ("-r", "-c") or word.partition("=")[0] in ("--resume", "--continue")

@@ -43,7 +43,7 @@ class Memory(memory.Memory):
         """Begin a block; one that is still there under its number has lost its whole."""
         blocks = self._blocks.setdefault(parent, {})
         lost = blocks.pop(index, None)
-        blocks[index] = OpenBlock(self.name("block"), type, tool_id, [])
+        blocks[index] = OpenBlock(self.new_id("block"), type, tool_id, [])
         return [] if lost is None else _whole(lost, parent)
 
     def block(self, parent: str | None, index: int) -> OpenBlock | None:

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from rookery.adapter.decoder import LineDecoder, Told
+from rookery.adapter.decoder import Events, LineDecoder
 from rookery.adapter.drift import watch
 from rookery.adapter.lines import DEFAULT_CAP
 from rookery.adapter.reader import Table, TableReader
-from rookery.adapter.salvage import own
-from rookery.adapter.tokens import fresh
+from rookery.adapter.salvage import raw_copy
+from rookery.adapter.tokens import uncached
 from rookery.agents.qwen import faults, shapes, talk, tools
 from rookery.agents.qwen.fields import CHECKED_VERSIONS
 from rookery.agents.qwen.memory import Memory
@@ -42,7 +42,9 @@ def system(memory: Memory, message: shapes.System, line: bytes) -> Sequence[Even
     """Read the beginning of a turn, what a background task does, or what the program tells."""
     read = _SYSTEM.get(message.subtype)
     told = None if read is None else read(memory, message)
-    return (Unknown(name=f"system/{message.subtype}", raw=own(line)),) if told is None else told
+    return (
+        (Unknown(name=f"system/{message.subtype}", raw=raw_copy(line)),) if told is None else told
+    )
 
 
 def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Event]:
@@ -71,7 +73,7 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
             UsageReported(
                 scope="session",
                 semantics="cumulative",
-                input=fresh(used.input_tokens, used.cache_read_input_tokens),
+                input=uncached(used.input_tokens, used.cache_read_input_tokens),
                 output=used.output_tokens,
                 cache_read=used.cache_read_input_tokens,
             )
@@ -90,7 +92,7 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
             duration_s=_seconds(message.duration_ms),
             api_duration_s=_seconds(message.duration_api_ms),
             turns=message.num_turns,
-            structured=own(message.structured_result),
+            structured=raw_copy(message.structured_result),
         )
     )
     memory.end_turn()
@@ -116,7 +118,7 @@ class QwenReader(TableReader):
     def __init__(self) -> None:
         super().__init__(Memory(), {**_READERS, shapes.System: self._system}, looked_at=0)
 
-    def _system(self, memory: Memory, message: shapes.System, line: bytes) -> Told:
+    def _system(self, memory: Memory, message: shapes.System, line: bytes) -> Events:
         if message.subtype == "init" and message.qwen_code_version not in CHECKED_VERSIONS:
             self.functions[shapes.System] = system
             watch(self.functions, self.drift)
@@ -266,7 +268,7 @@ def _failure(memory: Memory, message: shapes.Result) -> tuple[Error | None, str]
 def _denial(memory: Memory, denied: shapes.Denied) -> Denial:
     name = denied.tool_name
     fix = tools.fix(name, memory.errors.get(denied.tool_use_id or "")) if name else None
-    return Denial(tool_id=denied.tool_use_id, name=name, input=own(denied.tool_input), fix=fix)
+    return Denial(tool_id=denied.tool_use_id, name=name, input=raw_copy(denied.tool_input), fix=fix)
 
 
 def _seconds(milliseconds: float | None) -> float | None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rookery.adapter import salvage
-from rookery.adapter.tokens import fresh
+from rookery.adapter.tokens import uncached
 from rookery.agents.qwen import shapes, tools
 from rookery.agents.qwen.memory import Memory
 from rookery.model.events import (
@@ -33,7 +33,7 @@ def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Sequenc
     strange: str | None = None
     for n, block in enumerate(said.content or ()):
         if block.type in ("text", "thinking"):
-            events += _words(memory, block, f"{said.id or memory.name('message')}:{n}", parent)
+            events += _words(memory, block, f"{said.id or memory.new_id('message')}:{n}", parent)
         elif block.type == "tool_use":
             events += _start(memory, block, parent)
         else:
@@ -46,7 +46,7 @@ def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Sequenc
         last = said.content[-1] if said.content and usage is None else None
         memory.last = last.text if last is not None and last.type == "text" else None
     if strange is not None:
-        events.append(Unknown(name=f"assistant/{strange}", raw=salvage.own(line)))
+        events.append(Unknown(name=f"assistant/{strange}", raw=salvage.raw_copy(line)))
     return events
 
 
@@ -64,7 +64,7 @@ def user(memory: Memory, message: shapes.User, line: bytes) -> Sequence[Event]:
         else:
             strange = block.type
     if strange is not None:
-        events.append(Unknown(name=f"user/{strange}", raw=salvage.own(line)))
+        events.append(Unknown(name=f"user/{strange}", raw=salvage.raw_copy(line)))
     return events
 
 
@@ -73,7 +73,7 @@ def stream_event(memory: Memory, message: shapes.StreamEvent, line: bytes) -> Se
     part, parent = message.event, message.parent_tool_use_id
     read = _PARTS.get(type(part))
     if read is None:
-        return (Unknown(name="stream_event", raw=salvage.own(line)),)
+        return (Unknown(name="stream_event", raw=salvage.raw_copy(line)),)
     return read(memory, parent, part)
 
 
@@ -86,7 +86,7 @@ def _message_start(memory: Memory, parent: str | None, part: object) -> Sequence
 
 def _block_start(memory: Memory, parent: str | None, part: shapes.BlockStart) -> Sequence[Event]:
     begun = part.content_block or shapes.Block()
-    tool_id = begun.id or memory.name("call") if begun.type == "tool_use" else None
+    tool_id = begun.id or memory.new_id("call") if begun.type == "tool_use" else None
     return memory.open_block(parent, part.index, begun.type, tool_id)
 
 
@@ -147,7 +147,7 @@ def _words(memory: Memory, block: shapes.Block, id: str, parent: str | None) -> 
 
 def _start(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[Event]:
     memory.take_block(parent, "tool_use")
-    id, name, input = block.id or memory.name("call"), block.name or "tool", block.input
+    id, name, input = block.id or memory.new_id("call"), block.name or "tool", block.input
     if name == tools.DEFERRED:
         name, input = tools.deferred(input)
     kind = tools.TOOLS.kind(name)
@@ -164,7 +164,7 @@ def _start(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[
 
 def _finish(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[Event]:
     """Read a result; that of a failed command may be none that is_error (0.15.10 shell_fail)."""
-    id = block.tool_use_id or memory.name("call")
+    id = block.tool_use_id or memory.new_id("call")
     if memory.has_ended(id):
         return ()
     call = memory.tools.get(id)
@@ -206,7 +206,7 @@ def _usage(memory: Memory, said: shapes.Said, parent: str | None) -> UsageReport
         stop_reason=said.stop_reason,
         scope="message",
         semantics="final",
-        input=fresh(used.input_tokens, used.cache_read_input_tokens),
+        input=uncached(used.input_tokens, used.cache_read_input_tokens),
         output=used.output_tokens,
         cache_read=used.cache_read_input_tokens,
         parent=parent,

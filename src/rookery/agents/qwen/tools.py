@@ -145,7 +145,7 @@ def question(kind: ToolKind, input: msgspec.Raw) -> str | None:
     """The first question that a call asks, on one line."""
     if kind != "ask" or input is NOTHING:
         return None
-    asked = salvage.decode(input, _ask_decoder)
+    asked = salvage.decode_part(input, _ask_decoder)
     words = [item.question for item in asked.questions or ()] if asked else []
     return one_line(words[0], _LONGEST_TITLE) if words and words[0] else None
 
@@ -159,7 +159,7 @@ class Shell(NamedTuple):
 
 def deferred(input: msgspec.Raw) -> tuple[str, msgspec.Raw]:
     """The tool that a call of the tool for others is meant for, and what it is given."""
-    meant = None if input is NOTHING else salvage.decode(input, _deferred_decoder)
+    meant = None if input is NOTHING else salvage.decode_part(input, _deferred_decoder)
     if meant is None or not meant.name or not bytes(meant.arguments).startswith(b"{"):
         return DEFERRED, input
     return meant.name, meant.arguments
@@ -221,7 +221,7 @@ def replacements(started: ToolStarted) -> tuple[Replacement, ...]:
     """The text that a call of an editing tool puts in place of another."""
     if started.kind != "edit" or started.input is None:
         return ()
-    edit = salvage.decode(started.input, _edit_decoder)
+    edit = salvage.decode_part(started.input, _edit_decoder)
     if edit is None:
         return ()
     after = edit.new_string if edit.content is None else edit.content
@@ -235,11 +235,11 @@ def consequences(
     if input is None:
         return
     if TOOLS.kind(name) == "edit":
-        edit = salvage.decode(input, _edit_decoder)
+        edit = salvage.decode_part(input, _edit_decoder)
         if edit is not None and (edit.file_path or edit.notebook_path):
             yield _changed(name, id, edit, content or "")
     elif name == "todo_write":
-        plan = salvage.decode(input, _todo_decoder)
+        plan = salvage.decode_part(input, _todo_decoder)
         items = plan.todos if plan else None
         if items is not None:
             yield PlanChanged(

@@ -191,4 +191,4 @@ def _can_ask(agent: Agent, via: str | None) -> bool:
     """
     ways = agent.ways if via is None and not agent_args() else ()
     named = (way for way in agent.ways if way.name == via)
-    return agent.asking is not None or any(way.asks for way in (*ways, *named))
+    return agent.control is not None or any(way.asks for way in (*ways, *named))

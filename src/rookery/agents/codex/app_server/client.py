@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from rookery.adapter import salvage
-from rookery.adapter.agent import Asking, Invocation, Permission, Task
+from rookery.adapter.agent import ControlChannel, Invocation, Permission, Task
 from rookery.agents.codex import tools
 from rookery.agents.codex.app_server import patches, shapes
 from rookery.model.errors import UnsupportedError
@@ -58,11 +58,11 @@ def invoke(task: Task, flags: tuple[str, ...]) -> Invocation:
     return Invocation(
         command=("codex", "app-server", *flags, *task.args),
         stdin=client.begin(),
-        stays_open=True,
-        asking=Asking(
-            read=client.read, answer=answer, interrupt=client.interrupt, hear=client.hear
+        keep_stdin_open=True,
+        control=ControlChannel(
+            read=client.read, answer=answer, interrupt=client.interrupt, on_event=client.on_event
         ),
-        ask_signal=signal.SIGTERM,
+        stop_signal=signal.SIGTERM,
     )
 
 
@@ -92,7 +92,7 @@ class Client:
             _request("initialize", {"clientInfo": told}) + _line({"method": "initialized"}) + begun
         )
 
-    def hear(self, event: Event, line: Callable[[], bytes]) -> bytes:
+    def on_event(self, event: Event, line: Callable[[], bytes]) -> bytes:
         """Take in what happened; give what must be said then."""
         match event:
             case SessionStarted(session=str(thread)) if self._thread is None:
@@ -100,7 +100,7 @@ class Client:
                 said = [{"type": "text", "text": self._task.prompt}]
                 return _request("turn/start", {"threadId": thread, "input": said})
             case TurnStarted():
-                message = salvage.decode(line(), _message_decoder)
+                message = salvage.decode_part(line(), _message_decoder)
                 if isinstance(message, shapes.TurnStarted) and message.params.turn:
                     self._turn = message.params.turn.id
             case ToolStarted(id=id, name=tools.PATCH):
@@ -108,7 +108,7 @@ class Client:
             case ToolFinished(id=id):
                 self._patches.pop(id, None)
             case Unknown():
-                request = salvage.decode(line(), _request_decoder)
+                request = salvage.decode_part(line(), _request_decoder)
                 if request is not None and request.id is not None and request.method:
                     return _refusal(request.id)  # it waits for an answer, whatever it asks
         return b""
@@ -121,7 +121,7 @@ class Client:
 
     def read(self, line: bytes) -> Ask | None:
         """Read what is asked; None if the line is no request."""
-        message = salvage.decode(line, _message_decoder)
+        message = salvage.decode_part(line, _message_decoder)
         id = getattr(message, "id", None)
         if message is None or id is None:
             return None
@@ -143,7 +143,7 @@ class Client:
         """The change that is asked for, which was told when it began."""
         begun = self._patches.get(message.params.item_id or "")
         given = begun.input if begun else None
-        patch = (salvage.decode(given, _patch_decoder) if given else None) or _Patch()
+        patch = (salvage.decode_part(given, _patch_decoder) if given else None) or _Patch()
         paths = [change.path for change in patch.changes if change.path]
         several = len(patch.changes) > 1
         detail: list[str] = []
@@ -164,7 +164,7 @@ class Client:
 
 def answer(line: bytes, decision: Decision) -> bytes:
     """Make the response to a request that `read` could read; why not cannot be told."""
-    message = salvage.decode(line, _message_decoder)
+    message = salvage.decode_part(line, _message_decoder)
     id = getattr(message, "id", None)
     if not isinstance(message, shapes.CommandApproval | shapes.FileApproval):
         return _refusal(id)

@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 
 from rookery.adapter import salvage
-from rookery.adapter.decoder import LineDecoder, Told
+from rookery.adapter.decoder import Events, LineDecoder
 from rookery.adapter.drift import ALWAYS_LOOKED_AT, type_name, watch
 from rookery.adapter.lines import DEFAULT_CAP
-from rookery.adapter.reader import Read, Table, TableReader, say_nothing, silent_types, union_of
-from rookery.adapter.tokens import fresh
+from rookery.adapter.reader import Read, Table, TableReader, no_events, silent_types, union_of
+from rookery.adapter.tokens import uncached
 from rookery.agents.codex import faults, items, tools
 from rookery.agents.codex.app_server import patches, shapes
 from rookery.agents.codex.app_server.memory import Memory
@@ -105,19 +105,19 @@ def turn_completed(memory: Memory, message: shapes.TurnCompleted, line: bytes) -
     return [*events, finished]
 
 
-def message_delta(memory: Memory, message: shapes.MessageDelta, line: bytes) -> Told:
+def message_delta(memory: Memory, message: shapes.MessageDelta, line: bytes) -> Events:
     """Read a piece of what the agent says."""
     params = message.params
     return TextDelta(id=params.item_id or "", text=params.delta) if params.delta else ()
 
 
-def summary_delta(memory: Memory, message: shapes.SummaryDelta, line: bytes) -> Told:
+def summary_delta(memory: Memory, message: shapes.SummaryDelta, line: bytes) -> Events:
     """Read a piece of the summary of what the model thinks."""
     params = message.params
     return ThinkingDelta(id=params.item_id or "", text=params.delta) if params.delta else ()
 
 
-def summary_part(memory: Memory, message: shapes.SummaryPart, line: bytes) -> Told:
+def summary_part(memory: Memory, message: shapes.SummaryPart, line: bytes) -> Events:
     """Read that another part of such a summary begins."""
     params = message.params
     if not params.summary_index:
@@ -125,7 +125,7 @@ def summary_part(memory: Memory, message: shapes.SummaryPart, line: bytes) -> To
     return ThinkingDelta(id=params.item_id or "", text=_BETWEEN_PARTS)
 
 
-def output_delta(memory: Memory, message: shapes.OutputDelta, line: bytes) -> Told:
+def output_delta(memory: Memory, message: shapes.OutputDelta, line: bytes) -> Events:
     """Read what a running command writes."""
     params = message.params
     if params.item_id not in memory.tools:
@@ -133,7 +133,7 @@ def output_delta(memory: Memory, message: shapes.OutputDelta, line: bytes) -> To
     return ToolProgress(id=params.item_id or "", output=params.delta)
 
 
-def plan_updated(memory: Memory, message: shapes.PlanUpdated, line: bytes) -> Told:
+def plan_updated(memory: Memory, message: shapes.PlanUpdated, line: bytes) -> Events:
     """Read the plan, which is told whole."""
     plan = tuple(
         PlanItem(text=step.step or "", status=_STEPS.get(step.status, step.status))
@@ -145,7 +145,7 @@ def plan_updated(memory: Memory, message: shapes.PlanUpdated, line: bytes) -> To
     return PlanChanged(items=plan)
 
 
-def usage_updated(memory: Memory, message: shapes.UsageUpdated, line: bytes) -> Told:
+def usage_updated(memory: Memory, message: shapes.UsageUpdated, line: bytes) -> Events:
     """Read what a request used, ours or a subagent's.
 
     A figure is repeated when a thread is resumed, and when its context is compacted.
@@ -162,7 +162,7 @@ def usage_updated(memory: Memory, message: shapes.UsageUpdated, line: bytes) -> 
         message_id=memory.next_request(),
         scope="message",
         semantics="final",
-        input=fresh(last.input_tokens, read, written),
+        input=uncached(last.input_tokens, read, written),
         output=last.output_tokens,
         cache_read=read,
         cache_write_5m=written,
@@ -171,7 +171,7 @@ def usage_updated(memory: Memory, message: shapes.UsageUpdated, line: bytes) -> 
     )
 
 
-def limits_updated(memory: Memory, message: shapes.LimitsUpdated, line: bytes) -> Told:
+def limits_updated(memory: Memory, message: shapes.LimitsUpdated, line: bytes) -> Events:
     """Read how much of the provider's limits is used."""
     limits = message.params.rate_limits or shapes.RateLimits()
     rejected = limits.rate_limit_reached_type is not None
@@ -196,7 +196,7 @@ def _window(window: shapes.Window, name: str) -> str:
     return f"{minutes // size} {unit}{'s' if minutes > size else ''}"
 
 
-def error_told(memory: Memory, message: shapes.ErrorTold, line: bytes) -> Told:
+def error_told(memory: Memory, message: shapes.ErrorTold, line: bytes) -> Events:
     """Read what failed; if it is tried again, nothing is lost yet."""
     told = message.params.error or shapes.Complaint()
     words = told.message or ""
@@ -207,18 +207,18 @@ def error_told(memory: Memory, message: shapes.ErrorTold, line: bytes) -> Told:
     return faults.error(words)
 
 
-def model_rerouted(memory: Memory, message: shapes.ModelRerouted, line: bytes) -> Told:
+def model_rerouted(memory: Memory, message: shapes.ModelRerouted, line: bytes) -> Events:
     """Read that another model answers."""
     params = message.params
     return ModelChanged(before=params.from_model, after=params.to_model, reason=params.reason)
 
 
-def command_approval(memory: Memory, message: shapes.CommandApproval, line: bytes) -> Told:
+def command_approval(memory: Memory, message: shapes.CommandApproval, line: bytes) -> Events:
     """Read that a command waits for somebody's leave."""
     return _asked(memory, message, tools.SHELL)
 
 
-def file_approval(memory: Memory, message: shapes.FileApproval, line: bytes) -> Told:
+def file_approval(memory: Memory, message: shapes.FileApproval, line: bytes) -> Events:
     """Read that a change to files waits for somebody's leave."""
     return _asked(memory, message, tools.PATCH)
 
@@ -234,19 +234,19 @@ def _asked(memory: Memory, message: Any, name: str) -> Event:
     )
 
 
-def other_request(memory: Memory, message: Any, line: bytes) -> Told:
+def other_request(memory: Memory, message: Any, line: bytes) -> Events:
     """Read a request that nobody can answer here; it must be refused all the same."""
     name = str(type(message).__struct_config__.tag)
     return PermissionRequested(id=None if message.id is None else str(message.id), name=name)
 
 
-def warning(memory: Memory, message: Any, line: bytes) -> Told:
+def warning(memory: Memory, message: Any, line: bytes) -> Events:
     """Read what the program tells the user."""
     words = message.params.summary or message.params.message
     return Notice(level="warning", text=words) if words else ()
 
 
-def mcp_startup(memory: Memory, message: shapes.McpStartup, line: bytes) -> Told:
+def mcp_startup(memory: Memory, message: shapes.McpStartup, line: bytes) -> Events:
     """Read how a tool server came up; only a failure is news."""
     params = message.params
     if params.status != "failed":
@@ -255,13 +255,13 @@ def mcp_startup(memory: Memory, message: shapes.McpStartup, line: bytes) -> Told
     return Notice(level="warning", text=f"MCP server {params.name} did not start{why}")
 
 
-def reasoning(memory: Memory, item: shapes.Reasoning, line: bytes) -> Told:
+def reasoning(memory: Memory, item: shapes.Reasoning, line: bytes) -> Events:
     """Read the whole summary of what the model thought; without one it kept it to itself."""
     text = _BETWEEN_PARTS.join(item.summary or ())
     return Thinking(id=memory.item(item.id), text=text) if text else ()
 
 
-def compaction(memory: Memory, item: shapes.ContextCompaction, line: bytes) -> Told:
+def compaction(memory: Memory, item: shapes.ContextCompaction, line: bytes) -> Events:
     """Read that the conversation was summarised."""
     return ContextCompacted()
 
@@ -269,7 +269,7 @@ def compaction(memory: Memory, item: shapes.ContextCompaction, line: bytes) -> T
 def _collab(read: Read[Memory]) -> Read[Memory]:
     """Read a call that has to do with subagents, under the names that `exec --json` has."""
 
-    def renamed(memory: Memory, item: shapes.CollabToolCall, line: bytes) -> Told:
+    def renamed(memory: Memory, item: shapes.CollabToolCall, line: bytes) -> Events:
         item.tool = _TOOLS.get(item.tool, item.tool)
         return read(memory, item, line)
 
@@ -277,18 +277,18 @@ def _collab(read: Read[Memory]) -> Read[Memory]:
 
 
 _STARTED: Table[Memory] = {
-    shapes.UserMessage: say_nothing,
-    shapes.AgentMessage: say_nothing,
-    shapes.Reasoning: say_nothing,
+    shapes.UserMessage: no_events,
+    shapes.AgentMessage: no_events,
+    shapes.Reasoning: no_events,
     shapes.CommandExecution: items.command_started,
     shapes.FileChange: items.patch_started,
     shapes.McpToolCall: items.mcp_started,
     shapes.WebSearch: items.search_started,
     shapes.CollabToolCall: _collab(items.collab_started),
-    shapes.ContextCompaction: say_nothing,
+    shapes.ContextCompaction: no_events,
 }
 _COMPLETED: Table[Memory] = {
-    shapes.UserMessage: say_nothing,
+    shapes.UserMessage: no_events,
     shapes.AgentMessage: items.agent_message,
     shapes.Reasoning: reasoning,
     shapes.CommandExecution: items.command_completed,
@@ -303,10 +303,10 @@ _COMPLETED: Table[Memory] = {
 def _item(method: str, readers: Table[Memory]) -> Read[Memory]:
     """Read messages that hold an item."""
 
-    def read(memory: Memory, message: Any, line: bytes) -> Told:
+    def read(memory: Memory, message: Any, line: bytes) -> Events:
         item = message.params.item
         if item is None:
-            return Unknown(name=method, raw=salvage.own(line))
+            return Unknown(name=method, raw=salvage.raw_copy(line))
         return readers[type(item)](memory, item, line)
 
     return read
@@ -315,7 +315,7 @@ def _item(method: str, readers: Table[Memory]) -> Read[Memory]:
 def _of_ours(read: Read[Memory]) -> Read[Memory]:
     """Read only what is about our thread: what subagents do is told by the calls that began it."""
 
-    def ours(memory: Memory, message: Any, line: bytes) -> Told:
+    def ours(memory: Memory, message: Any, line: bytes) -> Events:
         thread = message.params.thread_id
         if thread == memory.thread or memory.is_ours(thread):
             return read(memory, message, line)

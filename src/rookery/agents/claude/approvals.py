@@ -74,7 +74,7 @@ _parts_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 def read(line: bytes) -> Ask | None:
     """Read what is asked; None if the line is no question that can be answered."""
-    message = salvage.decode(line, _line_decoder)
+    message = salvage.decode_part(line, _line_decoder)
     request = message.request if message else None
     if message is None or request is None or message.request_id is None:
         return None
@@ -110,7 +110,7 @@ def read(line: bytes) -> Ask | None:
 
 def answer(line: bytes, decision: Decision) -> bytes:
     """Make the line that answers a question which `read` could read."""
-    message = salvage.decode(line, _line_decoder) or shapes.ControlRequest()
+    message = salvage.decode_part(line, _line_decoder) or shapes.ControlRequest()
     request = message.request or shapes.Request()
     told: dict[str, Any]
     if request.subtype != "can_use_tool":
@@ -134,7 +134,7 @@ def _line(response: dict[str, Any]) -> bytes:
 def _input(request: shapes.Request, decision: Decision) -> Any:
     """What the tool is to be called with: as asked, and with the answers to its questions."""
     parts = _decoded(request.input, _parts_decoder) or {}
-    whole = {name: salvage.own(part) for name, part in parts.items()}
+    whole = {name: salvage.raw_copy(part) for name, part in parts.items()}
     return {**whole, "answers": decision.answers} if request.tool_name == _QUESTIONS else whole
 
 
@@ -229,4 +229,4 @@ def _questions(input: msgspec.Raw) -> Iterator[Question]:
 
 
 def _decoded(input: msgspec.Raw, decoder: msgspec.json.Decoder[Any]) -> Any:
-    return None if input is NOTHING else salvage.decode(input, decoder)
+    return None if input is NOTHING else salvage.decode_part(input, decoder)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rookery
-from rookery.agents.claude.asking import answer, read
+from rookery.agents.claude.approvals import answer, read
 from rookery.model.events import PermissionRequested, Unknown
 from rookery.model.questions import Ask, Decision, Option, Question
 

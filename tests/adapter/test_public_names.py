@@ -1,0 +1,42 @@
+"""The public names of `rookery.adapter` and `rookery.events` can be imported, and cheaply."""
+
+import subprocess
+import sys
+
+import pytest
+
+import rookery.events
+from rookery import adapter
+from rookery.model import events
+
+
+@pytest.mark.parametrize("name", adapter.__all__)
+def test_every_listed_name_can_be_imported(name: str) -> None:
+    assert getattr(adapter, name) is not None
+
+
+def test_every_lazy_name_is_listed() -> None:
+    assert sorted(adapter._HOMES) == sorted(adapter.__all__)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(
+        AttributeError, match=r"module 'rookery.adapter' has no attribute 'Nothing'"
+    ):
+        getattr(adapter, "Nothing")  # noqa: B009 - mypy knows that it is missing
+
+
+def test_importing_the_package_imports_none_of_its_modules() -> None:
+    code = "import sys, rookery.adapter; print(*(m for m in sys.modules if 'rookery.' in m))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["rookery.adapter"]
+
+
+def test_every_event_is_public() -> None:
+    own = {
+        name
+        for name, value in vars(events).items()
+        if getattr(value, "__module__", "") == events.__name__
+    }
+    assert {name for name in own if not name.startswith("_")} <= set(rookery.events.__all__)
+    assert "Event" in rookery.events.__all__
