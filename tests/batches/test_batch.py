@@ -8,7 +8,7 @@ import pytest
 
 from rookery.batches.batch import Batch
 from rookery.batches.queue import find_queue, new_queue
-from rookery.batches.tasks import BatchTask, read_tasks
+from rookery.batches.tasks import BatchTask, make_task, read_tasks
 from rookery.loops.storage import LOOP_FOLDERS
 from rookery.store import runs
 from rookery.store.batch_folder import BatchResult
@@ -31,7 +31,7 @@ def play(
 
 def test_every_task_gets_one_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     work = install(tmp_path, ["say=fine"], monkeypatch)
-    asked = [BatchTask(prompt=f"task {n}", id=f"t{n}", cwd=str(work)) for n in range(6)]
+    asked = [make_task(prompt=f"task {n}", id=f"t{n}", cwd=str(work)) for n in range(6)]
     batch, results = play(asked, jobs=3)
     assert sorted(result.id for result in results) == [task.id for task in asked]
     assert {(result.ok, result.status, result.answer) for result in results} == {
@@ -47,7 +47,7 @@ def test_no_more_than_so_many_run_at_once(tmp_path: Path, monkeypatch: pytest.Mo
 
     async def whole() -> None:
         nonlocal most
-        asked = [BatchTask(prompt="x", id=str(n), cwd=str(work)) for n in range(6)]
+        asked = [make_task(prompt="x", id=str(n), cwd=str(work)) for n in range(6)]
         async with Batch(new_queue(asked), jobs=2) as batch:
             reading = asyncio.ensure_future(_all(batch))
             while not reading.done():
@@ -64,7 +64,7 @@ async def _all(batch: Batch) -> list[BatchResult]:
 
 def test_a_task_with_a_goal_is_a_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     work = install(tmp_path, ["say=no", "say=DONE"], monkeypatch)
-    _, (result,) = play([BatchTask(prompt="x", id="1", cwd=str(work), until="DONE")])
+    _, (result,) = play([make_task(prompt="x", id="1", cwd=str(work), until="DONE")])
     assert (result.ok, result.status, calls(tmp_path)) == (True, "done", 2)
     assert result.loop is not None
 
@@ -74,8 +74,8 @@ def test_one_that_fails_does_not_hold_up_the_others(
 ) -> None:
     work = install(tmp_path, ["say=a"], monkeypatch)
     asked = [
-        BatchTask(prompt="x", id="bad", agent="nobody", cwd=str(work)),
-        BatchTask(prompt="x", id="good", cwd=str(work)),
+        make_task(prompt="x", id="bad", agent="nobody", cwd=str(work)),
+        make_task(prompt="x", id="good", cwd=str(work)),
     ]
     _, results = play(asked, jobs=1)
     told = {result.id: (result.ok, result.status) for result in results}
@@ -84,7 +84,7 @@ def test_one_that_fails_does_not_hold_up_the_others(
 
 def test_the_budget_is_shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     work = install(tmp_path, ["play=budget delay=0.02"], monkeypatch)
-    asked = [BatchTask(prompt="x", id=str(n), cwd=str(work)) for n in range(10)]
+    asked = [make_task(prompt="x", id=str(n), cwd=str(work)) for n in range(10)]
     batch, results = play(asked, jobs=2, max_cost=0.3)
     assert batch.is_over_budget
     assert len(results) < 10
@@ -95,7 +95,7 @@ def test_a_batch_goes_on_with_what_has_no_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work = install(tmp_path, ["say=a", "hang-in-tool", "say=b"], monkeypatch)
-    asked = [BatchTask(prompt="x", id=str(n), cwd=str(work)) for n in range(3)]
+    asked = [make_task(prompt="x", id=str(n), cwd=str(work)) for n in range(3)]
     queue = new_queue(asked)
 
     async def cut_short() -> None:
@@ -141,7 +141,7 @@ def test_a_result_tells_what_the_runs_before_it_spent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work = install(tmp_path, ["say=a", "play=budget delay=0.02", "say=b"], monkeypatch)
-    queue = new_queue([BatchTask(prompt="x", id=str(n), cwd=str(work)) for n in range(3)])
+    queue = new_queue([make_task(prompt="x", id=str(n), cwd=str(work)) for n in range(3)])
 
     async def cut_short() -> None:
         async with Batch(queue, jobs=1) as batch:
@@ -162,7 +162,7 @@ def test_a_run_whose_result_was_not_kept_is_not_paid_for_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work = install(tmp_path, ["say=fine"], monkeypatch)
-    queue = new_queue([BatchTask(prompt="x", id="1", cwd=str(work))])
+    queue = new_queue([make_task(prompt="x", id="1", cwd=str(work))])
     _, (first,) = go_on(queue.folder.name)
     (queue.folder.path / "results.jsonl").unlink()  # as if we were killed before it was written
     _, (second,) = go_on(queue.folder.name)
@@ -175,7 +175,7 @@ def test_a_loop_that_was_cut_off_with_its_batch_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work = install(tmp_path, ["say=no", "hang-in-tool", "say=DONE"], monkeypatch)
-    task = BatchTask(prompt="x", id="1", cwd=str(work), until="DONE")
+    task = make_task(prompt="x", id="1", cwd=str(work), until="DONE")
     queue = new_queue([task])
 
     async def cut_short() -> None:
@@ -208,7 +208,7 @@ def test_what_was_cut_off_counts_before_anything_is_begun_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work = install(tmp_path, ["play=budget delay=0.02"], monkeypatch)
-    asked = [BatchTask(prompt="x", id=str(n), cwd=str(work)) for n in range(4)]
+    asked = [make_task(prompt="x", id=str(n), cwd=str(work)) for n in range(4)]
     queue = new_queue(asked)
 
     async def whole(jobs: int, max_cost: float | None) -> tuple[Batch, list[BatchResult]]:
@@ -234,8 +234,8 @@ def test_a_task_that_our_budget_ended_stays_open(
 ) -> None:
     work = install(tmp_path, ["play=budget delay=0.02"], monkeypatch)
     asked = [
-        BatchTask(prompt="x", id="run", cwd=str(work)),
-        BatchTask(prompt="x", id="loop", cwd=str(work), until="never"),
+        make_task(prompt="x", id="run", cwd=str(work)),
+        make_task(prompt="x", id="loop", cwd=str(work), until="never"),
     ]
     queue = new_queue(asked)
 
@@ -262,9 +262,9 @@ def test_a_cost_that_nobody_knows_is_not_nothing(
     (tmp_path / "mute").chmod(0o755)
     mute = (str(tmp_path / "mute"),)
     asked = [
-        BatchTask(prompt="x", id="run", cwd=str(work), program=mute),
-        BatchTask(prompt="x", id="loop", cwd=str(work), program=mute, until="a"),
-        BatchTask(prompt="x", id="bad", cwd=str(work), agent="nobody"),
+        make_task(prompt="x", id="run", cwd=str(work), program=mute),
+        make_task(prompt="x", id="loop", cwd=str(work), program=mute, until="a"),
+        make_task(prompt="x", id="bad", cwd=str(work), agent="nobody"),
     ]
     batch, results = play(asked)
     told = {each.id: (each.status, each.spent_usd, each.cost_source) for each in results}
@@ -278,10 +278,10 @@ def test_a_damaged_folder_of_another_run_does_not_keep_a_batch_from_going_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work = install(tmp_path, ["say=fine"], monkeypatch)
-    play([BatchTask(prompt="x", id="1", cwd=str(work), until="fine")])
+    play([make_task(prompt="x", id="1", cwd=str(work), until="fine")])
     (one,) = runs.runs(tmp_path / "home")
     (one.path / "run.json").write_text("{")
     (loop,) = LOOP_FOLDERS.all(tmp_path / "home")
     (loop.path / "plan.json").write_text("{")
-    _, (result,) = play([BatchTask(prompt="x", id="1", cwd=str(work))])
+    _, (result,) = play([make_task(prompt="x", id="1", cwd=str(work))])
     assert result.ok

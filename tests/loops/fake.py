@@ -57,7 +57,7 @@ class FakeEffects:
         return Check(command=command, ok=ok, exit_code=0 if ok else 1, output=self.world.noise)
 
     def prompt(self) -> str:
-        return self.plan.prompt
+        return self.plan.run.prompt or ""
 
     def spent(self) -> float:
         return 0.0

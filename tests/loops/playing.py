@@ -13,7 +13,7 @@ import pytest
 
 from rookery.loops.driver import Loop
 from rookery.loops.events import LoopEvent
-from rookery.loops.plan import Goal, LoopPlan
+from rookery.loops.plan import Goal, LoopPlan, make_plan
 from rookery.loops.start import new_loop
 from rookery.testing import AGENT
 
@@ -50,7 +50,7 @@ def calls(folder: Path) -> int:
 
 def plan(work: Path, **options: Any) -> LoopPlan:
     goal = options.pop("goal", Goal(until="DONE"))
-    return LoopPlan(agent="claude", cwd=str(work), prompt="Fix it.", goal=goal, **options)
+    return make_plan(agent="claude", cwd=str(work), prompt="Fix it.", goal=goal, **options)
 
 
 def play(asked: LoopPlan) -> tuple[Loop, list[LoopEvent]]:

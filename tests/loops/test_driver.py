@@ -8,7 +8,7 @@ import pytest
 
 from rookery.loops.driver import Loop
 from rookery.loops.events import LoopEvent, Resumed, Waiting
-from rookery.loops.plan import Ceilings, Goal, LoopPlan
+from rookery.loops.plan import Ceilings, Goal, make_plan
 from rookery.loops.storage import LOOP_FOLDERS
 from rookery.model.events import Event, LimitReported, SessionStarted, TurnFinished, TurnStarted
 from tests.loops.fake import FakeEffects, World, report_of
@@ -21,7 +21,7 @@ class Slept:
 
     def __init__(self, home: Path, *, resets_in: float, extra: dict[int, float]) -> None:
         self.world = World()
-        plan = LoopPlan(
+        plan = make_plan(
             agent="claude",
             cwd="/",
             prompt="p",

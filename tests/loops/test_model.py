@@ -22,7 +22,7 @@ from hypothesis.stateful import (
 
 from rookery.loops.driver import Loop
 from rookery.loops.effects import RunRequest
-from rookery.loops.plan import Ceilings, Goal, LoopPlan, OnLimit
+from rookery.loops.plan import Ceilings, Goal, LoopPlan, OnLimit, make_plan
 from rookery.loops.state import PendingRun, Report
 from rookery.loops.storage import LOOP_FOLDERS
 from rookery.model.events import (
@@ -89,7 +89,7 @@ class LoopMachine(RuleBasedStateMachine):
 
     @initialize(goal=GOALS, ceilings=CEILINGS, policy=POLICIES, quota=st.sampled_from([None, 0.8]))
     def begin(self, goal: Goal, ceilings: Ceilings, policy: OnLimit, quota: float | None) -> None:
-        plan = LoopPlan(
+        plan = make_plan(
             agent="claude",
             cwd="/",
             prompt=f"Fix it. Then answer {UNTIL}, or write\n{SIGNAL}\non a line.",
@@ -153,7 +153,7 @@ class LoopMachine(RuleBasedStateMachine):
         cost = 0.0
         for _ in range(turns):
             cost += TURN_COST
-            if request.max_cost is not None and cost > request.max_cost:
+            if request.options.max_cost is not None and cost > request.options.max_cost:
                 ending = Ending(stopped_for="over_budget")
                 events = [e for e in events if not isinstance(e, TurnFinished)]
                 break

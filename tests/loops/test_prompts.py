@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from rookery.loops.plan import Goal, LoopPlan
+from rookery.loops.plan import Goal, make_plan
 from rookery.loops.prompts import VARIABLES, prompt_for, unknown_variables
 from rookery.loops.state import Attempt, Check, Report
 
@@ -17,7 +17,7 @@ def before(answer: str | None = None, *checks: Check) -> Attempt:
 
 def prompt(text: str, last: Attempt | None = None, **options: Any) -> str:
     options.setdefault("goal", Goal(until="DONE"))
-    plan = LoopPlan(agent="claude", cwd="/", **options)
+    plan = make_plan(agent="claude", cwd="/", **options)
     return prompt_for(plan, text, iteration=2, nonce="DONE-1", previous=last, left="3, $1")
 
 

@@ -5,12 +5,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from rookery.loops.plan import Ceilings, Goal, LoopPlan, OnLimit
+from rookery.loops.plan import Ceilings, Goal, LoopPlan, OnLimit, make_plan
 from rookery.loops.rules import after_run, before_run
 from rookery.loops.state import Attempt, Change, Check, LoopState, Report
 
 NOW = 1_794_000_000.0
-PLAN = LoopPlan(agent="claude", cwd="/", prompt="p", goal=Goal(until="DONE"))
+PLAN = make_plan(agent="claude", cwd="/", prompt="p", goal=Goal(until="DONE"))
 
 
 def ran(status: Any = "success", *, checks: tuple[bool, ...] = (), **facts: Any) -> Attempt:

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Self
 
 import msgspec
+from msgspec.structs import replace
 
 from rookery.batches.queue import Job, Queue, loop_result
 from rookery.batches.tasks import BatchTask
-from rookery.config.options import RunOptions
 from rookery.loops.driver import Loop
 from rookery.loops.plan import Ceilings, Goal, LoopPlan
 from rookery.loops.start import new_loop, resumed_loop
@@ -24,6 +24,7 @@ from rookery.runs.start import start
 from rookery.store.batch_folder import BatchResult
 
 _WATCH_BUDGET_S = 0.25
+_CEILINGS = ("max_cost", "max_tokens", "max_turns", "timeout", "idle_timeout")
 
 
 class CurrentTask(msgspec.Struct):
@@ -179,53 +180,38 @@ class Batch:
     async def _run(self, job: Job, current: CurrentTask) -> BatchResult:
         if job.earlier and job.earlier[-1].ok:  # it succeeded, but its result was not written
             return _summed(job.earlier)
-        async with self._new_run(job.task, job.place) as going:
-            current.stop = going.stop
-            current.cost = lambda: going.state.ledger.spent_usd or 0.0
-            current.name = going.name
-            verdict = await going.wait()
+        async with self._new_run(job.task, job.place) as started:
+            current.stop = started.stop
+            current.cost = lambda: started.state.ledger.spent_usd or 0.0
+            current.name = started.name
+            verdict = await started.wait()
         result = BatchResult(
             id=job.task.id,
             ok=verdict.status == "success",
             status=verdict.status,
             exit_code=verdict.exit_code,
             sentence=verdict.sentence,
-            run=going.name,
-            spent_usd=going.state.ledger.spent_usd,
-            cost_source=going.state.ledger.cost.source,
+            run=started.name,
+            spent_usd=started.state.ledger.spent_usd,
+            cost_source=started.state.ledger.cost.source,
             duration_s=time.time() - current.since,
-            answer=final_text(going.state),
+            answer=final_text(started.state),
         )
         return _summed([*job.earlier, result])
 
     def _new_run(self, task: BatchTask, place: tuple[str, int]) -> Run:
-        options = RunOptions(
-            agent=task.agent,
-            prompt=task.prompt,
-            cwd=task.cwd,
-            via=task.via,
-            model=task.model,
-            permission=task.permission,
-            allow=task.allow,
-            max_cost=self._left(task.max_cost),
-            timeout=task.timeout,
-            args=task.args,
-            program=task.program,
-            called=task.called,
-            home=str(self._home),
-            loop=place,
-        )
-        return start(options)
+        left = self._left(task.run.max_cost)
+        return start(replace(task.run, max_cost=left, home=str(self._home), loop=place))
 
     async def _loop(self, job: Job, current: CurrentTask) -> BatchResult:
         if job.earlier and job.earlier[-1].status != "interrupted":  # its result was not written
             return job.earlier[-1]
-        async with self._new_or_resumed_loop(job) as going:
-            current.stop = going.stop
-            current.earlier_usd, current.cost = 0.0, lambda: going.spent_usd
-            current.name = going.name
-            await going.wait()
-        return loop_result(job.task, going.name, going.state)
+        async with self._new_or_resumed_loop(job) as started:
+            current.stop = started.stop
+            current.earlier_usd, current.cost = 0.0, lambda: started.spent_usd
+            current.name = started.name
+            await started.wait()
+        return loop_result(job.task, started.name, started.state)
 
     def _new_or_resumed_loop(self, job: Job) -> Loop:
         """The task's loop: the interrupted one, else a new one.
@@ -235,27 +221,25 @@ class Batch:
         """
         if job.loop is not None:
             return resumed_loop(job.loop, home=self._home)
-        task, default = job.task, Ceilings()
-        plan = LoopPlan(
-            agent=task.agent,
-            cwd=task.cwd,
-            prompt=task.prompt,
-            goal=Goal(until=task.until, signals=task.signal, checks=task.check),
-            ceilings=Ceilings(
-                iterations=task.max_iterations or default.iterations,
-                cost_usd=default.cost_usd if task.max_cost is None else task.max_cost,
-                time_s=task.timeout or default.time_s,
-            ),
-            via=task.via,
-            model=task.model,
-            permission=task.permission,
-            allow=task.allow,
-            args=task.args,
-            program=task.program,
-            called=task.called,
-            batch=job.place,
-        )
-        return new_loop(plan, home=self._home)
+        return new_loop(_plan(job.task, job.place), home=self._home)
+
+
+def _plan(task: BatchTask, place: tuple[str, int]) -> LoopPlan:
+    """The plan of a task that is a loop: the limits of the task are ceilings of the loop."""
+    run, default = task.run, Ceilings()
+    plan = LoopPlan(
+        run=replace(run, **dict.fromkeys(_CEILINGS)),
+        goal=Goal(until=task.until, signals=task.signal, checks=task.check),
+        ceilings=Ceilings(
+            iterations=task.max_iterations or default.iterations,
+            cost_usd=default.cost_usd if run.max_cost is None else run.max_cost,
+            time_s=run.timeout or default.time_s,
+            tokens=run.max_tokens or default.tokens,
+            turns=run.max_turns or default.turns,
+        ),
+        batch=place,
+    )
+    return plan if run.idle_timeout is None else replace(plan, idle_s=run.idle_timeout)
 
 
 def _spent(results: Sequence[BatchResult]) -> float:
@@ -265,7 +249,7 @@ def _spent(results: Sequence[BatchResult]) -> float:
 def _summed(results: Sequence[BatchResult]) -> BatchResult:
     """The last result of a task, with what all its runs have spent."""
     known = [result for result in results if result.spent_usd is not None]
-    return msgspec.structs.replace(
+    return replace(
         results[-1],
         spent_usd=_spent(known) if known else None,
         cost_source=least_certain(result.cost_source for result in results),

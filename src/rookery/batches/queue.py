@@ -10,7 +10,7 @@ from typing import Protocol
 
 import msgspec
 
-from rookery.batches.tasks import BatchTask, read_tasks
+from rookery.batches.tasks import BatchTask, dump_task, read_tasks
 from rookery.loops.events import EXIT_CODES
 from rookery.loops.state import LoopState
 from rookery.loops.storage import LOOP_FOLDERS, LoopFolder
@@ -116,8 +116,7 @@ class FolderQueue:
 
 def new_queue(tasks: list[BatchTask], *, home: Path | None = None) -> FolderQueue:
     """Make the folder of a new batch; paths are kept absolute."""
-    absolute = [msgspec.structs.replace(task, cwd=os.path.abspath(task.cwd)) for task in tasks]
-    lines = b"".join(msgspec.json.encode(task) + b"\n" for task in absolute)
+    lines = b"".join(dump_task(_absolute(task)) for task in tasks)
     return FolderQueue(batch_folder.create(home or home_folder(), lines))
 
 
@@ -175,6 +174,11 @@ def _loop_so_far(task: BatchTask, loop: LoopFolder, started: _RunsByPart) -> Bat
     costs = (each.spent_usd for each in (result, *uncounted))
     spent = sum(nano(cost) for cost in costs if cost is not None)
     return msgspec.structs.replace(result, spent_usd=dollars(spent))
+
+
+def _absolute(task: BatchTask) -> BatchTask:
+    run = msgspec.structs.replace(task.run, cwd=os.path.abspath(task.run.cwd))
+    return msgspec.structs.replace(task, run=run)
 
 
 def _runs_by_part(home: Path) -> _RunsByPart:

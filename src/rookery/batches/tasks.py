@@ -2,51 +2,27 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
-from rookery.config.durations import seconds
-from rookery.model.errors import RookeryError
+from rookery.config.option import checked
+from rookery.config.options import RunOptions
+from rookery.config.run_fields import flat
+from rookery.model.errors import OptionError, RookeryError
 
-_LISTS = frozenset({"allow", "args", "signal", "check"})
+_LISTS = frozenset({"allow", "args", "program", "signal", "check"})
 
-
-Dollars = Annotated[float, Meta(ge=0, le=1e9)]
-Seconds = Annotated[float, Meta(gt=0, le=1e9)]
 Count = Annotated[int, Meta(ge=1)]
 
 
-class BatchTask(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class BatchTask(msgspec.Struct, frozen=True, kw_only=True):
     """One task: a line of the file. With a goal it is a loop, else a single run."""
 
-    prompt: str
+    run: RunOptions
     id: str = ""
     """Its name in the results; by default the number of its line."""
-
-    agent: str = "claude"
-    program: tuple[str, ...] | None = None
-    """The command to start instead of the agent found on PATH."""
-
-    called: str | None = None
-    """The name that is displayed for that command."""
-
-    via: str | None = None
-    """How to run the agent, if there are several ways."""
-
-    cwd: str = "."
-    model: str | None = None
-    permission: Literal["edit", "all", "plan", "agent"] = "agent"
-    """Permissions; a batch cannot ask for approval."""
-
-    allow: tuple[str, ...] = ()
-    args: tuple[str, ...] = ()
-    """Further arguments for the agent."""
-
-    max_cost: Dollars | None = None
-    timeout: Seconds | None = None
-    """The time limit: seconds, or a text such as 90s, 5m or 2h."""
 
     until: str | None = None
     """The task is done when the whole answer is this."""
@@ -65,6 +41,17 @@ class BatchTask(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return bool(self.until is not None or self.signal or self.check or self.max_iterations)
 
 
+_OWN = frozenset(BatchTask.__struct_fields__) - {"run"}
+_NOT_FOR_TASKS = frozenset({"ask_timeout", "grace", "home", "loop", "partial", "resume", "stream"})
+FIELDS = _OWN | frozenset(RunOptions.__struct_fields__) - _NOT_FOR_TASKS
+"""The names that a line may have: those of a task, and most options of a run."""
+
+_ALWAYS_WRITTEN = (
+    *("prompt", "agent", "program", "called", "via", "cwd", "model", "permission"),
+    *("allow", "args", "max_cost", "timeout"),
+)
+
+
 def read_tasks(
     data: bytes, name: str, defaults: Mapping[str, Any] | None = None
 ) -> list[BatchTask]:
@@ -78,10 +65,10 @@ def read_tasks(
             continue
         try:
             fields = msgspec.json.decode(line, type=dict[str, Any])
-            task = msgspec.convert({**(defaults or {}), **_normalised(fields)}, BatchTask)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            task = make_task(**{**(defaults or {}), **fields})
+        except (msgspec.DecodeError, UnicodeDecodeError, OptionError) as error:
             raise RookeryError(f"{name}, line {number}: {error}") from error
-        if not task.prompt.strip():
+        if not (task.run.prompt or "").strip():
             raise RookeryError(f"{name}, line {number}: the prompt is empty")
         tasks.append(msgspec.structs.replace(task, id=task.id or str(number)))
     repeated = [each for each, times in Counter(task.id for task in tasks).items() if times > 1]
@@ -92,10 +79,22 @@ def read_tasks(
     return tasks
 
 
-def _normalised(fields: dict[str, Any]) -> dict[str, Any]:
-    """Accept one text for a list of one, and a duration such as 5m for seconds."""
+def make_task(**fields: Any) -> BatchTask:
+    """Make a task from its own fields and the options of its runs, side by side as in a line.
+
+    One text is accepted for a list of one, and a time such as 5m for seconds.
+    """
+    if unknown := sorted(fields.keys() - FIELDS):
+        raise msgspec.ValidationError(f"there is no field {unknown[0]!r}")
+    if fields.get("permission") == "ask":
+        raise OptionError("permission", "edit, all, plan or agent (a batch cannot ask)", "ask")
     values = {k: [v] if k in _LISTS and isinstance(v, str) else v for k, v in fields.items()}
-    timeout = values.get("timeout")
-    if isinstance(timeout, str) and (length := seconds(timeout)) is not None:
-        values["timeout"] = length
-    return values
+    run = {name: value for name, value in values.items() if name not in _OWN}
+    own = {name: value for name, value in values.items() if name in _OWN}
+    options = checked(RunOptions, {"permission": "agent", **run})
+    return msgspec.convert({**own, "run": options}, BatchTask)
+
+
+def dump_task(task: BatchTask) -> bytes:
+    """Encode a task as a line."""
+    return msgspec.json.encode(flat(task, task.run, _ALWAYS_WRITTEN)) + b"\n"

@@ -53,7 +53,7 @@ class Loop:
         self.plan: LoopPlan = folder.plan()
         self.effects = effects
         earlier = folder.state()
-        started = LoopState(started_at=effects.now(), agent=self.plan.agent)
+        started = LoopState(started_at=effects.now(), agent=self.plan.run.agent)
         self._progress = Progress(folder, earlier or started)
         self._resumed = earlier is not None
         self._stopping = asyncio.Event()

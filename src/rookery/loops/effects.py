@@ -6,11 +6,11 @@ import secrets
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Protocol
 
 import msgspec
+from msgspec.structs import replace
 
-from rookery.adapter.agent import Permission
 from rookery.config.options import RunOptions
 from rookery.loops.agent_activity import loop_events
 from rookery.loops.changes import git
@@ -35,16 +35,11 @@ _NONCE_BYTES = 6
 
 
 class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """One run that the loop asks for: the prompt, and what is left to spend."""
+    """One run that the loop asks for."""
 
     pending: PendingRun
-    prompt: str
-    max_cost: float | None
-    max_tokens: int | None
-    max_turns: int | None
-    timeout_s: float
-    resume: str | None
-    """The run whose session is resumed."""
+    options: RunOptions
+    """With the prompt of this iteration and what is left to spend."""
 
 
 class Effects(Protocol):
@@ -102,7 +97,7 @@ class RealEffects:
         self._plan = plan
         self._loop = loop
         self._home = home
-        self._cwd = cwd or plan.cwd
+        self._cwd = cwd or plan.run.cwd
         self._files = (
             git.Snapshots(self._cwd, snapshots)
             if git.is_tracked(self._cwd)
@@ -146,7 +141,7 @@ class RealEffects:
     def prompt(self) -> str:
         """The user's prompt; if it is in a file, that is read again."""
         if self._plan.prompt_file is None:
-            return self._plan.prompt
+            return self._plan.run.prompt or ""
         try:
             return Path(self._plan.prompt_file).read_text(encoding="utf-8", errors="replace")
         except OSError as error:
@@ -182,9 +177,9 @@ class RealEffects:
     async def run(self, request: RunRequest, emit: Emit) -> Report:
         """Run the agent to its end, and watch whether it is stuck."""
         try:
-            current = self._make(request, request.max_turns)
+            current = self._make(request.options)
         except UnsupportedError:  # some agents cannot limit their turns; the other ceilings hold
-            current = self._make(request, None)
+            current = self._make(replace(request.options, max_turns=None))
         async with current:
             self._current = current
             try:
@@ -208,29 +203,8 @@ class RealEffects:
             local=SystemZone(),
         )
 
-    def _make(self, request: RunRequest, max_turns: int | None) -> Run:
-        plan, agent = self._plan, request.pending.agent
-        same = agent == plan.agent  # options of one agent mean nothing to another
-        options = RunOptions(
-            agent=agent,
-            prompt=request.prompt,
-            cwd=self._cwd,
-            via=plan.via if same else None,
-            model=plan.model if same else None,
-            permission=cast("Permission", plan.permission),
-            allow=plan.allow if same else (),
-            max_cost=request.max_cost,
-            max_tokens=request.max_tokens,
-            max_turns=max_turns,
-            timeout=request.timeout_s,
-            resume=request.resume if same else None,
-            args=plan.args if same else (),
-            program=plan.program if same else None,
-            called=plan.called if same else None,
-            home=str(self._home),
-            loop=(self._loop, request.pending.id),
-        )
-        return start(options)
+    def _make(self, options: RunOptions) -> Run:
+        return start(replace(options, cwd=self._cwd, home=str(self._home)))
 
     async def recover(self, pending: PendingRun) -> Report | None:
         """Find the folder of a run that a crash cut short, and read it."""

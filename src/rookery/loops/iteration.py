@@ -2,6 +2,9 @@
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
+from rookery.config.options import RunOptions
 from rookery.loops.effects import Effects, RunRequest
 from rookery.loops.events import (
     CheckFinished,
@@ -122,22 +125,41 @@ class Iterations:
         ceilings, state = self._plan.ceilings, self._progress.state
         time_left = ceilings.time_s - state.elapsed_s(self._effects.now())
         allowed = self._plan.iteration_s
-        return RunRequest(
-            pending=pending,
-            prompt=prompt_for(
-                self._plan,
-                self._effects.prompt(),
-                iteration=pending.iteration,
-                nonce=pending.nonce,
-                previous=state.for_next_prompt,
-                left=_left(self._plan, state),
-            ),
+        prompt = prompt_for(
+            self._plan,
+            self._effects.prompt(),
+            iteration=pending.iteration,
+            nonce=pending.nonce,
+            previous=state.for_next_prompt,
+            left=_left(self._plan, state),
+        )
+        options = replace(
+            _options_for(self._plan, pending.agent, state),
+            prompt=prompt,
             max_cost=max(0.0, ceilings.cost_usd - state.spent_usd),
             max_tokens=max(1, ceilings.tokens - state.tokens),
             max_turns=max(1, ceilings.turns - state.turns),
-            timeout_s=max(_SHORTEST_RUN_S, min(time_left, allowed or time_left)),
-            resume=_resumable_run(state) if self._plan.continue_session else None,
+            timeout=max(_SHORTEST_RUN_S, min(time_left, allowed or time_left)),
+            loop=(self._loop, pending.id),
         )
+        return RunRequest(pending=pending, options=options)
+
+
+def _options_for(plan: LoopPlan, agent: str, state: LoopState) -> RunOptions:
+    """The options for an agent: those of the plan, without what another agent does not know."""
+    if agent == plan.run.agent:
+        resume = _resumable_run(state) if plan.continue_session else None
+        return replace(plan.run, resume=resume)
+    return replace(
+        plan.run,
+        agent=agent,
+        via=None,
+        model=None,
+        allow=(),
+        args=(),
+        program=None,
+        called=None,
+    )
 
 
 def _resumable_run(state: LoopState) -> str | None:

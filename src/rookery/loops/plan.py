@@ -1,8 +1,11 @@
 """What a loop was asked to do: the goal, the ceilings, and how to handle limits and failures."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
+
+from rookery.config.options import RunOptions
+from rookery.config.run_fields import flat, with_run
 
 FeedMode = Literal["append", "prepend", "replace", "none"]
 """Where the output of failed checks goes in the next prompt."""
@@ -62,11 +65,11 @@ class OnLimit(msgspec.Struct, frozen=True, kw_only=True):
 class LoopPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a loop was asked to do; it is kept on disk, so that the loop can be resumed."""
 
-    agent: str
-    cwd: str
-    prompt: str = ""
+    run: RunOptions
+    """What every iteration is asked for; the loop adds what is left to spend."""
+
     prompt_file: str | None = None
-    """Read before every iteration; `prompt` is empty then."""
+    """Read before every iteration; the prompt of `run` is empty then."""
 
     goal: Goal
     ceilings: Ceilings = Ceilings()
@@ -90,18 +93,23 @@ class LoopPlan(msgspec.Struct, frozen=True, kw_only=True):
     continue_session: bool = False
     commit: bool = False
     worktree: bool = False
-    via: str | None = None
-    """One of the agent's ways to be run; None for the usual one."""
-
-    model: str | None = None
-    permission: str = "agent"
-    allow: tuple[str, ...] = ()
-    args: tuple[str, ...] = ()
-    program: tuple[str, ...] | None = None
-    """What to call instead of the agent found on PATH."""
-
-    called: str | None = None
-    """The name that the user gave that program."""
-
     batch: tuple[str, int] | None = None
     """The batch that it belongs to, and the number of its task."""
+
+
+_RUN_FIELDS = "agent cwd prompt via model permission allow args program called".split()  # noqa: SIM905
+
+
+def make_plan(**fields: Any) -> LoopPlan:
+    """Make a plan from its own fields and those of its runs, side by side as in `plan.json`."""
+    return with_run(LoopPlan, fields)
+
+
+def dump_plan(plan: LoopPlan) -> bytes:
+    """Encode a plan for `plan.json`."""
+    return msgspec.json.encode(flat(plan, plan.run, _RUN_FIELDS))
+
+
+def load_plan(data: bytes) -> LoopPlan:
+    """Decode a `plan.json`; a msgspec.DecodeError says what is wrong."""
+    return make_plan(**msgspec.json.decode(data, type=dict[str, Any]))

@@ -13,7 +13,7 @@ from rookery.loops.ceilings import reached_ceilings
 from rookery.loops.changes import git
 from rookery.loops.driver import Loop
 from rookery.loops.effects import RealEffects
-from rookery.loops.plan import Ceilings, Goal, LoopPlan
+from rookery.loops.plan import Ceilings, Goal, LoopPlan, make_plan
 from rookery.loops.state import LoopState
 from rookery.loops.storage import LOOP_FOLDERS, LoopFolder
 from rookery.model.errors import RookeryError
@@ -41,7 +41,7 @@ def loop(
     Without any sign of completion the agent is asked for one, as if by `ask_done`.
     """
     goal = Goal(until=until, signals=tuple(signals), ask_done=ask_done, checks=tuple(checks))
-    plan = LoopPlan(agent=agent, prompt=prompt, cwd=os.fspath(cwd), goal=goal, **options)
+    plan = make_plan(agent=agent, prompt=prompt, cwd=os.fspath(cwd), goal=goal, **options)
     return new_loop(plan, home=home)
 
 
@@ -88,12 +88,12 @@ def _refuse_ended(name: str, state: LoopState, ceilings: Ceilings) -> None:
 
 def checked(plan: LoopPlan) -> LoopPlan:
     """Complete a plan: with a goal and absolute paths; a BadPlanError if it cannot work."""
-    agents.agent(plan.agent)
+    agents.agent(plan.run.agent)
     if plan.on_limit.agent is not None:
         agents.agent(plan.on_limit.agent)
     if not plan.goal.needs_answer and not plan.goal.checks:
         plan = msgspec.structs.replace(plan, goal=Goal(ask_done=True))
-    cwd = os.path.abspath(plan.cwd)
+    cwd = os.path.abspath(plan.run.cwd)
     if (plan.commit or plan.worktree) and git.root(cwd) is None:
         raise BadPlanError(f"{cwd} isn't in a git repository: leave out --commit and --worktree")
     if plan.commit and not plan.worktree and not git.is_clean(cwd):
@@ -102,14 +102,17 @@ def checked(plan: LoopPlan) -> LoopPlan:
             "agent's: commit or stash them, or use --worktree"
         )
     file = plan.prompt_file
+    permission = plan.run.permission or "agent"
     return msgspec.structs.replace(
-        plan, cwd=cwd, prompt_file=None if file is None else os.path.abspath(file)
+        plan,
+        run=msgspec.structs.replace(plan.run, cwd=cwd, permission=permission),
+        prompt_file=None if file is None else os.path.abspath(file),
     )
 
 
 def _loop(folder: LoopFolder, home: Path) -> Loop:
     plan = folder.plan()
-    cwd = plan.cwd
+    cwd = plan.run.cwd
     if plan.worktree:
         git.add_worktree(cwd, folder.worktree, folder.branch)
         cwd = str(folder.worktree)

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from rookery.loops.events import LoopEvent
-from rookery.loops.plan import LoopPlan
+from rookery.loops.plan import LoopPlan, dump_plan, load_plan
 from rookery.loops.state import LoopState
 from rookery.model.errors import RookeryError
 from rookery.store import loop_folder
@@ -16,7 +16,7 @@ LoopFolder = loop_folder.LoopFolder[LoopPlan, LoopState, LoopEvent]
 _encode = msgspec.json.Encoder().encode
 
 LOOP_FOLDERS: LoopFolders[LoopPlan, LoopState, LoopEvent] = LoopFolders(
-    plan=Codec(_encode, msgspec.json.Decoder(LoopPlan).decode),
+    plan=Codec(dump_plan, load_plan),
     state=Codec(_encode, msgspec.json.Decoder(LoopState).decode),
     event=Codec(_encode, msgspec.json.Decoder(LoopEvent).decode),
 )

@@ -2,9 +2,9 @@
 
 from rookery.display.loops import steps
 from rookery.loops.events import Decision
-from rookery.loops.plan import Ceilings, Goal, LoopPlan
+from rookery.loops.plan import Ceilings, Goal, make_plan
 
-PLAN = LoopPlan(
+PLAN = make_plan(
     agent="claude",
     cwd="/",
     goal=Goal(ask_done=True),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 import msgspec
+from msgspec.structs import replace
 
 from rookery.batches.batch import Batch
 from rookery.batches.queue import FolderQueue, find_queue, new_queue
@@ -82,13 +83,13 @@ def _new(file: str) -> FolderQueue:
 
 def _with_command(task: BatchTask) -> BatchTask:
     """A task with the command of its agent, if the settings define one."""
+    run = task.run
     try:
-        known, program, called = chosen_agent(task.agent)
+        known, program, called = chosen_agent(run.agent)
     except UnknownAgentError:
         return task  # its result will report that
-    return msgspec.structs.replace(
-        task, agent=known, program=task.program or program, called=called
-    )
+    run = replace(run, agent=known, program=run.program or program, called=called)
+    return replace(task, run=run)
 
 
 async def _run(queue: FolderQueue, terms: BatchTerms, *, as_json: bool) -> int:

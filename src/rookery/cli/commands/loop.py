@@ -25,7 +25,7 @@ from rookery.display.loops.summary import LoopView
 from rookery.loops.driver import Loop
 from rookery.loops.effects import RealEffects
 from rookery.loops.events import AGENT_EVENTS, LoopEvent
-from rookery.loops.plan import Ceilings, FeedMode, Goal, LoopPlan, OnLimit, OnStuck
+from rookery.loops.plan import Ceilings, FeedMode, Goal, LoopPlan, OnLimit, OnStuck, make_plan
 from rookery.loops.prompts import VARIABLES, unknown_variables
 from rookery.loops.start import new_loop, resumed_loop
 from rookery.model.safe import safe
@@ -298,7 +298,7 @@ def _plan(prompt: tuple[str, ...], prompt_file: str | None, options: dict[str, A
         click.echo(f"[rook] WARNING: {message}", err=True)
     take = options.pop
     chosen = chosen_agent(take("agent"))
-    return LoopPlan(
+    return make_plan(
         agent=chosen.agent,
         program=chosen.program,
         called=chosen.called,

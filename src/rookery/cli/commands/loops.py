@@ -43,7 +43,7 @@ def loops_(as_json: bool) -> None:
 
 def _row(folder: LoopFolder) -> tuple[str, str, str, str]:
     view = _view(folder)
-    prompt = one_line(view.plan.prompt or view.plan.prompt_file or "", _LONGEST_PROMPT)
+    prompt = one_line(view.plan.run.prompt or view.plan.prompt_file or "", _LONGEST_PROMPT)
     return view.name, view.status, view.used, prompt
 
 

@@ -28,7 +28,7 @@ def result_line(result: BatchResult) -> str:
 
 def current_line(current: CurrentTask, *, now: float) -> str:
     """A task that is running, for a display that is refreshed."""
-    prompt = safe_line(one_line(current.task.prompt, _LONGEST))
+    prompt = safe_line(one_line(current.task.run.prompt or "", _LONGEST))
     cost = price(Money(current.spent_usd, "estimated"))
     took = duration(now - current.since)
     return f"  {safe_line(current.task.id)}  {current.name or '…'}  {took}  {cost}  {prompt}"

@@ -51,7 +51,8 @@ def _started(event: LoopStarted, plan: LoopPlan, paint: Paint) -> Iterator[str]:
 
 def _iteration_started(event: IterationStarted, plan: LoopPlan, paint: Paint) -> Iterator[str]:
     number = f"iteration {event.iteration} of {plan.ceilings.iterations}"
-    agent = plan.called if plan.called and event.agent == plan.agent else event.agent
+    run = plan.run
+    agent = run.called if run.called and event.agent == run.agent else event.agent
     yield paint("strong", f"── {number} · {safe_line(agent)} ──")
 
 
@@ -118,13 +119,14 @@ def _decision(event: Decision, plan: LoopPlan, paint: Paint) -> Iterator[str]:
 
 def _dropped_options(event: Decision, plan: LoopPlan) -> str:
     """The options for one agent that are not passed to the agent that replaces it."""
-    if event.agent == plan.agent:
+    run = plan.run
+    if event.agent == run.agent:
         return ""
     options = (
-        ("--via", plan.via),
-        ("--model", plan.model),
-        ("--allow", plan.allow),
-        (f"the arguments {shlex.join(plan.args)}", plan.args),
+        ("--via", run.via),
+        ("--model", run.model),
+        ("--allow", run.allow),
+        (f"the arguments {shlex.join(run.args)}", run.args),
     )
     return safe_line(", ".join(name for name, value in options if value))
 
