@@ -12,7 +12,7 @@ from rookery import agents
 from rookery.model.fold import fold
 from rookery.model.price import Prices, no_prices
 from rookery.model.state import RunState
-from rookery.model.verdict import Ending
+from rookery.model.verdict import OWN_LIMITS, Facts, PassedLimit
 
 _AGENTS = Path(__file__).parent / "agents"
 
@@ -43,15 +43,17 @@ def about(path: Path) -> str:
     return told.read_text(encoding="utf-8") if told.exists() else ""
 
 
-def ending_of(path: Path) -> Ending:
+def ending_of(path: Path) -> Facts:
     """How the recorded process ended, as far as somebody wrote it down."""
     code = re.search(r"^- exit code: (-?\d+)$", about(path), re.MULTILINE)
     if code is None:
-        return Ending()
+        return Facts()
     number = int(code[1])
     if number < 0:
-        return Ending(signal=-number)
-    return Ending(exit_code=number, limit=agents.agent(agent_of(path)).limit_codes.get(number))
+        return Facts(signal=-number)
+    own = OWN_LIMITS.get(agents.agent(agent_of(path)).limit_codes.get(number))
+    passed = PassedLimit(kind=own, by="agent") if own else None
+    return Facts(agent_exit_code=number, passed_limit=passed)
 
 
 def is_real(path: Path) -> bool:

@@ -17,7 +17,7 @@ def recorded(name: str) -> list[Case]:
 
 
 def _case(path: Path, statuses: dict[str, str]) -> Case:
-    judged = ending_of(path).limit is None  # an exit code is not part of the stream
+    judged = ending_of(path).passed_limit is None  # an exit code is not part of the stream
     return Case(name_of(path), path.read_bytes(), statuses[name_of(path)] if judged else None)
 
 

@@ -211,7 +211,7 @@ def test_a_signal_ends_the_question_and_the_terminal_is_as_before(
         assert terminal.modes == before
     assert f"{KEYS}\n         no longer asked\n" in terminal.text
     assert "\n[claude] FAILED: interrupted\n" in terminal.text
-    assert "\n[rook] interrupted · " in terminal.text
+    assert "\n[rook] interrupted" in terminal.text
 
 
 def test_ctrl_c_in_the_middle_of_a_reason_stops_the_run(desk: Desk) -> None:
@@ -271,7 +271,7 @@ def test_an_agent_that_dies_is_asked_for_no_longer(desk: Desk) -> None:
         os.kill(int(children[0]), signal.SIGKILL)
         assert terminal.finish() == 3
     assert "no longer asked\n" in terminal.text
-    assert "[rook] incomplete · it was killed by SIGKILL" in terminal.text
+    assert "[rook] incomplete: was killed by SIGKILL" in terminal.text
 
 
 def test_without_a_terminal_it_is_denied_and_told_with_the_rule(desk: Desk) -> None:

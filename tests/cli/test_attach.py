@@ -216,7 +216,7 @@ def test_stop_while_others_watch_and_by_the_beginning_of_a_name(desk: Desk) -> N
     assert "[rook] interrupted" in stopped.stderr
     again = desk.rook("attach", name, "--stop")
     assert again.returncode == 2
-    assert "is not going on" in again.stderr
+    assert "is not running" in again.stderr
 
 
 def test_a_run_in_the_foreground_elsewhere_can_be_watched_and_stopped(desk: Desk) -> None:

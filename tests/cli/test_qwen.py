@@ -12,4 +12,4 @@ def test_a_limit_of_turns_that_only_the_exit_code_tells_is_a_budget(tmp_path: Pa
     desk.program("qwen", f"/bin/cat '{stream}'; exit 53")
     done = desk.rook("run", "--agent", "qwen", "Do the thing")
     assert done.returncode == 5
-    assert "it reached its max turns" in done.stderr
+    assert "reached the agent's own limit of turns" in done.stderr

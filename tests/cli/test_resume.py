@@ -120,7 +120,7 @@ def test_a_missing_command_of_the_user_s_is_not_to_be_installed(
     done = desk.run("--agent", "work", *way)
     assert done.returncode == 9
     assert "npm install" not in done.stderr
-    assert "[rook] mend its command: [agents.work] in rookery.toml\n" in done.stderr
+    assert "[rook] correct its command: [agents.work] in rookery.toml\n" in done.stderr
 
 
 def test_a_folder_of_before_does_not_hand_a_session_to_another_program(desk: Desk) -> None:

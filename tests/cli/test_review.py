@@ -17,7 +17,7 @@ def desk(tmp_path: Path) -> Desk:
 def test_a_raw_command_that_is_missing_is_not_started_and_can_be_shown(desk: Desk) -> None:
     done = desk.rook("exec", "--", "no-such-program")
     assert done.returncode == 9
-    assert "was found" in done.stderr
+    assert "there is no program" in done.stderr
     assert desk.rook("show").returncode == 0
 
 
@@ -134,7 +134,7 @@ def test_a_full_disk_has_room_for_the_verdict(desk: Desk, small_disk: Path) -> N
     done = desk.rook("run", "x", script="flood=2000000 say=Fine.")
     assert done.returncode == 3  # what was lost held the result
     assert "the disk was full" in done.stderr
-    assert "what was kept of it: rook show" in done.stderr
+    assert "saved output, not all of it: rook show" in done.stderr
     assert "incomplete" in desk.rook("runs").stdout
     (folder,) = (small_disk / "runs").iterdir()
     assert not (folder / ".room").exists()
@@ -148,7 +148,7 @@ def test_a_verdict_that_cannot_be_kept_is_told(desk: Desk, small_disk: Path) -> 
     done = desk.rook("run", "x", script="say=Fine.")
     assert done.returncode == 0
     assert "[rook] success" in done.stderr
-    assert "WARNING: how it ended could not be kept" in done.stderr
+    assert "WARNING: the verdict could not be saved" in done.stderr
     assert "No space left on device" in done.stderr
     assert "Traceback" not in done.stderr
     assert "not kept" in desk.rook("runs").stdout

@@ -279,7 +279,7 @@ def test_stop_ends_a_run_from_elsewhere(desk: Desk) -> None:
     assert process.returncode == 130
     gone = desk.rook("stop", name)
     assert gone.returncode == 2
-    assert "is not going on" in gone.stderr
+    assert "is not running" in gone.stderr
 
 
 def test_a_run_whose_rook_was_killed_is_healed_as_incomplete(desk: Desk) -> None:
@@ -328,7 +328,7 @@ def test_the_demo_leaves_a_run_that_can_be_shown(desk: Desk) -> None:
 def test_nobody_is_told_to_go_on_with_the_demo(desk: Desk) -> None:
     told = desk.rook("demo", "--speed", "200", script="")
     shown = desk.rook("show")
-    assert "see where: rook show " in told.stderr
+    assert "details: rook show " in told.stderr
     assert "--resume" not in told.stderr + shown.stderr
     name = json.loads(desk.rook("runs", "--json").stdout)["name"]
     again = desk.rook("run", "--resume", name, "Go on")

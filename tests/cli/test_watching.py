@@ -61,7 +61,7 @@ def test_a_run_on_a_terminal_ends_with_a_summary_and_no_status_line(desk: Desk) 
         assert "[claude] │ Bash: grep -rn 'total()' shop tests" in going.text
         assert "+2 −1" in going.text
         assert "17 tools (1 failed, 1 denied) · 1 file +2 −1 · $0.0415" in going.text
-        assert "see where: rook show " in going.text
+        assert "details: rook show " in going.text
         # The answer is laid out, not shown as Markdown.
         assert "Cause: coupons add up" in going.text
         assert "**" not in going.text
@@ -97,7 +97,7 @@ def test_a_run_that_is_interrupted_leaves_no_status_line(
         assert going.finish() == 130
         assert_clean(going)
         assert "[rook] interrupted" in going.text
-        assert "go on with: rook run --resume" in going.text
+        assert "continue: rook run --resume" in going.text
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])

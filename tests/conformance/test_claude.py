@@ -282,7 +282,7 @@ def test_a_deadline(bench: Bench) -> None:
     script = [Reply(tools=[shell("tail -f /dev/null")])] * 3
     done = bench.rook(script, *FREE, "--timeout", "15s", "Go on")
     assert done.code == 124, done.err
-    assert "[rook] timed out · the deadline passed" in done.err
+    assert "[rook] timed out: reached the time limit" in done.err
 
 
 @scenario("huge output")

@@ -104,7 +104,7 @@ def test_ctrl_c_in_mid_tool(bench: Bench) -> None:
     script = [Reply(tools=[shell("sleep 1000")])] * 3
     done = bench.interrupt(script, *FREE, "Go on", at="shell: ")
     assert done.code == 130, done.err
-    assert "[rook] interrupted · it was interrupted, in the middle of shell: sleep" in done.err
+    assert "[rook] interrupted by Ctrl-C, in the middle of shell: sleep" in done.err
 
 
 @scenario("resume")
@@ -259,7 +259,7 @@ def test_a_budget_is_noticed_when_the_turn_is_over(bench: Bench) -> None:
     done = bench.rook(script, *RUN, "--max-tokens", "1000", "Spend it")
     assert done.code == 5, done.err
     assert "[rook] WARNING: codex does not tell all that it uses while it works" in done.err
-    assert "it used 5005 of 1000 tokens" in done.err
+    assert "used 5005 tokens (limit 1000)" in done.err
 
 
 @conformance

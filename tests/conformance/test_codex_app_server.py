@@ -190,7 +190,7 @@ def test_ctrl_c_in_mid_tool(bench: Bench) -> None:
     script = [Reply(tools=[shell("sleep 1000")])] * 3
     done = bench.interrupt(script, *FREE, "Go on", at="shell: ")
     assert done.code == 130, done.err
-    assert "[rook] interrupted · it was interrupted, in the middle of shell: sleep" in done.err
+    assert "[rook] interrupted by Ctrl-C, in the middle of shell: sleep" in done.err
 
 
 @conformance

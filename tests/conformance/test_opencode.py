@@ -180,7 +180,7 @@ def test_denied_by_nobody_being_there(bench: OpenCodeBench) -> None:
     assert done.code == 4, done.err
     line = "DENIED: bash: echo asked > asked (allow it: --permission all)"
     assert done.lines[1] == line
-    assert "[rook] denied · it stopped at a tool call that was not permitted" in done.err
+    assert "[rook] denied: it stopped at a tool call that was not permitted" in done.err
     run = bench.last_run()
     assert f'allow it: rook run --resume {run} --permission all "…"' in done.err
     assert not (bench.project / "asked").exists()

@@ -256,7 +256,7 @@ def test_a_deadline(bench: Bench) -> None:
     script = told(Reply(tools=[shell("tail -f /dev/null")]))
     done = bench.rook(script, *FREE, "--timeout", "20s", "Go on")
     assert done.code == 124, done.err
-    assert "the deadline passed" in done.err
+    assert "reached the time limit" in done.err
 
 
 @scenario("budget stop")

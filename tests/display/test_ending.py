@@ -6,7 +6,7 @@ import pytest
 
 from rookery.adapter.agent import PERMIT_ALL, PERMIT_EDITS
 from rookery.display.console.paint import Paint
-from rookery.display.ending import End, summary
+from rookery.display.ending import AboutRun, summary
 from rookery.model.events import (
     Event,
     FileChanged,
@@ -20,14 +20,15 @@ from rookery.model.events import (
 )
 from rookery.model.fold import fold
 from rookery.model.records import Record
-from rookery.model.verdict import EXIT_CODES, Outcome
+from rookery.model.verdict import EXIT_CODES, Facts, LimitKind, Outcome, PassedLimit, Verdict
 
 
 def lines(*events: Event, status: Outcome = "success", **more: Any) -> list[str]:
     state = fold(Record(n, float(n), 0, 0, event) for n, event in enumerate(events))
-    told = {"sentence": "because", "seconds": 102.0, **more}
-    ended = End(run="k7f3", status=status, **told)
-    return summary(ended, state, Paint())
+    facts = more.pop("facts", Facts())
+    verdict = Verdict(status=status, sentence="because", exit_code=1, facts=facts)
+    about = AboutRun(**{"run": "k7f3", "duration_s": 102.0, **more})
+    return summary(verdict, about, state, Paint())
 
 
 def busy() -> list[Event]:
@@ -59,60 +60,65 @@ RESUME = 'rook run --resume k7f3 "…"'
 @pytest.mark.parametrize(
     ("status", "steps"),
     [
-        ("failed", ["see why: rook show k7f3 --full", f"try again: {RESUME}"]),
-        ("unverified", ["see why: rook show k7f3 --full", f"try again: {RESUME}"]),
-        ("incomplete", ["everything it wrote is kept: rook show k7f3", f"go on with: {RESUME}"]),
-        ("interrupted", ["everything it wrote is kept: rook show k7f3", f"go on with: {RESUME}"]),
+        ("failed", ["details: rook show k7f3 --full", f"try again: {RESUME}"]),
+        ("incomplete", ["saved output: rook show k7f3", f"continue: {RESUME}"]),
+        ("interrupted", ["saved output: rook show k7f3", f"continue: {RESUME}"]),
         (
             "over_budget",
-            [
-                'go on with more: rook run --resume k7f3 --max-cost … "…"',
-                "what it did: rook show k7f3",
-            ],
+            [f"continue with a higher limit: {RESUME}", "details: rook show k7f3"],
         ),
         (
             "timed_out",
-            [
-                'go on with more: rook run --resume k7f3 --timeout … "…"',
-                "what it did: rook show k7f3",
-            ],
+            [f"continue with a higher limit: {RESUME}", "details: rook show k7f3"],
         ),
-        ("stuck", [f"go on with: {RESUME}", "see where: rook show k7f3"]),
-        ("limited", [f"go on then with: {RESUME}", "what it did: rook show k7f3"]),
+        ("stuck", [f"continue: {RESUME}", "details: rook show k7f3"]),
+        ("limited", [f"continue after the reset: {RESUME}", "details: rook show k7f3"]),
     ],
 )
 def test_every_bad_end_says_why_and_what_to_do(status: Outcome, steps: list[str]) -> None:
     told = [line.removeprefix("[rook] ") for line in lines(status=status, resumable=True)]
-    assert told[:2] == [f"{status.replace('_', ' ')} · because", "1m 42s"]
+    headline = "because" if status == "interrupted" else f"{status.replace('_', ' ')}: because"
+    assert told[:2] == [headline, "1m 42s"]
     assert " · ".join(told[2:]) == " · ".join(steps)
 
 
 @pytest.mark.parametrize(
-    ("sentence", "flag"),
+    ("kind", "flag"),
     [
-        ("it spent $0.2100 of $0.2000", "--max-cost"),
-        ("it used 1200 of 1000 tokens", "--max-tokens"),
-        ("it took 6 of 5 turns", "--max-turns"),
-        ("it reached its max turns", "--max-turns"),
-        ("Reached maximum number of turns (2)", "--max-turns"),
-        ("Reached maximum budget ($0.01)", "--max-cost"),
+        ("cost", "--max-cost"),
+        ("tokens", "--max-tokens"),
+        ("turns", "--max-turns"),
+        ("time", "--timeout"),
     ],
 )
-def test_the_flag_of_the_limit_that_was_reached_is_named(sentence: str, flag: str) -> None:
-    told = lines(status="over_budget", sentence=sentence, resumable=True)
+def test_the_flag_of_the_limit_that_was_passed_is_named(kind: LimitKind, flag: str) -> None:
+    facts = Facts(passed_limit=PassedLimit(kind=kind))
+    told = lines(status="over_budget", facts=facts, resumable=True)
     assert any(f'rook run --resume k7f3 {flag} … "…"' in line for line in told)
 
 
-def test_a_run_that_did_not_start_says_how_to_install_the_agent() -> None:
-    assert lines(status="not_started", install="npm install -g it") == [
-        "[rook] not started · because",
-        "[rook] install it:  npm install -g it · or see it work without:  rook demo",
+def test_a_missing_program_is_installed_or_corrected() -> None:
+    missing = Facts(missing_program="it")
+    assert lines(status="not_started", facts=missing, install="npm install -g it") == [
+        "[rook] not started: because",
+        "[rook] install it:  npm install -g it · or try rook without it:  rook demo",
     ]
-    assert lines(status="not_started")[1:] == ["[rook] what it said: rook show k7f3"]
+    own = lines(status="not_started", facts=missing, install="npm i", own_agent="mine")
+    assert own[1:] == ["[rook] correct its command: [agents.mine] in rookery.toml"]
+
+
+def test_a_run_that_did_not_start_for_another_reason_has_details() -> None:
+    told = lines(status="not_started", install="npm install -g it")
+    assert told[1:] == ["[rook] details: rook show k7f3"]
+
+
+def test_a_full_disk_is_not_said_to_have_saved_everything() -> None:
+    told = lines(status="incomplete", facts=Facts(lost_bytes=1))
+    assert told[-1] == "[rook] saved output, not all of it: rook show k7f3"
 
 
 def test_a_run_without_a_session_is_not_said_to_be_resumable() -> None:
-    assert lines(status="failed")[-1] == "[rook] see why: rook show k7f3 --full"
+    assert lines(status="failed")[-1] == "[rook] details: rook show k7f3 --full"
 
 
 @pytest.mark.parametrize("status", EXIT_CODES)
@@ -125,7 +131,7 @@ def test_a_denial_names_the_rules_that_would_allow_it() -> None:
     assert told[1].startswith("[rook] 1m 42s · 9 turns · ")
     assert told[-2:] == [
         "[rook] allow it: rook run --resume k7f3 --allow 'Bash(git push)' \"…\"",
-        "[rook] see where: rook show k7f3",
+        "[rook] details: rook show k7f3",
     ]
 
 
@@ -149,8 +155,8 @@ def test_a_permission_that_would_let_it_pass_is_named_as_it_is_given(
 
 def test_a_limit_says_how_long_and_who_could_go_on_now() -> None:
     told = lines(status="limited", resets_in_s=4320.0, resumable=True, other_agent="codex")
-    assert told[0] == "[rook] limited · because (in 1h 12m)"
-    assert told[-1] == '[rook] or now with: rook run --agent codex "…"'
+    assert told[0] == "[rook] limited: because (in 1h 12m)"
+    assert told[-1] == '[rook] or use another agent now: rook run --agent codex "…"'
 
 
 def test_lines_that_nobody_counted_are_not_told_as_none() -> None:

@@ -18,7 +18,7 @@ from rookery.display.console.paint import Paint
 from rookery.display.console.screen import Screen
 from rookery.display.console.table import table
 from rookery.display.context import RunContext
-from rookery.display.ending import End, summary
+from rookery.display.ending import AboutRun, summary
 from rookery.display.page import Heading, Page
 from rookery.display.plain import PlainDisplay
 from rookery.display.status import status_line
@@ -27,7 +27,7 @@ from rookery.model.events import Event, ToolStarted
 from rookery.model.fold import Fold
 from rookery.model.records import Record
 from rookery.model.snapshot import RunningTool, Snapshot
-from rookery.model.verdict import EXIT_CODES
+from rookery.model.verdict import EXIT_CODES, Verdict
 
 UNSAFE = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff"
@@ -81,8 +81,9 @@ def all_ways(*texts: str, colour: bool) -> Iterator[str]:
         yield watched.status(100.0)
         yield from page.lines(record)
     for status in EXIT_CODES:
-        ended = End(run="k7f3", status=status, sentence=text, seconds=1.0, resumable=True)
-        yield from summary(ended, told.state, paint)
+        verdict = Verdict(status=status, sentence=text, exit_code=1)
+        about = AboutRun(run="k7f3", duration_s=1.0, resumable=True, own_agent=text)
+        yield from summary(verdict, about, told.state, paint)
     yield from table(("A", "B"), [(text, text)], width=60)
 
 

@@ -12,7 +12,7 @@ from rookery.loops.state import Change, Check, PendingRun, Report
 from rookery.model.events import Event
 from rookery.model.fold import fold
 from rookery.model.records import Record
-from rookery.model.verdict import Ending, judge
+from rookery.model.verdict import NOTHING_KNOWN, Facts, judge
 
 
 class FakeEffects:
@@ -108,7 +108,7 @@ def report_of(
     events: list[Event],
     *,
     ended_at: float,
-    ending: Ending | None = None,
+    ending: Facts = NOTHING_KNOWN,
 ) -> Report:
     """The report of a run with these events."""
     state = state_of(*events)

@@ -34,7 +34,7 @@ from rookery.model.errors import RookeryError
 from rookery.model.fold import fold
 from rookery.prices import PriceBook
 from rookery.process import trees
-from rookery.runs.others import settle
+from rookery.runs.heal import settle
 from rookery.store import runs
 from rookery.store.loop_folder import LoopBusyError
 from tests.loops.playing import calls, install, plan, play, repository

@@ -38,7 +38,7 @@ from rookery.model.events import (
     Usage,
     UserMessage,
 )
-from rookery.model.verdict import Ending
+from rookery.model.verdict import NOTHING_KNOWN, Facts
 from tests.loops.fake import FakeEffects, World, report_of
 
 UNTIL, SIGNAL = "ALL DONE", "PHASE_COMPLETE"
@@ -147,14 +147,16 @@ class LoopMachine(RuleBasedStateMachine):
         request: RunRequest = self.asked("run")[1]
         return request
 
-    def end_run(self, events: list[Event], *, turns: int = 1, ending: Ending | None = None) -> None:
+    def end_run(
+        self, events: list[Event], *, turns: int = 1, ending: Facts = NOTHING_KNOWN
+    ) -> None:
         """The agent ends after so many turns, but a budget stops it after the turn it is in."""
         request, pending = self.request(), self.request().pending
         cost = 0.0
         for _ in range(turns):
             cost += TURN_COST
             if request.options.max_cost is not None and cost > request.options.max_cost:
-                ending = Ending(stopped_for="over_budget")
+                ending = Facts(stopped_for="over_budget")
                 events = [e for e in events if not isinstance(e, TurnFinished)]
                 break
         self.spent[pending.id] = cost
@@ -212,7 +214,7 @@ class LoopMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.asked("run"))
     @rule()
     def is_killed(self) -> None:
-        self.end_run(self.hostile(self.request().pending), ending=Ending(signal=9))
+        self.end_run(self.hostile(self.request().pending), ending=Facts(signal=9))
 
     # The rest of the world.
 
@@ -252,7 +254,7 @@ class LoopMachine(RuleBasedStateMachine):
 
     def cut_off(self, plan: LoopPlan, pending: PendingRun) -> Report:
         events = self.hostile(pending)
-        told = report_of(plan, pending, events, ended_at=self.world.now, ending=Ending(signal=15))
+        told = report_of(plan, pending, events, ended_at=self.world.now, ending=Facts(signal=15))
         told = self.world.started[pending.id] = _with_cost(told, TURN_COST)
         return told
 
@@ -265,7 +267,7 @@ class LoopMachine(RuleBasedStateMachine):
         run = self.asked("run")
         self.loop.stop()
         if run:
-            stopped = Ending(stopped_for="interrupted")
+            stopped = Facts(stopped_for="interrupted")
             self.end_run(self.hostile(self.request().pending), ending=stopped)
         self.pump()
         while self.asked("check"):  # a budget had stopped it before; a stop ends its checks

@@ -186,7 +186,7 @@ def test_an_agent_that_dies_in_mid_stream_is_told_as_far_as_it_came(
     assert of(events, ToolStarted)
     assert not of(events, SessionStats)
     report = loop.state.attempts[0].report
-    assert (report.status, "exited with 3" in report.sentence) == ("incomplete", True)
+    assert (report.status, "exited with code 3" in report.sentence) == ("incomplete", True)
 
 
 # seed 004: "Agent produces zero stdout (empty stream): StreamEvents channel receives nothing"

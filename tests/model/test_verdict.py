@@ -30,7 +30,17 @@ from rookery.model.events import (
 from rookery.model.fold import fold
 from rookery.model.records import Record
 from rookery.model.state import RunState
-from rookery.model.verdict import EXIT_CODES, Ending, Facts, Outcome, Verdict
+from rookery.model.stuck import Suspicion
+from rookery.model.verdict import (
+    EXIT_CODES,
+    NOTHING_KNOWN,
+    Facts,
+    LimitKind,
+    Outcome,
+    PassedLimit,
+    StopReason,
+    Verdict,
+)
 from rookery.model.verdict import judge as judge_whole
 from tests.recorded import ALL, CASES, folded, name_of, results
 
@@ -43,7 +53,7 @@ def test_the_last_raw_result_and_the_verdict_never_contradict_each_other(path: P
     good = bool(told) and told[-1].get("is_error") in (None, False)
     good = good and told[-1].get("subtype") in (None, "success")
     status = judge(folded(path)).status
-    assert good or status not in ("success", "denied", "unverified"), "a false success"
+    assert good or status not in ("success", "denied"), "a false success"
     if good and name_of(path) not in ("session-extras", "s27c_background_never_ends-2.1.197"):
         assert status in ("success", "denied"), "a false failure"
 
@@ -73,11 +83,11 @@ RESULTS: dict[str, tuple[dict[str, Any] | None, Outcome]] = {
     "none": (None, "incomplete"),
 }
 EXITS = {
-    "exit 0": Ending(exit_code=0),
-    "exit 1": Ending(exit_code=1),
-    "exit 143": Ending(exit_code=143),
-    "SIGKILL": Ending(signal=9),
-    "nobody knows": Ending(),
+    "exit 0": Facts(agent_exit_code=0),
+    "exit 1": Facts(agent_exit_code=1),
+    "exit 143": Facts(agent_exit_code=143),
+    "SIGKILL": Facts(signal=9),
+    "nobody knows": Facts(),
 }
 B1 = list(product(RESULTS, EXITS, (False, True)))
 
@@ -113,7 +123,7 @@ def test_a_stream_cut_at_any_byte_of_its_last_two_lines_is_never_a_success(name:
     begin = wire.rstrip(b"\n").rfind(b"\n", 0, wire.rstrip(b"\n").rfind(b"\n"))
     for end in range(begin, len(wire) - 1):
         state = fold(rookery.decode([wire[:end]], agent="claude"))
-        assert judge(state, Ending(exit_code=0)).status == "incomplete"
+        assert judge(state, Facts(agent_exit_code=0)).status == "incomplete"
 
 
 def _lines(messages: list[dict[str, Any]]) -> bytes:
@@ -129,6 +139,9 @@ BASH = ToolStarted(id="1", name="Bash", kind="execute", title="npm test")
 ASKED = PermissionRequested(id="r", tool_id="1", name="Bash")
 DENIED = PermissionDenied(tool_id="1", name="Bash")
 REJECTED = LimitReported(window="five_hour", status="rejected")
+
+
+CUT_X, CUT_Y = (TaskFinished(id=name, status="cancelled") for name in "xy")
 
 
 def closed(*, truncated: bool = False, silent: int = 0) -> StreamClosed:
@@ -151,9 +164,9 @@ def one_turn(*events: Event) -> RunState:
     return after(START, TurnStarted(origin="prompt"), *events)
 
 
-def judge(state: RunState, ending: Ending | None = None, **how: Any) -> Verdict:
+def judge(state: RunState, known: Facts = NOTHING_KNOWN) -> Verdict:
     """Judge, and leave the facts out: they have tests of their own below."""
-    return msgspec.structs.replace(judge_whole(state, ending, **how), facts=Facts())
+    return msgspec.structs.replace(judge_whole(state, known), facts=Facts())
 
 
 def verdict(status: Outcome, sentence: str) -> Verdict:
@@ -169,7 +182,6 @@ def test_the_exit_codes_are_those_that_were_promised() -> None:
         "over_budget": 5,
         "limited": 6,
         "stuck": 7,
-        "unverified": 8,
         "not_started": 9,
         "timed_out": 124,
         "interrupted": 130,
@@ -177,191 +189,191 @@ def test_the_exit_codes_are_those_that_were_promised() -> None:
     assert set(EXIT_CODES) == set(get_args(Outcome))
 
 
-ROWS: list[tuple[RunState, Ending, Verdict]] = [
-    (one_turn(GOOD), Ending(exit_code=0), verdict("success", "done")),
-    (one_turn(GOOD), Ending(stopped_for="finished"), verdict("success", "done")),
-    (one_turn(GOOD), Ending(stopped_for="finished", signal=9), verdict("success", "done")),
-    (one_turn(Error(kind="overload"), GOOD), Ending(), verdict("success", "done")),
-    (one_turn(REJECTED, GOOD), Ending(), verdict("success", "done")),
-    (one_turn(BAD, TurnStarted(), GOOD), Ending(), verdict("success", "done")),
+ROWS: list[tuple[RunState, Facts, Verdict]] = [
+    (one_turn(GOOD), Facts(agent_exit_code=0), verdict("success", "done")),
+    (one_turn(GOOD), Facts(stopped_for="finished"), verdict("success", "done")),
+    (one_turn(GOOD), Facts(stopped_for="finished", signal=9), verdict("success", "done")),
+    (one_turn(Error(kind="overload"), GOOD), Facts(), verdict("success", "done")),
+    (one_turn(REJECTED, GOOD), Facts(), verdict("success", "done")),
+    (one_turn(BAD, TurnStarted(), GOOD), Facts(), verdict("success", "done")),
     (
         one_turn(ASKED, ToolFinished(id="1", status="ok"), GOOD),
-        Ending(),
+        Facts(),
         verdict("success", "done"),
     ),
-    (one_turn(BAD), Ending(exit_code=0), verdict("failed", "it broke")),
-    (one_turn(GOOD, TurnStarted(), BAD), Ending(), verdict("failed", "it broke")),
+    (one_turn(BAD), Facts(agent_exit_code=0), verdict("failed", "it broke")),
+    (one_turn(GOOD, TurnStarted(), BAD), Facts(), verdict("failed", "it broke")),
     (
         one_turn(TurnFinished(ok=False, reason="hook_stopped")),
-        Ending(),
+        Facts(),
         verdict("failed", "hook stopped"),
     ),
-    (one_turn(TurnFinished(ok=False)), Ending(), verdict("failed", "the agent did not say why")),
+    (one_turn(TurnFinished(ok=False)), Facts(), verdict("failed", "the agent gave no reason")),
     (
         one_turn(Text(id="t", text="hi")),
-        Ending(exit_code=0),
-        verdict("incomplete", "it exited with 0 without a result"),
+        Facts(agent_exit_code=0),
+        verdict("incomplete", "exited with code 0 without a result"),
     ),
-    (one_turn(), Ending(), verdict("incomplete", "it ended without a result")),
+    (one_turn(), Facts(), verdict("incomplete", "ended without a result")),
     (
         one_turn(BASH),
-        Ending(signal=9),
-        verdict("incomplete", "it was killed by SIGKILL, in the middle of Bash: npm test"),
+        Facts(signal=9),
+        verdict("incomplete", "was killed by SIGKILL, in the middle of Bash: npm test"),
     ),
-    (one_turn(), Ending(signal=64), verdict("incomplete", "it was killed by signal 64")),
+    (one_turn(), Facts(signal=64), verdict("incomplete", "was killed by signal 64")),
     (
         one_turn(BASH, ToolFinished(id="1", status="orphaned"), closed(truncated=True)),
-        Ending(exit_code=0),
-        verdict("incomplete", "what it wrote was cut off, in the middle of Bash: npm test"),
+        Facts(agent_exit_code=0),
+        verdict("incomplete", "the output is cut off, in the middle of Bash: npm test"),
     ),
     (
         one_turn(GOOD, closed(truncated=True)),
-        Ending(exit_code=0),
-        verdict("incomplete", "what it wrote was cut off"),
+        Facts(agent_exit_code=0),
+        verdict("incomplete", "the output is cut off"),
     ),
     (
         one_turn(GOOD, closed(truncated=True)),
-        Ending(stopped_for="finished"),
+        Facts(stopped_for="finished"),
         verdict("success", "done"),
     ),
     (
         one_turn(GOOD, TurnStarted(origin="task")),
-        Ending(exit_code=0),
-        verdict("incomplete", "it exited with 0 without a result"),
+        Facts(agent_exit_code=0),
+        verdict("incomplete", "exited with code 0 without a result"),
     ),
     (
         one_turn(TaskStarted(id="x"), GOOD, TaskFinished(id="x", status="cancelled")),
-        Ending(exit_code=0),
-        verdict("incomplete", "1 background task was cut off when it ended"),
+        Facts(agent_exit_code=0),
+        verdict("incomplete", "1 background task was cut off when the agent ended"),
     ),
     (
-        one_turn(GOOD),
-        Ending(stopped_for="finished", cut_tasks=2),
-        verdict("incomplete", "2 background tasks were cut off when it ended"),
+        one_turn(TaskStarted(id="x"), TaskStarted(id="y"), GOOD, CUT_X, CUT_Y),
+        Facts(stopped_for="finished"),
+        verdict("incomplete", "2 background tasks were cut off when the agent ended"),
     ),
     (
         one_turn(DENIED, GOOD),
-        Ending(exit_code=0),
-        verdict("denied", "it finished, but 1 tool call was not permitted"),
+        Facts(agent_exit_code=0),
+        verdict("denied", "1 tool call was not permitted"),
     ),
     (
         one_turn(TurnFinished(ok=True, denials=(Denial(tool_id="1"), Denial(tool_id="2")))),
-        Ending(exit_code=0),
-        verdict("denied", "it finished, but 2 tool calls were not permitted"),
+        Facts(agent_exit_code=0),
+        verdict("denied", "2 tool calls were not permitted"),
     ),
-    (one_turn(DENIED, BAD), Ending(), verdict("failed", "it broke")),
+    (one_turn(DENIED, BAD), Facts(), verdict("failed", "it broke")),
     (
         one_turn(BASH),
-        Ending(stopped_for="over_budget", signal=15),
-        verdict("over_budget", "a limit of yours was reached, in the middle of Bash: npm test"),
+        Facts(stopped_for="over_budget", signal=15),
+        verdict("over_budget", "reached the budget, in the middle of Bash: npm test"),
     ),
     (
         one_turn(TurnFinished(ok=False, reason="max_turns")),
-        Ending(exit_code=0),
-        verdict("over_budget", "it reached its max turns"),
+        Facts(agent_exit_code=0),
+        verdict("over_budget", "reached the agent's own limit of turns"),
     ),
     (
         one_turn(TurnFinished(ok=False, reason="max_budget", errors=("Reached $0.01",))),
-        Ending(exit_code=1),
+        Facts(agent_exit_code=1),
         verdict("over_budget", "Reached $0.01"),
     ),
-    (one_turn(REJECTED, BAD), Ending(), verdict("limited", "the 5-hour window is used up")),
+    (one_turn(REJECTED, BAD), Facts(), verdict("limited", "the 5-hour limit is used up")),
     (
         one_turn(LimitReported(window="opus", status="rejected"), BAD),
-        Ending(),
+        Facts(),
         verdict("limited", "the opus limit is used up"),
     ),
     (
         one_turn(LimitReported(status="rejected"), BAD),
-        Ending(),
-        verdict("limited", "the limit is used up"),
+        Facts(),
+        verdict("limited", "the provider's limit is used up"),
     ),
     (
         one_turn(Error(kind="quota", message="Out of credit\nPay."), BAD),
-        Ending(exit_code=1),
+        Facts(agent_exit_code=1),
         verdict("limited", "Out of credit"),
     ),
     (
         one_turn(Error(kind="quota"), BAD),
-        Ending(),
+        Facts(),
         verdict("limited", "the provider's limit is used up"),
     ),
     (
         one_turn(GOOD, TurnStarted(), REJECTED),
-        Ending(signal=15),
-        verdict("limited", "the 5-hour window is used up"),
+        Facts(signal=15),
+        verdict("limited", "the 5-hour limit is used up"),
     ),
     (
         one_turn(GOOD),
-        Ending(stopped_for="limited"),
+        Facts(stopped_for="limited"),
         verdict("limited", "the provider's limit is used up"),
     ),
     (
         one_turn(LimitReported(status="allowed", overage="rejected"), BAD),
-        Ending(),
+        Facts(),
         verdict("failed", "it broke"),
     ),
     (
         one_turn(BASH, ASKED),
-        Ending(signal=15),
-        verdict("stuck", "nobody answered whether it may use Bash"),
+        Facts(signal=15),
+        verdict("stuck", "no answer to the question whether it may use Bash"),
     ),
     (
         one_turn(PermissionRequested()),
-        Ending(),
-        verdict("stuck", "nobody answered whether it may use a tool"),
+        Facts(),
+        verdict("stuck", "no answer to the question whether it may use a tool"),
     ),
     (
         one_turn(BASH),
-        Ending(stopped_for="stuck", signal=15),
-        verdict("stuck", "there was no sign of life, in the middle of Bash: npm test"),
+        Facts(stopped_for="stuck", signal=15),
+        verdict("stuck", "no sign of life, in the middle of Bash: npm test"),
     ),
     (
         one_turn(BASH),
-        Ending(stopped_for="timed_out", signal=9),
-        verdict("timed_out", "the deadline passed, in the middle of Bash: npm test"),
+        Facts(stopped_for="timed_out", signal=9),
+        verdict("timed_out", "reached the time limit, in the middle of Bash: npm test"),
     ),
     (
         one_turn(BASH),
-        Ending(stopped_for="interrupted", signal=2),
-        verdict("interrupted", "it was interrupted, in the middle of Bash: npm test"),
+        Facts(stopped_for="interrupted", signal=2),
+        verdict("interrupted", "interrupted, in the middle of Bash: npm test"),
     ),
     (
         one_turn(TurnFinished(ok=False, reason="interrupted", errors=("[diagnostic]",))),
-        Ending(exit_code=0),
-        verdict("interrupted", "it was interrupted"),
+        Facts(agent_exit_code=0),
+        verdict("interrupted", "interrupted"),
     ),
-    (after(closed()), Ending(), verdict("not_started", "it said nothing")),
+    (after(closed()), Facts(), verdict("not_started", "the agent ended before its first message")),
     (
         after(closed()),
-        Ending(exit_code=1),
-        verdict("not_started", "it said nothing, and exited with 1"),
-    ),
-    (
-        after(closed()),
-        Ending(signal=6),
-        verdict("not_started", "it said nothing, and was killed by SIGABRT"),
+        Facts(agent_exit_code=1),
+        verdict("not_started", "the agent exited with code 1 before its first message"),
     ),
     (
         after(closed()),
-        Ending(exit_code=1, complaint="error: unknown option '--verbos'"),
+        Facts(signal=6),
+        verdict("not_started", "the agent was killed by SIGABRT before its first message"),
+    ),
+    (
+        after(closed()),
+        Facts(started=False, complaint="error: unknown option '--verbos'"),
         verdict("not_started", "error: unknown option '--verbos'"),
     ),
-    (after(), Ending(started=False), verdict("not_started", "it could not be started")),
+    (after(), Facts(started=False), verdict("not_started", "the agent could not be started")),
     (
         after(),
-        Ending(started=False, complaint="no program called 'claude' on PATH"),
+        Facts(started=False, complaint="no program called 'claude' on PATH"),
         verdict("not_started", "no program called 'claude' on PATH"),
     ),
     (
         after(Unreadable(reason="not_json"), closed()),
-        Ending(exit_code=0),
-        verdict("not_started", "it wrote text, but no message, and exited with 0"),
+        Facts(agent_exit_code=0),
+        verdict("not_started", "the agent wrote text, but no messages, and exited with code 0"),
     ),
     (
         after(closed(silent=1)),
-        Ending(exit_code=1),
-        verdict("incomplete", "it exited with 1 without a result"),
+        Facts(agent_exit_code=1),
+        verdict("incomplete", "exited with code 1 without a result"),
     ),
 ]
 
@@ -369,39 +381,31 @@ ROWS: list[tuple[RunState, Ending, Verdict]] = [
 @pytest.mark.parametrize(
     ("state", "ending", "expected"), ROWS, ids=[f"{v.status}: {v.sentence}" for _, _, v in ROWS]
 )
-def test_a_row_of_the_table(state: RunState, ending: Ending, expected: Verdict) -> None:
+def test_a_row_of_the_table(state: RunState, ending: Facts, expected: Verdict) -> None:
     assert judge(state, ending) == expected
 
 
 @pytest.mark.parametrize("reason", ["interrupted", "timed_out", "over_budget", "limited", "stuck"])
 def test_what_we_stopped_before_its_first_word_had_started(reason: Any) -> None:
     state = after(closed())
-    assert judge(state, Ending(stopped_for=reason, signal=15)).status == reason
-    assert judge(state, Ending(stopped_for="finished", signal=15)).status == "not_started"
+    assert judge(state, Facts(stopped_for=reason, signal=15)).status == reason
+    assert judge(state, Facts(stopped_for="finished", signal=15)).status == "not_started"
 
 
-def test_the_rows_show_every_status_but_that_of_a_check() -> None:
-    assert {row[2].status for row in ROWS} == set(get_args(Outcome)) - {"unverified"}
-
-
-def test_a_check_that_says_no_makes_a_success_unverified() -> None:
-    said_no = verdict("unverified", "the agent says done, but the check says no")
-    assert judge(one_turn(GOOD), verified=False) == said_no
-    assert judge(one_turn(GOOD), verified=True).status == "success"
-    assert judge(one_turn(BAD), verified=False).status == "failed"
+def test_the_rows_show_every_status() -> None:
+    assert {row[2].status for row in ROWS} == set(get_args(Outcome))
 
 
 def test_a_run_that_gave_up_at_a_denial_is_denied_whoever_accepts_denials() -> None:
     gave_up = TurnFinished(ok=False, reason="denied", errors=("it stopped at a tool call",))
     state = one_turn(DENIED, gave_up)
     expected = verdict("denied", "it stopped at a tool call")
-    assert judge(state) == judge(state, allow_denials=True) == expected
-    assert judge(state, verified=False) == expected
+    assert judge(state) == judge(state, Facts(allow_denials=True)) == expected
 
 
 def test_denials_can_be_accepted() -> None:
     state = one_turn(DENIED, GOOD)
-    assert judge(state, allow_denials=True) == verdict("success", "done")
+    assert judge(state, Facts(allow_denials=True)) == verdict("success", "done")
 
 
 def test_the_first_status_that_holds_decides_in_the_order_of_the_design() -> None:
@@ -410,35 +414,34 @@ def test_the_first_status_that_holds_decides_in_the_order_of_the_design() -> Non
     unfinished = [*work, BASH]
     asking = [*unfinished, ASKED]
     limited = [*asking, REJECTED]
-    peeled: list[tuple[Outcome, RunState, Ending]] = [
-        ("not_started", after(*limited), Ending(started=False, stopped_for="interrupted")),
-        ("interrupted", after(*limited), Ending(stopped_for="interrupted", signal=15)),
-        ("timed_out", after(*limited), Ending(stopped_for="timed_out", signal=15)),
-        ("over_budget", after(*limited), Ending(stopped_for="over_budget", signal=15)),
-        ("limited", after(*limited), Ending(stopped_for="stuck", signal=15)),
-        ("stuck", after(*asking), Ending(signal=15, cut_tasks=1)),
-        ("incomplete", after(*unfinished), Ending(signal=15, cut_tasks=1)),
-        ("incomplete", after(*bad), Ending(cut_tasks=1)),
-        ("failed", after(*bad), Ending(exit_code=1)),
-        ("unverified", after(*good), Ending(exit_code=1)),
+    peeled: list[tuple[Outcome, RunState, Facts]] = [
+        ("not_started", after(*limited), Facts(started=False, stopped_for="interrupted")),
+        ("interrupted", after(*limited), Facts(stopped_for="interrupted", signal=15)),
+        ("timed_out", after(*limited), Facts(stopped_for="timed_out", signal=15)),
+        ("over_budget", after(*limited), Facts(stopped_for="over_budget", signal=15)),
+        ("limited", after(*limited), Facts(stopped_for="stuck", signal=15)),
+        ("stuck", after(*asking), Facts(signal=15)),
+        ("incomplete", after(*unfinished), Facts(signal=15)),
+        ("incomplete", after(*bad, TaskStarted(id="x"), CUT_X), Facts()),
+        ("failed", after(*bad), Facts(agent_exit_code=1)),
     ]
     for status, state, ending in peeled:
-        assert judge(state, ending, verified=False).status == status
-    assert judge(after(*good), Ending(exit_code=1)).status == "denied"
-    assert judge(after(*good), Ending(exit_code=1), allow_denials=True).status == "success"
+        assert judge(state, ending).status == status
+    assert judge(after(*good), Facts(agent_exit_code=1)).status == "denied"
+    assert judge(after(*good), Facts(agent_exit_code=1, allow_denials=True)).status == "success"
 
 
 @pytest.mark.parametrize("reason", ["timed_out", "over_budget", "limited", "stuck"])
 def test_what_we_stopped_is_not_interrupted_by_the_user(reason: Any) -> None:
     # An agent that is asked to stop by SIGINT writes a result that says `interrupted`.
     state = one_turn(TurnFinished(ok=False, reason="interrupted"))
-    assert judge(state, Ending(stopped_for=reason, exit_code=0)).status == reason
+    assert judge(state, Facts(stopped_for=reason, agent_exit_code=0)).status == reason
 
 
 @pytest.mark.parametrize("reason", ["interrupted", "max_turns", "max_budget"])
 def test_how_an_earlier_turn_ended_does_not_excuse_one_without_a_result(reason: str) -> None:
     state = one_turn(TurnFinished(ok=False, reason=reason), TurnStarted())
-    assert judge(state, Ending(exit_code=0)).status == "incomplete"
+    assert judge(state, Facts(agent_exit_code=0)).status == "incomplete"
 
 
 def test_a_sentence_is_one_line_however_long_the_reason() -> None:
@@ -458,11 +461,117 @@ def test_the_facts_stand_beside_every_status() -> None:
     limit = LimitReported(window="five_hour", status="rejected", resets_at=1000.0)
     denied = PermissionDenied(tool_id="t", name="Bash")
     ended = TurnFinished(ok=False, errors=("no",))
-    ending = Ending(exit_code=1, cut_tasks=2)
-    assert judge_whole(one_turn(limit, denied, ended), ending).facts == Facts(
-        agent_exit_code=1, results=1, denials=1, cut_tasks=2, resets_at=1000.0
+    assert judge_whole(one_turn(limit, denied, ended), Facts(agent_exit_code=1)).facts == Facts(
+        agent_exit_code=1,
+        heard=True,
+        finished=True,
+        ok=False,
+        message="no",
+        results=1,
+        denials=1,
+        limited=True,
+        window="five_hour",
+        resets_at=1000.0,
     )
-    killed = judge_whole(one_turn(), Ending(signal=9, stopped_for="timed_out"))
-    assert killed.facts == Facts(signal=9, stopped_for="timed_out")
-    good = judge_whole(one_turn(denied, TurnFinished(ok=True)), allow_denials=True)
+    killed = judge_whole(one_turn(BASH, ASKED), Facts(signal=9, stopped_for="timed_out"))
+    assert killed.facts == Facts(
+        signal=9, stopped_for="timed_out", heard=True, open_tool="Bash: npm test", asked="Bash"
+    )
+    good = judge_whole(one_turn(denied, TurnFinished(ok=True)), Facts(allow_denials=True))
     assert (good.status, good.facts.denials) == ("success", 1)
+
+
+@pytest.mark.parametrize(
+    ("passed", "stopped_for", "sentence"),
+    [
+        (
+            PassedLimit(kind="cost", used=1.2, allowed=1.0),
+            "over_budget",
+            "spent $1.2000 (limit $1.0000)",
+        ),
+        (
+            PassedLimit(kind="tokens", used=1200, allowed=5),
+            "over_budget",
+            "used 1200 tokens (limit 5)",
+        ),
+        (PassedLimit(kind="turns", used=6, allowed=5), "over_budget", "used 6 turns (limit 5)"),
+        (PassedLimit(kind="time", allowed=90.0), "timed_out", "reached the time limit of 90 s"),
+    ],
+)
+def test_the_limit_that_was_passed_is_a_fact_and_in_the_sentence(
+    passed: PassedLimit, stopped_for: StopReason, sentence: str
+) -> None:
+    told = judge_whole(one_turn(), Facts(stopped_for=stopped_for, passed_limit=passed))
+    assert (told.status, told.sentence, told.facts.passed_limit) == (stopped_for, sentence, passed)
+
+
+def test_a_limit_that_was_passed_at_the_end_changes_no_success() -> None:
+    passed = PassedLimit(kind="tokens", used=2, allowed=1)
+    assert judge(one_turn(GOOD), Facts(passed_limit=passed)) == verdict("success", "done")
+
+
+@pytest.mark.parametrize(("reason", "kind"), [("max_turns", "turns"), ("max_budget", "cost")])
+def test_a_limit_of_the_agents_own_is_a_fact(reason: str, kind: LimitKind) -> None:
+    told = judge_whole(one_turn(TurnFinished(ok=False, reason=reason)))
+    assert told.facts.passed_limit == PassedLimit(kind=kind, by="agent")
+    by_exit_code = Facts(agent_exit_code=53, passed_limit=PassedLimit(kind=kind, by="agent"))
+    assert judge(one_turn(), by_exit_code).status == "over_budget"
+    assert judge(one_turn(GOOD), by_exit_code).status == "success"
+
+
+def test_the_evidence_of_a_stuck_run_is_a_fact_and_in_the_sentence() -> None:
+    why = Suspicion("its processes are stopped", ("no byte for 5 s", "processes: 1 (T)"))
+    told = judge_whole(one_turn(), Facts(stopped_for="stuck", suspicion=why))
+    assert told.facts.suspicion == why
+    assert told.sentence == "its processes are stopped (no byte for 5 s, processes: 1 (T))"
+
+
+@pytest.mark.parametrize(
+    ("by", "sentence"),
+    [
+        (None, "interrupted"),
+        ("SIGINT", "interrupted by Ctrl-C"),
+        ("SIGTERM", "interrupted by SIGTERM"),
+        ("SIGHUP", "interrupted: the terminal was closed"),
+        ("rook stop", "interrupted by rook stop"),
+    ],
+)
+def test_what_interrupted_a_run_is_named(by: str | None, sentence: str) -> None:
+    stopped = Facts(stopped_for="interrupted", stopped_by=by)
+    assert judge(one_turn(), stopped) == verdict("interrupted", sentence)
+
+
+def test_a_run_whose_recorder_died_has_no_end_that_was_seen() -> None:
+    died = Facts(recorder_died=True)
+    for state in (after(), one_turn(), None):
+        assert judge_whole(state, died).status == "incomplete"
+    assert judge(one_turn(GOOD), died) == verdict("success", "done")
+    stopped = Facts(recorder_died=True, stopped_for="interrupted")
+    assert judge(one_turn(), stopped).status == "interrupted"
+
+
+@pytest.mark.parametrize(
+    ("known", "expected"),
+    [
+        (Facts(agent_exit_code=0), verdict("success", "done")),
+        (Facts(agent_exit_code=3), verdict("failed", "exited with code 3")),
+        (Facts(signal=9), verdict("incomplete", "was killed by SIGKILL")),
+        (Facts(), verdict("incomplete", "ended without a result")),
+        (Facts(stopped_for="timed_out", signal=15), verdict("timed_out", "reached the time limit")),
+        (
+            Facts(started=False, missing_program="x"),
+            verdict("not_started", "there is no program 'x'"),
+        ),
+    ],
+)
+def test_a_command_without_a_stream_is_judged_by_its_exit_code(
+    known: Facts, expected: Verdict
+) -> None:
+    assert msgspec.structs.replace(judge_whole(None, known), facts=Facts()) == expected
+
+
+def test_a_verdict_is_the_same_after_it_was_encoded() -> None:
+    suspicion = Suspicion("it is silent", ("no byte",))
+    passed = PassedLimit(kind="tokens", used=2, allowed=1)
+    whole = judge_whole(one_turn(BASH), Facts(suspicion=suspicion, passed_limit=passed))
+    assert msgspec.json.decode(msgspec.json.encode(whole), type=Verdict) == whole

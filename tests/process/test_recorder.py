@@ -47,19 +47,25 @@ def test_all_files_are_private_under_any_umask(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "words"),
+    ("command", "complaint", "missing"),
     [
-        (["/nonexistent/agent"], "no program called '/nonexistent/agent' was found"),
-        (["/etc/passwd"], "may not be executed"),
-        (["x" * 10], "no program called"),
-        (["sh", "x" * 200_000], "too long for this system"),
-        (["a\0b"], "could not be started"),
+        (
+            ["/nonexistent/agent"],
+            "there is no program '/nonexistent/agent'",
+            "/nonexistent/agent",
+        ),
+        (["/etc/passwd"], "no permission to execute '/etc/passwd'", None),
+        (["xxxxxxxxxx"], "there is no program 'xxxxxxxxxx'", "xxxxxxxxxx"),
+        (["sh", "x" * 200_000], "its arguments are too long for this system", None),
+        (["a\0b"], "it could not be started: embedded null byte", None),
     ],
 )
-def test_what_cannot_be_started_says_why(tmp_path: Path, command: list[str], words: str) -> None:
+def test_what_cannot_be_started_says_why(
+    tmp_path: Path, command: list[str], complaint: str, missing: str | None
+) -> None:
     told = record(tmp_path, command)
     assert told["started"] is False
-    assert words in told["complaint"]
+    assert (told["complaint"], told["missing_program"]) == (complaint, missing)
 
 
 def test_a_file_that_is_no_program_says_so(tmp_path: Path) -> None:
@@ -81,7 +87,7 @@ def test_a_log_that_cannot_be_opened_is_told_before_anything_is_lost(tmp_path: P
 
 def test_a_folder_that_is_missing_is_named(tmp_path: Path) -> None:
     told = record(tmp_path, ["true"], cwd=str(tmp_path / "gone"))
-    assert "there is no folder" in told["complaint"]
+    assert "the working folder" in told["complaint"]
 
 
 def test_a_signal_that_ended_it_is_told(tmp_path: Path) -> None:

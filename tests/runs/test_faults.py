@@ -95,7 +95,7 @@ def test_a_missing_program_is_not_started(tmp_path: Path) -> None:
     run = asyncio.run(main())
     assert run.verdict is not None
     assert run.exit_code == 9
-    assert "was found" in run.verdict.sentence
+    assert run.verdict.facts.missing_program == str(tmp_path / "none")
 
 
 def test_an_interrupt_in_mid_tool_is_interrupted_and_leaves_nobody(tmp_path: Path) -> None:
@@ -127,7 +127,10 @@ def test_a_budget_of_money_stops_it_live(tmp_path: Path) -> None:
     run = play(tmp_path, "budget", max_cost=0.05)
     assert run.verdict is not None
     assert (run.verdict.status, run.exit_code) == ("over_budget", 5)
-    assert "it spent" in run.verdict.sentence
+    passed = run.verdict.facts.passed_limit
+    assert passed is not None
+    assert (passed.kind, passed.allowed) == ("cost", 0.05)
+    assert run.verdict.sentence.startswith(f"spent ${passed.used:.4f} (limit $0.0500)")
 
 
 def test_a_budget_of_tokens_stops_it_live(tmp_path: Path) -> None:

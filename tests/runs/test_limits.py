@@ -19,9 +19,10 @@ from rookery.model.fold import fold
 from rookery.model.price import Price, Rates
 from rookery.model.records import Record
 from rookery.model.state import RunState
+from rookery.model.verdict import PassedLimit
 from rookery.runs.limits import (
     late_limits,
-    over_budget,
+    passed_limit,
     reason_to_stop,
     unheld_limits,
     wants_no_more,
@@ -103,15 +104,21 @@ def test_money_tokens_and_turns_are_counted_live() -> None:
 
 def test_the_limit_that_was_passed_is_named() -> None:
     seen = state(TURN, usage("a", 1200))
-    assert over_budget(seen, RunOptions(max_cost=1)) == "it spent $1.2000 of $1.0000"
-    assert over_budget(seen, RunOptions(max_tokens=5)) == "it used 1200 of 5 tokens"
-    assert over_budget(seen, RunOptions(max_turns=0)) == "it took 1 of 0 turns"
-    assert over_budget(seen, RunOptions()) is None
+    cost = PassedLimit(kind="cost", used=1.2, allowed=1)
+    assert passed_limit(seen, RunOptions(max_cost=1)) == cost
+    tokens = PassedLimit(kind="tokens", used=1200, allowed=5)
+    assert passed_limit(seen, RunOptions(max_tokens=5)) == tokens
+    assert passed_limit(seen, RunOptions(max_turns=0)) == PassedLimit(
+        kind="turns", used=1, allowed=0
+    )
+    timed_out = passed_limit(seen, RunOptions(timeout=3.0, max_cost=1), timed_out=True)
+    assert timed_out == PassedLimit(kind="time", allowed=3.0)
+    assert passed_limit(seen, RunOptions()) is None
 
 
 def test_an_unknown_price_never_stops_a_run_for_money() -> None:
     records = [Record(0, None, 0, 0, TURN), Record(1, None, 0, 0, usage("a", 10**9))]
-    assert over_budget(fold(records), RunOptions(max_cost=0.01)) is None
+    assert passed_limit(fold(records), RunOptions(max_cost=0.01)) is None
 
 
 @pytest.mark.parametrize("limit", [RunOptions(max_cost=1.0), RunOptions(max_tokens=5)])

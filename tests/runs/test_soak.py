@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from rookery.process import trees
-from rookery.runs.healing import heal
+from rookery.runs.heal import heal
 from rookery.runs.run import Run
 from rookery.store import runs
 from rookery.testing.scripted_agent import DEMO

@@ -23,6 +23,7 @@ from rookery.model.errors import (
     UnsafeRunError,
 )
 from rookery.model.events import Usage
+from rookery.model.verdict import Facts
 from rookery.store import runs as runs_module
 from rookery.store.runs import (
     Arrival,
@@ -82,6 +83,7 @@ VERDICT = VerdictInfo(
     session="s",
     model="big",
     total=Usage(input=3, output=1),
+    facts=Facts(denials=1),
 )
 
 
@@ -350,6 +352,7 @@ def test_the_fields_of_the_state_files_are_these(folder: RunFolder) -> None:
         "lost_stderr": 10,
         "survivors": 0,
         "complaint": "none",
+        "missing_program": None,
     }
     assert json.loads((folder.path / "verdict.json").read_bytes()) == {
         "format": 1,
@@ -364,7 +367,17 @@ def test_the_fields_of_the_state_files_are_these(folder: RunFolder) -> None:
         "session": "s",
         "model": "big",
         "total": {"input": 3, "output": 1},
+        "facts": {"denials": 1},
     }
+
+
+def test_a_verdict_of_an_earlier_version_has_no_facts(folder: RunFolder) -> None:
+    folder.write_verdict(VERDICT)
+    path = folder.path / "verdict.json"
+    fields = json.loads(path.read_bytes())
+    del fields["facts"]
+    path.write_text(json.dumps(fields))
+    assert folder.verdict() == msgspec.structs.replace(VERDICT, facts=Facts())
 
 
 @pytest.mark.parametrize("text", ["Привіт \u2028", "a\udc80b", "\x00\x1b[2J", '"\\', "💥" * 1000])

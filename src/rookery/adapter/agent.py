@@ -210,7 +210,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     limit_codes: Mapping[int, str] = {}
-    """The limits of its own that it reports only by its exit code, by exit code."""
+    """The exit codes that alone report a limit of its own, as `max_turns` or `max_budget`."""
 
     control: ControlChannel | None = None
     """How it asks for approval; None if it cannot, at least not when run the default way."""

@@ -18,9 +18,8 @@ from rookery.model.completion import final_text
 from rookery.model.errors import RookeryError
 from rookery.model.price import dollars, nano
 from rookery.prices import PriceBook
-from rookery.runs.healing import state_of
+from rookery.runs.heal import settle, state_of
 from rookery.runs.home import home_folder
-from rookery.runs.others import settle
 from rookery.store import batch_folder, runs
 from rookery.store.batch_folder import BatchFolder, BatchResult
 from rookery.store.runs import RunFolder

@@ -3,6 +3,7 @@
 import shlex
 from collections import Counter
 from collections.abc import Iterator
+from typing import Literal, assert_never
 
 import msgspec
 
@@ -14,62 +15,83 @@ from rookery.model.ledger import Money
 from rookery.model.safe import safe_line
 from rookery.model.state import RunState
 from rookery.model.text import count, duration
-from rookery.model.verdict import Outcome
+from rookery.model.verdict import Outcome, Verdict
 
 _MOST_RULES = 3
 _WIDEST = 80  # of steps that stand on one line
 _LONGEST_RULE = 120  # nobody types a longer one
 
 
-class End(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a run's end beside its state."""
+class AboutRun(msgspec.Struct, frozen=True, kw_only=True):
+    """What the last lines of a run name beside its verdict and its state."""
 
     run: str | None
-    """What it is called; None if it is not kept."""
+    """Its name; None if it is not saved."""
 
-    status: Outcome
-    sentence: str
-    seconds: float | None = None
+    duration_s: float | None = None
     resets_in_s: float | None = None
-    """How long until the provider's limit that was reached ends."""
+    """How long until the provider's limit resets."""
 
     resumable: bool = False
     install: str | None = None
-    """The command that installs the agent, if it is missing."""
+    """The command that installs the agent."""
 
-    missing: str | None = None
-    """The agent of the user's own whose command is missing."""
-
-    lost: bool = False
-    """Whether a full disk took some of what it wrote."""
+    own_agent: str | None = None
+    """What the user calls the agent, if the settings define it."""
 
     other_agent: str | None = None
-    """An agent that could go on now in its stead."""
+    """An agent that could do the work instead."""
 
 
-def summary(ended: End, state: RunState, paint: Paint) -> list[str]:
+def style_of(status: Outcome) -> Literal["good", "note", "bad"]:
+    """The style in which a status is shown."""
+    match status:
+        case "success":
+            return "good"
+        case "limited":
+            return "note"
+        case (
+            "failed"
+            | "incomplete"
+            | "denied"
+            | "over_budget"
+            | "stuck"
+            | "not_started"
+            | "timed_out"
+            | "interrupted"
+        ):
+            return "bad"
+        case _:
+            assert_never(status)
+
+
+def summary(verdict: Verdict, about: AboutRun, state: RunState, paint: Paint) -> list[str]:
     """The lines that end a run, each safe to print."""
-    status = paint("good" if ended.status == "success" else "bad", ended.status.replace("_", " "))
-    facts = list(_facts(ended, state))
-    lines = [" · ".join([status, *(facts if ended.status == "success" else (_why(ended),))])]
-    if ended.status != "success" and (state.heard or ended.status != "not_started"):
+    status, facts = verdict.status, list(_facts(about, state))
+    lines = [_headline(verdict, about, facts, paint)]
+    if status != "success" and (state.heard or status != "not_started"):
         lines.append(" · ".join(facts))
     if kinds := _kinds(state):
         lines.append(f"tools: {kinds}")
-    lines += _laid_out([step for step in _next(ended, state) if step])
+    lines += _laid_out([step for step in _next_steps(verdict, about, state) if step])
     prefix = paint("prefix", "[rook]")
     return [f"{prefix} {line}" for line in lines if line]
 
 
-def _why(ended: End) -> str:
-    left = ended.resets_in_s
+def _headline(verdict: Verdict, about: AboutRun, facts: list[str], paint: Paint) -> str:
+    style, status = style_of(verdict.status), verdict.status.replace("_", " ")
+    if verdict.status == "success":
+        return " · ".join([paint(style, status), *facts])
+    if verdict.status == "interrupted":
+        return paint(style, safe_line(verdict.sentence))
+    left = about.resets_in_s
     wait = f" (in {duration(left)})" if left is not None and left > 0 else ""
-    return safe_line(ended.sentence) + wait
+    return f"{paint(style, status)}: {safe_line(verdict.sentence)}{wait}"
 
 
-def _facts(ended: End, state: RunState) -> Iterator[str]:
-    if ended.seconds is not None:
-        yield duration(ended.seconds)
+def _facts(about: AboutRun, state: RunState) -> Iterator[str]:
+    if about.duration_s is not None:
+        yield duration(about.duration_s)
     if state.steps:
         yield count(state.steps, "turn")
     if state.finished_tools:
@@ -116,46 +138,62 @@ def _kinds(state: RunState) -> str:
     return " · ".join(f"{number} {kind}" for kind, number in kinds.most_common())
 
 
-def _next(ended: End, state: RunState) -> Iterator[str]:
-    """What to do next, by how it ended; the most useful first."""
-    if ended.run is None and ended.install is None and ended.missing is None:
+def _next_steps(verdict: Verdict, about: AboutRun, state: RunState) -> Iterator[str]:
+    """What to do next, the most useful first."""
+    if verdict.facts.missing_program is not None and (about.own_agent or about.install):
+        yield from _how_to_install(about)
         return
-    show, resume = f"rook show {ended.run}", _resume(ended)
-    match ended.status:
+    if about.run is None:
+        return
+    show, resume = f"rook show {about.run}", _resume(about)
+    status = verdict.status
+    match status:
         case "success":
             yield from (show, resume)
         case "denied" | "stuck":
             rules = _rules(state)
-            yield _said("allow it: " if rules else "go on with: ", _resume(ended, *rules))
-            yield f"see where: {show}"
+            yield _labelled("allow it: " if rules else "continue: ", _resume(about, *rules))
+            yield f"details: {show}"
         case "limited":
-            yield _said("go on then with: ", resume)
-            other = f'rook run --agent {ended.other_agent} "…"' if ended.other_agent else ""
-            yield _said("or now with: ", other) or f"what it did: {show}"
+            yield _labelled("continue after the reset: ", resume)
+            other = f'rook run --agent {about.other_agent} "…"' if about.other_agent else ""
+            yield _labelled("or use another agent now: ", other) or f"details: {show}"
         case "over_budget" | "timed_out":
-            yield _said("go on with more: ", _resume(ended, _limit(ended)))
-            yield f"what it did: {show}"
+            yield _labelled("continue with a higher limit: ", _resume(about, *_flag(verdict)))
+            yield f"details: {show}"
         case "not_started":
-            if ended.missing is not None:
-                yield f"mend its command: [agents.{safe_line(ended.missing)}] in rookery.toml"
-                return
-            yield _said("install it:  ", ended.install or "")
-            yield "or see it work without:  rook demo" if ended.install else f"what it said: {show}"
-        case "failed" | "unverified":
-            yield f"see why: {show} --full"
-            yield _said("try again: ", resume)
+            yield f"details: {show}"
+        case "failed":
+            yield f"details: {show} --full"
+            yield _labelled("try again: ", resume)
         case "incomplete" | "interrupted":
-            kept = "what was kept of it" if ended.lost else "everything it wrote is kept"
+            kept = "saved output, not all of it" if verdict.facts.lost_bytes else "saved output"
             yield f"{kept}: {show}"
-            yield _said("go on with: ", resume)
+            yield _labelled("continue: ", resume)
+        case _:
+            assert_never(status)
 
 
-def _limit(ended: End) -> str:
-    """The flag of the limit that was reached, by the words that tell of it."""
-    if ended.status == "timed_out":
-        return "--timeout …"
-    told = ended.sentence.lower()
-    return next((f"--max-{name} …" for name in ("turns", "tokens") if name in told), "--max-cost …")
+def _how_to_install(about: AboutRun) -> Iterator[str]:
+    if about.own_agent is not None:
+        yield f"correct its command: [agents.{safe_line(about.own_agent)}] in rookery.toml"
+    else:
+        yield f"install it:  {about.install}"
+        yield "or try rook without it:  rook demo"
+
+
+def _flag(verdict: Verdict) -> tuple[str, ...]:
+    """The option that sets the limit that was passed; none if the verdict does not name it."""
+    passed = verdict.facts.passed_limit
+    if passed is None:
+        return ()
+    match passed.kind:
+        case "cost" | "tokens" | "turns":
+            return (f"--max-{passed.kind} …",)
+        case "time":
+            return ("--timeout …",)
+        case _:
+            assert_never(passed.kind)
 
 
 def _laid_out(steps: list[str]) -> list[str]:
@@ -164,14 +202,14 @@ def _laid_out(steps: list[str]) -> list[str]:
     return [line] if cells.width(line) <= _WIDEST else steps
 
 
-def _said(words: str, command: str) -> str:
-    return words + command if command else ""
+def _labelled(label: str, command: str) -> str:
+    return label + command if command else ""
 
 
-def _resume(ended: End, *flags: str) -> str:
-    if not ended.resumable or ended.run is None:
+def _resume(about: AboutRun, *flags: str) -> str:
+    if not about.resumable or about.run is None:
         return ""
-    return " ".join(["rook run", "--resume", ended.run, *flags, '"…"'])
+    return " ".join(["rook run", "--resume", about.run, *flags, '"…"'])
 
 
 def _rules(state: RunState) -> list[str]:

@@ -11,10 +11,9 @@ from rookery.loops.state import PendingRun, Report
 from rookery.loops.waits.resets import SystemZone
 from rookery.model.ledger import Source
 from rookery.model.state import RunState
-from rookery.model.verdict import EXIT_CODES, Facts, Outcome, Verdict
+from rookery.model.verdict import Facts, Verdict
 from rookery.prices import PriceBook
-from rookery.runs.healing import state_of
-from rookery.runs.others import settle
+from rookery.runs.heal import settle, state_of
 from rookery.store import runs
 from rookery.store.runs import RunFolder
 
@@ -62,15 +61,9 @@ def recovered_report(folder: RunFolder, pending: PendingRun, goal: Goal) -> Repo
     """Read what a run did before a crash cut it short: it is not run, nor paid for, again."""
     kept, info = settle(folder), folder.info()
     state = state_of(folder, info, PriceBook()) if info else None
-    status: Outcome = kept.status if kept else "incomplete"
-    if status == "interrupted":  # rook died, and its agent was stopped for that
-        status = "incomplete"
-    verdict = Verdict(
-        status=status,
-        sentence=kept.sentence if kept else "cut short",
-        exit_code=EXIT_CODES[status],
-        facts=Facts(),
-    )
+    verdict = kept.verdict if kept else Verdict.of("incomplete", Facts(recorder_died=True))
+    if verdict.status == "interrupted":  # rook died, and its agent was stopped for that
+        verdict = Verdict.of("incomplete", verdict.facts)
     result = report(
         state or RunState(),
         verdict,

@@ -23,7 +23,7 @@ from rookery.loops.report import report
 from rookery.loops.state import Change, Check, PendingRun, Report
 from rookery.loops.waits.resets import SystemZone
 from rookery.model.errors import RookeryError, UnsupportedError
-from rookery.runs.others import settle
+from rookery.runs.heal import settle
 from rookery.runs.run import Run
 from rookery.runs.start import start
 from rookery.runs.watchdog import Life

@@ -1,13 +1,13 @@
-"""The truth about the end: one table over what the stream told and how the process ended."""
+"""How a run ended: the facts, the status they add up to, and the sentence that reports it."""
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Literal, Self, assert_never
 
 import msgspec
 
-from rookery.model.events import TurnFinished
 from rookery.model.state import RunState
+from rookery.model.stuck import Suspicion
 from rookery.model.text import count, cut, one_line
 
 Outcome = Literal[
@@ -18,7 +18,6 @@ Outcome = Literal[
     "over_budget",
     "limited",
     "stuck",
-    "unverified",
     "not_started",
     "timed_out",
     "interrupted",
@@ -31,213 +30,246 @@ EXIT_CODES: dict[Outcome, int] = {
     "over_budget": 5,
     "limited": 6,
     "stuck": 7,
-    "unverified": 8,
     "not_started": 9,
     "timed_out": 124,
     "interrupted": 130,
 }
-"""The exit code of each status; 2 is left for wrong usage."""
+"""The exit code of each status; 2 is for wrong usage, 8 for a loop whose check failed."""
 
 StopReason = Literal["interrupted", "timed_out", "over_budget", "limited", "stuck", "finished"]
+LimitKind = Literal["cost", "tokens", "turns", "time"]
+OWN_LIMITS: dict[str | None, LimitKind] = {"max_turns": "turns", "max_budget": "cost"}
+"""The reasons an agent reports when it stopped at a limit of its own."""
 
 
-class Ending(msgspec.Struct, frozen=True, kw_only=True):
-    """How the agent's process ended, as a plain value; all unknown for a recorded stream."""
+class PassedLimit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A limit on money, tokens, turns or time that the run passed, and who enforced it."""
+
+    kind: LimitKind
+    by: Literal["rook", "agent"] = "rook"
+    used: float | None = None
+    allowed: float | None = None
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Everything that decides a verdict. What is unknown keeps its default.
+
+    The first part is known from the process and from rook, the second part is read from the
+    agent's stream by `judge`.
+    """
+
+    agent: str | None = None
+    """What sentences call the agent."""
 
     started: bool = True
-    """Whether the program could be started at all."""
-
-    exit_code: int | None = None
-    signal: int | None = None
-    stopped_for: StopReason | None = None
-    """Why we stopped it, if we did; `finished` after a result and its grace."""
-
-    limit: str | None = None
-    """Which limit of its own it reached, if its exit code tells."""
-
-    cut_tasks: int = 0
-    """Background tasks that were still at work when it ended."""
-
     complaint: str | None = None
-    """What it, or the system, said when it could not start."""
+    """Why the program could not be started."""
 
+    missing_program: str | None = None
+    """The program that is not installed."""
 
-class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """What stands beside a status, whichever it is: a success may have denials, too."""
+    recorder_died: bool = False
+    """Whether the recorder or the runner died, so that the process's end was not recorded."""
 
     agent_exit_code: int | None = None
     signal: int | None = None
     stopped_for: StopReason | None = None
+    """Why rook stopped it, if it did; `finished` after a result and a grace period."""
+
+    stopped_by: str | None = None
+    """What interrupted it: the name of the signal that rook got, or `rook stop`."""
+
+    passed_limit: PassedLimit | None = None
+    suspicion: Suspicion | None = None
+    """Why rook considers it stuck, with the evidence."""
+
+    allow_denials: bool = False
+    """Whether a run that finished although tools were denied counts as a success."""
+
+    text_only: bool = False
+    """Whether it wrote text but no message."""
+
+    lost_bytes: int = 0
+    """How much of its output a full disk lost."""
+
+    unsaved: str | None = None
+    """Why this verdict is not in the run folder."""
+
+    has_stream: bool = True
+    """False for a command that no adapter knows: only its exit code counts."""
+
+    heard: bool = False
+    """Whether it wrote a message."""
+
+    finished: bool = False
+    """Whether every turn has its result."""
+
+    ok: bool | None = None
+    """Whether the last turn's result is good; None without one."""
+
+    reason: str | None = None
+    """Why the last turn failed, as a word."""
+
+    message: str | None = None
+    """Why the last turn failed, in the agent's words."""
+
     results: int = 0
     denials: int = 0
     cut_tasks: int = 0
+    """Background tasks that were cut off when the agent ended."""
+
     truncated: bool = False
+    """Whether the stream ends in the middle of a line."""
+
+    open_tool: str | None = None
+    """The last tool call that never finished."""
+
+    asked: str | None = None
+    """The tool that it asked to use, without an answer."""
+
+    limited: bool = False
+    """Whether it reported that a limit of the provider is used up."""
+
+    window: str | None = None
+    """Which limit of the provider that is."""
+
     resets_at: float | None = None
-    """When the provider's limit that was reached ends."""
+    """When that limit resets."""
+
+    quota_message: str | None = None
+    """The provider's own words about it."""
+
+    @property
+    def was_stopped(self) -> bool:
+        """Whether rook ended it before it had finished."""
+        return self.stopped_for not in (None, "finished")
+
+
+NOTHING_KNOWN = Facts()
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """One status, the facts beside it, an exit code and a sentence a person can act on."""
+    """One status, an exit code, a sentence a person can act on, and the facts behind them."""
 
     status: Outcome
     sentence: str
     exit_code: int
-    facts: Facts = Facts()
+    facts: Facts = NOTHING_KNOWN
+
+    @classmethod
+    def of(cls, status: Outcome, facts: Facts) -> Self:
+        """Report a status that these facts add up to."""
+        sentence = _sentence(status, facts)
+        return cls(status=status, sentence=sentence, exit_code=EXIT_CODES[status], facts=facts)
 
 
-def judge(
-    state: RunState,
-    ending: Ending | None = None,
-    *,
-    verified: bool | None = None,
-    allow_denials: bool = False,
-) -> Verdict:
-    """Tell how a run ended: the first status of the table that holds."""
-    known = _Facts(state, ending or Ending(), verified, allow_denials)
-    held = ((status, rule(known)) for status, rule in _TABLE)
-    fitting = ((status, sentence) for status, sentence in held if sentence is not None)
-    status, sentence = next(fitting, ("success", "done"))
-    return Verdict(
-        status=status, sentence=sentence, exit_code=EXIT_CODES[status], facts=_beside(known)
+def judge(state: RunState | None, known: Facts = NOTHING_KNOWN) -> Verdict:
+    """Judge a run by its stream and by what is known of its process.
+
+    Without a state the program is a command that no adapter knows; its exit code decides.
+    """
+    facts = _from_exit_code(known) if state is None else _from_stream(state, known)
+    return Verdict.of(next(status for status, holds in _RULES if holds(facts)), facts)
+
+
+def _from_exit_code(known: Facts) -> Facts:
+    code = known.agent_exit_code
+    return msgspec.structs.replace(
+        known,
+        has_stream=False,
+        heard=known.started,
+        finished=code is not None,
+        ok=None if code is None else code == 0,
     )
 
 
-def _beside(known: "_Facts") -> Facts:
-    state, ending = known.state, known.ending
+def _from_stream(state: RunState, known: Facts) -> Facts:
+    finished = bool(state.results) and len(state.results) >= len(state.turns)
+    last = state.results[-1] if finished else None
+    failed = last if last is not None and not last.ok else None
+    own = OWN_LIMITS.get(failed.reason) if failed else None
     reached = [limit for limit in state.limits.values() if limit.status == "rejected"]
-    return Facts(
-        agent_exit_code=ending.exit_code,
-        signal=ending.signal,
-        stopped_for=ending.stopped_for,
+    quota = [error for error in state.errors if error.kind == "quota"]
+    return msgspec.structs.replace(
+        known,
+        heard=state.heard,
+        text_only=known.text_only or (state.unreadable > 0 and not state.heard),
+        finished=finished,
+        ok=last.ok if last else None,
+        reason=failed.reason if failed else None,
+        message=_first_line(failed.errors or ()) if failed else None,
+        passed_limit=known.passed_limit or (PassedLimit(kind=own, by="agent") if own else None),
         results=len(state.results),
         denials=len(state.denials),
-        cut_tasks=max(ending.cut_tasks, state.cut_tasks),
+        cut_tasks=state.cut_tasks,
         truncated=state.closed is not None and state.closed.truncated,
+        open_tool=_open_tool(state),
+        asked=(state.asked.name or "a tool") if state.asked else None,
+        limited=bool(reached or quota),
+        window=reached[-1].window if reached else None,
         resets_at=reached[-1].resets_at if reached else None,
+        quota_message=None if reached else _first_line(error.message for error in quota[-1:]),
     )
 
 
-class _Facts(msgspec.Struct):
-    """What the rules ask."""
-
-    state: RunState
-    ending: Ending
-    verified: bool | None
-    allow_denials: bool
-
-    @property
-    def unfinished(self) -> bool:
-        """Whether a turn has no result."""
-        return not self.state.results or len(self.state.results) < len(self.state.turns)
-
-    @property
-    def last(self) -> TurnFinished | None:
-        """The result of the last turn; None while it has none."""
-        return None if self.unfinished else self.state.results[-1]
-
-    @property
-    def cut_off(self) -> bool:
-        """Whether the stream ends in the middle of a line, and not because we stopped it."""
-        closed = self.state.closed
-        return closed is not None and closed.truncated and self.ending.stopped_for != "finished"
+def _died_unseen(facts: Facts) -> bool:
+    return facts.recorder_died and not facts.results and not facts.was_stopped
 
 
-def _not_started(facts: _Facts) -> str | None:
-    state, ending = facts.state, facts.ending
-    stopped = ending.stopped_for not in (None, "finished")
-    if ending.started and (state.heard or stopped):
-        return None  # some agents say nothing for long: what we stopped had started
-    if ending.complaint or not ending.started:
-        return ending.complaint or "it could not be started"
-    said = "it wrote text, but no message" if state.unreadable else "it said nothing"
-    if ending.signal is not None:
-        return f"{said}, and was killed by {_signal(ending.signal)}"
-    return said if ending.exit_code is None else f"{said}, and exited with {ending.exit_code}"
+def _not_started(facts: Facts) -> bool:
+    # Some agents write nothing for a long time: one that rook stopped had started.
+    return not facts.started or not (facts.heard or facts.was_stopped)
 
 
-def _interrupted(facts: _Facts) -> str | None:
-    # An agent that we ask to stop says that it was interrupted, whatever our reason.
-    by_others = facts.ending.stopped_for in (None, "finished")
-    told = by_others and _ended_for(facts.last, "interrupted")
-    if facts.ending.stopped_for != "interrupted" and not told:
-        return None
-    return "it was interrupted" + _in_the_middle(facts)
+def _interrupted(facts: Facts) -> bool:
+    # An agent that rook asks to stop reports an interruption, whatever rook's reason was.
+    reported = facts.reason == "interrupted" and not facts.was_stopped
+    return facts.stopped_for == "interrupted" or reported
 
 
-def _timed_out(facts: _Facts) -> str | None:
-    if facts.ending.stopped_for != "timed_out":
-        return None
-    return "the deadline passed" + _in_the_middle(facts)
+def _timed_out(facts: Facts) -> bool:
+    return facts.stopped_for == "timed_out"
 
 
-def _over_budget(facts: _Facts) -> str | None:
-    if facts.ending.stopped_for == "over_budget":
-        return "a limit of yours was reached" + _in_the_middle(facts)
-    if _ended_for(facts.last, "max_turns", "max_budget"):
-        return _complaint(facts.last) or f"it reached its {_words(facts.last)}"
-    if facts.ending.limit is not None and facts.unfinished:
-        return f"it reached its {facts.ending.limit}" + _in_the_middle(facts)
-    return None
+def _over_budget(facts: Facts) -> bool:
+    by_agent = facts.passed_limit is not None and facts.passed_limit.by == "agent"
+    unfinished = by_agent and not facts.finished
+    return facts.stopped_for == "over_budget" or facts.reason in OWN_LIMITS or unfinished
 
 
-def _limited(facts: _Facts) -> str | None:
-    stopped = facts.ending.stopped_for == "limited"
-    if facts.last is not None and facts.last.ok and not stopped:
-        return None
-    for limit in facts.state.limits.values():
-        if limit.status == "rejected":
-            window = _WINDOWS.get(limit.window, f"{limit.window} limit")
-            return f"the {window} is used up{_reset(limit.resets_at)}"
-    quota = [error.message for error in facts.state.errors if error.kind == "quota"]
-    if quota or stopped:
-        return _first_line(quota[-1:]) or "the provider's limit is used up"
-    return None
+def _limited(facts: Facts) -> bool:
+    return facts.stopped_for == "limited" or (facts.limited and not facts.ok)
 
 
-def _stuck(facts: _Facts) -> str | None:
-    if facts.state.asked is not None and facts.unfinished:
-        return f"nobody answered whether it may use {facts.state.asked.name or 'a tool'}"
-    if facts.ending.stopped_for == "stuck":
-        return "there was no sign of life" + _in_the_middle(facts)
-    return None
+def _stuck(facts: Facts) -> bool:
+    unanswered = facts.asked is not None and not facts.finished
+    return unanswered or facts.stopped_for == "stuck"
 
 
-def _incomplete(facts: _Facts) -> str | None:
-    where = _in_the_middle(facts)
-    if facts.unfinished and facts.ending.signal is not None:
-        return f"it was killed by {_signal(facts.ending.signal)}{where}"
-    if facts.cut_off:
-        return f"what it wrote was cut off{where}"
-    if facts.unfinished:
-        code = facts.ending.exit_code
-        how = "ended" if code is None else f"exited with {code}"
-        return f"it {how} without a result{where}"
-    tasks = max(facts.ending.cut_tasks, facts.state.cut_tasks)
-    return f"{_were(tasks, 'background task')} cut off when it ended" if tasks else None
+def _incomplete(facts: Facts) -> bool:
+    cut_off = facts.truncated and facts.stopped_for != "finished"
+    return not facts.finished or cut_off or facts.cut_tasks > 0
 
 
-def _stopped_at_denial(facts: _Facts) -> str | None:
-    # Some agents give up at a refusal: there is no answer, so accepting denials changes nothing.
-    return _complaint(facts.last) if _ended_for(facts.last, "denied") else None
+def _stopped_at_denial(facts: Facts) -> bool:
+    # Some agents give up when a tool is denied: there is no answer that could be accepted.
+    return facts.reason == "denied"
 
 
-def _failed(facts: _Facts) -> str | None:
-    if facts.last is None or facts.last.ok:
-        return None
-    return _complaint(facts.last) or _words(facts.last) or "the agent did not say why"
+def _failed(facts: Facts) -> bool:
+    return not facts.ok
 
 
-def _unverified(facts: _Facts) -> str | None:
-    return "the agent says done, but the check says no" if facts.verified is False else None
+def _denied(facts: Facts) -> bool:
+    return facts.denials > 0 and not facts.allow_denials
 
 
-def _denied(facts: _Facts) -> str | None:
-    if facts.allow_denials or not facts.state.denials:
-        return None
-    return f"it finished, but {_were(len(facts.state.denials), 'tool call')} not permitted"
+def _success(_: Facts) -> bool:
+    return True
 
 
-_TABLE: tuple[tuple[Outcome, Callable[[_Facts], str | None]], ...] = (
+_RULES: tuple[tuple[Outcome, Callable[[Facts], bool]], ...] = (
+    ("incomplete", _died_unseen),
     ("not_started", _not_started),
     ("interrupted", _interrupted),
     ("timed_out", _timed_out),
@@ -247,12 +279,112 @@ _TABLE: tuple[tuple[Outcome, Callable[[_Facts], str | None]], ...] = (
     ("incomplete", _incomplete),
     ("denied", _stopped_at_denial),
     ("failed", _failed),
-    ("unverified", _unverified),
     ("denied", _denied),
+    ("success", _success),
 )
-"""In this order: the first rule that gives a sentence decides; if none does, it is a success."""
+"""The first rule that holds decides."""
 
-_WINDOWS = {None: "limit", "five_hour": "5-hour window", "seven_day": "7-day window"}
+
+def _sentence(status: Outcome, facts: Facts) -> str:
+    """Report a status in one sentence, which names what a person can act on."""
+    match status:
+        case "success":
+            return "done"
+        case "not_started":
+            return _why_not_started(facts)
+        case "interrupted":
+            return _INTERRUPTED.get(facts.stopped_by, "interrupted") + _place(facts)
+        case "timed_out" | "over_budget":
+            return _which_limit(facts)
+        case "limited":
+            return _which_provider_limit(facts)
+        case "stuck":
+            return _why_stuck(facts)
+        case "incomplete":
+            died = "the recorder or the rook process died: " if facts.recorder_died else ""
+            return died + _why_incomplete(facts)
+        case "failed":
+            return _why_failed(facts)
+        case "denied":
+            return facts.message or f"{_were(facts.denials, 'tool call')} not permitted"
+        case _:
+            assert_never(status)
+
+
+def _why_not_started(facts: Facts) -> str:
+    agent = facts.agent or "the agent"
+    if facts.missing_program is not None:
+        return f"there is no program {facts.missing_program!r}"
+    if not facts.started:
+        return facts.complaint or f"{agent} could not be started"
+    if facts.text_only:
+        end = f", and {_exit(facts)}" if _exit(facts) else ""
+        return f"{agent} wrote text, but no messages{end}"
+    return f"{agent} {_exit(facts) or 'ended'} before its first message"
+
+
+def _which_limit(facts: Facts) -> str:
+    passed = facts.passed_limit
+    if passed is None:
+        which = "time limit" if facts.stopped_for == "timed_out" else "budget"
+        return f"reached the {which}{_place(facts)}"
+    if passed.by == "agent":
+        return facts.message or f"reached the agent's own limit of {passed.kind}{_place(facts)}"
+    used, allowed = passed.used or 0, passed.allowed or 0
+    match passed.kind:
+        case "cost":
+            return f"spent ${used:.4f} (limit ${allowed:.4f}){_place(facts)}"
+        case "time":
+            return f"reached the time limit of {allowed:g} s{_place(facts)}"
+        case "tokens" | "turns":
+            return f"used {used:.0f} {passed.kind} (limit {allowed:.0f}){_place(facts)}"
+        case _:
+            assert_never(passed.kind)
+
+
+def _which_provider_limit(facts: Facts) -> str:
+    if facts.quota_message is not None:
+        return facts.quota_message
+    window = _WINDOWS.get(facts.window, f"{facts.window} limit")
+    return f"the {window} is used up{_reset(facts.resets_at)}"
+
+
+def _why_stuck(facts: Facts) -> str:
+    if facts.asked is not None and not facts.finished:
+        return f"no answer to the question whether it may use {facts.asked}"
+    if facts.suspicion is not None:
+        return f"{facts.suspicion.reason} ({', '.join(facts.suspicion.evidence)})"
+    return f"no sign of life{_place(facts)}"
+
+
+def _why_incomplete(facts: Facts) -> str:
+    if not facts.finished and facts.signal is not None:
+        return f"{_exit(facts)}{_place(facts)}"
+    if facts.truncated:
+        return f"the output is cut off{_place(facts)}"
+    if not facts.finished:
+        return f"{_exit(facts) or 'ended'} without a result{_place(facts)}"
+    return f"{_were(facts.cut_tasks, 'background task')} cut off when the agent ended"
+
+
+def _why_failed(facts: Facts) -> str:
+    if not facts.has_stream:
+        return _exit(facts) or ""
+    reason = (facts.reason or "").replace("_", " ")
+    return facts.message or reason or "the agent gave no reason"
+
+
+_INTERRUPTED: dict[str | None, str] = {
+    "SIGINT": "interrupted by Ctrl-C",
+    "SIGTERM": "interrupted by SIGTERM",
+    "SIGHUP": "interrupted: the terminal was closed",
+    "rook stop": "interrupted by rook stop",
+}
+_WINDOWS = {
+    None: "provider's limit",
+    "five_hour": "5-hour limit",
+    "seven_day": "7-day limit",
+}
 _SIGNALS = {
     1: "SIGHUP",
     2: "SIGINT",
@@ -267,46 +399,42 @@ _LONGEST_TITLE = 60
 _LONGEST_COMPLAINT = 300
 
 
+def _exit(facts: Facts) -> str | None:
+    """How the process ended; None if that is unknown."""
+    if facts.signal is not None:
+        name = _SIGNALS.get(facts.signal, f"signal {facts.signal}")
+        return f"was killed by {name}"
+    code = facts.agent_exit_code
+    return None if code is None else f"exited with code {code}"
+
+
 def _reset(moment: float | None) -> str:
-    """When a limit ends, if the provider told a moment that a calendar has."""
+    """When a limit resets, if the provider reported a moment that a calendar has."""
+    if moment is None:
+        return ""
     try:
-        return (
-            "" if moment is None else f" · resets {datetime.fromtimestamp(moment, UTC):{_MOMENT}}"
-        )
+        return f"; resets {datetime.fromtimestamp(moment, UTC):{_MOMENT}}"
     except (ValueError, OverflowError, OSError):
         return ""
 
 
-def _in_the_middle(facts: _Facts) -> str:
-    """Where it was: the last tool that never finished, if there is one."""
-    left = [tool for tool in facts.state.finished_tools if tool.status == "orphaned"]
-    left += facts.state.open_tools.values()
+def _place(facts: Facts) -> str:
+    return "" if facts.open_tool is None else f", in the middle of {facts.open_tool}"
+
+
+def _open_tool(state: RunState) -> str | None:
+    """The name and title of the last tool call that never finished."""
+    left = [tool for tool in state.finished_tools if tool.status == "orphaned"]
+    left += state.open_tools.values()
     if not left:
-        return ""
-    about = f": {one_line(left[-1].title, _LONGEST_TITLE)}" if left[-1].title else ""
-    return f", in the middle of {left[-1].name or 'a tool'}{about}"
-
-
-def _signal(number: int) -> str:
-    return _SIGNALS.get(number, f"signal {number}")
-
-
-def _ended_for(last: TurnFinished | None, *reasons: str) -> bool:
-    return last is not None and not last.ok and last.reason in reasons
-
-
-def _complaint(last: TurnFinished | None) -> str | None:
-    """What a failed turn gave as its reason."""
-    return _first_line((last.errors if last else None) or ())
+        return None
+    title = f": {one_line(left[-1].title, _LONGEST_TITLE)}" if left[-1].title else ""
+    return f"{left[-1].name or 'a tool'}{title}"
 
 
 def _first_line(texts: Iterable[str | None]) -> str | None:
     lines = (text.strip().partition("\n")[0] for text in texts if text)
     return next((cut(line, _LONGEST_COMPLAINT) for line in lines if line), None)
-
-
-def _words(last: TurnFinished | None) -> str:
-    return ((last.reason if last else None) or "").replace("_", " ")
 
 
 def _were(number: int, noun: str) -> str:

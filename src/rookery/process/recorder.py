@@ -19,14 +19,12 @@ import time
 from contextlib import suppress
 
 from rookery.process import trees
+from rookery.process.raw_log import Arrivals, Log
 
 TYPE_CHECKING = False  # from typing, which takes longer to import than all the rest
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any, NoReturn
 
-_SMALL = 64 << 10  # read at once; more only while an agent writes so much
-_LARGE = 1 << 20
 _DRAIN_S = 2.0  # how long a grandchild that holds the pipe can keep us after the leader's end
 _LAST_S = 0.5  # what is left to a tree that is ended at once
 _HOPELESS_S = 5.0  # after this long not even SIGKILL will end it
@@ -34,91 +32,6 @@ _MOST_DRAINED = 64  # reads of one pipe in a go; a pipe holds far less
 _STEP_S = 0.02  # between two looks at a tree that is being ended
 _SYNC_S = 1.0
 _RESERVED = 4096  # bytes kept free for exit.json, so that a full disk cannot silence the end
-
-
-class Log:
-    """One raw log: appended to as bytes come, counting what a full disk loses."""
-
-    def __init__(self, folder: int, name: str, letter: bytes, arrivals: Arrivals) -> None:
-        self._fd = os.open(name, _APPEND, 0o600, dir_fd=folder)
-        self._letter = letter
-        self._arrivals = arrivals
-        self._gap = 0
-        self._synced = 0
-        self.size = os.fstat(self._fd).st_size
-        self.lost = 0
-        self.most = _SMALL
-        """How much to read for it at once."""
-
-    def append(self, data: bytes) -> None:
-        """Write all of it, or count what cannot be written; never wait for space."""
-        at = time.time()
-        begun, size = self.size, len(data)
-        self.most = _LARGE if size >= self.most else _SMALL
-        written = self._write(data)
-        self.size = begun + written
-        if written:
-            if self._gap:
-                self._arrivals.add(at, self._letter.upper(), begun, self._gap)
-                self._gap = 0
-            self._arrivals.add(at, self._letter, begun, written)
-        if written < size:
-            self._gap += size - written
-            self.lost += size - written
-
-    def _write(self, data: bytes) -> int:
-        """Write as much as there is room for; give how much that was."""
-        done = 0
-        while done < len(data):
-            try:
-                done += os.write(self._fd, memoryview(data)[done:] if done else data)
-            except InterruptedError:
-                continue
-            except OSError:
-                break
-        return done
-
-    def close(self) -> None:
-        """Tell of a last gap, bring all to the disk and let go."""
-        if self._gap:
-            self._arrivals.add(time.time(), self._letter.upper(), self.size, self._gap)
-        with suppress(OSError):
-            self.sync()
-        os.close(self._fd)
-
-    def sync(self) -> None:
-        """Bring what was written since the last time to the disk."""
-        size = self.size
-        if size > self._synced:
-            self._synced = size  # a failed sync is not tried again: what it lost, it lost
-            os.fsync(self._fd)
-
-
-class Arrivals:
-    """When which bytes came: a line each, to the runner first, as it waits, and then to the disk.
-
-    What cannot be written now is tried again.
-    """
-
-    def __init__(self, folder: int, ring: Callable[[bytes], None] | None = None) -> None:
-        self._fd = os.open("arrivals", _APPEND, 0o600, dir_fd=folder)
-        self._ring = ring
-        self._waiting = b""
-
-    def add(self, at: float, letter: bytes, offset: int, length: int) -> None:
-        """Note that bytes came, or in capitals that they were lost."""
-        line = b"%.6f %b %d %d\n" % (at, letter, offset, length)
-        if self._ring is not None:
-            self._ring(line)
-        waiting = self._waiting + line
-        try:
-            self._waiting = waiting[os.write(self._fd, waiting) :]
-        except OSError:
-            self._waiting = waiting
-
-    def close(self) -> None:
-        """Let go."""
-        os.close(self._fd)
 
 
 class Recorder:
@@ -147,6 +60,7 @@ class Recorder:
         self._commands = b""
         self._told_to_sync = threading.Event()
         self._over = False
+        self._missing_program: str | None = None
 
     def run(self) -> None:
         """Start, record, end, tell."""
@@ -206,6 +120,7 @@ class Recorder:
                 umask=self._umask,  # ours is for our files
             )
         except OSError as error:
+            self._missing_program = _missing_program(error, plan)
             return _why_not(error, plan)
         except ValueError as error:
             return f"it could not be started: {error}"
@@ -388,6 +303,7 @@ class Recorder:
                 "lost_stderr": lost[-1],
                 "survivors": len(trees.descendants(os.getpid())),
                 "complaint": complaint,
+                "missing_program": self._missing_program,
             }
         )
         _ring()
@@ -427,7 +343,6 @@ class Recorder:
                 log.sync()
 
 
-_APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _FRESH = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -443,16 +358,23 @@ def _stdin(plan: dict[str, Any], folder: int) -> int:
 def _why_not(error: OSError, plan: dict[str, Any]) -> str:
     program, cwd = plan["command"][0], plan["cwd"]
     if not os.path.isdir(cwd):
-        return f"there is no folder {cwd!r} to work in"
+        return f"the working folder {cwd!r} does not exist"
     if isinstance(error, FileNotFoundError):
-        return f"no program called {program!r} was found"
+        return f"there is no program {program!r}"
     if isinstance(error, PermissionError):
-        return f"{program!r} may not be executed"
+        return f"no permission to execute {program!r}"
     if error.errno == errno.E2BIG:
         return "its arguments are too long for this system"
     if error.errno == errno.ENOEXEC:
         return f"{program!r} is not a program"
     return f"{program!r} could not be started: {error.strerror}"
+
+
+def _missing_program(error: OSError, plan: dict[str, Any]) -> str | None:
+    """The program that is not installed, if that is why the agent could not be started."""
+    if isinstance(error, FileNotFoundError) and os.path.isdir(plan["cwd"]):
+        return str(plan["command"][0])
+    return None
 
 
 def _how(status: int | None) -> tuple[int | None, int | None]:

@@ -109,8 +109,8 @@ async def _run(run: Run, teller: _Teller) -> None:
         said = [line async for line in run.lines("stderr")] if run.is_over else []
         teller.tell(Begun(name=run.name, verdict=run.verdict, stderr=said[-_MOST_TOLD:]))
         await run.wait()
-    if run.trouble is not None:
-        sys.stderr.write(f"{run.trouble}\n")
+    if run.verdict is not None and run.verdict.facts.unsaved is not None:
+        sys.stderr.write(f"{run.verdict.facts.unsaved}\n")
 
 
 async def _first_word(run: Run) -> None:

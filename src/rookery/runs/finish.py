@@ -1,58 +1,132 @@
-"""From how a process ended to the verdict that is kept."""
+"""The one end of a run: judge it, save its answer, save its verdict."""
 
+from contextlib import suppress
 from typing import get_args
+
+import msgspec
 
 from rookery.adapter.agent import Agent
 from rookery.feed.decode import decode
-from rookery.model.completion import final_text
-from rookery.model.errors import UndetectedAgentError, UnknownAgentError
-from rookery.model.events import SessionStarted
+from rookery.model.completion import final_text, response_in
+from rookery.model.errors import RunFolderError, UndetectedAgentError, UnknownAgentError
 from rookery.model.fold import fold
-from rookery.model.records import Record
 from rookery.model.state import RunState
-from rookery.model.verdict import Ending, StopReason, Verdict, judge
-from rookery.store.output import has_output, write_output
+from rookery.model.verdict import (
+    NOTHING_KNOWN,
+    OWN_LIMITS,
+    Facts,
+    PassedLimit,
+    StopReason,
+    Verdict,
+    judge,
+)
+from rookery.store.output import has_output, last_output, write_output
 from rookery.store.runs import ExitInfo, RunFolder, VerdictInfo
 
+_RECORDER_DIED = ("lost", "runner_gone")
 _REASONS: dict[str | None, StopReason] = {
     **{reason: reason for reason in get_args(StopReason)},
     "stopped": "interrupted",
-    "runner_gone": "interrupted",
 }
 
 
-def ending_of(exit: ExitInfo, agent: Agent | None, stopped_for: StopReason | None = None) -> Ending:
-    """How a process ended, from what its recorder wrote and why we stopped it, if we know more."""
-    code = exit.exit_code
-    told = _REASONS.get(exit.stopped_for)
-    return Ending(
+def finish(
+    folder: RunFolder | None,
+    exit: ExitInfo,
+    state: RunState | None,
+    known: Facts = NOTHING_KNOWN,
+    *,
+    agent: Agent | None = None,
+    overwrite: bool = True,
+) -> Verdict:
+    """Judge a run and save how it ended; `facts.unsaved` says why that could not be saved.
+
+    `known` is what the caller knows beside the recorded exit. Without a state the program is a
+    command that no adapter knows. With `overwrite` false, a verdict that is there stays.
+    """
+    verdict = judge(state, _with_exit(known, exit, agent))
+    if folder is None:
+        return verdict
+    folder.release()
+    info = _verdict_info(verdict, state or RunState(), ended_at=exit.ended_at)
+    try:
+        try:
+            write_output(folder, _answer(folder, state))
+        finally:  # a full disk may have no room for the answer, but for the verdict
+            saved = folder.write_verdict(info, overwrite=overwrite)
+    except RunFolderError as error:
+        return _unsaved(verdict, str(error))
+    return verdict if saved else _unsaved(verdict, "another process has judged the run")
+
+
+def recorded_exit(folder: RunFolder, *, now: float, overwrite: bool = True) -> ExitInfo:
+    """Read how the process ended; if its recorder died, the last sign of life is the end.
+
+    With `overwrite` false, an exit.json that cannot be read is an error.
+    """
+    try:
+        exit = folder.exit()
+    except RunFolderError:
+        if not overwrite:
+            raise
+        exit = None
+    if exit is not None:
+        return exit
+    lost = _lost(folder, now)
+    try:
+        folder.write_exit(lost, overwrite=overwrite)
+    except RunFolderError:
+        if not overwrite:
+            raise
+    return lost  # the verdict includes it, too
+
+
+def write_output_from_stream(folder: RunFolder) -> bool:
+    """Save the answer that the agent's output holds; False as for `write_output`."""
+    if has_output(folder):
+        return False
+    info = folder.info()
+    agent = info.agent if info else None
+    try:
+        state = fold(decode(folder.chunks("stdout"), agent))
+    except (UndetectedAgentError, UnknownAgentError):
+        return False
+    return write_output(folder, final_text(state))
+
+
+def _with_exit(known: Facts, exit: ExitInfo, agent: Agent | None) -> Facts:
+    """Add what the recorder wrote to what the caller knows."""
+    code, died = exit.exit_code, exit.stopped_for in _RECORDER_DIED
+    recorded = _REASONS.get(exit.stopped_for)
+    own = OWN_LIMITS.get(agent.limit_codes.get(code)) if agent and code is not None else None
+    stopped_by_others = exit.stopped_for == "stopped" and known.stopped_for is None
+    return msgspec.structs.replace(
+        known,
+        agent=known.agent or (agent.name if agent else None),
         started=exit.started,
-        exit_code=code,
+        complaint=None if died else exit.complaint,
+        missing_program=exit.missing_program,
+        recorder_died=died,
+        agent_exit_code=code,
         signal=exit.signal,
-        limit=agent.limit_codes.get(code) if agent is not None and code is not None else None,
-        stopped_for=told if told == "timed_out" else stopped_for or told,
-        complaint=exit.complaint,
+        stopped_for=recorded if recorded == "timed_out" else known.stopped_for or recorded,
+        stopped_by="rook stop" if stopped_by_others else known.stopped_by,
+        passed_limit=known.passed_limit or (PassedLimit(kind=own, by="agent") if own else None),
+        lost_bytes=exit.lost_stdout + exit.lost_stderr,
     )
 
 
-def judge_raw(ending: Ending) -> Verdict:
-    """Judge a command that no adapter knows: by how it ended, and by its exit code."""
-    # That it was started is all it need have said: a silent command can be stopped, too.
-    started = Record(seq=0, at=None, offset=0, length=0, event=SessionStarted())
-    state = fold([started] if ending.started else [])
-    if not ending.started or ending.stopped_for not in (None, "finished"):
-        return judge(state, ending)
-    if ending.signal is not None:
-        return Verdict(
-            status="incomplete", sentence=f"it was killed by signal {ending.signal}", exit_code=3
-        )
-    if ending.exit_code:
-        return Verdict(status="failed", sentence=f"it exited with {ending.exit_code}", exit_code=1)
-    return Verdict(status="success", sentence="done", exit_code=0)
+def _answer(folder: RunFolder, state: RunState | None) -> str | None:
+    return final_text(state) if state is not None else response_in(last_output(folder))
 
 
-def verdict_info(verdict: Verdict, state: RunState, *, ended_at: float) -> VerdictInfo:
-    """The verdict as it is kept, with when the run ended and what it cost."""
+def _unsaved(verdict: Verdict, why: str) -> Verdict:
+    facts = msgspec.structs.replace(verdict.facts, unsaved=why)
+    return msgspec.structs.replace(verdict, facts=facts)
+
+
+def _verdict_info(verdict: Verdict, state: RunState, *, ended_at: float) -> VerdictInfo:
+    """The verdict as it is saved, with when the run ended and what it cost."""
     cost = state.ledger.cost
     native = state.ledger.native_usd
     return VerdictInfo(
@@ -67,17 +141,19 @@ def verdict_info(verdict: Verdict, state: RunState, *, ended_at: float) -> Verdi
         session=state.session,
         model=state.model,
         total=state.ledger.total,
+        facts=verdict.facts,
     )
 
 
-def write_output_from_stream(folder: RunFolder) -> bool:
-    """Keep the answer that stands in what the agent wrote; False as for `write_output`."""
-    if has_output(folder):
-        return False
-    info = folder.info()
-    agent = info.agent if info else None
-    try:
-        state = fold(decode(folder.chunks("stdout"), agent))
-    except (UndetectedAgentError, UnknownAgentError):
-        return False
-    return write_output(folder, final_text(state))
+def _lost(folder: RunFolder, now: float) -> ExitInfo:
+    info, last = None, now
+    with suppress(RunFolderError):
+        info = folder.info()
+        last = min(now, max((arrival.at for arrival in folder.arrivals()), default=now))
+    return ExitInfo(
+        started=True,
+        stopped_for="lost",
+        started_at=info.started_at if info else None,
+        ended_at=last,
+        complaint="its recorder died",
+    )

@@ -9,7 +9,7 @@ from rookery.feed.source import Reading, Said, Told, text_of
 from rookery.feed.tail import Tail
 from rookery.model.errors import RookeryError
 from rookery.model.state import RunState
-from rookery.runs.others import healed, is_seen_to
+from rookery.runs.heal import healed, is_cared_for
 from rookery.store.runs import RunFolder, VerdictInfo, beginning_of
 
 _LOOK_S = 0.05  # between two looks at logs that do not grow
@@ -94,7 +94,7 @@ class Follower:
         """Look for a verdict; once there is one, nothing more is written."""
         if time.monotonic() - self._looked_after > _CARE_S:
             self._looked_after = time.monotonic()
-            if not is_seen_to(healed(self.folder)):
+            if not is_cared_for(healed(self.folder)):
                 raise RookeryError(f"run {self.folder.name!r} has ended, but its verdict is lost")
         self.verdict = self.folder.verdict()
         return self.verdict is not None

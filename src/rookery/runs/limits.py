@@ -3,29 +3,34 @@
 from rookery.adapter.agent import Agent
 from rookery.config.options import RunOptions
 from rookery.model.state import RunState
-from rookery.model.verdict import StopReason
+from rookery.model.verdict import PassedLimit, StopReason
 
 _WAKING_S = 2.0  # the next turn begins 0.1 s after its task has ended (2.1.325), on an idle machine
 
 
 def reason_to_stop(state: RunState, options: RunOptions, *, silent_s: float) -> StopReason | None:
-    """Tell why a run must be stopped now, after so many seconds without a byte; None if not."""
-    if over_budget(state, options):
+    """Return why a run must be stopped now, after so many seconds without a byte; None if not."""
+    if passed_limit(state, options):
         return "over_budget"
     if finished(state) and silent_s > options.grace:
         return "finished"
     return None
 
 
-def over_budget(state: RunState, options: RunOptions) -> str | None:
-    """Say which limit of money, tokens or turns was passed; None if none was."""
-    spent = state.ledger.spent_usd if options.max_cost is not None else None
+def passed_limit(
+    state: RunState, options: RunOptions, *, timed_out: bool = False
+) -> PassedLimit | None:
+    """Return which limit on time, money, tokens or turns was passed; None if none was."""
+    ledger = state.ledger
+    if timed_out:
+        return PassedLimit(kind="time", allowed=options.timeout)
+    spent = ledger.spent_usd if options.max_cost is not None else None
     if options.max_cost is not None and spent is not None and spent > options.max_cost:
-        return f"it spent ${spent:.4f} of ${options.max_cost:.4f}"
-    if options.max_tokens is not None and state.ledger.tokens.total > options.max_tokens:
-        return f"it used {state.ledger.tokens.total} of {options.max_tokens} tokens"
-    if options.max_turns is not None and state.ledger.steps > options.max_turns:
-        return f"it took {state.ledger.steps} of {options.max_turns} turns"
+        return PassedLimit(kind="cost", used=spent, allowed=options.max_cost)
+    if options.max_tokens is not None and ledger.tokens.total > options.max_tokens:
+        return PassedLimit(kind="tokens", used=ledger.tokens.total, allowed=options.max_tokens)
+    if options.max_turns is not None and ledger.steps > options.max_turns:
+        return PassedLimit(kind="turns", used=ledger.steps, allowed=options.max_turns)
     return None
 
 

@@ -13,14 +13,12 @@ import msgspec
 from rookery import __version__
 from rookery.feed.flow import Flow, FlowReader
 from rookery.feed.source import Reading, Told
-from rookery.model.completion import final_text
 from rookery.model.errors import RookeryError
 from rookery.model.state import RunState
-from rookery.model.verdict import Ending, Verdict, judge
-from rookery.process.recorder import Arrivals, Log
-from rookery.runs.finish import judge_raw, verdict_info
+from rookery.model.verdict import Facts, Verdict, judge
+from rookery.process.raw_log import Arrivals, Log
+from rookery.runs.finish import finish
 from rookery.store import runs
-from rookery.store.output import write_output
 from rookery.store.runs import ExitInfo, RunFolder, RunInfo
 
 _CHUNK = 1 << 20
@@ -28,7 +26,6 @@ _SYNC_S = 1.0
 _JOIN_S = 0.1
 _LOOK_S = 0.1  # between two turns of whoever shows a stream that tells nothing
 _FULL = "the disk is full: what comes now is shown but not kept"
-_ONLY_TEXT = "it wrote text, but no message of an agent that we know"
 
 
 class Piped:
@@ -122,44 +119,43 @@ class Piped:
         os.write(self._waker, b".")
 
     def end(self) -> Verdict:
-        """Judge how it ended, keep that, and wait for those to whom the stream is passed on."""
-        verdict = self._judge()
-        if self.folder is not None and self._recording is not None:
-            self._keep_end(self.folder, self._recording, verdict)
+        """Judge how it ended, save that, and wait for those to whom the stream is passed on."""
+        verdict = self._finish()
         while any(thread.is_alive() for thread in self._threads) and not self._stopped:
             for thread in self._threads:
                 thread.join(_JOIN_S)
         return verdict
 
-    def _judge(self) -> Verdict:
+    def _finish(self) -> Verdict:
         """Judge by what the stream told: how the process ended is not known to us."""
-        ended = Ending(complaint=_ONLY_TEXT if self._reading.only_text else None)
-        verdict = judge(self.state, ended)
-        unfinished = verdict.status == "incomplete" or self.agent is None
-        if self._stopped or (self._interrupted and unfinished):
-            ended = Ending(stopped_for="interrupted")
-            return judge_raw(ended) if self.agent is None else judge(self.state, ended)
-        return verdict
-
-    def _keep_end(self, folder: RunFolder, recording: "_Recording", verdict: Verdict) -> None:
-        recording.close()
-        self._tell_agent()  # if there was no room before, there is some now
+        lost = 0
+        if self._recording is not None:
+            self._recording.close()
+            self._tell_agent()  # if there was no room before, there is some now
+            lost = self._recording.log.lost
         exit = ExitInfo(
             started=True,
             stopped_for="stopped" if self._stopped else None,
             started_at=self._started_at,
             ended_at=time.time(),
-            lost_stdout=recording.log.lost,
+            lost_stdout=lost,
         )
         try:
-            folder.write_exit(exit)
-            try:
-                write_output(folder, final_text(self.state) if self.agent else None)
-            finally:  # a full disk may take the answer, and still have room for the verdict
-                kept = verdict_info(verdict, self.state, ended_at=exit.ended_at)
-                folder.write_verdict(kept)
+            if self.folder is not None:
+                self.folder.write_exit(exit)
         except RookeryError as error:
             self.trouble = str(error)
+        verdict = finish(self.folder, exit, self.state, self._facts())
+        self.trouble = verdict.facts.unsaved or self.trouble
+        return verdict
+
+    def _facts(self) -> Facts:
+        known = Facts(agent=self.agent, text_only=self._reading.only_text)
+        unfinished = self.agent is None or judge(self.state, known).status == "incomplete"
+        if self._stopped or (self._interrupted and unfinished):
+            by = "SIGINT" if self._interrupted else None
+            return msgspec.structs.replace(known, stopped_for="interrupted", stopped_by=by)
+        return known
 
     def _tell_agent(self) -> None:
         """Keep who writes, as soon as it is known."""

@@ -7,7 +7,7 @@ import msgspec
 from rookery import agents
 from rookery.model.errors import RookeryError
 from rookery.model.events import Usage
-from rookery.runs.others import healed
+from rookery.runs.heal import healed
 from rookery.store import runs
 from rookery.store.runs import RunInfo
 

@@ -4,7 +4,6 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Literal, Self
 
@@ -20,25 +19,22 @@ from rookery.feed.recorder_logs import Listening
 from rookery.feed.source import text_of
 from rookery.feed.tail import Piece, Tail
 from rookery.feed.wakeup import News
-from rookery.model.completion import final_text, response_in
-from rookery.model.errors import RunFolderError
 from rookery.model.events import Usage
 from rookery.model.fold import Beginning, FoldingDecoder
 from rookery.model.records import Record
 from rookery.model.state import RunState
 from rookery.model.stuck import Suspicion
-from rookery.model.verdict import StopReason, Verdict, judge
+from rookery.model.verdict import Facts, StopReason, Verdict
 from rookery.prices import PriceBook
 from rookery.process.recorder_process import Plan, RecorderProcess
 from rookery.runs.dialogue import Dialogue, OnPermission
-from rookery.runs.finish import ending_of, judge_raw, verdict_info
-from rookery.runs.limits import has_results, over_budget, reason_to_stop, wants_no_more
+from rookery.runs.finish import finish, recorded_exit
+from rookery.runs.limits import has_results, passed_limit, reason_to_stop, wants_no_more
 from rookery.runs.resume import Earlier
 from rookery.runs.silence import Silence
 from rookery.runs.watchdog import Life
 from rookery.store import runs
-from rookery.store.output import last_output, write_output
-from rookery.store.runs import ExitInfo, RunFolder, RunInfo
+from rookery.store.runs import RunFolder, RunInfo
 
 _LETTERS = {"stdout": b"o", "stderr": b"e"}
 _LISTEN_S = 2.0  # how long an agent has to break off when it is told to
@@ -75,8 +71,6 @@ class Run:
         self.label = (options.called or agent.name) if agent else "raw"  # before the agent's lines
         self.cwd = options.cwd
         self.verdict: Verdict | None = None
-        self.trouble: str | None = None
-        """What of its end could not be kept, and why."""
         self.on_permission = on_permission
         """Decides what the agent asks for; set it before the start. None denies everything."""
         self._call = call
@@ -90,6 +84,7 @@ class Run:
         self._life: Life | None = None
         self._suspicion: Suspicion | None = None
         self._stop_reason: StopReason | None = None
+        self._stopped_by: str | None = None
         self._recent = Recent()
         self._synced = 0  # results after which the logs were synced to disk
         self._silence = Silence()
@@ -192,12 +187,15 @@ class Run:
         assert self.verdict is not None
         return self.verdict
 
-    def stop(self, why: StopReason = "interrupted") -> None:
-        """Ask the agent to end; if it does not, it is made to. A second call insists."""
+    def stop(self, why: StopReason = "interrupted", *, by: str | None = None) -> None:
+        """Ask the agent to end; if it does not, it is made to. A second call insists.
+
+        `by` is the name of the signal that asked for it.
+        """
         if self._recorder is None or self._over.is_set():
             return
         if self._stop_reason is None:
-            self._stop_reason = why
+            self._stop_reason, self._stopped_by = why, by
             if self._dialogue is None:
                 self._recorder.stop(why)
             else:  # it can be told; a signal follows if it does not listen
@@ -316,6 +314,7 @@ class Run:
                 prompt=options.prompt,
                 model=options.model,
                 permission=options.permission,
+                allow_denials=options.allow_denials,
                 started_at=time.time(),
                 resumed_from=self._before.run if self._before else None,
                 continues=self._continues,
@@ -436,37 +435,19 @@ class Run:
                 self.stop(why)
 
     def _end(self) -> None:
-        """Judge how it ended, and keep the verdict and the answer."""
-        exit = self._exit()
-        ending = ending_of(exit, self.agent, self._stop_reason)
-        self.verdict = judge(self.state, ending) if self.agent else judge_raw(ending)
-        if self._suspicion is not None and self.verdict.status == "stuck":
-            words = f"{self._suspicion.reason} ({', '.join(self._suspicion.evidence)})"
-            self.verdict = msgspec.structs.replace(self.verdict, sentence=words)
-        if (over := over_budget(self.state, self.options)) and self.verdict.status == "over_budget":
-            self.verdict = msgspec.structs.replace(self.verdict, sentence=over)
-        answer = final_text(self.state) if self.agent else response_in(last_output(self.folder))
-        self.folder.release()
-        try:
-            try:
-                write_output(self.folder, answer)
-            finally:  # a full disk may take the answer, and still have room for the verdict
-                kept = verdict_info(self.verdict, self.state, ended_at=exit.ended_at)
-                self.folder.write_verdict(kept)
-        except RunFolderError as error:
-            self.trouble = str(error)
-
-    def _exit(self) -> ExitInfo:
-        """What the recorder told of the end; a killed one told nothing, or half of it."""
-        try:
-            told = self.folder.exit()
-        except RunFolderError:
-            told = None
-        if told is None:
-            told = ExitInfo(started=True, stopped_for="lost", ended_at=time.time())
-            with suppress(RunFolderError):  # the verdict tells it too
-                self.folder.write_exit(told)
-        return told
+        """Judge how it ended, and save the verdict and the answer."""
+        exit = recorded_exit(self.folder, now=time.time())
+        timed_out = exit.stopped_for == "timed_out"
+        known = Facts(
+            agent=self.label if self.agent else None,
+            stopped_for=self._stop_reason,
+            stopped_by=self._stopped_by,
+            passed_limit=passed_limit(self.state, self.options, timed_out=timed_out),
+            suspicion=self._suspicion,
+            allow_denials=self.options.allow_denials,
+        )
+        state = self.state if self.agent else None
+        self.verdict = finish(self.folder, exit, state, known, agent=self.agent)
 
 
 def _usual_way(agent: Agent | None) -> str | None:

@@ -23,7 +23,7 @@ from rookery.model.errors import (
 from rookery.model.events import Usage
 from rookery.model.fold import Beginning
 from rookery.model.ledger import Source
-from rookery.model.verdict import Outcome
+from rookery.model.verdict import Facts, Outcome, Verdict
 from rookery.store.files import Folder
 from rookery.store.names import RUNS as _RUNS
 from rookery.store.names import check_name, is_name, new_names, pick
@@ -75,6 +75,9 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     prompt: str | None = None
     model: str | None = None
     permission: str | None = None
+    allow_denials: bool = False
+    """Whether a run that finished although tools were denied counts as a success."""
+
     started_at: float
     resumed_from: str | None = None
     continues: bool = False
@@ -125,6 +128,10 @@ class ExitInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Processes of the agent that could not be ended."""
 
     complaint: str | None = None
+    """Why the program could not be started."""
+
+    missing_program: str | None = None
+    """The program that is not installed."""
 
 
 class VerdictInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,6 +150,18 @@ class VerdictInfo(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None = None
     total: Usage | None = None
     """What the whole session has used, where its agent counts so; a resumed run begins there."""
+
+    facts: Facts = Facts()
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict alone; one saved by an earlier version has no facts."""
+        return Verdict(
+            status=self.status,
+            sentence=self.sentence,
+            exit_code=self.exit_code,
+            facts=self.facts,
+        )
 
 
 class Arrival(NamedTuple):
@@ -193,15 +212,20 @@ class RunFolder:
         with self.opened() as folder:
             folder.replace(_INFO, _dump(info))
 
-    def write_exit(self, info: ExitInfo) -> None:
-        """Keep how the agent ended, in one step."""
-        with self.opened() as folder:
-            folder.replace(_EXIT, _dump(info))
+    def write_exit(self, info: ExitInfo, *, overwrite: bool = True) -> bool:
+        """Save how the agent's process ended, in one step; False if it was saved before."""
+        return self._write(_EXIT, info, overwrite=overwrite)
 
-    def write_verdict(self, info: VerdictInfo) -> None:
-        """Keep what became of the run, in one step."""
+    def write_verdict(self, info: VerdictInfo, *, overwrite: bool = True) -> bool:
+        """Save what became of the run, in one step; False if it was saved before."""
+        return self._write(_VERDICT, info, overwrite=overwrite)
+
+    def _write(self, name: str, info: "ExitInfo | VerdictInfo", *, overwrite: bool) -> bool:
         with self.opened() as folder:
-            folder.replace(_VERDICT, _dump(info))
+            if not overwrite:
+                return folder.create(name, _dump(info))
+            folder.replace(name, _dump(info))
+            return True
 
     def reserve(self) -> None:
         """Take the room for how it ends now, while there is some: a disk may get full."""
@@ -216,16 +240,6 @@ class RunFolder:
         """Give that room back, to those who write how it ended."""
         with suppress(RunFolderError), self.opened() as folder:
             folder.discard(_ROOM)
-
-    def add_exit(self, info: ExitInfo) -> bool:
-        """Keep how the agent ended; False, and nothing is changed, if that was told."""
-        with self.opened() as folder:
-            return folder.create(_EXIT, _dump(info))
-
-    def add_verdict(self, info: VerdictInfo) -> bool:
-        """Keep what became of the run; False, and nothing is changed, if it was judged."""
-        with self.opened() as folder:
-            return folder.create(_VERDICT, _dump(info))
 
     def open_log(self, log: Log) -> int:
         """Open a log to append to, made if it is missing; the descriptor is the caller's."""

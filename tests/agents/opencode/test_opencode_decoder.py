@@ -26,7 +26,7 @@ from rookery.model.events import (
     UserMessage,
 )
 from rookery.model.fold import fold
-from rookery.model.verdict import judge
+from rookery.model.verdict import Facts, judge
 
 Json = dict[str, Any]
 SESSION = "ses_1"
@@ -283,7 +283,7 @@ def test_a_rejection_ends_the_run_as_denied_even_where_denials_are_accepted() ->
     refused = "The user rejected permission to use this specific tool call."
     stream = [start(), tool("bash", status="error", error=refused), finish("tool-calls")]
     state = fold(records(*stream))
-    assert judge(state).status == judge(state, allow_denials=True).status == "denied"
+    assert judge(state).status == judge(state, Facts(allow_denials=True)).status == "denied"
     (denied,) = events(*stream, of=PermissionDenied)
     assert (denied.reason, denied.fix) == (refused, "--permission all")
 
@@ -303,7 +303,7 @@ def test_a_rule_is_named_as_the_reason_and_auto_would_not_help() -> None:
     (denied,) = events(*stream, of=PermissionDenied)
     assert (denied.reason, denied.fix) == (rule, None)
     assert status(*stream) == "denied"
-    assert judge(fold(records(*stream)), allow_denials=True).status == "success"
+    assert judge(fold(records(*stream)), Facts(allow_denials=True)).status == "success"
 
 
 def test_a_tool_that_prints_permission_denied_has_merely_failed() -> None:

@@ -17,7 +17,7 @@ from rookery.loops.report import report
 from rookery.loops.waits.backoff import MOST_AHEAD_S, backoff_s, end_of_limit
 from rookery.loops.waits.resets import SystemZone, from_field, from_text
 from rookery.model.fold import fold
-from rookery.model.verdict import Ending, judge
+from rookery.model.verdict import Facts, judge
 from tests.recorded import ALL, name_of
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC).timestamp()
@@ -207,7 +207,7 @@ def test_every_recorded_limit_is_found_and_no_other(tmp_path: Path) -> None:
     told = {}
     for path in ALL:
         state = fold(rookery.decode(path, agent="claude"))
-        verdict = judge(state, Ending())
+        verdict = judge(state, Facts())
         found = report(
             state,
             verdict,

@@ -59,5 +59,5 @@ AGENT = Agent(
     keeps_variable=keeps_variable,
     resumes=resumes,
     replacements=replacements,
-    limit_codes={53: "max turns", 55: "max budget"},
+    limit_codes={53: "max_turns", 55: "max_budget"},
 )

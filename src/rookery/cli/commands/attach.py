@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from rookery.cli.live.ending import Ended, tell_end, tell_result
+from rookery.cli.live.ending import EndedRun, print_end, print_result
 from rookery.cli.live.output import put
 from rookery.cli.live.playback import ended_by_signals
 from rookery.cli.live.stream_view import View
@@ -16,7 +16,7 @@ from rookery.display.console.look import look_of
 from rookery.model.safe import safe_line
 from rookery.runs.detach import LOG
 from rookery.runs.follow import Follower
-from rookery.runs.others import ask_to_stop
+from rookery.runs.heal import ask_to_stop
 
 _INTERRUPTED = 130
 
@@ -57,9 +57,9 @@ def attach(
         _follow(follower, manner, from_now=from_now)
     verdict = follower.verdict
     assert verdict is not None
-    ended = Ended(verdict, follower.state, follower.agent, follower.folder)
-    tell_result(sys.stdout, manner, ended)
-    tell_end(manner, ended)
+    ended = EndedRun(verdict.verdict, follower.state, follower.agent, follower.folder)
+    print_result(sys.stdout, manner, ended)
+    print_end(manner, ended)
     _tell_complaints(follower)
     raise click.exceptions.Exit(verdict.exit_code)
 

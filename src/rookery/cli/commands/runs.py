@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from typing import Literal
 
 import click
 import msgspec
@@ -10,12 +11,14 @@ import msgspec
 from rookery.cli.options.types import Count
 from rookery.display.console.look import columns, look_of
 from rookery.display.console.table import table
+from rookery.display.ending import style_of
 from rookery.display.numbers import moment, price
 from rookery.model.errors import RookeryError
 from rookery.model.ledger import Money
 from rookery.model.text import duration, one_line
+from rookery.model.verdict import Outcome
+from rookery.runs.heal import healed, is_cared_for
 from rookery.runs.home import home_folder
-from rookery.runs.others import healed, is_seen_to
 from rookery.store import runs
 from rookery.store.runs import RunFolder, RunInfo
 
@@ -29,7 +32,7 @@ Examples:
 _HEAD = ("RUN", "WHEN", "AGENT", "STATUS", "TIME", "COST", "WHAT")
 
 
-_STYLES = {"success": "cost", "failed": "removed", "incomplete": "removed", "damaged": "removed"}
+_Status = Outcome | Literal["running", "damaged", "not kept"]
 
 
 _WIDTH_IN_A_PIPE = 120
@@ -56,7 +59,7 @@ def runs_(as_json: bool, limit: int) -> None:
     def painted(row: int, column: int, text: str) -> str:
         if row < 0:
             return paint("strong", text)
-        return paint(_STYLES.get(rows[row].status, "tool") if column == 3 else "text", text)
+        return paint(_style(rows[row].status) if column == 3 else "text", text)
 
     for line in table(_HEAD, [row.cells(now) for row in rows], width=width, paint=painted):
         click.echo(line)
@@ -70,7 +73,7 @@ class _Row(msgspec.Struct, kw_only=True):
     called: str | None
     """What the user calls the agent; None if by its own name."""
 
-    status: str
+    status: _Status
     started_at: float | None
     seconds: float | None
     cost_usd: float | None
@@ -112,11 +115,21 @@ class _Row(msgspec.Struct, kw_only=True):
         ]
 
 
-def _without_verdict(folder: RunFolder, info: RunInfo | None) -> str:
-    """What to call a run that nobody has judged: its processes may have died on a full disk."""
+def _without_verdict(folder: RunFolder, info: RunInfo | None) -> _Status:
+    """The status of a run without a verdict: its processes may have died on a full disk."""
     if info is None:
         return "damaged"
-    return "running" if is_seen_to(folder) else "not kept"
+    return "running" if is_cared_for(folder) else "not kept"
+
+
+def _style(status: _Status) -> str:
+    match status:
+        case "running":
+            return "tool"
+        case "damaged" | "not kept":
+            return "bad"
+        case _:
+            return style_of(status)
 
 
 def _what(info: RunInfo) -> str:

@@ -26,7 +26,7 @@ from rookery.display.terminal import TerminalDisplay
 from rookery.model.completion import final_text
 from rookery.model.fold import Fold
 from rookery.prices import PriceBook
-from rookery.runs.others import healed
+from rookery.runs.heal import healed
 from rookery.store import decisions, runs
 from rookery.store.runs import RunFolder
 

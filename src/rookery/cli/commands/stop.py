@@ -3,7 +3,7 @@
 import click
 
 from rookery.cli.options.run_argument import find_run
-from rookery.runs.others import ask_to_stop
+from rookery.runs.heal import ask_to_stop
 
 
 @click.command("stop", epilog="\b\nExamples:\n  rook stop k7f3\n  rook stop loop-k7")

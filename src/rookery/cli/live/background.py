@@ -2,7 +2,7 @@
 
 import click
 
-from rookery.cli.live.ending import Ended, tell_end
+from rookery.cli.live.ending import EndedRun, print_end
 from rookery.cli.live.raw_text import beside
 from rookery.cli.live.run_view import warnings
 from rookery.cli.options.view_options import Manner
@@ -19,7 +19,7 @@ def put_away(run: Run, manner: Manner) -> int:
         agent = run.agent.name if run.agent else None
         for line in beside(agent, begun.stderr):
             click.echo(line, err=True)
-        tell_end(manner, Ended(begun.verdict, run.state, agent, None, called=run.called))
+        print_end(manner, EndedRun(begun.verdict, run.state, agent, None, called=run.called))
     else:
         click.echo(begun.name)
         if not manner.quiet:

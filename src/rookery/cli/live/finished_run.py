@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import click
 
 from rookery import agents
-from rookery.cli.demo_player import is_played
-from rookery.cli.live.ending import can_resume
+from rookery.cli.live.ending import EndedRun, about_run
 from rookery.cli.options.view_options import (
     Manner,
     display_on,
@@ -17,7 +16,7 @@ from rookery.cli.options.view_options import (
 from rookery.display.console.look import look_of
 from rookery.display.console.paint import Paint
 from rookery.display.context import RunContext
-from rookery.display.ending import End, summary
+from rookery.display.ending import summary
 from rookery.display.outputs import Display
 from rookery.display.words import from_home
 from rookery.feed.tail import Tail
@@ -72,20 +71,13 @@ def ending_lines(
     folder: RunFolder, state: RunState, paint: Paint, home: str | None = None
 ) -> Iterator[str]:
     """How a run ended, what to do next, and where its answer is."""
-    verdict, info = folder.verdict(), folder.info()
+    saved, info = folder.verdict(), folder.info()
     prefix = paint("prefix", "[rook]")
-    if verdict is None:
-        yield f"{prefix} run {folder.name} is going on"
+    if saved is None:
+        yield f"{prefix} run {folder.name} is running"
         return
-    ended = End(
-        run=folder.name,
-        status=verdict.status,
-        sentence=verdict.sentence,
-        seconds=verdict.ended_at - info.started_at if info else None,
-        resumable=verdict.session is not None
-        and not (info and is_played(info.program))
-        and (info is None or can_resume(info.agent)),
-    )
-    yield from summary(ended, state, paint)
+    agent = info.agent if info else None
+    ended = EndedRun(saved.verdict, state, agent, folder)
+    yield from summary(ended.verdict, about_run(ended), state, paint)
     if has_output(folder):
-        yield f"{prefix} its answer: {from_home(str(folder.path / 'output.md'), home)}"
+        yield f"{prefix} answer: {from_home(str(folder.path / 'output.md'), home)}"

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import click
 
 from rookery import agents
-from rookery.cli.live.ending import Ended, tell_end, tell_result
+from rookery.cli.live.ending import EndedRun, print_end, print_result
 from rookery.cli.live.stream_view import View
 from rookery.cli.options.view_options import Manner
 from rookery.model.verdict import Verdict
@@ -32,9 +32,9 @@ def pipe(*, manner: Manner, agent: str | None, tee: bool, record: bool) -> int:
         _obeying(piped, view),
     ):
         verdict = _show(piped, view)
-    ended = Ended(verdict, piped.state, piped.agent, piped.folder)
-    tell_result(out, manner, ended)
-    tell_end(manner, ended)
+    ended = EndedRun(verdict, piped.state, piped.agent, piped.folder)
+    print_result(out, manner, ended)
+    print_end(manner, ended)
     if verdict.status == "not_started":
         _tell_how(piped)
     return verdict.exit_code

@@ -11,7 +11,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from rookery.cli.live.ending import Ended, tell_end, tell_result
+from rookery.cli.live.ending import EndedRun, print_end, print_result
 from rookery.cli.live.keys import terminal_path
 from rookery.cli.live.output import FRAME_S, go_unseen, put
 from rookery.cli.live.permission_prompt import TerminalAsker
@@ -52,7 +52,7 @@ async def _watch(run: Run, manner: Manner) -> int:
         run.options = replace(run.options, ask_timeout=None)  # a key restarts the asker's own timer
     async with run:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, run.stop)
+            loop.add_signal_handler(number, partial(run.stop, by=number.name))
         for words in warnings(run):
             _say(f"[rook] WARNING: {words}")
         if manner.lively and (manner.verbose or not look.terminal):
@@ -60,11 +60,11 @@ async def _watch(run: Run, manner: Manner) -> int:
         await _show(run, manner, look, turns)
         verdict = await run.wait()
     agent = run.agent.name if run.agent else None
-    ended = Ended(verdict, run.state, agent, run.folder, run.trouble)
-    tell_result(sys.stdout, manner, ended)
+    ended = EndedRun(verdict, run.state, agent, run.folder)
+    print_result(sys.stdout, manner, ended)
     if unheld := unheld_limits(run.state, run.options):
         _say(f"[rook] WARNING: {unheld}")
-    tell_end(manner, ended)
+    print_end(manner, ended)
     return verdict.exit_code
 
 

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from rookery.display.ending import style_of
 from rookery.display.numbers import changed_lines, price
 from rookery.loops.events import (
     CANNOT_EXECUTE,
@@ -193,8 +194,7 @@ def ending(end: End, reason: str, paint: Paint) -> str:
 
 def status(outcome: Outcome, paint: Paint) -> str:
     """The status of a run, in its colour."""
-    style = "good" if outcome == "success" else "note" if outcome == "limited" else "bad"
-    return paint(style, outcome.replace("_", " "))
+    return paint(style_of(outcome), outcome.replace("_", " "))
 
 
 def worktree(path: str, branch: str) -> str:

@@ -6,7 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rookery.runs.healing import heal
+from rookery.model.verdict import Facts
+from rookery.runs.heal import heal
 from rookery.store.output import read_output
 from rookery.store.runs import ExitInfo, RunFolder, VerdictInfo, create
 from tests.store.test_runs import EXIT, INFO, VERDICT, append, run_python
@@ -20,11 +21,12 @@ LOST = ExitInfo(
 )
 INCOMPLETE = VerdictInfo(
     status="incomplete",
-    sentence="its recorder or its runner died",
+    sentence="the recorder or the rook process died: ended without a result",
     exit_code=3,
     ended_at=2000.0,
     turns=0,
     model="big",
+    facts=Facts(agent="claude", recorder_died=True),
 )
 STARTED = (
     json.dumps(
@@ -89,7 +91,7 @@ def test_how_the_recorder_saw_the_end_is_kept_and_judged(folder: RunFolder) -> N
     folder.write_exit(told)
     assert heal(folder, alive=everyone_dead, now=2000.0)
     assert folder.exit() == told
-    assert status_of(folder) == ("timed_out", 124, "the deadline passed")
+    assert status_of(folder) == ("timed_out", 124, "reached the time limit")
 
 
 def test_an_exit_code_that_means_a_limit_of_turns_is_read_so(tmp_path: Path) -> None:
@@ -98,7 +100,7 @@ def test_an_exit_code_that_means_a_limit_of_turns_is_read_so(tmp_path: Path) -> 
     append(folder, "stdout", STARTED)
     folder.write_exit(ExitInfo(started=True, exit_code=53, ended_at=1500.0))
     assert heal(folder, alive=everyone_dead, now=2000.0)
-    assert status_of(folder) == ("over_budget", 5, "it reached its max turns")
+    assert status_of(folder) == ("over_budget", 5, "reached the agent's own limit of turns")
 
 
 def test_a_lost_run_keeps_its_session_cost_and_answer(folder: RunFolder) -> None:
@@ -116,6 +118,9 @@ def test_a_lost_run_keeps_its_session_cost_and_answer(folder: RunFolder) -> None
         turns=1,
         session="s-1",
         model="big",
+        facts=Facts(
+            agent="claude", recorder_died=True, heard=True, finished=True, ok=True, results=1
+        ),
     )
     assert read_output(folder) == "All done."
 
@@ -126,7 +131,7 @@ def test_a_lost_run_without_a_result_can_be_gone_on_with(folder: RunFolder) -> N
     verdict = folder.verdict()
     assert verdict is not None
     assert (verdict.status, verdict.session) == ("incomplete", "s-1")
-    assert verdict.sentence == "its recorder or its runner died"
+    assert verdict.facts.recorder_died
 
 
 def test_a_second_turn_that_was_cut_by_a_death_is_incomplete(folder: RunFolder) -> None:
@@ -134,7 +139,7 @@ def test_a_second_turn_that_was_cut_by_a_death_is_incomplete(folder: RunFolder) 
     assert heal(folder, alive=everyone_dead, now=2000.0)
     status, code, sentence = status_of(folder)
     assert (status, code) == ("incomplete", 3)
-    assert sentence.startswith("its recorder or its runner died: ")
+    assert sentence == "the recorder or the rook process died: the output is cut off"
 
 
 @pytest.mark.parametrize(
@@ -170,7 +175,8 @@ def test_an_agent_of_a_later_version_is_healed_without_its_log(tmp_path: Path) -
     folder = create(tmp_path, msgspec.structs.replace(INFO, agent="unheard-of"))
     append(folder, "stdout", b"{}\n")
     assert heal(folder, alive=everyone_dead, now=2000.0)
-    assert folder.verdict() == msgspec.structs.replace(INCOMPLETE, model=None)
+    facts = Facts(agent="unheard-of", recorder_died=True, has_stream=False, heard=True)
+    assert folder.verdict() == msgspec.structs.replace(INCOMPLETE, model=None, facts=facts)
 
 
 @pytest.mark.parametrize("living", [(4, 5), (6, 7)], ids=["runner", "recorder"])
@@ -222,7 +228,8 @@ def test_a_verdict_that_comes_while_we_heal_is_not_overwritten(folder: RunFolder
 
 HEALER = """
 import sys
-from rookery.runs.healing import heal
+from rookery.model.verdict import Facts
+from rookery.runs.heal import heal
 from rookery.store.runs import is_alive, runs
 
 sys.stdin.read(1)

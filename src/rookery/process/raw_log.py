@@ -1,0 +1,100 @@
+"""Appends an agent's output to its raw logs, with arrival times. Standard library only."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+
+TYPE_CHECKING = False  # from typing, which takes longer to import than all the rest
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_SMALL = 64 << 10  # read at once; more only while an agent writes so much
+_LARGE = 1 << 20
+_APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Log:
+    """One raw log: appended to as bytes come, counting what a full disk loses."""
+
+    def __init__(self, folder: int, name: str, letter: bytes, arrivals: Arrivals) -> None:
+        self._fd = os.open(name, _APPEND, 0o600, dir_fd=folder)
+        self._letter = letter
+        self._arrivals = arrivals
+        self._gap = 0
+        self._synced = 0
+        self.size = os.fstat(self._fd).st_size
+        self.lost = 0
+        self.most = _SMALL
+        """How much to read for it at once."""
+
+    def append(self, data: bytes) -> None:
+        """Write all of it, or count what cannot be written; never wait for space."""
+        at = time.time()
+        begun, size = self.size, len(data)
+        self.most = _LARGE if size >= self.most else _SMALL
+        written = self._write(data)
+        self.size = begun + written
+        if written:
+            if self._gap:
+                self._arrivals.add(at, self._letter.upper(), begun, self._gap)
+                self._gap = 0
+            self._arrivals.add(at, self._letter, begun, written)
+        if written < size:
+            self._gap += size - written
+            self.lost += size - written
+
+    def _write(self, data: bytes) -> int:
+        """Write as much as there is room for; give how much that was."""
+        done = 0
+        while done < len(data):
+            try:
+                done += os.write(self._fd, memoryview(data)[done:] if done else data)
+            except InterruptedError:
+                continue
+            except OSError:
+                break
+        return done
+
+    def close(self) -> None:
+        """Tell of a last gap, bring all to the disk and let go."""
+        if self._gap:
+            self._arrivals.add(time.time(), self._letter.upper(), self.size, self._gap)
+        with suppress(OSError):
+            self.sync()
+        os.close(self._fd)
+
+    def sync(self) -> None:
+        """Bring what was written since the last time to the disk."""
+        size = self.size
+        if size > self._synced:
+            self._synced = size  # a failed sync is not tried again: what it lost, it lost
+            os.fsync(self._fd)
+
+
+class Arrivals:
+    """When which bytes came: a line each, to the runner first, as it waits, and then to the disk.
+
+    What cannot be written now is tried again.
+    """
+
+    def __init__(self, folder: int, ring: Callable[[bytes], None] | None = None) -> None:
+        self._fd = os.open("arrivals", _APPEND, 0o600, dir_fd=folder)
+        self._ring = ring
+        self._waiting = b""
+
+    def add(self, at: float, letter: bytes, offset: int, length: int) -> None:
+        """Note that bytes came, or in capitals that they were lost."""
+        line = b"%.6f %b %d %d\n" % (at, letter, offset, length)
+        if self._ring is not None:
+            self._ring(line)
+        waiting = self._waiting + line
+        try:
+            self._waiting = waiting[os.write(self._fd, waiting) :]
+        except OSError:
+            self._waiting = waiting
+
+    def close(self) -> None:
+        """Let go."""
+        os.close(self._fd)

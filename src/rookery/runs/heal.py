@@ -1,0 +1,104 @@
+"""Runs whose processes died: gives them their end, and ends what outlived them."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+
+from rookery import agents
+from rookery.adapter.agent import Agent
+from rookery.feed.decode import decode
+from rookery.model.errors import RookeryError, UndetectedAgentError, UnknownAgentError
+from rookery.model.fold import fold
+from rookery.model.price import Prices, no_prices
+from rookery.model.state import RunState
+from rookery.model.verdict import Facts, Verdict
+from rookery.prices import PriceBook
+from rookery.process import trees
+from rookery.runs.finish import finish, recorded_exit
+from rookery.store import runs
+from rookery.store.runs import RunFolder, RunInfo, VerdictInfo, at_work, beginning_of
+
+_SETTLE_S = 15.0
+_SETTLE_LOOK_S = 0.05
+
+
+def healed(folder: RunFolder) -> RunFolder:
+    """Judge a run whose runner and recorder died, and end what is left of its agent's tree."""
+    if heal(folder, alive=runs.is_alive, now=time.time(), prices=PriceBook()):
+        trees.kill_marked(str(folder.path))
+    return folder
+
+
+def heal(
+    folder: RunFolder,
+    *,
+    alive: Callable[[int, int | None], bool],
+    now: float,
+    prices: Prices = no_prices,
+) -> bool:
+    """Judge a run by its log if its processes died before they could; return whether that was so.
+
+    Files that exist are never changed, so any number of processes can try this at any time. A
+    folder that cannot be read or written is left as it is.
+    """
+    try:
+        info = folder.info()
+        if info is None or folder.verdict() is not None or at_work(info, alive):
+            return False
+        return _finish(folder, info, now, prices).facts.unsaved is None
+    except RookeryError:
+        return False
+
+
+def _finish(folder: RunFolder, info: RunInfo, now: float, prices: Prices) -> Verdict:
+    exit = recorded_exit(folder, now=now, overwrite=False)
+    state = state_of(folder, info, prices)
+    known = Facts(agent=info.label, allow_denials=info.allow_denials)
+    if state is None and info.piped:
+        state, known = RunState(), Facts(text_only=True)
+    return finish(folder, exit, state, known, agent=_agent(info), overwrite=False)
+
+
+def state_of(folder: RunFolder, info: RunInfo, prices: Prices) -> RunState | None:
+    """Fold the log of a run; None if it is not the stream of an agent that this version knows."""
+    if info.agent is None and not info.piped:
+        return None
+    try:
+        records = decode(folder.chunks("stdout"), info.agent)
+        return fold(records, prices, beginning_of(info))
+    except (UndetectedAgentError, UnknownAgentError):
+        return None
+
+
+def _agent(info: RunInfo) -> Agent | None:
+    try:
+        return agents.agent(info.agent) if info.agent else None
+    except UnknownAgentError:
+        return None
+
+
+def settle(folder: RunFolder) -> VerdictInfo | None:
+    """End what is left of a run whose runner died; return its verdict, None if it gets none."""
+    trees.kill_marked(str(folder.path))
+    deadline = time.monotonic() + _SETTLE_S
+    while (verdict := healed(folder).verdict()) is None and time.monotonic() < deadline:
+        time.sleep(_SETTLE_LOOK_S)  # its recorder is about to end
+    return verdict
+
+
+def is_cared_for(folder: RunFolder) -> bool:
+    """Whether a run has its verdict, or a process at work that will write one."""
+    info = folder.info()
+    working = info is not None and at_work(info, runs.is_alive)
+    return working or folder.verdict() is not None  # read last: it may have come meanwhile
+
+
+def ask_to_stop(folder: RunFolder) -> None:
+    """Ask a running run to end; a RookeryError says that it is not running."""
+    info = folder.info()
+    # Its recorder, not its runner: that may be a user's program with other work to do.
+    pid = info.recorder_pid if info else None
+    if info is None or pid is None or not runs.is_alive(pid, info.recorder_ticks):
+        raise RookeryError(f"run {folder.name!r} is not running")
+    os.kill(pid, signal.SIGTERM)
