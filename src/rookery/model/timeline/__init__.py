@@ -1,0 +1,9 @@
+"""What a viewer lists of a run: items in order, each changed in place.
+
+An item has no copy of anything bulky, only its place in the raw log.
+"""
+
+from rookery.model.timeline.fold import Draft, Timeline
+from rookery.model.timeline.items import Item, ItemKind, Items, Place
+
+__all__ = ["Draft", "Item", "ItemKind", "Items", "Place", "Timeline"]
