@@ -8,7 +8,7 @@ import pytest
 
 import rookery
 from rookery.agents.codex import recognises
-from rookery.agents.codex.faults import error, retry
+from rookery.agents.codex.errors import error, retry
 from rookery.agents.codex.fields import KNOWN_FIELDS
 from rookery.agents.codex.tools import script
 from rookery.model.events import (

@@ -109,7 +109,7 @@ def test_no_rule_takes_the_place_of_one_of_the_user_s_settings() -> None:
 
 @pytest.mark.parametrize("rule", ["Bash(ls", "--auto", "-x"])
 def test_what_is_no_rule_is_refused_with_the_way_out(rule: str) -> None:
-    with pytest.raises(RookeryError, match="is no rule of opencode: write a permission such as"):
+    with pytest.raises(RookeryError, match="isn't a rule of opencode: use a permission such as"):
         invoke(Task(prompt="go", allow=(rule,)))
 
 

@@ -110,11 +110,6 @@ def conversation_reset(
     return (Notice(level="info", text="the conversation was cleared"),)
 
 
-def silent(memory: Memory, message: msgspec.Struct, line: bytes) -> Sequence[Event]:
-    """Read a message that has nothing neutral to say."""
-    return ()
-
-
 def _suggested_rule(request: shapes.Request) -> str | None:
     for suggestion in request.permission_suggestions or ():
         for rule in suggestion.rules or ():

@@ -1,24 +1,20 @@
-"""What must be remembered from one message to the next to tell what a stream means."""
+"""What is remembered about a stream of Claude Code, in addition to what every agent needs."""
 
 from collections.abc import Sequence
 from typing import TypeVar
 
 import msgspec
 
+from rookery.adapter import memory
 from rookery.adapter.bounded import forget_oldest
-from rookery.adapter.drift import Drift
-from rookery.adapter.memory import orphaned
 from rookery.agents.claude.fields import CHECKED_VERSIONS, KNOWN_FIELDS
-from rookery.agents.claude.outcomes import Plan
 from rookery.agents.claude.shapes import Usage
+from rookery.agents.claude.tool_results import Plan
 from rookery.model.events import (
     Event,
     TaskFinished,
-    TaskStarted,
     Text,
     Thinking,
-    ToolFinished,
-    ToolKind,
     TurnStarted,
     UsageReported,
 )
@@ -26,12 +22,12 @@ from rookery.model.events import (
 T = TypeVar("T")
 
 _MOST_MESSAGES = 256  # API messages that may still get another line
-_MOST_CALLS = 4096  # ended tool calls of which more may be told
-_LONGEST_REFUSAL = 2000  # what is longer is a tool's output
+_MOST_CALLS = 4096  # finished tool calls that may be mentioned again
+_LONGEST_REFUSAL = 2000  # a longer text is the output of a tool
 
 
 class OpenBlock(msgspec.Struct):
-    """A content block of which only pieces have come."""
+    """A content block of which only pieces have arrived."""
 
     id: str
     type: str
@@ -40,18 +36,18 @@ class OpenBlock(msgspec.Struct):
 
 
 class ApiMessage(msgspec.Struct):
-    """One message of the model, which comes as one line a block and as pieces before that."""
+    """One message of the model: a line for each block, and pieces before that."""
 
     id: str
     blocks: int = 0
     open: dict[int, OpenBlock] = {}
     usage: UsageReported | None = None
-    told: Usage | None = None  # usage and stop reason as the last line had them
-    told_stop: str | None = None
-    superseded: bool = False  # another message came before the end of this one
+    last_usage: Usage | None = None  # usage and stop reason in the last line
+    last_stop_reason: str | None = None
+    superseded: bool = False  # another message began before the end of this one
 
     def whole(self, type: str, text: str | None = None, *, tool_id: str | None = None) -> str:
-        """The id of a block that has come whole: that of its pieces if there were any."""
+        """The id of a complete block: that of its pieces if there were any."""
         alike = [index for index, block in self.open.items() if block.type == type]
         for index in alike if len(alike) > 1 else ():
             block = self.open[index]
@@ -67,96 +63,77 @@ class ApiMessage(msgspec.Struct):
         return self.open.pop(index).id
 
 
-class OpenTool(msgspec.Struct):
-    """A tool call without a result yet."""
+class Memory(memory.Memory):
+    """Everything that is remembered about one stream.
 
-    name: str
-    kind: ToolKind
-    input: msgspec.Raw
-    parent: str | None
-
-
-class Memory:
-    """Everything that is remembered of one stream."""
+    Text arrives in pieces of several messages at a time, one for each running subagent, so it
+    is kept in `streaming` and not as the one partial text of other agents.
+    """
 
     def __init__(self) -> None:
-        self.results = 0
-        self.drift = Drift(KNOWN_FIELDS)
-        self.checked = False  # whether a version wrote this whose every field is known
-        self.sessions: set[str | None] = set()
+        super().__init__(KNOWN_FIELDS)
+        self.checked = False  # whether all fields of the version that writes it are known
         self.model: str | None = None
         self.mode: str | None = None
         self.mode_before_plan: str | None = None
         self.open_turns = 0
-        self.woken = False  # a background task ended, so the next turn is not a prompt's
+        self.woken = False  # a background task ended, so no prompt starts the next turn
         self.streaming: dict[str | None, ApiMessage] = {}  # by the call it happens in
-        self.tools: dict[str, OpenTool] = {}
         self.mode_calls: dict[str, str] = {}  # open calls of the plan mode tools
         self.decisions: dict[str, bool] = {}  # whether a call was rejected, before its result
-        self.fixes: dict[str, str | None] = {}  # what would let the denied calls pass
+        self.fixes: dict[str, str | None] = {}  # what would allow the denied calls
         self.limited = False  # the provider's limit stops the work
-        self.tasks: dict[str, TaskStarted] = {}
         self.ended_task: TaskFinished | None = None  # held back: its summary may come next
         self.plan = Plan()
         self._messages: dict[str, ApiMessage] = {}
-        self._ended: dict[str, str | None] = {}  # with what a failed call said
-        self._unnamed = 0
+        self._errors: dict[str, str] = {}  # the short messages of failed calls
 
     def new_version(self, version: str | None) -> None:
-        """Learn which version writes the stream; 1.0 does not say."""
+        """Set the version that writes the stream; 1.0 does not name it."""
         self.checked = version is None or version in CHECKED_VERSIONS
 
-    def begin_turn(self) -> TurnStarted:
-        """Open a turn and tell what set it off."""
+    def begin_turn(self) -> list[Event]:
+        """Open a turn, even if one is open: the end of a background task starts one as well."""
         self.open_turns += 1
         origin = "task" if self.woken else "prompt"
         self.woken = False
-        return TurnStarted(origin=origin)
+        return [TurnStarted(origin=origin)]
 
     def message(self, id: str | None) -> ApiMessage:
         """The API message with this id, or a new one."""
         id = id or self.new_id("message")
-        found = self._messages.get(id)
-        if found is None:
+        known = self._messages.get(id)
+        if known is None:
             forget_oldest(self._messages, _MOST_MESSAGES)
-            found = self._messages[id] = ApiMessage(id)
-        return found
+            known = self._messages[id] = ApiMessage(id)
+        return known
 
-    def new_id(self, kind: str) -> str:
-        """A name for a thing that the agent left unnamed."""
-        self._unnamed += 1
-        return f"{kind}-{self._unnamed}"
-
-    def end_tool(self, id: str, error: str | None) -> None:
-        """Remember that a call has ended, and what it said if it failed."""
-        short = error is not None and len(error) <= _LONGEST_REFUSAL
-        _remember(self._ended, id, error if short else None)
-
-    def has_ended(self, id: str) -> bool:
-        """Whether a call has had its result."""
-        return id in self._ended
+    def fail(self, id: str, error: str) -> None:
+        """Remember the message of a failed call, unless it is too long for a refusal."""
+        if len(error) <= _LONGEST_REFUSAL:
+            _remember(self._errors, id, error)
 
     def error_of(self, id: str | None) -> str | None:
-        """What a call said that failed."""
-        return None if id is None else self._ended.get(id)
+        """The message of a failed call."""
+        return None if id is None else self._errors.get(id)
 
     def decide(self, id: str, *, rejected: bool) -> None:
-        """Remember what a field says of a call whose result is still to come."""
+        """Remember the decision about a call that has no result yet."""
         _remember(self.decisions, id, rejected)
 
     def deny(self, id: str, fix: str | None) -> None:
-        """Remember that the denial of a call has been told, and what would let it pass."""
+        """Remember that the denial of a call was reported, and what would allow the call."""
         _remember(self.fixes, id, fix)
 
     def release_task(self) -> Sequence[Event]:
-        """Give the end of a task that was held back, if one is."""
+        """Return the end of a task that was held back, if there is one."""
         if self.ended_task is None:
             return ()
         event, self.ended_task = self.ended_task, None
         return (event,)
 
     def unfinished(self) -> list[Event]:
-        """Give what was being written when the agent stopped: its whole will not come."""
+        """Return the partial texts when the agent stopped: the complete ones won't arrive."""
         events: list[Event] = []
         for parent, message in self.streaming.items():
             for block in () if message.superseded else message.open.values():
@@ -167,18 +144,11 @@ class Memory:
         return events
 
     def close(self) -> tuple[Sequence[Event], int]:
-        """End all that is still open; tell how many tool calls were."""
-        events: list[Event] = [*self.release_task(), *self.unfinished()]
-        for id, tool in self.tools.items():
-            events.append(
-                ToolFinished(
-                    id=id, status="orphaned", name=tool.name, kind=tool.kind, parent=tool.parent
-                )
-            )
-        events += map(orphaned, self.tasks.values())
-        return events, len(self.tools)
+        """End everything open; return the events and the number of open tool calls."""
+        events, open_tools = super().close()
+        return [*self.release_task(), *self.unfinished(), *events], open_tools
 
 
-def _remember(calls: dict[str, T], id: str, what: T) -> None:
-    calls[id] = what
+def _remember(calls: dict[str, T], id: str, value: T) -> None:
+    calls[id] = value
     forget_oldest(calls, _MOST_CALLS)

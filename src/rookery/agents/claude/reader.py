@@ -1,70 +1,59 @@
 """The table of Claude Code's message types, and the decoder built on it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import msgspec
-
 from rookery.adapter.decoder import Events, LineDecoder, as_sequence
 from rookery.adapter.lines import DEFAULT_CAP
-from rookery.agents.claude import control, endings, shapes, system, talk
+from rookery.adapter.reader import Read, Table, TableReader, no_events
+from rookery.agents.claude import control, messages, results, shapes, system
 from rookery.agents.claude.memory import Memory
 from rookery.model.events import Event
 
-_Read = Callable[[Memory, Any, bytes], Events]
-
-_Table = Mapping[type[msgspec.Struct], _Read]
-
-_READERS: _Table = {
-    shapes.StreamEvent: talk.stream_event,
-    shapes.Assistant: talk.assistant,
-    shapes.User: talk.user,
-    shapes.ToolResult: talk.tool_result,
-    shapes.ToolProgress: talk.tool_progress,
+_TABLE: Table[Memory] = {
+    shapes.StreamEvent: messages.stream_event,
+    shapes.Assistant: messages.assistant,
+    shapes.User: messages.user,
+    shapes.ToolResult: messages.tool_result,
+    shapes.ToolProgress: messages.tool_progress,
     shapes.System: system.system,
-    shapes.Result: endings.result,
+    shapes.Result: results.result,
     shapes.ControlRequest: control.control_request,
     shapes.ControlResponse: control.control_response,
     shapes.RateLimitEvent: control.rate_limit_event,
     shapes.ToolUseSummary: control.tool_use_summary,
     shapes.AuthStatus: control.auth_status,
     shapes.ConversationReset: control.conversation_reset,
-    shapes.CommandLifecycle: control.silent,
-    shapes.KeepAlive: control.silent,
-    shapes.ControlCancelRequest: control.silent,
-    shapes.PromptSuggestion: control.silent,
+    shapes.CommandLifecycle: no_events,
+    shapes.KeepAlive: no_events,
+    shapes.ControlCancelRequest: no_events,
+    shapes.PromptSuggestion: no_events,
 }
 
 
-class ClaudeReader:
+class ClaudeReader(TableReader):
     """Turns Claude Code's messages into events.
 
-    While an unchecked version writes, or a task's end is held back, every message is watched;
-    only a system message can begin or end that.
+    The stream names its version, so a stream of a checked version is not checked for unknown
+    fields. While an unchecked version writes, or the end of a task is held back, every message
+    passes through `_watched`; only a system message can start or end that.
     """
 
     def __init__(self) -> None:
-        self.memory = Memory()
-        self.drift = self.memory.drift
-        self._calm: _Table = {**_READERS, shapes.System: self._system}
-        self._watching: _Table = {
-            shape: partial(self._watched, read) for shape, read in _READERS.items()
+        super().__init__(Memory(), _TABLE, looked_at=0)
+        self._direct: Table[Memory] = {**_TABLE, shapes.System: self._system}
+        self._watching: Table[Memory] = {
+            shape: partial(self._watched, read) for shape, read in _TABLE.items()
         }
-        self._is_calm = False
-        self._now = dict(self._watching)
-        self.table: _Table = self._now
-
-    @property
-    def results(self) -> int:
-        """How many turns have ended."""
-        return self.memory.results
+        self._is_watching = True
+        self.functions.update(self._watching)
 
     def type_of(self, message: Any) -> str:
         """The message's type, with the subtype of system messages."""
-        tag = str(type(message).__struct_config__.tag)
-        told = isinstance(message, shapes.System) and message.subtype
-        return f"{tag}/{message.subtype}" if told else tag
+        tag = super().type_of(message)
+        has_subtype = isinstance(message, shapes.System) and message.subtype
+        return f"{tag}/{message.subtype}" if has_subtype else tag
 
     def _system(self, memory: Memory, message: shapes.System, line: bytes) -> Sequence[Event]:
         if message.subtype in system.SILENT:
@@ -73,26 +62,22 @@ class ClaudeReader:
         self._watch(memory)
         return events
 
-    def _watched(self, read: _Read, memory: Memory, message: Any, line: bytes) -> Events:
+    def _watched(self, read: Read[Memory], memory: Memory, message: Any, line: bytes) -> Events:
         if not memory.checked:
             self.drift.look(self.type_of(message), line)
         awaited = getattr(message, "subtype", None) == "task_notification"
         held = () if awaited else memory.release_task()
-        told = read(memory, message, line)
+        events = read(memory, message, line)
         self._watch(memory)
-        return [*held, *as_sequence(told)] if held else told
+        return [*held, *as_sequence(events)] if held else events
 
     def _watch(self, memory: Memory) -> None:
-        calm = memory.checked and memory.ended_task is None
-        if calm is not self._is_calm:
-            self._is_calm = calm
-            self._now.update(self._calm if calm else self._watching)
-
-    def close(self) -> tuple[Sequence[Event], int]:
-        """End all that is open."""
-        return self.memory.close()
+        watching = not memory.checked or memory.ended_task is not None
+        if watching is not self._is_watching:
+            self._is_watching = watching
+            self.functions.update(self._watching if watching else self._direct)
 
 
 def decoder(*, cap: int = DEFAULT_CAP) -> LineDecoder:
-    """Make a decoder for one stream of Claude Code."""
+    """Return a decoder for one stream of Claude Code."""
     return LineDecoder("claude", shapes.Shapes, ClaudeReader(), cap=cap)

@@ -8,7 +8,7 @@ import msgspec
 from rookery.adapter import salvage
 from rookery.agents.claude import shapes
 from rookery.agents.claude.memory import Memory
-from rookery.agents.claude.talk import deny, set_mode
+from rookery.agents.claude.messages import deny, set_mode
 from rookery.model.events import (
     ContextCompacted,
     Error,
@@ -81,7 +81,7 @@ def _init(memory: Memory, init: shapes.Init) -> Sequence[Event]:
             events.append(ModelChanged(before=memory.model, after=init.model))
     memory.model = init.model
     memory.mode = init.permissionMode
-    events.append(memory.begin_turn())
+    events += memory.begin_turn()
     return events
 
 

@@ -1,4 +1,8 @@
-"""Claude Code's tools: what kind each is, a title for a call, and the rule that would allow it."""
+"""Claude Code's tools: their kinds, titles of calls, and the rules that would allow them.
+
+It has no `Tools`: a built-in tool called without its known inputs gets no title, where `Tools`
+would take any short string, and the title of a question is inside a list.
+"""
 
 from collections.abc import Mapping
 from urllib.parse import urlsplit

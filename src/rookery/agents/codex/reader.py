@@ -11,7 +11,7 @@ from rookery.adapter.drift import ALWAYS_LOOKED_AT, type_name, watch
 from rookery.adapter.lines import DEFAULT_CAP
 from rookery.adapter.reader import Read, Table, TableReader
 from rookery.adapter.tokens import uncached
-from rookery.agents.codex import faults, items, shapes
+from rookery.agents.codex import errors, items, shapes
 from rookery.agents.codex.fields import KNOWN_FIELDS
 from rookery.agents.codex.memory import Memory
 from rookery.model.events import Event, SessionStarted, TurnFinished, Unknown, UsageReported
@@ -65,7 +65,7 @@ def turn_completed(memory: Memory, message: shapes.TurnCompleted, line: bytes) -
 def turn_failed(memory: Memory, message: shapes.TurnFailed, line: bytes) -> Sequence[Event]:
     """Read the bad end of a turn, whose reason has mostly been told in the line before."""
     told = message.error.message if message.error else None
-    error = None if told is None else faults.error(told)
+    error = None if told is None else errors.error(told)
     events = end_turn(memory, cut=False)
     if error is not None and told != memory.failure:
         events.append(error)
@@ -77,10 +77,10 @@ def turn_failed(memory: Memory, message: shapes.TurnFailed, line: bytes) -> Sequ
 def error_line(memory: Memory, message: shapes.ErrorLine, line: bytes) -> Sequence[Event]:
     """Read what failed: mostly a notice that it is tried again; only `turn.failed` is the end."""
     words = message.message or ""
-    if (retry := faults.retry(words)) is not None:
+    if (retry := errors.retry(words)) is not None:
         return (retry,)
     memory.failure = words
-    return (faults.error(words),)
+    return (errors.error(words),)
 
 
 _READERS: Table[Memory] = {

@@ -8,7 +8,7 @@ from rookery.adapter.agent import PERMIT_ALL
 from rookery.adapter.decoder import Events
 from rookery.adapter.reader import Table, decoder_of
 from rookery.adapter.tokens import uncached
-from rookery.agents.gemini import faults, shapes, tools
+from rookery.agents.gemini import errors, shapes, tools
 from rookery.agents.gemini.memory import Memory
 from rookery.model.events import (
     Error,
@@ -92,7 +92,7 @@ def tool_result(memory: Memory, message: shapes.ToolResult, line: bytes) -> Sequ
 def error(memory: Memory, message: shapes.Error, line: bytes) -> Sequence[Event]:
     """Read what the program tells of trouble; only the result is the end."""
     memory.trouble = message.message
-    if message.message in faults.SURRENDERS:
+    if message.message in errors.SURRENDERS:
         memory.gave_up = message.message
     if message.severity == "warning":
         return (Notice(level="warning", text=message.message or ""),)
@@ -112,7 +112,7 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
         return [*events, memory.finish_turn(None, memory.answer, duration_s=duration_s)]
     reason, words = _failure(message.error, memory)
     if message.error is not None and reason == "api_error":
-        failure = faults.read(message.error)
+        failure = errors.read(message.error)
         events.append(failure)
         words = failure.message
     return [*events, memory.finish_turn(reason, words, duration_s=duration_s)]
@@ -125,9 +125,9 @@ def _failure(told: shapes.Complaint | None, memory: Memory) -> tuple[str, str | 
     that the program stopped the model, which it calls a success.
     """
     if told is not None:
-        return faults.REASONS.get(told.type, "api_error"), told.message
+        return errors.REASONS.get(told.type, "api_error"), told.message
     if memory.gave_up is not None:
-        return faults.SURRENDERS[memory.gave_up], memory.gave_up
+        return errors.SURRENDERS[memory.gave_up], memory.gave_up
     return "error", memory.trouble
 
 

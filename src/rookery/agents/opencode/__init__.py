@@ -1,4 +1,4 @@
-"""OpenCode: all that is known of it. `reader` is the way in, `shapes` its own words, typed."""
+"""OpenCode: `command` starts it, `reader` decodes what it writes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,13 +16,13 @@ from rookery.agents.opencode.reader import decoder
 
 
 def recognises(message: Mapping[str, Any]) -> bool:
-    """Tell whether a message is one of OpenCode's: its type, its session, and what it tells of."""
+    """Whether a message is one of OpenCode's: its type, its session, and its part or error."""
     type = message.get("type")
     session = message.get("sessionID")
-    told = message.get("error" if type == "error" else "part")
+    content = message.get("error" if type == "error" else "part")
     if not isinstance(type, str) or type not in KNOWN_FIELDS:
         return False
-    return isinstance(session, str) and isinstance(told, dict)
+    return isinstance(session, str) and isinstance(content, dict)
 
 
 AGENT = Agent(
@@ -43,11 +43,11 @@ AGENT = Agent(
         end_event="no",
         calls="no",
         notes=(
-            "A text or tool call is told when it has ended, not when it begins.",
-            "What subagents and failed requests used is not told.",
-            "The cost of a model without configured prices is not told.",
-            "A request that fails is tried again in silence, for a minute or more.",
-            "Nothing says which model answers, nor which tools are a server's.",
+            "Texts and tool calls are reported when they are complete, not when they start.",
+            "Tokens of subagents and failed requests are not reported.",
+            "The cost of a model without configured prices is not reported.",
+            "Failed requests are retried silently, for a minute or more.",
+            "Neither the model that answers nor the MCP server of a tool is reported.",
         ),
     ),
     evidence="recordings",

@@ -1,9 +1,9 @@
-"""Every field that the checked versions wrote, by message type, for the drift report."""
+"""Every field that the checked versions wrote, by message type, to report unknown ones."""
 
 from collections.abc import Mapping
 
 CHECKED_VERSIONS = ("1.18.33",)
-"""The versions of OpenCode whose every field was looked at; its stream does not name its own."""
+"""The versions of OpenCode of which every field was checked; a stream does not name its version."""
 
 _ENVELOPE = "type timestamp sessionID"
 _PART = "part part.id part.messageID part.sessionID part.type"

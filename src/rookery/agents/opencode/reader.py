@@ -1,25 +1,20 @@
 """The table of OpenCode's message types, and the decoder built on it.
 
-Every message is a part that is finished: there are no pieces, and a tool call comes with its
-result.
+Every message is a complete part: there are no pieces, and a tool call comes with its result. So
+its start and end are made here and not by `Memory.start` and `Memory.finish`, which keep track of
+open calls.
 """
 
-from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-
-import msgspec
 
 from rookery.adapter import salvage
 from rookery.adapter.agent import PERMIT_ALL
-from rookery.adapter.decoder import Events, LineDecoder, as_sequence
-from rookery.adapter.drift import ALWAYS_LOOKED_AT, watch
-from rookery.adapter.lines import DEFAULT_CAP
-from rookery.agents.opencode import faults, shapes, tools
+from rookery.adapter.decoder import Events, as_sequence
+from rookery.adapter.reader import Read, Table, decoder_of
+from rookery.agents.opencode import errors, shapes, tools
 from rookery.agents.opencode.memory import Memory
-from rookery.agents.opencode.shapes import NOTHING
 from rookery.model.events import (
     ContextCompacted,
-    Event,
     PermissionDenied,
     Retrying,
     Status,
@@ -31,10 +26,7 @@ from rookery.model.events import (
     UserMessage,
 )
 
-_Read = Callable[[Any, Any, bytes], Events]
-_Table = Mapping[type[msgspec.Struct], _Read]
-
-# What a refused call says; nothing else marks it (1.18.33 permission_ask_rejected,
+# The errors of refused calls; nothing else marks them (1.18.33 permission_ask_rejected,
 # permission_denied_rule).
 _REJECTED = "The user rejected permission to use this specific tool call"
 _FORBIDDEN = "The user has specified a rule which prevents you from using this specific tool call."
@@ -43,38 +35,38 @@ _TOOK_TOO_LONG = "shell tool terminated command after exceeding timeout"
 
 
 def step_start(memory: Memory, message: shapes.StepStart, line: bytes) -> Events:
-    """Read the beginning of a request to the model, or of one that is tried again."""
+    """Read the start of a request to the model, or of a retry."""
     if message.sessionID != memory.session:
-        return _begin(step_start, memory, message, line)
+        return _enter(step_start, memory, message, line)
     part = message.part
-    # A request that broke off is begun anew with the same message (1.18.33 sse_error_event).
+    # A request that broke off is repeated with the same message id (1.18.33 sse_error_event).
     if memory.is_new(part.id) and memory.begin_step(part.messageID):
         return Retrying(attempt=memory.retries)
     return ()
 
 
 def text(memory: Memory, message: shapes.Text, line: bytes) -> Events:
-    """Read what the model said, or what OpenCode says to it after a compaction."""
+    """Read a text of the model, or what OpenCode writes to the model after a compaction."""
     if message.sessionID != memory.session:
-        return _begin(text, memory, message, line)
+        return _enter(text, memory, message, line)
     part = message.part
     if not part.text or not memory.is_new(part.id):
         return ()
     if not part.synthetic:
-        memory.answer.append(part.text)
+        memory.texts.append(part.text)
         return Text(id=part.id or memory.new_id("text"), text=part.text)
-    told = UserMessage(text=part.text, synthetic=True)
+    prompt = UserMessage(text=part.text, synthetic=True)
     if not part.metadata.compaction_continue:
-        return told
+        return prompt
     # The summary came as an ordinary step that stopped (1.18.33 compaction).
     memory.stopped = None
-    return (ContextCompacted(trigger="auto"), told)
+    return (ContextCompacted(trigger="auto"), prompt)
 
 
 def reasoning(memory: Memory, message: shapes.Reasoning, line: bytes) -> Events:
-    """Read a thought; its text is empty where the provider hides it."""
+    """Read a thought; its text is empty if the provider hides it."""
     if message.sessionID != memory.session:
-        return _begin(reasoning, memory, message, line)
+        return _enter(reasoning, memory, message, line)
     part = message.part
     if not memory.is_new(part.id):
         return ()
@@ -83,19 +75,19 @@ def reasoning(memory: Memory, message: shapes.Reasoning, line: bytes) -> Events:
 
 
 def tool_use(memory: Memory, message: shapes.ToolUse, line: bytes) -> Events:
-    """Read a tool call that has ended: its beginning was not told."""
+    """Read a finished tool call; its start was not reported."""
     if message.sessionID != memory.session:
-        return _begin(tool_use, memory, message, line)
+        return _enter(tool_use, memory, message, line)
     part = message.part
     state = part.state
-    # Some providers number the calls of each request from 0, so `callID` names no call for good.
+    # Some providers number the calls of each request from 0, so `callID` is not unique.
     if not memory.is_new(part.id):
         return ()
     id = part.id or memory.new_id("call")
     name = part.tool or "tool"
     kind = tools.KINDS.get(name, "other")
-    input = None if state.input is NOTHING else salvage.raw_copy(state.input)
     title = tools.title(kind, state)
+    input = salvage.raw_copy(state.input)
     started = ToolStarted(id=id, name=name, kind=kind, title=title, input=input)
     status = _status(name, state)
     code = state.metadata.exit
@@ -105,20 +97,20 @@ def tool_use(memory: Memory, message: shapes.ToolUse, line: bytes) -> Events:
         name=name,
         kind=kind,
         output=tools.report(state.output) if kind == "subagent" else state.output,
-        error=None if status == "ok" else _complaint(state),
+        error=None if status == "ok" else _error(state),
         exit_code=code if isinstance(code, int) else None,
     )
     if status == "denied":
         return (started, _denial(memory, started, state.error or ""), finished)
     if status == "ok" and kind in tools.CHANGING:
-        return (started, finished, *tools.consequences(name, id, state))
+        return (started, finished, *tools.changes(name, id, state))
     return (started, finished)
 
 
 def step_finish(memory: Memory, message: shapes.StepFinish, line: bytes) -> Events:
-    """Read the end of a request to the model, with what it alone used and cost."""
+    """Read the end of a request to the model, with its tokens and cost."""
     if message.sessionID != memory.session:
-        return _begin(step_finish, memory, message, line)
+        return _enter(step_finish, memory, message, line)
     part = message.part
     if not memory.is_new(part.id):
         return ()
@@ -132,25 +124,24 @@ def step_finish(memory: Memory, message: shapes.StepFinish, line: bytes) -> Even
 
 
 def error(memory: Memory, message: shapes.Error, line: bytes) -> Events:
-    """Read a failure; a step that follows shows that it was mended."""
+    """Read an error; a step that follows shows that OpenCode recovered from it."""
     if message.sessionID != memory.session:
-        return _begin(error, memory, message, line)
-    told = message.error
-    memory.failure = faults.read(told)
-    memory.aborted = told.name == "MessageAbortedError"
+        return _enter(error, memory, message, line)
+    memory.failure = errors.read(message.error)
+    memory.aborted = message.error.name == "MessageAbortedError"
     return memory.failure
 
 
-def _begin(read: _Read, memory: Memory, message: Any, line: bytes) -> Events:
+def _enter(read: Read[Memory], memory: Memory, message: Any, line: bytes) -> Events:
     """Read a message of another session than the last, which may be new."""
-    return [*memory.begin(message.sessionID), *as_sequence(read(memory, message, line))]
+    return [*memory.enter(message.sessionID), *as_sequence(read(memory, message, line))]
 
 
 def _denial(memory: Memory, started: ToolStarted, reason: str) -> PermissionDenied:
     """A call that was not permitted.
 
-    What was asked for may be the tool, a folder or a call that repeats itself: no message says. So
-    no rule can be named, but what nobody was there to allow, the permission to do all allows.
+    The refused permission may be for the tool, a folder or a repeated call: no message says which,
+    so no rule can be suggested. A call that needed approval is allowed by the permission `all`.
     """
     rejected = reason.startswith(_REJECTED)
     memory.rejected = memory.rejected or rejected
@@ -159,36 +150,36 @@ def _denial(memory: Memory, started: ToolStarted, reason: str) -> PermissionDeni
         name=started.name,
         input=started.input,
         reason=reason,
-        fix=PERMIT_ALL if rejected else None,  # what a rule forbids, it does not allow
+        fix=PERMIT_ALL if rejected else None,  # it does not override a rule that forbids a call
     )
 
 
 def _status(name: str, state: shapes.ToolState) -> Status:
     """How a call ended: a command that failed is `completed` (1.18.33 bash_fail)."""
-    told = state.metadata
+    metadata = state.metadata
     if state.status != "completed":
-        said = state.error or ""
-        if said.startswith((_REJECTED, _FORBIDDEN)):
+        error = state.error or ""
+        if error.startswith((_REJECTED, _FORBIDDEN)):
             return "denied"
-        return "cancelled" if told.interrupted or said == _ABORTED else "error"
-    if told.exit is None:  # the command did not end by itself (1.18.33 bash_timeout)
-        why = tools.note(state.output) or ""
-        return "timed_out" if why.startswith(_TOOK_TOO_LONG) else "cancelled"
-    # A call that no tool could take is answered by the tool `invalid` (1.18.33 bad_tool_args).
-    failed = name == "invalid" or (isinstance(told.exit, int) and told.exit != 0)
+        return "cancelled" if metadata.interrupted or error == _ABORTED else "error"
+    if metadata.exit is None:  # the command was stopped (1.18.33 bash_timeout)
+        note = tools.note(state.output) or ""
+        return "timed_out" if note.startswith(_TOOK_TOO_LONG) else "cancelled"
+    # A call that no tool accepts is answered by the tool `invalid` (1.18.33 bad_tool_args).
+    failed = name == "invalid" or (isinstance(metadata.exit, int) and metadata.exit != 0)
     return "error" if failed else "ok"
 
 
-def _complaint(state: shapes.ToolState) -> str | None:
-    """What a call that failed says: its error, why its command was ended, or its output."""
+def _error(state: shapes.ToolState) -> str | None:
+    """The error message of a failed call: its error, why its command was stopped, or its output."""
     return state.error or tools.note(state.output) or state.output
 
 
 def _usage(part: shapes.StepFinishPart) -> UsageReported | None:
-    """What a step used; None if the provider told nothing, which OpenCode writes as zeros.
+    """The usage of a step; None if the provider reported none, which OpenCode writes as zeros.
 
-    OpenCode counts reasoning beside the output; here, as everywhere, it is part of the output. A
-    model without a configured price costs 0, like one that is free: nobody knows which.
+    OpenCode counts reasoning separately from the output; in events it is part of the output. A
+    model without a configured price costs 0, like a free one, so a cost of 0 is left out.
     """
     tokens = part.tokens
     if tokens.total is None:
@@ -211,7 +202,7 @@ def _usage(part: shapes.StepFinishPart) -> UsageReported | None:
     )
 
 
-_READERS: _Table = {
+_TABLE: Table[Memory] = {
     shapes.StepStart: step_start,
     shapes.Text: text,
     shapes.Reasoning: reasoning,
@@ -220,35 +211,5 @@ _READERS: _Table = {
     shapes.Error: error,
 }
 
-
-class OpenCodeReader:
-    """Turns OpenCode's messages into events.
-
-    The stream does not tell which version writes it, so the first messages of each type are always
-    looked at for fields that are new.
-    """
-
-    def __init__(self) -> None:
-        self.memory = Memory()
-        self.drift = self.memory.drift
-        functions = dict(_READERS)
-        watch(functions, self.drift, most=ALWAYS_LOOKED_AT)
-        self.table: _Table = functions
-
-    @property
-    def results(self) -> int:
-        """How many turns have ended: one at most, when the stream closes."""
-        return self.memory.results
-
-    def type_of(self, message: Any) -> str:
-        """The message's type."""
-        return str(type(message).__struct_config__.tag)
-
-    def close(self) -> tuple[Sequence[Event], int]:
-        """Tell how the turn ended."""
-        return self.memory.close()
-
-
-def decoder(*, cap: int = DEFAULT_CAP) -> LineDecoder:
-    """Make a decoder for one stream of OpenCode."""
-    return LineDecoder("opencode", shapes.Shapes, OpenCodeReader(), cap=cap)
+decoder = decoder_of("opencode", _TABLE, Memory)
+"""Returns a decoder for one stream of OpenCode."""

@@ -1,30 +1,22 @@
-"""The parts of each message that the reader uses; what is not named here is skipped."""
+"""The shapes of OpenCode's messages, with the fields that the reader uses; others are skipped."""
 
 from typing import Annotated
 
 import msgspec
 from msgspec import field
 
-# Beyond 2**53 no JSON writer agrees with another; a token count never is.
-Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+from rookery.adapter.shapes import NOTHING, Count, ExitCode, Shape
+
 Dollars = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
-ExitCode = Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**32)]
-
-NOTHING = msgspec.Raw()
-"""A raw part that the message does not have."""
 
 
-class _Shape(msgspec.Struct, gc=False):
-    """A part of a message."""
-
-
-class _Message(_Shape, tag_field="type"):
-    """One line: all of them name their session."""
+class _Message(Shape, tag_field="type"):
+    """One line; every line names its session."""
 
     sessionID: str | None = None
 
 
-class StepStartPart(_Shape):
+class StepStartPart(Shape):
     id: str | None = None
     messageID: str | None = None
 
@@ -33,11 +25,11 @@ class StepStart(_Message, tag="step_start"):
     part: StepStartPart = field(default_factory=StepStartPart)
 
 
-class TextMetadata(_Shape):
+class TextMetadata(Shape):
     compaction_continue: bool | None = None
 
 
-class TextPart(_Shape):
+class TextPart(Shape):
     id: str | None = None
     text: str | None = None
     synthetic: bool | None = None
@@ -48,7 +40,7 @@ class Text(_Message, tag="text"):
     part: TextPart = field(default_factory=TextPart)
 
 
-class ReasoningPart(_Shape):
+class ReasoningPart(Shape):
     id: str | None = None
     text: str | None = None
 
@@ -57,13 +49,13 @@ class Reasoning(_Message, tag="reasoning"):
     part: ReasoningPart = field(default_factory=ReasoningPart)
 
 
-class FileDiff(_Shape):
+class FileDiff(Shape):
     file: str | None = None
     additions: Count | None = None
     deletions: Count | None = None
 
 
-class PatchedFile(_Shape):
+class PatchedFile(Shape):
     filePath: str | None = None
     relativePath: str | None = None
     movePath: str | None = None
@@ -72,36 +64,17 @@ class PatchedFile(_Shape):
     deletions: Count | None = None
 
 
-class Todo(_Shape):
+class Todo(Shape):
     content: str | None = None
     status: str | None = None
 
 
-class TellingInput(_Shape):
-    """The inputs that make a title; bulky ones (a file's content) are skipped."""
-
-    command: str | None = None
-    filePath: str | None = None
-    pattern: str | None = None
-    url: str | None = None
-    query: str | None = None
-    description: str | None = None
-    path: str | None = None
-    name: str | None = None
-
-    @property
-    def words(self) -> str | None:
-        """The one that says best what a call is about."""
-        what = self.command or self.filePath or self.pattern or self.url or self.query
-        return what or self.description or self.path or self.name
-
-
-class WrittenInput(_Shape):
+class WrittenInput(Shape):
     content: str | None = None
 
 
-class ToolMetadata(_Shape):
-    """What tools tell beside their output: a command's exit, files, the plan."""
+class ToolMetadata(Shape):
+    """What tools report in addition to their output: exit code of a command, files, the plan."""
 
     exit: ExitCode | msgspec.UnsetType | None = msgspec.UNSET
     interrupted: bool | None = None
@@ -112,7 +85,7 @@ class ToolMetadata(_Shape):
     todos: list[Todo] | None = None
 
 
-class ToolState(_Shape):
+class ToolState(Shape):
     status: str | None = None
     input: msgspec.Raw = NOTHING
     output: str | None = None
@@ -121,7 +94,7 @@ class ToolState(_Shape):
     error: str | None = None
 
 
-class ToolPart(_Shape):
+class ToolPart(Shape):
     tool: str | None = None
     state: ToolState = field(default_factory=ToolState)
     id: str | None = None
@@ -131,12 +104,12 @@ class ToolUse(_Message, tag="tool_use"):
     part: ToolPart = field(default_factory=ToolPart)
 
 
-class Cache(_Shape):
+class Cache(Shape):
     read: Count | None = None
     write: Count | None = None
 
 
-class Tokens(_Shape):
+class Tokens(Shape):
     total: Count | None = None
     input: Count | None = None
     output: Count | None = None
@@ -144,7 +117,7 @@ class Tokens(_Shape):
     cache: Cache = field(default_factory=Cache)
 
 
-class StepFinishPart(_Shape):
+class StepFinishPart(Shape):
     id: str | None = None
     messageID: str | None = None
     reason: str | None = None
@@ -156,21 +129,17 @@ class StepFinish(_Message, tag="step_finish"):
     part: StepFinishPart = field(default_factory=StepFinishPart)
 
 
-class ErrorData(_Shape):
+class ErrorData(Shape):
     message: str | None = None
     statusCode: Count | None = None
     isRetryable: bool | None = None
     responseBody: str | None = None
 
 
-class ErrorInfo(_Shape):
+class ErrorInfo(Shape):
     name: str | None = None
     data: ErrorData = field(default_factory=ErrorData)
 
 
 class Error(_Message, tag="error"):
     error: ErrorInfo = field(default_factory=ErrorInfo)
-
-
-Shapes = StepStart | Text | Reasoning | ToolUse | StepFinish | Error
-"""Every type of message that OpenCode writes, by its `type`."""

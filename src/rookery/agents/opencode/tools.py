@@ -1,4 +1,8 @@
-"""OpenCode's tools: what kind each is, a title for a call, and what it did to files and plan."""
+"""OpenCode's tools: their kinds, titles of calls, and what a call did to files and plan.
+
+It has no `Tools`: OpenCode makes the titles of most calls itself, and names do not show which
+server a tool belongs to.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -6,9 +10,10 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from rookery.adapter import salvage
-from rookery.adapter.titles import first_short_string
+from rookery.adapter.shapes import NOTHING
+from rookery.adapter.titles import first_of, first_short_string
 from rookery.agents.opencode import shapes
-from rookery.agents.opencode.shapes import NOTHING, ToolState
+from rookery.agents.opencode.shapes import ToolState
 from rookery.model.events import Change, Event, FileChanged, PlanChanged, PlanItem, ToolKind
 from rookery.model.text import one_line
 
@@ -35,9 +40,9 @@ KINDS: Mapping[str, ToolKind] = {
     "question": "ask",
     "skill": "skill",
 }
-"""The kind of each built-in tool; any other is `other`: a server's, or one of the user's own.
+"""The kind of each built-in tool; any other is `other`: an MCP server's, or the user's own.
 
-A server's tool is called SERVER_TOOL, and nothing says where the one ends and the other begins.
+A server's tool is called SERVER_TOOL, and both names may contain underscores.
 """
 
 CHANGING: frozenset[ToolKind] = frozenset({"edit", "plan"})
@@ -53,63 +58,64 @@ _REPORT = re.compile(r"<task_result>\n(.*)\n</task_result>", re.DOTALL)
 _NOTE_END = "\n</shell_metadata>"
 _NOTE = re.compile(rf"<shell_metadata>\n([^<]*){_NOTE_END}\s*$")
 _LONGEST_TITLE = 1000
-_SEEN_FROM_PROJECT = frozenset({"edit", "list", "read"})
-
-
-_input_decoder = msgspec.json.Decoder(shapes.TellingInput)
+_RELATIVE = frozenset({"edit", "list", "read"})  # kinds whose titles are relative paths
+_TITLE_FIELDS = (
+    *("command", "filePath", "pattern", "url", "query"),
+    *("description", "path", "name"),
+)
 _written_decoder = msgspec.json.Decoder(shapes.WrittenInput)
 
 
 def title(kind: ToolKind, state: ToolState) -> str | None:
-    """Say in one line what a call is about: its command, path, pattern or address.
+    """Return a one-line title for a call: its command, path, pattern or URL.
 
-    OpenCode gives a title of its own to most calls that worked; of files it is the path seen
-    from the project.
+    OpenCode adds a title to most successful calls; for files it is the path relative to the
+    project.
     """
     files = state.metadata.files
-    if files and kind == "edit":  # the title of a patch is all of its output
+    if files and kind == "edit":  # OpenCode's title of a patch is its whole output
         return one_line(", ".join(f.relativePath or "" for f in files), _LONGEST_TITLE)
     if kind == "other":
-        return None if state.input is NOTHING else first_short_string(state.input)
-    if kind in _SEEN_FROM_PROJECT and state.title:
-        return one_line(_seen_path(state.title, state), _LONGEST_TITLE)
-    words = _words(state) or state.title
-    return one_line(words, _LONGEST_TITLE) if words else None
+        return first_short_string(state.input)
+    if kind in _RELATIVE and state.title:
+        return one_line(_path(state.title, state), _LONGEST_TITLE)
+    text = first_of(state.input, *_TITLE_FIELDS) or state.title
+    return one_line(text, _LONGEST_TITLE) if text else None
 
 
 def report(output: str | None) -> str | None:
-    """What a subagent reported, without what is wrapped around it for the model."""
-    found = _REPORT.search(output or "")
-    return found[1] if found else output
+    """A subagent's report, without the tags around it."""
+    match = _REPORT.search(output or "")
+    return match[1] if match else output
 
 
 def note(output: str | None) -> str | None:
-    """Why a command did not end by itself, as the shell tool adds it to the output."""
-    # The expression alone would look at every character of a long output.
+    """Why a command was stopped, as the shell tool adds it to the output."""
+    # The regular expression alone would scan every character of a long output.
     if not output or not output.rstrip().endswith(_NOTE_END):
         return None
-    found = _NOTE.search(output)
-    return found[1] if found else None
+    match = _NOTE.search(output)
+    return match[1] if match else None
 
 
-def consequences(name: str, id: str, state: ToolState) -> Iterator[Event]:
-    """What a call that worked did to files and the plan."""
-    told = state.metadata
-    if told.todos is not None and name == "todowrite":
-        items = (PlanItem(text=t.content, status=t.status) for t in told.todos if t.content)
+def changes(name: str, id: str, state: ToolState) -> Iterator[Event]:
+    """What a successful call changed: files or the plan."""
+    metadata = state.metadata
+    if metadata.todos is not None and name == "todowrite":
+        items = (PlanItem(text=t.content, status=t.status) for t in metadata.todos if t.content)
         yield PlanChanged(items=tuple(items))
-    elif told.filediff is not None and told.filediff.file:
-        diff = told.filediff
+    elif metadata.filediff is not None and metadata.filediff.file:
+        diff = metadata.filediff
         yield FileChanged(
-            path=told.filediff.file,
+            path=metadata.filediff.file,
             change="modify",
             added=diff.additions,
             removed=diff.deletions,
             tool_id=id,
         )
-    elif told.filepath and name == "write":
-        yield _written(told.filepath, id, state, new=told.exists is False)
-    for file in told.files or () if KINDS.get(name) == "edit" else ():
+    elif metadata.filepath and name == "write":
+        yield _written(metadata.filepath, id, state, new=metadata.exists is False)
+    for file in metadata.files or () if KINDS.get(name) == "edit" else ():
         if file.filePath:
             yield FileChanged(
                 path=file.movePath or file.filePath,
@@ -121,7 +127,7 @@ def consequences(name: str, id: str, state: ToolState) -> Iterator[Event]:
 
 
 def _written(path: str, id: str, state: ToolState, *, new: bool) -> FileChanged:
-    """A file that was written whole; what it replaced is not told."""
+    """A file that was written as a whole; what it replaced is not reported."""
     if not new:
         return FileChanged(path=path, change="modify", tool_id=id)
     input = None if state.input is NOTHING else salvage.decode_part(state.input, _written_decoder)
@@ -132,16 +138,12 @@ def _written(path: str, id: str, state: ToolState, *, new: bool) -> FileChanged:
     return FileChanged(path=path, change="add", added=added, removed=0, tool_id=id)
 
 
-def _seen_path(title: str, state: ToolState) -> str:
-    """The path of a file as OpenCode titles it, or whole if that only looks relative.
+def _path(title: str, state: ToolState) -> str:
+    """The path in OpenCode's title of a call, made absolute if it only looks relative.
 
-    Outside of a repository it is seen from the root.
+    Outside of a repository OpenCode's paths are relative to the root folder.
     """
-    told = state.metadata
-    path = told.filediff.file if told.filediff else told.filepath
-    return f"/{title}" if (path or _words(state)) == f"/{title}" else title
-
-
-def _words(state: ToolState) -> str | None:
-    known = None if state.input is NOTHING else salvage.decode_part(state.input, _input_decoder)
-    return known.words if known else None
+    metadata = state.metadata
+    path = metadata.filediff.file if metadata.filediff else metadata.filepath
+    path = path or first_of(state.input, *_TITLE_FIELDS)
+    return f"/{title}" if path == f"/{title}" else title

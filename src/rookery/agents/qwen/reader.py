@@ -8,7 +8,7 @@ from rookery.adapter.lines import DEFAULT_CAP
 from rookery.adapter.reader import Table, TableReader
 from rookery.adapter.salvage import raw_copy
 from rookery.adapter.tokens import uncached
-from rookery.agents.qwen import faults, shapes, talk, tools
+from rookery.agents.qwen import errors, messages, shapes, tools
 from rookery.agents.qwen.fields import CHECKED_VERSIONS
 from rookery.agents.qwen.memory import Memory
 from rookery.model.events import (
@@ -100,9 +100,9 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
 
 
 _READERS: Table[Memory] = {
-    shapes.Assistant: talk.assistant,
-    shapes.User: talk.user,
-    shapes.StreamEvent: talk.stream_event,
+    shapes.Assistant: messages.assistant,
+    shapes.User: messages.user,
+    shapes.StreamEvent: messages.stream_event,
     shapes.System: system,
     shapes.Result: result,
 }
@@ -259,7 +259,7 @@ def _failure(memory: Memory, message: shapes.Result) -> tuple[Error | None, str]
     """
     told = message.error.message if message.error else None
     said = told if message.is_error else memory.last if memory.last == message.result else None
-    failure = None if said is None else faults.api_error(said)
+    failure = None if said is None else errors.api_error(said)
     if failure is None and message.is_error:
         return Error(kind="internal", message=told), "error"
     return failure, "api_error"

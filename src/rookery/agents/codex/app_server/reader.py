@@ -11,7 +11,7 @@ from rookery.adapter.drift import ALWAYS_LOOKED_AT, type_name, watch
 from rookery.adapter.lines import DEFAULT_CAP
 from rookery.adapter.reader import Read, Table, TableReader, no_events, silent_types, union_of
 from rookery.adapter.tokens import uncached
-from rookery.agents.codex import faults, items, tools
+from rookery.agents.codex import errors, items, tools
 from rookery.agents.codex.app_server import patches, shapes
 from rookery.agents.codex.app_server.memory import Memory
 from rookery.agents.codex.reader import end_turn
@@ -92,7 +92,7 @@ def turn_completed(memory: Memory, message: shapes.TurnCompleted, line: bytes) -
     failure, said = memory.failure, memory.said
     events = end_turn(memory, cut=ok)
     told = turn.error.message if turn.error else None
-    error = None if told is None else faults.error(told)
+    error = None if told is None else errors.error(told)
     if error is not None and told != failure:
         events.append(error)
     finished = TurnFinished(
@@ -201,10 +201,10 @@ def error_told(memory: Memory, message: shapes.ErrorTold, line: bytes) -> Events
     told = message.params.error or shapes.Complaint()
     words = told.message or ""
     if message.params.will_retry:
-        found = faults.retry(words) or Retrying()
+        found = errors.retry(words) or Retrying()
         return msgspec.structs.replace(found, reason=told.additional_details or found.reason)
     memory.failure = words
-    return faults.error(words)
+    return errors.error(words)
 
 
 def model_rerouted(memory: Memory, message: shapes.ModelRerouted, line: bytes) -> Events:

@@ -9,10 +9,11 @@ import msgspec
 from rookery.adapter import salvage
 from rookery.adapter.decoder import Events
 from rookery.adapter.salvage import raw_copy
+from rookery.adapter.shapes import NOTHING
 from rookery.adapter.tools import split_mcp
-from rookery.agents.claude import outcomes, shapes, tools
-from rookery.agents.claude.faults import api_error
-from rookery.agents.claude.memory import ApiMessage, Memory, OpenBlock, OpenTool
+from rookery.agents.claude import shapes, tool_results, tools
+from rookery.agents.claude.errors import api_error
+from rookery.agents.claude.memory import ApiMessage, Memory, OpenBlock
 from rookery.agents.claude.shapes import UseResult
 from rookery.agents.claude.usage import reported
 from rookery.model.events import (
@@ -52,7 +53,7 @@ def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Sequenc
     parent = message.parent_tool_use_id
     events: list[Event] = []
     if parent is None and not memory.open_turns:
-        events.append(memory.begin_turn())
+        events += memory.begin_turn()
     if message.error is not None:
         events.append(api_error(message, limited=memory.limited))
         return events
@@ -143,7 +144,7 @@ def _message_start(
     whole = memory.streaming[parent] = memory.message(begun.id)
     events: list[Event] = []
     if parent is None and not memory.open_turns:
-        events.append(memory.begin_turn())
+        events += memory.begin_turn()
     if begun.usage is not None:
         events += _usage(whole, begun, parent)
     return events
@@ -203,11 +204,11 @@ def _open(
 
 
 def _usage(whole: ApiMessage, message: shapes.Message, parent: str | None) -> Sequence[Event]:
-    """Tell a message's usage, unless a line of the message told the same before."""
-    if message.usage == whole.told and message.stop_reason == whole.told_stop:
+    """Report a message's usage, unless its line before had the same."""
+    if message.usage == whole.last_usage and message.stop_reason == whole.last_stop_reason:
         return ()
     usage = reported(message, parent=parent, begun=whole.usage)
-    whole.told, whole.told_stop = message.usage, message.stop_reason
+    whole.last_usage, whole.last_stop_reason = message.usage, message.stop_reason
     if usage == whole.usage:
         return ()
     whole.usage = usage
@@ -256,20 +257,18 @@ def _start(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[
         return ()
     kind = tools.kind(name)
     server, tool = split_mcp(name)
-    memory.tools[id] = OpenTool(name=name, kind=kind, input=block.input, parent=parent)
-    return (
-        ToolStarted(
-            id=id,
-            name=name,
-            kind=kind,
-            title=tools.title(kind, block.input),
-            input=raw_copy(block.input),
-            server=server,
-            tool=tool,
-            subagent=tools.subagent(block.input) if kind == "subagent" else None,
-            parent=parent,
-        ),
+    started = memory.tools[id] = ToolStarted(
+        id=id,
+        name=name,
+        kind=kind,
+        title=tools.title(kind, block.input),
+        input=raw_copy(block.input),
+        server=server,
+        tool=tool,
+        subagent=tools.subagent(block.input) if kind == "subagent" else None,
+        parent=parent,
     )
+    return (started,)
 
 
 def _finish(
@@ -280,22 +279,23 @@ def _finish(
 ) -> Sequence[Event]:
     id = block.tool_use_id or memory.new_id("tool")
     if id in memory.mode_calls:
-        memory.end_tool(id, None)
+        memory.end(id)
         return _change_mode(memory, block, memory.mode_calls.pop(id))
     if memory.has_ended(id):
         return ()
-    tool = memory.tools.pop(id, None)
-    outcome = outcomes.read(
+    tool = memory.end(id)
+    outcome = tool_results.read(
         block, tool.name if tool else None, denied=memory.decisions.pop(id, None)
     )
-    memory.end_tool(id, outcome.error)
+    if outcome.error is not None:
+        memory.fail(id, outcome.error)
     events: list[Event] = []
     if outcome.status == "denied":
         events += deny(memory, id, tool, reason=outcome.error)
     kind = tool.kind if tool else None
     output = outcome.output
     if kind == "subagent" and outcome.status == "ok":
-        output = outcomes.report(result) or output
+        output = tool_results.report(result) or output
     events.append(
         ToolFinished(
             id=id,
@@ -316,7 +316,7 @@ def _finish(
 def deny(
     memory: Memory,
     id: str,
-    tool: OpenTool | None,
+    tool: ToolStarted | None,
     *,
     name: str | None = None,
     reason: str | None = None,
@@ -327,40 +327,40 @@ def deny(
     if tool is None:
         memory.deny(id, None)
         return (PermissionDenied(tool_id=id, name=name, reason=reason),)
-    fix = allow_rule(memory, tool.name, tool.input, refusal=reason)
+    fix = allow_rule(memory, tool.name, _input(tool), refusal=reason)
     memory.deny(id, fix)
-    return (
-        PermissionDenied(
-            tool_id=id, name=tool.name, input=raw_copy(tool.input), reason=reason, fix=fix
-        ),
-    )
+    return (PermissionDenied(tool_id=id, name=tool.name, input=tool.input, reason=reason, fix=fix),)
 
 
 def allow_rule(memory: Memory, name: str, input: msgspec.Raw, *, refusal: str | None) -> str | None:
     """The rule that would have let a denied call pass, if a rule could have."""
-    if memory.mode == _ALL_ALLOWED or outcomes.is_final(refusal):
+    if memory.mode == _ALL_ALLOWED or tool_results.is_final(refusal):
         return None
     return tools.allow_rule(name, input)
 
 
 def _consequences(
-    memory: Memory, id: str, tool: OpenTool, result: UseResult | None
+    memory: Memory, id: str, tool: ToolStarted, result: UseResult | None
 ) -> Sequence[Event]:
     """What a successful call changed: a file, or the plan."""
     if tool.kind == "edit":
-        path = tools.path_of(tool.input)
-        changed = outcomes.file_change(result, name=tool.name, path=path, tool_id=id)
+        path = tools.path_of(_input(tool))
+        changed = tool_results.file_change(result, name=tool.name, path=path, tool_id=id)
         return (changed,) if changed else ()
-    if tool.kind == "plan" and memory.plan.apply(tool.name, tool.input, result):
+    if tool.kind == "plan" and memory.plan.apply(tool.name, _input(tool), result):
         return (PlanChanged(items=memory.plan.items),)
     return ()
+
+
+def _input(tool: ToolStarted) -> msgspec.Raw:
+    return NOTHING if tool.input is None else tool.input
 
 
 def _change_mode(
     memory: Memory, block: shapes.Block | shapes.ToolResult, name: str
 ) -> Sequence[Event]:
     denied = memory.decisions.pop(block.tool_use_id or "", None)
-    outcome = outcomes.read(block, name, denied=denied)
+    outcome = tool_results.read(block, name, denied=denied)
     if outcome.status != "ok":
         return (Notice(level="warning", text=f"{name}: {outcome.error or 'failed'}"),)
     if entered := tools.PLAN_MODE[name]:

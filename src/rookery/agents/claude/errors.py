@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from rookery.agents.claude import shapes
-from rookery.agents.claude.outcomes import text_of
+from rookery.agents.claude.tool_results import text_of
 from rookery.model.events import Error, ErrorKind
 
 KINDS: Mapping[str, ErrorKind] = {

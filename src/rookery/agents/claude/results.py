@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from rookery.adapter.salvage import raw_copy
 from rookery.agents.claude import shapes
 from rookery.agents.claude.memory import Memory
-from rookery.agents.claude.talk import allow_rule
+from rookery.agents.claude.messages import allow_rule
 from rookery.agents.claude.usage import by_model, of_turn
 from rookery.model.events import Denial, Event, PermissionDenied, TurnFinished
 
@@ -26,7 +26,7 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
     """Read the end of a turn; costs and model usage are totals of the process so far."""
     events: list[Event] = []
     if not memory.open_turns:
-        events.append(memory.begin_turn())
+        events += memory.begin_turn()
     if memory.open_turns == 1:
         events += memory.unfinished()
     memory.open_turns -= 1

@@ -1,4 +1,4 @@
-"""OpenCode's words for what went wrong, as neutral kinds of error."""
+"""Maps OpenCode's errors to neutral kinds of error."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ _NAMES: Mapping[str | None, ErrorKind] = {
     "MessageOutputLengthError": "context",
     "ContentFilterError": "policy",
 }
-"""The kind of each error that its name tells; that of an APIError is told by its status."""
+"""The kinds of errors by name; the kind of an APIError depends on its status."""
 
 _STATUSES: Mapping[int, ErrorKind] = {
     400: "config",
@@ -30,7 +30,7 @@ _STATUSES: Mapping[int, ErrorKind] = {
     529: "overload",
 }
 _QUOTAS = frozenset({"insufficient_quota", "billing_error", "usage_limit_reached"})
-"""What APIs call a 429 that waiting does not mend."""
+"""The codes of a 429 that waiting does not resolve."""
 
 
 class _Cause(msgspec.Struct, gc=False):
@@ -45,11 +45,13 @@ class _Body(msgspec.Struct, gc=False):
 _body_decoder = msgspec.json.Decoder(_Body)
 
 
-def read(told: shapes.ErrorInfo) -> Error:
-    """Read an error; only what follows it says whether it was fatal."""
-    data = told.data
+def read(error: shapes.ErrorInfo) -> Error:
+    """Read an error; only the following messages show whether it was fatal."""
+    data = error.data
     return Error(
-        kind=_kind(told.name, data), message=data.message or told.name, retryable=data.isRetryable
+        kind=_kind(error.name, data),
+        message=data.message or error.name,
+        retryable=data.isRetryable,
     )
 
 
@@ -59,7 +61,7 @@ def _kind(name: str | None, data: shapes.ErrorData) -> ErrorKind:
     if name != "APIError":
         return "internal"
     if data.statusCode is None:
-        return "network"  # nobody answered
+        return "network"  # the server did not answer
     if data.statusCode == 429 and _quota_used_up(data.responseBody):
         return "quota"
     return _STATUSES.get(data.statusCode, "internal")
