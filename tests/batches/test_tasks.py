@@ -65,9 +65,9 @@ def test_a_task_without_a_name_is_called_by_its_line() -> None:
     assert [task.id for task in found] == ["2", "mine"]
 
 
-def test_every_field_of_a_task_is_told_in_the_docs(root: Path) -> None:
+def test_every_field_of_a_task_is_in_the_docs(root: Path) -> None:
     page = (root / "docs" / "loops.md").read_text()
-    table = page[page.index("| field | what it says |") :]
+    table = page[page.index("| field | meaning |") :]
     for field in FIELDS:
         assert f"`{field}`" in table
 

@@ -23,7 +23,7 @@ from hypothesis.stateful import (
 from rookery.loops.driver import Loop
 from rookery.loops.effects import RunRequest
 from rookery.loops.plan import Ceilings, Goal, LoopPlan, OnLimit, make_plan
-from rookery.loops.state import PendingRun, Report
+from rookery.loops.state import LoopState, PendingRun, Report
 from rookery.loops.storage import LOOP_FOLDERS
 from rookery.model.events import (
     Error,
@@ -86,6 +86,7 @@ class LoopMachine(RuleBasedStateMachine):
         self.checks_ok = True
         self.interrupted = False
         self.crashes = 0
+        self.restarted: LoopState | None = None
 
     @initialize(goal=GOALS, ceilings=CEILINGS, policy=POLICIES, quota=st.sampled_from([None, 0.8]))
     def begin(self, goal: Goal, ceilings: Ceilings, policy: OnLimit, quota: float | None) -> None:
@@ -116,8 +117,18 @@ class LoopMachine(RuleBasedStateMachine):
 
     async def _settle(self) -> None:
         """Let the loop run until it asks for something, or has ended."""
-        for _ in range(50):
+        for _ in range(200):
             await asyncio.sleep(0)
+            if self._is_settled():
+                return
+        raise AssertionError("the loop neither asks for anything nor ends")
+
+    def _is_settled(self) -> bool:
+        if self.loop._tasks[0].done():
+            return True
+        if self.effects.asked is None or self.effects.asked[2].done():
+            return False
+        return self.effects.asked[0] != "sleep" or not self.loop._stopping.is_set()
 
     def asked(self, kind: str) -> Any:
         waiting = self.effects.asked
@@ -278,6 +289,9 @@ class LoopMachine(RuleBasedStateMachine):
     @rule()
     def is_started_again_after_the_end(self) -> None:
         before = self.loop.state
+        if before.is_over and self.restarted == before:
+            return  # once is enough: nothing can have changed
+        self.restarted = before
         self.events.run_until_complete(self.loop.__aexit__(None, None, None))
         self.interrupted &= before.is_over
         self.start()
