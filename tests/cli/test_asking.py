@@ -132,7 +132,7 @@ def test_e_says_no_and_why_and_the_line_can_be_edited(desk: Desk) -> None:
     }
     (path,) = desk.folder.glob("home/runs/*/stdin.raw")
     said = json.loads(path.read_text().split("\n")[1])["response"]["response"]
-    assert said == {"behavior": "deny", "message": "The user said no: use 漢make clean"}
+    assert said == {"behavior": "deny", "message": "The user denied this: use 漢make clean"}
 
 
 def test_a_reason_that_was_begun_can_be_left_again(desk: Desk) -> None:

@@ -135,7 +135,7 @@ def test_no_with_a_reason_tells_the_model_why(seat: Seat) -> None:
         [bash("touch one.txt"), DONE], ("[e] no", "e"), ("why not:", "use make instead\r")
     )
     assert code == 4, seat.text
-    assert seat.results() == ["The user said no: use make instead"]
+    assert seat.results() == ["The user denied this: use make instead"]
     assert not (seat.project / "one.txt").exists()
     assert "[claude] DENIED: Bash: touch one.txt" in seat.text
 
@@ -143,7 +143,7 @@ def test_no_with_a_reason_tells_the_model_why(seat: Seat) -> None:
 def test_silence_means_no(seat: Seat) -> None:
     code = seat.run([bash("touch one.txt"), DONE], options=("--ask-timeout", "0.5"))
     assert code == 4, seat.text
-    assert seat.results() == ["Nobody answered in time, so this is not allowed."]
+    assert seat.results() == ["The user did not answer in time, so this is denied."]
     assert seat.decisions() == [{"allow": False, "by": "timeout"}]
 
 

@@ -72,7 +72,7 @@ def test_a_prompt_larger_than_a_pipe_reaches_an_agent_that_reads_late(tmp_path: 
 def test_without_anybody_to_answer_nothing_is_allowed(tmp_path: Path) -> None:
     run = play(tmp_path, "ask-permission", permission="ask")
     assert run.exit_code == 4
-    assert b"Nobody is there who could allow this." in run.stdout()
+    assert b"No user is available to approve this." in run.stdout()
     assert decided(run) == [Decision(allow=False, by="nobody")]
 
 

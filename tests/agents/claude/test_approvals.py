@@ -76,13 +76,13 @@ def test_a_recorded_command_is_read_and_allowed(version: str) -> None:
 @pytest.mark.parametrize(
     ("decision", "message"),
     [
-        (Decision(allow=False), "The user said no to this."),
-        (Decision(allow=False, reason="use make"), "The user said no: use make"),
+        (Decision(allow=False), "The user denied this."),
+        (Decision(allow=False, reason="use make"), "The user denied this: use make"),
         (
             Decision(allow=False, by="timeout"),
-            "Nobody answered in time, so this is not allowed.",
+            "The user did not answer in time, so this is denied.",
         ),
-        (Decision(allow=False, by="nobody"), "Nobody is there who could allow this."),
+        (Decision(allow=False, by="nobody"), "No user is available to approve this."),
     ],
 )
 def test_a_refusal_tells_the_model_why(decision: Decision, message: str) -> None:
@@ -211,7 +211,7 @@ def test_what_we_cannot_give_is_refused() -> None:
     given = json.dumps({"type": "control_request", "request_id": "r", "request": request}).encode()
     assert read(given) == Ask(id="r", about="other", name="elicitation", title="Your name?")
     told = json.loads(answer(given, Decision(allow=False, by="nobody")))
-    error = {"subtype": "error", "request_id": "r", "error": "Nobody can answer this here."}
+    error = {"subtype": "error", "request_id": "r", "error": "No user is available to answer this."}
     assert told == {"type": "control_response", "response": error}
 
 

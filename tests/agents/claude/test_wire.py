@@ -432,7 +432,7 @@ def test_a_malformed_line_gives_a_marker_and_not_an_exception(read_them: Any) ->
 
 
 def test_reading_one_malformed_line_by_itself_is_a_decode_error() -> None:
-    with pytest.raises(msgspec.DecodeError, match=r"no JSON object \(not_json\): oops"):
+    with pytest.raises(msgspec.DecodeError, match=r"not a JSON object \(not_json\): oops"):
         WireEvent.from_json(b"oops")
     with pytest.raises(msgspec.DecodeError, match="not_an_object"):
         WireEvent.from_json("[1]")

@@ -1,4 +1,4 @@
-"""Claude Code: all that is known of it. `reader` is the way in, `wire` its own words, typed."""
+"""Claude Code: `command` starts it, `reader` decodes its stream, `wire` types its raw messages."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -35,14 +35,14 @@ _TYPES = frozenset(
 
 
 def recognises(message: Mapping[str, Any]) -> bool:
-    """Tell whether a message is one of Claude Code's: a type of its own, and its telltale parts."""
+    """Whether a message is one of Claude Code's: its type, and another field that identifies it."""
     type = message.get("type")
     if not isinstance(type, str) or type not in _TYPES:
         return False
-    told = message.get("message")
+    inner = message.get("message")
     return (
         "session_id" in message
-        or (isinstance(told, dict) and "content" in told)
+        or (isinstance(inner, dict) and "content" in inner)
         or "subtype" in message
         or any(key in message for key in ("total_cost_usd", "result", "response", "request"))
     )
@@ -65,8 +65,8 @@ AGENT = Agent(
         resume="yes",
         end_event="yes",
         notes=(
-            "What a background subagent does is told as progress, not as single calls.",
-            "The exit code of a command is told only when it failed.",
+            "The work of background subagents is reported as progress, not as single calls.",
+            "The exit code of a command is reported only if the command failed.",
         ),
     ),
     evidence="recordings",

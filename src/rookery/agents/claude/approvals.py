@@ -1,7 +1,7 @@
-"""Claude Code's questions over its control protocol: what is asked, and the answer's bytes.
+"""Reads and answers Claude Code's requests for approval in its control protocol.
 
-With `--permission-prompt-tool stdio` it writes a `control_request` and waits for the
-`control_response` that names it (2.1.325 s31_control_permissions, s16b_plan_mode_stdio_prompt).
+With `--permission-prompt-tool stdio` it writes a `control_request` and waits for a
+`control_response` with the same id (2.1.325 s31_control_permissions, s16b_plan_mode_stdio_prompt).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,20 +18,19 @@ from rookery.model.questions import Ask, By, Decision, Option, Question
 _PLAN, _QUESTIONS = "ExitPlanMode", "AskUserQuestion"
 _EDITS = "acceptEdits"
 _REFUSALS: Mapping[By, str] = {
-    "timeout": "Nobody answered in time, so this is not allowed.",
-    "nobody": "Nobody is there who could allow this.",
+    "timeout": "The user did not answer in time, so this is denied.",
+    "nobody": "No user is available to approve this.",
 }
-_NOBODY = "Nobody can answer this here."  # of a form (2.1.325) it makes one that was cancelled
-
+_UNAVAILABLE = "No user is available to answer this."  # cancels a form (2.1.325)
 
 INTERRUPT = (
     b'{"type":"control_request","request_id":"interrupt","request":{"subtype":"interrupt"}}\n'
 )
-"""Breaks off the turn: a result followed in 15 of 15 trials (2.1.325), after SIGINT in 7 of 10."""
+"""Stops the turn: a result followed in 15 of 15 trials (2.1.325), after SIGINT in 7 of 10."""
 
 
 class _Change(msgspec.Struct):
-    """What the tools that change files are given."""
+    """The input of the tools that change files."""
 
     old_string: str | None = None
     new_string: str | None = None
@@ -73,7 +72,7 @@ _parts_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def read(line: bytes) -> Ask | None:
-    """Read what is asked; None if the line is no question that can be answered."""
+    """Read a request; None if the line isn't one that can be answered."""
     message = salvage.decode_part(line, _line_decoder)
     request = message.request if message else None
     if message is None or request is None or message.request_id is None:
@@ -103,28 +102,28 @@ def read(line: bytes) -> Ask | None:
         detail=tuple(_changed_lines(request.input)) if kind == "edit" else (),
         purpose=_purpose(request.input) if kind == "execute" else None,
         reason=request.decision_reason,
-        always=_words(update) if update else rule,
+        always=_scope(update) if update else rule,
         remembers=update is not None,
     )
 
 
 def answer(line: bytes, decision: Decision) -> bytes:
-    """Make the line that answers a question which `read` could read."""
+    """Return the line that answers a request which `read` accepted."""
     message = salvage.decode_part(line, _line_decoder) or shapes.ControlRequest()
     request = message.request or shapes.Request()
-    told: dict[str, Any]
+    response: dict[str, Any]
     if request.subtype != "can_use_tool":
-        error = {"subtype": "error", "request_id": message.request_id, "error": _NOBODY}
+        error = {"subtype": "error", "request_id": message.request_id, "error": _UNAVAILABLE}
         return _line(error)
     if decision.allow:
-        told = {"behavior": "allow", "updatedInput": _input(request, decision)}
+        response = {"behavior": "allow", "updatedInput": _input(request, decision)}
         if decision.always and (update := _update(request)):
-            told["updatedPermissions"] = [update]
+            response["updatedPermissions"] = [update]
     else:
-        refusal = _REFUSALS.get(decision.by, "The user said no to this.")
-        why = f"The user said no: {decision.reason}" if decision.reason else refusal
-        told = {"behavior": "deny", "message": why}
-    return _line({"subtype": "success", "request_id": message.request_id, "response": told})
+        refusal = _REFUSALS.get(decision.by, "The user denied this.")
+        reason = f"The user denied this: {decision.reason}" if decision.reason else refusal
+        response = {"behavior": "deny", "message": reason}
+    return _line({"subtype": "success", "request_id": message.request_id, "response": response})
 
 
 def _line(response: dict[str, Any]) -> bytes:
@@ -132,17 +131,17 @@ def _line(response: dict[str, Any]) -> bytes:
 
 
 def _input(request: shapes.Request, decision: Decision) -> Any:
-    """What the tool is to be called with: as asked, and with the answers to its questions."""
+    """The input for the tool: the one in the request, with the answers to its questions."""
     parts = _decoded(request.input, _parts_decoder) or {}
-    whole = {name: salvage.raw_copy(part) for name, part in parts.items()}
-    return {**whole, "answers": decision.answers} if request.tool_name == _QUESTIONS else whole
+    input = {name: salvage.raw_copy(part) for name, part in parts.items()}
+    return {**input, "answers": decision.answers} if request.tool_name == _QUESTIONS else input
 
 
 def _update(request: shapes.Request) -> dict[str, Any] | None:
-    """What the program itself offers to remember, kept to this session.
+    """The permission that Claude Code offers to remember, limited to this session.
 
-    Its other offers are wider than the question: for a command in this folder also the whole
-    folder and all edits, for a file elsewhere a folder whose files it would ask for again.
+    Its other offers allow more than the request: for a command in this folder, also the whole
+    folder and all edits; for a file elsewhere, a folder for which it would ask again anyway.
     """
     offers = request.permission_suggestions or ()
     rules = [rule for offer in offers if offer.behavior == "allow" for rule in offer.rules or ()]
@@ -159,7 +158,8 @@ def _rule(rule: shapes.Rule) -> dict[str, str | None]:
     return {"toolName": rule.toolName, **content}
 
 
-def _words(update: Mapping[str, Any]) -> str:
+def _scope(update: Mapping[str, Any]) -> str:
+    """What an update allows, for the user who decides about it."""
     if update["type"] == "setMode":
         return "all edits in this folder"
     rules: Sequence[Mapping[str, str]] = update["rules"]
@@ -170,10 +170,10 @@ def _words(update: Mapping[str, Any]) -> str:
 
 
 def _whole_title(kind: ToolKind, input: msgspec.Raw) -> str | None:
-    """What a call is about, without anything left out: somebody must decide by it."""
+    """The title of a call in full length: a user decides by it."""
     if kind == "execute":
-        told = _decoded(input, _command_decoder)
-        title = told.command if told else None
+        execution = _decoded(input, _command_decoder)
+        title = execution.command if execution else None
     elif kind in ("read", "edit"):
         title = tools.path_of(input)
     elif kind == "fetch":
@@ -184,8 +184,8 @@ def _whole_title(kind: ToolKind, input: msgspec.Raw) -> str | None:
 
 
 def _purpose(input: msgspec.Raw) -> str | None:
-    told = _decoded(input, _command_decoder)
-    return told.description if told else None
+    execution = _decoded(input, _command_decoder)
+    return execution.description if execution else None
 
 
 def _changed_lines(input: msgspec.Raw) -> Iterator[str]:
@@ -196,15 +196,15 @@ def _changed_lines(input: msgspec.Raw) -> Iterator[str]:
 
 
 def _difference(old: Sequence[str], new: Sequence[str]) -> list[str]:
-    """The lines that go and come, without those that both begin or end with."""
+    """The removed and added lines, without the lines that both have at their start or end."""
     head = _common(old, new)
     tail = _common(old[head:][::-1], new[head:][::-1])
-    gone, come = old[head : len(old) - tail], new[head : len(new) - tail]
-    return [*(f"-{line}" for line in gone), *(f"+{line}" for line in come)]
+    removed, added = old[head : len(old) - tail], new[head : len(new) - tail]
+    return [*(f"-{line}" for line in removed), *(f"+{line}" for line in added)]
 
 
 def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many lines both begin with."""
+    """The number of lines that both start with."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
@@ -214,8 +214,8 @@ def _lines(text: str) -> list[str]:
 
 
 def _questions(input: msgspec.Raw) -> Iterator[Question]:
-    told = _decoded(input, _questions_decoder)
-    for asked in (told.questions or ()) if told else ():
+    form = _decoded(input, _questions_decoder)
+    for asked in (form.questions or ()) if form else ():
         if asked.question:
             choices = [choice for choice in asked.options or () if choice.label]
             yield Question(

@@ -1,4 +1,4 @@
-"""Claude Code's command line: flags, permission modes, standard input, environment."""
+"""Claude Code's command line: flags, permission modes, stdin and environment."""
 
 import re
 import signal
@@ -10,10 +10,10 @@ from rookery.adapter.agent import Invocation, Permission, Task
 from rookery.adapter.command_line import asks_about_program, fits_argument, options_of, value_of
 
 PROGRAMS = ("claude",)
-"""What the program is called, without folder and `.exe`."""
+"""The name of the program, without folder and `.exe`."""
 
 OUTPUT_FLAGS = ("--output-format", "stream-json", "--verbose")
-"""Makes it write a message per line; without `--verbose` the CLI refuses `stream-json`."""
+"""Makes it write one message per line; without `--verbose` it refuses `stream-json`."""
 
 _PERMISSIONS: Mapping[Permission, tuple[str, ...]] = {
     "agent": (),
@@ -23,8 +23,8 @@ _PERMISSIONS: Mapping[Permission, tuple[str, ...]] = {
     "all": ("--dangerously-skip-permissions",),
 }
 
-# What a Claude Code that we run in would tell its own children; inherited, it makes ours believe
-# that it is one of them. Settings such as CLAUDE_CODE_USE_BEDROCK are the user's and stay.
+# Variables that an outer Claude Code sets for its children: they would make a new one behave like
+# one of them. Settings such as CLAUDE_CODE_USE_BEDROCK are the user's and stay.
 _NESTED = re.compile(
     r"CLAUDECODE|CLAUDE_PID|CLAUDE_EFFORT|ANTHROPIC_LOG"
     r"|CLAUDE_CODE_(ENTRYPOINT|SSE_PORT|SESSION.*|REMOTE.*|CHILD.*|PARENT.*|TASK.*|AGENT.*"
@@ -33,9 +33,9 @@ _NESTED = re.compile(
 
 
 def invoke(task: Task) -> Invocation:
-    """Make the command line for a task; a long prompt goes by standard input.
+    """Return the command line for a task; a long prompt goes to stdin.
 
-    So does any prompt of a task that may ask: there standard input is a stream of messages.
+    So does every prompt with the permission `ask`: then stdin is a stream of messages.
     """
     asks = task.permission == "ask"
     by_stdin = asks or not fits_argument(task.prompt)
@@ -50,12 +50,12 @@ def invoke(task: Task) -> Invocation:
         *(("--allowedTools", *task.allow) if task.allow else ()),
         *task.args,
     ]
-    words: list[str] = [] if by_stdin else [task.prompt]
-    # Options that take many values would swallow the prompt, and a prompt may look like an option.
-    if words and (task.allow or task.args or task.prompt.startswith("-")):
-        words.insert(0, "--")
+    prompt: list[str] = [] if by_stdin else [task.prompt]
+    # Options with several values would consume the prompt, and a prompt may look like an option.
+    if prompt and (task.allow or task.args or task.prompt.startswith("-")):
+        prompt.insert(0, "--")
     return Invocation(
-        command=("claude", "-p", *flags, *words),
+        command=("claude", "-p", *flags, *prompt),
         stdin=_stdin(task) if by_stdin else None,
         keep_stdin_open=asks,
         stop_signal=signal.SIGINT,  # 2.1 writes a result then
@@ -70,22 +70,21 @@ def _stdin(task: Task) -> bytes:
 
 
 def with_output_flags(command: Sequence[str]) -> list[str] | None:
-    """Add what makes a command line of the user's write messages, right after the program.
+    """Add the flags for JSON messages to a command line of the user, right after the program.
 
-    None if it is no `-p`, for that may be anything, or if it asks for an output that is no
-    messages: then that is what the user wants.
+    None if it has no `-p`, or if the user asks for another output format.
     """
     options = options_of(command)
-    form = value_of(command, "--output-format")
-    headless = form is not None or any(word in ("-p", "--print") for word in options)
-    if form not in (None, "stream-json", "json") or not headless or asks_about_program(command):
+    chosen = value_of(command, "--output-format")
+    headless = chosen is not None or any(word in ("-p", "--print") for word in options)
+    if chosen not in (None, "stream-json", "json") or not headless or asks_about_program(command):
         return None
-    added = [*(OUTPUT_FLAGS[:2] if form is None else ())]
-    if form != "json" and "--verbose" not in options:
+    added = [*(OUTPUT_FLAGS[:2] if chosen is None else ())]
+    if chosen != "json" and "--verbose" not in options:
         added.append("--verbose")
     return [command[0], *added, *command[1:]]
 
 
 def keeps_variable(name: str) -> bool:
-    """Tell whether a variable may be inherited."""
+    """Whether a variable may be inherited."""
     return _NESTED.fullmatch(name) is None

@@ -1,4 +1,4 @@
-"""Reads what is neither talk nor system: permission questions, limits and small notices."""
+"""Reads all other messages: requests for approval, limits and notices."""
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
@@ -18,15 +18,15 @@ _LIMIT_STATUS: Mapping[str, Literal["allowed", "warning", "rejected"]] = {
     "allowed_warning": "warning",
     "rejected": "rejected",
 }
-_FOR_PROGRAMS = frozenset({"hook_callback", "mcp_message"})  # to whoever registered for them
+_FOR_PROGRAMS = frozenset({"hook_callback", "mcp_message"})  # to programs that registered for them
 _FOR_PEOPLE = frozenset({"elicitation", "request_user_dialog"})
-_MILLISECONDS = 1e11  # a moment after this year 5138 is told in milliseconds
+_MILLISECONDS = 1e11  # a larger time, after the year 5138, is in milliseconds
 _windows_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _window_decoder = msgspec.json.Decoder(shapes.LimitWindow)
 
 
 def control_request(memory: Memory, message: shapes.ControlRequest, line: bytes) -> Sequence[Event]:
-    """Read a question to whoever started the agent."""
+    """Read a request to the user or program that started the agent."""
     request = message.request or shapes.Request()
     if request.subtype in _FOR_PROGRAMS:
         return ()
@@ -52,7 +52,7 @@ def control_request(memory: Memory, message: shapes.ControlRequest, line: bytes)
 def control_response(
     memory: Memory, message: shapes.ControlResponse, line: bytes
 ) -> Sequence[Event]:
-    """Read the answer to a request of ours; only a refusal is worth a word."""
+    """Read the response to a request of ours; only an error is an event."""
     response = message.response or shapes.Response()
     if response.subtype != "error":
         return ()
@@ -62,7 +62,7 @@ def control_response(
 def rate_limit_event(
     memory: Memory, message: shapes.RateLimitEvent, line: bytes
 ) -> Sequence[Event]:
-    """Read the state of the subscription's limits, the window that decides first."""
+    """Read the state of the subscription's limits, starting with the window that decides."""
     info = message.rate_limit_info
     if info is None:
         return ()
@@ -94,19 +94,19 @@ def rate_limit_event(
 def tool_use_summary(
     memory: Memory, message: shapes.ToolUseSummary, line: bytes
 ) -> Sequence[Event]:
-    """Read what the program says of a batch of tool calls."""
+    """Read the summary of a batch of tool calls."""
     return (Notice(level="info", text=message.summary),) if message.summary else ()
 
 
 def auth_status(memory: Memory, message: shapes.AuthStatus, line: bytes) -> Sequence[Event]:
-    """Read how a login goes."""
+    """Read the status of a login."""
     return (Error(kind="auth", message=message.error, retryable=False),) if message.error else ()
 
 
 def conversation_reset(
     memory: Memory, message: shapes.ConversationReset, line: bytes
 ) -> Sequence[Event]:
-    """Read that the conversation begins anew."""
+    """Read that the conversation was cleared."""
     return (Notice(level="info", text="the conversation was cleared"),)
 
 
@@ -119,11 +119,11 @@ def _suggested_rule(request: shapes.Request) -> str | None:
 
 
 def _windows(info: shapes.RateLimitInfo) -> dict[str, shapes.LimitWindow]:
-    """All windows that are told; a strange one does not cost the others."""
-    told = info.unifiedWindows
-    found = None if told is NOTHING else salvage.decode_part(told, _windows_decoder)
+    """All windows that can be read."""
+    unified = info.unifiedWindows
+    parts = None if unified is NOTHING else salvage.decode_part(unified, _windows_decoder)
     windows = {
-        name: salvage.decode_part(raw, _window_decoder) for name, raw in (found or {}).items()
+        name: salvage.decode_part(raw, _window_decoder) for name, raw in (parts or {}).items()
     }
     return {name: window for name, window in windows.items() if window is not None}
 

@@ -1,4 +1,4 @@
-"""Claude's words for what went wrong, as neutral kinds of error."""
+"""Maps Claude Code's errors to neutral kinds of error."""
 
 from collections.abc import Mapping
 
@@ -31,32 +31,32 @@ KINDS: Mapping[str, ErrorKind] = {
     "server_error": "internal",
     "api_error": "internal",
 }
-"""The kind of each word in `error`, `api_error` and `api_error_type`; `unknown` has none."""
+"""The kind for each value of `error`, `api_error` and `api_error_type`; `unknown` has none."""
 
 _VAGUE = frozenset({"invalid_request", "invalid_request_error", "server_error", "api_error"})
 _PASSING = frozenset({"rate", "overload", "network", "internal"})
 
 
 def api_error(message: shapes.Assistant, *, limited: bool) -> Error:
-    """Read the message that tells, in the model's name, that its API failed.
+    """Read an API failure, which is reported as a message of the model.
 
-    `limited` says that the provider's limit was reached: before 2.1.325 the message itself
+    `limited` means that the provider's limit was reached: before 2.1.325 the message itself
     calls that a rate limit (2.1.197 s15_rate_limit_event).
     """
-    said = message.message or shapes.Message()
-    text = text_of(said.content)
+    inner = message.message or shapes.Message()
+    text = text_of(inner.content)
     kind = kind_of(message.api_error, message.error, message.api_error_type)
-    if said.stop_reason == "refusal":
+    if inner.stop_reason == "refusal":
         kind = "policy"
     elif kind == "rate" and limited:
         kind = "quota"
     elif kind == "config" and text is not None and text.startswith("Prompt is too long"):
-        kind = "context"  # no field tells (2.1.197 and 2.1.325 s11e_fail_prompt_too_long)
+        kind = "context"  # no field says so (2.1.197 and 2.1.325 s11e_fail_prompt_too_long)
     retryable = None if kind is None else kind in _PASSING
     return Error(kind=kind or "internal", message=text, retryable=retryable)
 
 
-def kind_of(*words: str | None) -> ErrorKind | None:
-    """The kind that the most telling of the words stands for; None if we know none of them."""
-    known = sorted((word for word in words if word and word in KINDS), key=_VAGUE.__contains__)
+def kind_of(*names: str | None) -> ErrorKind | None:
+    """The kind for the most specific of these names; None if all of them are unknown."""
+    known = sorted((name for name in names if name and name in KINDS), key=_VAGUE.__contains__)
     return KINDS[known[0]] if known else None

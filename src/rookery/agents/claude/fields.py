@@ -1,9 +1,9 @@
-"""Every field that the checked versions wrote, by message type, for the drift report."""
+"""Every field that the checked versions wrote, by message type, to report unknown ones."""
 
 from collections.abc import Mapping
 
 CHECKED_VERSIONS = frozenset({"1.0.128", "2.0.76", "2.1.197", "2.1.325"})
-"""The versions of Claude Code whose every field was looked at."""
+"""The versions of Claude Code of which every field was checked."""
 
 KNOWN_FIELDS: Mapping[str, frozenset[str]] = {
     type: frozenset(fields.split())

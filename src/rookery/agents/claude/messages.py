@@ -1,4 +1,4 @@
-"""Reads what model and tools say to each other: assistant, user and partial messages."""
+"""Reads the messages between model and tools: assistant, user and partial messages."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -34,8 +34,8 @@ from rookery.model.events import (
     UserMessage,
 )
 
-_SYNTHETIC = "<synthetic>"  # a message that the program wrote in the model's name
-_ALL_ALLOWED = "bypassPermissions"  # the mode in which only hooks and deny rules say no
+_SYNTHETIC = "<synthetic>"  # the model of messages that Claude Code itself writes
+_ALL_ALLOWED = "bypassPermissions"  # the mode in which only hooks and deny rules refuse
 _INTERRUPTS = ("[Request interrupted by user]", "[Request interrupted by user for tool use]")
 _COMMAND_OUTPUT = re.compile(r"<local-command-(stdout|stderr)>(.*)</local-command-\1>", re.DOTALL)
 _BLOCK_TYPES: Mapping[type, str] = {
@@ -46,9 +46,9 @@ _BLOCK_TYPES: Mapping[type, str] = {
 
 
 def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Sequence[Event]:
-    """Read one line of a model message: usually one content block, and usage so far."""
-    said = message.message
-    if said is None:
+    """Read one line of a model message: usually one content block, and the usage so far."""
+    inner = message.message
+    if inner is None:
         return ()
     parent = message.parent_tool_use_id
     events: list[Event] = []
@@ -57,21 +57,22 @@ def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Sequenc
     if message.error is not None:
         events.append(api_error(message, limited=memory.limited))
         return events
-    whole = memory.message(said.id)
+    whole = memory.message(inner.id)
     streaming = memory.streaming.get(parent)
     if streaming is not None and streaming is not whole:
         streaming.superseded = True  # its end was lost (2.1.197 s07b_partial_retry_midstream)
-    if isinstance(said.content, str):
-        events.append(Text(id=whole.whole("text", said.content), text=said.content, parent=parent))
+    if isinstance(inner.content, str):
+        id = whole.whole("text", inner.content)
+        events.append(Text(id=id, text=inner.content, parent=parent))
     else:
-        events += _blocks(memory, whole, said.content or (), parent, line)
-    if said.usage is not None and said.model != _SYNTHETIC:
-        events += _usage(whole, said, parent)
+        events += _blocks(memory, whole, inner.content or (), parent, line)
+    if inner.usage is not None and inner.model != _SYNTHETIC:
+        events += _usage(whole, inner, parent)
     return events
 
 
 def user(memory: Memory, message: shapes.User, line: bytes) -> Sequence[Event]:
-    """Read a line of tool results, or of text that somebody put to the model."""
+    """Read a line of tool results, or of text for the model."""
     content = message.message.content if message.message else None
     if isinstance(content, str):
         return _user_text(message, content)
@@ -79,29 +80,29 @@ def user(memory: Memory, message: shapes.User, line: bytes) -> Sequence[Event]:
         if meta.id and meta.permission_decision and meta.permission_decision.decision:
             rejected = meta.permission_decision.decision == "reject"
             memory.decide(meta.id, rejected=rejected)
-    told = message.tool_use_result
-    result = told if isinstance(told, UseResult) else None
+    result = message.tool_use_result
+    result = result if isinstance(result, UseResult) else None
     events: list[Event] = []
-    strange: str | None = None
+    unknown: str | None = None
     for block in content or ():
         if block.type == "tool_result":
             events += _finish(memory, block, result, message.parent_tool_use_id)
         elif block.type == "text":
             events += _user_text(message, block.text or "")
         elif block.type not in ("image", "document"):
-            strange = block.type
-    if strange is not None:
-        events.append(Unknown(name=f"user/{strange}", raw=salvage.raw_copy(line)))
+            unknown = block.type
+    if unknown is not None:
+        events.append(Unknown(name=f"user/{unknown}", raw=salvage.raw_copy(line)))
     return events
 
 
 def tool_result(memory: Memory, message: shapes.ToolResult, line: bytes) -> Sequence[Event]:
-    """Read a tool result that is a message of its own, as the oldest samples have it."""
+    """Read a tool result in a separate message, as the oldest samples have it."""
     return _finish(memory, message, None, message.parent_tool_use_id)
 
 
 def tool_progress(memory: Memory, message: shapes.ToolProgress, line: bytes) -> Sequence[Event]:
-    """Read a sign of life; a heartbeat's parent is the very call (2.1.325, long Bash)."""
+    """Read a sign of progress; a heartbeat names the call as its parent (2.1.325, long Bash)."""
     id = message.parent_tool_use_id if message.heartbeat else message.tool_use_id
     if id is None:
         return ()
@@ -109,7 +110,7 @@ def tool_progress(memory: Memory, message: shapes.ToolProgress, line: bytes) -> 
 
 
 def stream_event(memory: Memory, message: shapes.StreamEvent, line: bytes) -> Events:
-    """Read a piece of a message that is still being written."""
+    """Read a piece of an unfinished message."""
     part, parent = message.event, message.parent_tool_use_id
     if type(part) is not shapes.BlockDelta:
         read = _PARTS.get(type(part))
@@ -119,7 +120,7 @@ def stream_event(memory: Memory, message: shapes.StreamEvent, line: bytes) -> Ev
     delta = part.delta
     try:
         block = memory.streaming[parent].open[part.index]
-    except KeyError:  # the stream was joined in the middle of a message
+    except KeyError:  # the recording starts in the middle of a message
         block = _open(memory, parent, part.index, _BLOCK_TYPES.get(type(delta), ""), None)
     if type(delta) is shapes.TextDelta:
         text = delta.text
@@ -139,14 +140,14 @@ def stream_event(memory: Memory, message: shapes.StreamEvent, line: bytes) -> Ev
 def _message_start(
     memory: Memory, parent: str | None, part: shapes.MessageStart
 ) -> Sequence[Event]:
-    # Its content may hold text already (1.0, 2.0): the deltas and the whole line repeat it.
-    begun = part.message or shapes.Message()
-    whole = memory.streaming[parent] = memory.message(begun.id)
+    # Its content may already contain text (1.0, 2.0): the deltas and the whole line repeat it.
+    first = part.message or shapes.Message()
+    whole = memory.streaming[parent] = memory.message(first.id)
     events: list[Event] = []
     if parent is None and not memory.open_turns:
         events += memory.begin_turn()
-    if begun.usage is not None:
-        events += _usage(whole, begun, parent)
+    if first.usage is not None:
+        events += _usage(whole, first, parent)
     return events
 
 
@@ -166,13 +167,13 @@ def _message_delta(
 
 
 def _block_start(memory: Memory, parent: str | None, part: shapes.BlockStart) -> Sequence[Event]:
-    begun = part.content_block or shapes.Block()
-    _open(memory, parent, part.index, begun.type, begun.id)
+    block = part.content_block or shapes.Block()
+    _open(memory, parent, part.index, block.type, block.id)
     return ()
 
 
 def _message_stop(memory: Memory, parent: str | None, part: object) -> Sequence[Event]:
-    # What is still open was abandoned: its pieces get no whole block (2.1.325 s07b, s23a).
+    # Open blocks were abandoned: no complete block follows their pieces (2.1.325 s07b, s23a).
     whole = memory.streaming.pop(parent, None)
     if whole is not None:
         whole.open.clear()
@@ -207,7 +208,7 @@ def _usage(whole: ApiMessage, message: shapes.Message, parent: str | None) -> Se
     """Report a message's usage, unless its line before had the same."""
     if message.usage == whole.last_usage and message.stop_reason == whole.last_stop_reason:
         return ()
-    usage = reported(message, parent=parent, begun=whole.usage)
+    usage = reported(message, parent=parent, first=whole.usage)
     whole.last_usage, whole.last_stop_reason = message.usage, message.stop_reason
     if usage == whole.usage:
         return ()
@@ -223,7 +224,7 @@ def _blocks(
     line: bytes,
 ) -> Sequence[Event]:
     events: list[Event] = []
-    strange: str | None = None
+    unknown: str | None = None
     for block in blocks:
         if block.type == "text":
             id = whole.whole("text", block.text)
@@ -242,9 +243,9 @@ def _blocks(
             whole.whole(block.type)
             events += _finish(memory, block, None, parent)
         else:
-            strange = block.type
-    if strange is not None:
-        events.append(Unknown(name=f"assistant/{strange}", raw=salvage.raw_copy(line)))
+            unknown = block.type
+    if unknown is not None:
+        events.append(Unknown(name=f"assistant/{unknown}", raw=salvage.raw_copy(line)))
     return events
 
 
@@ -309,7 +310,7 @@ def _finish(
         )
     )
     if tool is not None and outcome.status == "ok":
-        events += _consequences(memory, id, tool, result)
+        events += _changes(memory, id, tool, result)
     return events
 
 
@@ -321,7 +322,7 @@ def deny(
     name: str | None = None,
     reason: str | None = None,
 ) -> Sequence[Event]:
-    """Tell once that a call was not permitted, with the rule that would let it pass."""
+    """Report once that a call was not permitted, with the rule that would allow it."""
     if id in memory.fixes:
         return ()
     if tool is None:
@@ -333,13 +334,13 @@ def deny(
 
 
 def allow_rule(memory: Memory, name: str, input: msgspec.Raw, *, refusal: str | None) -> str | None:
-    """The rule that would have let a denied call pass, if a rule could have."""
+    """The rule that would have allowed a denied call, if there is one."""
     if memory.mode == _ALL_ALLOWED or tool_results.is_final(refusal):
         return None
     return tools.allow_rule(name, input)
 
 
-def _consequences(
+def _changes(
     memory: Memory, id: str, tool: ToolStarted, result: UseResult | None
 ) -> Sequence[Event]:
     """What a successful call changed: a file, or the plan."""
@@ -365,13 +366,13 @@ def _change_mode(
         return (Notice(level="warning", text=f"{name}: {outcome.error or 'failed'}"),)
     if entered := tools.PLAN_MODE[name]:
         return set_mode(memory, entered)
-    # Where a status message has told the new mode before, this result does not know better.
+    # If a status message has already reported the new mode, this result adds nothing.
     left = memory.mode in (None, "plan")
     return set_mode(memory, memory.mode_before_plan or "default") if left else ()
 
 
 def set_mode(memory: Memory, mode: str) -> Sequence[Event]:
-    """Enter a mode, unless the agent is in it."""
+    """Enter a mode, unless the agent is already in it."""
     if mode == memory.mode:
         return ()
     if mode == "plan":
@@ -385,8 +386,8 @@ def _user_text(message: shapes.User, text: str) -> Sequence[Event]:
         return (Notice(level="warning", text=text[1:-1]),)
     if not text:
         return ()
-    if told := _COMMAND_OUTPUT.fullmatch(text):
-        return _command_output(told[2].strip(), failed=told[1] == "stderr")
+    if match := _COMMAND_OUTPUT.fullmatch(text):
+        return _command_output(match[2].strip(), failed=match[1] == "stderr")
     return (
         UserMessage(
             text=text,
@@ -398,5 +399,5 @@ def _user_text(message: shapes.User, text: str) -> Sequence[Event]:
 
 
 def _command_output(text: str, *, failed: bool) -> Sequence[Event]:
-    """What one of the program's own commands printed, which nobody said to the model."""
+    """The output of one of Claude Code's own commands, which the model does not see."""
     return (Notice(level="warning" if failed else "info", text=text),) if text else ()

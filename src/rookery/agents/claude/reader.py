@@ -65,8 +65,8 @@ class ClaudeReader(TableReader):
     def _watched(self, read: Read[Memory], memory: Memory, message: Any, line: bytes) -> Events:
         if not memory.checked:
             self.drift.look(self.type_of(message), line)
-        awaited = getattr(message, "subtype", None) == "task_notification"
-        held = () if awaited else memory.release_task()
+        is_summary = getattr(message, "subtype", None) == "task_notification"
+        held = () if is_summary else memory.release_task()
         events = read(memory, message, line)
         self._watch(memory)
         return [*held, *as_sequence(events)] if held else events

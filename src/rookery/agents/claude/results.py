@@ -1,4 +1,4 @@
-"""Reads how a turn ended: the result message."""
+"""Reads result messages, which end a turn."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,11 +19,11 @@ _REASONS: Mapping[str, str] = {
     "aborted_tools": "interrupted",
     "error_during_execution": "error",
 }
-"""Neutral words for a subtype or terminal reason; what is not here is kept as it is."""
+"""The neutral reason for a subtype or terminal reason; others are kept as they are."""
 
 
 def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Event]:
-    """Read the end of a turn; costs and model usage are totals of the process so far."""
+    """Read the end of a turn; cost and usage by model are totals of the process so far."""
     events: list[Event] = []
     if not memory.open_turns:
         events += memory.begin_turn()
@@ -59,17 +59,17 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
 
 
 def is_ok(message: shapes.Result) -> bool:
-    """Good only if nothing contradicts it: an API failure has the subtype `success` too."""
-    good = message.is_error is None or message.is_error is False
-    return good and message.subtype in (None, "success")
+    """Whether a turn succeeded: an API failure has the subtype `success`, too."""
+    failed = message.is_error is not None and message.is_error is not False
+    return not failed and message.subtype in (None, "success")
 
 
 def _reason(message: shapes.Result) -> str | None:
-    for word in (message.subtype, message.terminal_reason):
-        if word and word in _REASONS and word != "error_during_execution":
-            return _REASONS[word]
+    for reason in (message.subtype, message.terminal_reason):
+        if reason and reason in _REASONS and reason != "error_during_execution":
+            return _REASONS[reason]
     if message.terminal_reason == "completed" and not is_ok(message):
-        return "api_error"  # as 2.1.325 says where 2.1.197 says so (s11a_fail_500)
+        return "api_error"  # what 2.1.325 writes here; 2.1.197 writes completed (s11a_fail_500)
     return message.terminal_reason or _REASONS.get(message.subtype or "")
 
 
@@ -90,7 +90,7 @@ def _denial(memory: Memory, denial: shapes.PermissionDenial) -> Denial:
 
 
 def _late_denial(memory: Memory, denial: Denial) -> PermissionDenied:
-    """A denial that nothing told before the result: its call had merely failed."""
+    """A denial that only the result reports: before, its call was reported as failed."""
     if denial.tool_id is not None:
         memory.deny(denial.tool_id, denial.fix)
     return PermissionDenied(

@@ -1,32 +1,28 @@
-"""The parts of each message that the reader uses; what is not named here is skipped."""
+"""The shapes of Claude Code's messages, with the fields that are used; others are skipped."""
 
 from typing import Annotated, Any
 
 import msgspec
 
-from rookery.adapter.shapes import NOTHING, Count
+from rookery.adapter.shapes import NOTHING, Count, Shape
 
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e15)]
 
 
-class _Shape(msgspec.Struct, gc=False):
-    """A part of a message."""
-
-
-class CacheCreation(_Shape):
+class CacheCreation(Shape):
     ephemeral_5m_input_tokens: Count | None = None
     ephemeral_1h_input_tokens: Count | None = None
 
 
-class OutputDetails(_Shape):
+class OutputDetails(Shape):
     thinking_tokens: Count | None = None
 
 
-class ServerToolUse(_Shape):
+class ServerToolUse(Shape):
     web_search_requests: Count | None = None
 
 
-class Usage(_Shape):
+class Usage(Shape):
     input_tokens: Count | None = None
     output_tokens: Count | None = None
     cache_read_input_tokens: Count | None = None
@@ -36,7 +32,7 @@ class Usage(_Shape):
     server_tool_use: ServerToolUse | None = None
 
 
-class Block(_Shape):
+class Block(Shape):
     """A content block; `content` of a tool result may itself be a list of blocks."""
 
     type: str = ""
@@ -55,7 +51,7 @@ class Block(_Shape):
     url: str | None = None
 
 
-class Message(_Shape):
+class Message(Shape):
     id: str | None = None
     model: str | None = None
     content: str | list[Block] | None = None
@@ -63,16 +59,16 @@ class Message(_Shape):
     usage: Usage | None = None
 
 
-class Decision(_Shape):
+class Decision(Shape):
     decision: str | None = None
 
 
-class ResultMeta(_Shape):
+class ResultMeta(Shape):
     id: str | None = None
     permission_decision: Decision | None = None
 
 
-class Assistant(_Shape, tag="assistant"):
+class Assistant(Shape, tag="assistant"):
     message: Message | None = None
     parent_tool_use_id: str | None = None
     error: str | None = None
@@ -80,22 +76,22 @@ class Assistant(_Shape, tag="assistant"):
     api_error_type: str | None = None
 
 
-class Hunk(_Shape):
+class Hunk(Shape):
     lines: list[str] | None = None
 
 
-class ListedTask(_Shape):
+class ListedTask(Shape):
     id: str | None = None
     subject: str | None = None
     status: str | None = None
 
 
-class StatusChange(_Shape):
+class StatusChange(Shape):
     to: str | None = None
 
 
-class UseResult(_Shape):
-    """A tool's structured result: what files, plans and subagents' reports are read from."""
+class UseResult(Shape):
+    """A tool's structured result, with files, plans and reports of subagents."""
 
     type: str | None = None
     filePath: str | None = None
@@ -108,7 +104,7 @@ class UseResult(_Shape):
     statusChange: StatusChange | None = None
 
 
-class User(_Shape, tag="user"):
+class User(Shape, tag="user"):
     message: Message | None = None
     parent_tool_use_id: str | None = None
     tool_use_result: UseResult | str | list[msgspec.Raw] | None = None
@@ -117,8 +113,8 @@ class User(_Shape, tag="user"):
     isSynthetic: bool | None = None
 
 
-class ToolResult(_Shape, tag="tool_result"):
-    """A tool result as a message of its own: only the oldest samples have it."""
+class ToolResult(Shape, tag="tool_result"):
+    """A tool result in a separate message: only the oldest samples have it."""
 
     tool_use_id: str | None = None
     content: str | list[Block] | Block | None = None
@@ -127,62 +123,62 @@ class ToolResult(_Shape, tag="tool_result"):
     parent_tool_use_id: str | None = None
 
 
-class TextDelta(_Shape, tag="text_delta"):
+class TextDelta(Shape, tag="text_delta"):
     text: str
 
 
-class ThinkingDelta(_Shape, tag="thinking_delta"):
+class ThinkingDelta(Shape, tag="thinking_delta"):
     thinking: str
 
 
-class InputDelta(_Shape, tag="input_json_delta"):
+class InputDelta(Shape, tag="input_json_delta"):
     partial_json: str
 
 
-class SignatureDelta(_Shape, tag="signature_delta"):
-    """A proof that the thoughts are the model's."""
+class SignatureDelta(Shape, tag="signature_delta"):
+    """A signature that proves the origin of the thoughts."""
 
 
-class CitationsDelta(_Shape, tag="citations_delta"):
-    """A source of what is said."""
+class CitationsDelta(Shape, tag="citations_delta"):
+    """A citation of a source."""
 
 
-class BlockDelta(_Shape, tag="content_block_delta"):
+class BlockDelta(Shape, tag="content_block_delta"):
     index: Count = 0
     delta: TextDelta | ThinkingDelta | InputDelta | SignatureDelta | CitationsDelta | None = None
 
 
-class BlockStart(_Shape, tag="content_block_start"):
+class BlockStart(Shape, tag="content_block_start"):
     index: Count = 0
     content_block: Block | None = None
 
 
-class BlockStop(_Shape, tag="content_block_stop"):
-    """A block is complete; the whole of it has come in an assistant message."""
+class BlockStop(Shape, tag="content_block_stop"):
+    """The end of a block; the complete block is in an assistant message."""
 
 
-class MessageStart(_Shape, tag="message_start"):
+class MessageStart(Shape, tag="message_start"):
     message: Message | None = None
 
 
-class StopDelta(_Shape):
+class StopDelta(Shape):
     stop_reason: str | None = None
 
 
-class MessageDelta(_Shape, tag="message_delta"):
+class MessageDelta(Shape, tag="message_delta"):
     delta: StopDelta | None = None
     usage: Usage | None = None
 
 
-class MessageStop(_Shape, tag="message_stop"):
-    """The model has said its last word of this message."""
+class MessageStop(Shape, tag="message_stop"):
+    """The end of a message."""
 
 
-class Ping(_Shape, tag="ping"):
-    """The API is alive."""
+class Ping(Shape, tag="ping"):
+    """A keep-alive of the API."""
 
 
-class StreamEvent(_Shape, tag="stream_event"):
+class StreamEvent(Shape, tag="stream_event"):
     event: (
         BlockDelta
         | BlockStart
@@ -196,13 +192,13 @@ class StreamEvent(_Shape, tag="stream_event"):
     parent_tool_use_id: str | None = None
 
 
-class PermissionDenial(_Shape):
+class PermissionDenial(Shape):
     tool_name: str | None = None
     tool_use_id: str | None = None
     tool_input: msgspec.Raw = NOTHING
 
 
-class Result(_Shape, tag="result"):
+class Result(Shape, tag="result"):
     subtype: str | None = None
     is_error: Any = None
     result: str | None = None
@@ -221,7 +217,7 @@ class Result(_Shape, tag="result"):
     structured_output: msgspec.Raw = NOTHING
 
 
-class ModelUsage(_Shape):
+class ModelUsage(Shape):
     inputTokens: Count | None = None
     outputTokens: Count | None = None
     cacheReadInputTokens: Count | None = None
@@ -234,13 +230,13 @@ class ModelUsage(_Shape):
     contextWindow: Count | None = None
 
 
-class LimitWindow(_Shape):
+class LimitWindow(Shape):
     status: str | None = None
     utilization: float | None = None
     resetsAt: float | None = None
 
 
-class RateLimitInfo(_Shape):
+class RateLimitInfo(Shape):
     status: str | None = None
     rateLimitType: str | None = None
     utilization: float | None = None
@@ -249,34 +245,34 @@ class RateLimitInfo(_Shape):
     unifiedWindows: msgspec.Raw = NOTHING
 
 
-class RateLimitEvent(_Shape, tag="rate_limit_event"):
+class RateLimitEvent(Shape, tag="rate_limit_event"):
     rate_limit_info: RateLimitInfo | None = None
 
 
-class ToolProgress(_Shape, tag="tool_progress"):
+class ToolProgress(Shape, tag="tool_progress"):
     tool_use_id: str | None = None
     parent_tool_use_id: str | None = None
     elapsed_time_seconds: Seconds | None = None
     heartbeat: bool | None = None
 
 
-class ToolUseSummary(_Shape, tag="tool_use_summary"):
+class ToolUseSummary(Shape, tag="tool_use_summary"):
     summary: str | None = None
 
 
-class Rule(_Shape):
+class Rule(Shape):
     toolName: str | None = None
     ruleContent: str | None = None
 
 
-class Suggestion(_Shape):
+class Suggestion(Shape):
     type: str | None = None
     rules: list[Rule] | None = None
     behavior: str | None = None
     mode: str | None = None
 
 
-class Request(_Shape):
+class Request(Shape):
     subtype: str | None = None
     tool_name: str | None = None
     tool_use_id: str | None = None
@@ -286,56 +282,56 @@ class Request(_Shape):
     permission_suggestions: list[Suggestion] | None = None
 
 
-class ControlRequest(_Shape, tag="control_request"):
+class ControlRequest(Shape, tag="control_request"):
     request_id: str | None = None
     request: Request | None = None
 
 
-class Response(_Shape):
+class Response(Shape):
     subtype: str | None = None
     error: str | None = None
 
 
-class ControlResponse(_Shape, tag="control_response"):
+class ControlResponse(Shape, tag="control_response"):
     response: Response | None = None
 
 
-class AuthStatus(_Shape, tag="auth_status"):
+class AuthStatus(Shape, tag="auth_status"):
     error: str | None = None
 
 
-class ConversationReset(_Shape, tag="conversation_reset"):
+class ConversationReset(Shape, tag="conversation_reset"):
     """The conversation was cleared; the session id changes."""
 
 
-class CommandLifecycle(_Shape, tag="command_lifecycle"):
-    """A queued prompt moved on."""
+class CommandLifecycle(Shape, tag="command_lifecycle"):
+    """A queued prompt changed its state."""
 
 
-class KeepAlive(_Shape, tag="keep_alive"):
-    """Nothing happened."""
+class KeepAlive(Shape, tag="keep_alive"):
+    """A keep-alive of the control protocol."""
 
 
-class ControlCancelRequest(_Shape, tag="control_cancel_request"):
+class ControlCancelRequest(Shape, tag="control_cancel_request"):
     """A question was withdrawn."""
 
 
-class PromptSuggestion(_Shape, tag="prompt_suggestion"):
-    """What the user might ask next."""
+class PromptSuggestion(Shape, tag="prompt_suggestion"):
+    """A suggestion for the next prompt."""
 
 
-class System(_Shape, tag="system"):
-    """Any system message; its subtype says which shape below reads the rest."""
+class System(Shape, tag="system"):
+    """Any system message; its subtype decides which shape below reads the rest."""
 
     subtype: str | None = None
 
 
-class McpServer(_Shape):
+class McpServer(Shape):
     name: str | None = None
     status: str | None = None
 
 
-class Init(_Shape):
+class Init(Shape):
     session_id: str | None = None
     model: str | None = None
     cwd: str | None = None
@@ -346,7 +342,7 @@ class Init(_Shape):
     apiKeySource: str | None = None
 
 
-class Status(_Shape):
+class Status(Shape):
     status: str | None = None
     permissionMode: str | None = None
     compact_result: str | None = None
@@ -354,7 +350,7 @@ class Status(_Shape):
     compact_output_chars: Count | None = None
 
 
-class ApiRetry(_Shape):
+class ApiRetry(Shape):
     attempt: Count | None = None
     max_retries: Count | None = None
     retry_delay_ms: Seconds | None = None
@@ -362,17 +358,17 @@ class ApiRetry(_Shape):
     error: str | None = None
 
 
-class CompactMetadata(_Shape):
+class CompactMetadata(Shape):
     trigger: str | None = None
     pre_tokens: Count | None = None
     post_tokens: Count | None = None
 
 
-class CompactBoundary(_Shape):
+class CompactBoundary(Shape):
     compact_metadata: CompactMetadata | None = None
 
 
-class Hook(_Shape):
+class Hook(Shape):
     hook_id: str | None = None
     hook_name: str | None = None
     output: str | None = None
@@ -382,18 +378,18 @@ class Hook(_Shape):
     outcome: str | None = None
 
 
-class TaskUsage(_Shape):
+class TaskUsage(Shape):
     total_tokens: Count | None = None
     tool_uses: Count | None = None
     duration_ms: Seconds | None = None
 
 
-class TaskPatch(_Shape):
+class TaskPatch(Shape):
     status: str | None = None
     error: str | None = None
 
 
-class Task(_Shape):
+class Task(Shape):
     task_id: str | None = None
     tool_use_id: str | None = None
     task_type: str | None = None
@@ -405,13 +401,13 @@ class Task(_Shape):
     patch: TaskPatch | None = None
 
 
-class PermissionDenied(_Shape):
+class PermissionDenied(Shape):
     tool_name: str | None = None
     tool_use_id: str | None = None
     message: str | None = None
 
 
-class ModelSwitch(_Shape):
+class ModelSwitch(Shape):
     original_model: str | None = None
     fallback_model: str | None = None
     trigger: str | None = None
@@ -420,8 +416,8 @@ class ModelSwitch(_Shape):
     api_refusal_explanation: str | None = None
 
 
-class Words(_Shape):
-    """System messages whose use is a sentence."""
+class Notice(Shape):
+    """System messages that consist of a sentence."""
 
     content: str | None = None
     text: str | None = None

@@ -1,4 +1,4 @@
-"""Reads system messages: sessions, retries, tasks, hooks, compaction and the program's notices."""
+"""Reads system messages: sessions, retries, tasks, hooks, compaction and notices."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -46,11 +46,11 @@ def system(memory: Memory, message: shapes.System, line: bytes) -> Sequence[Even
     if message.subtype in SILENT:
         return ()
     name = f"system/{message.subtype}" if message.subtype else "system"
-    found = _READERS.get(message.subtype or "")
-    shape = _shape(memory, name, line, found[0]) if found else None
-    if found is None or shape is None:
+    decoder, read = _READERS.get(message.subtype or "", (None, None))
+    shape = _shape(memory, name, line, decoder) if decoder else None
+    if read is None or shape is None:
         return (Unknown(name=name, raw=salvage.raw_copy(line)),)
-    return found[1](memory, shape)
+    return read(memory, shape)
 
 
 def _shape(memory: Memory, name: str, line: bytes, decoder: msgspec.json.Decoder[Any]) -> Any:
@@ -58,17 +58,17 @@ def _shape(memory: Memory, name: str, line: bytes, decoder: msgspec.json.Decoder
     try:
         return decoder.decode(line)
     except (ValueError, RecursionError):
-        mended = salvage.parse(line)
-    if isinstance(mended, Unreadable):
+        repaired = salvage.parse(line)
+    if isinstance(repaired, Unreadable):
         return None
-    fitted = salvage.fit(mended.value, decoder)
+    fitted = salvage.fit(repaired.value, decoder)
     for field in fitted.dropped:
         memory.drift.add(name, field)
     return fitted.value
 
 
 def _init(memory: Memory, init: shapes.Init) -> Sequence[Event]:
-    """Each turn has one init: it begins the turn, and the session only if its id is new."""
+    """Read an init: it starts a turn, and a session if its id is new."""
     memory.new_version(init.claude_code_version)
     events: list[Event] = []
     if init.session_id not in memory.sessions:
@@ -113,8 +113,8 @@ def _status(memory: Memory, status: shapes.Status) -> Sequence[Event]:
     if status.status == "compacting" and not status.compact_output_chars:
         events.append(Notice(level="info", text="compacting the conversation"))
     if status.compact_result == "failed":
-        why = f": {status.compact_error}" if status.compact_error else ""
-        events.append(Notice(level="warning", text=f"compacting the conversation failed{why}"))
+        reason = f": {status.compact_error}" if status.compact_error else ""
+        events.append(Notice(level="warning", text=f"compacting the conversation failed{reason}"))
     return events
 
 
@@ -132,10 +132,10 @@ def _api_retry(memory: Memory, retry: shapes.ApiRetry) -> Sequence[Event]:
 
 
 def _compact_boundary(memory: Memory, boundary: shapes.CompactBoundary) -> Sequence[Event]:
-    told = boundary.compact_metadata or shapes.CompactMetadata()
+    data = boundary.compact_metadata or shapes.CompactMetadata()
     return (
         ContextCompacted(
-            trigger=told.trigger, before_tokens=told.pre_tokens, after_tokens=told.post_tokens
+            trigger=data.trigger, before_tokens=data.pre_tokens, after_tokens=data.post_tokens
         ),
     )
 
@@ -145,7 +145,7 @@ def _hook_started(memory: Memory, hook: shapes.Hook) -> Sequence[Event]:
 
 
 def _hook_response(memory: Memory, hook: shapes.Hook) -> Sequence[Event]:
-    # 2.0.76 has neither id nor outcome: the exit code must do.
+    # 2.0.76 writes neither id nor outcome, only the exit code.
     ok: bool | None = None
     if hook.outcome is not None:
         ok = hook.outcome == "success"
@@ -190,7 +190,7 @@ def _task_progress(memory: Memory, task: shapes.Task) -> Sequence[Event]:
 
 
 def _task_updated(memory: Memory, task: shapes.Task) -> Sequence[Event]:
-    """A task ended; the summary follows in the next line, or never (2.1.197 s27b)."""
+    """Read the end of a task; its summary follows in the next line or not at all (2.1.197 s27b)."""
     patch = task.patch or shapes.TaskPatch()
     status = _TASK_STATUS.get(patch.status or "")
     known = memory.tasks.pop(task.task_id or "", None) if status else None
@@ -214,7 +214,7 @@ def _task_notification(memory: Memory, task: shapes.Task) -> Sequence[Event]:
     known = held if same else memory.tasks.pop(task.task_id or "", None)
     memory.ended_task = None
     if known is None:
-        return events  # it ended before: a second end would be one too many
+        return events  # its end was reported before
     status = _TASK_STATUS.get(task.status or "", held.status if same and held else "ok")
     if known.tool_id not in memory.tools and status != "cancelled":
         memory.woken = True
@@ -251,14 +251,15 @@ def _model_fallback(memory: Memory, switch: shapes.ModelSwitch) -> Sequence[Even
 
 
 def _refusal(memory: Memory, switch: shapes.ModelSwitch) -> Sequence[Event]:
-    """Tell why the model refused; that it did, the message after this one tells."""
-    why = switch.api_refusal_explanation or switch.api_refusal_category or switch.content
-    return (Error(kind="policy", message=why, retryable=False),) if why else ()
+    """Read why the model refused; the next message reports the refusal itself."""
+    reason = switch.api_refusal_explanation or switch.api_refusal_category or switch.content
+    return (Error(kind="policy", message=reason, retryable=False),) if reason else ()
 
 
-def _words(memory: Memory, said: shapes.Words) -> Sequence[Event]:
-    text = said.content or said.text or said.error or said.error_code or said.reason
-    level = "error" if said.error or said.error_code else _LEVELS.get(said.level or "", "info")
+def _notice(memory: Memory, notice: shapes.Notice) -> Sequence[Event]:
+    text = notice.content or notice.text or notice.error or notice.error_code or notice.reason
+    failed = notice.error or notice.error_code
+    level = "error" if failed else _LEVELS.get(notice.level or "", "info")
     return (Notice(level=level, text=text),) if text else ()
 
 
@@ -287,7 +288,7 @@ SILENT = frozenset(
         "ui_invalidate",
     }
 )
-"""Known subtypes with nothing to say that another message does not say better."""
+"""Known subtypes without events: other messages report the same."""
 
 _Read = Callable[[Memory, Any], Sequence[Event]]
 
@@ -311,11 +312,11 @@ _READERS: Mapping[str, tuple[msgspec.json.Decoder[Any], _Read]] = {
     "model_fallback": _reader(shapes.ModelSwitch, _model_fallback),
     "model_refusal_fallback": _reader(shapes.ModelSwitch, _model_fallback),
     "model_refusal_no_fallback": _reader(shapes.ModelSwitch, _refusal),
-    "informational": _reader(shapes.Words, _words),
-    "notification": _reader(shapes.Words, _words),
-    "local_command_output": _reader(shapes.Words, _words),
-    "mirror_error": _reader(shapes.Words, _words),
-    "plugin_install": _reader(shapes.Words, _words),
-    "session_writes_lost": _reader(shapes.Words, _words),
-    "worker_shutting_down": _reader(shapes.Words, _words),
+    "informational": _reader(shapes.Notice, _notice),
+    "notification": _reader(shapes.Notice, _notice),
+    "local_command_output": _reader(shapes.Notice, _notice),
+    "mirror_error": _reader(shapes.Notice, _notice),
+    "plugin_install": _reader(shapes.Notice, _notice),
+    "session_writes_lost": _reader(shapes.Notice, _notice),
+    "worker_shutting_down": _reader(shapes.Notice, _notice),
 }

@@ -1,4 +1,4 @@
-"""What a tool result says: its text, whether it failed and how, and the file or plan it changed."""
+"""Reads tool results: text, status, exit code, and the file or plan that a call changed."""
 
 import re
 
@@ -11,11 +11,11 @@ from rookery.agents.claude.shapes import UseResult
 from rookery.model.events import Change, FileChanged, PlanItem, Status
 
 _EXIT_CODE = re.compile(r"Exit code (-?\d{1,9})(?:\n|$)")
-# 1.0 tells no exit code, 2.1.197 that of the signal (s04_failing_tools).
+# 1.0 writes no exit code, 2.1.197 that of the signal (s04_failing_tools).
 _TIMED_OUT = re.compile(r"(?:Exit code 1(?:37|43)\n)?Command timed out after \S+")
 _TOOL_USE_ERROR = re.compile(r"<tool_use_error>(.*)</tool_use_error>", re.DOTALL)
 
-# Since 2.1.325 a field tells of denials; before, only these sentences do until the result lists
+# Since 2.1.325 a field reports denials; before, only these sentences do until the result lists
 # them (2.1.197 s05_permission_denied, s05b_deny_rule_dontask, s18c_hooks_blocking).
 _DENIED = re.compile(
     r"Claude requested permissions to [^\n]+, but you haven't granted it yet\.$"
@@ -24,13 +24,13 @@ _DENIED = re.compile(
     r"|[^\n]+ was blocked\. For security, Claude Code may only "
     r"|PreToolUse:\S+ hook error: "
 )
-# No allow-rule lifts what a hook or a deny rule has said.
+# An allow rule does not override a hook or a deny rule.
 _FINAL = re.compile(
     r"PreToolUse:\S+ hook error: "
     r"|Permission to use [^\n]+ has been denied\.$"
     r"|File is in a directory that is denied by your permission settings\.$"
 )
-# An interrupt reads like a refusal, but nobody was asked (2.1.197 s23c_sigint_tool).
+# An interrupt reads like a refusal, but the user was not asked (2.1.197 s23c_sigint_tool).
 _INTERRUPTED = "The user doesn't want to proceed with this tool use."
 
 
@@ -58,7 +58,7 @@ _todo_decoder = msgspec.json.Decoder(_TodoInput)
 
 
 def text_of(content: str | list[shapes.Block] | shapes.Block | None) -> str | None:
-    """The text of a content, with a word in brackets for each part that is no text."""
+    """The text of a content, with the type in brackets for each part that isn't text."""
     if content is None or isinstance(content, str):
         return content
     blocks = [content] if isinstance(content, shapes.Block) else content
@@ -69,7 +69,7 @@ def text_of(content: str | list[shapes.Block] | shapes.Block | None) -> str | No
 def read(
     block: shapes.Block | shapes.ToolResult, name: str | None, *, denied: bool | None
 ) -> Outcome:
-    """Tell how a call ended; `denied` is what a field says of it, None if no field does."""
+    """Return how a call ended; `denied` is the value of a field, None if there is no field."""
     output = text_of(block.content)
     if not _is_failed(block):
         return Outcome("ok", output=output)
@@ -77,8 +77,8 @@ def read(
     exit_code = None
     status: Status = "error"
     if message is not None:
-        if name in ("Bash", "PowerShell") and (found := _EXIT_CODE.match(message)):
-            exit_code = int(found[1])
+        if name in ("Bash", "PowerShell") and (match := _EXIT_CODE.match(message)):
+            exit_code = int(match[1])
         status = _failed_status(message, denied)
         if wrapped := _TOOL_USE_ERROR.fullmatch(message.strip()):
             message = wrapped[1]
@@ -88,12 +88,12 @@ def read(
 
 
 def is_final(refusal: str | None) -> bool:
-    """Whether no allow-rule would have let a denied call pass."""
+    """Whether no rule would have allowed a denied call."""
     return refusal is not None and _FINAL.match(refusal) is not None
 
 
 def report(result: UseResult | None) -> str | None:
-    """A subagent's report, without the lines that are meant for the model alone."""
+    """A subagent's report, without the lines that are only for the model."""
     return text_of(result.content) if result else None
 
 
@@ -101,18 +101,18 @@ def file_change(
     result: UseResult | None, *, name: str, path: str | None, tool_id: str
 ) -> FileChanged | None:
     """The change that a successful call of an editing tool made."""
-    found = result or UseResult()
-    path = found.filePath or found.notebook_path or path
+    result = result or UseResult()
+    path = result.filePath or result.notebook_path or path
     if path is None:
         return None
-    if found.type == "create":
-        text = found.content if isinstance(found.content, str) else ""
+    if result.type == "create":
+        text = result.content if isinstance(result.content, str) else ""
         added = text.count("\n") + (text != "" and not text.endswith("\n"))
         return FileChanged(path=path, change="add", added=added, removed=0, tool_id=tool_id)
-    change: Change | None = None if name == "Write" and found.type is None else "modify"
-    if found.structuredPatch is None:
+    change: Change | None = None if name == "Write" and result.type is None else "modify"
+    if result.structuredPatch is None:
         return FileChanged(path=path, change=change, tool_id=tool_id)
-    marks = [line[:1] for hunk in found.structuredPatch for line in hunk.lines or ()]
+    marks = [line[:1] for hunk in result.structuredPatch for line in hunk.lines or ()]
     return FileChanged(
         path=path,
         change=change,
@@ -123,7 +123,7 @@ def file_change(
 
 
 class Plan:
-    """The agent's list of steps: written whole by TodoWrite, step by step by the Task tools."""
+    """The agent's list of steps: TodoWrite replaces it, the Task tools change single steps."""
 
     def __init__(self) -> None:
         self._items: dict[str, PlanItem] = {}
@@ -134,26 +134,26 @@ class Plan:
         return tuple(self._items.values())
 
     def apply(self, name: str, input: msgspec.Raw, result: UseResult | None) -> bool:
-        """Take over what a successful call of a planning tool did; tell if the list changed."""
+        """Apply a successful call of a planning tool; return whether the list changed."""
         before = dict(self._items)
         asked = (
             None if input is NOTHING else salvage.decode_part(input, _todo_decoder)
         ) or _TodoInput()
-        told = result or UseResult()
+        result = result or UseResult()
         if name == "TodoWrite":
             todos = asked.todos or ()
             self._items = {str(n): _item(t.content, t.status) for n, t in enumerate(todos)}
-        elif name == "TaskList" and told.tasks is not None:
-            self._items = {task.id or "": _item(task.subject, task.status) for task in told.tasks}
-        elif name == "TaskCreate" and told.task and told.task.id:
-            self._items[told.task.id] = _item(told.task.subject, "pending")
+        elif name == "TaskList" and result.tasks is not None:
+            self._items = {task.id or "": _item(task.subject, task.status) for task in result.tasks}
+        elif name == "TaskCreate" and result.task and result.task.id:
+            self._items[result.task.id] = _item(result.task.subject, "pending")
         elif name == "TaskUpdate":
-            self._update(asked, told)
+            self._update(asked, result)
         return self._items != before
 
-    def _update(self, asked: _TodoInput, told: UseResult) -> None:
-        id = told.taskId or asked.taskId or ""
-        to = told.statusChange.to if told.statusChange else None
+    def _update(self, asked: _TodoInput, result: UseResult) -> None:
+        id = result.taskId or asked.taskId or ""
+        to = result.statusChange.to if result.statusChange else None
         if to == "deleted":
             self._items.pop(id, None)
         elif item := self._items.get(id):
@@ -162,7 +162,7 @@ class Plan:
 
 def _is_failed(block: shapes.Block | shapes.ToolResult) -> bool:
     if block.is_error is None:
-        # The API's own tools fail with a content of its own type.
+        # Tools that the API itself runs report an error by the type of their content.
         return isinstance(block.content, shapes.Block) and block.content.type.endswith("_error")
     return block.is_error is not False
 

@@ -57,9 +57,9 @@ KINDS: Mapping[str, ToolKind] = {
 """The kind of each built-in tool of 1.0 to 2.1; any other is `other`."""
 
 PLAN_MODE = {"EnterPlanMode": "plan", "ExitPlanMode": None}
-"""The tools that are mode changes, with the mode they enter."""
+"""The tools that change the mode, with the mode they enter."""
 
-_FOR_A_PERSON = frozenset({"AskUserQuestion", "ExitPlanMode"})  # no rule answers for the user
+_FOR_THE_USER = frozenset({"AskUserQuestion", "ExitPlanMode"})  # no rule answers for the user
 
 _LONGEST_TITLE = 1000
 
@@ -86,7 +86,7 @@ class _AskInput(msgspec.Struct, gc=False):
 _ask_decoder = msgspec.json.Decoder(_AskInput)
 _edit_decoder = msgspec.json.Decoder(_EditInput)
 _FILE = ("file_path", "notebook_path", "uri", "path")
-_TELLING: Mapping[ToolKind, tuple[str, ...]] = {
+_TITLE_FIELDS: Mapping[ToolKind, tuple[str, ...]] = {
     "read": _FILE,
     "edit": _FILE,
     "list": _FILE,
@@ -97,51 +97,51 @@ _TELLING: Mapping[ToolKind, tuple[str, ...]] = {
     "plan": ("subject", "status"),
     "skill": ("skill", "command"),
 }
-"""The inputs that say what a call is about, by kind of tool, the best first."""
+"""The inputs that make the title of a call, by kind of tool, best first."""
 
 
 def kind(name: str) -> ToolKind:
-    """Say what kind of tool it is."""
+    """Return the kind of a tool."""
     return KINDS.get(name, "other")
 
 
 def title(kind: ToolKind, input: msgspec.Raw) -> str | None:
-    """Say in one line what a call is about: its path, command, pattern, address.
+    """Return a one-line title for a call: its path, command, pattern or URL.
 
-    Of a tool whose inputs nobody knows it is the first short string.
+    For a tool whose inputs are unknown, it is the first short string.
     """
     if kind == "ask":
         return _first_question(input)
-    names = _TELLING.get(kind)
+    names = _TITLE_FIELDS.get(kind)
     return first_short_string(input) if names is None else title_of(input, *names)
 
 
 def subagent(input: msgspec.Raw) -> str | None:
-    """What kind of subagent a call asks for."""
+    """The type of subagent that a call starts."""
     return first_of(input, "subagent_type")
 
 
 def replacements(started: ToolStarted) -> tuple[Replacement, ...]:
-    """The pieces of text that a call of an editing tool puts in place of others."""
+    """The texts that a call of an editing tool replaces, and their replacements."""
     if started.kind != "edit" or started.input is None:
         return ()
     known = salvage.decode_part(started.input, _edit_decoder)
     if known is None:
         return ()
-    found = [(known.old_string, known.new_string)]
-    found += [(edit.old_string, edit.new_string) for edit in known.edits or ()]
-    found.append((None, known.content if known.content is not None else known.new_source))
-    return tuple(Replacement(old or "", new or "") for old, new in found if old or new)
+    pairs = [(known.old_string, known.new_string)]
+    pairs += [(edit.old_string, edit.new_string) for edit in known.edits or ()]
+    pairs.append((None, known.content if known.content is not None else known.new_source))
+    return tuple(Replacement(old or "", new or "") for old, new in pairs if old or new)
 
 
 def path_of(input: msgspec.Raw) -> str | None:
-    """The file that a call of a file tool is about."""
+    """The file that a call of a file tool reads or changes."""
     return first_of(input, "file_path", "notebook_path")
 
 
 def allow_rule(name: str, input: msgspec.Raw) -> str | None:
-    """The permission rule (`--allowedTools`) that would let this very call pass."""
-    if name in _FOR_A_PERSON:
+    """The permission rule (`--allowedTools`) that would allow exactly this call."""
+    if name in _FOR_THE_USER:
         return None
     rule = _narrow_rule(name, input)
     return f"{rule[0]}({rule[1]})" if rule else name
@@ -158,7 +158,7 @@ def _narrow_rule(name: str, input: msgspec.Raw) -> tuple[str, str] | None:
     path = path_of(input)
     if path is None or kind(name) not in ("read", "edit"):
         return None
-    # One rule covers all editing tools, and a path from the root begins with two slashes.
+    # One rule covers all editing tools, and an absolute path starts with two slashes.
     return "Read" if kind(name) == "read" else "Edit", f"/{path}" if path[:1] == "/" else path
 
 

@@ -1,4 +1,4 @@
-"""Turns Claude's token counts into neutral ones."""
+"""Converts Claude Code's token counts to those of events."""
 
 import msgspec
 
@@ -12,17 +12,17 @@ _model_decoder = msgspec.json.Decoder(shapes.ModelUsage)
 
 
 def reported(
-    message: shapes.Message, *, parent: str | None, begun: UsageReported | None = None
+    message: shapes.Message, *, parent: str | None, first: UsageReported | None = None
 ) -> UsageReported:
-    """The usage that a message carries; until it has a stop reason it is a snapshot.
+    """The usage in a message; without a stop reason it is a snapshot.
 
-    The last figures of a streamed message leave out the split of its cache writes: `begun`, the
-    figures it began with, still have it.
+    The last counts of a streamed message leave out the split of its cache writes; `first`, the
+    counts at its start, contains it.
     """
     usage = message.usage or shapes.Usage()
     five_minutes, one_hour = _cache_writes(usage)
-    if begun is not None and usage.cache_creation is None:
-        five_minutes, one_hour = begun.cache_write_5m, begun.cache_write_1h
+    if first is not None and usage.cache_creation is None:
+        five_minutes, one_hour = first.cache_write_5m, first.cache_write_1h
     return UsageReported(
         message_id=message.id,
         model=message.model,
@@ -57,7 +57,7 @@ def of_turn(usage: shapes.Usage | None) -> Usage | None:
 
 
 def by_model(models: msgspec.Raw) -> tuple[ModelUsage, ...] | None:
-    """What each model used and cost since the process began."""
+    """Tokens and cost of each model since the process started."""
     entries = None if models is NOTHING else salvage.decode_part(models, _models_decoder)
     if entries is None:
         return None
@@ -83,7 +83,7 @@ def _of_model(model: str, raw: msgspec.Raw) -> ModelUsage:
 
 def _cache_writes(usage: shapes.Usage) -> tuple[int | None, int | None]:
     split = usage.cache_creation
-    if split is None:  # where the split is not told, writes are of the default, short kind
+    if split is None:  # without the split, all writes are of the default, short kind
         return usage.cache_creation_input_tokens, None
     return split.ephemeral_5m_input_tokens, split.ephemeral_1h_input_tokens
 

@@ -1,7 +1,7 @@
-"""The wire itself, typed: Claude Code's messages in its own words. Neutral events are `reader`'s.
+"""Typed views of Claude Code's raw messages; `reader` turns them into neutral events.
 
-Each class is a view: it keeps the whole JSON object in `data` and names the parts most asked for.
-A part that is missing or of another type than expected is None, "" or empty; nothing raises.
+Each class keeps the whole JSON object in `data` and has properties for the most used fields.
+A field that is missing or has an unexpected type is None, "" or empty; nothing raises.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Iterator
@@ -25,28 +25,28 @@ _LONGEST_SHOWN = 60
 
 
 class _View(msgspec.Struct, frozen=True):
-    """A JSON object to look at; two views are equal if they show equal data."""
+    """A view of a JSON object; two views are equal if their data is."""
 
     data: dict[str, Json]
 
     @classmethod
     def from_json(cls, line: bytes | str) -> Self:
-        """Read one JSON object; a msgspec.DecodeError says that it is none.
+        """Read one JSON object; raises msgspec.DecodeError if it isn't one.
 
-        What is no valid JSON text is mended as the decoder does: lone surrogates and invalid
-        UTF-8 become U+FFFD, numbers that nobody can hold become null.
+        Invalid JSON text is repaired as in the decoder: lone surrogates and invalid UTF-8 become
+        U+FFFD, numbers that are too large become null.
         """
         parsed = salvage.parse(
             line.encode("utf-8", "surrogatepass") if isinstance(line, str) else line
         )
         if isinstance(parsed, Unreadable):
-            raise msgspec.DecodeError(f"no JSON object ({parsed.reason}): {parsed.preview}")
+            raise msgspec.DecodeError(f"not a JSON object ({parsed.reason}): {parsed.preview}")
         if not isinstance(parsed.value, dict):
-            raise msgspec.DecodeError("no JSON object (not_an_object)")
+            raise msgspec.DecodeError("not a JSON object (not_an_object)")
         return cls(parsed.value)
 
     def to_json(self) -> bytes:
-        """Give the whole object as JSON, the fields that have no property too."""
+        """Return the whole object as JSON, including fields without a property."""
         return msgspec.json.encode(self.data)
 
     def __repr__(self) -> str:
@@ -58,12 +58,12 @@ class WireUsage(_View, frozen=True):
 
     @property
     def input_tokens(self) -> int | None:
-        """The tokens read anew, outside the cache."""
+        """The input tokens that were not in the cache."""
         return _integer(self.data.get("input_tokens"))
 
     @property
     def output_tokens(self) -> int | None:
-        """The tokens written; on an assistant line only those at its beginning."""
+        """The output tokens; on an assistant line only those at its start."""
         return _integer(self.data.get("output_tokens"))
 
     @property
@@ -78,16 +78,16 @@ class WireUsage(_View, frozen=True):
 
 
 class ContentBlock(_View, frozen=True):
-    """One block of a message: a text, a tool call, a tool's result, or a kind of its own."""
+    """One block of a message: a text, a tool call, a tool result, or another type."""
 
     @property
     def type(self) -> str:
-        """The kind of block."""
+        """The type of the block."""
         return _string(self.data.get("type")) or ""
 
     @property
     def text(self) -> str:
-        """The words of a text block."""
+        """The text of a text block."""
         return _string(self.data.get("text")) or ""
 
     @property
@@ -112,12 +112,12 @@ class ContentBlock(_View, frozen=True):
 
     @property
     def content(self) -> Json:
-        """What a tool gave back: a string, or a list of blocks."""
+        """What a tool returned: a string, or a list of blocks."""
         return self.data.get("content")
 
     @property
     def is_error(self) -> bool:
-        """Whether a tool says that it failed; most that succeed say nothing."""
+        """Whether a tool failed; most tools that succeed leave it out."""
         return self.data.get("is_error") is True
 
     @property
@@ -127,7 +127,7 @@ class ContentBlock(_View, frozen=True):
 
     @property
     def is_tool_use(self) -> bool:
-        """Whether it is a `tool_use` block; the API's own tools have other types."""
+        """Whether it is a `tool_use` block; tools that the API itself runs have other types."""
         return self.type == "tool_use"
 
     @property
@@ -137,15 +137,15 @@ class ContentBlock(_View, frozen=True):
 
     def input_string(self) -> str:
         """The input of a tool call as indented JSON; a string as it is."""
-        return _words(self.input, indent=2)
+        return _text(self.input, indent=2)
 
     def content_string(self) -> str:
-        """What a tool gave back: a string as it is, anything else as JSON in one line."""
-        return _words(self.content, indent=-1)
+        """What a tool returned: a string as it is, anything else as JSON on one line."""
+        return _text(self.content, indent=-1)
 
 
 class WireMessage(_View, frozen=True):
-    """What the model or its user said; one API message may be cut into several such."""
+    """A message of the model or the user; one API message may be split into several of them."""
 
     @property
     def id(self) -> str | None:
@@ -154,17 +154,17 @@ class WireMessage(_View, frozen=True):
 
     @property
     def type(self) -> str:
-        """The kind of object, `message`; lines of a user have none."""
+        """The type of the object, `message`; lines of a user have none."""
         return _string(self.data.get("type")) or ""
 
     @property
     def role(self) -> str | None:
-        """Who speaks: `assistant` or `user`."""
+        """The author: `assistant` or `user`."""
         return _string(self.data.get("role"))
 
     @property
     def content(self) -> tuple[ContentBlock, ...]:
-        """The blocks; where the wire has a mere string, it is one text block."""
+        """The blocks; a plain string becomes one text block."""
         content = self.data.get("content")
         if isinstance(content, str):
             return (ContentBlock({"type": "text", "text": content}),)
@@ -173,12 +173,12 @@ class WireMessage(_View, frozen=True):
 
     @property
     def model(self) -> str | None:
-        """The model that speaks; `<synthetic>` if it is the program itself."""
+        """The model; `<synthetic>` for messages of Claude Code itself."""
         return _string(self.data.get("model"))
 
     @property
     def stop_reason(self) -> str | None:
-        """Why the model stopped; often not known yet."""
+        """Why the model stopped; often not yet known."""
         return _string(self.data.get("stop_reason"))
 
     @property
@@ -189,16 +189,16 @@ class WireMessage(_View, frozen=True):
 
 
 class WireEvent(_View, frozen=True):
-    """One line of the stream; which properties say something depends on its type."""
+    """One line of the stream; its type decides which properties have a value."""
 
     @property
     def type(self) -> str:
-        """The kind of line: `system`, `assistant`, `user`, `result` or another."""
+        """The type of the line: `system`, `assistant`, `user`, `result` or another."""
         return _string(self.data.get("type")) or ""
 
     @property
     def subtype(self) -> str | None:
-        """The kind of system line (`init`, …) or of result (`success`, …)."""
+        """The subtype of a system line (`init`, …) or of a result (`success`, …)."""
         return _string(self.data.get("subtype"))
 
     @property
@@ -208,17 +208,17 @@ class WireEvent(_View, frozen=True):
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """The names of the tools that an init line offers."""
+        """The names of the tools in an init line."""
         return _names(self.data.get("tools"))
 
     @property
     def mcp_servers(self) -> tuple[str, ...]:
-        """The names of the MCP servers of an init line, connected or not."""
+        """The names of the MCP servers in an init line, connected or not."""
         return _names(self.data.get("mcp_servers"))
 
     @property
     def model(self) -> str | None:
-        """The model that an init line names."""
+        """The model in an init line."""
         return _string(self.data.get("model"))
 
     @property
@@ -229,33 +229,33 @@ class WireEvent(_View, frozen=True):
 
     @property
     def cost_usd(self) -> float | None:
-        """The cost that a result tells, of the whole process so far."""
+        """The cost in a result, for the whole process so far."""
         total = _number(self.data.get("total_cost_usd"))
         return _number(self.data.get("cost_usd")) if total is None else total
 
     @property
     def duration_ms(self) -> float | None:
-        """How long the turn of a result took, in milliseconds."""
+        """The duration of the turn in a result, in milliseconds."""
         return _number(self.data.get("duration_ms"))
 
     @property
     def duration_api_ms(self) -> float | None:
-        """How long the API took of it; counted over the whole process, so it may be longer."""
+        """The time spent in the API, for the whole process, so it may be longer."""
         return _number(self.data.get("duration_api_ms"))
 
     @property
     def is_error(self) -> bool:
-        """Whether a result says that it failed; its subtype alone does not tell."""
+        """Whether a result is an error; its subtype alone does not say so."""
         return self.data.get("is_error") is True
 
     @property
     def num_turns(self) -> int | None:
-        """The turns that a result counts."""
+        """The number of turns in a result."""
         return _integer(self.data.get("num_turns"))
 
     @property
     def result(self) -> str | None:
-        """The last words of a result."""
+        """The final text of a result."""
         return _string(self.data.get("result"))
 
     @property
@@ -265,11 +265,11 @@ class WireEvent(_View, frozen=True):
         return WireUsage(usage) if isinstance(usage, dict) else None
 
     def text_content(self) -> str:
-        """The words of all text blocks, joined as they are."""
+        """The text of all text blocks, joined without a separator."""
         return "".join(block.text for block in self._blocks() if block.is_text)
 
     def tool_use_blocks(self) -> tuple[ContentBlock, ...]:
-        """The tool calls of an assistant line; no other has any."""
+        """The tool calls of an assistant line; other lines have none."""
         calls = self._blocks() if self.type == "assistant" else ()
         return tuple(block for block in calls if block.is_tool_use)
 
@@ -283,7 +283,7 @@ class WireEvent(_View, frozen=True):
 
 
 class UnreadableLine(msgspec.Struct, frozen=True):
-    """Stands in the stream for a line that is no message; offset and length find its bytes."""
+    """A line of the stream that isn't a message, with the position of its bytes."""
 
     offset: int
     length: int
@@ -294,9 +294,9 @@ class UnreadableLine(msgspec.Struct, frozen=True):
 def read(
     chunks: Iterable[bytes], *, cap: int = DEFAULT_CAP
 ) -> Iterator[WireEvent | UnreadableLine]:
-    """Read a stream from bytes cut anywhere, such as an open binary file, which is not closed.
+    """Read a stream from chunks of bytes, such as an open binary file, which is not closed.
 
-    Blank lines are passed over. An array of objects in one line is as many events.
+    Blank lines are skipped. An array of objects on one line becomes as many events.
     """
     lines = _Lines(cap)
     for chunk in chunks:
@@ -307,10 +307,10 @@ def read(
 async def read_async(
     chunks: AsyncIterable[bytes], *, cap: int = DEFAULT_CAP
 ) -> AsyncGenerator[WireEvent | UnreadableLine, None]:
-    """Read a stream as `read` does, as its bytes come.
+    """Read a stream as `read` does, while its bytes arrive.
 
-    It takes the source over: whatever happens, cancellation too, a source that has `aclose` is
-    closed when the iteration ends. Leave it early inside `contextlib.aclosing`.
+    It owns the source: a source with `aclose` is closed when the iteration ends, also when it is
+    cancelled. To stop early, use `contextlib.aclosing`.
     """
     lines = _Lines(cap)
     async with AsyncExitStack() as closing:
@@ -319,10 +319,10 @@ async def read_async(
         if pieces is not chunks:
             _close_later(closing, pieces)
         async for chunk in pieces:
-            for found in lines.feed(chunk):
-                yield found
-        for found in lines.close():
-            yield found
+            for event in lines.feed(chunk):
+                yield event
+        for event in lines.close():
+            yield event
 
 
 def _close_later(closing: AsyncExitStack, source: Any) -> None:
@@ -331,7 +331,7 @@ def _close_later(closing: AsyncExitStack, source: Any) -> None:
 
 
 class _Lines:
-    """Turns bytes into events, and knows how far into the stream it is."""
+    """Turns bytes into events and keeps track of the offset in the stream."""
 
     def __init__(self, cap: int) -> None:
         self._buffer = LineBuffer(cap)
@@ -349,18 +349,18 @@ class _Lines:
 
     def _read(self, line: Line, *, newline: int) -> Iterator[WireEvent | UnreadableLine]:
         size = line.size if isinstance(line, Oversized) else len(line)
-        found = _messages(line)
-        if isinstance(found, Unreadable):
-            cut = not newline and isinstance(line, bytes) and _is_cut(line, found)
-            reason = "truncated" if cut else found.reason
-            yield UnreadableLine(self._offset, size - newline, found.preview or "", reason)
+        messages = _messages(line)
+        if isinstance(messages, Unreadable):
+            cut = not newline and isinstance(line, bytes) and _is_cut(line, messages)
+            reason = "truncated" if cut else messages.reason
+            yield UnreadableLine(self._offset, size - newline, messages.preview or "", reason)
         else:
-            yield from map(WireEvent, found)
+            yield from map(WireEvent, messages)
         self._offset += size
 
 
 def _messages(line: Line) -> list[dict[str, Json]] | Unreadable:
-    """The objects in a line, mostly one; none in a blank one."""
+    """The objects in a line: usually one, none in a blank line."""
     if isinstance(line, Oversized):
         return salvage.unreadable(line.head, "oversized")
     if not line.removeprefix(_BYTE_ORDER_MARK).strip():
@@ -374,10 +374,10 @@ def _messages(line: Line) -> list[dict[str, Json]] | Unreadable:
     return salvage.unreadable(line, "not_an_object")
 
 
-def _is_cut(line: bytes, found: Unreadable) -> bool:
-    """Whether a last line looks like the beginning of a message: its end was lost."""
-    begun = line.removeprefix(_BYTE_ORDER_MARK).lstrip()[:1] in (b"{", b"[")
-    return begun and found.reason == "not_json"
+def _is_cut(line: bytes, unreadable: Unreadable) -> bool:
+    """Whether a last line looks like the beginning of a message whose end is missing."""
+    is_message = line.removeprefix(_BYTE_ORDER_MARK).lstrip()[:1] in (b"{", b"[")
+    return is_message and unreadable.reason == "not_json"
 
 
 def _string(value: Json) -> str | None:
@@ -399,7 +399,7 @@ def _names(value: Json) -> tuple[str, ...]:
     return tuple(name for name in names if isinstance(name, str))
 
 
-def _words(value: Json, *, indent: int) -> str:
+def _text(value: Json, *, indent: int) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
@@ -408,7 +408,7 @@ def _words(value: Json, *, indent: int) -> str:
 
 
 def _brief(value: Json, depth: int = _DEEPEST_SHOWN) -> str:
-    """A value in few words, however large it is."""
+    """A short representation of a value of any size."""
     if isinstance(value, dict):
         if depth == 0:
             return "{…}"
