@@ -5,9 +5,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from rookery import agents
+from tests.rules import each
 
 SOURCE = Path(__file__).parent.parent / "src" / "rookery"
 
@@ -28,29 +27,29 @@ def calls(path: Path) -> Iterator[str]:
             yield ast.unparse(node.func)
 
 
-@pytest.mark.parametrize("path", PURE, ids=lambda p: str(p.relative_to(SOURCE)))
+@each("path", PURE, ids=lambda p: str(p.relative_to(SOURCE)))
 def test_core_and_agents_neither_open_nor_print_nor_ask_the_user(path: Path) -> None:
     assert not {"open", "print", "input", "breakpoint"} & set(calls(path))
 
 
-@pytest.mark.parametrize("path", ALL, ids=lambda p: str(p.relative_to(SOURCE)))
+@each("path", ALL, ids=lambda p: str(p.relative_to(SOURCE)))
 def test_nobody_splits_lines_at_other_characters_than_newline(path: Path) -> None:
     assert not [name for name in calls(path) if name.endswith(".splitlines")]
 
 
-@pytest.mark.parametrize("path", NEUTRAL, ids=lambda p: str(p.relative_to(SOURCE)))
+@each("path", NEUTRAL, ids=lambda p: str(p.relative_to(SOURCE)))
 def test_no_agent_is_named_outside_its_own_folder(path: Path) -> None:
     whole = f"(?<![a-z])(?:{'|'.join(agents.NAMES)})(?![a-z])"  # a timestamp is no agent
     names = re.compile(whole, re.IGNORECASE)
     assert not names.findall(path.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("path", ALL, ids=lambda p: str(p.relative_to(SOURCE)))
+@each("path", ALL, ids=lambda p: str(p.relative_to(SOURCE)))
 def test_every_module_opens_with_a_line_on_what_lives_there(path: Path) -> None:
     assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
 
 
-@pytest.mark.parametrize("path", SHORT, ids=lambda p: str(p.relative_to(SOURCE)))
+@each("path", SHORT, ids=lambda p: str(p.relative_to(SOURCE)))
 def test_no_module_is_longer_than_a_reader_can_hold(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").split("\n")) <= 500
 

@@ -26,6 +26,7 @@ from rookery.model.events import (
     Unreadable,
 )
 from rookery.model.records import Record
+from tests.rules import each
 
 steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -205,8 +206,8 @@ def test_a_last_line_that_begins_a_message_is_truncated(begun: bytes) -> None:
     ]
 
 
-@pytest.mark.parametrize("noise", ["npm notice", "}", "\x1b[2K", "ﻻ", "\U0001f600", "\uffff"])
-@pytest.mark.parametrize("end", [b"\n", b""])
+@each("noise", ["npm notice", "}", "\x1b[2K", "ﻻ", "\U0001f600", "\uffff"])
+@each("end", [b"\n", b""])
 def test_noise_is_not_json_and_cuts_nothing(noise: str, end: bytes) -> None:
     assert events_of(noise.encode() + end) == [
         Unreadable(reason="not_json", preview=noise),
@@ -343,7 +344,7 @@ ODD: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("odd", ODD, ids=repr)
+@each("odd", ODD, ids=repr)
 def test_a_surprise_in_one_field_never_costs_the_rest_of_its_line(odd: Any) -> None:
     message: dict[str, Any] = said({"type": "tool_use", "id": "t", "name": "Read"}, text("kept"))
     message["message"] |= {"usage": odd, "model": odd, "stop_reason": odd}

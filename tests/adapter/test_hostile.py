@@ -13,6 +13,7 @@ from rookery.agents import NAMES
 from rookery.agents.claude.fields import KNOWN_FIELDS
 from tests.adapter.mutations import BOM, DISORDERS, MUTATIONS, VALUES, mutate_stream
 from tests.model.adding_up import account, decode, recorded, run
+from tests.rules import each
 
 steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -29,8 +30,8 @@ def test_recorded_streams_add_up(agent: str) -> None:
         account(raw, decode([raw], agent))
 
 
-@pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("agent", NAMES)
+@each("seed", range(10))
 def test_mutated_lines_never_raise_and_add_up(agent: str, seed: int) -> None:
     classes, made = run(agent, seed, 1_000)
     # Not every agent writes what has nothing to tell.

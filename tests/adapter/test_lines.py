@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rookery.adapter.lines import DEFAULT_CAP, Line, LineBuffer, Oversized
+from tests.rules import each
 
 steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -129,9 +130,9 @@ def test_a_line_that_comes_alone_may_be_too_long_or_the_end_of_another() -> None
     assert buffer.feed(b"gun\n") == [b"begun\n"]
 
 
-@pytest.mark.parametrize("cap", [1, 2, 511, 512, 513, 4095, 4096, 5000])
-@pytest.mark.parametrize("end", [b"", b"\n", b"\nnext\n"])
-@pytest.mark.parametrize("over", [-1, 0, 1, 2])
+@each("cap", [1, 2, 511, 512, 513, 4095, 4096, 5000])
+@each("end", [b"", b"\n", b"\nnext\n"])
+@each("over", [-1, 0, 1, 2])
 def test_a_line_of_just_the_cap_is_kept_and_a_longer_one_is_not(
     cap: int, end: bytes, over: int
 ) -> None:

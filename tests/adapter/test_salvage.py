@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rookery.adapter import salvage
 from rookery.adapter.salvage import Fitted, Repaired
 from rookery.model.events import Unreadable
+from tests.rules import each
 
 steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -62,7 +63,7 @@ def test_good_json_is_kept_as_it_was_written(line: bytes, value: Any, text: byte
     assert salvage.parse(line) == Repaired(value, text)
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "value"),
     [
         (rb'{"a":"\ud800"}', {"a": "\ufffd"}),
@@ -91,7 +92,7 @@ def test_what_strict_readers_refuse_is_mended(line: bytes, value: Any) -> None:
     assert (mended.value, msgspec.json.decode(mended.json)) == (value, value)
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         b"npm notice",
@@ -302,7 +303,7 @@ def test_a_raw_part_of_an_event_is_json_that_anybody_can_read(raw: bytes, owned:
     assert salvage.raw_copy(msgspec.Raw(raw)) == msgspec.Raw(owned)
 
 
-@pytest.mark.parametrize("before", range(0, 9000, 617))
+@each("before", range(0, 9000, 617))
 def test_a_long_number_is_found_wherever_it_is(before: int) -> None:
     raw = b'["%b",%b]' % (b"x" * before, b"9" * 5000)
     assert salvage.raw_copy(raw) == msgspec.Raw(b'["%b", null]' % (b"x" * before))

@@ -11,6 +11,7 @@ from rookery.agents import NAMES
 from rookery.model.verdict import EXIT_CODES, Outcome, judge
 from tests.recorded import agent_of, cases, ending_of, facts, folded, full_name_of, name_of
 from tests.recorded import recordings as recordings_of
+from tests.rules import each
 
 
 def judged(agent: str) -> dict[str, Outcome]:
@@ -35,7 +36,7 @@ def test_the_table_has_every_recorded_case_once(agent: str) -> None:
     assert set(judged(agent)) == {name_of(path) for path in streams(agent)}
 
 
-@pytest.mark.parametrize("path", STREAMS, ids=full_name_of)
+@each("path", STREAMS, ids=full_name_of)
 def test_a_recorded_case_is_judged_as_a_person_does(path: Path) -> None:
     state, status = folded(path), judged(agent_of(path))[name_of(path)]
     ending = ending_of(path)

@@ -5,11 +5,11 @@ import tomllib
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rookery.config.lines import key_lines
+from tests.rules import each
 
 
 def paths(value: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -49,7 +49,7 @@ speaks = 'claude'
     }
 
 
-@pytest.mark.parametrize(
+@each(
     "value",
     [
         '"""\nb = 1\n[c]\n"""',

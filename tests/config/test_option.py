@@ -9,10 +9,11 @@ import pytest
 from rookery.config.option import checked, rows
 from rookery.config.options import RunOptions
 from rookery.model.errors import OptionError
+from tests.rules import each
 
 
 # What a caller passes, and what the options then hold.
-@pytest.mark.parametrize(
+@each(
     ("name", "passed", "held"),
     [
         ("timeout", "90s", 90.0),
@@ -33,7 +34,7 @@ def test_a_value_is_read_as_it_is_meant(name: str, passed: Any, held: Any) -> No
     assert getattr(checked(RunOptions, {name: passed}), name) == held
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "passed", "message"),
     [
         ("timeout", "soon", "timeout takes a time such as 90s, 5m or 2h, not 'soon'"),

@@ -3,6 +3,7 @@
 import pytest
 
 from rookery.config.settings import SETTINGS
+from tests.rules import each
 
 
 def test_every_setting_says_what_it_takes_and_what_it_is_for() -> None:
@@ -29,7 +30,7 @@ def test_a_value_of_a_file_is_read(name: str, raw: object, value: object) -> Non
     assert SETTINGS[name].read(raw) == value
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "raw"),
     [
         ("model", ""),

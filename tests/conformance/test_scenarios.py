@@ -2,16 +2,15 @@
 
 from importlib import import_module
 
-import pytest
-
 from rookery import agents
 from tests.conformance.scenarios import LACKING, SCENARIOS
+from tests.rules import each
 
 REAL = [name for name in agents.NAMES if agents.agent(name).evidence == "recordings"]
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
-@pytest.mark.parametrize("agent", REAL)
+@each("name", SCENARIOS)
+@each("agent", REAL)
 def test_an_agent_goes_through_a_scenario_or_it_is_said_why_not(agent: str, name: str) -> None:
     module = import_module(f"tests.conformance.test_{agent}")
     marks = [mark for test in vars(module).values() for mark in getattr(test, "pytestmark", ())]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.display.hostile import PAYLOADS, events, strings
+from tests.rules import each
 from tests.terminals import COLOURS, Emulator, emulate
 
 from rookery.adapter.agent import Replacement
@@ -94,7 +95,7 @@ def assert_safe(text: str) -> None:
     assert coloured == bare
 
 
-@pytest.mark.parametrize("name", PAYLOADS)
+@each("name", PAYLOADS)
 def test_a_known_payload_is_safe_on_every_way_to_the_screen(name: str) -> None:
     assert_safe(PAYLOADS[name])
 
@@ -108,7 +109,7 @@ def assert_untouched(screen: Emulator) -> None:
     assert screen.charset == 0
 
 
-@pytest.mark.parametrize("name", PAYLOADS)
+@each("name", PAYLOADS)
 def test_a_known_payload_leaves_title_clipboard_modes_and_cursor_alone(name: str) -> None:
     told = Fold(records(events(PAYLOADS[name])))
     sink: Any = Sink()
@@ -135,8 +136,8 @@ def test_the_emulator_would_notice() -> None:
     assert {"title", "other screen", "hidden cursor", "cursor anywhere", "bell"} <= set(noticed)
 
 
-@pytest.mark.parametrize("colour", [False, True])
-@pytest.mark.parametrize("name", PAYLOADS)
+@each("colour", [False, True])
+@each("name", PAYLOADS)
 def test_an_answer_s_markdown_is_safe_after_it_was_laid_out(name: str, colour: bool) -> None:
     text = PAYLOADS[name]
     page = f"# {text}\n\n{text} **{text}** `{text}`\n\n- {text}\n\n```sh\n{text}\n```\n\n> {text}"

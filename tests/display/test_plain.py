@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rules import each
 
 from rookery.display.context import RunContext
 from rookery.display.plain import PlainDisplay
@@ -410,7 +411,7 @@ def test_a_cost_says_whose_it_is(model: str, cost: float | None, words: str) -> 
 # Verbose.
 
 
-@pytest.mark.parametrize(
+@each(
     ("event", "line"),
     [
         (Thinking(id="1", text="\n Let me see.\nmore"), "(thinks) Let me see."),

@@ -8,8 +8,8 @@ import os
 import re
 from pathlib import Path
 
-import pytest
 from tests.recorded import CASES, name_of
+from tests.rules import each
 
 import rookery
 from rookery.display.context import RunContext
@@ -31,7 +31,7 @@ def shown(path: Path, *, verbose: bool) -> str:
     return out.getvalue()
 
 
-@pytest.mark.parametrize("path", CASES, ids=name_of)
+@each("path", CASES, ids=name_of)
 def test_a_case_is_told_as_a_person_has_read_it(path: Path) -> None:
     usual, verbose = shown(path, verbose=False), shown(path, verbose=True)
     told = f"# as usual\n{usual}\n# with --verbose\n{verbose}"
@@ -42,7 +42,7 @@ def test_a_case_is_told_as_a_person_has_read_it(path: Path) -> None:
     assert told == file.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("path", CASES, ids=name_of)
+@each("path", CASES, ids=name_of)
 def test_every_line_has_its_prefix_and_none_can_harm_a_terminal(path: Path) -> None:
     told = shown(path, verbose=True)
     assert told == "" or told.endswith("\n")
@@ -52,7 +52,7 @@ def test_every_line_has_its_prefix_and_none_can_harm_a_terminal(path: Path) -> N
         assert len(line) < 400
 
 
-@pytest.mark.parametrize("path", CASES, ids=name_of)
+@each("path", CASES, ids=name_of)
 def test_verbose_only_adds_lines(path: Path) -> None:
     more = iter(shown(path, verbose=True).split("\n"))
     assert all(line in more for line in shown(path, verbose=False).split("\n"))

@@ -3,8 +3,8 @@
 import io
 from typing import Any
 
-import pytest
 from tests.recorded import CASES, name_of
+from tests.rules import each
 from tests.terminals import COLOURS
 
 import rookery
@@ -154,7 +154,7 @@ def test_a_path_links_to_its_file() -> None:
     ]
 
 
-@pytest.mark.parametrize("path", CASES, ids=name_of)
+@each("path", CASES, ids=name_of)
 def test_the_words_are_those_of_the_plain_lines(path: Any) -> None:
     """Every plain line of a recorded run is on the terminal, too, denied calls as such."""
     plain = PlainDisplay(io.StringIO(), "claude")

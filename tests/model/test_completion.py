@@ -15,6 +15,7 @@ from rookery.model.records import Record
 from rookery.model.state import RunState
 from rookery.model.verdict import judge
 from tests.recorded import ALL, CASES, folded, name_of, results
+from tests.rules import each
 
 WORD = "PHASE_COMPLETE"
 
@@ -99,7 +100,7 @@ def test_a_subagent_s_text_is_no_answer() -> None:
     assert final_text(stream(says("mine"), below)) == "mine"
 
 
-@pytest.mark.parametrize("path", ALL, ids=name_of)
+@each("path", ALL, ids=name_of)
 def test_the_final_text_of_a_recording_is_that_of_its_last_good_result(path: Path) -> None:
     told = results(path)
     good = [r for r in told if not r.get("is_error") and r.get("subtype", "success") == "success"]
@@ -139,7 +140,7 @@ def test_text_is_complete_by_its_response_tags_alone() -> None:
     assert not is_complete("<response>other</response>", "completed")
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "answer"),
     [
         ("<response>a</response>", "a"),

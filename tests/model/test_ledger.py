@@ -23,6 +23,7 @@ from rookery.model.price import Price, Prices, Rates, Tier, dollars, nano
 from rookery.model.records import Record
 from rookery.prices import PriceBook
 from tests.recorded import ALL, REAL, folded, messages, name_of, results
+from tests.rules import each
 
 PRICE = Price(
     Rates(
@@ -73,7 +74,7 @@ def result(cost: float | None, *, usage: Usage | None = None) -> TurnFinished:
 # What the agent says.
 
 
-@pytest.mark.parametrize("path", REAL, ids=name_of)
+@each("path", REAL, ids=name_of)
 def test_the_ledger_equals_the_agent_s_own_figures_at_the_last_result(path: Path) -> None:
     told = results(path)
     ledger = folded(path).ledger
@@ -97,7 +98,7 @@ def test_the_ledger_equals_the_agent_s_own_figures_at_the_last_result(path: Path
     )
 
 
-@pytest.mark.parametrize("path", REAL, ids=name_of)
+@each("path", REAL, ids=name_of)
 def test_messages_are_counted_once_however_many_lines_repeat_them(path: Path) -> None:
     once = {
         message["message"]["id"]: message["message"]["usage"]
@@ -411,14 +412,14 @@ WHOLE = [path for path in REAL if path.read_bytes().endswith(b"\n")]
 SOME = [path for path in REAL if path.stat().st_size][::6]
 
 
-@pytest.mark.parametrize("path", WHOLE, ids=name_of)
+@each("path", WHOLE, ids=name_of)
 def test_duplicating_lines_never_changes_the_totals(path: Path, book: PriceBook) -> None:
     lines = path.read_bytes().split(b"\n")[:-1]
     doubled = [line for line in lines for _ in range(2)]
     assert _figures(b"\n".join(doubled) + b"\n", book) == _figures(path.read_bytes(), book)
 
 
-@pytest.mark.parametrize("path", SOME, ids=name_of)
+@each("path", SOME, ids=name_of)
 def test_shuffling_the_lines_between_two_results_never_changes_the_totals(
     path: Path, book: PriceBook
 ) -> None:
@@ -432,7 +433,7 @@ def test_shuffling_the_lines_between_two_results_never_changes_the_totals(
     assert _figures(b"\n".join(shuffled) + b"\n", book) == _figures(path.read_bytes(), book)
 
 
-@pytest.mark.parametrize("path", SOME, ids=name_of)
+@each("path", SOME, ids=name_of)
 def test_a_cut_stream_is_right_or_marked_as_not_settled(path: Path, book: PriceBook) -> None:
     data = path.read_bytes()
     whole = _figures(data, book)

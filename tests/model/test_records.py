@@ -14,6 +14,7 @@ import rookery
 from rookery.model import events
 from rookery.model.events import Event, Notice, TextDelta, Unknown, UsageReported
 from rookery.model.records import Record, dump, load, schema
+from tests.rules import each
 
 steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -69,19 +70,19 @@ def name_of(value: Any) -> str:
     return (value if isinstance(value, type) else type(value.event)).__name__
 
 
-@pytest.mark.parametrize("record", FULL, ids=name_of)
+@each("record", FULL, ids=name_of)
 def test_an_example_has_every_field_filled(record: Record) -> None:
     fields = [f.name for f in msgspec.structs.fields(record.event)]
     assert [f for f in fields if getattr(record.event, f) is None] == []
 
 
-@pytest.mark.parametrize("record", FULL + LEAST, ids=name_of)
+@each("record", FULL + LEAST, ids=name_of)
 def test_what_dump_writes_load_reads_back_equal(record: Record) -> None:
     assert load(dump(record)) == record
     assert load(dump(record).decode()) == record
 
 
-@pytest.mark.parametrize("record", FULL, ids=name_of)
+@each("record", FULL, ids=name_of)
 def test_a_record_is_one_object_with_its_place_first_and_then_the_event(record: Record) -> None:
     fields = [f.name for f in msgspec.structs.fields(record.event)]
     written = msgspec.json.decode(dump(record))
@@ -90,20 +91,20 @@ def test_a_record_is_one_object_with_its_place_first_and_then_the_event(record: 
     assert written == place | msgspec.json.decode(msgspec.json.encode(record.event))
 
 
-@pytest.mark.parametrize("record", LEAST, ids=name_of)
+@each("record", LEAST, ids=name_of)
 def test_what_nobody_said_is_not_written(record: Record) -> None:
     needed = [f.name for f in msgspec.structs.fields(record.event) if f.required]
     assert list(msgspec.json.decode(dump(record))) == ["seq", "offset", "length", "type", *needed]
 
 
-@pytest.mark.parametrize("record", FULL + LEAST, ids=name_of)
+@each("record", FULL + LEAST, ids=name_of)
 def test_a_dumped_record_is_one_line_of_utf8(record: Record) -> None:
     line = dump(record)
     line.decode()
     assert b"\n" not in line
 
 
-@pytest.mark.parametrize("record", FULL + LEAST, ids=name_of)
+@each("record", FULL + LEAST, ids=name_of)
 def test_the_schema_describes_every_record(record: Record) -> None:
     assert list(VALIDATOR.iter_errors(msgspec.json.decode(dump(record)))) == []
 
@@ -154,25 +155,25 @@ def test_the_schema_is_a_schema() -> None:
     jsonschema.Draft202012Validator.check_schema(schema())
 
 
-@pytest.mark.parametrize("event", CLASSES, ids=name_of)
+@each("event", CLASSES, ids=name_of)
 def test_the_schema_names_every_event(event: type[Any]) -> None:
     assert schema()["$defs"][event.__name__]["properties"]["type"] == {
         "enum": [snake_case(event.__name__)]
     }
 
 
-@pytest.mark.parametrize("event", CLASSES, ids=name_of)
+@each("event", CLASSES, ids=name_of)
 def test_the_tag_of_an_event_is_its_name_in_snake_case(event: type[Any]) -> None:
     assert event.__struct_config__.tag == snake_case(event.__name__)
 
 
-@pytest.mark.parametrize("type", [*CLASSES, *PARTS], ids=name_of)
+@each("type", [*CLASSES, *PARTS], ids=name_of)
 def test_every_event_and_part_says_what_it_is(type: type[Any]) -> None:
     assert type.__doc__
     assert "__doc__" in vars(type)
 
 
-@pytest.mark.parametrize("event", CLASSES, ids=name_of)
+@each("event", CLASSES, ids=name_of)
 def test_an_event_is_a_frozen_value(event: type[Any]) -> None:
     value = example(event)
     assert value == example(event)

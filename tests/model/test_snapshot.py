@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from itertools import islice
 
 import msgspec
-import pytest
 
 import rookery
 from rookery.model.events import (
@@ -58,6 +57,7 @@ from rookery.model.snapshot import (
 from rookery.model.state import RunState
 from rookery.model.stuck import evidence_of
 from tests.recorded import agent_of, cases
+from tests.rules import each
 
 CLOSED = StreamClosed(
     results=0, truncated=False, open_tools=0, lines=0, blank=0, silent=0, unknown_fields=()
@@ -207,7 +207,7 @@ START = SessionStarted(session="s")
 ASK = PermissionRequested(id="q", tool_id="a", name="Bash")
 
 
-@pytest.mark.parametrize(
+@each(
     ("events", "activity", "since"),
     [
         ((), "starting", None),
@@ -226,7 +226,6 @@ ASK = PermissionRequested(id="q", tool_id="a", name="Bash")
         ((START, TurnFinished(ok=True), TurnStarted()), "waiting", 2.0),
         ((START, CLOSED), "ended", 1.0),
     ],
-    ids=lambda value: value if isinstance(value, str) else None,
 )
 def test_what_runs_now_is_what_holds_it_up(
     events: tuple[Event, ...], activity: str, since: float | None

@@ -54,6 +54,7 @@ from rookery.model.records import Record
 from rookery.model.state import FileState, RunState, TaskSpan, ToolSpan, Turn
 from tests.model.test_records import FULL, LEAST
 from tests.recorded import ALL, CASES, folded, messages, name_of, results
+from tests.rules import each
 
 START = SessionStarted(
     session="s", model="m", cwd="/repo", version="2.1.325", permission_mode="default"
@@ -527,7 +528,7 @@ def test_a_record_that_is_not_the_next_is_refused() -> None:
         assert contents(drawn.state) == contents(fold(good))
 
 
-@pytest.mark.parametrize("path", ALL, ids=name_of)
+@each("path", ALL, ids=name_of)
 def test_folding_record_by_record_equals_folding_at_once(path: Path) -> None:
     records = list(rookery.decode(path, agent="claude"))
     at_once = contents(fold(records))
@@ -581,7 +582,7 @@ def test_a_state_is_a_pure_fold(events: list[Event]) -> None:
     assert contents(fold(records)) == first
 
 
-@pytest.mark.parametrize("path", CASES, ids=name_of)
+@each("path", CASES, ids=name_of)
 def test_dropping_every_delta_loses_nothing(path: Path) -> None:
     events = [record.event for record in rookery.decode(path, agent="claude")]
     deltas = (TextDelta, ThinkingDelta, ToolInputDelta)
@@ -593,7 +594,7 @@ def test_dropping_every_delta_loses_nothing(path: Path) -> None:
 # What it makes of recorded streams, against the raw messages.
 
 
-@pytest.mark.parametrize("path", ALL, ids=name_of)
+@each("path", ALL, ids=name_of)
 def test_a_recorded_stream_is_known_as_its_messages_tell_it(path: Path) -> None:
     state = folded(path)
     assert len(state.results) == len(results(path))

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from rookery.model.events import (
     Event,
     LimitReported,
@@ -16,6 +14,7 @@ from rookery.model.events import (
 from rookery.model.fold import fold
 from rookery.model.records import Record
 from rookery.model.stuck import Evidence, OpenTool, Process, evidence_of, suspect
+from tests.rules import each
 
 IDLE = 100.0
 SLEEPING = (Process(1, "S", 5.0), Process(2, "S", 1.0))
@@ -47,7 +46,7 @@ ROWS: list[tuple[dict[str, Any], str | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("known", "reason"), ROWS)
+@each(("known", "reason"), ROWS)
 def test_silence_alone_is_not_evidence(known: dict[str, Any], reason: str | None) -> None:
     why = suspect(Evidence(**known), idle_s=IDLE)
     if reason is None:

@@ -43,11 +43,12 @@ from rookery.model.verdict import (
 )
 from rookery.model.verdict import judge as judge_whole
 from tests.recorded import ALL, CASES, folded, name_of, results
+from tests.rules import each
 
 # Every recorded case is judged in tests/agents/test_verdicts.py.
 
 
-@pytest.mark.parametrize("path", ALL, ids=name_of)
+@each("path", ALL, ids=name_of)
 def test_the_last_raw_result_and_the_verdict_never_contradict_each_other(path: Path) -> None:
     told = results(path)
     good = bool(told) and told[-1].get("is_error") in (None, False)
@@ -96,7 +97,7 @@ def test_the_truth_table_has_forty_rows() -> None:
     assert len(B1) == 40
 
 
-@pytest.mark.parametrize(("kind", "exit", "error"), B1)
+@each(("kind", "exit", "error"), B1)
 def test_the_result_decides_and_neither_exit_code_nor_error_event_does(
     kind: str, exit: str, error: bool
 ) -> None:
@@ -378,9 +379,7 @@ ROWS: list[tuple[RunState, Facts, Verdict]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("state", "ending", "expected"), ROWS, ids=[f"{v.status}: {v.sentence}" for _, _, v in ROWS]
-)
+@each(("state", "ending", "expected"), ROWS, ids=[f"{v.status}: {v.sentence}" for _, _, v in ROWS])
 def test_a_row_of_the_table(state: RunState, ending: Facts, expected: Verdict) -> None:
     assert judge(state, ending) == expected
 

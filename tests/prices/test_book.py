@@ -11,6 +11,7 @@ from rookery.model.price import Price, Rates, dollars, nano, round_pico
 from rookery.prices import PriceBook, PriceFileError, read_price_file
 from rookery.prices.names import spellings
 from tests.recorded import REAL, name_of, results
+from tests.rules import each
 
 SONNET = Rates(
     input=3_000_000,
@@ -134,7 +135,7 @@ def test_money_is_rounded_to_the_nearest_nano_dollar() -> None:
     assert dollars(nano(0.0010517999999999999)) == 0.0010518
 
 
-@pytest.mark.parametrize("path", REAL, ids=name_of)
+@each("path", REAL, ids=name_of)
 def test_our_price_of_every_model_equals_what_the_agent_computed(
     book: PriceBook, path: Path
 ) -> None:

@@ -13,6 +13,7 @@ from rookery.model.events import ToolStarted, TurnFinished
 from rookery.model.records import Record
 from rookery.testing.conformance import Case, cases_in, check
 from tests.recorded import cases, facts, name_of
+from tests.rules import each
 
 OPENCODE = agent("opencode")
 STATUS = {
@@ -103,7 +104,7 @@ def refusing(task: Task) -> Invocation:
     raise RookeryError("not today")
 
 
-@pytest.mark.parametrize(
+@each(
     ("changed", "message"),
     [
         ({"invoke": lost}, "the exact prompt is neither an argument nor on stdin"),

@@ -18,6 +18,7 @@ from rookery.model.events import (
     TurnFinished,
 )
 from rookery.testing import AGENT, DEMO, SESSIONS, agent_command, install_agent
+from tests.rules import each
 from tests.testing.children import (
     CASES,
     REAL_FLAGS,
@@ -102,7 +103,7 @@ def test_what_it_cannot_do_is_said(flags: list[str], complaint: bytes) -> None:
     assert complaint in done.stderr
 
 
-@pytest.mark.parametrize("path", sorted(SESSIONS.glob("*.jsonl")), ids=lambda path: path.stem)
+@each("path", sorted(SESSIONS.glob("*.jsonl")), ids=lambda path: path.stem)
 def test_every_session_of_its_own_is_recorded_and_private(path: Path) -> None:
     written = path.read_bytes()
     assert not re.search(rb"/work/|/root/|/tmp/tmp|sk-ant-", written)

@@ -13,6 +13,7 @@ from rookery.agents.amp.command import invoke, keeps_variable, with_output_flags
 from rookery.model.completion import final_text
 from rookery.model.errors import UnsupportedError
 from tests.recorded import cases, folded, messages, name_of, results
+from tests.rules import each
 
 OUTPUT = ("--stream-json", "--stream-json-thinking")
 
@@ -22,7 +23,7 @@ def test_it_says_that_it_is_known_from_documents_only() -> None:
     assert (amp.evidence, amp.checked_versions) == ("documentation", ())
 
 
-@pytest.mark.parametrize("path", cases("amp"), ids=name_of)
+@each("path", cases("amp"), ids=name_of)
 def test_the_tokens_are_those_of_its_messages_and_the_answer_that_of_its_result(
     path: Path,
 ) -> None:
@@ -41,7 +42,7 @@ def _counted(message: dict[str, Any]) -> bool:
     return message["type"] == "assistant" and bool(message["message"]["usage"])
 
 
-@pytest.mark.parametrize("path", cases("amp"), ids=name_of)
+@each("path", cases("amp"), ids=name_of)
 def test_a_stream_is_known_as_its_own(path: Path) -> None:
     found = detect(path.read_bytes())
     assert found is not None

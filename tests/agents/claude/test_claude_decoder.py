@@ -37,6 +37,7 @@ from rookery.model.events import (
     UsageReported,
     UserMessage,
 )
+from tests.rules import each
 
 CASES = Path(__file__).parent / "cases"
 BEGUN = TurnStarted(origin="prompt")
@@ -202,7 +203,7 @@ def test_malformed_json_is_unreadable_and_the_stream_goes_on() -> None:
 
 
 # seed 000, step 8: TestExtractToolInput
-@pytest.mark.parametrize(
+@each(
     ("name", "input", "title"),
     [
         ("Read", {"file_path": "/path/to/file"}, "/path/to/file"),

@@ -4,11 +4,10 @@ import re
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 import rookery
 from rookery.model.events import StreamClosed
 from tests.recorded import CASES, RECORDINGS, facts, folded, name_of
+from tests.rules import each
 
 NO_RESULT = {"s23b_sigterm_text", "s23d_sigterm_tool", "s23e_sigkill_tool"}
 """Killed before they could write a result."""
@@ -22,7 +21,7 @@ def test_there_are_recordings_of_both_newer_versions() -> None:
     assert counts["2.1.325"] >= 20
 
 
-@pytest.mark.parametrize("path", RECORDINGS, ids=name_of)
+@each("path", RECORDINGS, ids=name_of)
 def test_every_recording_but_the_killed_ones_has_a_result(path: Path) -> None:
     plain = facts("claude")["plain_text"]
     assert bool(folded(path).results) == (path.stem not in (*NO_RESULT, *plain))

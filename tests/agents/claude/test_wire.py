@@ -27,6 +27,7 @@ from rookery.agents.claude.wire import (
     read,
     read_async,
 )
+from tests.rules import each
 
 HERE = Path(__file__).parent
 SESSION = HERE / "fixtures" / "session.jsonl"
@@ -372,7 +373,7 @@ def messages_in(line: bytes) -> list[Any] | None:
     return messages if all(isinstance(message, dict) for message in messages) else None
 
 
-@pytest.mark.parametrize("path", RECORDED, ids=lambda path: str(path.relative_to(HERE)))
+@each("path", RECORDED, ids=lambda path: str(path.relative_to(HERE)))
 def test_every_line_of_every_recorded_case_round_trips(path: Path) -> None:
     data = path.read_bytes()
     found = read_all(data)

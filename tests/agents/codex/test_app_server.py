@@ -38,6 +38,7 @@ from rookery.model.events import (
 from rookery.model.questions import Ask, Decision
 from rookery.runs.summary import summarise
 from tests.recorded import cases, folded, full_name_of, messages
+from tests.rules import each
 
 STREAMS = [path for path in cases("codex") if path.parent.name.startswith("app_server_")]
 THREAD = {"id": "thread/start", "result": {"thread": {"id": "t", "model": "m", "cwd": "/p"}}}
@@ -94,7 +95,7 @@ def test_there_are_enough_recordings() -> None:
     assert len(STREAMS) >= 12
 
 
-@pytest.mark.parametrize("path", STREAMS, ids=full_name_of)
+@each("path", STREAMS, ids=full_name_of)
 def test_a_turn_and_its_text_are_the_agent_s_own(path: Path) -> None:
     turns = [m["params"]["turn"] for m in raw_copy(path) if m.get("method") == "turn/completed"]
     texts = [
@@ -113,7 +114,7 @@ def test_a_turn_and_its_text_are_the_agent_s_own(path: Path) -> None:
     assert results[0].text == (texts[-1] if results[0].ok else None)
 
 
-@pytest.mark.parametrize("path", STREAMS, ids=full_name_of)
+@each("path", STREAMS, ids=full_name_of)
 def test_the_tokens_of_the_requests_make_up_the_threads_totals(path: Path) -> None:
     before: dict[str, dict[str, int]] = {}
     total: dict[str, dict[str, int]] = {}
@@ -132,7 +133,7 @@ def test_the_tokens_of_the_requests_make_up_the_threads_totals(path: Path) -> No
         assert counted == sum(grown)  # nothing was cached
 
 
-@pytest.mark.parametrize("path", STREAMS, ids=full_name_of)
+@each("path", STREAMS, ids=full_name_of)
 def test_a_stream_is_known_by_its_first_message_and_wholly_understood(path: Path) -> None:
     first, *_ = messages(path)
     assert recognises(first)
@@ -175,7 +176,7 @@ def test_every_type_has_its_known_fields() -> None:
     assert types | {f"{stage}/{kind}" for stage in stages for kind in kinds} == set(KNOWN_FIELDS)
 
 
-@pytest.mark.parametrize("path", STREAMS, ids=full_name_of)
+@each("path", STREAMS, ids=full_name_of)
 def test_a_stream_of_a_checked_version_has_no_unknown_field(path: Path) -> None:
     state = folded(path)
     assert state.closed is not None

@@ -35,6 +35,7 @@ from rookery.model.records import Record
 from rookery.model.verdict import judge
 from rookery.runs.summary import summarise
 from tests.recorded import cases, folded, full_name_of, is_real, messages, recordings
+from tests.rules import each
 
 STREAMS = [
     path
@@ -64,7 +65,7 @@ def command(stage: str, status: str = "in_progress", **fields: Any) -> dict[str,
 # What the agent itself gives.
 
 
-@pytest.mark.parametrize("path", STREAMS, ids=full_name_of)
+@each("path", STREAMS, ids=full_name_of)
 def test_the_final_text_is_the_agent_s_own(path: Path) -> None:
     said, answer = None, None
     for message in messages(path):
@@ -76,7 +77,7 @@ def test_the_final_text_is_the_agent_s_own(path: Path) -> None:
     assert (results[-1].text if results else None) == answer
 
 
-@pytest.mark.parametrize("path", STREAMS, ids=full_name_of)
+@each("path", STREAMS, ids=full_name_of)
 def test_the_usage_is_the_agent_s_own_figure(path: Path) -> None:
     told = [m["usage"] for m in messages(path) if m["type"] == "turn.completed"]
     tokens = summarise(folded(path), file="", agent="codex").tokens
@@ -91,7 +92,7 @@ def test_the_usage_is_the_agent_s_own_figure(path: Path) -> None:
     assert tokens.output == told[-1]["output_tokens"]
 
 
-@pytest.mark.parametrize("path", STREAMS, ids=full_name_of)
+@each("path", STREAMS, ids=full_name_of)
 def test_a_turn_is_ok_if_and_only_if_it_was_completed(path: Path) -> None:
     told = [m["type"] for m in messages(path) if m["type"] in ("turn.completed", "turn.failed")]
     assert [result.ok for result in folded(path).results] == [t == "turn.completed" for t in told]
@@ -338,7 +339,7 @@ def test_fields_are_looked_at_in_the_first_messages_of_each_type_only() -> None:
 # Words for failures.
 
 
-@pytest.mark.parametrize(
+@each(
     ("message", "kind"),
     [
         ("You've hit your usage limit. Try again later.", "quota"),
@@ -388,7 +389,7 @@ def test_a_retry_is_read() -> None:
 # Detection.
 
 
-@pytest.mark.parametrize("path", [p for p in STREAMS if p.stat().st_size > 50], ids=full_name_of)
+@each("path", [p for p in STREAMS if p.stat().st_size > 50], ids=full_name_of)
 def test_every_message_but_a_bare_error_is_recognised(path: Path) -> None:
     assert all(recognises(m) for m in messages(path) if m["type"] != "error")
 

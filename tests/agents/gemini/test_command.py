@@ -8,6 +8,7 @@ import pytest
 from rookery.adapter.agent import Invocation, Task
 from rookery.agents.gemini.command import invoke, keeps_variable, with_output_flags
 from rookery.model.errors import UnsupportedError
+from tests.rules import each
 
 OUTPUT = ("--output-format", "stream-json")
 ALONE = {"GEMINI_CLI_NO_RELAUNCH": "true"}
@@ -78,7 +79,7 @@ def test_a_number_of_turns_is_refused_with_a_way_out() -> None:
         invoke(Task(prompt="go", max_turns=3))
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "expected"),
     [
         (["gemini", "-p", "hi"], ["gemini", *OUTPUT, "-p", "hi"]),

@@ -11,6 +11,7 @@ from rookery.agents.gemini import recognises
 from rookery.model.completion import final_text
 from rookery.model.events import Error, Event, Text, TextDelta, ToolStarted, TurnFinished
 from tests.recorded import cases, folded, messages, name_of, recordings, results
+from tests.rules import each
 
 STREAMS = [*cases("gemini"), *recordings("gemini")]
 ENDED = [path for path in STREAMS if results(path)]
@@ -26,7 +27,7 @@ def said(text: str) -> bytes:
     return b'{"type":"message","role":"assistant","content":"%b","delta":true}' % text.encode()
 
 
-@pytest.mark.parametrize("path", ENDED, ids=name_of)
+@each("path", ENDED, ids=name_of)
 def test_the_tokens_are_those_of_the_agent_s_own_sum(path: Path) -> None:
     told = [result["stats"] for result in results(path)]
     tokens = folded(path).ledger.tokens
@@ -38,7 +39,7 @@ def test_the_tokens_are_those_of_the_agent_s_own_sum(path: Path) -> None:
     assert tokens.output >= sum(stats["output_tokens"] for stats in told)
 
 
-@pytest.mark.parametrize("path", STREAMS, ids=name_of)
+@each("path", STREAMS, ids=name_of)
 def test_every_piece_is_in_a_text_and_the_answer_is_what_came_after_the_last_call(
     path: Path,
 ) -> None:
@@ -102,7 +103,7 @@ def test_other_words_are_told_as_they_are() -> None:
 TOLD = [path for path in STREAMS if path.read_bytes() and path.stem != "json_format"]
 
 
-@pytest.mark.parametrize("path", TOLD, ids=name_of)
+@each("path", TOLD, ids=name_of)
 def test_a_stream_is_known_as_its_own(path: Path) -> None:
     found = detect(path.read_bytes())
     assert found is not None

@@ -27,6 +27,7 @@ from rookery.model.events import (
 )
 from rookery.model.fold import fold
 from rookery.model.verdict import Facts, judge
+from tests.rules import each
 
 Json = dict[str, Any]
 SESSION = "ses_1"
@@ -175,7 +176,7 @@ def test_an_abort_is_an_interruption() -> None:
     assert status(start(), error("MessageAbortedError", message="Aborted")) == "interrupted"
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "data", "kind"),
     [
         ("APIError", {"statusCode": 400}, "config"),
@@ -311,7 +312,7 @@ def test_a_tool_that_prints_permission_denied_has_merely_failed() -> None:
     assert events(start(), tool("write", **state), of=PermissionDenied) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "state", "kind", "title"),
     [
         ("bash", {"input": {"command": "ls\n-a", "description": "List"}}, "execute", "ls -a"),

@@ -3,23 +3,17 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from rookery.model.completion import final_text
 from rookery.model.ledger import Money
 from rookery.model.price import dollars, nano
 from tests.recorded import cases, folded, full_name_of, messages, recordings
+from tests.rules import each
 
 STREAMS = [path for path in [*cases("opencode"), *recordings("opencode")] if any(messages(path))]
 KNOWN = [path for path in STREAMS if path.parent.name != "noise-and-news"]
 
 
-@pytest.fixture(params=KNOWN, ids=full_name_of)
-def stream(request: pytest.FixtureRequest) -> Path:
-    found: Path = request.param
-    return found
-
-
+@each("stream", KNOWN, ids=full_name_of)
 def test_tokens_and_cost_are_the_sum_of_its_steps(stream: Path) -> None:
     steps = [m["part"] for m in messages(stream) if m["type"] == "step_finish"]
     tokens = [step["tokens"] for step in steps]
@@ -34,6 +28,7 @@ def test_tokens_and_cost_are_the_sum_of_its_steps(stream: Path) -> None:
     assert ledger.cost == (Money(whole, "native") if known else Money(None, "unknown"))
 
 
+@each("stream", KNOWN, ids=full_name_of)
 def test_the_answer_is_what_the_last_step_said(stream: Path) -> None:
     said: list[str] = []
     stopped = None
@@ -53,6 +48,7 @@ def test_the_answer_is_what_the_last_step_said(stream: Path) -> None:
         assert not any(result.ok for result in state.results)
 
 
+@each("stream", KNOWN, ids=full_name_of)
 def test_every_call_is_told_once_with_its_input(stream: Path) -> None:
     calls = [m["part"] for m in messages(stream) if m["type"] == "tool_use"]
     state = folded(stream)

@@ -8,6 +8,7 @@ import pytest
 from rookery.adapter.agent import Invocation, Task
 from rookery.agents.qwen.command import invoke, keeps_variable, resumes, with_output_flags
 from rookery.model.errors import UnsupportedError
+from tests.rules import each
 
 OUTPUT = ("--output-format", "stream-json")
 
@@ -78,7 +79,7 @@ def test_a_mode_that_it_does_not_have_is_refused_with_a_way_out() -> None:
         invoke(Task(prompt="go", permission="ask"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "expected"),
     [
         (["qwen", "-p", "hi"], ["qwen", *OUTPUT, "-p", "hi"]),

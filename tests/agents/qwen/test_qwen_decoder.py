@@ -30,6 +30,7 @@ from rookery.model.events import (
 )
 from rookery.model.fold import Beginning, fold
 from tests.recorded import cases, folded, is_real, messages, name_of, recordings, results
+from tests.rules import each
 
 STREAMS = [*cases("qwen"), *recordings("qwen")]
 ENDED = [path for path in STREAMS if results(path)]
@@ -56,7 +57,7 @@ def finished(*messages: dict[str, Any]) -> TurnFinished:
     return found
 
 
-@pytest.mark.parametrize("path", ENDED, ids=name_of)
+@each("path", ENDED, ids=name_of)
 def test_the_tokens_are_the_agent_s_own_total(path: Path) -> None:
     told = results(path)[-1]["usage"]
     tokens = folded(path).ledger.tokens
@@ -88,7 +89,7 @@ def test_a_denial_names_what_lets_it_pass(tool: str, fix: str) -> None:
     assert alone.fix == fix
 
 
-@pytest.mark.parametrize("path", ENDED, ids=name_of)
+@each("path", ENDED, ids=name_of)
 def test_the_answer_is_the_agent_s_own(path: Path) -> None:
     state = folded(path)
     if state.results[-1].ok:
@@ -107,7 +108,7 @@ def test_a_resumed_run_is_told_its_own_share() -> None:
     assert tokens(None) == 1234  # nobody knows where it began, but its messages are told
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "kind", "message"),
     [
         ("[API Error: 400 Bad request]", "config", "Bad request"),
@@ -360,7 +361,7 @@ def test_a_new_version_s_fields_are_counted() -> None:
         )
 
 
-@pytest.mark.parametrize("path", [path for path in STREAMS if is_real(path)], ids=name_of)
+@each("path", [path for path in STREAMS if is_real(path)], ids=name_of)
 def test_every_field_that_was_recorded_is_known(path: Path) -> None:
     drift = Drift(KNOWN_FIELDS)
     for message in messages(path):
@@ -368,7 +369,7 @@ def test_every_field_that_was_recorded_is_known(path: Path) -> None:
     assert drift.fields() == ()
 
 
-@pytest.mark.parametrize("path", [path for path in STREAMS if path.read_bytes()], ids=name_of)
+@each("path", [path for path in STREAMS if path.read_bytes()], ids=name_of)
 def test_a_stream_is_known_as_its_own(path: Path) -> None:
     found = detect(path.read_bytes())
     assert found is not None

@@ -6,6 +6,7 @@ from typing import Any
 
 import pyte
 import pytest
+from tests.rules import each
 
 from rookery.display.console.paint import Paint
 from rookery.display.console.screen import Screen
@@ -151,7 +152,7 @@ def lowest(out: Glass) -> int:
     return max((n for n, row in enumerate(out.screen.display) if row.strip()), default=0)
 
 
-@pytest.mark.parametrize("columns", WIDTHS)
+@each("columns", WIDTHS)
 def test_the_status_line_never_wraps_and_leaves_nothing(columns: int) -> None:
     out = Glass(columns, 60)
     fold, shown = display(out)
