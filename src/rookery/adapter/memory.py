@@ -104,8 +104,8 @@ class Memory:
 
     def advance(self) -> list[Event]:
         """Begin a turn unless one is open, and complete the partial text."""
-        if self.in_turn and self.partial_id is None:
-            return []
+        if self.in_turn:
+            return [] if self.partial_id is None else self.end_text()
         return [*self.begin_turn(), *self.end_text()]
 
     def has_started(self, id: str) -> bool:
@@ -165,7 +165,8 @@ class Memory:
     def end(self, id: str) -> ToolStarted | None:
         """Remember that a call has ended, and return its start if there was one."""
         self.ended[id] = None
-        forget_oldest(self.ended, _MOST_CALLS)
+        if len(self.ended) > _MOST_CALLS:
+            forget_oldest(self.ended, _MOST_CALLS)
         return self.tools.pop(id, None)
 
     def abandon(self) -> list[Event]:

@@ -55,7 +55,7 @@ def system(memory: Memory, message: shapes.System, line: bytes) -> Sequence[Even
 def user(memory: Memory, message: shapes.User, line: bytes) -> Sequence[Event]:
     """Read the prompt, or the results of tools."""
     parent = message.parent_tool_use_id
-    events: list[Event] = [] if parent else memory.begin_turn()
+    events: list[Event] = [] if parent or memory.in_turn else memory.begin_turn()
     strange: str | None = None
     for block in (message.message or shapes.Said()).content or ():
         if block.type == "tool_result":
@@ -72,7 +72,7 @@ def user(memory: Memory, message: shapes.User, line: bytes) -> Sequence[Event]:
 def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Sequence[Event]:
     """Read a whole message of the model, with what it used."""
     said, parent = message.message or shapes.Said(), message.parent_tool_use_id
-    events: list[Event] = [] if parent else memory.begin_turn()
+    events: list[Event] = [] if parent or memory.in_turn else memory.begin_turn()
     strange: str | None = None
     for block in said.content or ():
         if block.type == "text":

@@ -81,7 +81,7 @@ def tool_result(memory: Memory, message: shapes.ToolResult, line: bytes) -> Sequ
     complaint = told.message or output
     ok = message.status == "success"
     denied = not ok and call is not None and _is_denied(call.name, told)
-    fix = _fix(call, told) if call is not None else None
+    fix = _fix(call, told) if denied and call is not None else None
     status: Status = "ok" if ok else "denied" if denied else "error"
     events += memory.finish(id, status, output=output, error=None if ok else complaint, fix=fix)
     if ok and call is not None and call.kind in tools.TELLING:

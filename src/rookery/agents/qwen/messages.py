@@ -29,7 +29,7 @@ def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Sequenc
     """
     said = message.message or shapes.Said()
     parent = message.parent_tool_use_id
-    events = memory.begin_turn() if parent is None else []
+    events = [] if parent is not None or memory.in_turn else memory.begin_turn()
     strange: str | None = None
     for n, block in enumerate(said.content or ()):
         if block.type in ("text", "thinking"):
@@ -155,8 +155,8 @@ def _start(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[
         id,
         name,
         input,
-        title=tools.question(kind, input),
-        subagent=tools.subagent(kind, input),
+        title=tools.question(input) if kind == "ask" else None,
+        subagent=tools.subagent(input) if kind == "subagent" else None,
         parent=parent,
     )
     return memory.start(started)
@@ -183,7 +183,7 @@ def _finish(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence
         output=output,
         error=output if failed else None,
         exit_code=code,
-        fix=tools.fix(call.name, block.content) if call is not None else None,
+        fix=tools.fix(call.name, block.content) if status == "denied" and call else None,
         parent=parent,
     )
     if not failed and call is not None and call.kind in tools.TELLING:

@@ -18,7 +18,6 @@ from rookery.model.events import (
     PlanChanged,
     PlanItem,
     Status,
-    ToolKind,
     ToolStarted,
 )
 from rookery.model.text import one_line
@@ -141,9 +140,9 @@ _edit_decoder = msgspec.json.Decoder(_EditInput)
 _todo_decoder = msgspec.json.Decoder(_TodoInput)
 
 
-def question(kind: ToolKind, input: msgspec.Raw) -> str | None:
+def question(input: msgspec.Raw) -> str | None:
     """The first question that a call asks, on one line."""
-    if kind != "ask" or input is NOTHING:
+    if input is NOTHING:
         return None
     asked = salvage.decode_part(input, _ask_decoder)
     words = [item.question for item in asked.questions or ()] if asked else []
@@ -212,9 +211,9 @@ def shell(content: str, *, failed: bool) -> Shell:
     return Shell(output or None, None if code == "(none)" else int(code))
 
 
-def subagent(kind: ToolKind, input: msgspec.Raw) -> str | None:
+def subagent(input: msgspec.Raw) -> str | None:
     """What kind of subagent a call asks for."""
-    return first_of(input, "subagent_type") if kind == "subagent" else None
+    return first_of(input, "subagent_type")
 
 
 def replacements(started: ToolStarted) -> tuple[Replacement, ...]:
