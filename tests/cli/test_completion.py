@@ -15,7 +15,7 @@ from tests.terminals import Terminal
 from rookery import agents
 from rookery.cli.complete import outline
 from rookery.cli.main import cli
-from rookery.store.runs import start_ticks
+from rookery.process.liveness import start_ticks
 
 SHELLS = ("bash", "fish", "zsh")
 

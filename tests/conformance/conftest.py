@@ -9,7 +9,7 @@ import pytest
 import rookery
 from rookery.model.errors import RookeryError
 from rookery.model.events import SessionStarted, StreamClosed, Unknown
-from rookery.store.runs import RunFolder
+from rookery.store.run_folder import RunFolder
 from tests.conformance.scenarios import LACKING, SCENARIOS
 
 _TYPES, _FIELDS, _RAN = Counter[str](), Counter[str](), Counter[str]()

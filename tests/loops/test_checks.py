@@ -8,7 +8,7 @@ import pytest
 
 from rookery.loops.checks import run_check
 from rookery.loops.state import Check
-from rookery.store.runs import is_alive
+from rookery.process.liveness import is_alive
 
 
 def gone(pid: int) -> bool:

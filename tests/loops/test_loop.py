@@ -34,9 +34,11 @@ from rookery.model.errors import RookeryError
 from rookery.model.fold import fold
 from rookery.prices import PriceBook
 from rookery.process import trees
+from rookery.process.liveness import is_alive
 from rookery.runs.heal import settle
 from rookery.store import runs
 from rookery.store.loop_folder import LoopBusyError
+from rookery.store.run_folder import RunFolder
 from tests.loops.playing import calls, install, plan, play, repository
 
 
@@ -370,7 +372,7 @@ def test_an_interrupt_ends_a_check(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         return loop.end
 
     assert asyncio.run(whole()) == "interrupted"
-    assert not runs.is_alive(int((work / "pid").read_text()), None)
+    assert not is_alive(int((work / "pid").read_text()), None)
 
 
 def test_an_interrupted_check_did_not_fail_and_is_run_again(
@@ -639,7 +641,7 @@ def killed_and_resumed(folder: Path, kills: list[float], monkeypatch: pytest.Mon
     return killed
 
 
-def _spent(run: runs.RunFolder) -> float | None:
+def _spent(run: RunFolder) -> float | None:
     """What the raw log of a run says that it cost."""
     return fold(rookery.decode(run.chunks("stdout"), "claude"), PriceBook()).ledger.spent_usd
 

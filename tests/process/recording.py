@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rookery.process.recorder_process import Plan, RecorderProcess
+from rookery.store.file_names import RECORDER_FILES
 
 PATIENCE_S = 30.0
 
@@ -22,6 +23,7 @@ def python(code: str) -> list[str]:
 def start(folder: Path, command: list[str], **options: Any) -> RecorderProcess:
     """Start a recorder that keeps a command's output in a folder."""
     plan = Plan(
+        files=RECORDER_FILES,
         folder=folder,
         command=command,
         cwd=options.pop("cwd", str(folder)),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.process import trees
+from rookery.process import proc, trees
 from tests.process.recording import is_gone, wait_for
 
 
@@ -16,7 +16,7 @@ def test_a_usual_linux_has_nothing_to_be_sorry_for() -> None:
 
 
 def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(trees, "_PROC", str(tmp_path))
+    monkeypatch.setattr(proc, "_PROC", str(tmp_path))
     monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.delattr(os, "pidfd_open")
     said = " · ".join(trees.promises())
@@ -84,7 +84,7 @@ def test_without_proc_a_whole_process_group_is_ended(
     script = "sleep 60 & echo $! > pid; wait"
     with subprocess.Popen(["sh", "-c", script], cwd=tmp_path, start_new_session=True) as leader:
         wait_for(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text().strip())
-        monkeypatch.setattr(trees, "_PROC", str(tmp_path))
+        monkeypatch.setattr(proc, "_PROC", str(tmp_path))
         trees.terminate(trees.tree(os.getpid(), leader.pid))
         leader.wait()
         wait_for(lambda: is_gone(int((tmp_path / "pid").read_text())))

@@ -17,7 +17,7 @@ from rookery.model.records import Record
 from rookery.runs.dialogue import Dialogue, OnPermission
 from rookery.runs.run import Run
 from rookery.store import decisions, runs
-from rookery.store.runs import RunInfo
+from rookery.store.run_formats import RunInfo
 from tests.runs.scripted import make, play
 
 ALLOWED = "ran: rm -r build"

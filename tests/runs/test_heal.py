@@ -9,8 +9,10 @@ import pytest
 from rookery.model.verdict import Facts
 from rookery.runs.heal import heal
 from rookery.store.output import read_output
-from rookery.store.runs import ExitInfo, RunFolder, VerdictInfo, create
-from tests.store.test_runs import EXIT, INFO, VERDICT, append, run_python
+from rookery.store.run_folder import RunFolder
+from rookery.store.run_formats import ExitInfo, VerdictInfo
+from rookery.store.runs import create
+from tests.store.samples import EXIT, INFO, VERDICT, append, run_python
 
 LOST = ExitInfo(
     started=True,
@@ -230,7 +232,8 @@ HEALER = """
 import sys
 from rookery.model.verdict import Facts
 from rookery.runs.heal import heal
-from rookery.store.runs import is_alive, runs
+from rookery.process.liveness import is_alive
+from rookery.store.runs import runs
 
 sys.stdin.read(1)
 print(sum(heal(folder, alive=is_alive, now=2000.0) for folder in runs(sys.argv[1])))

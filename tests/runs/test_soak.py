@@ -17,9 +17,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from rookery.process import trees
+from rookery.process.liveness import is_alive
 from rookery.runs.heal import heal
 from rookery.runs.run import Run
 from rookery.store import runs
+from rookery.store.run_folder import RunFolder
 from rookery.testing.scripted_agent import DEMO
 from tests.process.recording import is_gone, wait_for
 from tests.process.test_recorder import HOST, pids_in
@@ -114,12 +116,12 @@ def kill_a_runner(folder: Path, after_s: float, *, at_work: bool) -> Killed:
     return Killed(seen, kept, verdict, died_s)
 
 
-def _is_healed(folder: runs.RunFolder) -> bool:
+def _is_healed(folder: RunFolder) -> bool:
     """Heal it, unless somebody lives: who closes its files has no working folder any more."""
-    return heal(folder, alive=runs.is_alive, now=time.time()) or folder.verdict() is not None
+    return heal(folder, alive=is_alive, now=time.time()) or folder.verdict() is not None
 
 
-def _verdict(folder: runs.RunFolder) -> str:
+def _verdict(folder: RunFolder) -> str:
     """How a run ended, as it is known in every case."""
     assert folder.info() is not None
     verdict = folder.verdict()

@@ -5,7 +5,8 @@ from pathlib import Path
 from rookery.model.questions import Decision
 from rookery.store import decisions, runs
 from rookery.store.decisions import Decided
-from rookery.store.runs import RunFolder, RunInfo
+from rookery.store.run_folder import RunFolder
+from rookery.store.run_formats import RunInfo
 
 YES = Decided(
     at=1.5,

@@ -15,7 +15,9 @@ from rookery.model.errors import (
     UnknownRunError,
 )
 from rookery.store.names import check_name, is_name, new_names, pick
-from rookery.store.runs import RunFolder, RunInfo, create, find
+from rookery.store.run_folder import RunFolder
+from rookery.store.run_formats import RunInfo
+from rookery.store.runs import create, find
 
 NAUGHTY = [
     "",

@@ -15,7 +15,9 @@ from rookery.store.output import (
     read_output,
     write_output,
 )
-from rookery.store.runs import RunFolder, RunInfo, create
+from rookery.store.run_folder import RunFolder
+from rookery.store.run_formats import RunInfo
+from rookery.store.runs import create
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from rookery.runs.heal import settle, state_of
 from rookery.runs.home import home_folder
 from rookery.store import batch_folder, runs
 from rookery.store.batch_folder import BatchFolder, BatchResult
-from rookery.store.runs import RunFolder
+from rookery.store.run_folder import RunFolder
 
 _RunsByPart = Mapping[tuple[str, int], Sequence[RunFolder]]
 """Runs by the loop or batch that they belong to and their number in it, the first one first."""

@@ -6,6 +6,7 @@ from threading import Condition
 from typing import NamedTuple
 
 from rookery.feed.tail import Tail
+from rookery.store.file_names import STDOUT
 
 _MOST_LOOSE = 16 << 20  # bytes that no log has, before whoever brings them has to wait
 _LOOK_S = 0.1
@@ -125,7 +126,7 @@ class FlowReader:
             return []
         if self._tail is None:
             assert self._flow.folder is not None
-            self._tail = Tail(self._flow.folder, "stdout.raw", b"o")
+            self._tail = Tail(self._flow.folder, STDOUT, b"o")
         return self._tail.read(until)
 
     def close(self) -> None:

@@ -5,6 +5,8 @@ from collections import deque
 from pathlib import Path
 from typing import Self
 
+from rookery.store.file_names import ARRIVALS
+
 _SMALL = 64 << 10  # read at once; more only when there was more
 _LARGE = 256 << 10
 _TIMES = 64 << 10
@@ -81,7 +83,7 @@ class Tail:
     def _open(self) -> bool:
         try:
             self._log = os.open(self._folder / self._name, _FLAGS)
-            self._arrivals = os.open(self._folder / "arrivals", _FLAGS)
+            self._arrivals = os.open(self._folder / ARRIVALS, _FLAGS)
         except FileNotFoundError:
             return self._log is not None
         return True

@@ -15,7 +15,7 @@ from rookery.model.verdict import Facts, Verdict
 from rookery.prices import PriceBook
 from rookery.runs.heal import settle, state_of
 from rookery.store import runs
-from rookery.store.runs import RunFolder
+from rookery.store.run_folder import RunFolder
 
 
 class CurrentRun(msgspec.Struct, frozen=True, kw_only=True):

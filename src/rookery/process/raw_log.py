@@ -79,8 +79,8 @@ class Arrivals:
     What cannot be written now is tried again.
     """
 
-    def __init__(self, folder: int, ring: Callable[[bytes], None] | None = None) -> None:
-        self._fd = os.open("arrivals", _APPEND, 0o600, dir_fd=folder)
+    def __init__(self, folder: int, name: str, ring: Callable[[bytes], None] | None = None) -> None:
+        self._fd = os.open(name, _APPEND, 0o600, dir_fd=folder)
         self._ring = ring
         self._waiting = b""
 

@@ -41,6 +41,7 @@ class Recorder:
         self._plan = plan
         self._umask = umask
         self._folder = os.open(plan["folder"], os.O_RDONLY | os.O_DIRECTORY)
+        self._unfinished_exit = plan["files"]["exit"] + ".part"
         self._reserve()
         self._logs: list[Log] = []
         self._reading: dict[int, Log] = {}  # by the descriptor that is read
@@ -95,9 +96,10 @@ class Recorder:
     def _open_logs(self) -> str | None:
         """Open what is recorded to, before there is anything to lose; give what is in the way."""
         try:
-            arrivals = Arrivals(self._folder, _ring)
-            for name, letter in (("stdout.raw", b"o"), ("stderr.raw", b"e")):
-                self._logs.append(Log(self._folder, name, letter, arrivals))
+            files = self._plan["files"]
+            arrivals = Arrivals(self._folder, files["arrivals"], _ring)
+            for name, letter in (("stdout", b"o"), ("stderr", b"e")):
+                self._logs.append(Log(self._folder, files[name], letter, arrivals))
         except OSError as error:
             return f"{error.filename} cannot be written: {error.strerror}"
         return None
@@ -310,7 +312,7 @@ class Recorder:
 
     def _reserve(self) -> None:
         """Take the room for exit.json now, while there is some."""
-        self._exit_fd = os.open("exit.json.part", _FRESH, 0o600, dir_fd=self._folder)
+        self._exit_fd = os.open(self._unfinished_exit, _FRESH, 0o600, dir_fd=self._folder)
         try:
             os.write(self._exit_fd, b" " * _RESERVED)
         except OSError:
@@ -327,7 +329,12 @@ class Recorder:
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EIO, errno.EDQUOT):
                 raise
-        os.rename("exit.json.part", "exit.json", src_dir_fd=self._folder, dst_dir_fd=self._folder)
+        os.rename(
+            self._unfinished_exit,
+            self._plan["files"]["exit"],
+            src_dir_fd=self._folder,
+            dst_dir_fd=self._folder,
+        )
         os.fsync(self._folder)
 
     def _keep_syncing(self) -> None:
@@ -349,7 +356,7 @@ _FRESH = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 def _stdin(plan: dict[str, Any], folder: int) -> int:
     """What the agent reads: nothing, the kept prompt, or a pipe that the runner holds."""
     if plan["stdin"] == "file":
-        return os.open("stdin.raw", os.O_RDONLY | os.O_NOFOLLOW, dir_fd=folder)
+        return os.open(plan["files"]["stdin"], os.O_RDONLY | os.O_NOFOLLOW, dir_fd=folder)
     if isinstance(plan["stdin"], int):
         return int(plan["stdin"])
     return os.open(os.devnull, os.O_RDONLY)

@@ -28,11 +28,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What a recorder must know to record a run."""
 
     folder: Path
+    files: Mapping[str, str]
+    """The names of the files in the folder: stdout, stderr, stdin, arrivals, exit and log."""
+
     command: Sequence[str]
     cwd: str
     environment: Mapping[str, str]
     stdin: str | int = "null"
-    """`null`, `file` (stdin.raw of the folder) or a descriptor to hand on."""
+    """`null`, `file` (the `stdin` of `files`) or a descriptor to hand on."""
 
     deadline_s: float | None = None
     grace_s: float = 5.0
@@ -45,6 +48,7 @@ class RecorderProcess:
     def __init__(self, plan: Plan) -> None:
         told = {
             "folder": str(plan.folder),
+            "files": dict(plan.files),
             "command": list(plan.command),
             "cwd": plan.cwd,
             "environment": {**plan.environment, trees.MARKER: str(plan.folder)},
@@ -56,7 +60,7 @@ class RecorderProcess:
         }
         self._marker = str(plan.folder)
         log = os.open(
-            plan.folder / "recorder.log",
+            plan.folder / plan.files["log"],
             os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW,
             0o600,
         )

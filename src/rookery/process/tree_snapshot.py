@@ -1,29 +1,19 @@
-"""A snapshot of an agent's process tree: who lives, in what state, and with how much CPU time."""
+"""A snapshot of an agent's process tree: which processes live, their state and their CPU time."""
 
 import os
 
 from rookery.model.stuck import Process
-from rookery.process import trees
-
-_PROC = "/proc"
+from rookery.process import proc, trees
 
 
 def snapshot(marker: str) -> tuple[Process, ...] | None:
-    """The living processes that carry a run's marker; None where the system does not tell."""
-    if not os.path.isdir(f"{_PROC}/self"):
+    """The living processes that carry a run's marker; None where the system does not say."""
+    if not proc.is_available():
         return None
     tick = os.sysconf("SC_CLK_TCK")
-    found = (_process(pid, tick) for pid in trees.marked(marker))
-    return tuple(process for process in found if process is not None)
-
-
-def _process(pid: int, tick: int) -> Process | None:
-    try:
-        with open(f"{_PROC}/{pid}/stat", "rb") as file:
-            stat = file.read()
-    except OSError:
-        return None
-    fields = stat[stat.rfind(b")") + 2 :].split()
-    if len(fields) < 13 or fields[0] in (b"Z", b"X"):
-        return None
-    return Process(pid, fields[0].decode(), (int(fields[11]) + int(fields[12])) / tick)
+    found = ((pid, proc.stat(pid)) for pid in trees.marked(marker))
+    return tuple(
+        Process(pid, stat.state, stat.cpu_ticks / tick)
+        for pid, stat in found
+        if stat is not None and stat.is_alive
+    )

@@ -14,12 +14,13 @@ import signal
 import sys
 import time
 
+from rookery.process import proc
+
 TYPE_CHECKING = False  # from typing, which takes longer to import than all the rest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 _PR_SET_CHILD_SUBREAPER = 36
-_PROC = "/proc"
 _MOST_S = 5.0  # for those whom not even SIGKILL ends: they wait for a disk, or are not ours
 _PAUSE_S = 0.001
 _LOOKS = 4  # at a process that shows no environment: it may be in the midst of an exec
@@ -33,7 +34,7 @@ def promises() -> list[str]:
     missing = []
     if not sys.platform.startswith("linux"):
         missing.append("orphans of the agent may escape: there is no child subreaper")
-    if not _has_proc():
+    if not proc.is_available():
         missing.append("only the agent's own process group is ended: there is no /proc")
     if not hasattr(os, "pidfd_open"):
         missing.append("the end of the agent is noticed by signals: there is no pidfd")
@@ -53,7 +54,7 @@ def become_subreaper() -> bool:
 
 def tree(root: int, leader: int) -> list[int]:
     """Whom to signal to reach all below one; without /proc it is its leader's process group."""
-    return descendants(root) if _has_proc() else [-leader]
+    return descendants(root) if proc.is_available() else [-leader]
 
 
 def is_anybody_left(leader: int) -> bool:
@@ -66,7 +67,7 @@ def is_anybody_left(leader: int) -> bool:
         try:
             pid, _ = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
-            return not _has_proc() and _is_group(leader)
+            return not proc.is_available() and _is_group(leader)
         if pid == 0:
             return True
 
@@ -98,12 +99,11 @@ def descendants(root: int) -> list[int]:
     """All living processes below one, by the parents that /proc tells; zombies are not living."""
     children: dict[int, list[int]] = {}
     living: set[int] = set()
-    for pid in _pids():
-        found = _parent_and_state(pid)
+    for pid in proc.pids():
+        found = proc.stat(pid)
         if found is not None:
-            parent, state = found
-            children.setdefault(parent, []).append(pid)
-            if state not in "ZX":
+            children.setdefault(found.parent, []).append(pid)
+            if found.is_alive:
                 living.add(pid)
     below: list[int] = []
     queue = [root]
@@ -119,11 +119,11 @@ def marked(marker: str) -> list[int]:
     """All living processes of ours whose environment carries a run's marker."""
     wanted = f"{MARKER}={marker}".encode()
     found: list[int] = []
-    unclear = [pid for pid in _pids() if pid != os.getpid()]
+    unclear = [pid for pid in proc.pids() if pid != os.getpid()]
     for _ in range(_LOOKS):
         still_unclear = []
         for pid in unclear:
-            environment = _environment(pid)
+            environment = proc.environment(pid)
             if environment == b"":
                 still_unclear.append(pid)
             elif environment is not None and wanted in environment.split(b"\0"):
@@ -184,10 +184,6 @@ def kill_marked(marker: str, within_s: float = _MOST_S) -> list[int]:
     return kill(lambda: marked(marker), within_s)
 
 
-def _has_proc() -> bool:
-    return os.path.isdir(f"{_PROC}/self")
-
-
 def _is_group(leader: int) -> bool:
     try:
         os.kill(-leader, 0)
@@ -196,30 +192,3 @@ def _is_group(leader: int) -> bool:
     except PermissionError:
         return True  # there is one, but not ours
     return True
-
-
-def _pids() -> list[int]:
-    try:
-        return [int(name) for name in os.listdir(_PROC) if name.isdigit()]
-    except OSError:
-        return []
-
-
-def _environment(pid: int) -> bytes | None:
-    """What a process was started with; nothing in the midst of an exec, None if it is not ours."""
-    try:
-        with open(f"{_PROC}/{pid}/environ", "rb") as file:
-            return file.read()
-    except OSError:
-        return None
-
-
-def _parent_and_state(pid: int) -> tuple[int, str] | None:
-    try:
-        with open(f"{_PROC}/{pid}/stat", "rb") as file:
-            stat = file.read()
-    except OSError:
-        return None
-    # The name in brackets may hold anything, brackets and blanks too.
-    fields = stat[stat.rfind(b")") + 2 :].split()
-    return (int(fields[1]), fields[0].decode()) if len(fields) > 1 else None

@@ -4,7 +4,7 @@ import asyncio
 import os
 from contextlib import suppress
 
-from rookery.store.runs import RunFolder
+from rookery.store.run_folder import RunFolder
 
 
 class HeldInput:

@@ -11,10 +11,9 @@ import msgspec
 
 from rookery.model.errors import RookeryError
 from rookery.model.verdict import Verdict
+from rookery.process import proc
 from rookery.runs.run import Run
-
-LOG = "runner.log"
-"""What the background runner itself complains of; in the run folder."""
+from rookery.store.file_names import RUNNER_LOG
 
 _PATIENCE_S = 5.0  # for the agent's first word: an agent that cannot start says so by then
 
@@ -129,11 +128,7 @@ def _let_go() -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(nothing, number)
-    try:
-        numbers = [int(name) for name in os.listdir("/proc/self/fd")]  # noqa: PTH208
-    except OSError:
-        return  # what is inherited stays open where nobody tells what there is
-    for number in numbers:
+    for number in proc.open_files():  # where they are not listed, what is inherited stays open
         if number > 2 and _is_inherited(number):
             os.close(number)
 
@@ -149,6 +144,6 @@ def _is_inherited(number: int) -> bool:
 def _complain_in(run: Run) -> None:
     """Have our own errors kept beside the run."""
     with run.folder.opened() as folder:
-        log = folder.append(LOG)
+        log = folder.append(RUNNER_LOG)
     os.dup2(log, 2)
     os.close(log)

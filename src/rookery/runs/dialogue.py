@@ -16,7 +16,7 @@ from rookery.model.records import Record
 from rookery.model.text import one_line
 from rookery.runs.agent_input import HeldInput
 from rookery.store import decisions
-from rookery.store.runs import RunFolder
+from rookery.store.run_folder import RunFolder
 
 OnPermission = Callable[[Ask], Awaitable[Decision]]
 """Decides on an ask; it may take its time, and is cancelled when its answer is no longer needed."""

@@ -21,7 +21,8 @@ from rookery.model.verdict import (
     judge,
 )
 from rookery.store.output import has_output, last_output, write_output
-from rookery.store.runs import ExitInfo, RunFolder, VerdictInfo
+from rookery.store.run_folder import RunFolder
+from rookery.store.run_formats import ExitInfo, VerdictInfo
 
 _RECORDER_DIED = ("lost", "runner_gone")
 _REASONS: dict[str | None, StopReason] = {

@@ -10,7 +10,9 @@ from rookery.feed.tail import Tail
 from rookery.model.errors import RookeryError
 from rookery.model.state import RunState
 from rookery.runs.heal import healed, is_cared_for
-from rookery.store.runs import RunFolder, VerdictInfo, beginning_of
+from rookery.store.file_names import STDERR, STDOUT
+from rookery.store.run_folder import RunFolder
+from rookery.store.run_formats import VerdictInfo, beginning_of
 
 _LOOK_S = 0.05  # between two looks at logs that do not grow
 _CARE_S = 2.0  # between two looks at whether anybody still sees to the run
@@ -26,8 +28,8 @@ class Follower:
         self.folder = folder
         self.info = info
         self._reading = Reading(info.agent, detect=info.piped, beginning=beginning_of(info))
-        self._out = Tail(folder.path, "stdout.raw", b"o")
-        self._err = Tail(folder.path, "stderr.raw", b"e")
+        self._out = Tail(folder.path, STDOUT, b"o")
+        self._err = Tail(folder.path, STDERR, b"e")
         self._err_lines = LineBuffer()
         self._looked_after = float("-inf")
         self.verdict: VerdictInfo | None = None

@@ -15,9 +15,10 @@ from rookery.model.state import RunState
 from rookery.model.verdict import Facts, Verdict
 from rookery.prices import PriceBook
 from rookery.process import trees
+from rookery.process.liveness import is_alive
 from rookery.runs.finish import finish, recorded_exit
-from rookery.store import runs
-from rookery.store.runs import RunFolder, RunInfo, VerdictInfo, at_work, beginning_of
+from rookery.store.run_folder import RunFolder
+from rookery.store.run_formats import RunInfo, VerdictInfo, at_work, beginning_of
 
 _SETTLE_S = 15.0
 _SETTLE_LOOK_S = 0.05
@@ -25,7 +26,7 @@ _SETTLE_LOOK_S = 0.05
 
 def healed(folder: RunFolder) -> RunFolder:
     """Judge a run whose runner and recorder died, and end what is left of its agent's tree."""
-    if heal(folder, alive=runs.is_alive, now=time.time(), prices=PriceBook()):
+    if heal(folder, alive=is_alive, now=time.time(), prices=PriceBook()):
         trees.kill_marked(str(folder.path))
     return folder
 
@@ -90,7 +91,7 @@ def settle(folder: RunFolder) -> VerdictInfo | None:
 def is_cared_for(folder: RunFolder) -> bool:
     """Whether a run has its verdict, or a process at work that will write one."""
     info = folder.info()
-    working = info is not None and at_work(info, runs.is_alive)
+    working = info is not None and at_work(info, is_alive)
     return working or folder.verdict() is not None  # read last: it may have come meanwhile
 
 
@@ -99,6 +100,6 @@ def ask_to_stop(folder: RunFolder) -> None:
     info = folder.info()
     # Its recorder, not its runner: that may be a user's program with other work to do.
     pid = info.recorder_pid if info else None
-    if info is None or pid is None or not runs.is_alive(pid, info.recorder_ticks):
+    if info is None or pid is None or not is_alive(pid, info.recorder_ticks):
         raise RookeryError(f"run {folder.name!r} is not running")
     os.kill(pid, signal.SIGTERM)

@@ -16,10 +16,13 @@ from rookery.feed.source import Reading, Told
 from rookery.model.errors import RookeryError
 from rookery.model.state import RunState
 from rookery.model.verdict import Facts, Verdict, judge
+from rookery.process.liveness import start_ticks
 from rookery.process.raw_log import Arrivals, Log
 from rookery.runs.finish import finish
 from rookery.store import runs
-from rookery.store.runs import ExitInfo, RunFolder, RunInfo
+from rookery.store.file_names import ARRIVALS, STDOUT
+from rookery.store.run_folder import RunFolder
+from rookery.store.run_formats import ExitInfo, RunInfo
 
 _CHUNK = 1 << 20
 _SYNC_S = 1.0
@@ -217,8 +220,8 @@ class _Recording:
         folder.reserve()
         where = os.open(folder.path, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            self._arrivals = Arrivals(where)
-            self.log = Log(where, "stdout.raw", b"o", self._arrivals)
+            self._arrivals = Arrivals(where, ARRIVALS)
+            self.log = Log(where, STDOUT, b"o", self._arrivals)
         finally:
             os.close(where)
         self._over = threading.Event()
@@ -251,7 +254,7 @@ class _Recording:
 
 def _info(started_at: float, agent: str | None) -> RunInfo:
     me = os.getpid()
-    ticks = runs.start_ticks(me)
+    ticks = start_ticks(me)
     return RunInfo(
         agent=agent,
         command=[],

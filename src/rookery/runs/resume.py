@@ -9,7 +9,7 @@ from rookery.model.errors import RookeryError
 from rookery.model.events import Usage
 from rookery.runs.heal import healed
 from rookery.store import runs
-from rookery.store.runs import RunInfo
+from rookery.store.run_formats import RunInfo
 
 
 class NoSessionError(RookeryError):

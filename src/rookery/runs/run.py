@@ -26,6 +26,7 @@ from rookery.model.state import RunState
 from rookery.model.stuck import Suspicion
 from rookery.model.verdict import Facts, StopReason, Verdict
 from rookery.prices import PriceBook
+from rookery.process.liveness import start_ticks
 from rookery.process.recorder_process import Plan, RecorderProcess
 from rookery.runs.dialogue import Dialogue, OnPermission
 from rookery.runs.finish import finish, recorded_exit
@@ -34,7 +35,9 @@ from rookery.runs.resume import Earlier
 from rookery.runs.silence import Silence
 from rookery.runs.watchdog import Life
 from rookery.store import runs
-from rookery.store.runs import RunFolder, RunInfo
+from rookery.store.file_names import RECORDER_FILES, STDERR, STDIN, STDOUT
+from rookery.store.run_folder import RunFolder
+from rookery.store.run_formats import RunInfo
 
 _LETTERS = {"stdout": b"o", "stderr": b"e"}
 _LISTEN_S = 2.0  # how long an agent has to break off when it is told to
@@ -213,7 +216,7 @@ class Run:
     def stdout(self) -> bytes:
         """Every byte that the agent has written so far."""
         try:
-            return (self.folder.path / "stdout.raw").read_bytes()
+            return (self.folder.path / STDOUT).read_bytes()
         except FileNotFoundError:  # it could not be started
             return b""
 
@@ -270,7 +273,7 @@ class Run:
         decoder = self.agent.decoder() if self.agent else None
         if decoder is None:
             return
-        with self._tail("stdout.raw", b"o") as tail:
+        with self._tail(STDOUT, b"o") as tail:
             while True:
                 over, seen = self.is_over, self.news
                 pieces = tail.read()
@@ -316,6 +319,8 @@ class Run:
                 permission=options.permission,
                 allow_denials=options.allow_denials,
                 started_at=time.time(),
+                runner_pid=os.getpid(),
+                runner_ticks=start_ticks(os.getpid()),
                 resumed_from=self._before.run if self._before else None,
                 continues=self._continues,
                 earlier=self._earlier,
@@ -326,7 +331,7 @@ class Run:
         folder.reserve()
         if self._call.stdin is not None and not self._call.keep_stdin_open:
             with folder.opened() as files:
-                files.create("stdin.raw", self._call.stdin)
+                files.create(STDIN, self._call.stdin)
         return folder
 
     def _tell_who_runs(self, recorder: int) -> None:
@@ -337,9 +342,9 @@ class Run:
                 msgspec.structs.replace(
                     info,
                     runner_pid=os.getpid(),
-                    runner_ticks=runs.start_ticks(os.getpid()),
+                    runner_ticks=start_ticks(os.getpid()),
                     recorder_pid=recorder,
-                    recorder_ticks=runs.start_ticks(recorder),
+                    recorder_ticks=start_ticks(recorder),
                     rookery_version=__version__,
                 )
             )
@@ -349,6 +354,7 @@ class Run:
         kept = "file" if self._call.stdin is not None else "null"
         return Plan(
             folder=self.folder.path,
+            files=RECORDER_FILES,
             command=self.command,
             cwd=self.cwd,
             environment=environment,
@@ -364,7 +370,7 @@ class Run:
         decoder = self._decoder
         self._silence.end()
         try:
-            with self._tail("stdout.raw", b"o") as tail, self._tail("stderr.raw", b"e") as errors:
+            with self._tail(STDOUT, b"o") as tail, self._tail(STDERR, b"e") as errors:
                 logs = ((tail, self._take), (errors, self._take_errors))
                 listening = Listening(recorder, logs, tick=self._tick)
                 await listening.until_it_ends()

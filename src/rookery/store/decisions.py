@@ -5,9 +5,8 @@ import os
 import msgspec
 
 from rookery.model.questions import About, Decision
-from rookery.store.runs import RunFolder
-
-_FILE = "decisions.jsonl"
+from rookery.store.file_names import DECISIONS
+from rookery.store.run_folder import RunFolder
 
 
 class Decided(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -33,7 +32,7 @@ _decoder = msgspec.json.Decoder(Decided)
 def keep(folder: RunFolder, decided: Decided) -> None:
     """Add a decision."""
     with folder.opened() as files:
-        file = files.append(_FILE)
+        file = files.append(DECISIONS)
     try:
         os.write(file, msgspec.json.encode(decided) + b"\n")
     finally:
@@ -43,7 +42,7 @@ def keep(folder: RunFolder, decided: Decided) -> None:
 def read(folder: RunFolder) -> dict[str, Decided]:
     """All decisions, by the ids of their questions; a line that is torn is left out."""
     with folder.opened() as files:
-        data = files.read(_FILE) or b""
+        data = files.read(DECISIONS) or b""
     found: dict[str, Decided] = {}
     for line in data.split(b"\n"):
         try:

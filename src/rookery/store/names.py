@@ -12,9 +12,6 @@ LETTERS = "abcdefghijkmnpqrstuvwxyz"
 DIGITS = "23456789"
 """Without 0, o, 1 and l, which look alike."""
 
-RUNS = "runs"
-"""The folder below home that has a folder for each run."""
-
 _NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _SHORTEST = 4
 _LONGEST = 64

@@ -1,8 +1,8 @@
 """`output.md`: the final answer of a run, for people and for the next program."""
 
-from rookery.store.runs import RunFolder
+from rookery.store.file_names import OUTPUT
+from rookery.store.run_folder import RunFolder
 
-_OUTPUT = "output.md"
 _LAST = 1 << 20
 
 
@@ -11,20 +11,20 @@ def write_output(folder: RunFolder, text: str | None) -> bool:
     if text is None or not text.strip():
         return False
     with folder.opened() as opened:
-        return opened.create(_OUTPUT, text.encode("utf-8", "replace"))
+        return opened.create(OUTPUT, text.encode("utf-8", "replace"))
 
 
 def read_output(folder: RunFolder) -> str | None:
     """The answer that was kept; None if there is none."""
     with folder.opened() as opened:
-        data = opened.read(_OUTPUT)
+        data = opened.read(OUTPUT)
     return None if data is None else data.decode("utf-8", "replace")
 
 
 def has_output(folder: RunFolder) -> bool:
     """Tell whether an answer was kept."""
     with folder.opened() as opened:
-        return opened.size(_OUTPUT) is not None
+        return opened.size(OUTPUT) is not None
 
 
 def last_output(folder: RunFolder) -> str:

@@ -14,9 +14,9 @@ from rookery.cli.options.run_argument import find_run
 from rookery.cli.options.view_options import Manner, manner_of, manner_options
 from rookery.display.console.look import look_of
 from rookery.model.safe import safe_line
-from rookery.runs.detach import LOG
 from rookery.runs.follow import Follower
 from rookery.runs.heal import ask_to_stop
+from rookery.store.file_names import RUNNER_LOG
 
 _INTERRUPTED = 130
 
@@ -86,6 +86,6 @@ def _follow(follower: Follower, manner: Manner, *, from_now: bool) -> None:
 
 def _tell_complaints(follower: Follower) -> None:
     """Point to what a background runner complained of, if it did."""
-    log = follower.folder.path / LOG
+    log = follower.folder.path / RUNNER_LOG
     if log.exists() and log.stat().st_size:
         click.echo(f"[rook] its runner complained: {log}", err=True)

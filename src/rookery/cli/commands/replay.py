@@ -24,8 +24,9 @@ from rookery.model.fold import Fold
 from rookery.model.records import dump
 from rookery.model.safe import safe
 from rookery.prices import PriceBook
-from rookery.store import decisions, runs
-from rookery.store.runs import RunFolder
+from rookery.store import decisions
+from rookery.store.run_folder import RunFolder
+from rookery.store.run_formats import beginning_of
 
 _REPLAY_EXAMPLES = """\b
 Examples:
@@ -57,7 +58,7 @@ def replay(
                 sys.stdout.buffer.write(safe(data.decode()).encode() if look.terminal else data)
                 sys.stdout.buffer.flush()
             return
-        fold = Fold(records_of(folder), PriceBook(), runs.beginning_of(folder.info()))
+        fold = Fold(records_of(folder), PriceBook(), beginning_of(folder.info()))
         with display_of(folder, fold.state, manner) as display:
             display.put(list(raw_lines(folder)))
             made = decisions.read(folder)

@@ -20,7 +20,8 @@ from rookery.model.verdict import Outcome
 from rookery.runs.heal import healed, is_cared_for
 from rookery.runs.home import home_folder
 from rookery.store import runs
-from rookery.store.runs import RunFolder, RunInfo
+from rookery.store.run_folder import RunFolder
+from rookery.store.run_formats import RunInfo
 
 _RUNS_EXAMPLES = """\b
 Examples:

@@ -27,8 +27,9 @@ from rookery.model.completion import final_text
 from rookery.model.fold import Fold
 from rookery.prices import PriceBook
 from rookery.runs.heal import healed
-from rookery.store import decisions, runs
-from rookery.store.runs import RunFolder
+from rookery.store import decisions
+from rookery.store.run_folder import RunFolder
+from rookery.store.run_formats import beginning_of
 
 _SHOW_EXAMPLES = """\b
 Examples:
@@ -69,7 +70,7 @@ def show(run: str | None, full: bool, verbose: bool, no_pager: bool) -> None:
 
 
 def _show_lines(folder: RunFolder, manner: Manner) -> None:
-    fold = Fold(records_of(folder), PriceBook(), runs.beginning_of(folder.info()))
+    fold = Fold(records_of(folder), PriceBook(), beginning_of(folder.info()))
     with display_of(folder, fold.state, manner) as display:
         display.put(list(raw_lines(folder)))
         made = decisions.read(folder)
@@ -86,7 +87,7 @@ def _page(folder: RunFolder, look: Look, *, verbose: bool, full: bool) -> Iterat
     agent = agents.agent(info.agent) if info and info.agent else None
     width, home = min(columns(sys.stdout), _WIDEST_PAGE), os.path.expanduser("~")
     fold, paint = (
-        Fold(records_of(folder), PriceBook(), runs.beginning_of(folder.info())),
+        Fold(records_of(folder), PriceBook(), beginning_of(folder.info())),
         look.paint(),
     )
     display = TerminalDisplay(

@@ -11,8 +11,10 @@ from rookery.config.files import AGENTS, PROFILES
 from rookery.model.errors import ConfigError
 from rookery.model.safe import safe_line
 from rookery.model.text import one_line
+from rookery.process.liveness import is_alive
 from rookery.runs.home import home_folder
-from rookery.store.names import RUNS, is_name
+from rookery.store.file_names import INFO, RUNS, VERDICT
+from rookery.store.names import is_name
 
 _MOST = 50
 _LONGEST_HELP = 60
@@ -37,7 +39,7 @@ def profiles() -> Iterator[Candidate]:
 def runs() -> Iterator[Candidate]:
     """The last runs, the newest first, with what was asked of each."""
     for folder in _newest(RUNS):
-        yield folder.name, _asked(folder / "run.json")
+        yield folder.name, _asked(folder / INFO)
 
 
 def loops() -> Iterator[Candidate]:
@@ -61,8 +63,8 @@ def shown() -> Iterator[Candidate]:
 def running() -> Iterator[Candidate]:
     """What can be stopped: the runs whose recorder is at work, and the loops without an end."""
     for folder in _newest(RUNS):
-        if not (folder / "verdict.json").exists() and _is_at_work(folder):
-            yield folder.name, _asked(folder / "run.json")
+        if not (folder / VERDICT).exists() and _is_at_work(folder):
+            yield folder.name, _asked(folder / INFO)
     for folder in _newest("loops"):
         if _told(folder / "state.json").get("end") is None:
             yield folder.name, _asked(folder / "plan.json")
@@ -81,9 +83,7 @@ def _newest(kind: str) -> list[Path]:
 
 def _is_at_work(folder: Path) -> bool:
     """Whether a run without a verdict goes on: one that was killed waits for it to be healed."""
-    from rookery.store.runs import is_alive  # seldom needed, and it imports a lot
-
-    info = _told(folder / "run.json")
+    info = _told(folder / INFO)
     pid, ticks = info.get("recorder_pid"), info.get("recorder_ticks")
     return isinstance(pid, int) and is_alive(pid, ticks if isinstance(ticks, int) else None)
 

@@ -22,7 +22,7 @@ from rookery.model.safe import safe
 from rookery.model.state import RunState
 from rookery.model.verdict import Verdict
 from rookery.runs.summary import summarise
-from rookery.store.runs import RunFolder
+from rookery.store.run_folder import RunFolder
 
 _WIDEST_ANSWER = 100
 

@@ -22,8 +22,9 @@ from rookery.display.words import from_home
 from rookery.feed.tail import Tail
 from rookery.model.records import Record
 from rookery.model.state import RunState
+from rookery.store.file_names import OUTPUT, STDOUT
 from rookery.store.output import has_output
-from rookery.store.runs import RunFolder
+from rookery.store.run_folder import RunFolder
 
 
 def display_of(folder: RunFolder, state: RunState, manner: Manner) -> Display:
@@ -56,7 +57,7 @@ def records_of(folder: RunFolder) -> Iterator[Record]:
 
 def pieces_of(folder: RunFolder) -> Iterator[tuple[bytes, float | None]]:
     """What the agent wrote to stdout, with the arrival times."""
-    with Tail(folder.path, "stdout.raw", b"o") as tail:
+    with Tail(folder.path, STDOUT, b"o") as tail:
         while pieces := tail.read():
             yield from pieces
 
@@ -80,4 +81,4 @@ def ending_lines(
     ended = EndedRun(saved.verdict, state, agent, folder)
     yield from summary(ended.verdict, about_run(ended), state, paint)
     if has_output(folder):
-        yield f"{prefix} answer: {from_home(str(folder.path / 'output.md'), home)}"
+        yield f"{prefix} answer: {from_home(str(folder.path / OUTPUT), home)}"

@@ -9,7 +9,7 @@ from rookery.display.console.paint import Paint
 from rookery.model.errors import RookeryError
 from rookery.model.safe import safe, safe_line, uncoloured
 from rookery.model.state import RunState
-from rookery.store.runs import RunFolder
+from rookery.store.run_folder import RunFolder
 
 _LAST = 64 * 1024  # bytes, in which the last lines are looked for
 _MOST = 20  # lines

@@ -30,6 +30,7 @@ from rookery.model.safe import safe, safe_line, uncoloured
 from rookery.process import trees
 from rookery.runs.limits import late_limits, unheld_limits
 from rookery.runs.run import Run
+from rookery.store.file_names import STDOUT
 
 
 def is_watched(manner: Manner) -> bool:
@@ -148,7 +149,7 @@ async def _pass_on(run: Run, manner: Manner, look: Look) -> None:
 
 async def _chunks(run: Run) -> AsyncIterator[bytes]:
     """Give what the agent writes, as it is."""
-    with Tail(run.folder.path, "stdout.raw", b"o") as tail:
+    with Tail(run.folder.path, STDOUT, b"o") as tail:
         while True:
             over, seen = run.is_over, run.news
             pieces = tail.read()

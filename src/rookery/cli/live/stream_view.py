@@ -15,7 +15,7 @@ from rookery.feed.source import Told
 from rookery.model.records import Record
 from rookery.model.safe import safe, safe_line, uncoloured
 from rookery.model.state import RunState
-from rookery.store.runs import RunFolder
+from rookery.store.run_folder import RunFolder
 
 
 class Source(Protocol):

@@ -3,7 +3,7 @@
 from rookery.model.errors import RookeryError
 from rookery.runs.home import home_folder
 from rookery.store import runs
-from rookery.store.runs import RunFolder
+from rookery.store.run_folder import RunFolder
 
 
 def find_run(name: str | None) -> RunFolder:

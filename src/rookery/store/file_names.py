@@ -1,0 +1,44 @@
+"""The names of all files in a run folder, and of the folders around it."""
+
+from typing import Literal
+
+RUNS = "runs"
+"""The folder below home that has a folder for each run."""
+
+NEW = "new"
+"""The folder below home where runs are made before they have a name."""
+
+INFO = "run.json"
+EXIT = "exit.json"
+VERDICT = "verdict.json"
+STDOUT = "stdout.raw"
+STDERR = "stderr.raw"
+STDIN = "stdin.raw"
+ARRIVALS = "arrivals"
+OUTPUT = "output.md"
+DECISIONS = "decisions.jsonl"
+RECORDER_LOG = "recorder.log"
+"""What the recorder itself reports, if something goes wrong."""
+
+RUNNER_LOG = "runner.log"
+"""What a runner in the background reports, if something goes wrong."""
+
+ROOM = ".room"
+"""Reserves space on the disk for the end of the run."""
+
+Log = Literal["stdout", "stderr", "stdin", "arrivals"]
+LOGS: dict[Log, str] = {
+    "stdout": STDOUT,
+    "stderr": STDERR,
+    "stdin": STDIN,
+    "arrivals": ARRIVALS,
+}
+RECORDER_FILES = {
+    "stdout": STDOUT,
+    "stderr": STDERR,
+    "stdin": STDIN,
+    "arrivals": ARRIVALS,
+    "exit": EXIT,
+    "log": RECORDER_LOG,
+}
+"""What the recorder writes and reads, by what it calls them."""

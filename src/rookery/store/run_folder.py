@@ -1,0 +1,125 @@
+"""The folder of one run: reads and writes its files."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from rookery.model.errors import RunFolderError, UnknownRunError
+from rookery.store.arrivals import Arrival, read_arrivals
+from rookery.store.file_names import EXIT, INFO, LOGS, ROOM, VERDICT, Log
+from rookery.store.files import Folder
+from rookery.store.names import check_name
+from rookery.store.run_formats import ExitInfo, RunInfo, VerdictInfo, dump, parse
+
+_CHUNK = 256 * 1024
+_ROOM_SIZE = 32 * 1024  # for the verdict and an answer of usual length
+
+_Info = TypeVar("_Info", RunInfo, ExitInfo, VerdictInfo)
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """What one run keeps.
+
+    Its files are read as they are now, also while the run goes on. Methods raise a RunFolderError
+    for what cannot be read or written, and an UnknownRunError when the folder is gone.
+    """
+
+    path: Path
+
+    def __post_init__(self) -> None:
+        check_name(self.path.name)
+
+    @property
+    def name(self) -> str:
+        """What the run is called."""
+        return self.path.name
+
+    def info(self) -> RunInfo | None:
+        """What was asked; None if somebody took that away."""
+        return self._load(INFO, RunInfo)
+
+    def exit(self) -> ExitInfo | None:
+        """How the agent ended; None while it has not."""
+        return self._load(EXIT, ExitInfo)
+
+    def verdict(self) -> VerdictInfo | None:
+        """What became of the run; None while nobody has judged it."""
+        return self._load(VERDICT, VerdictInfo)
+
+    def write_info(self, info: RunInfo) -> None:
+        """Keep what was asked, in one step."""
+        with self.opened() as folder:
+            folder.replace(INFO, dump(info))
+
+    def write_exit(self, info: ExitInfo, *, overwrite: bool = True) -> bool:
+        """Save how the agent's process ended, in one step; False if it was saved before."""
+        return self._write(EXIT, info, overwrite=overwrite)
+
+    def write_verdict(self, info: VerdictInfo, *, overwrite: bool = True) -> bool:
+        """Save what became of the run, in one step; False if it was saved before."""
+        return self._write(VERDICT, info, overwrite=overwrite)
+
+    def _write(self, name: str, info: ExitInfo | VerdictInfo, *, overwrite: bool) -> bool:
+        with self.opened() as folder:
+            if not overwrite:
+                return folder.create(name, dump(info))
+            folder.replace(name, dump(info))
+            return True
+
+    def reserve(self) -> None:
+        """Take the room for how it ends now, while there is some: a disk may get full."""
+        with suppress(RunFolderError, OSError), self.opened() as folder:
+            fd = folder.append(ROOM)
+            try:
+                os.write(fd, bytes(_ROOM_SIZE))
+            finally:
+                os.close(fd)
+
+    def release(self) -> None:
+        """Give that room back, to those who write how it ended."""
+        with suppress(RunFolderError), self.opened() as folder:
+            folder.discard(ROOM)
+
+    def open_log(self, log: Log) -> int:
+        """Open a log to append to, made if it is missing; the descriptor is the caller's."""
+        with self.opened() as folder:
+            return folder.append(LOGS[log])
+
+    def read_at(self, log: Log, offset: int, size: int) -> bytes:
+        """Read at most so many bytes of what a log has now; nothing at its end, never waiting."""
+        with self.opened() as folder:
+            return folder.read_at(LOGS[log], offset, size) or b""
+
+    def size(self, log: Log) -> int:
+        """How many bytes a log has now."""
+        with self.opened() as folder:
+            return folder.size(LOGS[log]) or 0
+
+    def chunks(self, log: Log, offset: int = 0) -> Iterator[bytes]:
+        """Read a log from a position to its present end."""
+        while data := self.read_at(log, offset, _CHUNK):
+            yield data
+            offset += len(data)
+
+    def arrivals(self) -> Iterator[Arrival]:
+        """When which bytes came; a torn last line and any damaged one are left out."""
+        return read_arrivals(self.chunks("arrivals"))
+
+    @contextmanager
+    def opened(self) -> Iterator[Folder]:
+        """The folder itself, open: for those who keep more in it."""
+        runs = self.path.parent
+        folder = Folder.at(runs.parent, runs.name, self.name)
+        if folder is None:
+            raise UnknownRunError(self.name)
+        with folder:
+            yield folder
+
+    def _load(self, name: str, kind: type[_Info]) -> _Info | None:
+        with self.opened() as folder:
+            data = folder.read(name)
+        return None if data is None else parse(data, kind, str(self.path / name))

@@ -1,0 +1,174 @@
+"""The formats of `run.json`, `exit.json` and `verdict.json`."""
+
+import json
+from collections.abc import Callable
+from typing import NoReturn, TypeVar
+
+import msgspec
+
+from rookery.model.errors import DamagedRunError, NewerRunError
+from rookery.model.events import Usage
+from rookery.model.fold import Beginning
+from rookery.model.ledger import Source
+from rookery.model.verdict import Facts, Outcome, Verdict
+
+FORMAT = 1
+"""The version of the state files; a folder of a later one is not read."""
+
+
+class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """What was asked, and who runs it: `run.json`."""
+
+    format: int = FORMAT
+    name: str = ""
+    """Given by `create`."""
+
+    agent: str | None = None
+    called: str | None = None
+    """What the user calls the agent; None if by its own name."""
+
+    via: str | None = None
+    """In which of its ways the agent is run; None if it has but one, or nobody kept that."""
+
+    program: list[str] | None = None
+    """The words of the command that call the agent, before those that it is given."""
+
+    command: list[str]
+    cwd: str
+    prompt: str | None = None
+    model: str | None = None
+    permission: str | None = None
+    allow_denials: bool = False
+    """Whether a run that finished although tools were denied counts as a success."""
+
+    started_at: float
+    resumed_from: str | None = None
+    continues: bool = False
+    """Whether it goes on with a session, of a run of ours or not."""
+
+    earlier: Usage | None = None
+    """What that session had used, as its agent counts; None if nobody knows."""
+
+    piped: bool = False
+    """Whether somebody else started it and piped its stream to us: its exit code is not known."""
+
+    loop: str | None = None
+    """The loop or batch that it is part of."""
+
+    iteration: int | None = None
+    """Which of the loop's runs, or of the batch's tasks, it is."""
+
+    runner_pid: int | None = None
+    runner_ticks: int | None = None
+    """When the runner was started, in the system's ticks: another process of that pid differs."""
+
+    recorder_pid: int | None = None
+    recorder_ticks: int | None = None
+    rookery_version: str | None = None
+
+    @property
+    def label(self) -> str | None:
+        """What the lines of its agent begin with; None if no agent is known."""
+        return self.agent and (self.called or self.agent)
+
+
+class ExitInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """How the agent's process ended: `exit.json`."""
+
+    format: int = FORMAT
+    started: bool
+    pid: int | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    stopped_for: str | None = None
+    started_at: float | None = None
+    ended_at: float
+    lost_stdout: int = 0
+    """Bytes that a full disk lost."""
+
+    lost_stderr: int = 0
+    survivors: int = 0
+    """Processes of the agent that could not be ended."""
+
+    complaint: str | None = None
+    """Why the program could not be started."""
+
+    missing_program: str | None = None
+    """The program that is not installed."""
+
+
+class VerdictInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of the run: `verdict.json`."""
+
+    format: int = FORMAT
+    status: Outcome
+    sentence: str
+    exit_code: int
+    ended_at: float
+    cost_usd: float | None = None
+    spent_usd: float | None = None
+    cost_source: Source = "unknown"
+    turns: int | None = None
+    session: str | None = None
+    model: str | None = None
+    total: Usage | None = None
+    """What the whole session has used, where its agent counts so; a resumed run begins there."""
+
+    facts: Facts = Facts()
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict alone; one saved by an earlier version has no facts."""
+        return Verdict(
+            status=self.status,
+            sentence=self.sentence,
+            exit_code=self.exit_code,
+            facts=self.facts,
+        )
+
+
+_Info = TypeVar("_Info", RunInfo, ExitInfo, VerdictInfo)
+
+
+def beginning_of(info: RunInfo | None) -> Beginning:
+    """What is known of a run before its agent has written a word."""
+    if info is None:
+        return Beginning()
+    cwd = None if info.piped else info.cwd  # whoever writes to a pipe may work anywhere
+    if not info.continues:
+        return Beginning(model=info.model, cwd=cwd)
+    return Beginning(model=info.model, cwd=cwd, earlier=info.earlier)
+
+
+def at_work(info: RunInfo, alive: Callable[[int, int | None], bool]) -> bool:
+    """Tell whether the runner or the recorder of a run lives."""
+    known = ((info.runner_pid, info.runner_ticks), (info.recorder_pid, info.recorder_ticks))
+    return any(pid is not None and alive(pid, ticks) for pid, ticks in known)
+
+
+def dump(info: RunInfo | ExitInfo | VerdictInfo) -> bytes:
+    """Encode a state file."""
+    try:
+        return msgspec.json.format(msgspec.json.encode(info), indent=2) + b"\n"
+    except UnicodeEncodeError:  # an argument or a path that is not UTF-8
+        return json.dumps(msgspec.to_builtins(info), indent=2).encode() + b"\n"
+
+
+def parse(data: bytes, kind: type[_Info], path: str) -> _Info:
+    """Decode a state file; the error names its path and quotes nothing of it."""
+    # Not msgspec's own decoder: it refuses what stands for bytes that are not UTF-8.
+    try:
+        fields = json.loads(data, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise DamagedRunError(path, "is torn, or no JSON") from error
+    version = fields.get("format") if isinstance(fields, dict) else None
+    if isinstance(version, int) and version > FORMAT:
+        raise NewerRunError(path, f"has format {version}, and we know {FORMAT}")
+    try:
+        return msgspec.convert(fields, kind)
+    except (ValueError, OverflowError) as error:  # its text may quote what an agent wrote
+        raise DamagedRunError(path, "does not say what it should") from error
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no number of JSON")

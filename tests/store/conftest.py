@@ -1,0 +1,14 @@
+"""A run folder for each test."""
+
+from pathlib import Path
+
+import pytest
+
+from rookery.store.run_folder import RunFolder
+from rookery.store.runs import create
+from tests.store.samples import INFO
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    return create(tmp_path / "home", INFO)
