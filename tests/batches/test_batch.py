@@ -91,7 +91,7 @@ def test_the_budget_is_shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert 0.3 < batch.spent_usd < 0.3 + 2 * 0.65
 
 
-def test_a_batch_goes_on_with_what_has_no_result(
+def test_a_resumed_batch_runs_the_tasks_without_a_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work = install(tmp_path, ["say=a", "hang-in-tool", "say=b"], monkeypatch)
@@ -137,7 +137,7 @@ def go_on(name: str) -> tuple[Batch, list[BatchResult]]:
     return asyncio.run(whole())
 
 
-def test_a_result_tells_what_the_runs_before_it_spent(
+def test_a_result_includes_what_earlier_runs_of_the_task_spent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work = install(tmp_path, ["say=a", "play=budget delay=0.02", "say=b"], monkeypatch)
@@ -158,7 +158,7 @@ def test_a_result_tells_what_the_runs_before_it_spent(
     assert batch.cost_source == "estimated"  # what the first run of task 1 did not live to tell
 
 
-def test_a_run_whose_result_was_not_kept_is_not_paid_for_twice(
+def test_a_run_whose_result_was_not_written_is_not_paid_for_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work = install(tmp_path, ["say=fine"], monkeypatch)
@@ -171,7 +171,7 @@ def test_a_run_whose_result_was_not_kept_is_not_paid_for_twice(
     assert second.spent_usd == first.spent_usd
 
 
-def test_a_loop_that_was_cut_off_with_its_batch_goes_on(
+def test_a_loop_that_was_interrupted_with_its_batch_is_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work = install(tmp_path, ["say=no", "hang-in-tool", "say=DONE"], monkeypatch)
@@ -194,7 +194,7 @@ def test_a_loop_that_was_cut_off_with_its_batch_goes_on(
 
 
 @pytest.mark.parametrize("goal", [{}, {"until": "Done."}])
-def test_without_money_nothing_is_begun(
+def test_without_money_no_task_starts(
     goal: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work = install(tmp_path, ["say=a"], monkeypatch)
@@ -204,7 +204,7 @@ def test_without_money_nothing_is_begun(
     assert calls(tmp_path) == 0
 
 
-def test_what_was_cut_off_counts_before_anything_is_begun_again(
+def test_what_interrupted_runs_spent_counts_before_anything_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work = install(tmp_path, ["play=budget delay=0.02"], monkeypatch)
@@ -250,9 +250,7 @@ def test_a_task_that_our_budget_ended_stays_open(
     assert [job.task.id for job in find_queue(queue.folder.name).remaining()] == ["run", "loop"]
 
 
-def test_a_cost_that_nobody_knows_is_not_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unknown_cost_is_not_zero(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     work = install(tmp_path, ["say=a"], monkeypatch)
     said = {"type": "assistant", "message": {"id": "m", "content": [{"type": "text", "text": "a"}]}}
     result = {"type": "result", "subtype": "success", "is_error": False, "result": "a"}
@@ -274,7 +272,7 @@ def test_a_cost_that_nobody_knows_is_not_nothing(
     assert batch.unknown_costs == 2
 
 
-def test_a_damaged_folder_of_another_run_does_not_keep_a_batch_from_going_on(
+def test_a_damaged_folder_of_another_run_does_not_stop_a_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work = install(tmp_path, ["say=fine"], monkeypatch)

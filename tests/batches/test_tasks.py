@@ -46,21 +46,21 @@ def test_a_wrong_line_is_named(data: bytes, words: str) -> None:
         read_tasks(data, "tasks.jsonl")
 
 
-def test_people_may_write_one_for_a_list_and_times_as_they_say_them() -> None:
+def test_one_text_is_accepted_for_a_list_and_a_duration_for_seconds() -> None:
     line = {"prompt": "a", "check": "make", "signal": ["A", "B"], "allow": "Bash", "timeout": "5m"}
     (task,) = read_tasks(lines(line), "f")
     assert (task.check, task.signal, task.run.allow) == (("make",), ("A", "B"), ("Bash",))
     assert task.run.timeout == 300.0
 
 
-def test_what_a_task_leaves_open_is_as_usual() -> None:
+def test_fields_that_a_task_does_not_set_have_their_defaults() -> None:
     usual = {"model": "small", "max_cost": 2.0}
     first, second = read_tasks(lines({"prompt": "a"}, {"prompt": "b", "model": "big"}), "f", usual)
     assert (first.run.model, first.run.max_cost) == ("small", 2.0)
     assert (second.run.model, second.run.max_cost) == ("big", 2.0)
 
 
-def test_a_task_without_a_name_is_called_by_its_line() -> None:
+def test_a_task_without_an_id_has_the_number_of_its_line() -> None:
     found = read_tasks(b"\n" + lines({"prompt": "a"}, {"prompt": "b", "id": "mine"}), "f")
     assert [task.id for task in found] == ["2", "mine"]
 

@@ -64,6 +64,28 @@ def play(asked: LoopPlan) -> tuple[Loop, list[LoopEvent]]:
     return asyncio.run(whole())
 
 
+async def to_the_end(loop: Loop) -> Loop:
+    """Run a loop to its end, without reading its events."""
+    async with loop:
+        await loop.wait()
+    return loop
+
+
+CHILD = """
+import asyncio, sys
+from rookery.loops.start import resumed_loop
+
+async def main():
+    async with resumed_loop(sys.argv[1]) as loop:
+        async for event in loop:
+            print(type(event).__name__, flush=True)
+    sys.exit(loop.exit_code)
+
+asyncio.run(main())
+"""
+"""A program that runs a loop and prints a line for each of its events."""
+
+
 def repository(work: Path) -> None:
     """Make a folder a repository with one commit."""
     for words in (

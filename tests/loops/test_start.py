@@ -1,0 +1,117 @@
+"""How loops are made and resumed."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+import rookery
+from rookery.loops.driver import Loop
+from rookery.loops.events import (
+    ToolStarted,
+    Waiting,
+)
+from rookery.loops.plan import Ceilings, Goal
+from rookery.loops.start import BadPlanError, new_loop, resumed_loop
+from rookery.loops.storage import LOOP_FOLDERS
+from rookery.store import runs
+from rookery.store.loop_folder import LoopBusyError
+from tests.loops.playing import calls, install, plan, play
+
+
+def test_an_interrupted_loop_can_be_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["hang-in-tool", "say=DONE"], monkeypatch)
+
+    async def whole(loop: Loop, *, stop: bool) -> Loop:
+        async with loop:
+            async for event in loop:
+                if stop and isinstance(event, ToolStarted):
+                    loop.stop()
+        return loop
+
+    first = asyncio.run(whole(new_loop(plan(work)), stop=True))
+    assert first.end == "interrupted"
+    second = asyncio.run(whole(resumed_loop(first.name), stop=False))
+    assert (second.end, calls(tmp_path)) == ("done", 2)
+    assert [attempt.id for attempt in second.state.attempts] == [1, 2]
+    with pytest.raises(BadPlanError, match="has ended"):
+        resumed_loop(first.name)
+
+
+def test_an_interrupted_wait_can_be_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["limit=3600", "say=DONE"], monkeypatch)
+
+    async def until_it_waits(loop: Loop) -> float:
+        async with loop:
+            async for event in loop:
+                if isinstance(event, Waiting):
+                    loop.stop()
+                    until = event.until
+        return until
+
+    loop = new_loop(plan(work))
+    until = asyncio.run(until_it_waits(loop))
+    assert asyncio.run(until_it_waits(resumed_loop(loop.name))) == until
+    assert calls(tmp_path) == 1
+
+
+def test_only_one_process_can_run_a_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = install(tmp_path, ["hang-in-tool"], monkeypatch)
+
+    async def whole() -> None:
+        async with new_loop(plan(work)) as loop:
+            assert LOOP_FOLDERS.find(tmp_path / "home", loop.name).is_running
+            with pytest.raises(LoopBusyError):
+                async with resumed_loop(loop.name):
+                    pass
+
+    asyncio.run(whole())
+
+
+def test_a_loop_that_has_ended_cannot_be_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=DONE"], monkeypatch)
+    loop, _ = play(plan(work))
+    with pytest.raises(BadPlanError, match="has ended"):
+        resumed_loop(loop.name)
+
+
+def test_without_a_sign_of_completion_the_agent_is_asked_for_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=x"], monkeypatch)
+    loop, _ = play(plan(work, goal=Goal(), ceilings=Ceilings(iterations=2)))
+    assert loop.plan.goal.ask_done
+    prompts = []
+    for attempt in loop.state.attempts:
+        info = runs.find(tmp_path / "home", attempt.report.run or "").info()
+        assert info is not None
+        prompts.append((info.prompt or "").split("\n")[-1])
+    assert len(set(prompts)) == 2  # the word is new each time
+    assert all(word.startswith("DONE-") for word in prompts)
+
+
+def test_the_library_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = install(tmp_path, ["say=a", "say=DONE"], monkeypatch)
+
+    async def whole() -> int | None:
+        async with rookery.loop("claude", "Fix it", cwd=work, until="DONE") as loop:
+            async for event in loop:
+                assert event.at > 0
+        return loop.exit_code
+
+    assert asyncio.run(whole()) == 0
+
+
+def test_an_unknown_way_to_run_the_agent_ends_it_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=DONE"], monkeypatch)
+    loop, _ = play(plan(work, via="telepathy"))
+    assert (loop.end, calls(tmp_path)) == ("not_started", 0)
+    assert "leave out --via" in loop.state.reason

@@ -1,0 +1,107 @@
+"""A loop that waits for a limit, with effects that a test controls."""
+
+import asyncio
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from rookery.loops.driver import Loop
+from rookery.loops.events import LoopEvent, Resumed, Waiting
+from rookery.loops.plan import Ceilings, Goal, make_plan
+from rookery.loops.storage import LOOP_FOLDERS
+from rookery.model.events import Event, LimitReported, SessionStarted, TurnFinished, TurnStarted
+from tests.loops.fake import FakeEffects, World, report_of
+
+HOUR = 3600.0
+
+
+class Slept:
+    """A loop that meets one limit and then is done; naps go as a list of extra sleep says."""
+
+    def __init__(self, home: Path, *, resets_in: float, extra: dict[int, float]) -> None:
+        self.world = World()
+        plan = make_plan(
+            agent="claude",
+            cwd="/",
+            prompt="p",
+            goal=Goal(until="DONE"),
+            ceilings=Ceilings(time_s=48 * HOUR),
+        )
+        self.folder = LOOP_FOLDERS.create(home, plan)
+        self.effects = FakeEffects(plan, self.world)
+        self.resets_at = self.world.now + resets_in
+        self.extra = extra
+        self.naps = 0
+        self.begun: list[float] = []
+        self.events: list[LoopEvent] = []
+
+    async def play(self) -> Loop:
+        async with Loop(self.folder, self.effects) as loop:
+            reading = asyncio.create_task(self._read(loop))
+            while loop.end is None:
+                await asyncio.sleep(0)
+                self._answer()
+            await reading
+        return loop
+
+    async def _read(self, loop: Loop) -> None:
+        self.events = [event async for event in loop]
+
+    def _answer(self) -> None:
+        if self.effects.asked is None or self.effects.asked[2].done():
+            return
+        kind, what, answer = self.effects.asked
+        if kind == "sleep":
+            self.world.now += what + self.extra.get(self.naps, 0.0)
+            self.naps += 1
+            answer.set_result(None)
+        elif kind == "run":
+            self.begun.append(self.world.now)
+            first = len(self.begun) == 1
+            limit = LimitReported(status="rejected", resets_at=self.resets_at)
+            ended = TurnFinished(ok=not first, text=None if first else "DONE")
+            events: list[Event] = [SessionStarted(), TurnStarted(), ended]
+            if first:
+                events.insert(2, limit)
+            told = report_of(self.effects.plan, what.pending, events, ended_at=self.world.now)
+            answer.set_result(told)
+
+
+@pytest.mark.parametrize(
+    ("resets_in", "extra"),
+    [
+        (1.0, {}),
+        (300.0, {}),
+        (5 * HOUR, {}),
+        (10 * HOUR, {3: 8 * HOUR}),  # the machine sleeps for eight hours
+        (10 * HOUR, {0: 4 * HOUR, 9: 4 * HOUR}),
+        (2 * HOUR, {5: -HOUR}),  # the clock is set back
+        (2 * HOUR, {5: HOUR}),
+    ],
+)
+def test_never_early_and_at_most_ninety_seconds_late(
+    tmp_path: Path, resets_in: float, extra: dict[int, float]
+) -> None:
+    slept = Slept(tmp_path, resets_in=resets_in, extra=extra)
+    loop = asyncio.run(slept.play())
+    assert loop.end == "done"
+    late = slept.begun[1] - slept.resets_at
+    assert 0 <= late <= 90
+    assert loop.state.iterations == 1
+
+
+def test_a_machine_that_slept_through_the_end_continues_as_it_wakes(tmp_path: Path) -> None:
+    slept = Slept(tmp_path, resets_in=HOUR, extra={2: 8 * HOUR})
+    asyncio.run(slept.play())
+    assert slept.naps == 3  # it woke, looked at the clock, and did not wait another minute
+
+
+def test_a_wait_is_reported_at_once_and_every_ten_minutes(tmp_path: Path) -> None:
+    slept = Slept(tmp_path, resets_in=HOUR, extra={})
+    asyncio.run(slept.play())
+    told = [event.left_s for event in slept.events if isinstance(event, Waiting)]
+    assert told[0] == HOUR + 60
+    assert [round(a - b) for a, b in pairwise(told)] == [600] * 6
+    (over,) = [event for event in slept.events if isinstance(event, Resumed)]
+    assert over.waited_s == pytest.approx(HOUR + 60)
