@@ -188,7 +188,16 @@ def test_every_setting_takes_what_its_option_takes() -> None:
         assert (kind.name == "boolean") == (setting.type is bool)
 
 
-SLOW = {"genai_prices", "httpx", "importlib.metadata", "pydantic", "rich", "secrets", "sqlite3"}
+SLOW = {
+    "difflib",
+    "genai_prices",
+    "httpx",
+    "importlib.metadata",
+    "pydantic",
+    "rich",
+    "secrets",
+    "sqlite3",
+}
 """What `rook run` must not import: none of it is used by a run of an agent that we know."""
 
 HELP_NEEDS = {

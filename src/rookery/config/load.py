@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +101,8 @@ def load(around: Surroundings, profile: str | None = None) -> Config:
 def _near(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
     """The known word that was probably meant."""
     spelled = word.lower().replace("-", "_")
+    from difflib import get_close_matches  # only a typo needs it
+
     return next(iter(get_close_matches(spelled, list(known), n=1, cutoff=likeness)), None)
 
 

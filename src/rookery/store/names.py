@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
 from itertools import count
 
 from rookery.model.errors import AmbiguousRunError, BadRunNameError, UnknownRunError
@@ -56,5 +55,7 @@ def pick(text: str, known: Iterable[str], *, what: str = "run") -> str:
     if len(candidates) > 1:
         raise AmbiguousRunError(text, candidates, what=what)
     if not candidates:
+        from difflib import get_close_matches  # only a typo needs it
+
         raise UnknownRunError(text, get_close_matches(text, names), what=what)
     return candidates[0]

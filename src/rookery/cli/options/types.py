@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Any
 
 import click
@@ -71,6 +70,8 @@ class OneOf(click.Choice[str]):
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
         """Name the words, and the one that was probably meant."""
+        from difflib import get_close_matches  # only a typo needs it
+
         near = get_close_matches(str(value), self.choices, n=1)
         hint = f" Did you mean '{near[0]}'?" if near else ""
         return super().get_invalid_choice_message(value, ctx) + hint
