@@ -20,7 +20,7 @@ from tests.conformance.bench import Bench, Outcome
 
 QUICK = """
 from rookery.cli.main import main
-from rookery.loops import backoff
+from rookery.loops.waits import backoff
 
 backoff.MARGIN_S, backoff.LEAST_WAIT_S = 0.0, 1.0
 main()

@@ -1,11 +1,13 @@
 """Whole loops with a scripted agent, real processes and real checks."""
 
 import asyncio
+import time
 from pathlib import Path
 
 import pytest
 
 from rookery.loops.driver import Loop
+from rookery.loops.effects import RealEffects
 from rookery.loops.events import (
     AgentThinking,
     CheckFinished,
@@ -27,6 +29,18 @@ from rookery.model.errors import RookeryError
 from rookery.process.liveness import is_alive
 from rookery.store import runs
 from tests.loops.playing import calls, install, plan, play, to_the_end
+
+
+def skip_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the waits of a loop take no time: its clock jumps instead."""
+    skipped = 0.0
+
+    async def sleep(_: RealEffects, seconds: float) -> None:
+        nonlocal skipped
+        skipped += seconds
+
+    monkeypatch.setattr(RealEffects, "sleep", sleep)
+    monkeypatch.setattr(RealEffects, "now", lambda _: time.time() + skipped)
 
 
 def test_it_runs_until_the_answer_is_what_was_asked_for(
@@ -91,9 +105,8 @@ def test_a_check_that_fails_goes_into_the_next_prompt(
 def test_a_limit_does_not_lose_the_output_of_a_check(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rookery.loops.waits.backoff.MARGIN_S", 0.0)
-    monkeypatch.setattr("rookery.loops.waits.backoff.LEAST_WAIT_S", 0.0)
-    work = install(tmp_path, ["say=a", "limit=1", "say=b write-file=fixed"], monkeypatch)
+    skip_waits(monkeypatch)
+    work = install(tmp_path, ["say=a", "limit=3600", "say=b write-file=fixed"], monkeypatch)
     check = "cat fixed || { echo the file is missing; exit 3; }"
     loop, _ = play(plan(work, goal=Goal(checks=(check,))))
     assert [attempt.report.status for attempt in loop.state.attempts] == [
@@ -148,12 +161,11 @@ def test_a_cost_that_the_agent_does_not_report_is_an_estimate(
 def test_a_limit_is_waited_out_and_does_not_count_as_an_iteration(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rookery.loops.waits.backoff.MARGIN_S", 0.0)
-    monkeypatch.setattr("rookery.loops.waits.backoff.LEAST_WAIT_S", 0.0)
-    work = install(tmp_path, ["limit=1", "say=DONE"], monkeypatch)
+    skip_waits(monkeypatch)
+    work = install(tmp_path, ["limit=3600", "say=DONE"], monkeypatch)
     loop, events = play(plan(work, ceilings=Ceilings(iterations=1)))
     assert (loop.end, calls(tmp_path), loop.state.iterations) == ("done", 2, 1)
-    (wait,) = [event for event in events if isinstance(event, Waiting)]
+    wait = next(event for event in events if isinstance(event, Waiting))
     begun = [event for event in events if isinstance(event, IterationStarted)]
     assert begun[1].at >= wait.until
     assert [event.iteration for event in begun] == [1, 1]
