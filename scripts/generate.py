@@ -72,10 +72,9 @@ def money_page() -> str:
 
 def settings_page() -> str:
     """The page on configuration as it is, with its table made anew."""
-    defaults = config.defaults()
     rows = "".join(
-        f"| `{setting.name}` | {setting.takes} | {_default(defaults[setting.name])} | "
-        f"{setting.description} |\n"
+        f"| `{setting.name}` | {setting.takes} | {_default(config.default(setting))} | "
+        f"{setting.flag.help} |\n"
         for setting in SETTINGS.values()
     )
     return _with_table(

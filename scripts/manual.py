@@ -55,7 +55,7 @@ def _lines(exit_codes: list[tuple[str, str]]) -> Iterator[str]:
         "own rookery.toml, the project's, the tables [profile.NAME] of both, the environment, the "
         "option itself. rook config shows what applies."
     )
-    yield from _list((s.name, f"{s.description} Takes {s.takes}.") for s in SETTINGS.values())
+    yield from _list((s.name, f"{s.flag.help} Takes {s.takes}.") for s in SETTINGS.values())
     yield ".SH ENVIRONMENT"
     yield from _list(_VARIABLES)
     yield from _list((s.variable, f"The setting {s.name}.") for s in SETTINGS.values())

@@ -230,7 +230,7 @@ def test_a_setting_that_asks_is_not_for_loops(
     monkeypatch.chdir(work)
     done = rook("loop", "Fix it", "--until", "DONE")
     assert done.returncode == 0, done.stderr
-    assert "a loop cannot ask: using 'agent'" in done.stderr
+    assert "rook loop does not support: using 'agent'" in done.stderr
     given = rook("loop", "Fix it", "--until", "DONE", "--permission", "edit")
     assert (given.returncode, given.stderr) == (0, "")
     wrong = rook("loop", "Fix it", "--until", "DONE", "--permission", "ask")
@@ -342,7 +342,7 @@ def test_a_killed_loop_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.Mon
         (["loop", "a", "b"], "more than one prompt"),
         (["loop", "a", "--on-limit", "switch"], "switch:AGENT"),
         (["loop", "a", "--on-limit", "switch:nobody"], "nobody"),
-        (["loop", "a", "--max-quota", "180%"], "isn't a share"),
+        (["loop", "a", "--max-quota", "180%"], "is not a share"),
         (["loop", "a", "--resume", "loop-x"], "can't be combined with a prompt"),
         (["loop", "--resume", "loop-x"], "no loop is called 'loop-x'"),
         (["show", "loop-x"], "no loop is called 'loop-x'"),

@@ -12,12 +12,15 @@ from tests.cli.desk import Desk
 from rookery.cli.commands.exec import exec_
 from rookery.cli.commands.run import run_
 from rookery.cli.main import cli, summaries
+from rookery.cli.options.defaults import profile_option
+from rookery.cli.options.parameters import parameters
+from rookery.config.options import PipeOptions, ViewOptions
 from rookery.config.settings import SETTINGS
 
 CONTEXT = click.Context(cli)
 NAMES = cli.list_commands(CONTEXT)
 OF_ONE_CALL = {
-    *("as_json", "command", "cwd", "detach", "form", "profile", "prompt_file", "resume", "via"),
+    *("json", "command", "cwd", "detach", "format", "profile", "prompt_file", "resume", "via"),
     "words",
 }
 """What is said for one run and is no setting: a new option must be here or be one."""
@@ -122,12 +125,12 @@ def test_a_typo_of_a_word_that_is_chosen_is_answered_with_the_nearest(
 @pytest.mark.parametrize(
     ("option", "value", "said"),
     [
-        ("--max-cost", "much", "'much' is no amount of dollars: write 2 or 0.50"),
-        ("--max-cost", "nan", "'nan' is no amount of dollars"),
-        ("--max-cost", "-1", "'-1' is no amount of dollars"),
-        ("--max-turns", "0", "'0' is no count: write a whole number from 1"),
-        ("--max-tokens", "1.5", "'1.5' is no count"),
-        ("--timeout", "soon", "'soon' is no time: write 90s, 5m or 2h"),
+        ("--max-cost", "much", "'much' is not a number of dollars"),
+        ("--max-cost", "nan", "'nan' is not a number of dollars"),
+        ("--max-cost", "-1", "'-1' is not a number of dollars"),
+        ("--max-turns", "0", "'0' is not a whole number from 1"),
+        ("--max-tokens", "1.5", "'1.5' is not a whole number from 1"),
+        ("--timeout", "soon", "'soon' is not a time such as 90s, 5m or 2h"),
     ],
 )
 def test_a_wrong_number_is_answered_with_what_to_write(
@@ -177,6 +180,14 @@ def test_every_setting_is_an_option_of_run() -> None:
 def test_every_option_of_run_and_exec_is_a_setting_or_of_one_call() -> None:
     for found in (run_, exec_):
         assert {param.name for param in found.params} <= set(SETTINGS) | OF_ONE_CALL
+
+
+def test_a_pipe_has_the_options_of_the_table() -> None:
+    """`rook` spells its own options out: importing the table would make `--help` slow."""
+    table = [*parameters("rook", PipeOptions), *parameters("rook", ViewOptions), profile_option()]
+    rows = {option.name: ({*option.opts}, {*option.secondary_opts}) for option in table}
+    given = {one.name: ({*one.opts}, {*one.secondary_opts}) for one in cli.params}
+    assert {name: words for name, words in given.items() if name != "version"} == rows
 
 
 def test_every_setting_takes_what_its_option_takes() -> None:
@@ -236,6 +247,7 @@ def test_help_is_as_wide_as_click_would_have_it(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, columns: str
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setattr(cli, "_help_option", None)  # made by a context that knows only --help
     usual = cli.get_help(cli.make_context("rook", [], resilient_parsing=True))
     assert desk.rook("--help", COLUMNS=columns).stdout == f"{usual}\n"
 

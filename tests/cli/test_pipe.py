@@ -255,7 +255,7 @@ def test_quiet_and_json_are_as_in_a_run(desk: Desk) -> None:
 def test_flags_of_a_pipe_before_a_command_are_wrong_usage(desk: Desk) -> None:
     done = desk.rook("--tee", "runs")
     assert done.returncode == 2
-    assert "flags of 'runs' stand behind it" in done.stderr
+    assert "put the options of 'runs' after it" in done.stderr
 
 
 def test_the_first_ctrl_c_waits_for_what_the_agent_still_says(desk: Desk) -> None:

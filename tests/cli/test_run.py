@@ -333,4 +333,4 @@ def test_nobody_is_told_to_go_on_with_the_demo(desk: Desk) -> None:
     name = json.loads(desk.rook("runs", "--json").stdout)["name"]
     again = desk.rook("run", "--resume", name, "Go on")
     assert again.returncode == 2
-    assert f"run {name!r} was a demo, with no session to go on with: start" in again.stderr
+    assert f"run {name!r} was a demo and has no session to resume: start" in again.stderr

@@ -234,7 +234,7 @@ def test_outputs_that_contradict_each_other_are_wrong_usage(
 ) -> None:
     done = desk.rook("run", *words, "x")
     assert done.returncode == 2
-    assert "cannot be had both" in done.stderr
+    assert "can't be combined" in done.stderr
 
 
 def test_verbose_on_a_terminal_shows_the_command(desk: Desk) -> None:

@@ -9,7 +9,7 @@ from tests.rules import each
 def test_every_setting_says_what_it_takes_and_what_it_is_for() -> None:
     for setting in SETTINGS.values():
         assert setting.takes
-        assert setting.description.endswith(".")
+        assert setting.flag.help.endswith(".")
         assert setting.variable == f"ROOKERY_{setting.name.upper()}"
 
 
@@ -18,7 +18,7 @@ def test_every_setting_says_what_it_takes_and_what_it_is_for() -> None:
     [
         ("model", "opus", "opus"),
         ("permission", "edit", "edit"),
-        ("allow", ["Read"], ["Read"]),
+        ("allow", ["Read"], ("Read",)),
         ("max_cost", 2, 2.0),
         ("max_turns", 7, 7),
         ("timeout", "1.5m", 90.0),
@@ -67,12 +67,12 @@ def test_a_wrong_value_of_a_file_is_refused(name: str, raw: object) -> None:
         ("timeout", "2h", 7200.0),
         ("quiet", "1", True),
         ("quiet", "false", False),
-        ("allow", "Read\nBash(git add:*)\n", ["Read", "Bash(git add:*)"]),
+        ("allow", "Read\nBash(git add:*)\n", ("Read", "Bash(git add:*)")),
         ("model", "opus", "opus"),
     ],
 )
 def test_a_text_of_the_environment_is_read(name: str, text: str, value: object) -> None:
-    assert SETTINGS[name].read_text(text) == value
+    assert SETTINGS[name].read_variable(text) == value
 
 
 @pytest.mark.parametrize(
@@ -81,4 +81,4 @@ def test_a_text_of_the_environment_is_read(name: str, text: str, value: object) 
 )
 def test_a_wrong_text_of_the_environment_is_refused(name: str, text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
-        SETTINGS[name].read_text(text)
+        SETTINGS[name].read_variable(text)

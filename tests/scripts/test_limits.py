@@ -17,7 +17,7 @@ MOST_MODULES = 16
 # What is still over a limit, by its name in its module. These lists only shrink: an entry that is
 # no longer needed fails a test, too. Take it out then.
 TOO_LONG: set[str] = set()
-TOO_WIDE = {"exec_", "run_"}
+TOO_WIDE: set[str] = set()
 TOO_MANY_METHODS = {"Folder", "Recorder", "Run", "_Growing"}
 TOO_FULL: set[str] = set()
 

@@ -1,4 +1,4 @@
-"""The command line as a whole: what commands there are, and how errors become exit codes."""
+"""The command line as a whole: its commands, and how errors become exit codes."""
 
 import gc
 import os
@@ -15,33 +15,31 @@ from rookery.model.errors import RookeryError
 _INTERRUPTED = 130
 _WRONG_USAGE = 2
 _CANNOT_WRITE = 1
-_NOBODY_READS = 141  # as a shell tells of a program that SIGPIPE ended
+_BROKEN_PIPE = 141  # as shells report a program that SIGPIPE ended
 _HELP_COLUMNS = (50, 78)  # the narrowest and the widest, as click has them
 
 _COMMANDS = {
-    "agents": ("agents:command", "List the agents: installed, version, what they tell."),
-    "attach": ("attach:attach", "Show a run that goes on elsewhere."),
-    "batch": ("batch:command", "Do many tasks side by side."),
+    "agents": ("agents:command", "List the agents, their versions and what they report."),
+    "attach": ("attach:attach", "Show a run that another process started."),
+    "batch": ("batch:command", "Run many tasks side by side."),
     "completion": ("completion:command", "Print the completion script of a shell."),
-    "config": ("config:command", "Show the settings that apply, and who says so."),
+    "config": ("config:command", "Show each setting and where it comes from."),
     "decode": ("decode:command", "Turn a recorded agent stream into events."),
-    "demo": ("demo:command", "See it work with a scripted agent: no key, no network."),
-    "exec": ("exec:exec_", "Run any agent's command line as it is."),
-    "loop": ("loop:loop_", "Run an agent again until the work is done."),
+    "demo": ("demo:command", "See rook work with a scripted agent: no key, no network."),
+    "exec": ("exec:exec_", "Run any command line as it is."),
+    "loop": ("loop:loop_", "Run an agent repeatedly until the work is done."),
     "loops": ("loops:loops_", "List the loops."),
     "replay": ("replay:replay", "Show a finished run again, as it happened."),
     "run": ("run:run_", "Run an agent on a prompt and show what it does."),
     "runs": ("runs:runs_", "List the runs."),
     "schema": ("schema:command", "Print the JSON Schema of a record."),
     "show": ("show:show", "Show what a run did and how it ended."),
-    "stop": ("stop:stop", "Stop a run or a loop that is going on."),
+    "stop": ("stop:stop", "Stop a run or a loop."),
 }
-_CONFIGURED = frozenset({"attach", "batch", "demo", "exec", "loop", "replay", "run", "show"})
-"""Commands whose options take their defaults from `rookery.toml` and the environment."""
 
 
 def summaries() -> dict[str, str]:
-    """What each command does, in a line."""
+    """One line for each command."""
     return {name: words for name, (_, words) in _COMMANDS.items()}
 
 
@@ -49,7 +47,7 @@ class _Commands(click.Group):
     """Imports a command only when it is called, so that --help stays quick."""
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run a command; a reader that went away and Ctrl-C end it without a word."""
+        """Run a command; Ctrl-C and a closed pipe end it without a message."""
         try:
             code = super().invoke(ctx)
             sys.stdout.flush()
@@ -58,20 +56,20 @@ class _Commands(click.Group):
         except BrokenPipeError:
             # Whatever is still buffered must not be written at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise click.exceptions.Exit(_NOBODY_READS) from None
+            raise click.exceptions.Exit(_BROKEN_PIPE) from None
         except RookeryError as error:
             from rookery.model.safe import safe_line  # so that --help stays quick
 
             click.echo(f"[rook] {safe_line(str(error))}", err=True)
             raise click.exceptions.Exit(_WRONG_USAGE) from error
-        except OSError as error:  # what a command cannot read it has told by itself
+        except OSError as error:  # commands report by themselves what they cannot read
             raise click.exceptions.Exit(_cannot_write(error)) from None
         return code
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that the first word names; a typo is answered with the nearest."""
+        """Find the command that the first word names; for a typo, suggest the nearest."""
         typed = bool(args) and not ctx.resilient_parsing
         if typed and args[0] not in _COMMANDS and not args[0].startswith("-"):
             from difflib import get_close_matches  # only a typo needs it
@@ -87,7 +85,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        if ctx.resilient_parsing:  # a shell completes, and wants an answer at once
+        if ctx.resilient_parsing:  # a shell asks for completions, which must be quick
             outlined: click.Command | None = import_module("rookery.cli.complete.outline").command(
                 cmd_name
             )
@@ -95,9 +93,7 @@ class _Commands(click.Group):
         module, _, name = _COMMANDS[cmd_name][0].partition(":")
         command: click.Command = getattr(import_module(f"rookery.cli.commands.{module}"), name)
         if command.epilog and not command.epilog.startswith("\b"):
-            command.epilog = f"\b\n{command.epilog}"  # examples are shown as they are written
-        if cmd_name in _CONFIGURED:
-            import_module("rookery.cli.options.defaults").configured(command)
+            command.epilog = f"\b\n{command.epilog}"  # keep the line breaks of examples
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -119,21 +115,21 @@ Start with:
     invoke_without_command=True,
 )
 @click.version_option(__version__, prog_name="rook", message="%(prog)s %(version)s")
-@click.option("--agent", metavar="NAME", help="In a pipe: who writes (detected by default).")
-@click.option("--tee", is_flag=True, help="In a pipe: pass it on to stdout, show it on stderr.")
-@click.option("--no-record", is_flag=True, help="In a pipe: keep nothing.")
-@click.option("--json", "as_json", is_flag=True, help="In a pipe: one JSON object at the end.")
-@click.option("--quiet/--no-quiet", "-q", help="In a pipe: only the final answer.")
-@click.option("--verbose/--no-verbose", "-v", help="In a pipe: outputs, retries, limits, notices.")
-@click.option("--no-text/--text", help="In a pipe: leave out what the agent says.")
-@click.option("--profile", metavar="NAME", help="In a pipe: the settings of a profile too.")
+@click.option("--agent", metavar="NAME", help="In a pipe: the agent (detected by default).")
+@click.option("--tee", is_flag=True, help="In a pipe: copy the stream to stdout, show on stderr.")
+@click.option("--no-record", is_flag=True, help="In a pipe: don't record the stream as a run.")
+@click.option("--json", is_flag=True, help="In a pipe: print one JSON object at the end.")
+@click.option("--quiet/--no-quiet", "-q", help="In a pipe: print only the final answer.")
+@click.option("--verbose/--no-verbose", "-v", help="In a pipe: show tool outputs and retries too.")
+@click.option("--no-text/--text", help="In a pipe: leave out the agent's messages.")
+@click.option("--profile", metavar="NAME", help="In a pipe: also use the settings of a profile.")
 @click.pass_context
 def cli(
     ctx: click.Context,
     agent: str | None,
     tee: bool,
     no_record: bool,
-    as_json: bool,
+    json: bool,
     quiet: bool,
     verbose: bool,
     no_text: bool,
@@ -141,14 +137,14 @@ def cli(
 ) -> None:
     """Run coding agents headless; show, record and account for everything they do.
 
-    Without a command, rook shows what an agent's messages tell that are piped to it, keeps them as
-    a run, and exits with the code that tells how the agent ended. The first Ctrl-C waits for the
-    agent to end, the second leaves it.
+    With no command, rook reads an agent's JSON stream from stdin, displays it, records it as a run,
+    and exits with a code that says how the agent ended. The first Ctrl-C waits for the agent to
+    end, the second stops reading.
     """
     given = [name for name in ctx.params if _is_given(ctx, name)]
     if ctx.invoked_subcommand is not None:
         if given:
-            ctx.fail(f"flags of '{ctx.invoked_subcommand}' stand behind it, not before it")
+            ctx.fail(f"put the options of '{ctx.invoked_subcommand}' after it, not before it")
         return
     if sys.stdin is None or sys.stdin.isatty():
         if given:
@@ -156,12 +152,12 @@ def cli(
         _alone(ctx)
         return
     from rookery.cli.live.pipe import pipe
-    from rookery.cli.options.defaults import settle  # so that --help stays quick
-    from rookery.cli.options.view_options import manner_of
+    from rookery.cli.options.defaults import with_settings  # so that --help stays quick
+    from rookery.config.options import PipeOptions, ViewOptions
 
-    flags = {"as_json": as_json, "quiet": quiet, "verbose": verbose, "no_text": no_text}
-    manner = manner_of(**settle(ctx, flags, profile))
-    ctx.exit(pipe(manner=manner, agent=agent, tee=tee, record=not no_record))
+    flags = {"json": json, "quiet": quiet, "verbose": verbose, "no_text": no_text}
+    view_options = ViewOptions(**with_settings(ctx, flags, profile))
+    ctx.exit(pipe(PipeOptions(agent=agent, tee=tee, no_record=no_record), view_options))
 
 
 def _is_given(ctx: click.Context, name: str) -> bool:
@@ -169,7 +165,7 @@ def _is_given(ctx: click.Context, name: str) -> bool:
 
 
 def _alone(ctx: click.Context) -> None:
-    """Answer `rook` with nothing behind it: on a terminal with what to do first."""
+    """Answer `rook` alone: on a terminal with what to try first."""
     if sys.stdin and sys.stdin.isatty() and sys.stdout.isatty():
         click.echo(import_module("rookery.cli.welcome").first_words())
         return
@@ -179,7 +175,7 @@ def _alone(ctx: click.Context) -> None:
 
 def main() -> None:
     """Run the command line; a character that a terminal cannot show never ends it."""
-    # A stream that was closed before we began is None, and nobody asks for that.
+    # A stream that was closed before the start is None.
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
@@ -187,14 +183,14 @@ def main() -> None:
             stream.reconfigure(errors="replace")
     try:
         cli.main(prog_name="rook", terminal_width=_help_width())
-    except OSError as error:  # of --help and the like, which are told before a command is invoked
+    except OSError as error:  # of --help, which is printed before a command is invoked
         sys.exit(_cannot_write(error))
     finally:
         gc.freeze()  # searching all modules for garbage takes a sixth of the time of `rook --help`
 
 
 def _help_width() -> int:
-    """How wide help is; click's own answer imports `shutil`, which takes long."""
+    """The width of help texts; click's own function imports `shutil`, which takes long."""
     try:
         columns = int(os.environ.get("COLUMNS", 0)) or os.get_terminal_size(1).columns
     except (OSError, ValueError):

@@ -10,7 +10,8 @@ import msgspec
 
 from rookery import agents
 from rookery.config.files import AGENTS, PROFILES, File, Surroundings
-from rookery.config.settings import PREFIX, SETTINGS, Duration, Setting
+from rookery.config.option import PREFIX, Option
+from rookery.config.settings import SETTINGS
 from rookery.model.errors import ConfigError
 from rookery.model.text import cut
 
@@ -219,10 +220,10 @@ def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, Fou
             continue
         setting = variables[variable]
         try:
-            value = setting.read_text(text)
+            value = setting.read_variable(text)
         except ValueError:
             raise ConfigError(variable, _wrong_value(setting, text)) from None
-        raw = text if isinstance(value, Duration) else value
+        raw = text if setting.is_time else value
         yield setting.name, Found(name=setting.name, value=value, raw=raw, place=variable)
 
 
@@ -253,7 +254,7 @@ def _is_command(value: Any) -> bool:
     )
 
 
-def _wrong_value(setting: Setting, raw: Any) -> str:
+def _wrong_value(setting: Option, raw: Any) -> str:
     hint = _hint(str(raw), setting.choices)
     return f"{setting.name} takes {setting.takes}, not {_shown(raw)}{hint}"
 

@@ -24,8 +24,12 @@ Completion = Literal[
 
 Name = Annotated[str, Meta(min_length=1, title="a name")]
 Text = Annotated[str, Meta(title="a text")]
-Texts = Annotated[tuple[Name, ...], Meta(title="a list of texts")]
-Rules = Annotated[tuple[Name, ...], Meta(title="a list of rules")]
+Texts = Annotated[
+    tuple[Annotated[str, Meta(min_length=1, title="a text")], ...], Meta(title="a list of texts")
+]
+Rules = Annotated[
+    tuple[Annotated[str, Meta(min_length=1, title="a rule")], ...], Meta(title="a list of rules")
+]
 Dollars = Annotated[float, Meta(ge=0, le=1e9, title="a number of dollars")]
 Count = Annotated[int, Meta(ge=1, title="a whole number from 1")]
 Seconds = Annotated[float, Meta(gt=0, lt=1e9, title="a time such as 90s, 5m or 2h")]
@@ -33,7 +37,11 @@ Share = Annotated[float, Meta(gt=0, le=1, title="a share such as 80% or 0.8")]
 Folder = Annotated[str, Meta(min_length=1, title="a folder")]
 File = Annotated[str, Meta(min_length=1, title="a file")]
 
-_TIME, _SHARE = (get_args(kind)[1].title for kind in (Seconds, Share))
+_TIME, _SHARE = (str(get_args(kind)[1].title) for kind in (Seconds, Share))
+
+
+Loosens = Literal["always", "higher", "never"]
+"""Whether a value allows an agent more, or lets it cost more, than it could otherwise."""
 
 
 class Flag(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,20 +49,21 @@ class Flag(msgspec.Struct, frozen=True, kw_only=True):
 
     help: str
     commands: tuple[str, ...] = ()
-    """The commands that have it; none: all that take the struct."""
+    """The commands that have it; empty: all that take the struct."""
 
     words: tuple[str, ...] = ()
-    """How it is written on a command line; none: `--` and its name."""
+    """How it is written on a command line; empty: `--` and its name."""
 
     metavar: str | None = None
     default: str | None = None
-    """What the help shows as the default, if that is not the default of the field."""
+    """What the help shows as the default, if the field's own default says too little."""
 
     setting: bool = False
     """Whether `rookery.toml` and a `ROOKERY_…` variable can set it, by its name."""
 
-    loosens: bool = True
-    """Whether a value can allow an agent more, or make it cost more, than the default does."""
+    loosens: Loosens = "always"
+    yields_to: tuple[str, ...] = ()
+    """The options that turn it off when they are on the command line and it is a setting."""
 
     completes: Completion | None = None
 
@@ -85,22 +94,36 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
         return get_origin(_bare(self.type)) is tuple
 
     @property
+    def is_time(self) -> bool:
+        """Whether it is a length of time."""
+        return _title(self.type) == _TIME
+
+    @property
     def takes(self) -> str:
         """What it takes, in words."""
         if self.choices:
             return f"one of {', '.join(self.choices)}"
         return "true or false" if self.type is bool else _title(self.type)
 
+    @property
+    def element(self) -> "Option":
+        """What is given each time: of a list, one of its elements."""
+        kind = get_args(_bare(self.type))[0] if self.is_list else self.type
+        return Option(name=self.name, type=kind, default=None, flag=self.flag)
+
     def read(self, raw: Any) -> Any:
         """Return the value that a typed value means; a ValueError if it has the wrong type."""
         return _checked(msgspec.convert(_prepared(raw, self.type), self.type))
 
-    def read_text(self, text: str) -> Any:
-        """Return the value that a text means; of a list, each line is an element."""
-        raw: Any = text.strip()
-        if self.is_list:
-            raw = [line.strip() for line in text.split("\n") if line.strip()]
-        return _checked(msgspec.convert(_prepared(raw, self.type), self.type, strict=False))
+    def read_word(self, word: str) -> Any:
+        """Return the value that a word of a command line means."""
+        return _checked(msgspec.convert(_prepared(word, self.type), self.type, strict=False))
+
+    def read_variable(self, text: str) -> Any:
+        """Return the value that a variable means; of a list, each line is an element."""
+        if not self.is_list:
+            return self.read_word(text.strip())
+        return self.read([line.strip() for line in text.split("\n") if line.strip()])
 
 
 _Options = TypeVar("_Options", bound=msgspec.Struct)

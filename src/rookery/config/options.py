@@ -1,15 +1,40 @@
-"""The one table of options: each is a field here, with its type, default and help.
+"""The one table of options: each is a field here, with its type, its default and its help.
 
 Command-line options, the settings of `rookery.toml`, `ROOKERY_…` variables, shell completion and
-the man page all derive from it.
+the man page derive from it. Each struct is what one or several commands receive as one value.
 """
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
 from rookery.adapter.agent import Permission
-from rookery.config.option import Count, Dollars, Flag, Folder, Name, Rules, Seconds
+from rookery.config.option import (
+    Count,
+    Dollars,
+    File,
+    Flag,
+    Folder,
+    Name,
+    Rules,
+    Seconds,
+    Share,
+    Text,
+    Texts,
+)
+
+Format = Literal["text", "jsonl", "raw"]
+"""Lines for people, records for programs, or the agent's own bytes."""
+
+FeedMode = Literal["append", "prepend", "replace", "none"]
+"""Where the output of failed checks goes in the next prompt of a loop."""
+
+OnStuck = Literal["warn", "stop", "retry"]
+OnLimit = Annotated[
+    str, Meta(pattern=r"^(wait|stop|switch:.+)$", title="wait, stop or switch:AGENT")
+]
+Speed = Annotated[float, Meta(gt=0, title="a number above 0")]
 
 _RUN = ("run",)
 
@@ -20,7 +45,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     agent: Annotated[
         Name,
         Flag(
-            help="The agent to run; `rook agents` lists them.",
+            help="The agent to run. `rook agents` lists them.",
             commands=_RUN,
             metavar="NAME",
             setting=True,
@@ -30,85 +55,100 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     via: Annotated[
         Name | None,
         Flag(
-            help="How to run the agent, if there are several ways; `rook agents` lists them.",
+            help="How to run the agent, if there are several ways. `rook agents` lists them.",
             commands=_RUN,
             metavar="WAY",
         ),
     ] = None
     model: Annotated[
-        Name | None,
-        Flag(help="The model to use.", commands=_RUN, metavar="NAME", setting=True),
+        Name | None, Flag(help="The model to use.", commands=_RUN, metavar="NAME", setting=True)
     ] = None
     permission: Annotated[
         Permission | None,
         Flag(
-            help="What the agent may do without asking: ask you, edit files, all, only plan, or "
-            "what its own settings say.",
+            help="What the agent may do: ask you first, edit files, all, only plan, or what its "
+            "own settings allow (agent).",
             commands=_RUN,
-            default="ask on a terminal if the agent can ask, else agent",
+            default="ask on a terminal, otherwise agent",
             setting=True,
         ),
     ] = None
     ask_timeout: Annotated[
         Seconds | None,
         Flag(
-            help="Deny a tool call if you don't answer within this time.",
+            help="Deny a tool call that you don't answer within this time.",
             commands=_RUN,
             setting=True,
+            loosens="never",
         ),
     ] = 300.0
     allow: Annotated[
         Rules,
         Flag(
-            help="Allow a tool, by a rule of the agent. Can be repeated.",
+            help="Allow a tool call, by one of the agent's rules. Can be repeated.",
             commands=_RUN,
             metavar="RULE",
             setting=True,
         ),
     ] = ()
-    max_turns: Annotated[
-        Count | None,
-        Flag(
-            help="Stop the run after N turns of the model.",
-            metavar="N",
-            setting=True,
-        ),
-    ] = None
     stream: Annotated[
         bool,
         Flag(
             help="Show messages as they arrive, or only the agent's plain text.",
             commands=_RUN,
-            words=("--stream/--no-stream",),
             setting=True,
         ),
     ] = True
     resume: Annotated[
         Name | None,
         Flag(
-            help="Continue the session of an earlier run, with the same agent.",
+            help="Continue the session of an earlier run with the same agent.",
             commands=_RUN,
             metavar="RUN",
             completes="runs",
         ),
     ] = None
     cwd: Annotated[
-        Folder, Flag(help="The folder to work in.", completes="folders", metavar="DIRECTORY")
+        Folder, Flag(help="The folder to work in.", metavar="DIRECTORY", completes="folders")
     ] = "."
     max_cost: Annotated[
         Dollars | None,
-        Flag(help="Stop the run when it has cost more than this.", metavar="USD", setting=True),
+        Flag(
+            help="Stop the run when it has cost more than this.",
+            metavar="USD",
+            setting=True,
+            loosens="higher",
+        ),
     ] = None
     max_tokens: Annotated[
         Count | None,
-        Flag(help="Stop the run when it has used more than N tokens.", metavar="N", setting=True),
+        Flag(
+            help="Stop the run when it has used more than N tokens.",
+            metavar="N",
+            setting=True,
+            loosens="higher",
+        ),
     ] = None
-    timeout: Annotated[Seconds | None, Flag(help="Stop the run after this long.", setting=True)] = (
-        None
-    )
+    max_turns: Annotated[
+        Count | None,
+        Flag(
+            help="Stop the run after N turns of the model.",
+            metavar="N",
+            setting=True,
+            loosens="higher",
+        ),
+    ] = None
+    timeout: Annotated[
+        Seconds | None,
+        Flag(help="Stop the run after this long.", setting=True, loosens="higher"),
+    ] = None
     idle_timeout: Annotated[
         Seconds | None,
-        Flag(help="Stop the run after this long without any sign of life.", setting=True),
+        Flag(
+            help="Treat the run as stuck after this long without output, and stop it.",
+            setting=True,
+            loosens="higher",
+        ),
     ] = None
 
     prompt: str | None = None
@@ -138,3 +178,318 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     grace: float = 10.0
     """How many seconds an agent may stay silent after its last result before it is ended."""
+
+
+class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How `rook run` and `rook exec` start a run."""
+
+    prompt_file: Annotated[
+        File | None,
+        Flag(
+            help="Read the prompt from FILE; - is standard input.",
+            commands=_RUN,
+            metavar="FILE",
+            completes="files",
+        ),
+    ] = None
+    detach: Annotated[
+        bool,
+        Flag(help="Run in the background and print the run's name.", words=("--detach", "-d")),
+    ] = False
+
+
+class ViewOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run is shown."""
+
+    format: Annotated[
+        Format,
+        Flag(
+            help="Print lines for people, records as JSON lines, or the agent's own bytes.",
+            commands=("run", "exec", "replay"),
+        ),
+    ] = "text"
+    json: Annotated[
+        bool,
+        Flag(
+            help="Print one JSON object at the end, and nothing else.",
+            commands=("run", "exec", "attach", "rook"),
+        ),
+    ] = False
+    quiet: Annotated[
+        bool,
+        Flag(
+            help="Print only the final answer.",
+            commands=("run", "exec", "attach", "rook"),
+            words=("--quiet", "-q"),
+            setting=True,
+            yields_to=("verbose", "json", "format"),
+        ),
+    ] = False
+    verbose: Annotated[
+        bool,
+        Flag(
+            help="Show tool outputs, retries, limits and notices too.",
+            words=("--verbose", "-v"),
+            setting=True,
+            loosens="never",
+            yields_to=("quiet",),
+        ),
+    ] = False
+    no_text: Annotated[
+        bool,
+        Flag(
+            help="Leave out the agent's messages.",
+            commands=("run", "exec", "attach", "replay", "rook"),
+            setting=True,
+        ),
+    ] = False
+
+    @property
+    def text(self) -> bool:
+        """Whether the agent's messages are shown."""
+        return not self.no_text
+
+    @property
+    def lively(self) -> bool:
+        """Whether lines for people are shown while the run is going on."""
+        return self.format == "text" and not self.quiet and not self.json
+
+
+class PipeOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What `agent … | rook` is told."""
+
+    agent: Annotated[
+        Name | None,
+        Flag(
+            help="The agent that writes the stream (detected by default).",
+            metavar="NAME",
+            completes="agents",
+        ),
+    ] = None
+    tee: Annotated[bool, Flag(help="Copy the stream to stdout and show the run on stderr.")] = False
+    no_record: Annotated[bool, Flag(help="Don't record the stream as a run.")] = False
+
+
+class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What `rook loop` is told."""
+
+    agent: Annotated[
+        Name,
+        Flag(
+            setting=True,
+            help="The agent to run. `rook agents` lists them.",
+            metavar="NAME",
+            completes="agents",
+        ),
+    ] = "claude"
+    via: Annotated[
+        Name | None, Flag(help="How to run the agent, if there are several ways.", metavar="WAY")
+    ] = None
+    model: Annotated[Name | None, Flag(setting=True, help="The model to use.", metavar="NAME")] = (
+        None
+    )
+    cwd: Annotated[
+        Folder, Flag(help="The folder to work in.", metavar="DIRECTORY", completes="folders")
+    ] = "."
+    permission: Annotated[
+        Literal["edit", "all", "plan", "agent"],
+        Flag(
+            setting=True,
+            help="What the agent may do: edit files, all, only plan, or what its own settings "
+            "allow (agent).",
+        ),
+    ] = "agent"
+    allow: Annotated[
+        Rules,
+        Flag(
+            setting=True,
+            help="Allow a tool call, by one of the agent's rules. Can be repeated.",
+            metavar="RULE",
+        ),
+    ] = ()
+    until: Annotated[
+        Text | None,
+        Flag(help="The loop is done when this is the agent's whole answer.", metavar="TEXT"),
+    ] = None
+    signals: Annotated[
+        Texts,
+        Flag(
+            help="The loop is done when the agent prints this line. Can be repeated.",
+            words=("--signal",),
+            metavar="WORD",
+        ),
+    ] = ()
+    ask_done: Annotated[
+        bool,
+        Flag(
+            help="The loop is done when the agent answers with a one-time completion word, which "
+            "each prompt asks for. This is the default without --until, --signal and --check."
+        ),
+    ] = False
+    checks: Annotated[
+        Texts,
+        Flag(
+            help="A shell command that must pass before the loop is done. Can be repeated.",
+            words=("--check",),
+            metavar="CMD",
+        ),
+    ] = ()
+    check_timeout: Annotated[Seconds, Flag(help="Stop a check after this long.")] = 600.0
+    feed: Annotated[
+        FeedMode, Flag(help="Where a failed check's output goes in the next prompt.")
+    ] = "append"
+    feed_bytes: Annotated[
+        Count, Flag(help="Pass on at most N bytes of a check's output.", metavar="N")
+    ] = 8000
+    max_iterations: Annotated[
+        Count, Flag(help="Stop after N iterations (waits don't count).", metavar="N")
+    ] = 20
+    max_time: Annotated[Seconds, Flag(help="Stop the loop after this long.")] = 8 * 3600.0
+    max_cost: Annotated[
+        Dollars, Flag(setting=True, help="Stop the loop when it has cost this much.", metavar="USD")
+    ] = 10.0
+    max_tokens: Annotated[
+        Count, Flag(setting=True, help="Stop the loop when it has used N tokens.", metavar="N")
+    ] = 50_000_000
+    max_turns: Annotated[
+        Count, Flag(setting=True, help="Stop the loop after N turns of the model.", metavar="N")
+    ] = 1000
+    timeout: Annotated[
+        Seconds | None, Flag(setting=True, help="Stop one iteration after this long.")
+    ] = None
+    idle_timeout: Annotated[
+        Seconds, Flag(setting=True, help="Treat the run as stuck after this long without output.")
+    ] = 600.0
+    on_stuck: Annotated[OnStuck, Flag(help="What to do when the run is stuck.")] = "stop"
+    on_limit: Annotated[
+        OnLimit,
+        Flag(
+            help="What to do when the provider's limit is reached.",
+            metavar="wait|stop|switch:AGENT",
+        ),
+    ] = "wait"
+    max_quota: Annotated[
+        Share | None,
+        Flag(help="Start no iteration when this share of a quota is used.", metavar="SHARE"),
+    ] = None
+    continue_session: Annotated[
+        bool, Flag(help="Continue the session instead of starting a new one each time.")
+    ] = False
+    commit: Annotated[bool, Flag(help="Commit what each iteration changed.")] = False
+    worktree: Annotated[bool, Flag(help="Work in a separate git worktree.")] = False
+    prompt_file: Annotated[
+        File | None,
+        Flag(
+            help="Read the prompt from FILE before every iteration.",
+            metavar="FILE",
+            completes="files",
+        ),
+    ] = None
+    resume: Annotated[
+        Name | None,
+        Flag(help="Continue a loop that stopped.", metavar="LOOP", completes="loops"),
+    ] = None
+    format: Annotated[
+        Literal["text", "jsonl"],
+        Flag(help="Print lines for people, or the loop's events as JSON lines."),
+    ] = "text"
+    quiet: Annotated[
+        bool,
+        Flag(
+            setting=True,
+            help="Print only the table at the end.",
+            words=("--quiet", "-q"),
+            yields_to=("verbose", "format"),
+        ),
+    ] = False
+
+
+class BatchOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What `rook batch` is told; what is None was not given."""
+
+    jobs: Annotated[
+        Count | None, Flag(help="Run up to N tasks at once.", metavar="N", default="2")
+    ] = None
+    budget: Annotated[
+        Dollars | None,
+        Flag(
+            help="Stop when all tasks together have cost this much.",
+            words=("--max-cost",),
+            metavar="USD",
+        ),
+    ] = None
+    resume: Annotated[
+        Name | None,
+        Flag(
+            help="Continue a batch with the tasks that have no result yet.",
+            metavar="BATCH",
+            completes="batches",
+        ),
+    ] = None
+    json: Annotated[bool, Flag(help="Print each result as a JSON line.")] = False
+
+
+class AgentsOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What `rook agents` is told."""
+
+    json: Annotated[bool, Flag(help="Print one JSON object for each agent.")] = False
+    check: Annotated[
+        bool, Flag(help="Exit with code 1 if an installed version was not checked by us.")
+    ] = False
+
+
+class AttachOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What `rook attach` is told."""
+
+    from_now: Annotated[bool, Flag(help="Leave out what happened before.")] = False
+    stop: Annotated[bool, Flag(help="Stop the run, and show how it ends.")] = False
+
+
+class DecodeOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What `rook decode` is told."""
+
+    agent: Annotated[
+        Name | None,
+        Flag(
+            help="The agent that wrote the stream (detected by default).",
+            metavar="NAME",
+            completes="agents",
+        ),
+    ] = None
+    format: Annotated[
+        Literal["jsonl", "text"], Flag(help="Print JSON lines for programs, or text for people.")
+    ] = "jsonl"
+    summary: Annotated[
+        bool, Flag(help="Print one JSON object for each file: what happened, and what it cost.")
+    ] = False
+    verbose: Annotated[
+        bool,
+        Flag(
+            help="With --format text, show tool outputs, retries, limits and notices too.",
+            words=("--verbose", "-v"),
+        ),
+    ] = False
+
+
+class ReplayOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How fast `rook replay` and `rook demo` play."""
+
+    speed: Annotated[Speed, Flag(help="Play this many times as fast.", metavar="FACTOR")] = 1.0
+    instant: Annotated[bool, Flag(help="Play without pauses.", commands=("replay",))] = False
+
+
+class ShowOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What `rook show` is told."""
+
+    full: Annotated[bool, Flag(help="Show everything: texts, inputs, outputs and diffs.")] = False
+    no_pager: Annotated[bool, Flag(help="Print to the terminal instead of a pager.")] = False
+
+
+class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What `rook runs`, `rook loops` and `rook config` are told."""
+
+    json: Annotated[bool, Flag(help="Print JSON: one object on each line.")] = False
+    limit: Annotated[
+        Count,
+        Flag(help="List at most N runs.", commands=("runs",), words=("--limit", "-n"), metavar="N"),
+    ] = 20

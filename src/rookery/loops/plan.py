@@ -4,13 +4,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from rookery.config.options import RunOptions
+from rookery.config.options import FeedMode, LoopOptions, OnStuck, RunOptions
 from rookery.config.run_fields import flat, with_run
-
-FeedMode = Literal["append", "prepend", "replace", "none"]
-"""Where the output of failed checks goes in the next prompt."""
-
-OnStuck = Literal["warn", "stop", "retry"]
 
 
 class Goal(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,3 +108,41 @@ def dump_plan(plan: LoopPlan) -> bytes:
 def load_plan(data: bytes) -> LoopPlan:
     """Decode a `plan.json`; a msgspec.DecodeError says what is wrong."""
     return make_plan(**msgspec.json.decode(data, type=dict[str, Any]))
+
+
+CEILINGS = {
+    "max_iterations": "iterations",
+    "max_time": "time_s",
+    "max_cost": "cost_usd",
+    "max_tokens": "tokens",
+    "max_turns": "turns",
+}
+"""The options that are ceilings, and the fields of `Ceilings` that they set."""
+
+
+def plan_of(options: LoopOptions, *, prompt: str, **more: Any) -> LoopPlan:
+    """The plan of a loop that these options ask for; `more` are further fields of its runs."""
+    action, _, switch_to = options.on_limit.partition(":")
+    same_names = {name: getattr(options, name) for name in _SAME_NAMES}
+    return make_plan(
+        prompt=prompt,
+        goal=Goal(
+            until=options.until,
+            signals=options.signals,
+            ask_done=options.ask_done,
+            checks=options.checks,
+        ),
+        ceilings=Ceilings(**{field: getattr(options, name) for name, field in CEILINGS.items()}),
+        on_limit=OnLimit(do=action, agent=switch_to or None),  # type: ignore[arg-type]
+        iteration_s=options.timeout,
+        idle_s=options.idle_timeout,
+        check_s=options.check_timeout,
+        **same_names,
+        **more,
+    )
+
+
+_SAME_NAMES = (frozenset(LoopOptions.__struct_fields__) - {"on_limit"}).intersection(
+    (*LoopPlan.__struct_fields__, *_RUN_FIELDS)
+)
+"""The options that a plan has under the same name."""

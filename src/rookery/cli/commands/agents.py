@@ -8,9 +8,11 @@ import msgspec
 
 from rookery import agents
 from rookery.adapter.agent import Agent, Capabilities, Way
+from rookery.cli.options.parameters import argument, takes
 from rookery.cli.options.settings_files import surroundings
 from rookery.cli.tables import print_table
 from rookery.config.load import OwnAgent, load
+from rookery.config.options import AgentsOptions
 from rookery.model.errors import RookeryError, UnknownAgentError
 from rookery.model.safe import safe_line
 from rookery.process.programs import Installed, installed
@@ -52,25 +54,22 @@ class _Row(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @click.command("agents", epilog=_EXAMPLES)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object an agent.")
-@click.option(
-    "--check", is_flag=True, help="Exit with 1 if an installed version is not one we checked."
-)
-@click.argument("names", nargs=-1, metavar="[NAME]...")
-def command(as_json: bool, check: bool, names: tuple[str, ...]) -> None:
-    """List the agents: where they are installed, in which version, and what each of them tells.
+@takes("agents", AgentsOptions)
+@argument("names", nargs=-1, metavar="[NAME]...", completes="agents")
+def command(options: AgentsOptions, names: tuple[str, ...]) -> None:
+    """List the agents: where they are installed, which version, and what each of them reports.
 
-    A checked version is one whose every message was looked at. Another works as a rule; what is new
-    in it is kept and counted, but perhaps not shown. With --check, an agent that you name and that
-    is not installed counts as unchecked.
+    A checked version is one whose messages we have all seen. Other versions usually work: messages
+    that are new in them are recorded and counted, but may not be shown. With --check, an agent that
+    you name and that is not installed counts as unchecked.
     """
     rows = _rows(names)
-    if as_json:
+    if options.json:
         for row in rows:
             click.echo(msgspec.json.encode(row))
     else:
         _print(rows)
-    if check:
+    if options.check:
         doubtful = [
             row
             for row in rows

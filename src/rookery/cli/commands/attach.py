@@ -10,8 +10,9 @@ from rookery.cli.live.ending import EndedRun, print_end, print_result
 from rookery.cli.live.output import put
 from rookery.cli.live.playback import ended_by_signals
 from rookery.cli.live.stream_view import View
+from rookery.cli.options.parameters import argument, takes
 from rookery.cli.options.run_argument import find_run
-from rookery.cli.options.view_options import Manner, manner_of, manner_options
+from rookery.config.options import AttachOptions, ViewOptions
 from rookery.display.console.look import look_of
 from rookery.model.safe import safe_line
 from rookery.runs.follow import Follower
@@ -31,44 +32,33 @@ Examples:
 
 
 @click.command("attach", epilog=_EXAMPLES)
-@click.option("--from-now", is_flag=True, help="Leave out what it did before.")
-@click.option("--stop", "stopping", is_flag=True, help="Stop it, and show how it ends.")
-@manner_options
-@click.argument("run", required=False)
-def attach(
-    run: str | None,
-    from_now: bool,
-    stopping: bool,
-    as_json: bool,
-    quiet: bool,
-    verbose: bool,
-    no_text: bool,
-) -> None:
-    """Show a run that goes on elsewhere, from its start on, up to its end.
+@takes("attach", AttachOptions, ViewOptions)
+@argument("run", required=False, completes="runs")
+def attach(options: AttachOptions, view_options: ViewOptions, run: str | None) -> None:
+    """Show a run that another process started, from its start to its end.
 
-    Any number of terminals can do so at once, and the agent notices none of them. Ctrl-C leaves and
-    the run goes on. The exit code is the run's own: see rook run --help; if you leave before its
-    end it is 130, for 0 would say that the run is a success.
+    Any number of terminals can attach to a run at once; the agent does not notice. Ctrl-C detaches
+    and the run continues. The exit code is that of the run (see rook run --help), or 130 if you
+    detach before the run has ended.
     """
-    manner = manner_of(as_json=as_json, quiet=quiet, verbose=verbose, no_text=no_text)
     with Follower(find_run(run)) as follower:
-        if stopping:
+        if options.stop:
             ask_to_stop(follower.folder)
-        _follow(follower, manner, from_now=from_now)
+        _follow(follower, view_options, from_now=options.from_now)
     verdict = follower.verdict
     assert verdict is not None
     ended = EndedRun(verdict.verdict, follower.state, follower.agent, follower.folder)
-    print_result(sys.stdout, manner, ended)
-    print_end(manner, ended)
+    print_result(sys.stdout, view_options, ended)
+    print_end(view_options, ended)
     _tell_complaints(follower)
     raise click.exceptions.Exit(verdict.exit_code)
 
 
-def _follow(follower: Follower, manner: Manner, *, from_now: bool) -> None:
+def _follow(follower: Follower, view_options: ViewOptions, *, from_now: bool) -> None:
     watched = look_of(sys.stdout, os.environ).terminal
-    if follower.info.command and manner.lively and (manner.verbose or not watched):
+    if follower.info.command and view_options.lively and (view_options.verbose or not watched):
         click.echo(f"[rook] Agent command: {safe_line(shlex.join(follower.info.command))}")
-    view = View(sys.stdout, manner, follower, began=follower.info.started_at)
+    view = View(sys.stdout, view_options, follower, began=follower.info.started_at)
     try:
         with ended_by_signals(), view:
             if from_now:

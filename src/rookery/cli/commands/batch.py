@@ -15,8 +15,14 @@ from rookery.batches.batch import Batch
 from rookery.batches.queue import FolderQueue, find_queue, new_queue
 from rookery.batches.tasks import BatchTask, read_tasks
 from rookery.cli.live.output import put
-from rookery.cli.options.defaults import chosen_agent, current_config, tell_what_a_project_allows
-from rookery.cli.options.types import Count, Dollars
+from rookery.cli.options.defaults import (
+    current_config,
+    print_rules_of_project,
+    profile,
+    resolve_agent,
+)
+from rookery.cli.options.parameters import argument, takes
+from rookery.config.options import BatchOptions
 from rookery.display.loops.batch import current_line, result_line, spent_line
 from rookery.model.errors import UnknownAgentError
 from rookery.model.text import count
@@ -36,41 +42,29 @@ _FAILED, _OVER_BUDGET, _INTERRUPTED = 1, 5, 130
 
 
 @click.command("batch", epilog=_EXAMPLES)
-@click.option("--jobs", type=Count(), help="How many tasks to run at once.  [2]")
-@click.option(
-    "--max-cost",
-    "budget",
-    type=Dollars(),
-    metavar="USD",
-    help="Stop when all tasks together cost this much.",
-)
-@click.option("--resume", metavar="BATCH", help="Run the tasks that have no result yet.")
-@click.option("--json", "as_json", is_flag=True, help="Print each result as a JSON line.")
-@click.argument(
-    "file", required=False, type=click.Path(dir_okay=False, exists=True, allow_dash=True)
-)
-def command(
-    jobs: int | None, budget: float | None, resume: str | None, as_json: bool, file: str | None
-) -> None:
+@takes("batch", BatchOptions)
+@profile
+@argument("file", required=False, type=click.Path(dir_okay=False, exists=True, allow_dash=True))
+def command(options: BatchOptions, file: str | None) -> None:
     """Run many tasks side by side. FILE has one JSON object per line; - reads standard input.
 
     A resumed batch keeps its --jobs and --max-cost unless you change them.
 
     Exit codes: 0 all tasks succeeded, 1 some did not, 5 the budget is used up, 130 interrupted.
     """
-    if (file is None) == (resume is None):
+    if (file is None) == (options.resume is None):
         raise click.UsageError("name a file of tasks, or use --resume BATCH")
-    queue = find_queue(resume) if resume is not None else _new(file or "")
-    changes = {"jobs": jobs, "max_cost": budget}
+    queue = find_queue(options.resume) if options.resume is not None else _new(file or "")
+    changes = {"jobs": options.jobs, "max_cost": options.budget}
     with queue.folder.locked():
         terms = queue.folder.update_terms({k: v for k, v in changes.items() if v is not None})
-        code = asyncio.run(_run(queue, terms, as_json=as_json))
+        code = asyncio.run(_run(queue, terms, as_json=options.json))
     raise click.exceptions.Exit(code)
 
 
 def _new(file: str) -> FolderQueue:
     """Make a batch from a file of tasks; fields that are not set come from the settings."""
-    tell_what_a_project_allows()
+    print_rules_of_project()
     config = current_config()
     values = {name: found.value for name, found in (config.values if config else {}).items()}
     defaults = {name: values[name] for name in _SETTINGS if values.get(name) is not None}
@@ -85,7 +79,7 @@ def _with_command(task: BatchTask) -> BatchTask:
     """A task with the command of its agent, if the settings define one."""
     run = task.run
     try:
-        known, program, called = chosen_agent(run.agent)
+        known, program, called = resolve_agent(run.agent)
     except UnknownAgentError:
         return task  # its result will report that
     run = replace(run, agent=known, program=run.program or program, called=called)

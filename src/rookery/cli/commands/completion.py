@@ -4,7 +4,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from rookery.cli import main
-from rookery.cli.options.types import OneOf
+from rookery.cli.options.parameters import OneOf, argument
 
 _SHELLS = ("bash", "fish", "zsh")
 _EXAMPLES = """\b
@@ -16,7 +16,7 @@ Examples:
 
 
 @click.command("completion", epilog=_EXAMPLES)
-@click.argument("shell", type=OneOf(_SHELLS))
+@argument("shell", type=OneOf(_SHELLS))
 def command(shell: str) -> None:
     """Print the script that makes a shell complete commands, options, agents, runs and profiles."""
     kind = get_completion_class(shell)

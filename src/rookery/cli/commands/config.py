@@ -1,4 +1,4 @@
-"""`rook config`: which settings apply, and where each comes from."""
+"""`rook config`: the settings, and where each comes from."""
 
 import json
 import os
@@ -7,12 +7,15 @@ from typing import Any
 import click
 import msgspec
 
-from rookery.cli.commands.run import run_
-from rookery.cli.options.defaults import configured, current_config, profile_option
+from rookery.cli.options.defaults import current_config, profile_option
+from rookery.cli.options.parameters import takes
 from rookery.cli.options.settings_files import surroundings
 from rookery.cli.tables import print_table
+from rookery.config.durations import written
 from rookery.config.files import NAME
 from rookery.config.load import Config
+from rookery.config.option import Option
+from rookery.config.options import ListOptions
 from rookery.config.settings import SETTINGS
 from rookery.model.safe import safe_line
 
@@ -25,21 +28,21 @@ Examples:
 
 
 class _Config(click.Command):
-    """Lists the settings that there are in its help."""
+    """Lists all settings in its help."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_options(ctx, formatter)
         with formatter.section("Settings"):
             formatter.write_dl(
                 [
-                    (setting.name, f"{setting.description} Takes {setting.takes}.")
+                    (setting.name, f"{setting.flag.help} Takes {setting.takes}.")
                     for setting in SETTINGS.values()
                 ]
             )
 
 
 class _Row(msgspec.Struct, kw_only=True):
-    """A setting, its value and who says so."""
+    """A setting, its value and its source."""
 
     name: str
     value: Any
@@ -48,17 +51,17 @@ class _Row(msgspec.Struct, kw_only=True):
 
 
 @click.command("config", cls=_Config, epilog=_EXAMPLES)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def command(as_json: bool) -> None:
-    """Show each setting that applies, and the file and line that it comes from.
+@takes("config", ListOptions)
+def command(options: ListOptions) -> None:
+    """Show each setting, and the file and line that it comes from.
 
     From the weakest to the strongest: your own rookery.toml, the project's, the profile in each of
-    them, the environment (ROOKERY_MAX_COST=2), the flags of a command.
+    them, the environment (ROOKERY_MAX_COST=2), the options of a command.
     """
     config = current_config()
     assert config is not None  # --profile has loaded it
     rows = [_row(config, name) for name in SETTINGS]
-    if as_json:
+    if options.json:
         told = {
             "settings": rows,
             "agents": list(config.agents.values()),
@@ -94,16 +97,16 @@ def command(as_json: bool) -> None:
 command.params.append(profile_option())
 
 
-def defaults() -> dict[str, Any]:
-    """What each setting is when nobody says anything: the defaults of the options themselves."""
-    info = configured(run_).to_info_dict(click.Context(run_))
-    return {option["name"]: option["default"] for option in info["params"]}
+def default(setting: Option) -> Any:
+    """The value of a setting that has not been set, as one would write it."""
+    value = setting.default
+    return written(value) if setting.is_time and value is not None else value
 
 
 def _row(config: Config, name: str) -> _Row:
     found = config.values.get(name)
     if found is None:
-        return _Row(name=name, value=defaults()[name], source="default")
+        return _Row(name=name, value=default(SETTINGS[name]), source="default")
     return _Row(name=name, value=found.raw, source=found.place, profile=found.profile)
 
 

@@ -10,7 +10,8 @@ import click
 import msgspec
 
 from rookery import agents
-from rookery.cli.options.types import OneOf
+from rookery.cli.options.parameters import argument, takes
+from rookery.config.options import DecodeOptions
 from rookery.display.context import RunContext
 from rookery.display.plain import PlainDisplay
 from rookery.feed.decode import Feeding, open_source, read_chunks
@@ -36,42 +37,28 @@ Examples:
 
 
 @click.command("decode", epilog=_EXAMPLES)
-@click.option("--agent", metavar="NAME", help="The agent that wrote it (detected by default).")
-@click.option(
-    "--format",
-    "form",
-    type=OneOf(["jsonl", "text"]),
-    default="jsonl",
-    show_default=True,
-    help="JSON lines for programs, text for people.",
-)
-@click.option(
-    "--summary", is_flag=True, help="One JSON object a file: what happened, what it cost."
-)
-@click.option("--verbose", "-v", is_flag=True, help="With text: outputs, retries, limits, notices.")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...|-")
-def command(
-    agent: str | None, form: str, summary: bool, verbose: bool, files: tuple[str, ...]
-) -> None:
+@takes("decode", DecodeOptions)
+@argument("files", nargs=-1, required=True, metavar="FILE...|-", completes="files")
+def command(options: DecodeOptions, files: tuple[str, ...]) -> None:
     """Turn what an agent wrote to its standard output into neutral events.
 
-    A file that cannot be decoded gives a line on stderr; the others are still printed, and the
-    exit code is then 2.
+    A file that cannot be decoded is reported on stderr; the others are still printed, and the exit
+    code is then 2.
     """
-    if agent is not None:
+    if options.agent is not None:
         try:
-            agents.agent(agent)
+            agents.agent(options.agent)
         except RookeryError as error:
             raise click.UsageError(str(error)) from error
     failed = False
     for file in files:
         name = "standard input" if file == "-" else file
-        feeding = Feeding(name, agent)
+        feeding = Feeding(name, options.agent)
         try:
-            if summary:
+            if options.summary:
                 _print_summary(file, feeding)
-            elif form == "text":
-                _print_text(file, feeding, verbose=verbose)
+            elif options.format == "text":
+                _print_text(file, feeding, verbose=options.verbose)
             else:
                 for records in _records(file, feeding):
                     _write(b"".join(dump(record) + b"\n" for record in records))

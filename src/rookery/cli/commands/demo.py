@@ -7,32 +7,29 @@ import click
 
 from rookery.cli.demo_player import player_command
 from rookery.cli.live.run_view import watch
-from rookery.cli.options.view_options import Manner, verbose_option
-from rookery.config.options import RunOptions
+from rookery.cli.options.parameters import takes
+from rookery.config.options import ReplayOptions, RunOptions, ViewOptions
 from rookery.runs.start import start
 
 _DENIED = 4  # the demo shows a denial: for a demo that is a success
 
 
 @click.command("demo", epilog="Examples:\n  rook demo\n  rook demo --speed 10")
-@click.option("--speed", type=float, default=1.0, show_default=True, help="How many times as fast.")
-@verbose_option
-def command(speed: float, verbose: bool) -> None:
-    """See a run as it would look: tools, a subagent, an error, a denial, a retry and a cost.
+@takes("demo", ReplayOptions, ViewOptions)
+def command(playing: ReplayOptions, view_options: ViewOptions) -> None:
+    """Show what a run looks like: tools, a subagent, an error, a denial, a retry and a cost.
 
-    Nothing is asked of any model and nothing in your folder is touched. The run is kept: try
-    `rook show` and `rook replay` afterwards. It ends as denied, for which `rook run` exits with 4;
-    the demo exits with 0, for that is how it should end.
+    No model is called and nothing in your folder is changed. The run is recorded: try `rook show`
+    and `rook replay` afterwards. It ends as denied, for which `rook run` would exit with 4; the
+    demo exits with 0.
     """
-    if speed <= 0:
-        raise click.UsageError("--speed must be more than 0")
     with tempfile.TemporaryDirectory() as folder:
         options = RunOptions(
             agent="claude",
             prompt="Fix the failing tests in config",
             cwd=os.path.realpath(folder),
             program=player_command(),
-            env={"ROOKERY_SCRIPT": f"speed={speed:g}"},
+            env={"ROOKERY_SCRIPT": f"speed={playing.speed:g}"},
         )
-        code = watch(start(options), Manner(verbose=verbose))
+        code = watch(start(options), view_options)
     raise click.exceptions.Exit(0 if code == _DENIED else code)

@@ -9,6 +9,8 @@ import click
 import msgspec
 
 from rookery.cli.live.output import put
+from rookery.cli.options.parameters import takes
+from rookery.config.options import ListOptions
 from rookery.display.console.look import columns, look_of
 from rookery.display.console.table import table
 from rookery.display.loops import steps, summary
@@ -26,11 +28,11 @@ _OUTPUT_LINES_FULL = 200
 
 
 @click.command("loops", epilog="Example:  rook loops")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
-def loops_(as_json: bool) -> None:
+@takes("loops", ListOptions)
+def loops_(options: ListOptions) -> None:
     """List loops, newest first."""
     folders = newest_first(home_folder())
-    if as_json:
+    if options.json:
         for folder in folders:
             click.echo(msgspec.json.encode({"loop": folder.name, "state": folder.state()}))
         return

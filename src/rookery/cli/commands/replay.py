@@ -10,14 +10,9 @@ import click
 from rookery.cli.live.finished_run import display_of, pieces_of, records_of, say_end
 from rookery.cli.live.playback import Pace, ended_by_signals
 from rookery.cli.live.raw_text import last_words, raw_lines
+from rookery.cli.options.parameters import argument, takes
 from rookery.cli.options.run_argument import find_run
-from rookery.cli.options.view_options import (
-    Form,
-    Manner,
-    format_option,
-    no_text_option,
-    verbose_option,
-)
+from rookery.config.options import Format, ReplayOptions, ViewOptions
 from rookery.display.asking import decided
 from rookery.display.console.look import look_of
 from rookery.model.fold import Fold
@@ -28,38 +23,29 @@ from rookery.store import decisions
 from rookery.store.run_folder import RunFolder
 from rookery.store.run_formats import beginning_of
 
-_REPLAY_EXAMPLES = """\b
+_EXAMPLES = """\b
 Examples:
   rook replay k7f3 --speed 10
   rook replay k7f3 --instant --format jsonl
 """
 
 
-@click.command("replay", epilog=_REPLAY_EXAMPLES)
-@click.option("--speed", type=float, default=1.0, show_default=True, help="How many times as fast.")
-@click.option("--instant", is_flag=True, help="Without any pause.")
-@verbose_option
-@no_text_option
-@format_option
-@click.argument("run", required=False)
-def replay(
-    run: str | None, speed: float, instant: bool, verbose: bool, no_text: bool, form: Form
-) -> None:
-    """Show a run again as it happened."""
-    if not speed > 0:
-        raise click.UsageError("--speed must be more than 0")
+@click.command("replay", epilog=_EXAMPLES)
+@takes("replay", ReplayOptions, ViewOptions)
+@argument("run", required=False, completes="runs")
+def replay(options: ReplayOptions, view_options: ViewOptions, run: str | None) -> None:
+    """Show a finished run again, as it happened."""
     look = look_of(sys.stdout, os.environ)
     with ended_by_signals():
         folder = find_run(run)
-        pace = Pace(math.inf if instant else speed)
-        manner = Manner(verbose=verbose, text=not no_text)
-        if form != "text":
-            for data in _passed_on(folder, form, pace):
+        pace = Pace(math.inf if options.instant else options.speed)
+        if view_options.format != "text":
+            for data in _passed_on(folder, view_options.format, pace):
                 sys.stdout.buffer.write(safe(data.decode()).encode() if look.terminal else data)
                 sys.stdout.buffer.flush()
             return
         fold = Fold(records_of(folder), PriceBook(), beginning_of(folder.info()))
-        with display_of(folder, fold.state, manner) as display:
+        with display_of(folder, fold.state, view_options) as display:
             display.put(list(raw_lines(folder)))
             made = decisions.read(folder)
             for record in fold:
@@ -71,7 +57,7 @@ def replay(
         say_end(folder, fold.state)
 
 
-def _passed_on(folder: RunFolder, form: Form, pace: Pace) -> Iterator[bytes]:
+def _passed_on(folder: RunFolder, form: Format, pace: Pace) -> Iterator[bytes]:
     """A run's records as JSON lines, or its bytes, at the pace at which they came."""
     if form == "jsonl":
         for record in records_of(folder):

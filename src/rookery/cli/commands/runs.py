@@ -8,7 +8,8 @@ from typing import Literal
 import click
 import msgspec
 
-from rookery.cli.options.types import Count
+from rookery.cli.options.parameters import takes
+from rookery.config.options import ListOptions
 from rookery.display.console.look import columns, look_of
 from rookery.display.console.table import table
 from rookery.display.ending import style_of
@@ -23,7 +24,7 @@ from rookery.store import runs
 from rookery.store.run_folder import RunFolder
 from rookery.store.run_formats import RunInfo
 
-_RUNS_EXAMPLES = """\b
+_EXAMPLES = """\b
 Examples:
   rook runs
   rook runs --json | jq -r .name
@@ -39,14 +40,13 @@ _Status = Outcome | Literal["running", "damaged", "not kept"]
 _WIDTH_IN_A_PIPE = 120
 
 
-@click.command("runs", epilog=_RUNS_EXAMPLES)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a run.")
-@click.option("--limit", "-n", type=Count(), default=20, show_default=True, help="At most so many.")
-def runs_(as_json: bool, limit: int) -> None:
-    """List the runs, the newest first."""
-    folders = runs.runs(home_folder())[:limit]
+@click.command("runs", epilog=_EXAMPLES)
+@takes("runs", ListOptions)
+def runs_(options: ListOptions) -> None:
+    """List the runs, newest first."""
+    folders = runs.runs(home_folder())[: options.limit]
     rows = [_row(folder) for folder in folders]
-    if as_json:
+    if options.json:
         for row in rows:
             click.echo(msgspec.json.encode(row))
         return

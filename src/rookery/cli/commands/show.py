@@ -12,11 +12,9 @@ from rookery.adapter.agent import no_replacements
 from rookery.cli.live.finished_run import display_of, ending_lines, records_of, say_end
 from rookery.cli.live.pager import paged
 from rookery.cli.live.raw_text import last_words, raw_lines
+from rookery.cli.options.parameters import argument, takes
 from rookery.cli.options.run_argument import find_run
-from rookery.cli.options.view_options import (
-    Manner,
-    verbose_option,
-)
+from rookery.config.options import ShowOptions, ViewOptions
 from rookery.display.asking import decided
 from rookery.display.console.look import Look, columns, look_of
 from rookery.display.console.screen import Screen
@@ -31,7 +29,7 @@ from rookery.store import decisions
 from rookery.store.run_folder import RunFolder
 from rookery.store.run_formats import beginning_of
 
-_SHOW_EXAMPLES = """\b
+_EXAMPLES = """\b
 Examples:
   rook show
   rook show k7f3 --full
@@ -42,17 +40,16 @@ Examples:
 _WIDEST_PAGE = 100
 
 
-@click.command("show", epilog=_SHOW_EXAMPLES)
-@click.option("--full", is_flag=True, help="Everything: texts, inputs, outputs, differences.")
-@verbose_option
-@click.option("--no-pager", is_flag=True, help="Straight to the terminal.")
-@click.argument("run", required=False)
-def show(run: str | None, full: bool, verbose: bool, no_pager: bool) -> None:
-    """Show what a run did and how it ended; without a name, the last one.
+@click.command("show", epilog=_EXAMPLES)
+@takes("show", ShowOptions, ViewOptions)
+@argument("run", required=False, completes="shown")
+def show(options: ShowOptions, view_options: ViewOptions, run: str | None) -> None:
+    """Show what a run or a loop did and how it ended; without a name, the last run.
 
-    On a terminal it is a page in your pager ($PAGER, else less). In a pipe it is the lines of the
-    run, as they were shown; with --full the page, without colours.
+    On a terminal the page opens in your pager ($PAGER, otherwise less). In a pipe the lines of the
+    run are printed; with --full the page, without colours.
     """
+    full, verbose = options.full, view_options.verbose
     look = look_of(sys.stdout, os.environ)
     if run is not None and run.startswith("loop-"):
         from rookery.cli.commands.loops import show_loop  # few ask for it, and it imports a lot
@@ -60,18 +57,18 @@ def show(run: str | None, full: bool, verbose: bool, no_pager: bool) -> None:
         show_loop(run, full=full)
         return
     folder = healed(find_run(run))
-    if look.terminal and not no_pager:
+    if look.terminal and not options.no_pager:
         paged(_page(folder, look, verbose=verbose, full=full), os.environ)
     elif look.terminal or full:
         for line in _page(folder, look, verbose=verbose, full=full):
             click.echo(line)
     else:
-        _show_lines(folder, Manner(verbose=verbose))
+        _show_lines(folder, view_options)
 
 
-def _show_lines(folder: RunFolder, manner: Manner) -> None:
+def _show_lines(folder: RunFolder, view_options: ViewOptions) -> None:
     fold = Fold(records_of(folder), PriceBook(), beginning_of(folder.info()))
-    with display_of(folder, fold.state, manner) as display:
+    with display_of(folder, fold.state, view_options) as display:
         display.put(list(raw_lines(folder)))
         made = decisions.read(folder)
         for record in fold:

@@ -2,12 +2,13 @@
 
 import click
 
+from rookery.cli.options.parameters import argument
 from rookery.cli.options.run_argument import find_run
 from rookery.runs.heal import ask_to_stop
 
 
 @click.command("stop", epilog="\b\nExamples:\n  rook stop k7f3\n  rook stop loop-k7")
-@click.argument("run")
+@argument("run", completes="running")
 def stop(run: str) -> None:
     """Stop a run or a loop that is going on: its agent is asked to end, then made to.
 

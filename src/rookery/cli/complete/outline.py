@@ -1,7 +1,7 @@
 """The commands in outline, as `outline.json` has them: enough to complete a command line.
 
-A shell that completes asks at every key, and the commands themselves import all that they need. The
-outline is made from them by `make docs`.
+A shell asks for completions at every key, and importing the commands themselves would take too
+long. `make docs` writes the outline from them.
 """
 
 import json
@@ -16,30 +16,12 @@ from click.shell_completion import CompletionItem
 
 FILE = Path(__file__).with_name("outline.json")
 
-_VALUES = {
-    "agent": "agents",
-    "files": "files",
-    "names": "agents",
-    "profile": "profiles",
-    "resume": "runs",
-    "run": "runs",
-}
-"""What the parameters of these names take, in whatever command."""
-
-_VALUES_OF = {
-    ("batch", "resume"): "batches",
-    ("loop", "resume"): "loops",
-    ("show", "run"): "shown",
-    ("stop", "run"): "running",
-}
-"""What they take in these commands instead."""
-
 _ASKED = frozenset({"agents", "batches", "loops", "profiles", "running", "runs", "shown"})
-"""What can only be known when it is asked."""
+"""What is looked up at the time of completion."""
 
 
 def command(name: str) -> click.Command | None:
-    """The command of that name as far as completion needs it."""
+    """The parts of a command that completion needs."""
     told = _outline()["commands"].get(name)
     if told is None:
         return None
@@ -54,13 +36,13 @@ def outline(group: click.Group, agents: Iterable[str], summaries: Mapping[str, s
     for name in group.list_commands(ctx):
         found = group.get_command(ctx, name)
         assert found is not None
-        params = [_outlined(param, name) for param in found.params]
+        params = [_outlined(param) for param in found.params]
         commands[name] = {"summary": summaries[name], "params": params}
     return {"agents": list(agents), "commands": commands}
 
 
-def _outlined(param: click.Parameter, command: str) -> dict[str, Any]:
-    told: dict[str, Any] = {"names": [*param.opts], "values": _values_of(param, command)}
+def _outlined(param: click.Parameter) -> dict[str, Any]:
+    told: dict[str, Any] = {"names": [*param.opts], "values": _values_of(param)}
     if isinstance(param, click.Option):
         told |= {
             "off": [*param.secondary_opts],
@@ -73,15 +55,13 @@ def _outlined(param: click.Parameter, command: str) -> dict[str, Any]:
     return told
 
 
-def _values_of(param: click.Parameter, command: str) -> str | list[str] | None:
+def _values_of(param: click.Parameter) -> str | list[str] | None:
     if isinstance(param.type, click.Choice):
         return list(param.type.choices)
-    if isinstance(param.type, click.Path) and not param.type.file_okay:
-        return "folders"
-    if isinstance(param.type, (click.File, click.Path)):
-        return "files"
-    name = str(param.name)
-    return _VALUES_OF.get((command, name)) or _VALUES.get(name)
+    if isinstance(param.type, click.Path):
+        return "files" if param.type.file_okay else "folders"
+    completes: str | None = getattr(param, "completes", None)
+    return completes
 
 
 @cache
@@ -122,7 +102,7 @@ _Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem
 
 
 def _asked(values: str | list[str] | None) -> _Completer | None:
-    """What completes the values that can only be known when it is asked."""
+    """The function that looks up the values at the time of completion, if there is one."""
     if isinstance(values, list) or values not in _ASKED:
         return None
 

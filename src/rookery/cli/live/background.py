@@ -5,12 +5,12 @@ import click
 from rookery.cli.live.ending import EndedRun, print_end
 from rookery.cli.live.raw_text import beside
 from rookery.cli.live.run_view import warnings
-from rookery.cli.options.view_options import Manner
+from rookery.config.options import ViewOptions
 from rookery.runs.detach import Begun, detach
 from rookery.runs.run import Run
 
 
-def put_away(run: Run, manner: Manner) -> int:
+def put_away(run: Run, view_options: ViewOptions) -> int:
     """Start a run in the background and print its name; the exit code tells of one that is over."""
     for words in warnings(run):
         _say(f"WARNING: {words}")
@@ -19,10 +19,10 @@ def put_away(run: Run, manner: Manner) -> int:
         agent = run.agent.name if run.agent else None
         for line in beside(agent, begun.stderr):
             click.echo(line, err=True)
-        print_end(manner, EndedRun(begun.verdict, run.state, agent, None, called=run.called))
+        print_end(view_options, EndedRun(begun.verdict, run.state, agent, None, called=run.called))
     else:
         click.echo(begun.name)
-        if not manner.quiet:
+        if not view_options.quiet:
             _say(_where(begun))
     return begun.verdict.exit_code if begun.verdict else 0
 

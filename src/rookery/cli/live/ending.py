@@ -11,7 +11,7 @@ from rookery import agents
 from rookery.adapter.agent import Agent
 from rookery.cli.demo_player import is_played
 from rookery.cli.live.output import put
-from rookery.cli.options.view_options import Manner
+from rookery.config.options import ViewOptions
 from rookery.display.console.look import Look, columns, look_of
 from rookery.display.console.markdown import markdown
 from rookery.display.ending import AboutRun, summary
@@ -38,12 +38,12 @@ class EndedRun(NamedTuple):
     """What the user calls the agent, where there is no folder that says so."""
 
 
-def print_result(out: TextIO, manner: Manner, ended: EndedRun) -> None:
+def print_result(out: TextIO, view_options: ViewOptions, ended: EndedRun) -> None:
     """Write what was asked for: one JSON object, or the answer where no line has shown it."""
-    if manner.json:
+    if view_options.json:
         put(out, msgspec.json.encode(_as_json(ended)).decode())
-    elif ended.agent is not None and manner.form == "text":
-        _print_answer(out, manner, final_text(ended.state) or "")
+    elif ended.agent is not None and view_options.format == "text":
+        _print_answer(out, view_options, final_text(ended.state) or "")
 
 
 def _as_json(ended: EndedRun) -> dict[str, Any]:
@@ -65,13 +65,13 @@ def _as_json(ended: EndedRun) -> dict[str, Any]:
     }
 
 
-def _print_answer(out: TextIO, manner: Manner, answer: str) -> None:
+def _print_answer(out: TextIO, view_options: ViewOptions, answer: str) -> None:
     look = look_of(out, os.environ)
     if not answer:
         return
-    if manner.quiet:
+    if view_options.quiet:
         put(out, _laid_out(out, look, answer) if look.terminal else safe(answer))
-    elif look.terminal and manner.text and not is_told_whole(answer):
+    elif look.terminal and view_options.text and not is_told_whole(answer):
         put(out, f"\n{_laid_out(out, look, answer)}\n")
 
 
@@ -79,14 +79,14 @@ def _laid_out(out: TextIO, look: Look, answer: str) -> str:
     return markdown(answer, width=min(columns(out), _WIDEST_ANSWER), colour=look.colour)
 
 
-def print_end(manner: Manner, ended: EndedRun) -> None:
+def print_end(view_options: ViewOptions, ended: EndedRun) -> None:
     """Print how it ended, what it did and what to do next."""
     verdict, state = ended.verdict, ended.state
     if verdict.facts.lost_bytes:
         _say(f"WARNING: the disk was full: {verdict.facts.lost_bytes} bytes of output were lost")
     if verdict.facts.unsaved:
         _say(f"WARNING: the verdict could not be saved: {verdict.facts.unsaved}")
-    if manner.verbose:
+    if view_options.verbose:
         errors = state.unknown.total() + state.unreadable
         _say(f"stream stats: {state.records} events, {errors} errors")
     for line in summary(verdict, about_run(ended), state, look_of(sys.stderr, os.environ).paint()):

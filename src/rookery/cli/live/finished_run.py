@@ -8,11 +8,8 @@ import click
 
 from rookery import agents
 from rookery.cli.live.ending import EndedRun, about_run
-from rookery.cli.options.view_options import (
-    Manner,
-    display_on,
-    reports_starts,
-)
+from rookery.cli.options.view_options import display_on, reports_starts
+from rookery.config.options import ViewOptions
 from rookery.display.console.look import look_of
 from rookery.display.console.paint import Paint
 from rookery.display.context import RunContext
@@ -27,14 +24,14 @@ from rookery.store.output import has_output
 from rookery.store.run_folder import RunFolder
 
 
-def display_of(folder: RunFolder, state: RunState, manner: Manner) -> Display:
+def display_of(folder: RunFolder, state: RunState, view_options: ViewOptions) -> Display:
     """The display for a finished run on standard output."""
     info = folder.info()
     label = info.label if info else None
     return display_on(
         sys.stdout,
         label or "agent",
-        manner,
+        view_options,
         context=RunContext(
             run=folder.name,
             cwd=state.cwd,

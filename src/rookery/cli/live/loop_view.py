@@ -12,7 +12,7 @@ import click
 from rookery.cli.commands.loops import say
 from rookery.cli.live.output import put
 from rookery.cli.live.run_view import show_run
-from rookery.cli.options.view_options import Manner
+from rookery.config.options import ViewOptions
 from rookery.display.console.look import look_of
 from rookery.display.loops import steps
 from rookery.display.numbers import clock
@@ -37,9 +37,9 @@ _LONGEST_COMMAND = 50
 class LoopOutput:
     """Displays a loop on standard output, step by step."""
 
-    def __init__(self, plan: LoopPlan, manner: Manner) -> None:
+    def __init__(self, plan: LoopPlan, view_options: ViewOptions) -> None:
         self._plan = plan
-        self._manner = manner
+        self._view_options = view_options
         self._look = look_of(sys.stdout, os.environ)
         self._runs: dict[int, asyncio.Task[None]] = {}
         self._headed: defaultdict[int, asyncio.Event] = defaultdict(asyncio.Event)
@@ -51,14 +51,14 @@ class LoopOutput:
 
     async def _show(self, run: Run, attempt: int) -> None:
         await self._headed[attempt].wait()
-        await show_run(run, self._manner)
+        await show_run(run, self._view_options)
 
     async def show(self, event: LoopEvent) -> None:
         """Print a step, after everything that came before it."""
         self._ticker.stop()
         if isinstance(event, IterationFinished) and event.attempt in self._runs:
             await self._runs.pop(event.attempt)
-        if not self._manner.quiet:
+        if not self._view_options.quiet:
             if isinstance(event, IterationStarted) and self._look.terminal:
                 put(sys.stdout, "")
             for line in steps.lines(event, self._plan, self._look.paint()):
@@ -79,7 +79,7 @@ class LoopOutput:
             )
             self._ticker.start(lambda: f"check {command}: {clock(time.monotonic() - started)}")
         elif isinstance(event, CheckFinished):
-            most = _OUTPUT_LINES_VERBOSE if self._manner.verbose else _OUTPUT_LINES
+            most = _OUTPUT_LINES_VERBOSE if self._view_options.verbose else _OUTPUT_LINES
             for line in steps.check_output(event, self._look.paint(), most=most):
                 put(sys.stdout, line)
 

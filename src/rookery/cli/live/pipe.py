@@ -11,30 +11,31 @@ import click
 from rookery import agents
 from rookery.cli.live.ending import EndedRun, print_end, print_result
 from rookery.cli.live.stream_view import View
-from rookery.cli.options.view_options import Manner
+from rookery.config.options import PipeOptions, ViewOptions
 from rookery.model.verdict import Verdict
 from rookery.runs.home import home_folder
 from rookery.runs.pipe import Piped
 
 
-def pipe(*, manner: Manner, agent: str | None, tee: bool, record: bool) -> int:
-    """Read standard input to its end; give the exit code that tells how the agent ended."""
+def pipe(options: PipeOptions, view_options: ViewOptions) -> int:
+    """Read standard input to its end; return the exit code that says how the agent ended."""
+    agent, tee = options.agent, options.tee
     if agent is not None:
         agents.agent(agent)
     if tee and sys.stdout.isatty():  # an agent's bytes are nothing for a terminal
         _say("WARNING: --tee passes nothing on to a terminal:  … | rook --tee > FILE")
         tee = False
     out = sys.stderr if tee else sys.stdout  # what is passed on has stdout for itself
-    home = home_folder() if record else None
+    home = None if options.no_record else home_folder()
     with (
         Piped(sys.stdin.fileno(), home=home, agent=agent, tee=1 if tee else None) as piped,
-        View(out, manner, piped, began=time.time()) as view,
+        View(out, view_options, piped, began=time.time()) as view,
         _obeying(piped, view),
     ):
         verdict = _show(piped, view)
     ended = EndedRun(verdict, piped.state, piped.agent, piped.folder)
-    print_result(out, manner, ended)
-    print_end(manner, ended)
+    print_result(out, view_options, ended)
+    print_end(view_options, ended)
     if verdict.status == "not_started":
         _tell_how(piped)
     return verdict.exit_code

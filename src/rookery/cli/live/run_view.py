@@ -18,7 +18,8 @@ from rookery.cli.live.permission_prompt import TerminalAsker
 from rookery.cli.live.raw_text import beside
 from rookery.cli.live.screen_turns import Turns
 from rookery.cli.live.writer import Writer
-from rookery.cli.options.view_options import Manner, display_on, reports_starts
+from rookery.cli.options.view_options import display_on, reports_starts
+from rookery.config.options import ViewOptions
 from rookery.display.console.look import Look, look_of
 from rookery.display.context import RunContext
 from rookery.display.outputs import Display
@@ -33,17 +34,17 @@ from rookery.runs.run import Run
 from rookery.store.file_names import STDOUT
 
 
-def is_watched(manner: Manner) -> bool:
+def is_watched(view_options: ViewOptions) -> bool:
     """Whether a status line tells what the agent does before a message of it is whole."""
-    return manner.lively and look_of(sys.stdout, os.environ).terminal
+    return view_options.lively and look_of(sys.stdout, os.environ).terminal
 
 
-def watch(run: Run, manner: Manner) -> int:
+def watch(run: Run, view_options: ViewOptions) -> int:
     """Run to the end, showing it; give the exit code that tells how it ended."""
-    return asyncio.run(_watch(run, manner))
+    return asyncio.run(_watch(run, view_options))
 
 
-async def _watch(run: Run, manner: Manner) -> int:
+async def _watch(run: Run, view_options: ViewOptions) -> int:
     loop = asyncio.get_running_loop()
     look = look_of(sys.stdout, os.environ)
     turns = Turns()
@@ -56,16 +57,16 @@ async def _watch(run: Run, manner: Manner) -> int:
             loop.add_signal_handler(number, partial(run.stop, by=number.name))
         for words in warnings(run):
             _say(f"[rook] WARNING: {words}")
-        if manner.lively and (manner.verbose or not look.terminal):
+        if view_options.lively and (view_options.verbose or not look.terminal):
             _say(f"[rook] Agent command: {command_line(run)}", err=False)
-        await _show(run, manner, look, turns)
+        await _show(run, view_options, look, turns)
         verdict = await run.wait()
     agent = run.agent.name if run.agent else None
     ended = EndedRun(verdict, run.state, agent, run.folder)
-    print_result(sys.stdout, manner, ended)
+    print_result(sys.stdout, view_options, ended)
     if unheld := unheld_limits(run.state, run.options):
         _say(f"[rook] WARNING: {unheld}")
-    print_end(manner, ended)
+    print_end(view_options, ended)
     return verdict.exit_code
 
 
@@ -75,40 +76,40 @@ def warnings(run: Run) -> list[str]:
     return [*trees.promises(), *([late] if late else ())]
 
 
-async def show_run(run: Run, manner: Manner) -> None:
+async def show_run(run: Run, view_options: ViewOptions) -> None:
     """Show a run that somebody else began, until it is over."""
-    await _show(run, manner, look_of(sys.stdout, os.environ), Turns())
+    await _show(run, view_options, look_of(sys.stdout, os.environ), Turns())
 
 
-async def _show(run: Run, manner: Manner, look: Look, turns: Turns) -> None:
+async def _show(run: Run, view_options: ViewOptions, look: Look, turns: Turns) -> None:
     """Show all that comes until the run is over; nothing of a status line is left."""
-    display = _display_of(run, manner)
+    display = _display_of(run, view_options)
     try:
         async with Writer(partial(_put, display)) as out, asyncio.TaskGroup() as group:
             group.create_task(_pass_on_stderr(run, out if look.terminal else None))
-            if manner.form != "text":
-                group.create_task(_pass_on(run, manner, look))
+            if view_options.format != "text":
+                group.create_task(_pass_on(run, view_options, look))
             elif run.agent is None:
-                if not manner.json:
+                if not view_options.json:
                     group.create_task(_pass_on_stdout(run, out))
             elif isinstance(display, TerminalDisplay):
                 turns.share(display.pause, display.resume, out.written)
                 drawing = group.create_task(_draw(display, out))
                 await _tell(run, display, out, turns)
                 drawing.cancel()
-            elif manner.lively:
+            elif view_options.lively:
                 await _tell(run, display, out, turns)
     finally:
         display.close()
 
 
-def _display_of(run: Run, manner: Manner) -> Display:
-    if not manner.lively or run.agent is None:
+def _display_of(run: Run, view_options: ViewOptions) -> Display:
+    if not view_options.lively or run.agent is None:
         return PlainDisplay(sys.stdout, run.label)
     return display_on(
         sys.stdout,
         run.label,
-        manner,
+        view_options,
         context=RunContext(
             run=run.name,
             cwd=run.state.cwd,
@@ -133,10 +134,10 @@ async def _draw(display: TerminalDisplay, out: Writer[str]) -> None:
         await asyncio.sleep(FRAME_S)
 
 
-async def _pass_on(run: Run, manner: Manner, look: Look) -> None:
+async def _pass_on(run: Run, view_options: ViewOptions, look: Look) -> None:
     """Pass on records as JSON, or the agent's own bytes; made safe only for a terminal's sake."""
     async with Writer(_put_bytes) as out:
-        if manner.form == "raw":
+        if view_options.format == "raw":
             async for data in _chunks(run):
                 await out.put(
                     [safe(data.decode("utf-8", "replace")).encode()] if look.terminal else [data]

@@ -7,7 +7,8 @@ from typing import Protocol, Self, TextIO
 
 from rookery.cli.live.output import FRAME_S, go_unseen
 from rookery.cli.live.raw_text import beside
-from rookery.cli.options.view_options import Manner, display_on, reports_starts
+from rookery.cli.options.view_options import display_on, reports_starts
+from rookery.config.options import ViewOptions
 from rookery.display.context import RunContext
 from rookery.display.outputs import Display
 from rookery.display.terminal import TerminalDisplay
@@ -44,11 +45,13 @@ class View:
     When nobody reads it any more it falls silent, and the run goes on.
     """
 
-    def __init__(self, out: TextIO, manner: Manner, source: Source, *, began: float) -> None:
+    def __init__(
+        self, out: TextIO, view_options: ViewOptions, source: Source, *, began: float
+    ) -> None:
         self.muted = False
         """Whether nothing is shown any more."""
         self._out = out
-        self._manner = manner
+        self._view_options = view_options
         self._source = source
         self._began = began
         self._display: Display | None = None
@@ -89,10 +92,10 @@ class View:
         errs: list[str] = []
         for one in told:
             if isinstance(one, Record):
-                outs += self._shown().lines(one) if self._manner.lively else ()
+                outs += self._shown().lines(one) if self._view_options.lively else ()
             elif one.stream == "stderr":
                 errs += beside(self._source.agent, [one.text])
-            elif not self._manner.json:
+            elif not self._view_options.json:
                 outs.append(safe(uncoloured(one.text)))
         return outs, errs
 
@@ -102,7 +105,7 @@ class View:
             self._display = display_on(
                 self._out,
                 source.label or "agent",
-                self._manner,
+                self._view_options,
                 context=RunContext(
                     run=source.folder.name if source.folder else None,
                     cwd=source.state.cwd,

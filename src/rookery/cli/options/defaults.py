@@ -1,5 +1,6 @@
-"""Gives a command's options the defaults that settings say."""
+"""Gives options the defaults that the user's settings contain."""
 
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import click
@@ -13,53 +14,51 @@ from rookery.model.errors import UnknownAgentError
 from rookery.model.safe import safe_line
 
 _CONFIG = "rookery.config"
-_RIVALS = {"quiet": ("verbose", "as_json", "form"), "verbose": ("quiet",)}
-"""Flags of a file that are not meant when one of these is given on the command line."""
 
 
-def configured(command: click.Command) -> click.Command:
-    """Let a command's options take their defaults from settings, and give it `--profile`.
-
-    Every flag that is a setting can then be switched off too, as flags are stronger than files.
-    """
-    if not any(option.name == "profile" for option in command.params):
-        for option in command.params:
-            if isinstance(option, click.Option) and option.name in SETTINGS and option.is_bool_flag:
-                _make_switchable(option)
-        command.params.append(profile_option())
-    return command
+class _ProfileOption(click.Option):
+    completes = "profiles"
 
 
 def profile_option() -> click.Option:
     """The option that chooses a profile; its callback loads the settings."""
-    return click.Option(
+    return _ProfileOption(
         ["--profile"],
         metavar="NAME",
-        help="Use the settings of [profile.NAME] in rookery.toml too.",
+        help="Also use the settings of [profile.NAME] in rookery.toml.",
         is_eager=True,  # before any option asks for its default
         expose_value=False,
-        callback=_apply,
+        callback=_load_settings,
     )
 
 
-def settle(ctx: click.Context, flags: dict[str, bool], profile: str | None) -> dict[str, Any]:
-    """Give flags as they are meant: those that were not given are as the settings say."""
+def profile(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--profile` to a command whose own options are not settings."""
+    params: list[click.Parameter] = getattr(function, "__click_params__", [])
+    function.__click_params__ = [*params, profile_option()]  # type: ignore[attr-defined]
+    return function
+
+
+def with_settings(
+    ctx: click.Context, flags: Mapping[str, bool], profile: str | None
+) -> dict[str, Any]:
+    """Return the flags; those that were not given have the values of the settings."""
     config = load(surroundings(), profile)
-    meant = dict(flags)
+    values: dict[str, Any] = dict(flags)
     for name in flags.keys() & config.values.keys():
         if ctx.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
-            meant[name] = config.values[name].value and not _has_rival(ctx, name)
-    return meant
+            values[name] = config.values[name].value and not _is_contradicted(ctx, name)
+    return values
 
 
 def current_config() -> Config | None:
-    """The settings of the command that runs; None for one that takes none."""
-    found: Config | None = click.get_current_context().meta.get(_CONFIG)
-    return found
+    """The settings of the running command; None if it takes no settings."""
+    config: Config | None = click.get_current_context().meta.get(_CONFIG)
+    return config
 
 
-class Chosen(NamedTuple):
-    """Who is to run: a known agent, and the user's own command that speaks like it, if any."""
+class ResolvedAgent(NamedTuple):
+    """The agent that a name stands for, and the user's own command that speaks like it, if any."""
 
     agent: str
     program: tuple[str, ...] | None = None
@@ -67,55 +66,49 @@ class Chosen(NamedTuple):
     """The name that the user gave that command."""
 
 
-def chosen_agent(name: str) -> Chosen:
-    """Who a name stands for."""
+def resolve_agent(name: str) -> ResolvedAgent:
+    """Find the agent that a name stands for."""
     config = current_config()
     own = config.agents if config else {}
     if name in own:
-        return Chosen(own[name].speaks, own[name].command, name)
+        return ResolvedAgent(own[name].speaks, own[name].command, name)
     if not agents.is_known(name):
         raise UnknownAgentError(name, (*agents.names(), *sorted(own)))
-    return Chosen(name)
+    return ResolvedAgent(name)
 
 
-def tell_what_a_project_allows() -> None:
-    """Say which tools a project's file lets pass: whoever cloned it did not write it."""
+def print_rules_of_project() -> None:
+    """Print which tools a project's file allows: a user who cloned it did not write it."""
     config, ctx = current_config(), click.get_current_context()
-    found = config.values.get("allow") if config else None
-    if found is None or not found.of_project or not found.value:
+    allow = config.values.get("allow") if config else None
+    if allow is None or not allow.of_project or not allow.value:
         return
     if ctx.get_parameter_source("allow") is not ParameterSource.COMMANDLINE:
-        rules = ", ".join(found.value)
-        click.echo(f"[rook] {safe_line(f'{found.place} allows: {rules}')}", err=True)
+        rules = ", ".join(allow.value)
+        click.echo(f"[rook] {safe_line(f'{allow.place} allows: {rules}')}", err=True)
 
 
-def _apply(ctx: click.Context, _: click.Parameter, profile: str | None) -> None:
+def yield_to_others(ctx: click.Context, option: click.Parameter, value: Any) -> Any:
+    """Turn a setting off if an option was given that contradicts it.
+
+    Options that were given are read first, so they are known here.
+    """
+    name = str(option.name)
+    from_file = ctx.get_parameter_source(name) is ParameterSource.DEFAULT_MAP
+    return False if from_file and _is_contradicted(ctx, name) else value
+
+
+def _is_contradicted(ctx: click.Context, setting: str) -> bool:
+    """Whether an option was given that turns this setting off."""
+    return any(
+        ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE and ctx.params[name]
+        for name in SETTINGS[setting].flag.yields_to
+    )
+
+
+def _load_settings(ctx: click.Context, _: click.Parameter, profile: str | None) -> None:
     if ctx.resilient_parsing:
         return
     config = load(surroundings(), profile)
     ctx.meta[_CONFIG] = config
     ctx.default_map = {name: found.value for name, found in config.values.items()}
-
-
-def _make_switchable(option: click.Option) -> None:
-    if not option.secondary_opts:
-        word = next(word for word in option.opts if word.startswith("--"))
-        off = word.replace("--no-", "--") if word.startswith("--no-") else f"--no-{word[2:]}"
-        option.secondary_opts.append(off)
-    if option.name in _RIVALS and option.callback is None:
-        option.callback = _yield_to_rival
-
-
-def _yield_to_rival(ctx: click.Context, option: click.Parameter, value: Any) -> Any:
-    """Take a file's flag back when a rival was given; those that were given are read first."""
-    name = str(option.name)
-    from_file = ctx.get_parameter_source(name) is ParameterSource.DEFAULT_MAP
-    return False if from_file and _has_rival(ctx, name) else value
-
-
-def _has_rival(ctx: click.Context, name: str) -> bool:
-    """Whether a flag was given that this one of a file is not meant to go with."""
-    return any(
-        ctx.get_parameter_source(rival) is ParameterSource.COMMANDLINE and ctx.params[rival]
-        for rival in _RIVALS.get(name, ())
-    )
