@@ -1,11 +1,11 @@
-"""Listening a recorder: all it wrote, in turns, and an error of a taker is told."""
+"""RecorderLogs a recorder: all it wrote, in turns, and an error of a taker is told."""
 
 import asyncio
 from pathlib import Path
 
 import pytest
 
-from rookery.feed.recorder_logs import Listening
+from rookery.feed.recorder_logs import RecorderLogs
 from rookery.feed.tail import Piece, Tail
 from tests.process.recording import python, start
 
@@ -17,15 +17,15 @@ def follow(folder: Path, code: str, take: object = None, tick: object = None) ->
     async def main() -> None:
         recorder = start(folder, python(code))
         try:
-            with Tail(folder, "stdout.raw", b"o") as tail:
+            with Tail(folder, "stdout") as tail:
                 taker = take or (lambda pieces: got.extend(data for data, _ in pieces))
-                listening = Listening(
+                listening = RecorderLogs(
                     recorder,
                     [(tail, taker)],  # type: ignore[list-item]
                     tick=tick or (lambda: None),  # type: ignore[arg-type]
                 )
                 async with asyncio.timeout(30):
-                    await listening.until_it_ends()
+                    await listening.follow()
                 while listening.read():
                     pass
         finally:

@@ -1,88 +1,104 @@
-"""Reading a stream whose writer is not known: text until a message tells the agent."""
+"""Decoding a stream whose agent is not known: text until the first message identifies it."""
 
 from pathlib import Path
 
 import pytest
 
-from rookery.adapter.lines import DEFAULT_CAP
+from rookery.adapter.lines import DEFAULT_CAP, Oversized
 from rookery.feed.decode import decode
-from rookery.feed.source import Reading, Said, Told
-from rookery.model.events import SessionStarted
+from rookery.feed.source import Source, StreamDecoder, text_of
+from rookery.model.events import SessionStarted, Unreadable
 from rookery.model.fold import fold
 from rookery.model.records import Record
 
+NOISE = b"> project@1.0.0 agent\n{ not: json }\r\n\n"
 
-def read(data: bytes, cut: int, *, agent: str | None = None, detect: bool = True) -> list[Told]:
-    reading = Reading(agent, detect=detect)
-    told: list[Told] = []
+
+def read(decoder: StreamDecoder | Source, data: bytes, cut: int = 1 << 30) -> list[Record]:
+    records: list[Record] = []
     for begin in range(0, len(data), cut):
-        told += reading.feed(data[begin : begin + cut])
-    return told + reading.close()
+        records += decoder.feed(data[begin : begin + cut])
+    return records + decoder.close()
 
 
 @pytest.mark.parametrize("cut", [7, 1000, 1 << 30])
-def test_an_agent_s_stream_gives_the_records_that_decoding_gives(session: Path, cut: int) -> None:
-    assert read(session.read_bytes(), cut) == list(decode(session))
+def test_a_detected_stream_has_the_records_of_a_named_one(session: Path, cut: int) -> None:
+    expected = list(decode(session, "claude"))
+    assert read(StreamDecoder(detect=True), session.read_bytes(), cut) == expected
+    assert read(Source("claude"), session.read_bytes(), cut) == expected
 
 
 @pytest.mark.parametrize("cut", [7, 1 << 30])
-def test_lines_before_the_first_message_are_told_once_and_as_text(session: Path, cut: int) -> None:
-    noise = b"> project@1.0.0 agent\n{ not: json }\r\n\n"
-    told = read(noise + session.read_bytes(), cut)
-    assert told[:3] == [
-        Said("stdout", "> project@1.0.0 agent"),
-        Said("stdout", "{ not: json }"),
-        Said("stdout", ""),
-    ]
-    records = [one for one in told if isinstance(one, Record)]
-    assert len(records) == len(told) - 3
-    assert isinstance(records[0].event, SessionStarted)
-    assert records[0].offset == len(noise)
-    assert [record.event for record in records[:-1]] == [
-        record.event for record in list(decode(session))[:-1]
-    ]
+def test_text_before_the_first_message_is_measured_and_is_unreadable(
+    session: Path, cut: int
+) -> None:
+    decoder = StreamDecoder(detect=True)
+    records = read(decoder, NOISE + session.read_bytes(), cut)
+    assert decoder.agent == "claude"
+    assert decoder.text_size == len(NOISE)
+    before = [record.event for record in records if record.offset < decoder.text_size]
+    assert [type(event) for event in before] == [Unreadable, Unreadable]
+    first = next(record for record in records if record.offset >= decoder.text_size)
+    assert isinstance(first.event, SessionStarted)
+    assert [record.seq for record in records] == [*range(len(records))]
 
 
-def test_the_state_counts_the_lines_that_were_told_as_text(session: Path) -> None:
-    reading = Reading(None, detect=True)
-    reading.feed(b"noise\n" + session.read_bytes())
-    reading.close()
-    assert reading.agent == "claude"
-    assert reading.state.unreadable == fold(decode(session)).unreadable + 1
-    assert not reading.only_text
+def test_arrival_times_are_those_of_the_pieces_even_before_the_agent_is_known() -> None:
+    decoder = StreamDecoder(detect=True)
+    assert decoder.feed(b"one\n", 1.0) == []
+    records = decoder.feed(b'{"type":"system","subtype":"init","session_id":"s"}\n', 2.0)
+    assert [record.at for record in records] == [1.0, 2.0, 2.0]
 
 
-def test_a_message_alone_without_a_newline_tells_the_agent_too(session: Path) -> None:
-    line = session.read_bytes().split(b"\n")[0]
-    reading = Reading(None, detect=True)
-    assert reading.feed(line) == []
-    records = [one for one in reading.close() if isinstance(one, Record)]
-    assert isinstance(records[0].event, SessionStarted)
+def test_the_state_counts_the_lines_before_the_first_message(session: Path) -> None:
+    source = Source(detect=True)
+    read(source, b"noise\n" + session.read_bytes())
+    assert source.agent == "claude"
+    assert source.state.unreadable == fold(decode(session)).unreadable + 1
 
 
-def test_plain_text_stays_text() -> None:
-    reading = Reading(None, detect=True)
-    assert reading.feed(b"one\ntw") == [Said("stdout", "one")]
-    assert reading.feed(b"o") == []
-    assert reading.close() == [Said("stdout", "two")]
-    assert reading.agent is None
-    assert reading.only_text
+def test_a_message_without_a_newline_identifies_the_agent_at_the_end(session: Path) -> None:
+    decoder = StreamDecoder(detect=True)
+    assert decoder.feed(session.read_bytes().split(b"\n")[0]) == []
+    assert isinstance(decoder.close()[0].event, SessionStarted)
+    assert decoder.text_size == 0
 
 
-def test_nothing_is_not_text() -> None:
-    reading = Reading(None, detect=True)
-    assert reading.close() == []
-    assert not reading.only_text
+def test_plain_text_is_known_as_text_line_by_line() -> None:
+    decoder = StreamDecoder(detect=True)
+    assert decoder.feed(b"one\ntw") == []
+    assert decoder.text_size == 4
+    decoder.feed(b"o")
+    assert decoder.text_size == 4
+    assert decoder.close() == []
+    assert (decoder.agent, decoder.text_size) == (None, 7)
 
 
-def test_a_raw_command_s_messages_are_text_unless_detection_was_asked_for(session: Path) -> None:
-    assert all(isinstance(one, Said) for one in read(session.read_bytes(), 1000, detect=False))
+def test_without_detection_everything_is_text(session: Path) -> None:
+    decoder = StreamDecoder()
+    data = session.read_bytes()
+    assert read(decoder, data) == []
+    assert decoder.text_size == len(data)
 
 
-def test_a_stream_that_is_text_for_long_is_text_for_good(session: Path) -> None:
-    reading = Reading(None, detect=True)
+def test_after_a_lot_of_text_no_agent_is_looked_for(session: Path) -> None:
+    decoder = StreamDecoder(detect=True)
     line = b"x" * 100_000 + b"\n"
     for _ in range(DEFAULT_CAP // len(line) + 1):
-        reading.feed(line)
-    assert reading._head == b""  # nothing is held for a decoder that cannot come any more
-    assert all(isinstance(one, Said) for one in reading.feed(session.read_bytes()))
+        decoder.feed(line)
+    assert decoder.gave_up
+    assert decoder._held == []  # nothing is kept for a decoder that cannot come any more
+    assert read(decoder, session.read_bytes()) == []
+    assert decoder.agent is None
+
+
+def test_a_record_is_folded_once() -> None:
+    source, records = Source("claude"), read(Source("claude"), b"noise\n")
+    for record in (records[0], records[0]):
+        source.fold(record)
+    assert source.state.records == 1
+
+
+def test_a_line_is_text_without_its_end_and_a_huge_one_is_a_warning() -> None:
+    assert text_of(b"a\xff\r\n") == "a\ufffd"
+    assert text_of(Oversized(12_000_000, b"x")) == "[rook] WARNING: skipped a line of 12.0 MB"

@@ -3,7 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rookery.feed.tail import Tail
@@ -15,7 +15,7 @@ def write(folder: Path, name: str, data: bytes) -> None:
 
 
 def test_pieces_come_with_their_times(tmp_path: Path) -> None:
-    with Tail(tmp_path, "stdout.raw", b"o") as tail:
+    with Tail(tmp_path, "stdout") as tail:
         assert tail.read() == []
         write(tmp_path, "stdout.raw", b"abcdef")
         write(tmp_path, "arrivals", b"1.000000 o 0 2\n2.000000 e 0 9\n3.000000 o 2 4\n")
@@ -29,7 +29,7 @@ def test_pieces_come_with_their_times(tmp_path: Path) -> None:
 def test_bytes_whose_time_is_not_written_yet_are_not_held_back(tmp_path: Path) -> None:
     write(tmp_path, "stdout.raw", b"abcd")
     write(tmp_path, "arrivals", b"1.000000 o 0 2\n2.000000 o 2")
-    with Tail(tmp_path, "stdout.raw", b"o") as tail:
+    with Tail(tmp_path, "stdout") as tail:
         assert tail.read() == [(b"ab", 1.0), (b"cd", 1.0)]
         write(tmp_path, "arrivals", b" 2\n3.000000 o 4 1\n")
         write(tmp_path, "stdout.raw", b"e")
@@ -39,23 +39,24 @@ def test_bytes_whose_time_is_not_written_yet_are_not_held_back(tmp_path: Path) -
 def test_gaps_and_torn_lines_do_no_harm(tmp_path: Path) -> None:
     write(tmp_path, "stdout.raw", b"ab")
     write(tmp_path, "arrivals", b"nonsense\n1.000000 O 0 99\n2.000000 o 0 2\n")
-    with Tail(tmp_path, "stdout.raw", b"o") as tail:
+    with Tail(tmp_path, "stdout") as tail:
         assert tail.read() == [(b"ab", 2.0)]
 
 
 def test_a_log_without_times_is_read_all_the_same(tmp_path: Path) -> None:
     write(tmp_path, "stdout.raw", b"ab")
-    with Tail(tmp_path, "stdout.raw", b"o") as tail:
+    with Tail(tmp_path, "stdout") as tail:
         assert tail.read() == [(b"ab", None)]
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.binary(min_size=1, max_size=9), st.booleans()), max_size=20))
 def test_whatever_is_written_is_read_once(appends: list[tuple[bytes, bool]]) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         read: list[bytes] = []
         at = 0
-        with Tail(folder, "stdout.raw", b"o") as tail:
+        with Tail(folder, "stdout") as tail:
             for n, (data, look) in enumerate(appends):
                 write(folder, "stdout.raw", data)
                 write(folder, "arrivals", b"%d.000000 o %d %d\n" % (n, at, len(data)))
@@ -67,7 +68,7 @@ def test_whatever_is_written_is_read_once(appends: list[tuple[bytes, bool]]) -> 
 
 
 def test_a_bell_tells_the_time_without_a_look_at_the_file(tmp_path: Path) -> None:
-    with Tail(tmp_path, "stdout.raw", b"o") as tail:
+    with Tail(tmp_path, "stdout") as tail:
         write(tmp_path, "stdout.raw", b"ab")
         tail.hear(b"\n1.000000 o 0 2\n")
         assert tail.read() == [(b"ab", 1.0)]
@@ -81,6 +82,7 @@ APPENDS = st.tuples(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(APPENDS, max_size=30))
 def test_times_are_right_whichever_bells_are_lost(
     appends: list[tuple[bytes, int, bool, bool]],
@@ -90,7 +92,7 @@ def test_times_are_right_whichever_bells_are_lost(
         sizes = {b"o": 0, b"e": 0}
         expected: list[float] = []
         times: list[float | None] = []
-        with Tail(folder, "stdout.raw", b"o") as tail:
+        with Tail(folder, "stdout") as tail:
             for n, (letter, size, heard, look) in enumerate(appends):
                 line = b"%d.000000 %b %d %d\n" % (n, letter, sizes[letter.lower()], size)
                 if letter == b"o":

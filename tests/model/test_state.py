@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rookery
+from rookery.feed.source import Source
 from rookery.model.events import (
     ContextCompacted,
     Denial,
@@ -49,7 +50,8 @@ from rookery.model.events import (
     UsageReported,
     UserMessage,
 )
-from rookery.model.fold import Fold, FoldingDecoder, fold
+from rookery.model.fold import Fold, fold
+from rookery.model.price import no_prices
 from rookery.model.records import Record
 from rookery.model.state import FileState, RunState, TaskSpan, ToolSpan, Turn
 from tests.model.test_records import FULL, LEAST
@@ -481,12 +483,13 @@ def test_no_recording_of_a_checked_version_drifts() -> None:
 
 
 TWICE = """
-from rookery.model.fold import Fold, FoldingDecoder, fold
+from rookery.feed.source import Source
+from rookery.model.fold import Fold, fold
 from rookery.model.records import Record
 from rookery.model.state import RunState
 from rookery.runs.run import Run
 
-def f(state: RunState, drawing: Fold, feeding: FoldingDecoder, run: Run, record: Record) -> None:
+def f(state: RunState, drawing: Fold, feeding: Source, run: Run, record: Record) -> None:
     state.fold([record])
     state.take([record])
     state.ledger.report(record.event)
@@ -535,12 +538,12 @@ def test_folding_record_by_record_equals_folding_at_once(path: Path) -> None:
     drawn = Fold(iter(records))
     assert list(drawn) == records
     assert contents(drawn.state) == at_once
-    decoder = FoldingDecoder(rookery.decoder("claude"))
+    source = Source("claude", prices=no_prices)
     data = path.read_bytes()
     cuts = [*range(0, len(data), max(1, len(data) // 7)), len(data)]
-    told = [record for a, b in pairwise(cuts) for record in decoder.feed(data[a:b])]
-    assert [*told, *decoder.close()] == records
-    assert contents(decoder.state) == at_once
+    told = [record for a, b in pairwise(cuts) for record in source.feed(data[a:b])]
+    assert [*told, *source.close()] == records
+    assert contents(source.state) == at_once
 
 
 EVENTS: list[Event] = [record.event for record in (*FULL, *LEAST)]

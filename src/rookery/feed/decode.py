@@ -1,102 +1,88 @@
-"""Decodes recorded streams: a file, an open binary file, or pieces of bytes."""
+"""`rookery.decode`: the records of a stored stream, from a file or from bytes."""
 
 import os
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
+from functools import partial
 from os import PathLike
 from typing import Any, BinaryIO, TypeGuard
 
 from rookery import agents
-from rookery.adapter.agent import Agent
 from rookery.adapter.lines import DEFAULT_CAP
+from rookery.feed.source import StreamDecoder
+from rookery.feed.tail import Piece
 from rookery.model.errors import UndetectedAgentError, UnreadableSourceError
-from rookery.model.records import Decoder, Record
+from rookery.model.records import Record
 
 CHUNK = 256 * 1024
 """How much is read at once."""
 
-_MOST_HEAD = DEFAULT_CAP  # how much of a stream may be read before its agent must be known
-
 Path = str | PathLike[str]
-Source = Path | BinaryIO | Iterable[bytes]
+ByteSource = Path | BinaryIO | Iterable[bytes]
 
 
-def decode(source: Source, agent: str | None = None, *, cap: int = DEFAULT_CAP) -> Iterator[Record]:
-    """Decode a recorded stream; the agent is detected when it is not named.
+def decode(
+    source: ByteSource, agent: str | None = None, *, cap: int = DEFAULT_CAP
+) -> Iterator[Record]:
+    """Decode a stored stream; the agent is detected when it is not named.
 
-    A file given by path is closed at the end, one given open is left to its owner. Raises
+    A file opened by its path is closed at the end; an open file stays open. Raises
     UnreadableSourceError, UnknownAgentError or UndetectedAgentError, never for what a line holds.
     """
-    feeding = Feeding(name_of(source), agent, cap)
+    decoder = StrictDecoder(name_of(source), agent, cap)
     with closing(_chunks(source)) as chunks:
         for chunk in chunks:
-            yield from feeding.feed(chunk)
-    yield from feeding.close()
+            yield from decoder.feed(chunk)
+    yield from decoder.close()
+
+
+def decode_pieces(pieces: Iterable[Piece], agent: str | None, name: str) -> Iterator[Record]:
+    """Decode bytes whose arrival times are known; `name` is what errors call the stream."""
+    decoder = StrictDecoder(name, agent)
+    for data, at in pieces:
+        yield from decoder.feed(data, at)
+    yield from decoder.close()
+
+
+class StrictDecoder:
+    """Decodes a stream whose agent must be known or detected."""
+
+    def __init__(self, name: str, agent: str | None = None, cap: int = DEFAULT_CAP) -> None:
+        self.name = name
+        """What errors call the stream."""
+        make = partial(agents.decoder, cap=cap)
+        self._stream = StreamDecoder(agent, detect=agent is None, make=make)
+
+    @property
+    def agent(self) -> str | None:
+        """The name of the agent, once it is known."""
+        return self._stream.agent
+
+    def feed(self, chunk: bytes, at: float | None = None) -> list[Record]:
+        """Decode the next bytes; there are no records until the agent is known."""
+        records = self._stream.feed(chunk, at)
+        if self._stream.gave_up:
+            raise UndetectedAgentError(self.name, agents.names())
+        return records
+
+    def close(self) -> list[Record]:
+        """End the stream; raises UndetectedAgentError if no line identified the agent."""
+        records = self._stream.close()
+        if self._stream.agent is None:
+            raise UndetectedAgentError(self.name, agents.names())
+        return records
 
 
 def open_source(path: Path) -> BinaryIO:
-    """Open a file for decoding; an UnreadableSourceError says why it cannot be."""
+    """Open a file for decoding; an UnreadableSourceError says why that failed."""
     try:
         return open(path, "rb", buffering=0)
     except OSError as error:
         raise UnreadableSourceError(os.fspath(path), _why(error)) from error
 
 
-class Feeding:
-    """Feeds chunks to a decoder, which is chosen when the first lines tell the agent."""
-
-    def __init__(self, source: str, name: str | None = None, cap: int = DEFAULT_CAP) -> None:
-        self.agent: str | None = None
-        self.source = source
-        self._cap = cap
-        self._head = b""
-        self._looked = 0
-        self._decoder: Decoder | None = None
-        if name is not None:
-            self._choose(agents.agent(name))
-
-    def feed(self, chunk: bytes) -> list[Record]:
-        """Decode the next bytes; until the agent is known they are only kept."""
-        if self._decoder is not None:
-            return self._decoder.feed(chunk)
-        self._head += chunk
-        end = self._head.rfind(b"\n") + 1
-        found = agents.detect(self._head[self._looked : end])
-        self._looked = end
-        if found is None:
-            if len(self._head) > _MOST_HEAD:
-                raise UndetectedAgentError(self.source, agents.names())
-            return []
-        return self._choose(found).feed(self._head)
-
-    def close(self) -> list[Record]:
-        """End the stream; an UndetectedAgentError says that no line told the agent."""
-        if self._decoder is not None:
-            return self._decoder.close()
-        found = agents.detect(self._head)
-        if found is None:
-            raise UndetectedAgentError(self.source, agents.names())
-        decoder = self._choose(found)
-        return decoder.feed(self._head) + decoder.close()
-
-    def _choose(self, agent: Agent) -> Decoder:
-        self.agent = agent.name
-        self._decoder = agent.decoder(cap=self._cap)
-        return self._decoder
-
-
-def _chunks(source: Source) -> Generator[bytes, None, None]:
-    if isinstance(source, (str, PathLike)):
-        with open_source(source) as file:
-            yield from read_chunks(file, os.fspath(source))
-    elif is_file(source):
-        yield from read_chunks(source, name_of(source))
-    else:
-        yield from source
-
-
 def is_file(source: object) -> TypeGuard[BinaryIO]:
-    """Tell an open file from mere pieces of bytes."""
+    """Whether a source is an open file."""
     return hasattr(source, "read")
 
 
@@ -111,11 +97,21 @@ def read_chunks(file: BinaryIO, name: str) -> Iterator[bytes]:
 
 
 def name_of(source: object) -> str:
-    """Give a name to call a source by in an error."""
+    """What errors call a source."""
     if isinstance(source, (str, PathLike)):
         return os.fspath(source)
     name = getattr(source, "name", None)
     return name if isinstance(name, str) else "the stream"
+
+
+def _chunks(source: ByteSource) -> Generator[bytes, None, None]:
+    if isinstance(source, (str, PathLike)):
+        with open_source(source) as file:
+            yield from read_chunks(file, os.fspath(source))
+    elif is_file(source):
+        yield from read_chunks(source, name_of(source))
+    else:
+        yield from source
 
 
 def _why(error: OSError) -> str:

@@ -1,4 +1,4 @@
-"""Decodes recorded streams without blocking an event loop; the twin of `streams`."""
+"""`rookery.decode_async`: the same as `decode`, without blocking the event loop."""
 
 import asyncio
 import os
@@ -11,8 +11,8 @@ from typing import Any, BinaryIO
 from rookery.adapter.lines import DEFAULT_CAP
 from rookery.feed.decode import (
     CHUNK,
-    Feeding,
-    Source,
+    ByteSource,
+    StrictDecoder,
     is_file,
     name_of,
     open_source,
@@ -20,7 +20,7 @@ from rookery.feed.decode import (
 )
 from rookery.model.records import Record
 
-AsyncSource = Source | AsyncIterable[bytes]
+AsyncSource = ByteSource | AsyncIterable[bytes]
 
 
 async def decode_async(
@@ -31,12 +31,12 @@ async def decode_async(
     It takes the source over: whatever happens, cancellation too, the source is closed when the
     iteration ends. Leave it early inside `contextlib.aclosing`.
     """
-    feeding = Feeding(name_of(source), agent, cap)
+    decoder = StrictDecoder(name_of(source), agent, cap)
     async with aclosing(_async_chunks(source)) as chunks:
         async for chunk in chunks:
-            for record in feeding.feed(chunk):
+            for record in decoder.feed(chunk):
                 yield record
-    for record in feeding.close():
+    for record in decoder.close():
         yield record
 
 

@@ -1,4 +1,4 @@
-"""Follows a recorder at work: at each ring of its bell its logs are read, with no task between."""
+"""Follows a recorder at work: each ring of its bell reads its logs, without a task in between."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -11,11 +11,11 @@ _TICK_S = 0.25
 Take = Callable[[list[Piece]], None]
 
 
-class Listening:
-    """Reads logs as a recorder appends to them, and hands what is new to those who take it.
+class RecorderLogs:
+    """Reads logs while a recorder appends to them, and passes on what is new.
 
-    `tick` is called a few times a second, whether there is anything new or not. What it or a taker
-    raises ends the following.
+    `tick` is called a few times a second, whether there is anything new or not. An exception that
+    it or a `Take` raises ends the following.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class Listening:
         self._idle = False
         self._ended: asyncio.Future[None] = self._loop.create_future()
 
-    async def until_it_ends(self) -> None:
+    async def follow(self) -> None:
         """Follow until the recorder has ended; what it wrote last may still be unread then."""
         self._loop.add_reader(self._recorder.bell, self._do, self._on_bell)
         self._loop.call_later(_TICK_S, self._do, self._on_tick)
@@ -43,9 +43,9 @@ class Listening:
             self._loop.remove_reader(self._recorder.bell)
 
     def read(self, *, timed: bool = False) -> bool:
-        """Hand on the next pieces of each log; tell whether there is more than was read.
+        """Pass on the next pieces of each log; whether there is more than was read.
 
-        With `timed`, what has not been rung for yet is left for later.
+        With `timed`, bytes that no bell has reported yet are left for later.
         """
         more = False
         for tail, take in self._logs:
@@ -72,13 +72,13 @@ class Listening:
             self._ended.set_result(None)
 
     def _catch_up(self) -> None:
-        """Read, and if that was not all, again after others have had their turn."""
+        """Read; if that was not all, read again after other callbacks had their turn."""
         if self.read(timed=True):
             self._loop.call_soon(self._do, self._catch_up)
 
     def _on_tick(self) -> None:
         self._loop.call_later(_TICK_S, self._do, self._on_tick)
         if self._idle:
-            self.read()  # in case that a bell was lost
+            self.read()  # in case a bell was lost
         self._idle = True
         self._tick()

@@ -1,98 +1,157 @@
-"""Turns a stream into what there is to tell of it, also while nobody knows who writes it."""
+"""Detects the agent of a stream, decodes what it wrote and folds it: nothing else decodes one."""
 
-from typing import Literal, NamedTuple
+from collections.abc import Callable
+from io import BytesIO
+from typing import Literal
 
 from rookery import agents
-from rookery.adapter.lines import DEFAULT_CAP, Line, LineBuffer, Oversized
-from rookery.model.fold import Beginning, FoldingDecoder
-from rookery.model.records import Record
+from rookery.adapter.lines import DEFAULT_CAP, Line, Oversized
+from rookery.feed.tail import Piece
+from rookery.model.events import PermissionRequested
+from rookery.model.fold import Beginning, Fold
+from rookery.model.price import Prices
+from rookery.model.records import Decoder, Record
 from rookery.model.state import RunState
 from rookery.prices import PriceBook
 
+DETECTION_SIZE = DEFAULT_CAP
+"""How many bytes of a stream may come before the first message that identifies the agent."""
 
-class Said(NamedTuple):
-    """A line that is no message of an agent we know."""
-
-    stream: Literal["stdout", "stderr"]
-    text: str
-
-
-Told = Record | Said
+_Search = Literal["off", "on", "given up"]
 
 
 def text_of(line: Line) -> str:
-    """A line as text, without its end; of one that is too long, only that it is."""
+    """A line as text, without its end; a line that is too long is replaced by a warning."""
     if isinstance(line, Oversized):
         return f"[rook] WARNING: skipped a line of {line.size / 1e6:.1f} MB"
     return line.decode("utf-8", "replace").removesuffix("\n").removesuffix("\r")
 
 
-class Reading:
-    """Reads one stream: an agent's messages as records, folded, and all else as lines of text.
+class StreamDecoder:
+    """Decodes one stream. Without an agent's name it can look for the first known message.
 
-    With `detect`, the first message that an agent recognises as its own tells who writes. The
-    `beginning` is what is known before the first of them.
+    Records count from the first byte, so text before that message is `Unreadable` in them.
     """
 
     def __init__(
-        self, agent: str | None, *, detect: bool = False, beginning: Beginning | None = None
+        self,
+        agent: str | None = None,
+        *,
+        detect: bool = False,
+        make: Callable[[str], Decoder] = agents.decoder,
     ) -> None:
-        self._detect = detect
-        self._beginning = beginning
-        self._lines = LineBuffer()
-        self._read = 0  # bytes of the lines that were told as text
-        self._head = bytearray()  # all bytes so far, while a decoder may yet have to read them
-        self._decoder: FoldingDecoder | None = None
-        self._nothing = RunState()
         self.agent: str | None = None
+        self.text_size = 0
+        """How many of the first bytes are known to be text and no agent's message."""
+        self._search: _Search = "on" if detect else "off"
+        self._make = make
+        self._held: list[Piece] = []  # every byte so far, while the agent is looked for
+        self._held_size = 0
+        self._line = bytearray()  # the unfinished last line of them
+        self._decoder: Decoder | None = None
         if agent is not None:
             self._choose(agent)
 
     @property
-    def state(self) -> RunState:
-        """What the messages tell so far."""
-        return self._nothing if self._decoder is None else self._decoder.state
+    def gave_up(self) -> bool:
+        """Whether so much text has come that no agent is looked for any more."""
+        return self._search == "given up"
+
+    def feed(self, data: bytes, at: float | None = None) -> list[Record]:
+        """Decode the next bytes; return the records they complete."""
+        if self._decoder is not None:
+            return self._decoder.feed(data, at)
+        if self._search != "on":
+            self.text_size += len(data)
+            return []
+        self._held.append((data, at))
+        self._held_size += len(data)
+        end = data.rfind(b"\n") + 1
+        lines = bytes(self._line) + data[:end] if end else b""
+        if end:
+            self._line.clear()
+        self._line += data[end:]
+        return self._look_at(lines)
+
+    def close(self) -> list[Record]:
+        """End the stream; its last line may lack a newline."""
+        records = self._look_at(bytes(self._line)) if self._search == "on" else []
+        return records if self._decoder is None else [*records, *self._decoder.close()]
+
+    def _look_at(self, lines: bytes) -> list[Record]:
+        """Look for a message in whole lines; if there is one, decode everything held so far."""
+        found = agents.detect(lines) if lines else None
+        if found is None:
+            self.text_size += len(lines)
+            if self._held_size > DETECTION_SIZE:
+                self._search = "given up"
+                self.text_size = self._held_size
+                self._held, self._line = [], bytearray()
+            return []
+        for line in BytesIO(lines):
+            if agents.detect(line) is not None:
+                break
+            self.text_size += len(line)
+        decoder, held = self._choose(found.name), self._held
+        self._held, self._line = [], bytearray()
+        return [record for data, at in held for record in decoder.feed(data, at)]
+
+    def _choose(self, name: str) -> Decoder:
+        self.agent = name
+        self._search = "off"
+        self._decoder = self._make(name)
+        return self._decoder
+
+
+class Source:
+    """Decodes one stream and folds its records as they come.
+
+    `beginning` is what is known before the first message.
+    """
+
+    def __init__(
+        self,
+        agent: str | None = None,
+        *,
+        detect: bool = False,
+        beginning: Beginning | None = None,
+        prices: Prices | None = None,
+    ) -> None:
+        self._stream = StreamDecoder(agent, detect=detect)
+        self._fold = Fold((), PriceBook() if prices is None else prices, beginning)
 
     @property
-    def only_text(self) -> bool:
-        """Whether lines came, and none of them was a message."""
-        return self._decoder is None and self._read > 0
+    def agent(self) -> str | None:
+        """The name of the agent, once it is known."""
+        return self._stream.agent
 
-    def feed(self, data: bytes, at: float | None = None) -> list[Told]:
-        """Take the next bytes and give what they complete."""
-        if self._decoder is not None:
-            return [*self._decoder.feed(data, at)]
-        if self._detect:
-            self._head += data
-        return self._tell(self._lines.feed(data), at)
+    @property
+    def text_size(self) -> int:
+        """How many of the first bytes are known to be text and no agent's message."""
+        return self._stream.text_size
 
-    def close(self) -> list[Told]:
-        """End the stream; a last line may lack its newline."""
-        told: list[Told] = []
-        if self._decoder is None and (last := self._lines.close()) is not None:
-            told = self._tell([last], None)
-        return told if self._decoder is None else [*told, *self._decoder.close()]
+    @property
+    def state(self) -> RunState:
+        """The state after all records so far."""
+        return self._fold.state
 
-    def _tell(self, lines: list[Line], at: float | None) -> list[Told]:
-        """Give lines as text, up to the one that tells the agent."""
-        told: list[Told] = []
-        for line in lines:
-            if self._detect and isinstance(line, bytes) and (found := agents.detect(line)):
-                return told + self._read_again(found.name, at)
-            self._read += line.size if isinstance(line, Oversized) else len(line)
-            told.append(Said("stdout", text_of(line)))
-        if self._read > DEFAULT_CAP:  # so much text is no agent's
-            self._detect = False
-            self._head.clear()
-        return told
+    def feed(self, data: bytes, at: float | None = None) -> list[Record]:
+        """Decode and fold the next bytes; return the records they complete."""
+        records = self._stream.feed(data, at)
+        self._fold.take(records)
+        return records
 
-    def _read_again(self, agent: str, at: float | None) -> list[Told]:
-        """Decode everything from the first byte, and tell what was not told as text."""
-        records = self._choose(agent).feed(bytes(self._head), at)
-        self._head.clear()
-        return [record for record in records if record.offset >= self._read]
+    def close(self) -> list[Record]:
+        """End the stream and fold its last records."""
+        records = self._stream.close()
+        self._fold.take(records)
+        return records
 
-    def _choose(self, name: str) -> FoldingDecoder:
-        self.agent = name
-        self._decoder = FoldingDecoder(agents.decoder(name), PriceBook(), self._beginning)
-        return self._decoder
+    def fold(self, record: Record) -> None:
+        """Fold a record that was decoded elsewhere, unless it is folded already."""
+        if record.seq == self._fold.state.records:
+            self._fold.take((record,))
+
+    def answered(self, event: PermissionRequested) -> None:
+        """Note that a question was answered: the stream itself does not report that."""
+        self._fold.answered(event)

@@ -1,50 +1,82 @@
-"""Reads a growing raw log by position, with the times at which its bytes came."""
+"""Reads the raw logs of a run by position, with arrival times: nothing else opens them to read."""
 
 import os
 from collections import deque
 from pathlib import Path
+from stat import S_ISREG
 from typing import Self
 
-from rookery.store.file_names import ARRIVALS
+from rookery.model.errors import RunFolderError, UnsafeRunError
+from rookery.store.arrivals import Stream
+from rookery.store.file_names import LOGS, Log
 
 _SMALL = 64 << 10  # read at once; more only when there was more
 _LARGE = 256 << 10
 _TIMES = 64 << 10
-_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+# A link is refused, and a pipe or a device in place of a log must not make us wait.
+_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+_LETTERS: dict[Stream, bytes] = {"stdout": b"o", "stderr": b"e"}
 
 Piece = tuple[bytes, float | None]
-"""Bytes that came together, and when."""
+"""Bytes that arrived together, and when."""
+
+
+def read_at(folder: Path, stream: Stream, offset: int, size: int) -> bytes:
+    """Read at most `size` bytes of a log at a position; nothing at its end."""
+    log = _open_log(folder, stream)
+    if log is None:
+        return b""
+    try:
+        return os.pread(log, size, offset)
+    finally:
+        os.close(log)
+
+
+def log_size(folder: Path, stream: Stream) -> int:
+    """How many bytes a log has now."""
+    log = _open_log(folder, stream)
+    if log is None:
+        return 0
+    try:
+        return os.fstat(log).st_size
+    finally:
+        os.close(log)
+
+
+def last_bytes(folder: Path, stream: Stream, size: int) -> bytes:
+    """Read the last bytes that a log has now."""
+    return read_at(folder, stream, max(0, log_size(folder, stream) - size), size)
 
 
 class Tail:
-    """Follows one raw log of a run folder; each viewer has its own, and none disturbs another."""
+    """Follows one raw log of a run folder; each reader has its own, and none disturbs another."""
 
-    def __init__(self, folder: Path, name: str, letter: bytes) -> None:
+    def __init__(self, folder: Path, stream: Stream, position: int = 0) -> None:
         self._folder = folder
-        self._name = name
-        self._letter = letter
+        self._stream = stream
+        self._letter = _LETTERS[stream]
         self._log: int | None = None
         self._arrivals: int | None = None
         self._arrivals_at = 0  # all before it is known; it may be in the middle of a line
         self._came: deque[tuple[int, float]] = deque()  # ends of appends, and when they came
-        self._known = 0  # up to where times are known
+        self._known = 0  # times are known up to this position
         self._last: float | None = None  # of the times that are known
         self._most = _SMALL
-        self.position = 0
+        self.position = position
         self.is_behind = False
         """Whether the last read left something."""
 
     def hear(self, bells: bytes) -> None:
-        """Learn when bytes came from the recorder's bells, which saves a look at `arrivals`."""
+        """Learn arrival times from the recorder's bells, which saves a look at `arrivals`."""
         for line in bells.split(b"\n"):
             if self._note(line):
                 self._arrivals_at += len(line) + 1
 
     def read(self, until: int | None = None, *, timed: bool = False) -> list[Piece]:
-        """Give the next bytes, in the pieces in which they came; nothing if there are none yet.
+        """Read the next bytes, in the pieces in which they arrived; nothing if there are none yet.
 
-        None behind `until`, a position, is given. With `timed`, bytes are left for later whose time
-        of arrival is not known yet.
+        Reads nothing after the position `until`. With `timed`, bytes whose arrival time is not
+        known yet are left for later.
         """
         if self._log is None and not self._open():
             return []
@@ -56,16 +88,16 @@ class Tail:
             return []
         self.is_behind = len(data) == self._most
         self._most = _LARGE if self.is_behind else _SMALL
-        begun, end = self.position, self.position + len(data)
+        start, end = self.position, self.position + len(data)
         if self._known < end:
             self._read_arrivals(end)
             if timed and self._known < end:
-                end = max(begun, self._known)
-                data = data[: end - begun]
+                end = max(start, self._known)
+                data = data[: end - start]
         self.position = end
         if self._came and self._came[0][0] == end:  # it came in one piece
             return [(data, self._came.popleft()[1])]
-        return self._cut(data, begun, end)
+        return self._cut(data, start, end)
 
     def __enter__(self) -> Self:
         return self
@@ -74,34 +106,32 @@ class Tail:
         self.close()
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         for fd in (self._log, self._arrivals):
             if fd is not None:
                 os.close(fd)
         self._log = self._arrivals = None
 
     def _open(self) -> bool:
-        try:
-            self._log = os.open(self._folder / self._name, _FLAGS)
-            self._arrivals = os.open(self._folder / ARRIVALS, _FLAGS)
-        except FileNotFoundError:
-            return self._log is not None
-        return True
+        self._log = _open_log(self._folder, self._stream)
+        if self._log is not None:
+            self._arrivals = _open_log(self._folder, "arrivals")
+        return self._log is not None
 
-    def _cut(self, data: bytes, begun: int, end: int) -> list[Piece]:
-        """Cut what was read into the pieces in which it came."""
+    def _cut(self, data: bytes, start: int, end: int) -> list[Piece]:
+        """Cut what was read into the pieces in which it arrived."""
         pieces: list[Piece] = []
-        at = begun
+        at = start
         while self._came and at < end:
             until, came = self._came[0]
             if until > end:
                 break
             self._came.popleft()
             if until > at:
-                pieces.append((data[at - begun : until - begun], came))
+                pieces.append((data[at - start : until - start], came))
                 at = until
         if at < end:  # more was written since we looked at the times
-            pieces.append((data[at - begun :], self._came[0][1] if self._came else self._last))
+            pieces.append((data[at - start :], self._came[0][1] if self._came else self._last))
         return pieces
 
     def _read_arrivals(self, end: int) -> None:
@@ -120,15 +150,30 @@ class Tail:
             self._arrivals_at = begin + whole
 
     def _note(self, line: bytes) -> bool:
-        """Learn from a line of `arrivals` when our next bytes came; False if it tells no such."""
+        """Learn from a line of `arrivals` when our next bytes came; False if it is about others."""
         fields = line.split(b" ")
         if len(fields) != 4 or fields[1] != self._letter:
             return False
-        begun = int(fields[2])
-        end = begun + int(fields[3])
-        if not begun <= self._known < end:
+        start = int(fields[2])
+        end = start + int(fields[3])
+        if not start <= self._known < end:
             return False
         self._last = float(fields[0])
         self._came.append((end, self._last))
         self._known = end
         return True
+
+
+def _open_log(folder: Path, log: Log) -> int | None:
+    """Open a log to read; None if there is none, and anything but a plain file is refused."""
+    path = folder / LOGS[log]
+    try:
+        fd = os.open(path, _FLAGS)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise RunFolderError(str(path), error.strerror or str(error)) from error
+    if not S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise UnsafeRunError(str(path), "is not a plain file")
+    return fd

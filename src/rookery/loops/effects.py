@@ -26,7 +26,7 @@ from rookery.model.errors import RookeryError, UnsupportedError
 from rookery.runs.heal import settle
 from rookery.runs.run import Run
 from rookery.runs.start import start
-from rookery.runs.watchdog import Life
+from rookery.runs.watchdog import Watchdog
 
 Emit = Callable[[LoopEvent], None]
 
@@ -230,16 +230,16 @@ class RealEffects:
 
     async def _watch(self, current: Run, request: RunRequest, emit: Emit) -> None:
         """Look regularly whether the agent is stuck, and report it once if it seems so."""
-        life = Life(str(current.folder.path), self._plan.idle_s)
+        watchdog = Watchdog(str(current.folder.path), self._plan.idle_s)
         suspected = False
         while True:
             await asyncio.sleep(_WATCH_S)
-            silent_s = current.silent_s
+            silent_s = current.silence.seconds
             suspected &= silent_s > self._plan.idle_s
-            if not life.is_due(silent_s):
+            if not watchdog.is_due(silent_s):
                 continue
             evidence = await asyncio.to_thread(
-                life.look, current.state.snapshot(), silent_s=silent_s, news=current.news
+                watchdog.look, current.feed.snapshot(), silent_s=silent_s, count=current.feed.count
             )
             if evidence is None or suspected:
                 continue

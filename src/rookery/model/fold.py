@@ -36,7 +36,7 @@ from rookery.model.events import (
     UsageReported,
 )
 from rookery.model.price import Prices, no_prices
-from rookery.model.records import Decoder, Record
+from rookery.model.records import Record
 from rookery.model.snapshot import Phase
 from rookery.model.state import Asked, FileState, RunState, TaskSpan, ToolSpan, Turn
 
@@ -73,7 +73,7 @@ class Fold:
 
     def __init__(
         self,
-        records: Iterable[Record],
+        records: Iterable[Record] = (),
         prices: Prices = no_prices,
         beginning: Beginning | None = None,
     ) -> None:
@@ -93,36 +93,12 @@ class Fold:
         self._state.take((record,))
         return record
 
-
-class FoldingDecoder:
-    """A decoder that folds what it gives, batch by batch."""
-
-    def __init__(
-        self, decoder: Decoder, prices: Prices = no_prices, beginning: Beginning | None = None
-    ) -> None:
-        self.agent = decoder.agent
-        self._decoder = decoder
-        self._state = _Growing(prices, beginning)
-
-    @property
-    def state(self) -> RunState:
-        """What the records tell that were decoded so far."""
-        return self._state
-
-    def feed(self, data: bytes, at: float | None = None) -> list[Record]:
-        """Decode the next bytes and fold what they complete."""
-        records = self._decoder.feed(data, at)
+    def take(self, records: Iterable[Record]) -> None:
+        """Fold records that were read elsewhere; raises ValueError for one that isn't the next."""
         self._state.take(records)
-        return records
-
-    def close(self) -> list[Record]:
-        """End the stream and fold what was still open."""
-        records = self._decoder.close()
-        self._state.take(records)
-        return records
 
     def answered(self, event: PermissionRequested) -> None:
-        """Take in that somebody answered; the stream tells it only by what follows."""
+        """Note that a question was answered: the stream itself does not report that."""
         self._state.answered(event)
 
 

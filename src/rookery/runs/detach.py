@@ -105,7 +105,7 @@ async def _run(run: Run, teller: _Teller) -> None:
     async with run:
         _complain_in(run)
         await _first_word(run)
-        said = [line async for line in run.lines("stderr")] if run.is_over else []
+        said = [line async for line in run.lines("stderr")] if run.feed.is_over else []
         teller.tell(Begun(name=run.name, verdict=run.verdict, stderr=said[-_MOST_TOLD:]))
         await run.wait()
     if run.verdict is not None and run.verdict.facts.unsaved is not None:
@@ -116,8 +116,9 @@ async def _first_word(run: Run) -> None:
     """Wait until the agent has said something, has ended, or has had time enough for either."""
     try:
         async with asyncio.timeout(_PATIENCE_S):
-            while not (run.is_over or run.state.heard or (run.agent is None and run.news)):
-                await run.next_news(run.news)
+            feed = run.feed
+            while not (feed.is_over or run.state.heard or (run.agent is None and feed.count)):
+                await feed.more(feed.count)
     except TimeoutError:
         return
 

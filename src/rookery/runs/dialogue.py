@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from rookery.adapter.agent import ControlChannel
+from rookery.feed.tail import read_at
 from rookery.model.errors import RunFolderError
 from rookery.model.events import PermissionDenied, PermissionRequested, ToolFinished, ToolProgress
 from rookery.model.questions import Ask, Decision
@@ -132,7 +133,7 @@ class Dialogue:
 
     def _line(self, record: Record) -> bytes:
         assert self._folder is not None
-        return self._folder.read_at("stdout", record.offset, record.length)
+        return read_at(self._folder.path, "stdout", record.offset, record.length)
 
     async def _asked(
         self, answer: OnPermission, ask: Ask, decide: Callable[[Decision], None]

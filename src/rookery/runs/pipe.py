@@ -1,144 +1,139 @@
-"""A stream that is piped to us: kept as it comes, whoever looks at it, and judged at its end."""
+"""A stream that is piped to rook: stored as it comes, decoded, and judged at its end."""
 
+import asyncio
 import os
-import select
-import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Self
 
 import msgspec
 
 from rookery import __version__
-from rookery.feed.flow import Flow, FlowReader
-from rookery.feed.source import Reading, Told
+from rookery.feed.feed import ByteReader, Feed
+from rookery.feed.source import Source
+from rookery.feed.spool import Spool
 from rookery.model.errors import RookeryError
-from rookery.model.state import RunState
 from rookery.model.verdict import Facts, Verdict, judge
 from rookery.process.liveness import start_ticks
 from rookery.process.raw_log import Arrivals, Log
 from rookery.runs.finish import finish
 from rookery.store import runs
+from rookery.store.arrivals import Stream
 from rookery.store.file_names import ARRIVALS, STDOUT
 from rookery.store.run_folder import RunFolder
 from rookery.store.run_formats import ExitInfo, RunInfo
 
-_CHUNK = 1 << 20
+_CHUNK = 256 << 10
+_MOST_UNREAD = 16 << 20  # bytes in memory only, before the agent has to wait for slow readers
 _SYNC_S = 1.0
-_JOIN_S = 0.1
-_LOOK_S = 0.1  # between two turns of whoever shows a stream that tells nothing
+_POLL_S = 0.02
 _FULL = "the disk is full: what comes now is shown but not kept"
 
 
-class Piped:
-    """A run that somebody else started; use it in `with`, which begins to read.
+class PipedRun:
+    """A run that another program started, and whose stream comes through a descriptor.
 
-    Every byte is in the log of a run folder before anybody decodes it; without a `home` none is
-    kept. What is read goes on to `tee`, a descriptor, untouched. Neither a slow screen nor a slow
-    reader of `tee` keeps the agent waiting, unless no log has what they have yet to read.
+    Every byte is in the log of a run folder before it is decoded; without a `home` nothing is
+    stored. Slow readers of the feed do not stall the agent, unless the log lacks what they have
+    yet to read. `warn` is called with what goes wrong meanwhile.
     """
 
     def __init__(
-        self, source: int, *, home: Path | None, agent: str | None = None, tee: int | None = None
+        self,
+        source: int,
+        *,
+        home: Path | None,
+        agent: str | None = None,
+        warn: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.folder: RunFolder | None = None
-        """Where it is kept, from its first byte on."""
-        self.trouble: str | None = None
-        """Why something could not be kept."""
-        self._source = source
+        """Where it is stored, from its first byte on."""
+        self.feed = Feed(Source(agent, detect=agent is None), self._open_stream)
+        self._input = _Input(source)
         self._home = home
-        self._reading = Reading(agent, detect=agent is None)
-        self._named = agent
-        self._flow = Flow()
-        self._reader = self._flow.reader()
+        self._warn = warn
+        self._spool = Spool()
+        self._recorded_agent = agent
         self._started_at = time.time()
         self._recording: _Recording | None = None
         self._interrupted = False
-        self._stopped = False
-        self._wake, self._waker = os.pipe()
-        self._threads = [threading.Thread(target=self._take_in, daemon=True)]
-        if tee is not None:
-            passing = threading.Thread(
-                target=self._pass_on, args=(tee, self._flow.reader()), daemon=True
-            )
-            self._threads.append(passing)
 
-    @property
-    def agent(self) -> str | None:
-        """The name of the agent, once it is known."""
-        return self._reading.agent
-
-    @property
-    def label(self) -> str | None:
-        """What the lines of the agent begin with, once it is known."""
-        return self.agent
-
-    @property
-    def state(self) -> RunState:
-        """What the stream has told so far."""
-        return self._reading.state
-
-    def __enter__(self) -> Self:
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.stop()
-        self._threads[0].join()
-        self._reader.close()
-        os.close(self._wake)
-        os.close(self._waker)
-
-    def news(self) -> Iterator[list[Told]]:
-        """Give what the stream tells as it comes, up to its end; nothing while nothing comes.
-
-        So whoever shows it gets a turn some times a second, whether there is news or not.
-        """
-        while (pieces := self._reader.read(_LOOK_S)) is not None:
-            told: list[Told] = []
-            for data, at in pieces:
-                told += self._reading.feed(data, at)
-            self._tell_agent()
-            yield told
-        last = self._reading.close()
-        self._tell_agent()
-        yield last
-
-    @property
-    def is_draining(self) -> bool:
-        """Whether it is read on only for what the agent still says."""
-        return self._interrupted
-
-    def drain(self) -> None:
-        """Take note that the user wants it to end: if it does so without a result, that is why."""
+    def interrupt(self) -> None:
+        """Note that the user wants the agent to end: if it has no result then, this is why."""
         self._interrupted = True
 
     def stop(self) -> None:
-        """Read no more; safe in a handler of signals."""
-        self._stopped = True
-        self._flow.given_up = True
-        os.write(self._waker, b".")
+        """Read no more, whatever the agent still writes."""
+        self._input.stop()
 
-    def end(self) -> Verdict:
-        """Judge how it ended, save that, and wait for those to whom the stream is passed on."""
-        verdict = self._finish()
-        while any(thread.is_alive() for thread in self._threads) and not self._stopped:
-            for thread in self._threads:
-                thread.join(_JOIN_S)
-        return verdict
+    async def record(self) -> Verdict:
+        """Read to the end of the stream; return how the agent ended."""
+        try:
+            while data := await self._input.read():
+                self._take(data)
+                while self._is_behind():
+                    await asyncio.sleep(_POLL_S)
+            self.feed.close()
+            self._record_agent()
+            return await self._finish()
+        finally:
+            self.feed.end()
 
-    def _finish(self) -> Verdict:
-        """Judge by what the stream told: how the process ended is not known to us."""
+    def _open_stream(self, stream: Stream) -> ByteReader:
+        return self._spool.reader() if stream == "stdout" else _Empty()
+
+    def _is_behind(self) -> bool:
+        unread = max(self._spool.unread, self.feed.unread)
+        return unread > _MOST_UNREAD and not self._input.stopped
+
+    def _take(self, data: bytes) -> None:
+        """Store the next bytes, then decode them."""
+        at = time.time()
+        if self._home is not None and self._recording is None:
+            self._start_recording(self._home)
+        logged, unlogged = self._recording.append(data) if self._recording else (0, data)
+        if unlogged and not self.feed.keeps_unread:
+            self.feed.keeps_unread = True
+            if self._recording is not None:
+                self._warn(_FULL)
+        self._spool.add(logged, unlogged, at)
+        self.feed.take([(data, at)])
+        self._record_agent()
+
+    def _start_recording(self, home: Path) -> None:
+        """Make the run folder; if that fails, the stream is decoded all the same."""
+        try:
+            folder = runs.create(home, _info(self._started_at, self._recorded_agent))
+            self._recording = _Recording(folder)
+        except (RookeryError, OSError) as error:
+            self._home = None
+            self._warn(f"nothing is kept: {error}")
+            return
+        self.folder = folder
+        self._spool.folder = folder.path
+
+    def _record_agent(self) -> None:
+        """Record the agent's name as soon as it is known."""
+        agent = self.feed.agent
+        if agent == self._recorded_agent or self.folder is None:
+            return
+        try:
+            if (info := self.folder.info()) is not None:
+                self.folder.write_info(msgspec.structs.replace(info, agent=agent))
+            self._recorded_agent = agent
+        except RookeryError as error:
+            self._warn(str(error))
+
+    async def _finish(self) -> Verdict:
+        """Judge by the stream alone: how the process ended is not known to us."""
         lost = 0
         if self._recording is not None:
-            self._recording.close()
-            self._tell_agent()  # if there was no room before, there is some now
+            await self._recording.close()
+            self._record_agent()  # if there was no room before, there is some now
             lost = self._recording.log.lost
         exit = ExitInfo(
             started=True,
-            stopped_for="stopped" if self._stopped else None,
+            stopped_for="stopped" if self._input.stopped else None,
             started_at=self._started_at,
             ended_at=time.time(),
             lost_stdout=lost,
@@ -147,67 +142,62 @@ class Piped:
             if self.folder is not None:
                 self.folder.write_exit(exit)
         except RookeryError as error:
-            self.trouble = str(error)
-        verdict = finish(self.folder, exit, self.state, self._facts())
-        self.trouble = verdict.facts.unsaved or self.trouble
-        return verdict
+            self._warn(str(error))
+        return finish(self.folder, exit, self.feed.state, self._facts())
 
     def _facts(self) -> Facts:
-        known = Facts(agent=self.agent, text_only=self._reading.only_text)
-        unfinished = self.agent is None or judge(self.state, known).status == "incomplete"
-        if self._stopped or (self._interrupted and unfinished):
+        agent, state = self.feed.agent, self.feed.state
+        known = Facts(agent=agent, text_only=agent is None and self.feed.source.text_size > 0)
+        unfinished = agent is None or judge(state, known).status == "incomplete"
+        if self._input.stopped or (self._interrupted and unfinished):
             by = "SIGINT" if self._interrupted else None
             return msgspec.structs.replace(known, stopped_for="interrupted", stopped_by=by)
         return known
 
-    def _tell_agent(self) -> None:
-        """Keep who writes, as soon as it is known."""
-        if self.agent == self._named or self.folder is None:
-            return
-        try:
-            if (info := self.folder.info()) is not None:
-                self.folder.write_info(msgspec.structs.replace(info, agent=self.agent))
-            self._named = self.agent
-        except RookeryError as error:
-            self.trouble = str(error)
 
-    def _take_in(self) -> None:
-        """Keep what comes, and tell the readers, until it ends or nobody wants more."""
+class _Input:
+    """The descriptor that the stream comes from: a pipe, a terminal or a file."""
+
+    def __init__(self, fd: int) -> None:
+        self.stopped = False
+        self._fd = fd
+        self._ready: asyncio.Future[None] | None = None
+
+    async def read(self) -> bytes:
+        """Wait for the next bytes; nothing at the end, or when stopped."""
+        while not self.stopped:
+            if await self._wait():
+                try:
+                    return os.read(self._fd, _CHUNK)
+                except BlockingIOError:
+                    continue
+                except OSError:
+                    return b""
+        return b""
+
+    def stop(self) -> None:
+        """End the stream here."""
+        self.stopped = True
+        self._wake()
+
+    async def _wait(self) -> bool:
+        """Wait until there is something to read; False if it was stopped."""
+        loop = asyncio.get_running_loop()
+        self._ready = loop.create_future()
         try:
-            while data := _next(self._source, self._wake):
-                at = time.time()
-                if self._home is not None and self._recording is None and self.trouble is None:
-                    self._begin(self._home)
-                kept, loose = self._recording.keep(data) if self._recording else (0, data)
-                if loose and self._recording:
-                    self.trouble = self.trouble or _FULL
-                self._flow.add(kept, loose, at)
+            loop.add_reader(self._fd, self._wake)
+        except OSError:  # a plain file can always be read
+            await asyncio.sleep(0)
+            return not self.stopped
+        try:
+            await self._ready
         finally:
-            self._flow.end()
+            loop.remove_reader(self._fd)
+        return not self.stopped
 
-    def _begin(self, home: Path) -> None:
-        """Make the run folder; if that cannot be, the stream is shown all the same."""
-        try:
-            folder = runs.create(home, _info(self._started_at, self._named))
-            self._recording = _Recording(folder)
-        except (RookeryError, OSError) as error:
-            self.trouble = f"nothing is kept: {error}"
-            return
-        self.folder = folder
-        self._flow.folder = folder.path
-
-    def _pass_on(self, tee: int, reader: FlowReader) -> None:
-        """Write the stream to another reader, who may leave before its end."""
-        try:
-            while (pieces := reader.read()) is not None:
-                for data, _ in pieces:
-                    _write_all(tee, data)
-        except BrokenPipeError:
-            return
-        except OSError as error:
-            self.trouble = f"the stream could not be passed on: {error.strerror}"
-        finally:
-            reader.close()
+    def _wake(self) -> None:
+        if self._ready is not None and not self._ready.done():
+            self._ready.set_result(None)
 
 
 class _Recording:
@@ -224,32 +214,39 @@ class _Recording:
             self.log = Log(where, STDOUT, b"o", self._arrivals)
         finally:
             os.close(where)
-        self._over = threading.Event()
-        self._syncing = threading.Thread(target=self._keep_syncing, daemon=True)
-        self._syncing.start()
+        self._syncing = asyncio.create_task(self._keep_syncing())
 
-    def keep(self, data: bytes) -> tuple[int, bytes]:
-        """Append; give how much the log has now, and what it could not take."""
+    def append(self, data: bytes) -> tuple[int, bytes]:
+        """Append; return the size of the log, and the bytes that it could not take."""
         lost = self.log.lost
         self.log.append(data)
         return self.log.size, data[len(data) - (self.log.lost - lost) :]
 
-    def close(self) -> None:
-        """Bring everything to the disk and make room for the end to be told."""
-        self._over.set()
-        self._syncing.join()
-        self.log.close()
+    async def close(self) -> None:
+        """Bring everything to the disk and make room for how it ended."""
+        self._syncing.cancel()
+        await asyncio.wait([self._syncing])
+        await asyncio.to_thread(self.log.close)
         self._arrivals.close()
         self._folder.release()
 
-    def _keep_syncing(self) -> None:
-        over = False
-        while not over:
-            over = self._over.wait(_SYNC_S)
+    async def _keep_syncing(self) -> None:
+        while True:
+            await asyncio.sleep(_SYNC_S)
             try:
-                self.log.sync()
+                await asyncio.to_thread(self.log.sync)
             except OSError:
-                return  # a failed fsync is not tried again: what it lost, it lost
+                return  # a failed fsync is not tried again: what it lost is lost
+
+
+class _Empty:
+    """The stderr of a pipe, which rook never sees."""
+
+    def read(self) -> list[tuple[bytes, float | None]]:
+        return []
+
+    def close(self) -> None:
+        return
 
 
 def _info(started_at: float, agent: str | None) -> RunInfo:
@@ -274,31 +271,3 @@ def _cwd() -> str:
         return str(Path.cwd())
     except FileNotFoundError:
         return ""  # it was removed
-
-
-def _next(source: int, wake: int) -> bytes:
-    """Wait for the next bytes; nothing at the end, or when woken."""
-    poll = select.poll()
-    poll.register(source, select.POLLIN)
-    poll.register(wake, select.POLLIN)
-    while True:
-        ready = [fd for fd, _ in poll.poll()]
-        if wake in ready:
-            return b""
-        try:
-            return os.read(source, _CHUNK)
-        except BlockingIOError:
-            continue
-        except OSError:
-            return b""
-
-
-def _write_all(fd: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        try:
-            view = view[os.write(fd, view) :]
-        except BlockingIOError:  # another program made the pipe so
-            poll = select.poll()
-            poll.register(fd, select.POLLOUT)
-            poll.poll()

@@ -1,46 +1,33 @@
-"""Runs an agent: starts its recorder, follows the log, decides, and tells the truth at the end."""
+"""One run of an agent, as its user has it: started, read, stopped, and judged at its end."""
 
 import asyncio
 import os
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Literal, Self
+from typing import Self
 
 import msgspec
 
-from rookery import __version__
 from rookery.adapter.agent import Agent, Invocation
-from rookery.adapter.lines import LineBuffer
 from rookery.config.options import RunOptions
-from rookery.feed.live import LiveRecords
-from rookery.feed.recent import Recent
-from rookery.feed.recorder_logs import Listening
-from rookery.feed.source import text_of
-from rookery.feed.tail import Piece, Tail
-from rookery.feed.wakeup import News
-from rookery.model.events import Usage
-from rookery.model.fold import Beginning, FoldingDecoder
+from rookery.feed.feed import Feed
+from rookery.feed.live_records import LiveRecords
+from rookery.feed.source import Source
+from rookery.feed.stored import pieces as stored_pieces
+from rookery.feed.tail import Tail
 from rookery.model.records import Record
-from rookery.model.state import RunState
-from rookery.model.stuck import Suspicion
-from rookery.model.verdict import Facts, StopReason, Verdict
-from rookery.prices import PriceBook
+from rookery.model.verdict import StopReason, Verdict
 from rookery.process.liveness import start_ticks
-from rookery.process.recorder_process import Plan, RecorderProcess
 from rookery.runs.dialogue import Dialogue, OnPermission
 from rookery.runs.finish import finish, recorded_exit
-from rookery.runs.limits import has_results, passed_limit, reason_to_stop, wants_no_more
+from rookery.runs.launch import make_folder, start_recorder
 from rookery.runs.resume import Earlier
-from rookery.runs.silence import Silence
-from rookery.runs.watchdog import Life
-from rookery.store import runs
-from rookery.store.file_names import RECORDER_FILES, STDERR, STDIN, STDOUT
+from rookery.runs.supervisor import Supervisor
+from rookery.runs.watchdog import Silence
+from rookery.store.arrivals import Stream
 from rookery.store.run_folder import RunFolder
-from rookery.store.run_formats import RunInfo
-
-_LETTERS = {"stdout": b"o", "stderr": b"e"}
-_LISTEN_S = 2.0  # how long an agent has to break off when it is told to
+from rookery.store.run_formats import RunInfo, beginning_of
 
 
 class Stats(msgspec.Struct, frozen=True):
@@ -53,8 +40,8 @@ class Stats(msgspec.Struct, frozen=True):
 class Run:
     """One run of an agent, live or over. Use it in `async with`; leaving the block ends the run.
 
-    `call` has the whole environment of the agent. `before` is the run whose session it goes on
-    with; a command line may go on with one (`continues`) that nobody knows.
+    `call` has the whole environment of the agent. `before` is the run whose session it resumes;
+    a command line may resume a session (`continues`) that no run of ours began.
     """
 
     def __init__(
@@ -73,28 +60,27 @@ class Run:
         self.called = options.called  # by the user; None is its own name
         self.label = (options.called or agent.name) if agent else "raw"  # before the agent's lines
         self.cwd = options.cwd
+        self.via = options.via
+        """The way in which the agent is run; None is its usual one."""
+        self.asks = call.keep_stdin_open and options.permission == "ask"
+        """Whether the agent may ask, and then waits for an answer."""
         self.verdict: Verdict | None = None
         self.on_permission = on_permission
         """Decides what the agent asks for; set it before the start. None denies everything."""
         self._call = call
-        self._before = before
-        self._continues = continues
-        self._decoder = self._make_decoder()
-        self.state = self._decoder.state if self._decoder else RunState()
+        self._info = _info(options, call, agent, before, continues=continues)
+        self.feed = Feed(
+            Source(self._info.agent, beginning=beginning_of(self._info)),
+            lambda stream: Tail(self.folder.path, stream),
+            label=self.label,
+        )
+        """What the run has written, for any number of readers."""
+        self.state = self.feed.state
+        self.silence = Silence()
+        """For how long the agent has written nothing."""
         self._folder: RunFolder | None = None
-        self._recorder: RecorderProcess | None = None
-        self._dialogue: Dialogue | None = None
-        self._life: Life | None = None
-        self._suspicion: Suspicion | None = None
-        self._stop_reason: StopReason | None = None
-        self._stopped_by: str | None = None
-        self._recent = Recent()
-        self._synced = 0  # results after which the logs were synced to disk
-        self._silence = Silence()
-        self._news = News()
-        self._over = asyncio.Event()
+        self._supervisor: Supervisor | None = None
         self._following: asyncio.Task[None] | None = None
-        self._live: list[LiveRecords] = []
 
     @property
     def folder(self) -> RunFolder:
@@ -109,16 +95,6 @@ class Run:
         return self.folder.name
 
     @property
-    def via(self) -> str | None:
-        """In which of its ways the agent is run; None is its usual one."""
-        return self.options.via
-
-    @property
-    def asks(self) -> bool:
-        """Whether the agent may ask, and waits for an answer then."""
-        return self._call.keep_stdin_open and self.options.permission == "ask"
-
-    @property
     def stats(self) -> Stats:
         """How many events, and how many lines that could not be understood."""
         return Stats(self.state.records, self.state.unknown.total() + self.state.unreadable)
@@ -129,38 +105,43 @@ class Run:
         return self.state.last_activity
 
     @property
-    def silent_s(self) -> float:
-        """For how long the agent has not written a byte; a sleep of the machine does not count."""
-        return self._silence.seconds
-
-    @property
     def exit_code(self) -> int | None:
         """The exit code that tells how the run ended; None while it is going on."""
         return self.verdict.exit_code if self.verdict else None
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the agent's whole process tree has ended and the verdict is there."""
+        return self.feed.is_over
+
     async def __aenter__(self) -> Self:
-        self._folder = self._make_folder()
-        if self.options.idle_timeout is not None:
-            self._life = Life(str(self._folder.path), self.options.idle_timeout)
+        runner = os.getpid()  # not that of the process that made the run, if it is detached
+        info = msgspec.structs.replace(
+            self._info,
+            started_at=time.time(),
+            runner_pid=runner,
+            runner_ticks=start_ticks(runner),
+        )
+        folder = self._folder = make_folder(Path(self.options.home or ""), info, self._call)
         control = self._call.control or (self.agent.control if self.agent else None)
+        dialogue = None
         if self._call.keep_stdin_open and control:
-            self._dialogue = Dialogue(control, self.on_permission, self.options.ask_timeout)
-        try:
-            self._recorder = RecorderProcess(self._plan())
-            if self._dialogue is not None:
-                self._dialogue.begin(self._folder, self._call.stdin or b"")
-            self._tell_who_runs(self._recorder.pid)
-        except BaseException:  # nobody would end them: the block is never entered
-            if self._dialogue is not None:
-                await self._dialogue.close()
-            if self._recorder is not None:
-                self._recorder.close()
-            raise
-        self._following = asyncio.create_task(self._follow())
+            dialogue = Dialogue(control, self.on_permission, self.options.ask_timeout)
+        recorder = await start_recorder(
+            folder,
+            self._call,
+            cwd=self.cwd,
+            timeout_s=self.options.timeout,
+            dialogue=dialogue,
+        )
+        self._supervisor = Supervisor(
+            self.feed, recorder, folder, self.options, silence=self.silence, dialogue=dialogue
+        )
+        self._following = asyncio.create_task(self._follow(self._supervisor))
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if not self._over.is_set():
+        if not self.feed.is_over:
             self.stop()
         try:
             await self.wait()
@@ -171,19 +152,19 @@ class Run:
             raise
 
     def __aiter__(self) -> AsyncIterator[Record]:
-        """Give every record from the first on, however slow the reader is: it reads the log."""
-        return self._records()
+        """Every record from the first on, however slow the reader is: it reads the log."""
+        return self.feed.since(0)
 
     def live(self, buffer: int = 256) -> LiveRecords:
-        """Give the records from now on, for screens: what does not fit the buffer is dropped."""
-        viewer = LiveRecords(buffer)
-        if self._over.is_set():
-            viewer.end()
-        self._live.append(viewer)
-        return viewer
+        """The records from now on; those that do not fit the buffer are dropped and counted."""
+        return self.feed.live(buffer)
+
+    def lines(self, stream: Stream) -> AsyncIterator[str]:
+        """The lines that are text as they come: all of stderr; stdout if no agent writes it."""
+        return self.feed.lines(stream)
 
     async def wait(self) -> Verdict:
-        """Wait for the end of the run and give its verdict."""
+        """Wait for the end of the run and return its verdict."""
         if self._following is None:
             raise RuntimeError("the run has not been started: use it in `async with`")
         await asyncio.shield(self._following)
@@ -191,269 +172,63 @@ class Run:
         return self.verdict
 
     def stop(self, why: StopReason = "interrupted", *, by: str | None = None) -> None:
-        """Ask the agent to end; if it does not, it is made to. A second call insists.
+        """Ask the agent to end; if it does not, its recorder ends it. A second call insists.
 
         `by` is the name of the signal that asked for it.
         """
-        if self._recorder is None or self._over.is_set():
-            return
-        if self._stop_reason is None:
-            self._stop_reason, self._stopped_by = why, by
-            if self._dialogue is None:
-                self._recorder.stop(why)
-            else:  # it can be told; a signal follows if it does not listen
-                self._dialogue.interrupt()
-                asyncio.get_running_loop().call_later(_LISTEN_S, self._recorder.stop, why)
-        else:
-            self.kill()
+        if self._supervisor is not None and not self.feed.is_over:
+            self._supervisor.stop(why, by=by)
 
     def kill(self) -> None:
-        """End the agent's whole tree at once."""
-        if self._recorder is not None and not self._over.is_set():
-            self._stop_reason = self._stop_reason or "interrupted"
-            self._recorder.kill(self._stop_reason)
+        """End the agent's whole process tree at once."""
+        if self._supervisor is not None and not self.feed.is_over:
+            self._supervisor.kill()
 
     def stdout(self) -> bytes:
         """Every byte that the agent has written so far."""
+        return b"".join(data for data, _ in stored_pieces(self.folder.path))
+
+    async def _follow(self, supervisor: Supervisor) -> None:
+        """Supervise the run to its end, then judge it."""
         try:
-            return (self.folder.path / STDOUT).read_bytes()
-        except FileNotFoundError:  # it could not be started
-            return b""
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the agent and its whole tree have ended and the verdict is there."""
-        return self._over.is_set()
-
-    @property
-    def news(self) -> int:
-        """How often more was recorded."""
-        return self._news.count
-
-    async def next_news(self, seen: int) -> None:
-        """Wait until more was recorded than at that count of news, or the run is over."""
-        await self._news.wait(seen)
-
-    async def lines(self, stream: Literal["stdout", "stderr"]) -> AsyncIterator[str]:
-        """Give the lines of a raw log as they come; of one that is too long, only that it is."""
-        buffer = LineBuffer()
-        with self._tail(f"{stream}.raw", _LETTERS[stream]) as tail:
-            while True:
-                over, seen = self.is_over, self.news
-                data = b"".join(piece for piece, _ in tail.read())
-                for line in buffer.feed(data):
-                    yield text_of(line)
-                if over and not data:
-                    break
-                if not data:
-                    await self.next_news(seen)
-        if (last := buffer.close()) is not None:
-            yield text_of(last)
-
-    async def _records(self) -> AsyncIterator[Record]:
-        """Give what the runner has decoded anyway; to a reader that falls behind, the log."""
-        seq = 0
-        while True:
-            over, seen = self.is_over, self.news
-            records = self._recent.since(seq)
-            if records is None:
-                break
-            for record in records:
-                yield record
-            seq += len(records)
-            if over and not records:
-                return
-            if not records:
-                await self.next_news(seen)
-        async for record in self._from_log():
-            if record.seq >= seq:
-                yield record
-
-    async def _from_log(self) -> AsyncIterator[Record]:
-        decoder = self.agent.decoder() if self.agent else None
-        if decoder is None:
-            return
-        with self._tail(STDOUT, b"o") as tail:
-            while True:
-                over, seen = self.is_over, self.news
-                pieces = tail.read()
-                for data, at in pieces:
-                    for record in decoder.feed(data, at):
-                        yield record
-                if over and not pieces:
-                    break
-                if not pieces:
-                    await self.next_news(seen)
-        for record in decoder.close():
-            yield record
-
-    def _tail(self, name: str, letter: bytes) -> Tail:
-        return Tail(self.folder.path, name, letter)
-
-    def _make_decoder(self) -> FoldingDecoder | None:
-        if self.agent is None:
-            return None
-        known = Beginning(model=self.options.model, cwd=self.cwd)
-        if self._continues:
-            known = msgspec.structs.replace(known, earlier=self._earlier)
-        return FoldingDecoder(self.agent.decoder(), PriceBook(), known)
-
-    @property
-    def _earlier(self) -> Usage | None:
-        """What the session that is gone on with had used; None if nobody knows."""
-        return self._before.total if self._before else None
-
-    def _make_folder(self) -> RunFolder:
-        options = self.options
-        folder = runs.create(
-            Path(options.home or ""),
-            RunInfo(
-                agent=self.agent.name if self.agent else None,
-                called=self.called,
-                via=self.via or _usual_way(self.agent),
-                program=list(options.program or ()) or None,
-                command=list(self.command),
-                cwd=self.cwd,
-                prompt=options.prompt,
-                model=options.model,
-                permission=options.permission,
-                allow_denials=options.allow_denials,
-                started_at=time.time(),
-                runner_pid=os.getpid(),
-                runner_ticks=start_ticks(os.getpid()),
-                resumed_from=self._before.run if self._before else None,
-                continues=self._continues,
-                earlier=self._earlier,
-                loop=options.loop[0] if options.loop else None,
-                iteration=options.loop[1] if options.loop else None,
-            ),
-        )
-        folder.reserve()
-        if self._call.stdin is not None and not self._call.keep_stdin_open:
-            with folder.opened() as files:
-                files.create(STDIN, self._call.stdin)
-        return folder
-
-    def _tell_who_runs(self, recorder: int) -> None:
-        """Keep who is at work, so that a folder whose processes died can be healed."""
-        info = self.folder.info()
-        if info is not None:
-            self.folder.write_info(
-                msgspec.structs.replace(
-                    info,
-                    runner_pid=os.getpid(),
-                    runner_ticks=start_ticks(os.getpid()),
-                    recorder_pid=recorder,
-                    recorder_ticks=start_ticks(recorder),
-                    rookery_version=__version__,
-                )
-            )
-
-    def _plan(self) -> Plan:
-        environment = {**self._call.environment, "ROOKERY_RUN_DIR": str(self.folder.path)}
-        kept = "file" if self._call.stdin is not None else "null"
-        return Plan(
-            folder=self.folder.path,
-            files=RECORDER_FILES,
-            command=self.command,
-            cwd=self.cwd,
-            environment=environment,
-            stdin=self._dialogue.reading if self._dialogue else kept,
-            deadline_s=self.options.timeout,
-            ask_signal=self._call.stop_signal,
-        )
-
-    async def _follow(self) -> None:
-        """Read, fold and decide until the recorder has ended; then judge."""
-        assert self._recorder is not None
-        recorder = self._recorder
-        decoder = self._decoder
-        self._silence.end()
-        try:
-            with self._tail(STDOUT, b"o") as tail, self._tail(STDERR, b"e") as errors:
-                logs = ((tail, self._take), (errors, self._take_errors))
-                listening = Listening(recorder, logs, tick=self._tick)
-                await listening.until_it_ends()
-                while listening.read():
-                    await asyncio.sleep(0)
-                if decoder is not None:
-                    self._tell(decoder.close())
+            await supervisor.follow()
         finally:
-            if self._dialogue is not None:
-                await self._dialogue.close()
-            await asyncio.to_thread(recorder.close)
             try:
-                self._end()
-            finally:  # whatever cannot be kept, nobody may wait for more
-                for viewer in self._live:
-                    viewer.end()
-                self._over.set()
-                self._news.end()
+                exit = recorded_exit(self.folder, now=time.time())
+                state = self.state if self.agent else None
+                facts = supervisor.facts(exit, self.label if self.agent else None)
+                self.verdict = finish(self.folder, exit, state, facts, agent=self.agent)
+            finally:  # even if the end cannot be saved, readers must not wait any longer
+                self.feed.end()
 
-    def _take(self, pieces: list[Piece]) -> None:
-        """Fold what the agent wrote, and decide."""
-        self._silence.end()
-        if self._decoder is not None:
-            for data, at in pieces:
-                self._tell(self._decoder.feed(data, at))
-        self._news.tell()
-        self._decide()
 
-    def _take_errors(self, _pieces: list[Piece]) -> None:
-        """What it wrote to stderr is a sign of life, and news for who shows it."""
-        self._silence.end()
-        self._news.tell()
-
-    def _tick(self) -> None:
-        self._silence.look()
-        self._decide()
-
-    def _tell(self, records: list[Record]) -> None:
-        """Hand what was folded to those who watch, and have a result kept safe."""
-        self._recent.add(records)
-        for viewer in self._live:
-            for record in records:
-                viewer.offer(record)
-        if len(self.state.results) > self._synced and self._recorder is not None:
-            self._synced = len(self.state.results)
-            self._recorder.sync()
-        if self._dialogue is not None and self._decoder is not None:
-            for record in records if self._stop_reason is None else ():
-                self._dialogue.take(record, self._decoder.answered)
-
-    def _decide(self) -> None:
-        if self._dialogue is not None and self._dialogue.waits:
-            self._silence.end()  # it is a person who is silent
-        silent = self._silence.seconds
-        if self._dialogue is not None and (
-            wants_no_more(self.state, self.options, silent_s=silent)
-            or (self._stop_reason is not None and has_results(self.state))
-        ):
-            self._dialogue.end()
-        if self._stop_reason is None:
-            why = reason_to_stop(self.state, self.options, silent_s=silent)
-            if why is None and self._life is not None and self._life.is_due(silent):
-                self._suspicion = self._life.look(
-                    self.state.snapshot(), silent_s=silent, news=self.news
-                )
-                why = "stuck" if self._suspicion else None
-            if why is not None:
-                self.stop(why)
-
-    def _end(self) -> None:
-        """Judge how it ended, and save the verdict and the answer."""
-        exit = recorded_exit(self.folder, now=time.time())
-        timed_out = exit.stopped_for == "timed_out"
-        known = Facts(
-            agent=self.label if self.agent else None,
-            stopped_for=self._stop_reason,
-            stopped_by=self._stopped_by,
-            passed_limit=passed_limit(self.state, self.options, timed_out=timed_out),
-            suspicion=self._suspicion,
-            allow_denials=self.options.allow_denials,
-        )
-        state = self.state if self.agent else None
-        self.verdict = finish(self.folder, exit, state, known, agent=self.agent)
+def _info(
+    options: RunOptions,
+    call: Invocation,
+    agent: Agent | None,
+    before: Earlier | None,
+    *,
+    continues: bool,
+) -> RunInfo:
+    """What is recorded of a run before it starts."""
+    return RunInfo(
+        agent=agent.name if agent else None,
+        called=options.called,
+        via=options.via or _usual_way(agent),
+        program=list(options.program or ()) or None,
+        command=list(call.command),
+        cwd=options.cwd,
+        prompt=options.prompt,
+        model=options.model,
+        permission=options.permission,
+        allow_denials=options.allow_denials,
+        started_at=time.time(),
+        resumed_from=before.run if before else None,
+        continues=continues,
+        earlier=before.total if before else None,
+        loop=options.loop[0] if options.loop else None,
+        iteration=options.loop[1] if options.loop else None,
+    )
 
 
 def _usual_way(agent: Agent | None) -> str | None:

@@ -1,23 +1,26 @@
 """`rook attach`: follows a run that another process started."""
 
+import asyncio
 import os
-import shlex
+import signal
 import sys
 
 import click
 
 from rookery.cli.live.ending import EndedRun, print_end, print_result
+from rookery.cli.live.foreground import command_line
 from rookery.cli.live.output import put
-from rookery.cli.live.playback import ended_by_signals
-from rookery.cli.live.stream_view import View
+from rookery.cli.live.view import View
 from rookery.cli.options.parameters import argument, takes
 from rookery.cli.options.run_argument import find_run
 from rookery.config.options import AttachOptions, ViewOptions
 from rookery.display.console.look import look_of
-from rookery.model.safe import safe_line
-from rookery.runs.follow import Follower
+from rookery.feed.feed import START
+from rookery.runs.attached import AttachedRun
 from rookery.runs.heal import ask_to_stop
 from rookery.store.file_names import RUNNER_LOG
+from rookery.store.run_folder import RunFolder
+from rookery.store.run_formats import VerdictInfo
 
 _INTERRUPTED = 130
 
@@ -41,41 +44,61 @@ def attach(options: AttachOptions, view_options: ViewOptions, run: str | None) -
     and the run continues. The exit code is that of the run (see rook run --help), or 130 if you
     detach before the run has ended.
     """
-    with Follower(find_run(run)) as follower:
-        if options.stop:
-            ask_to_stop(follower.folder)
-        _follow(follower, view_options, from_now=options.from_now)
-    verdict = follower.verdict
-    assert verdict is not None
-    ended = EndedRun(verdict.verdict, follower.state, follower.agent, follower.folder)
+    attached = AttachedRun(find_run(run))
+    if options.stop:
+        ask_to_stop(attached.folder)
+    try:
+        verdict = asyncio.run(_follow(attached, view_options, from_now=options.from_now))
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        name = attached.folder.name
+        put(sys.stderr, f"[rook] run {name} goes on: rook attach {name} · rook stop {name}")
+        raise click.exceptions.Exit(_INTERRUPTED) from None
+    ended = EndedRun(verdict.verdict, attached.feed.state, attached.feed.agent, attached.folder)
     print_result(sys.stdout, view_options, ended)
     print_end(view_options, ended)
-    _tell_complaints(follower)
+    _report_log(attached.folder)
     raise click.exceptions.Exit(verdict.exit_code)
 
 
-def _follow(follower: Follower, view_options: ViewOptions, *, from_now: bool) -> None:
-    watched = look_of(sys.stdout, os.environ).terminal
-    if follower.info.command and view_options.lively and (view_options.verbose or not watched):
-        click.echo(f"[rook] Agent command: {safe_line(shlex.join(follower.info.command))}")
-    view = View(sys.stdout, view_options, follower, began=follower.info.started_at)
+async def _follow(
+    attached: AttachedRun, view_options: ViewOptions, *, from_now: bool
+) -> VerdictInfo:
+    """Show the run to its end; BrokenPipeError if the output is gone before."""
+    look = look_of(sys.stdout, os.environ)
+    if (
+        attached.info.command
+        and view_options.lively
+        and (view_options.verbose or not look.terminal)
+    ):
+        click.echo(f"[rook] Agent command: {command_line(attached.info.command)}")
+    if from_now:
+        await attached.read()
+    view = View(
+        sys.stdout,
+        view_options,
+        attached.feed,
+        look=look,
+        started_at=attached.info.started_at,
+        run_name=lambda: attached.folder.name,
+        start=attached.position if from_now else START,
+    )
+    following = asyncio.create_task(view.during(attached.follow()))
+    for number in (signal.SIGTERM, signal.SIGHUP):  # SIGINT is asyncio's
+        asyncio.get_running_loop().add_signal_handler(number, following.cancel)
+    leaving = asyncio.create_task(view.until_muted())
     try:
-        with ended_by_signals(), view:
-            if from_now:
-                for told in follower.past():
-                    view.learn(told)
-            for told in follower.news():
-                view.show(told)
-                if view.muted:
-                    raise BrokenPipeError  # there is nothing to do here but to show
-    except KeyboardInterrupt:
-        name = follower.folder.name
-        put(sys.stderr, f"[rook] run {name} goes on: rook attach {name} · rook stop {name}")
-        raise click.exceptions.Exit(_INTERRUPTED) from None
+        await asyncio.wait([following, leaving], return_when=asyncio.FIRST_COMPLETED)
+        if following.done():
+            return await following
+        raise BrokenPipeError  # there is nothing to do here but to show
+    finally:
+        leaving.cancel()
+        following.cancel()
+        await asyncio.wait([following])
 
 
-def _tell_complaints(follower: Follower) -> None:
-    """Point to what a background runner complained of, if it did."""
-    log = follower.folder.path / RUNNER_LOG
+def _report_log(folder: RunFolder) -> None:
+    """Point to the errors of a background runner, if there are any."""
+    log = folder.path / RUNNER_LOG
     if log.exists() and log.stat().st_size:
         click.echo(f"[rook] its runner complained: {log}", err=True)

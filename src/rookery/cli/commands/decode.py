@@ -14,7 +14,7 @@ from rookery.cli.options.parameters import argument, takes
 from rookery.config.options import DecodeOptions
 from rookery.display.context import RunContext
 from rookery.display.plain import PlainDisplay
-from rookery.feed.decode import Feeding, open_source, read_chunks
+from rookery.feed.decode import StrictDecoder, open_source, read_chunks
 from rookery.model.errors import RookeryError, UnreadableSourceError
 from rookery.model.events import StreamClosed, Unknown, Unreadable
 from rookery.model.fold import Fold, fold
@@ -53,14 +53,14 @@ def command(options: DecodeOptions, files: tuple[str, ...]) -> None:
     failed = False
     for file in files:
         name = "standard input" if file == "-" else file
-        feeding = Feeding(name, options.agent)
+        decoder = StrictDecoder(name, options.agent)
         try:
             if options.summary:
-                _print_summary(file, feeding)
+                _print_summary(file, decoder)
             elif options.format == "text":
-                _print_text(file, feeding, verbose=options.verbose)
+                _print_text(file, decoder, verbose=options.verbose)
             else:
-                for records in _records(file, feeding):
+                for records in _records(file, decoder):
                     _write(b"".join(dump(record) + b"\n" for record in records))
         except RookeryError as error:
             sys.stdout.flush()
@@ -70,14 +70,14 @@ def command(options: DecodeOptions, files: tuple[str, ...]) -> None:
         raise click.exceptions.Exit(2)
 
 
-def _records(file: str, feeding: Feeding) -> Iterator[list[Record]]:
+def _records(file: str, decoder: StrictDecoder) -> Iterator[list[Record]]:
     """Give a file's records as its bytes come; at the end, doubt that its agent wrote it."""
     doubt = _Doubt()
     with nullcontext(sys.stdin.buffer) if file == "-" else open_source(file) as source:
-        for chunk in _text_chunks(source, feeding.source):
-            yield doubt.over(feeding.feed(chunk))
-    yield doubt.over(feeding.close())
-    doubt.tell(feeding)
+        for chunk in _text_chunks(source, decoder.name):
+            yield doubt.over(decoder.feed(chunk))
+    yield doubt.over(decoder.close())
+    doubt.tell(decoder)
 
 
 class _Doubt:
@@ -95,13 +95,13 @@ class _Doubt:
                 self._strange.append(bytes(event.raw))
         return records
 
-    def tell(self, feeding: Feeding) -> None:
+    def tell(self, decoder: StrictDecoder) -> None:
         """Say so if nothing was understood, and whose messages they seem to be."""
         if self._understood or not self._strange:
             return
         found = agents.detect(b"\n".join(self._strange))
         hint = f"; they look like {found.name}'s: --agent {found.name}" if found else ""
-        words = f"{feeding.source}: none of its lines is a message of {feeding.agent}{hint}"
+        words = f"{decoder.name}: none of its lines is a message of {decoder.agent}{hint}"
         click.echo(f"[rook] WARNING: {words}", err=True)
 
 
@@ -112,12 +112,12 @@ def _shown(batches: Iterator[list[Record]]) -> Iterator[Record]:
         sys.stdout.flush()
 
 
-def _print_text(file: str, feeding: Feeding, *, verbose: bool) -> None:
-    told = Fold(_shown(_records(file, feeding)), PriceBook())
+def _print_text(file: str, decoder: StrictDecoder, *, verbose: bool) -> None:
+    told = Fold(_shown(_records(file, decoder)), PriceBook())
     display: PlainDisplay | None = None
     for record in told:
         if display is None:  # the first record comes when the agent is known
-            name = feeding.agent or "agent"
+            name = decoder.agent or "agent"
             display = PlainDisplay(
                 sys.stdout,
                 name,
@@ -127,10 +127,10 @@ def _print_text(file: str, feeding: Feeding, *, verbose: bool) -> None:
         display.show(record)
 
 
-def _print_summary(file: str, feeding: Feeding) -> None:
-    state = fold(chain.from_iterable(_records(file, feeding)), PriceBook())
+def _print_summary(file: str, decoder: StrictDecoder) -> None:
+    state = fold(chain.from_iterable(_records(file, decoder)), PriceBook())
     name = "-" if file == "-" else file
-    _write(msgspec.json.encode(summarise(state, file=name, agent=feeding.agent)) + b"\n")
+    _write(msgspec.json.encode(summarise(state, file=name, agent=decoder.agent)) + b"\n")
 
 
 def _write(data: bytes) -> None:

@@ -6,7 +6,7 @@ import tempfile
 import click
 
 from rookery.cli.demo_player import player_command
-from rookery.cli.live.run_view import watch
+from rookery.cli.live.foreground import watch
 from rookery.cli.options.parameters import takes
 from rookery.config.options import ReplayOptions, RunOptions, ViewOptions
 from rookery.runs.start import start

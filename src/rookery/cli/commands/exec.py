@@ -6,7 +6,7 @@ import click
 
 from rookery import agents
 from rookery.cli.live.background import put_away
-from rookery.cli.live.run_view import watch
+from rookery.cli.live.foreground import watch
 from rookery.cli.options.parameters import argument, takes
 from rookery.cli.options.view_options import check_view
 from rookery.config.options import RunOptions, StartOptions, ViewOptions

@@ -7,21 +7,20 @@ from collections.abc import Iterator
 
 import click
 
-from rookery.cli.live.finished_run import display_of, pieces_of, records_of, say_end
+from rookery.cli.live.finished_run import display_of, say_end
 from rookery.cli.live.playback import Pace, ended_by_signals
-from rookery.cli.live.raw_text import last_words, raw_lines
+from rookery.cli.live.raw_text import last_words, shown_text
 from rookery.cli.options.parameters import argument, takes
 from rookery.cli.options.run_argument import find_run
 from rookery.config.options import Format, ReplayOptions, ViewOptions
 from rookery.display.asking import decided
 from rookery.display.console.look import look_of
-from rookery.model.fold import Fold
+from rookery.feed.stored import iterate, pieces, stored_feed
+from rookery.feed.tail import Piece
 from rookery.model.records import dump
 from rookery.model.safe import safe
-from rookery.prices import PriceBook
 from rookery.store import decisions
 from rookery.store.run_folder import RunFolder
-from rookery.store.run_formats import beginning_of
 
 _EXAMPLES = """\b
 Examples:
@@ -35,35 +34,42 @@ Examples:
 @argument("run", required=False, completes="runs")
 def replay(options: ReplayOptions, view_options: ViewOptions, run: str | None) -> None:
     """Show a finished run again, as it happened."""
-    look = look_of(sys.stdout, os.environ)
+    folder = find_run(run)
+    pace = Pace(math.inf if options.instant else options.speed)
     with ended_by_signals():
-        folder = find_run(run)
-        pace = Pace(math.inf if options.instant else options.speed)
-        if view_options.format != "text":
-            for data in _passed_on(folder, view_options.format, pace):
-                sys.stdout.buffer.write(safe(data.decode()).encode() if look.terminal else data)
-                sys.stdout.buffer.flush()
-            return
-        fold = Fold(records_of(folder), PriceBook(), beginning_of(folder.info()))
-        with display_of(folder, fold.state, view_options) as display:
-            display.put(list(raw_lines(folder)))
-            made = decisions.read(folder)
-            for record in fold:
-                pace.wait(record.at, display.tick)
-                display.show(record)
-                display.say(*decided(record, made))
-                sys.stdout.flush()
-            display.put(list(last_words(folder, fold.state, look.paint())))
-        say_end(folder, fold.state)
+        if view_options.format == "text":
+            _replay(folder, view_options, pace)
+        else:
+            _pass_on(folder, view_options.format, pace)
 
 
-def _passed_on(folder: RunFolder, form: Format, pace: Pace) -> Iterator[bytes]:
-    """A run's records as JSON lines, or its bytes, at the pace at which they came."""
-    if form == "jsonl":
-        for record in records_of(folder):
-            pace.wait(record.at)
-            yield dump(record) + b"\n"
-        return
-    for data, at in pieces_of(folder):
+def _replay(folder: RunFolder, view_options: ViewOptions, pace: Pace) -> None:
+    feed, made = stored_feed(folder), decisions.read(folder)
+    with display_of(folder, feed.state, view_options) as display:
+        for line in iterate(feed.lines("stdout")):
+            display.put([shown_text(line)])
+        for record in iterate(feed.since(0)):
+            pace.wait(record.at, display.tick)
+            display.show(record)
+            display.say(*decided(record, made))
+            sys.stdout.flush()
+        paint = look_of(sys.stdout, os.environ).paint()
+        display.put(list(last_words(folder, feed.state, paint)))
+    say_end(folder, feed.state)
+
+
+def _pass_on(folder: RunFolder, form: Format, pace: Pace) -> None:
+    """Write a run's records as JSON lines, or its bytes, at the pace at which they came."""
+    terminal = look_of(sys.stdout, os.environ).terminal
+    for data, at in _pieces(folder, form):
         pace.wait(at)
-        yield data
+        sys.stdout.buffer.write(safe(data.decode()).encode() if terminal else data)
+        sys.stdout.buffer.flush()
+
+
+def _pieces(folder: RunFolder, form: Format) -> Iterator[Piece]:
+    if form == "raw":
+        yield from pieces(folder.path)
+    else:
+        for record in iterate(stored_feed(folder).since(0)):
+            yield dump(record) + b"\n", record.at

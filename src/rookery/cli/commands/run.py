@@ -11,7 +11,7 @@ from rookery import agents
 from rookery.adapter.agent import Agent, Permission
 from rookery.cli.demo_player import is_played
 from rookery.cli.live.background import put_away
-from rookery.cli.live.run_view import is_watched, watch
+from rookery.cli.live.foreground import is_watched, watch
 from rookery.cli.options.defaults import ResolvedAgent, print_rules_of_project, resolve_agent
 from rookery.cli.options.parameters import argument, takes
 from rookery.cli.options.view_options import check_view

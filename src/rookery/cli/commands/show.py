@@ -9,9 +9,9 @@ import click
 
 from rookery import agents
 from rookery.adapter.agent import no_replacements
-from rookery.cli.live.finished_run import display_of, ending_lines, records_of, say_end
+from rookery.cli.live.finished_run import display_of, ending_lines, say_end
 from rookery.cli.live.pager import paged
-from rookery.cli.live.raw_text import last_words, raw_lines
+from rookery.cli.live.raw_text import last_words, shown_text
 from rookery.cli.options.parameters import argument, takes
 from rookery.cli.options.run_argument import find_run
 from rookery.config.options import ShowOptions, ViewOptions
@@ -21,13 +21,11 @@ from rookery.display.console.screen import Screen
 from rookery.display.context import RunContext
 from rookery.display.page import Heading, Page
 from rookery.display.terminal import TerminalDisplay
+from rookery.feed.stored import iterate, stored_feed
 from rookery.model.completion import final_text
-from rookery.model.fold import Fold
-from rookery.prices import PriceBook
 from rookery.runs.heal import healed
 from rookery.store import decisions
 from rookery.store.run_folder import RunFolder
-from rookery.store.run_formats import beginning_of
 
 _EXAMPLES = """\b
 Examples:
@@ -67,15 +65,16 @@ def show(options: ShowOptions, view_options: ViewOptions, run: str | None) -> No
 
 
 def _show_lines(folder: RunFolder, view_options: ViewOptions) -> None:
-    fold = Fold(records_of(folder), PriceBook(), beginning_of(folder.info()))
-    with display_of(folder, fold.state, view_options) as display:
-        display.put(list(raw_lines(folder)))
-        made = decisions.read(folder)
-        for record in fold:
+    feed, made = stored_feed(folder), decisions.read(folder)
+    with display_of(folder, feed.state, view_options) as display:
+        for line in iterate(feed.lines("stdout")):
+            display.put([shown_text(line)])
+        for record in iterate(feed.since(0)):
             display.show(record)
             display.say(*decided(record, made))
-        display.put(list(last_words(folder, fold.state, look_of(sys.stdout, os.environ).paint())))
-    say_end(folder, fold.state)
+        paint = look_of(sys.stdout, os.environ).paint()
+        display.put(list(last_words(folder, feed.state, paint)))
+    say_end(folder, feed.state)
 
 
 def _page(folder: RunFolder, look: Look, *, verbose: bool, full: bool) -> Iterator[str]:
@@ -83,15 +82,12 @@ def _page(folder: RunFolder, look: Look, *, verbose: bool, full: bool) -> Iterat
     info = folder.info()
     agent = agents.agent(info.agent) if info and info.agent else None
     width, home = min(columns(sys.stdout), _WIDEST_PAGE), os.path.expanduser("~")
-    fold, paint = (
-        Fold(records_of(folder), PriceBook(), beginning_of(folder.info())),
-        look.paint(),
-    )
+    feed, paint = stored_feed(folder), look.paint()
     display = TerminalDisplay(
         Screen(sys.stdout, lambda: width),
         (info.label if info else None) or "raw",
         columns=lambda: width,
-        context=RunContext(cwd=fold.state.cwd, snapshot=fold.state.snapshot),
+        context=RunContext(cwd=feed.state.cwd, snapshot=feed.snapshot),
         verbose=verbose and not full,
         paint=paint,
         home=home,
@@ -111,12 +107,12 @@ def _page(folder: RunFolder, look: Look, *, verbose: bool, full: bool) -> Iterat
             command=shlex.join(info.command) if info else None,
         )
     )
-    yield from raw_lines(folder)
+    yield from map(shown_text, iterate(feed.lines("stdout")))
     made = decisions.read(folder)
-    for record in fold:
+    for record in iterate(feed.since(0)):
         yield from page.lines(record)
         yield from (f"{paint('prefix', '[rook]')} {words}" for words in decided(record, made))
     yield from page.close()
-    yield from last_words(folder, fold.state, paint, full=full)
-    yield from page.answer(None if full else final_text(fold.state))
-    yield from ending_lines(folder, fold.state, paint, home)
+    yield from last_words(folder, feed.state, paint, full=full)
+    yield from page.answer(None if full else final_text(feed.state))
+    yield from ending_lines(folder, feed.state, paint, home)

@@ -3,8 +3,8 @@
 import click
 
 from rookery.cli.live.ending import EndedRun, print_end
-from rookery.cli.live.raw_text import beside
-from rookery.cli.live.run_view import warnings
+from rookery.cli.live.foreground import warnings
+from rookery.cli.live.raw_text import without_chatter
 from rookery.config.options import ViewOptions
 from rookery.runs.detach import Begun, detach
 from rookery.runs.run import Run
@@ -17,7 +17,7 @@ def put_away(run: Run, view_options: ViewOptions) -> int:
     begun = detach(run)
     if begun.verdict is not None and begun.verdict.status == "not_started":
         agent = run.agent.name if run.agent else None
-        for line in beside(agent, begun.stderr):
+        for line in without_chatter(agent, begun.stderr):
             click.echo(line, err=True)
         print_end(view_options, EndedRun(begun.verdict, run.state, agent, None, called=run.called))
     else:

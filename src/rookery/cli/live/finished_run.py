@@ -1,4 +1,4 @@
-"""A finished run read from its folder: its display, its records and its end."""
+"""A finished run: its display, and how it ended."""
 
 import os
 import sys
@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import click
 
-from rookery import agents
 from rookery.cli.live.ending import EndedRun, about_run
 from rookery.cli.options.view_options import display_on, reports_starts
 from rookery.config.options import ViewOptions
@@ -16,10 +15,8 @@ from rookery.display.context import RunContext
 from rookery.display.ending import summary
 from rookery.display.outputs import Display
 from rookery.display.words import from_home
-from rookery.feed.tail import Tail
-from rookery.model.records import Record
 from rookery.model.state import RunState
-from rookery.store.file_names import OUTPUT, STDOUT
+from rookery.store.file_names import OUTPUT
 from rookery.store.output import has_output
 from rookery.store.run_folder import RunFolder
 
@@ -39,24 +36,6 @@ def display_of(folder: RunFolder, state: RunState, view_options: ViewOptions) ->
             snapshot=state.snapshot,
         ),
     )
-
-
-def records_of(folder: RunFolder) -> Iterator[Record]:
-    """The records of a run; a command that no adapter knows has none."""
-    info = folder.info()
-    if info is None or info.agent is None:
-        return
-    decoder = agents.decoder(info.agent)
-    for data, at in pieces_of(folder):
-        yield from decoder.feed(data, at)
-    yield from decoder.close()
-
-
-def pieces_of(folder: RunFolder) -> Iterator[tuple[bytes, float | None]]:
-    """What the agent wrote to stdout, with the arrival times."""
-    with Tail(folder.path, STDOUT, b"o") as tail:
-        while pieces := tail.read():
-            yield from pieces
 
 
 def say_end(folder: RunFolder, state: RunState) -> None:

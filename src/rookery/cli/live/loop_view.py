@@ -10,8 +10,8 @@ from collections.abc import Callable
 import click
 
 from rookery.cli.commands.loops import say
+from rookery.cli.live.foreground import show_run
 from rookery.cli.live.output import put
-from rookery.cli.live.run_view import show_run
 from rookery.config.options import ViewOptions
 from rookery.display.console.look import look_of
 from rookery.display.loops import steps

@@ -1,20 +1,25 @@
-"""`agent … | rook`: shows what is piped to it, keeps it, and passes it on."""
+"""`agent … | rook`: shows what is piped to it, stores it, and passes it on."""
 
+import asyncio
+import os
+import select
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 
 import click
 
 from rookery import agents
 from rookery.cli.live.ending import EndedRun, print_end, print_result
-from rookery.cli.live.stream_view import View
+from rookery.cli.live.view import View
+from rookery.cli.live.writer import Writer
 from rookery.config.options import PipeOptions, ViewOptions
+from rookery.display.console.look import look_of
 from rookery.model.verdict import Verdict
 from rookery.runs.home import home_folder
-from rookery.runs.pipe import Piped
+from rookery.runs.pipe import PipedRun
 
 
 def pipe(options: PipeOptions, view_options: ViewOptions) -> int:
@@ -26,67 +31,95 @@ def pipe(options: PipeOptions, view_options: ViewOptions) -> int:
         _say("WARNING: --tee passes nothing on to a terminal:  … | rook --tee > FILE")
         tee = False
     out = sys.stderr if tee else sys.stdout  # what is passed on has stdout for itself
+
+    def warn(message: str) -> None:
+        view.say(f"WARNING: {message}")
+
     home = None if options.no_record else home_folder()
-    with (
-        Piped(sys.stdin.fileno(), home=home, agent=agent, tee=1 if tee else None) as piped,
-        View(out, view_options, piped, began=time.time()) as view,
-        _obeying(piped, view),
-    ):
-        verdict = _show(piped, view)
-    ended = EndedRun(verdict, piped.state, piped.agent, piped.folder)
+    piped = PipedRun(sys.stdin.fileno(), home=home, agent=agent, warn=warn)
+    view = View(
+        out,
+        view_options,
+        piped.feed,
+        look=look_of(out, os.environ),
+        started_at=time.time(),
+        run_name=lambda: piped.folder.name if piped.folder else None,
+    )
+    verdict = asyncio.run(_read(piped, view, tee=tee))
+    ended = EndedRun(verdict, piped.feed.state, piped.feed.agent, piped.folder)
     print_result(out, view_options, ended)
     print_end(view_options, ended)
     if verdict.status == "not_started":
-        _tell_how(piped)
+        _explain(piped)
     return verdict.exit_code
 
 
-def _show(piped: Piped, view: View) -> Verdict:
-    trouble: str | None = None
-    waiting = False
-    for told in piped.news():
-        if piped.is_draining and not waiting:
-            waiting = True
-            view.say("waiting for the agent to end; Ctrl-C again leaves it")
-        view.show(told)
-        if piped.trouble != trouble:
-            trouble = piped.trouble
-            view.say(f"WARNING: {trouble}")
-    verdict = piped.end()
-    if piped.trouble != trouble:
-        view.say(f"WARNING: {piped.trouble}")
+async def _read(piped: PipedRun, view: View, *, tee: bool) -> Verdict:
+    passing = asyncio.create_task(_pass_on(piped.feed.chunks("stdout"), view)) if tee else None
+    with _signals(piped, view, passing):
+        verdict = await view.during(piped.record())
+        if passing is not None:
+            await asyncio.wait([passing])
     return verdict
 
 
-@contextmanager
-def _obeying(piped: Piped, view: View) -> Iterator[None]:
-    """Read on after the first Ctrl-C, for the agent has heard it, too; the second one stops."""
+async def _pass_on(chunks: AsyncIterator[bytes], view: View) -> None:
+    """Write the stream to stdout; its reader may leave before the end."""
 
-    def stop(_number: int, _frame: object) -> None:
+    def write(pieces: list[bytes]) -> None:
+        data = memoryview(b"".join(pieces))
+        while data:
+            try:
+                data = data[os.write(1, data) :]
+            except BlockingIOError:  # another program made the pipe so
+                select.select([], [1], [])
+
+    try:
+        async with Writer(write) as out:
+            async for chunk in chunks:
+                await out.put([chunk])
+    except BrokenPipeError:
+        return
+    except OSError as error:
+        view.say(f"WARNING: the stream could not be passed on: {error.strerror}")
+
+
+@contextmanager
+def _signals(piped: PipedRun, view: View, passing: "asyncio.Task[None] | None") -> Iterator[None]:
+    """Wait for the agent after the first Ctrl-C, which it got, too; leave after the second."""
+    loop = asyncio.get_running_loop()
+    before = {number: signal.getsignal(number) for number in _HANDLED}
+
+    def interrupt() -> None:
+        piped.interrupt()
+        view.say("waiting for the agent to end; Ctrl-C again leaves it")
+        loop.add_signal_handler(signal.SIGINT, stop)
+
+    def stop() -> None:
         view.muted = True
         piped.stop()
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a stalled screen can be left by a third
+        if passing is not None:
+            passing.cancel()
+        loop.remove_signal_handler(signal.SIGINT)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a third one leaves a stalled screen
 
-    def drain(_number: int, _frame: object) -> None:
-        piped.drain()
-        signal.signal(signal.SIGINT, stop)
-
-    wanted: dict[signal.Signals, Callable[[int, object], None] | signal.Handlers] = {
-        signal.SIGINT: drain,
-        signal.SIGTERM: stop,
-        signal.SIGHUP: signal.SIG_IGN,  # what comes is kept, terminal or not
-    }
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a job in the background
-        del wanted[signal.SIGINT]
-    before = {number: signal.signal(number, handler) for number, handler in wanted.items()}
+    if before[signal.SIGINT] is not signal.SIG_IGN:  # as it is in a background job
+        loop.add_signal_handler(signal.SIGINT, interrupt)
+    loop.add_signal_handler(signal.SIGTERM, stop)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # what comes is stored, terminal or not
     try:
         yield
     finally:
         for number, handler in before.items():
+            loop.remove_signal_handler(number)
             signal.signal(number, handler)
 
 
-def _tell_how(piped: Piped) -> None:
+_HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def _explain(piped: PipedRun) -> None:
+    """Say how to pipe an agent's messages to rook."""
     if piped.folder is not None:
         _say(f"what it wrote is kept: rook show {piped.folder.name}")
     first = agents.agent(agents.NAMES[0])
@@ -94,5 +127,5 @@ def _tell_how(piped: Piped) -> None:
     _say(f"pipe an agent's messages to rook:  {command} | rook   ·   or see rook --help")
 
 
-def _say(words: str) -> None:
-    click.echo(f"[rook] {words}", err=True)
+def _say(message: str) -> None:
+    click.echo(f"[rook] {message}", err=True)

@@ -1,19 +1,22 @@
-"""Writes apart from the event loop: a reader that is stalled must not stall the run."""
+"""Writes in a thread of its own: an output that stalls must not stall the run."""
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from queue import SimpleQueue
+from threading import Thread
 from typing import Generic, Self, TypeVar
 
-_MOST_WAITING = 1 << 20  # characters or bytes; who has more to say waits
+_MOST_WAITING = 1 << 20  # characters or bytes; a caller that has more to write waits
 
 Piece = TypeVar("Piece", str, bytes)
 
 
 class Writer(Generic[Piece]):
-    """Hands lines or bytes to an output in another thread, as many at once as have gathered.
+    """Passes lines or bytes to an output in another thread, as many at once as have gathered.
 
-    Use it in `async with`: leaving the block waits until everything is written. An error in
-    writing is raised at the next call, or when the block is left.
+    Use it in `async with`: leaving the block waits until everything is written, unless the block
+    was cancelled. An error in writing is raised at the next call, or when the block is left.
     """
 
     def __init__(self, put: Callable[[list[Piece]], None]) -> None:
@@ -21,10 +24,11 @@ class Writer(Generic[Piece]):
         self._pieces: list[Piece] = []
         self._size = 0
         self._frame: Callable[[], None] | None = None
-        self._news = asyncio.Event()
+        self._more = asyncio.Event()
         self._room = asyncio.Event()
         self._closing = False
         self._writing = False
+        self._thread = _WorkThread()
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -34,21 +38,27 @@ class Writer(Generic[Piece]):
     async def __aexit__(self, *_: object) -> None:
         assert self._task is not None
         self._closing = True
-        self._news.set()
-        await self._task
+        self._more.set()
+        try:
+            await self._task
+        finally:
+            self._thread.end()
 
     async def put(self, pieces: Sequence[Piece]) -> None:
-        """Have pieces written; waits only while too much is waiting."""
-        if not pieces:
-            return
-        self._raise()
-        self._pieces += pieces
-        self._size += sum(map(len, pieces))
-        self._news.set()
+        """Write pieces; waits only while too much is waiting."""
+        self.add(pieces)
         while self._size > _MOST_WAITING:
             self._room.clear()
             await self._room.wait()
             self._raise()
+
+    def add(self, pieces: Sequence[Piece]) -> None:
+        """Write pieces without ever waiting, however much is waiting already."""
+        if pieces:
+            self._raise()
+            self._pieces += pieces
+            self._size += sum(map(len, pieces))
+            self._more.set()
 
     async def written(self) -> None:
         """Wait until everything is written that was put before."""
@@ -58,10 +68,10 @@ class Writer(Generic[Piece]):
             self._raise()
 
     def frame(self, draw: Callable[[], None]) -> None:
-        """Have something drawn after what waits; of several only the last is."""
+        """Draw something after what waits to be written; only the last of several is drawn."""
         self._raise()
         self._frame = draw
-        self._news.set()
+        self._more.set()
 
     def _raise(self) -> None:
         if self._task is not None and self._task.done():
@@ -70,20 +80,20 @@ class Writer(Generic[Piece]):
     async def _write(self) -> None:
         try:
             while True:
-                await self._news.wait()
-                self._news.clear()
+                await self._more.wait()
+                self._more.clear()
                 pieces, frame = self._pieces, self._frame
                 self._pieces, self._size, self._frame = [], 0, None
                 self._room.set()
                 if pieces or frame is not None:
                     self._writing = True
-                    await asyncio.to_thread(self._do, pieces, frame)
+                    await self._thread.do(lambda: self._do(pieces, frame))  # noqa: B023
                     self._writing = False
                     self._room.set()
                 elif self._closing:
                     return
                 if self._closing:
-                    self._news.set()
+                    self._more.set()
         finally:
             self._room.set()
 
@@ -92,3 +102,46 @@ class Writer(Generic[Piece]):
             self._put(pieces)
         if frame is not None:
             frame()
+
+
+class _WorkThread:
+    """A thread that does one thing after another; the process never waits for it to end."""
+
+    def __init__(self) -> None:
+        self._jobs: SimpleQueue[tuple[Callable[[], None], asyncio.Future[None]] | None]
+        self._jobs = SimpleQueue()
+        self._started = False
+
+    async def do(self, work: Callable[[], None]) -> None:
+        """Do something in the thread and wait for it; what it raises is raised here."""
+        if not self._started:
+            self._started = True
+            Thread(target=self._run, daemon=True).start()
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._jobs.put((work, done))
+        await done
+
+    def end(self) -> None:
+        """End the thread after what it does now."""
+        if self._started:
+            self._jobs.put(None)
+
+    def _run(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            work, done = job
+            error: BaseException | None = None
+            try:
+                work()
+            except BaseException as raised:
+                error = raised
+            with suppress(RuntimeError):  # the loop was closed meanwhile: nothing waits for this
+                done.get_loop().call_soon_threadsafe(_settle, done, error)
+
+
+def _settle(done: asyncio.Future[None], error: BaseException | None) -> None:
+    if done.done():
+        return
+    if error is None:
+        done.set_result(None)
+    else:
+        done.set_exception(error)

@@ -1,10 +1,10 @@
-"""Waking those who read a run: never too late, and never in vain for ever."""
+"""Waking the readers of a feed: never too late, and none waits for ever."""
 
 import asyncio
 
 import pytest
 
-from rookery.feed.wakeup import News
+from rookery.feed.bell import Bell
 
 
 def run(coroutine: object) -> None:
@@ -13,10 +13,10 @@ def run(coroutine: object) -> None:
 
 def test_all_who_wait_are_woken() -> None:
     async def main() -> None:
-        news = News()
-        waiting = [asyncio.create_task(news.wait(0)) for _ in range(3)]
+        bell = Bell()
+        waiting = [asyncio.create_task(bell.wait(0)) for _ in range(3)]
         await asyncio.sleep(0)
-        news.tell()
+        bell.ring()
         await asyncio.gather(*waiting)
 
     run(main())
@@ -24,35 +24,35 @@ def test_all_who_wait_are_woken() -> None:
 
 def test_who_comes_late_does_not_wait_for_what_was_told() -> None:
     async def main() -> None:
-        news = News()
-        news.tell()
-        await news.wait(0)
+        bell = Bell()
+        bell.ring()
+        await bell.wait(0)
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(news.wait(news.count), 0.01)
+            await asyncio.wait_for(bell.wait(bell.count), 0.01)
 
     run(main())
 
 
 def test_nobody_waits_when_it_is_over() -> None:
     async def main() -> None:
-        news = News()
-        waiting = asyncio.create_task(news.wait(0))
+        bell = Bell()
+        waiting = asyncio.create_task(bell.wait(0))
         await asyncio.sleep(0)
-        news.end()
+        bell.end()
         await waiting
-        await news.wait(news.count)
+        await bell.wait(bell.count)
 
     run(main())
 
 
 def test_one_who_was_cancelled_does_not_keep_the_others() -> None:
     async def main() -> None:
-        news = News()
-        gone, other = (asyncio.create_task(news.wait(0)) for _ in range(2))
+        bell = Bell()
+        gone, other = (asyncio.create_task(bell.wait(0)) for _ in range(2))
         await asyncio.sleep(0)
         gone.cancel()
         await asyncio.sleep(0)
-        news.tell()
+        bell.ring()
         await other
 
     run(main())

@@ -1,4 +1,4 @@
-"""Records for screens: from now on, and dropped rather than waited for."""
+"""Records for a reader that prefers losing some to falling behind."""
 
 import asyncio
 from typing import Self
@@ -7,22 +7,22 @@ from rookery.model.records import Record
 
 
 class LiveRecords:
-    """Records for a screen: never waits for it, drops the newest when the screen is slow."""
+    """The records from now on: when the buffer is full, new ones are dropped and counted."""
 
     def __init__(self, buffer: int) -> None:
         self.dropped = 0
         self._queue: asyncio.Queue[Record | None] = asyncio.Queue()
-        self._most = buffer
+        self._buffer = buffer
 
-    def offer(self, record: Record) -> None:
-        """Take a record if there is room, else count it as dropped."""
-        if self._queue.qsize() >= self._most:
-            self.dropped += 1
-        else:
+    def offer(self, records: list[Record]) -> None:
+        """Add the records that fit; the others are dropped."""
+        room = max(0, self._buffer - self._queue.qsize())
+        for record in records[:room]:
             self._queue.put_nowait(record)
+        self.dropped += max(0, len(records) - room)
 
     def end(self) -> None:
-        """Say that no more come."""
+        """End the iteration after what is in the buffer."""
         self._queue.put_nowait(None)
 
     def __aiter__(self) -> Self:

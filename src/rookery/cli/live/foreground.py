@@ -1,0 +1,84 @@
+"""Runs an agent in the foreground: shows it, passes Ctrl-C to it, reports how it ended."""
+
+import asyncio
+import os
+import shlex
+import signal
+import sys
+import time
+from functools import partial
+
+from msgspec.structs import replace
+
+from rookery.cli.live.ending import EndedRun, print_end, print_result
+from rookery.cli.live.keys import terminal_path
+from rookery.cli.live.output import put
+from rookery.cli.live.permission_prompt import TerminalAsker
+from rookery.cli.live.screen_turns import Turns
+from rookery.cli.live.view import View
+from rookery.config.options import ViewOptions
+from rookery.display.console.look import look_of
+from rookery.model.safe import safe_line
+from rookery.process import trees
+from rookery.runs.limits import late_limits, unheld_limits
+from rookery.runs.run import Run
+
+
+def is_watched(view_options: ViewOptions) -> bool:
+    """Whether a status line shows what the agent does before a message of it is complete."""
+    return view_options.lively and look_of(sys.stdout, os.environ).terminal
+
+
+def watch(run: Run, view_options: ViewOptions) -> int:
+    """Run to the end and show it; return the exit code."""
+    return asyncio.run(_watch(run, view_options))
+
+
+async def _watch(run: Run, view_options: ViewOptions) -> int:
+    loop = asyncio.get_running_loop()
+    turns = Turns()
+    if run.asks and run.agent and (path := terminal_path()):
+        limit_s = run.options.ask_timeout
+        run.on_permission = TerminalAsker(path, run.label, turns, cwd=run.cwd, limit_s=limit_s)
+        run.options = replace(run.options, ask_timeout=None)  # a key restarts the asker's own timer
+    async with run:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, partial(run.stop, by=number.name))
+        for warning in warnings(run):
+            put(sys.stderr, f"[rook] WARNING: {warning}")
+        if view_options.lively and (view_options.verbose or not is_watched(view_options)):
+            put(sys.stdout, f"[rook] Agent command: {command_line(run.command)}")
+        await show_run(run, view_options, turns)
+        verdict = await run.wait()
+    agent = run.agent.name if run.agent else None
+    ended = EndedRun(verdict, run.state, agent, run.folder)
+    print_result(sys.stdout, view_options, ended)
+    if unheld := unheld_limits(run.state, run.options):
+        put(sys.stderr, f"[rook] WARNING: {unheld}")
+    print_end(view_options, ended)
+    return verdict.exit_code
+
+
+def warnings(run: Run) -> list[str]:
+    """What to warn of before a run starts: what rook cannot promise for it here."""
+    late = late_limits(run.agent, run.options, via=run.via)
+    return [*trees.promises(), *([late] if late else ())]
+
+
+async def show_run(run: Run, view_options: ViewOptions, turns: Turns | None = None) -> None:
+    """Show a run that has been started, until it is over."""
+    view = View(
+        sys.stdout,
+        view_options,
+        run.feed,
+        look=look_of(sys.stdout, os.environ),
+        started_at=time.time(),
+        run_name=lambda: run.name,
+        turns=turns,
+    )
+    await view.show()
+
+
+def command_line(command: tuple[str, ...] | list[str]) -> str:
+    """A command as one would type it."""
+    return safe_line(shlex.join(command))

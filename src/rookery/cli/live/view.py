@@ -1,0 +1,203 @@
+"""The view of a feed: what it reports goes to an output as lines, JSON or the agent's bytes."""
+
+import asyncio
+import sys
+import time
+from collections.abc import Callable, Coroutine
+from typing import TextIO, TypeVar
+
+from rookery.cli.live.output import FRAME_S, go_unseen
+from rookery.cli.live.raw_text import shown_text, without_chatter
+from rookery.cli.live.screen_turns import Turns
+from rookery.cli.live.writer import Writer
+from rookery.cli.options.view_options import display_on, reports_starts
+from rookery.config.options import ViewOptions
+from rookery.display.console.look import Look
+from rookery.display.context import RunContext
+from rookery.display.outputs import Display
+from rookery.display.terminal import TerminalDisplay
+from rookery.feed.feed import START, Feed, Position
+from rookery.model.records import dump
+from rookery.model.safe import safe, safe_line
+
+Result = TypeVar("Result")
+
+
+class View:
+    """Shows one feed on an output until the feed ends; then its status line is gone.
+
+    A thread does the writing, so an output that stalls does not stall the run. When the output is
+    gone, the run goes on without it. Create the view before the run writes its first byte.
+    """
+
+    def __init__(
+        self,
+        out: TextIO,
+        view_options: ViewOptions,
+        feed: Feed,
+        *,
+        look: Look,
+        started_at: float,
+        run_name: Callable[[], str | None],
+        turns: Turns | None = None,
+        start: Position = START,
+    ) -> None:
+        self.muted = False
+        """Whether nothing is shown any more."""
+        self._out = out
+        self._options = view_options
+        self._feed = feed
+        self._look = look
+        self._started_at = started_at
+        self._run_name = run_name
+        self._turns = turns
+        self._start = start
+        self._display: Display | None = None
+        self._count = 0  # records shown
+        shows_text = view_options.format == "text" and not view_options.json
+        self._text = feed.lines("stdout", start.stdout) if shows_text else None
+        self._stderr = feed.lines("stderr", start.stderr)
+        self._lines = Writer(self._put)
+        self._beside = Writer(self._put_errors)
+        on_screen = look.terminal and sys.stderr.isatty()
+        self._errors = self._lines if on_screen else self._beside
+
+    async def show(self) -> None:
+        """Show what comes until the feed has ended."""
+        try:
+            async with self._lines, self._beside, asyncio.TaskGroup() as group:
+                group.create_task(self._show_stderr())
+                if self._options.format == "text":
+                    drawing = group.create_task(self._draw())
+                    await self._show_records()
+                    drawing.cancel()
+                else:
+                    await self._pass_on()
+        finally:
+            if self._display is not None:
+                self._try(self._out, self._display.close)  # muted or not
+
+    async def during(self, work: Coroutine[object, object, Result]) -> Result:
+        """Show the feed while `work` drives it to its end; return what `work` returns."""
+        showing = asyncio.create_task(self.show())
+        try:
+            result = await work
+        except asyncio.CancelledError:
+            showing.cancel()
+            raise
+        finally:
+            await asyncio.wait([showing])
+        showing.result()
+        return result
+
+    async def until_muted(self) -> None:
+        """Wait until the output is gone."""
+        while not self.muted:
+            await asyncio.sleep(FRAME_S)
+
+    def say(self, message: str) -> None:
+        """Show a message of rook's own."""
+        self._errors.add([f"[rook] {safe_line(message)}"])
+
+    async def _show_records(self) -> None:
+        """Show text up to the first message, then what the records report."""
+        self._open_display()
+        if self._text is not None:
+            async for line in self._text:
+                await self._lines.put([shown_text(line)])
+        if not self._options.lively:
+            return
+        async for record in self._feed.since(0):
+            if record.offset < self._feed.source.text_size:
+                continue  # it was shown as text
+            display = self._display or self._open_display()
+            lines = list(display.lines(record)) if display else []
+            self._count += 1
+            if record.seq >= self._start.seq:
+                await self._lines.put(lines)
+            if self._turns is not None:
+                self._turns.told(record.seq)
+
+    async def _show_stderr(self) -> None:
+        """Show what the agent writes beside its messages, above the status line if there is one."""
+        async for line in self._stderr:
+            await self._errors.put(without_chatter(self._feed.agent, [line]))
+
+    async def _draw(self) -> None:
+        """Update the status line some ten times a second."""
+        drawn = 0
+        while True:
+            display = self._display
+            if isinstance(display, TerminalDisplay):
+                if self._count == drawn or not display.is_holding:  # what follows may complete it
+                    await self._lines.put(list(display.released()))
+                self._lines.frame(display.frame(time.time()))
+            drawn = self._count
+            await asyncio.sleep(FRAME_S)
+
+    async def _pass_on(self) -> None:
+        """Pass on records as JSON, or the agent's own bytes; escaped only for a terminal."""
+        async with Writer(self._put_bytes) as out:
+            if self._options.format == "raw":
+                async for data in self._feed.chunks("stdout"):
+                    await out.put([self._escaped(data)])
+            elif self._feed.agent is not None:
+                async for record in self._feed.since(0):
+                    await out.put([self._escaped(dump(record)) + b"\n"])
+
+    def _escaped(self, data: bytes) -> bytes:
+        return safe(data.decode("utf-8", "replace")).encode() if self._look.terminal else data
+
+    def _open_display(self) -> Display | None:
+        """Open the display once the agent is known."""
+        feed = self._feed
+        if not self._options.lively or feed.agent is None:
+            return None
+        self._display = display_on(
+            self._out,
+            feed.label or feed.agent,
+            self._options,
+            context=RunContext(
+                run=self._run_name(),
+                cwd=feed.state.cwd,
+                began=self._started_at,
+                reports_starts=reports_starts(feed.agent),
+                snapshot=feed.snapshot,
+            ),
+        )
+        if self._turns is not None and isinstance(self._display, TerminalDisplay):
+            display = self._display
+            self._turns.share(display.pause, display.resume, self._lines.written)
+        return self._display
+
+    def _put(self, lines: list[str]) -> None:
+        def write() -> None:
+            if self._display is None:
+                self._out.write("".join(f"{line}\n" for line in lines))
+            else:
+                self._display.put(lines)
+            self._out.flush()
+
+        if not self.muted:
+            self._try(self._out, write)
+
+    def _put_errors(self, lines: list[str]) -> None:
+        def write() -> None:
+            sys.stderr.write("".join(f"{line}\n" for line in lines))
+            sys.stderr.flush()
+
+        self._try(sys.stderr, write)
+
+    def _put_bytes(self, pieces: list[bytes]) -> None:
+        def write() -> None:
+            self._out.buffer.write(b"".join(pieces))
+            self._out.buffer.flush()
+
+        self._try(self._out, write)
+
+    def _try(self, out: TextIO, write: Callable[[], None]) -> None:
+        try:
+            write()
+        except OSError as error:  # the reader left, or the terminal is gone
+            self.muted = self.muted or out is self._out
+            go_unseen(out, error)

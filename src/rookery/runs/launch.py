@@ -1,0 +1,79 @@
+"""Launches a run: makes its folder, starts its recorder, records who is at work."""
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from rookery import __version__
+from rookery.adapter.agent import Invocation
+from rookery.process.liveness import start_ticks
+from rookery.process.recorder_process import Plan, RecorderProcess
+from rookery.runs.dialogue import Dialogue
+from rookery.store import runs
+from rookery.store.file_names import RECORDER_FILES, STDIN
+from rookery.store.run_folder import RunFolder
+from rookery.store.run_formats import RunInfo
+
+
+def make_folder(home: Path, info: RunInfo, call: Invocation) -> RunFolder:
+    """Make the folder of a run, with room reserved for its verdict and its input stored."""
+    folder = runs.create(home, info)
+    folder.reserve()
+    if call.stdin is not None and not call.keep_stdin_open:
+        with folder.opened() as files:
+            files.create(STDIN, call.stdin)
+    return folder
+
+
+async def start_recorder(
+    folder: RunFolder,
+    call: Invocation,
+    *,
+    cwd: str,
+    timeout_s: float | None,
+    dialogue: Dialogue | None,
+) -> RecorderProcess:
+    """Start the recorder, which starts the agent; if that fails, nothing is left running."""
+    recorder = None
+    try:
+        recorder = RecorderProcess(
+            Plan(
+                folder=folder.path,
+                files=RECORDER_FILES,
+                command=call.command,
+                cwd=cwd,
+                environment={**call.environment, "ROOKERY_RUN_DIR": str(folder.path)},
+                stdin=dialogue.reading if dialogue else "null" if call.stdin is None else "file",
+                deadline_s=timeout_s,
+                ask_signal=call.stop_signal,
+            )
+        )
+        if dialogue is not None:
+            dialogue.begin(folder, call.stdin or b"")
+        _record_pids(folder, recorder.pid)
+    except BaseException:
+        if dialogue is not None:
+            await dialogue.close()
+        if recorder is not None:
+            recorder.close()
+        raise
+    return recorder
+
+
+def _record_pids(folder: RunFolder, recorder: int) -> None:
+    """Record the process ids in run.json, so that a run whose processes died can be healed."""
+    info = folder.info()
+    if info is None:
+        return
+    runner = os.getpid()
+    folder.write_info(
+        msgspec.structs.replace(
+            info,
+            runner_pid=runner,
+            runner_ticks=start_ticks(runner),
+            recorder_pid=recorder,
+            recorder_ticks=start_ticks(recorder),
+            rookery_version=__version__,
+        )
+    )

@@ -1,0 +1,138 @@
+"""Supervises a run: feeds what its recorder wrote, enforces its limits, answers, stops it."""
+
+import asyncio
+
+from rookery.config.options import RunOptions
+from rookery.feed.feed import Feed
+from rookery.feed.recorder_logs import RecorderLogs
+from rookery.feed.tail import Piece, Tail
+from rookery.model.records import Record
+from rookery.model.stuck import Suspicion
+from rookery.model.verdict import Facts, StopReason
+from rookery.process.recorder_process import RecorderProcess
+from rookery.runs.dialogue import Dialogue
+from rookery.runs.limits import has_results, passed_limit, reason_to_stop, wants_no_more
+from rookery.runs.watchdog import Silence, Watchdog
+from rookery.store.run_folder import RunFolder
+from rookery.store.run_formats import ExitInfo
+
+_INTERRUPT_S = 2.0  # an agent that can be interrupted by a message gets a signal after this long
+
+
+class Supervisor:
+    """Follows one run, from the start of its recorder to its end."""
+
+    def __init__(
+        self,
+        feed: Feed,
+        recorder: RecorderProcess,
+        folder: RunFolder,
+        options: RunOptions,
+        *,
+        silence: Silence,
+        dialogue: Dialogue | None = None,
+    ) -> None:
+        self.stop_reason: StopReason | None = None
+        """Why the agent was asked to stop."""
+        self._stopped_by: str | None = None
+        self._suspicion: Suspicion | None = None
+        self._silence = silence
+        self._feed = feed
+        self._recorder = recorder
+        self._folder = folder
+        self._options = options
+        self._dialogue = dialogue
+        idle_s = options.idle_timeout
+        self._watchdog = None if idle_s is None else Watchdog(str(folder.path), idle_s)
+        self._synced_results = 0  # the logs are on disk up to this result
+
+    async def follow(self) -> None:
+        """Read, fold and decide until the recorder has ended and everything is read."""
+        self._silence.end()
+        path = self._folder.path
+        try:
+            with Tail(path, "stdout") as stdout, Tail(path, "stderr") as stderr:
+                streams = ((stdout, self._take), (stderr, self._take_errors))
+                logs = RecorderLogs(self._recorder, streams, tick=self._tick)
+                await logs.follow()
+                while logs.read():
+                    await asyncio.sleep(0)
+                self._act_on(self._feed.close())
+        finally:
+            if self._dialogue is not None:
+                await self._dialogue.close()
+            await asyncio.to_thread(self._recorder.close)
+
+    def facts(self, exit: ExitInfo, agent: str | None) -> Facts:
+        """What rook itself knows about how the run ended; `agent` is what sentences call it."""
+        timed_out = exit.stopped_for == "timed_out"
+        return Facts(
+            agent=agent,
+            stopped_for=self.stop_reason,
+            stopped_by=self._stopped_by,
+            passed_limit=passed_limit(self._feed.state, self._options, timed_out=timed_out),
+            suspicion=self._suspicion,
+            allow_denials=self._options.allow_denials,
+        )
+
+    def stop(self, why: StopReason, *, by: str | None = None) -> None:
+        """Ask the agent to end; if it does not, its recorder ends it. A second call insists."""
+        if self.stop_reason is not None:
+            self.kill()
+            return
+        self.stop_reason, self._stopped_by = why, by
+        if self._dialogue is None:
+            self._recorder.stop(why)
+        else:  # a message can interrupt it; a signal follows if that does not help
+            self._dialogue.interrupt()
+            asyncio.get_running_loop().call_later(_INTERRUPT_S, self._recorder.stop, why)
+
+    def kill(self) -> None:
+        """End the agent's whole process tree at once."""
+        self.stop_reason = self.stop_reason or "interrupted"
+        self._recorder.kill(self.stop_reason)
+
+    def _take(self, pieces: list[Piece]) -> None:
+        self._silence.end()
+        self._act_on(self._feed.take(pieces))
+        self._decide()
+
+    def _take_errors(self, _: list[Piece]) -> None:
+        """Count output on stderr as a sign of life."""
+        self._silence.end()
+        self._feed.ring()
+
+    def _tick(self) -> None:
+        self._silence.look()
+        self._decide()
+
+    def _act_on(self, records: list[Record]) -> None:
+        """Sync the logs at a result, and answer what the agent asks."""
+        results = len(self._feed.state.results)
+        if results > self._synced_results:
+            self._synced_results = results
+            self._recorder.sync()
+        if self._dialogue is not None:
+            for record in records if self.stop_reason is None else ():
+                self._dialogue.take(record, self._feed.source.answered)
+
+    def _decide(self) -> None:
+        """Stop the run if a limit was passed, it has finished, or it is stuck."""
+        state = self._feed.state
+        if self._dialogue is not None and self._dialogue.waits:
+            self._silence.end()  # it is a person who is silent
+        silent_s = self._silence.seconds
+        if self._dialogue is not None and (
+            wants_no_more(state, self._options, silent_s=silent_s)
+            or (self.stop_reason is not None and has_results(state))
+        ):
+            self._dialogue.end()
+        if self.stop_reason is None:
+            why = reason_to_stop(state, self._options, silent_s=silent_s)
+            if why is None and self._watchdog is not None and self._watchdog.is_due(silent_s):
+                self._suspicion = self._watchdog.look(
+                    self._feed.snapshot(), silent_s=silent_s, count=self._feed.count
+                )
+                why = "stuck" if self._suspicion else None
+            if why is not None:
+                self.stop(why)
