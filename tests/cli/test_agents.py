@@ -66,7 +66,7 @@ def test_what_it_tells_is_a_table_with_notes(desk: Desk) -> None:
 
 
 def test_the_ways_to_run_it_are_told_with_what_differs(desk: Desk) -> None:
-    assert "codex --via app-server: It asks before" in desk.rook("agents", "codex").stdout
+    assert "codex --via app-server: Text, thinking and" in desk.rook("agents", "codex").stdout
 
 
 def test_every_known_agent_is_listed(desk: Desk) -> None:

@@ -114,7 +114,7 @@ def test_what_codex_cannot_do_is_told_in_a_line(desk: Desk) -> None:
     done = desk.rook("text", "run", "--agent", "codex", "--allow", "Bash(ls)", "Go on")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "[rook] codex takes no rules for single tools: leave out --allow, or use --permission all\n"
+        "[rook] codex has no rules for single tools: leave out --allow, or use --permission all\n"
     )
 
 

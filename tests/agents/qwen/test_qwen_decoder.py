@@ -232,7 +232,7 @@ def test_the_tokens_of_an_answer_are_those_of_the_model_that_answered() -> None:
         (system("worktree_started", notice="In a."), Notice(level="info", text="In a.")),
         (
             system("worktree_restored", slug="a", path="/a", branch="b"),
-            Notice(level="info", text="it goes on in the worktree /a"),
+            Notice(level="info", text="continuing in the worktree /a"),
         ),
         (system("vision_routing", notice="To v."), Notice(level="info", text="To v.")),
         (system("vision_bridge", notice="By v."), Notice(level="info", text="By v.")),

@@ -1,4 +1,4 @@
-"""Amp: what its documents and its program tell of `amp -x --stream-json`. See `reader`."""
+"""Amp, from its documentation and its program: `command` starts it, `reader` decodes its stream."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +17,7 @@ _TYPES = frozenset({"assistant", "result", "system", "user"})
 
 
 def recognises(message: Mapping[str, Any]) -> bool:
-    """Tell whether a message is one of Amp's: its sessions are threads, and called so: T-…."""
+    """Whether a message is one of Amp's: its type, and a session with the name of a thread, T-…."""
     kind, session = message.get("type"), message.get("session_id")
     return (
         isinstance(kind, str)
@@ -44,9 +44,9 @@ AGENT = Agent(
         resume="yes",
         end_event="yes",
         notes=(
-            "What is known of it comes from documents and its program, not from recorded runs.",
-            "It names neither its model nor its version, so no cost can be estimated.",
-            "What subagents do and use is not told.",
+            "This adapter is based on Amp's documentation and program, not on recorded runs.",
+            "It reports neither its model nor its version, so the cost cannot be estimated.",
+            "The work and the tokens of subagents are not reported.",
             "A tool that needs approval ends the run.",
         ),
     ),

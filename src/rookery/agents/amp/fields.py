@@ -1,4 +1,4 @@
-"""Every field that is documented or in the emitter of 0.0.1790142911, for the drift report."""
+"""Every field in the documentation or the program 0.0.1790142911, to report unknown ones."""
 
 from collections.abc import Mapping
 

@@ -24,7 +24,7 @@ from rookery.model.events import (
     UserMessage,
 )
 
-# Both sentences are in the emitter of 0.0.1790142911.
+# Both sentences are in the program 0.0.1790142911.
 _APPROVAL = re.compile(
     r"The following tools require user approval, which is not supported in stream JSON mode: (.*)",
     re.DOTALL,
@@ -33,7 +33,7 @@ _CANCELLED = "User cancelled"
 
 
 def system(memory: Memory, message: shapes.System, line: bytes) -> Sequence[Event]:
-    """Read the beginning of a thread, or of more work on it."""
+    """Read the start of a thread, or of further work on it."""
     if message.subtype != "init":
         return (Unknown(name=f"system/{message.subtype}", raw=salvage.raw_copy(line)),)
     if message.session_id in memory.sessions:
@@ -56,25 +56,25 @@ def user(memory: Memory, message: shapes.User, line: bytes) -> Sequence[Event]:
     """Read the prompt, or the results of tools."""
     parent = message.parent_tool_use_id
     events: list[Event] = [] if parent or memory.in_turn else memory.begin_turn()
-    strange: str | None = None
-    for block in (message.message or shapes.Said()).content or ():
+    unknown: str | None = None
+    for block in (message.message or shapes.Inner()).content or ():
         if block.type == "tool_result":
             events += _finish(memory, block, parent)
         elif block.type == "text":
             events.append(UserMessage(text=block.text or "", parent=parent))
         else:
-            strange = block.type
-    if strange is not None:
-        events.append(Unknown(name=f"user/{strange}", raw=salvage.raw_copy(line)))
+            unknown = block.type
+    if unknown is not None:
+        events.append(Unknown(name=f"user/{unknown}", raw=salvage.raw_copy(line)))
     return events
 
 
 def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Sequence[Event]:
-    """Read a whole message of the model, with what it used."""
-    said, parent = message.message or shapes.Said(), message.parent_tool_use_id
+    """Read a complete message of the model, with its tokens."""
+    inner, parent = message.message or shapes.Inner(), message.parent_tool_use_id
     events: list[Event] = [] if parent or memory.in_turn else memory.begin_turn()
-    strange: str | None = None
-    for block in said.content or ():
+    unknown: str | None = None
+    for block in inner.content or ():
         if block.type == "text":
             if block.text:
                 events.append(Text(id=memory.new_id("text"), text=block.text, parent=parent))
@@ -85,39 +85,39 @@ def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Sequenc
         elif block.type == "tool_use":
             events += _start(memory, block, parent)
         else:
-            strange = block.type
-    if (usage := _usage(said, parent)) is not None:
+            unknown = block.type
+    if (usage := _usage(inner, parent)) is not None:
         events.append(usage)
-    if strange is not None:
-        events.append(Unknown(name=f"assistant/{strange}", raw=salvage.raw_copy(line)))
+    if unknown is not None:
+        events.append(Unknown(name=f"assistant/{unknown}", raw=salvage.raw_copy(line)))
     return events
 
 
 def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Event]:
-    """Read the end of a turn; a call that nobody allowed ends it, too."""
+    """Read the end of a turn; a call that needs approval ends it, too."""
     events = memory.begin_turn()
-    good = message.subtype == "success" and message.is_error is False
-    words = message.error or message.result
-    reason = None if good else _reason(message.subtype, words or "")
+    ok = message.subtype == "success" and message.is_error is False
+    text = message.error or message.result
+    reason = None if ok else _reason(message.subtype, text or "")
     if reason == "denied":
-        events += _denials(memory, words or "")
+        events += _denials(memory, text or "")
     elif reason == "error":
-        events.append(Error(kind="internal", message=words))
+        events.append(Error(kind="internal", message=text))
     seconds = None if message.duration_ms is None else message.duration_ms / 1000
-    words = message.result if good else words
-    finished = memory.finish_turn(reason, words, duration_s=seconds, turns=message.num_turns)
+    text = message.result if ok else text
+    finished = memory.finish_turn(reason, text, duration_s=seconds, turns=message.num_turns)
     return [*events, finished]
 
 
-_READERS: Table[Memory] = {
+_TABLE: Table[Memory] = {
     shapes.System: system,
     shapes.User: user,
     shapes.Assistant: assistant,
     shapes.Result: result,
 }
 
-decoder = decoder_of("amp", _READERS, partial(Memory, KNOWN_FIELDS))
-"""Makes a decoder for one stream of Amp."""
+decoder = decoder_of("amp", _TABLE, partial(Memory, KNOWN_FIELDS))
+"""Returns a decoder for one stream of Amp."""
 
 
 def _start(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[Event]:
@@ -132,44 +132,44 @@ def _finish(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence
     events = memory.finish(
         id, "ok" if ok else "error", output=block.content, error=error, parent=parent
     )
-    if ok and call is not None and call.kind in tools.TELLING:
-        events += tools.consequences(call.name, id, call.input)
+    if ok and call is not None and call.kind in tools.CHANGING:
+        events += tools.changes(call.name, id, call.input)
     return events
 
 
-def _reason(subtype: str | None, words: str) -> str:
+def _reason(subtype: str | None, text: str) -> str:
     if subtype == "error_max_turns":
         return "max_turns"
-    if _APPROVAL.fullmatch(words):
+    if _APPROVAL.fullmatch(text):
         return "denied"
-    return "interrupted" if words.startswith(_CANCELLED) else "error"
+    return "interrupted" if text.startswith(_CANCELLED) else "error"
 
 
-def _denials(memory: Memory, words: str) -> Sequence[Event]:
-    """The calls that nobody allowed: the sentence names their tools, and they are still open."""
-    found = _APPROVAL.fullmatch(words)
-    names = dict.fromkeys(name.strip() for name in found[1].split(",")) if found else {}
+def _denials(memory: Memory, text: str) -> Sequence[Event]:
+    """The calls that need approval: the sentence names their tools, and they are still open."""
+    match = _APPROVAL.fullmatch(text)
+    names = dict.fromkeys(name.strip() for name in match[1].split(",")) if match else {}
     calls = [call for call in memory.tools.values() if call.name in names]
     events: list[Event] = []
     for call in calls:
-        events += memory.finish(call.id, "denied", error=words, fix=PERMIT_ALL)
+        events += memory.finish(call.id, "denied", error=text, fix=PERMIT_ALL)
     missing = names.keys() - {call.name for call in calls}
     events += [
-        PermissionDenied(name=name, reason=words, fix=PERMIT_ALL)
+        PermissionDenied(name=name, reason=text, fix=PERMIT_ALL)
         for name in names
         if name in missing
     ]
     return events
 
 
-def _usage(said: shapes.Said, parent: str | None) -> UsageReported | None:
-    """What a message used; None if nobody counted."""
-    used = said.usage
+def _usage(message: shapes.Inner, parent: str | None) -> UsageReported | None:
+    """The tokens of a message; None if they were not counted."""
+    used = message.usage
     if used is None or not (used.input_tokens or used.output_tokens):
         return None
     read, written = used.cache_read_input_tokens, used.cache_creation_input_tokens
     return UsageReported(
-        stop_reason=said.stop_reason,
+        stop_reason=message.stop_reason,
         scope="message",
         semantics="final",
         input=uncached(used.input_tokens, read, written),

@@ -1,4 +1,4 @@
-"""The parts of each message that the reader uses; what is not named here is skipped."""
+"""The shapes of Amp's messages, with the fields that are used; others are skipped."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ from rookery.adapter.shapes import NOTHING, Count, Milliseconds, Shape
 
 
 class Usage(Shape):
-    """Tokens of a message; those of the cache are part of `input_tokens`."""
+    """Tokens of a message; `input_tokens` includes the cached ones."""
 
     input_tokens: Count | None = None
     cache_creation_input_tokens: Count | None = None
@@ -28,8 +28,8 @@ class Block(Shape):
     is_error: bool | None = None
 
 
-class Said(Shape):
-    """What was said; it has neither an id nor the name of a model."""
+class Inner(Shape):
+    """The message itself; it has neither an id nor a model."""
 
     content: list[Block] | None = None
     stop_reason: str | None = None
@@ -50,12 +50,12 @@ class System(Shape, tag="system"):
 
 
 class User(Shape, tag="user"):
-    message: Said | None = None
+    message: Inner | None = None
     parent_tool_use_id: str | None = None
 
 
 class Assistant(Shape, tag="assistant"):
-    message: Said | None = None
+    message: Inner | None = None
     parent_tool_use_id: str | None = None
 
 

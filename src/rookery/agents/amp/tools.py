@@ -1,4 +1,4 @@
-"""Amp's tools: what kind each is, a title for a call, and what it did to files and plan."""
+"""Amp's tools: their kinds, titles of calls, and what a call did to files and plan."""
 
 from collections.abc import Iterator, Mapping
 
@@ -42,10 +42,10 @@ TOOLS = Tools(
         "plan": (),
     },
 )
-"""Its tools, as documents and captures of others name them."""
+"""Its tools, as named in its documentation and in published recordings."""
 
-TELLING = frozenset({"edit", "plan"})
-"""The kinds of tools whose calls change files or the plan."""
+CHANGING = frozenset({"edit", "plan"})
+"""The kinds of tools that change files or the plan."""
 
 
 class _Todo(msgspec.Struct, gc=False):
@@ -60,11 +60,11 @@ class _TodoInput(msgspec.Struct, gc=False):
 _todo_decoder = msgspec.json.Decoder(_TodoInput)
 
 _CHANGES: Mapping[str, Change | None] = {"edit_file": "modify", "create_file": None}
-"""The tools that change a file; who creates one does not say whether there was one before."""
+"""The tools that change a file; `create_file` does not say whether the file existed before."""
 
 
-def consequences(name: str, id: str, input: msgspec.Raw | None) -> Iterator[Event]:
-    """What a call that worked did to files and plan, as its input tells."""
+def changes(name: str, id: str, input: msgspec.Raw | None) -> Iterator[Event]:
+    """What a successful call changed, according to its input."""
     if input is None:
         return
     if name in _CHANGES:

@@ -1,4 +1,4 @@
-"""Codex CLI: all that is known of `codex exec --json` and `codex app-server`."""
+"""Codex CLI, run as `codex exec --json` or `codex app-server`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,9 +20,9 @@ _TYPES = frozenset({"turn.started", "turn.completed", "turn.failed"})
 
 
 def recognises(message: Mapping[str, Any]) -> bool:
-    """Tell whether a message is one of Codex's: types with dots, and what must be in them.
+    """Whether a message is one of Codex's: a type with a dot, and the fields of that type.
 
-    Those of the app server have methods, but it answers us first, and tells its home.
+    The app server's first message is a response that includes its home folder.
     """
     if is_rpc(message):
         result = message.get("result")
@@ -55,16 +55,16 @@ AGENT = Agent(
         resume="yes",
         end_event="yes",
         notes=(
-            "Of its thoughts it tells summaries only.",
-            "Tokens are told when a turn ends well, as the total of the whole thread; "
-            "of a turn that fails or is interrupted, and of subagents, never.",
-            "A limit of money or tokens is therefore noticed only when the turn is over.",
-            "It names neither its model nor its version, so a cost is estimated only for the "
-            "model that you ask for.",
-            "What its sandbox or its rules refuse at once leaves no trace; only what its "
-            "automatic reviewer declines is told.",
-            "What a command writes is told when the command ends.",
-            "A turn that is interrupted is not told to have ended.",
+            "Only summaries of its thinking are reported.",
+            "Tokens are reported when a turn succeeds, as the total of the whole thread; "
+            "those of failed or interrupted turns and of subagents are not reported.",
+            "Limits on cost and tokens therefore take effect only when the turn has ended.",
+            "It reports neither its model nor its version, so the cost can be estimated only for "
+            "a model that you choose.",
+            "Commands blocked by the sandbox or rules are not reported; only those its reviewer "
+            "declines are.",
+            "The output of a command is reported when the command ends.",
+            "The end of an interrupted turn is not reported.",
         ),
     ),
     evidence="recordings",
@@ -74,7 +74,7 @@ AGENT = Agent(
     with_output_flags=with_output_flags,
     keeps_variable=keeps_variable,
     resumes=resumes,
-    chatter=("Reading additional input from stdin...",),  # though there is none to be read
+    chatter=("Reading additional input from stdin...",),  # even if stdin is closed
     ways=(
         Way(name="exec", usage="partly"),
         Way(
@@ -82,12 +82,12 @@ AGENT = Agent(
             asks=True,
             usage="yes",
             notes=(
-                "It tells text, thoughts and what commands write as they come, its model and its "
-                "version, and the tokens of every request, of subagents, too; a turn that is "
-                "interrupted is told.",
-                "It asks before what the settings leave open, with --permission ask, which is "
-                "usual on a terminal.",
-                "It works outside a git repository, too.",
+                "Text, thinking and the output of commands are reported as they arrive, and so are "
+                "its model and version, the tokens of every request, including subagents, and "
+                "interrupted turns.",
+                "With --permission ask, the default on a terminal, it asks for approval of "
+                "everything that its settings leave open.",
+                "It also works outside a git repository.",
             ),
         ),
     ),

@@ -1,4 +1,4 @@
-"""Codex's command line: flags, permission modes, standard input, environment."""
+"""Codex's command line: flags, permission modes, stdin and environment."""
 
 import re
 import signal
@@ -15,13 +15,13 @@ from rookery.agents.codex.app_server import client
 from rookery.model.errors import UnsupportedError
 
 PROGRAMS = ("codex",)
-"""What the program is called, without folder and `.exe`."""
+"""The name of the program, without folder and `.exe`."""
 
 OUTPUT_FLAGS = ("--json",)
-"""Makes `codex exec` write a message per line."""
+"""Makes `codex exec` write one message per line."""
 
-# Outside a git repository Codex refuses to work. That check is the user's safety, so it stays:
-# `-- --skip-git-repo-check` switches it off.
+# Outside a git repository Codex refuses to work. That check protects the user, so it stays on;
+# `-- --skip-git-repo-check` turns it off.
 _PERMISSIONS: Mapping[Permission, tuple[str, ...]] = {
     "agent": (),
     "edit": ("--sandbox", "workspace-write"),
@@ -29,14 +29,14 @@ _PERMISSIONS: Mapping[Permission, tuple[str, ...]] = {
     "all": ("--dangerously-bypass-approvals-and-sandbox",),
 }
 
-# Without this it waits for a network that is away for ever. A setting, not `--disable`: versions
-# that do not know the feature pass over a setting, but refuse a flag.
+# Without this it waits forever for a missing network. It is a setting and not `--disable`, because
+# versions without the feature ignore a setting but refuse a flag.
 _BOUNDED = ("-c", "features.unbounded_connection_retries=false")
 
 _EXEC = ("exec", "e")
 
-# What a Codex that we run in tells its own children; inherited, it makes ours believe that it is
-# in that one's sandbox, or behind its proxy. CODEX_HOME, keys and addresses are the user's.
+# Variables that an outer Codex sets for its children: they would make a new one believe that it is
+# in the outer one's sandbox or behind its proxy. CODEX_HOME, keys and URLs are the user's.
 _NESTED = re.compile(
     r"CODEX_(THREAD_ID|TOOL_CALL_ID|SESSION_ID|SANDBOX.*|PERMISSION_PROFILE|NETWORK_.*|SNAPSHOT_.*"
     r"|EXEC_SERVER_.*|INTERNAL_.*|MANAGED_.*|NON_INTERACTIVE|CI|STARTING_DIFF"
@@ -45,11 +45,11 @@ _NESTED = re.compile(
 
 
 APP_SERVER = "app-server"
-"""The second way to run it, which tells more and can ask."""
+"""The second way to run it, which reports more and can ask for approval."""
 
 
 def invoke(task: Task) -> Invocation:
-    """Make the command line for a task; a long prompt goes by standard input."""
+    """Return the command line for a task; a long prompt goes to stdin."""
     _refuse(task)
     if task.via == APP_SERVER:
         return client.invoke(task, _BOUNDED)
@@ -62,23 +62,23 @@ def invoke(task: Task) -> Invocation:
         *task.args,
         *(("resume", task.resume) if task.resume else ()),
     ]
-    words = ["-"] if by_stdin else [task.prompt]
-    # Options that take many values would swallow the prompt, and a prompt may look like an option
+    prompt = ["-"] if by_stdin else [task.prompt]
+    # Options with several values would consume the prompt, and a prompt may look like an option
     # or a command.
     if not by_stdin and (task.args or task.prompt.startswith("-") or " " not in task.prompt):
-        words.insert(0, "--")
+        prompt.insert(0, "--")
     return Invocation(
-        command=("codex", "exec", *flags, *words),
+        command=("codex", "exec", *flags, *prompt),
         stdin=task.prompt.encode() if by_stdin else None,
-        stop_signal=signal.SIGINT,  # it ends its commands and its session then, but tells nothing
+        stop_signal=signal.SIGINT,  # it ends its commands and its session, but reports nothing
     )
 
 
 def _refuse(task: Task) -> None:
-    """Say what Codex cannot be asked for, rather than to leave it out in silence."""
+    """Refuse options that Codex does not have, instead of ignoring them."""
     if task.allow:
         raise UnsupportedError(
-            "codex", "takes no rules for single tools", "leave out --allow, or use --permission all"
+            "codex", "has no rules for single tools", "leave out --allow, or use --permission all"
         )
     if task.max_turns is not None:
         raise UnsupportedError(
@@ -87,24 +87,24 @@ def _refuse(task: Task) -> None:
 
 
 def with_output_flags(command: Sequence[str]) -> list[str] | None:
-    """Add what makes a command line of the user's write messages, right after `exec`.
+    """Add the flags for JSON messages to a command line of the user, right after `exec`.
 
-    None if it is not `codex exec`: nothing else writes messages.
+    None if it isn't `codex exec`: other subcommands don't write messages.
     """
     options = options_of(command)
     at = next((n for n, word in enumerate(options, 2) if word in _EXEC), None)
-    another = bool(options) and options[0] not in _EXEC and not options[0].startswith("-")
-    if at is None or another or asks_about_program(command):
+    is_other = bool(options) and options[0] not in _EXEC and not options[0].startswith("-")
+    if at is None or is_other or asks_about_program(command):
         return None
     added = () if "--json" in options or "--experimental-json" in options else OUTPUT_FLAGS
     return [*command[:at], *added, *command[at:]]
 
 
 def resumes(command: Sequence[str]) -> bool:
-    """Tell whether a command line goes on with a thread, or with a copy of one."""
+    """Whether a command line resumes a thread, or a copy of one."""
     return any(word in ("resume", "fork") for word in options_of(command))
 
 
 def keeps_variable(name: str) -> bool:
-    """Tell whether a variable may be inherited."""
+    """Whether a variable may be inherited."""
     return _NESTED.fullmatch(name) is None

@@ -1,4 +1,4 @@
-"""Codex's words for what went wrong, as neutral kinds of error. It tells words only, no codes."""
+"""Maps Codex's error messages to neutral kinds of error; Codex writes no error codes."""
 
 import re
 from collections.abc import Mapping
@@ -13,8 +13,8 @@ _RETRY = re.compile(
 )
 _STATUS = re.compile(r"(?:unexpected status|last status:) (\d{3})\b")
 
-# The beginnings of messages of 0.166.0; those marked * are from its source, not from a recording.
-_BEGINNINGS: tuple[tuple[str, ErrorKind], ...] = (
+# How messages of 0.166.0 begin; those marked * are from its source, not from a recording.
+_PATTERNS: tuple[tuple[str, ErrorKind], ...] = (
     (r"You.ve hit your usage limit", "quota"),
     (r"Quota exceeded", "quota"),
     (r"rate limit exceeded", "quota"),
@@ -30,7 +30,7 @@ _BEGINNINGS: tuple[tuple[str, ErrorKind], ...] = (
     (r"stream disconnected before completion", "network"),
     (r"request timed out", "network"),  # *
 )
-_WORDS = [(re.compile(pattern), kind) for pattern, kind in _BEGINNINGS]
+_KINDS = [(re.compile(pattern), kind) for pattern, kind in _PATTERNS]
 
 _STATUSES: Mapping[int, ErrorKind] = {
     401: "auth",
@@ -53,30 +53,30 @@ _CODES: Mapping[str, ErrorKind] = {
     "invalid_request_error": "config",
     "server_error": "internal",
 }
-"""The kinds of the codes and types in the body of an API error, which is told as it came."""
+"""The kinds for codes and types in the body of an API error, which Codex passes on unchanged."""
 
 _PASSING = frozenset({"overload", "network", "internal"})
 
 
-class _Told(msgspec.Struct):
+class _ApiError(msgspec.Struct):
     message: str | None = None
     type: str | None = None
     code: str | None = None
 
 
 class _Body(msgspec.Struct):
-    error: _Told | None = None
+    error: _ApiError | None = None
 
 
 _body_decoder = msgspec.json.Decoder(_Body)
 
 
 def retry(message: str) -> Retrying | None:
-    """Read the notice of a retry; None if the message is no such notice."""
-    found = _RETRY.fullmatch(message)
-    if found is None:
+    """Read the notice of a retry; None if the message isn't one."""
+    match = _RETRY.fullmatch(message)
+    if match is None:
         return None
-    attempt, most, reason = found.groups()
+    attempt, most, reason = match.groups()
     status = _STATUS.search(reason or "")
     return Retrying(
         attempt=int(attempt) if attempt else None,
@@ -87,19 +87,19 @@ def retry(message: str) -> Retrying | None:
 
 
 def error(message: str) -> Error:
-    """Read a message that tells what failed: words, or the body of the API's answer."""
+    """Read an error message: a sentence, or the body of the API's response."""
     if message.startswith("{"):
         body = salvage.decode_part(message.encode("utf-8", "replace"), _body_decoder)
         if body is not None and body.error is not None and body.error.message:
-            told = body.error
-            kinds = (_CODES.get(word or "") for word in (told.code, told.type))
-            return _error(next(filter(None, kinds), "internal"), told.message or message)
+            cause = body.error
+            kinds = (_CODES.get(code or "") for code in (cause.code, cause.type))
+            return _error(next(filter(None, kinds), "internal"), cause.message or message)
     return _error(_kind(message), message)
 
 
 def _kind(message: str) -> ErrorKind:
-    for words, kind in _WORDS:
-        if words.match(message):
+    for pattern, kind in _KINDS:
+        if pattern.match(message):
             return kind
     status = _STATUS.search(message)
     if status is None:

@@ -1,16 +1,16 @@
-"""Every field that the checked versions of Codex wrote, by type: what is not here is drift."""
+"""Every field that the checked versions of Codex wrote, by type, to report unknown ones."""
 
 from collections.abc import Mapping
 
 CHECKED_VERSIONS = frozenset({"0.166.0"})
-"""The versions whose every message was looked at. The stream does not tell which one wrote it."""
+"""The versions of which every message was checked; a stream does not name its version."""
 
 _ITEM_FIELDS: Mapping[str, tuple[str, ...]] = {
     "agent_message": ("text",),
     "reasoning": ("text",),
     "command_execution": ("command", "aggregated_output", "exit_code", "status"),
     "file_change": ("changes", "changes[].path", "changes[].kind", "status"),
-    # Arguments, content and meta data are the server's own.
+    # Arguments, content and metadata are defined by the server.
     "mcp_tool_call": (
         *("server", "tool", "arguments", "status", "error", "error.message"),
         *("result", "result.content", "result.structured_content", "result._meta"),

@@ -1,4 +1,4 @@
-"""Reads items: what the agent said, thought and did."""
+"""Reads items: texts, thoughts and tool calls."""
 
 import re
 from collections.abc import Sequence
@@ -7,7 +7,6 @@ import msgspec
 
 from rookery.adapter import salvage
 from rookery.adapter.decoder import Events
-from rookery.adapter.shapes import NOTHING
 from rookery.adapter.titles import first_short_string
 from rookery.agents.codex import shapes, tools
 from rookery.agents.codex.memory import Memory
@@ -34,28 +33,28 @@ _dump = msgspec.json.Encoder().encode
 
 
 def agent_message(memory: Memory, item: shapes.AgentMessage, line: bytes) -> Events:
-    """Read what the agent said; commentary and answer look alike."""
-    memory.said = text = item.text or ""
+    """Read a text; a comment and the answer look the same."""
+    memory.last_text = text = item.text or ""
     return Text(id=memory.item(item.id), text=text)
 
 
 def reasoning(memory: Memory, item: shapes.Reasoning, line: bytes) -> Events:
-    """Read the summary of what the model thought."""
+    """Read the summary of a thought."""
     return Thinking(id=memory.item(item.id), text=item.text)
 
 
 def error(memory: Memory, item: shapes.ErrorItem, line: bytes) -> Sequence[Event]:
-    """Read a warning: it stops nothing."""
+    """Read a warning, which does not stop the turn."""
     message = item.message or ""
-    if found := _REROUTED.fullmatch(message):
-        before, after, reason = found.groups()
+    if match := _REROUTED.fullmatch(message):
+        before, after, reason = match.groups()
         return (ModelChanged(before=before, after=after, reason=reason),)
     return (Notice(level="warning", text=message),)
 
 
 def todo_list(memory: Memory, item: shapes.TodoList, line: bytes) -> Sequence[Event]:
-    """Read the plan, which is told whole; that it is complete at the end is no news."""
-    # A step that is being worked at is told like one that nobody has begun.
+    """Read the whole plan; it is repeated at the end of the turn."""
+    # The stream does not distinguish steps in progress from pending ones.
     plan = tuple(
         PlanItem(text=step.text or "", status="completed" if step.completed else "pending")
         for step in item.items or ()
@@ -66,9 +65,9 @@ def todo_list(memory: Memory, item: shapes.TodoList, line: bytes) -> Sequence[Ev
     return (PlanChanged(items=plan),)
 
 
-# Most lines are of commands: the next two functions make no call that can be spared.
+# Most lines are about commands: the next two functions avoid every unnecessary call.
 def command_started(memory: Memory, item: shapes.CommandExecution, line: bytes) -> Events:
-    """Read the beginning of a command."""
+    """Read the start of a command."""
     id, command = item.id, item.command
     if not id or memory.processes > 1:
         id = memory.item(id)
@@ -85,7 +84,7 @@ def command_started(memory: Memory, item: shapes.CommandExecution, line: bytes) 
 
 
 def command_completed(memory: Memory, item: shapes.CommandExecution, line: bytes) -> Events:
-    """Read the end of a command, with all that it wrote."""
+    """Read the end of a command, with its output."""
     id, output = item.id, item.aggregated_output
     if not id or memory.processes > 1:
         id = memory.item(id)
@@ -114,7 +113,7 @@ def command_completed(memory: Memory, item: shapes.CommandExecution, line: bytes
 
 
 def patch_started(memory: Memory, item: shapes.FileChange, line: bytes) -> Sequence[Event]:
-    """Read the beginning of a change to files."""
+    """Read the start of a change to files."""
     changes = item.changes or []
     return memory.start(
         ToolStarted(
@@ -128,7 +127,7 @@ def patch_started(memory: Memory, item: shapes.FileChange, line: bytes) -> Seque
 
 
 def patch_completed(memory: Memory, item: shapes.FileChange, line: bytes) -> Sequence[Event]:
-    """Read which files were changed; of a change that failed nobody knows how far it came."""
+    """Read which files were changed; a failed change does not say which ones it reached."""
     id = memory.item(item.id)
     status = tools.STATUSES.get(item.status, "error")
     events = memory.finish(id, status, name=tools.PATCH, kind="edit")
@@ -143,15 +142,15 @@ def patch_completed(memory: Memory, item: shapes.FileChange, line: bytes) -> Seq
 
 
 def mcp_started(memory: Memory, item: shapes.McpToolCall, line: bytes) -> Sequence[Event]:
-    """Read the beginning of a call of an MCP server's tool."""
-    given = item.arguments
+    """Read the start of a call of an MCP server's tool."""
+    arguments = item.arguments
     return memory.start(
         ToolStarted(
             id=memory.item(item.id),
             name=_mcp_name(item),
             kind="other",
-            title=None if given is NOTHING else first_short_string(given),
-            input=salvage.raw_copy(given),
+            title=first_short_string(arguments),
+            input=salvage.raw_copy(arguments),
             server=item.server,
             tool=item.tool,
         )
@@ -159,33 +158,33 @@ def mcp_started(memory: Memory, item: shapes.McpToolCall, line: bytes) -> Sequen
 
 
 def mcp_completed(memory: Memory, item: shapes.McpToolCall, line: bytes) -> Sequence[Event]:
-    """Read what an MCP server's tool gave."""
+    """Read the result of an MCP server's tool."""
     status = tools.STATUSES.get(item.status, "error")
-    given = None if item.result is None else tools.text_of(item.result.content or ())
+    text = None if item.result is None else tools.text_of(item.result.content or ())
     message = item.error.message if item.error else None
     return memory.finish(
         memory.item(item.id),
         status,
         name=_mcp_name(item),
         kind="other",
-        output=given if status == "ok" else None,
-        error=None if status == "ok" else message or given,
+        output=text if status == "ok" else None,
+        error=None if status == "ok" else message or text,
     )
 
 
 def search_started(memory: Memory, item: shapes.WebSearch, line: bytes) -> Sequence[Event]:
-    """Read the beginning of a web search; it is told when it ends, with what it searched for."""
+    """Read the start of a web search; without a search term it is held back until the end."""
     id = memory.item(item.id)
     if memory.has_started(id):
         return ()
     if (title := tools.search_title(item)) is not None:
         return memory.start(_search(id, title))
-    memory.held[id] = _search(id, None)  # its query comes when it ends
+    memory.held[id] = _search(id, None)  # the end includes the search term
     return ()
 
 
 def search_completed(memory: Memory, item: shapes.WebSearch, line: bytes) -> Sequence[Event]:
-    """Read what was searched for; what was found is not told."""
+    """Read the end of a web search; its results are not reported."""
     id = memory.item(item.id)
     held = memory.held.pop(id, None)
     events: Sequence[Event] = memory.finish(id, "ok", name=tools.SEARCH, kind="fetch")
@@ -193,32 +192,32 @@ def search_completed(memory: Memory, item: shapes.WebSearch, line: bytes) -> Seq
 
 
 def collab_started(memory: Memory, item: shapes.CollabToolCall, line: bytes) -> Sequence[Event]:
-    """Read the beginning of a call that has to do with subagents."""
-    asked = {"prompt": item.prompt, "receiver_thread_ids": item.receiver_thread_ids or None}
+    """Read the start of a call that concerns subagents."""
+    input = {"prompt": item.prompt, "receiver_thread_ids": item.receiver_thread_ids or None}
     return memory.start(
         ToolStarted(
             id=memory.item(item.id),
             name=item.tool or "collab",
             kind="subagent",
             title=one_line(item.prompt, _LONGEST_TITLE) if item.prompt else None,
-            input=msgspec.Raw(_dump({key: told for key, told in asked.items() if told})),
+            input=msgspec.Raw(_dump({key: value for key, value in input.items() if value})),
         )
     )
 
 
 def collab_completed(memory: Memory, item: shapes.CollabToolCall, line: bytes) -> Sequence[Event]:
-    """Read the end of such a call, and which subagents it began or saw ended."""
+    """Read the end of such a call, and which subagents started or ended."""
     id = memory.item(item.id)
     states = item.agents_states or {}
     status = tools.STATUSES.get(item.status, "error")
-    said = "\n".join(state.message for state in states.values() if state.message) or None
+    text = "\n".join(state.message for state in states.values() if state.message) or None
     events = memory.finish(
         id,
         status,
         name=item.tool or "collab",
         kind="subagent",
-        output=said if status == "ok" else None,
-        error=None if status == "ok" else said,
+        output=text if status == "ok" else None,
+        error=None if status == "ok" else text,
     )
     if not events:
         return ()

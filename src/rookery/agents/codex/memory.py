@@ -1,4 +1,4 @@
-"""What must be remembered of a stream of Codex beside what every stream needs."""
+"""What is remembered about a stream of Codex, in addition to what every agent needs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -7,32 +7,32 @@ from rookery.model.events import Event, PlanItem, TaskStarted
 
 
 class Memory(memory.Memory):
-    """Everything that is remembered of one stream."""
+    """Everything that is remembered about one stream."""
 
     def __init__(self, known: Mapping[str, frozenset[str]]) -> None:
         super().__init__(known)
-        self.said: str | None = None  # the agent's last message of this turn
-        self.failure: str | None = None  # the last error that was told
+        self.last_text: str | None = None  # the agent's last message of this turn
+        self.failure: str | None = None  # the last error that was reported
         self.plan: tuple[PlanItem, ...] | None = None
         self.processes = 0
 
     def begin_process(self) -> list[Event]:
-        """A new process writes: it counts its items from 0 again, and what was open stays so."""
+        """Start a new process: it numbers its items from 0, and open calls are abandoned."""
         events = [] if self.processes == 0 else self.abandon()
         self.processes += 1
         self.in_turn = False
-        self.said = None
+        self.last_text = None
         return events
 
     def item(self, id: str | None) -> str:
-        """The name of an item: its id is its own only among those of its process."""
+        """The id of an item, made unique: Codex's ids are unique only within a process."""
         if id and self.processes < 2:
             return id
         id = id or self.new_id("item")
         return f"{self.processes}:{id}" if self.processes > 1 else id
 
     def left_running(self) -> Iterator[Event]:
-        """The commands that run on though the turn is over: they are cut off when Codex ends."""
+        """The commands that still run when the turn has ended; they stop when Codex exits."""
         for id, tool in [*self.tools.items()]:
             if tool.kind == "execute":
                 task = TaskStarted(
@@ -42,14 +42,14 @@ class Memory(memory.Memory):
                 yield task
 
     def abandon(self) -> list[Event]:
-        """End what is open though nobody said how it ended; what was held back is reported."""
+        """End everything open as `orphaned`, and report the calls that were held back."""
         held = [*self.held.values()]
         self.tools.update(self.held)
         self.held.clear()
         return [*held, *super().abandon()]
 
     def close(self) -> tuple[Sequence[Event], int]:
-        """End all that is still open; tell how many tool calls were."""
+        """End everything open; return the events and the number of open tool calls."""
         held = len(self.held)
         events, open_tools = super().close()
         return events, open_tools + held

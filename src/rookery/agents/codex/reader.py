@@ -39,7 +39,7 @@ _COMPLETED: Table[Memory] = {
 
 
 def thread_started(memory: Memory, message: shapes.ThreadStarted, line: bytes) -> Sequence[Event]:
-    """Read the beginning of a stream; a resumed thread keeps its id."""
+    """Read the start of a stream; a resumed thread keeps its id."""
     events = memory.begin_process()
     if message.thread_id not in memory.sessions:
         memory.sessions.add(message.thread_id)
@@ -48,39 +48,39 @@ def thread_started(memory: Memory, message: shapes.ThreadStarted, line: bytes) -
 
 
 def turn_started(memory: Memory, message: shapes.TurnStarted, line: bytes) -> Sequence[Event]:
-    """Read the beginning of the one turn of a process."""
+    """Read the start of the only turn of a process."""
     return memory.begin_turn()
 
 
 def turn_completed(memory: Memory, message: shapes.TurnCompleted, line: bytes) -> Sequence[Event]:
-    """Read the good end of a turn; the usage is that of the whole thread, not of this turn."""
+    """Read the end of a successful turn; the usage is that of the whole thread."""
     events = end_turn(memory, cut=True)
     if (usage := _usage(message.usage)) is not None:
         events.append(usage)
-    events.append(TurnFinished(ok=True, text=memory.said))
-    memory.said = None
+    events.append(TurnFinished(ok=True, text=memory.last_text))
+    memory.last_text = None
     return events
 
 
 def turn_failed(memory: Memory, message: shapes.TurnFailed, line: bytes) -> Sequence[Event]:
-    """Read the bad end of a turn, whose reason has mostly been told in the line before."""
-    told = message.error.message if message.error else None
-    error = None if told is None else errors.error(told)
+    """Read the end of a failed turn; the line before usually has the same error."""
+    failure = message.error.message if message.error else None
+    error = None if failure is None else errors.error(failure)
     events = end_turn(memory, cut=False)
-    if error is not None and told != memory.failure:
+    if error is not None and failure != memory.failure:
         events.append(error)
-    words = (error.message,) if error is not None and error.message else None
-    events.append(TurnFinished(ok=False, errors=words))
+    messages = (error.message,) if error is not None and error.message else None
+    events.append(TurnFinished(ok=False, errors=messages))
     return events
 
 
 def error_line(memory: Memory, message: shapes.ErrorLine, line: bytes) -> Sequence[Event]:
-    """Read what failed: mostly a notice that it is tried again; only `turn.failed` is the end."""
-    words = message.message or ""
-    if (retry := errors.retry(words)) is not None:
+    """Read an error, usually the notice of a retry; only `turn.failed` ends the turn."""
+    text = message.message or ""
+    if (retry := errors.retry(text)) is not None:
         return (retry,)
-    memory.failure = words
-    return (errors.error(words),)
+    memory.failure = text
+    return (errors.error(text),)
 
 
 _READERS: Table[Memory] = {
@@ -115,12 +115,12 @@ class CodexReader(TableReader):
 
 
 def decoder(*, cap: int = DEFAULT_CAP) -> LineDecoder:
-    """Make a decoder for one stream of `codex exec --json`."""
+    """Return a decoder for one stream of `codex exec --json`."""
     return LineDecoder("codex", shapes.Shapes, CodexReader(), cap=cap)
 
 
 def end_turn(memory: Memory, *, cut: bool) -> list[Event]:
-    """Close what is open at the end of a turn; `cut` says that commands were left running."""
+    """End everything open at the end of a turn; with `cut`, commands were left running."""
     events = memory.begin_turn()
     if cut:
         events += memory.left_running()
@@ -130,7 +130,7 @@ def end_turn(memory: Memory, *, cut: bool) -> list[Event]:
 
 
 def _usage(usage: shapes.Usage | None) -> UsageReported | None:
-    """The thread's tokens so far; None if nobody counted: all are 0 then."""
+    """The thread's tokens so far; None if they were not counted, which Codex writes as zeros."""
     if usage is None or not (usage.input_tokens or usage.output_tokens):
         return None
     read, written = usage.cached_input_tokens, usage.cache_write_input_tokens
@@ -146,13 +146,13 @@ def _usage(usage: shapes.Usage | None) -> UsageReported | None:
 
 
 def _item_reader(tag: str, readers: Table[Memory]) -> Read[Memory]:
-    """Read messages that hold an item."""
+    """Return a function that reads messages with an item."""
 
     def read(memory: Memory, message: Any, line: bytes) -> Events:
         item = message.item
         try:
             known = readers[type(item)]
-        except KeyError:  # an item that was never seen in such a message
+        except KeyError:  # this type of item is unknown in such a message
             name = f"{tag}/{type_name(type(item))}"
             return (Unknown(name=name, raw=salvage.raw_copy(line)),)
         return known(memory, item, line)

@@ -1,4 +1,4 @@
-"""The parts of each message of `codex exec --json` that the reader uses; the rest is skipped."""
+"""The shapes of messages of `codex exec --json`, with the fields that are used."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ from rookery.adapter.shapes import NOTHING, Count, ExitCode, Shape
 
 
 class Usage(Shape):
-    """Tokens of the whole thread; `input_tokens` holds the cached ones, too."""
+    """Tokens of the whole thread; `input_tokens` includes the cached ones."""
 
     input_tokens: Count | None = None
     cached_input_tokens: Count | None = None
@@ -15,12 +15,12 @@ class Usage(Shape):
     reasoning_output_tokens: Count | None = None
 
 
-class Complaint(Shape):
+class ErrorDetail(Shape):
     message: str | None = None
 
 
 class Block(Shape):
-    """A content block of what an MCP tool gave."""
+    """A content block of an MCP tool's result."""
 
     type: str = ""
     text: str | None = None
@@ -36,7 +36,7 @@ class Change(Shape):
 
 
 class Step(Shape):
-    """One line of the plan; what is being done now is not completed either."""
+    """One step of the plan; a step in progress is not completed either."""
 
     text: str | None = None
     completed: bool | None = None
@@ -58,7 +58,7 @@ class AgentState(Shape):
 
 
 class _Item(Shape, tag_field="type"):
-    """A thing that the agent said or did."""
+    """A text, a thought or a tool call."""
 
     id: str | None = None
 
@@ -88,12 +88,12 @@ class McpToolCall(_Item, tag="mcp_tool_call"):
     tool: str | None = None
     arguments: msgspec.Raw = NOTHING
     result: McpResult | None = None
-    error: Complaint | None = None
+    error: ErrorDetail | None = None
     status: str | None = None
 
 
 class WebSearch(_Item, tag="web_search"):
-    """Its JSON has the key `id` twice; the second, the API's own, is the one that is read."""
+    """Its JSON contains the key `id` twice; the second one, from the API, is read."""
 
     query: str | None = None
     action: Search | None = None
@@ -153,7 +153,7 @@ class TurnCompleted(Shape, tag="turn.completed", tag_field="type"):
 
 
 class TurnFailed(Shape, tag="turn.failed", tag_field="type"):
-    error: Complaint | None = None
+    error: ErrorDetail | None = None
 
 
 class ErrorLine(Shape, tag="error", tag_field="type"):
@@ -170,4 +170,4 @@ Shapes = (
     | TurnFailed
     | ErrorLine
 )
-"""All messages, told apart by `type`."""
+"""All messages, by `type`."""

@@ -1,4 +1,4 @@
-"""Tells which of its two languages a Codex speaks, and reads it."""
+"""Detects which of its two formats Codex writes, and decodes it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +17,7 @@ _load = msgspec.json.Decoder().decode
 class CodexDecoder:
     """A decoder for a stream of `codex exec --json` or of `codex app-server`.
 
-    What comes before the first message is held back: it may be noise, in either.
+    Everything before the first message is held back: noise may precede either format.
     """
 
     agent = "codex"
@@ -36,16 +36,16 @@ class CodexDecoder:
         self._held.append((data, at))
         self._size += len(data)
         for line in self._lines.feed(data):
-            if isinstance(line, bytes) and (kind := _language(line)) is not None:
-                return self._choose(is_rpc=kind == "rpc")
+            if isinstance(line, bytes) and (name := _format(line)) is not None:
+                return self._choose(is_rpc=name == "rpc")
         return self._choose(is_rpc=False) if self._size > _MOST_HELD else []
 
     def close(self) -> list[Record]:
-        """Decode a last line without newline, end what is open and close the stream."""
+        """Decode a last line without newline, end everything open and close the stream."""
         records = []
         if self._chosen is None:
             last = self._lines.close()
-            records = self._choose(is_rpc=isinstance(last, bytes) and _language(last) == "rpc")
+            records = self._choose(is_rpc=isinstance(last, bytes) and _format(last) == "rpc")
         assert self._chosen is not None
         return records + self._chosen.close()
 
@@ -56,7 +56,7 @@ class CodexDecoder:
 
 
 def is_rpc(message: Mapping[str, Any]) -> bool:
-    """Tell whether a message is one of the app server's: a notification, request or response."""
+    """Whether a message is one of the app server's: a notification, request or response."""
     params, result = message.get("params"), message.get("result")
     if isinstance(message.get("method"), str) and "jsonrpc" not in message:
         return isinstance(params, dict)
@@ -65,7 +65,7 @@ def is_rpc(message: Mapping[str, Any]) -> bool:
     return isinstance(result, dict) or isinstance(message.get("error"), dict)
 
 
-def _language(line: bytes) -> str | None:
+def _format(line: bytes) -> str | None:
     try:
         message = _load(line)
     except (ValueError, RecursionError):
@@ -76,5 +76,5 @@ def _language(line: bytes) -> str | None:
 
 
 def decoder(*, cap: int = DEFAULT_CAP) -> CodexDecoder:
-    """Make a decoder for one stream of Codex."""
+    """Return a decoder for one stream of Codex."""
     return CodexDecoder(cap=cap)

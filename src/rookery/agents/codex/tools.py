@@ -1,4 +1,4 @@
-"""What Codex calls its tools, and what a call is about."""
+"""Codex's tools: their names, statuses and titles of calls."""
 
 import re
 import shlex
@@ -9,17 +9,17 @@ from rookery.model.events import Change, Status
 from rookery.model.text import one_line
 
 SHELL, PATCH, SEARCH = "shell", "apply_patch", "web_search"
-"""The names of its tools; the stream has only the types of its items."""
+"""Names for its tools; the stream has only the types of items."""
 
 STATUSES: Mapping[str | None, Status] = {
     "completed": "ok",
     "failed": "error",
     "declined": "denied",
 }
-"""How a call ended; any other word is no good end."""
+"""How a call ended; any other value is an error."""
 
 CHANGES: Mapping[str | None, Change] = {"add": "add", "delete": "delete", "update": "modify"}
-"""What was done to a file; a move is told as an update of its old path."""
+"""The kinds of changes to a file; a move is reported as an update of its old path."""
 
 AGENT_ENDS: Mapping[str | None, Status] = {
     "completed": "ok",
@@ -28,12 +28,12 @@ AGENT_ENDS: Mapping[str | None, Status] = {
     "shutdown": "cancelled",
     "not_found": "error",
 }
-"""How a subagent ended; in any other state it is still at work."""
+"""How a subagent ended; in any other state it is still running."""
 
 _LONGEST_TITLE = 1000
-_LONGEST_COMMAND = 10_000  # a longer one is not taken apart: its beginning says enough
+_LONGEST_COMMAND = 10_000  # a longer one is not parsed: its beginning is enough for a title
 
-# A command is told as the words of a shell: /bin/bash -lc 'echo hi'.
+# Commands are reported as arguments of a shell: /bin/bash -lc 'echo hi'.
 _USUAL = "/bin/bash -lc "
 _SHELL = re.compile(r"(?:/\S*/)?(?:ba|z|da|k)?sh -l?c ")
 _DOUBLE = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
@@ -41,36 +41,36 @@ _ESCAPED = re.compile(r'\\(["\\$`])')
 
 
 def script(command: str) -> str:
-    """What a command really does: the script of a shell that does nothing but run it."""
+    """The script that a command passes to a shell, or the command itself."""
     if command.startswith(_USUAL):
         start = len(_USUAL)
-    elif found := _SHELL.match(command):
-        start = found.end()
+    elif match := _SHELL.match(command):
+        start = match.end()
     else:
         return command
     quote = command[start : start + 1]
     plain = quote == "'" or (quote == '"' and "\\" not in command)
-    if plain and command.find(quote, start + 1) == len(command) - 1:  # no other quote is between
+    if plain and command.find(quote, start + 1) == len(command) - 1:  # no other quote in between
         return command[start + 1 : -1]
-    words = command[start:]
-    if _DOUBLE.fullmatch(words):
-        return _ESCAPED.sub(r"\1", words[1:-1])
-    return _unquoted(words) or command
+    argument = command[start:]
+    if _DOUBLE.fullmatch(argument):
+        return _ESCAPED.sub(r"\1", argument[1:-1])
+    return _unquoted(argument) or command
 
 
-def _unquoted(words: str) -> str | None:
-    """The one word that several quoted parts make; None if it is not one."""
-    if len(words) > _LONGEST_COMMAND:
+def _unquoted(argument: str) -> str | None:
+    """The argument without its quotes; None if it isn't a single one."""
+    if len(argument) > _LONGEST_COMMAND:
         return None
     try:
-        found = shlex.split(words)
+        parts = shlex.split(argument)
     except ValueError:
         return None
-    return found[0] if len(found) == 1 else None
+    return parts[0] if len(parts) == 1 else None
 
 
 def command_title(command: str) -> str | None:
-    """What a command does, on one line."""
+    """The script of a command, on one line."""
     return one_line(script(command), _LONGEST_TITLE) if command else None
 
 
@@ -88,16 +88,16 @@ def title_of(paths: Sequence[str]) -> str | None:
 
 
 def search_title(item: shapes.WebSearch) -> str | None:
-    """What was searched for, or the page that was looked at."""
+    """The search term, or the page that was opened."""
     action = item.action or shapes.Search()
     if action.pattern and action.url:
         return one_line(f"{action.pattern} in {action.url}", _LONGEST_TITLE)
     queries = ", ".join(query for query in action.queries or () if query)
-    words = item.query or action.query or queries or action.url
-    return one_line(words, _LONGEST_TITLE) if words else None
+    title = item.query or action.query or queries or action.url
+    return one_line(title, _LONGEST_TITLE) if title else None
 
 
 def text_of(blocks: Iterable[shapes.Block]) -> str:
-    """The text of an MCP tool's answer, with a word in brackets for each part that is no text."""
+    """The text of an MCP tool's result, with the type in brackets for parts that aren't text."""
     parts = (b.text if b.type == "text" else f"[{b.type or 'part'}]" for b in blocks)
     return "\n".join(part for part in parts if part)

@@ -1,4 +1,4 @@
-"""Gemini CLI: all that is known of `gemini --output-format stream-json`. `reader` is the way in."""
+"""Gemini CLI: `command` starts it, `reader` decodes `gemini --output-format stream-json`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +15,7 @@ from rookery.agents.gemini.fields import CHECKED_VERSIONS
 from rookery.agents.gemini.reader import decoder
 from rookery.agents.gemini.tools import replacements
 
-_TELLTALES: Mapping[str, frozenset[str]] = {
+_REQUIRED: Mapping[str, frozenset[str]] = {
     "init": frozenset({"session_id"}),
     "message": frozenset({"role", "content"}),
     "tool_use": frozenset({"tool_name", "tool_id"}),
@@ -23,17 +23,17 @@ _TELLTALES: Mapping[str, frozenset[str]] = {
     "error": frozenset({"severity"}),
     "result": frozenset({"status", "stats"}),
 }
-"""What a message of each type must have, beside its time."""
+"""The fields that a message of each type must have, in addition to its timestamp."""
 
 
 def recognises(message: Mapping[str, Any]) -> bool:
-    """Tell whether a message is one of Gemini CLI's: flat, with a time, and its telltale parts."""
+    """Whether a message is one of Gemini CLI's: its type, a timestamp and the required fields."""
     kind = message.get("type")
-    telltales = _TELLTALES.get(kind) if isinstance(kind, str) else None
+    required = _REQUIRED.get(kind) if isinstance(kind, str) else None
     return (
-        telltales is not None
+        required is not None
         and isinstance(message.get("timestamp"), str)
-        and telltales <= message.keys()
+        and required <= message.keys()
     )
 
 
@@ -54,16 +54,15 @@ AGENT = Agent(
         resume="yes",
         end_event="partly",
         notes=(
-            "Its thoughts are not told, only counted in the total of tokens.",
-            "Tokens are told when the turn is over: a limit of money or tokens is noticed only "
-            "then.",
-            "A command that fails is told as a success, without an exit code.",
-            "Without somebody to ask, it hides the tools that would need permission: a call of one "
-            "is shown as denied.",
-            "Retries of failed requests are not told; a text that broke off is followed by that "
-            "of the next try without a mark.",
-            "When it is interrupted, it stops in mid word and exits with 0.",
-            "In a folder that nobody trusted it refuses to work: trust it once, or pass "
+            "Thinking is not reported, only counted in the total of tokens.",
+            "Tokens are reported when the turn has ended, so limits on cost and tokens take "
+            "effect only then.",
+            "A failed command is reported as a success, without an exit code.",
+            "Tools that need approval are hidden from the model; a call of one is shown as denied.",
+            "Retries of failed requests are not reported; a text that broke off is followed by "
+            "that of the retry without a separator.",
+            "When interrupted, it stops in the middle of its output and exits with 0.",
+            "It refuses to work in an untrusted folder: trust the folder once, or pass "
             "`-- --skip-trust`.",
         ),
     ),
@@ -73,7 +72,7 @@ AGENT = Agent(
     invoke=invoke,
     with_output_flags=with_output_flags,
     keeps_variable=keeps_variable,
-    chatter=(  # of how it would look if it had a terminal
+    chatter=(  # about a terminal that it does not have
         "Warning: Basic terminal detected",
         "Warning: 256-color support not detected",
     ),

@@ -1,4 +1,4 @@
-"""Gemini CLI's words for what went wrong, as neutral kinds of error."""
+"""Maps Gemini CLI's errors to neutral kinds of error."""
 
 import re
 from collections.abc import Mapping
@@ -13,15 +13,15 @@ REASONS: Mapping[str | None, str] = {
     "FatalTurnLimitedError": "max_turns",
     "FatalCancellationError": "interrupted",
 }
-"""Why a turn ended, where the type of the error tells it."""
+"""The reasons that the type of an error stands for."""
 
-SURRENDERS: Mapping[str | None, str] = {
+STOPS: Mapping[str | None, str] = {
     "Loop detected, stopping execution": "loop",
     "Maximum session turns exceeded": "max_turns",
 }
-"""With which words the program stops the model, and why; it then tells of a success.
+"""The messages with which Gemini CLI stops the model, and the reasons; it then reports a success.
 
-The first was seen (0.61.0 loop), the second is in the source.
+The first is from a recording (0.61.0 loop), the second from its source.
 """
 
 _TYPES: Mapping[str | None, ErrorKind] = {
@@ -43,37 +43,37 @@ _STATUSES: Mapping[int, ErrorKind] = {
 }
 _PASSING = frozenset({"internal", "network", "overload"})
 
-# The answer of the API, as it came (0.61.0 api_400, api_401, api_500).
+# The unchanged response of the API (0.61.0 api_400, api_401, api_500).
 _API_ERROR = re.compile(r"\[API Error: (\{.*\})\]", re.DOTALL)
-# What the API answers to a wrong key, with 400.
+# The API's message for a wrong key, with the status 400.
 _WRONG_KEY = "API key not valid"
 
 
-class _Told(msgspec.Struct):
+class _ApiError(msgspec.Struct):
     code: int | None = None
     message: str | None = None
 
 
 class _Body(msgspec.Struct):
-    error: _Told | None = None
+    error: _ApiError | None = None
 
 
 _body_decoder = msgspec.json.Decoder(_Body)
 
 
-def read(told: shapes.Complaint) -> Error:
-    """Read the error of a turn that failed: the API's answer, or the program's own words."""
-    words = told.message or told.type
-    body = _API_ERROR.fullmatch(told.message or "")
-    answer = (
-        salvage.decode_part(body[1].encode("utf-8", "replace"), _body_decoder) if body else None
+def read(error: shapes.ErrorDetail) -> Error:
+    """Read the error of a failed turn: the API's response, or a message of Gemini CLI."""
+    text = error.message or error.type
+    match = _API_ERROR.fullmatch(error.message or "")
+    body = (
+        salvage.decode_part(match[1].encode("utf-8", "replace"), _body_decoder) if match else None
     )
-    if answer is None or answer.error is None:
-        return _error(_TYPES.get(told.type, "internal"), words)
-    said = answer.error.message or words
-    if said is not None and said.startswith(_WRONG_KEY):
-        return _error("auth", said)
-    return _error(_STATUSES.get(answer.error.code or 0, "internal"), said)
+    if body is None or body.error is None:
+        return _error(_TYPES.get(error.type, "internal"), text)
+    message = body.error.message or text
+    if message is not None and message.startswith(_WRONG_KEY):
+        return _error("auth", message)
+    return _error(_STATUSES.get(body.error.code or 0, "internal"), message)
 
 
 def _error(kind: ErrorKind, message: str | None) -> Error:

@@ -1,9 +1,9 @@
-"""Every field that the checked versions wrote, by message type, for the drift report."""
+"""Every field that the checked versions wrote, by message type, to report unknown ones."""
 
 from collections.abc import Mapping
 
 CHECKED_VERSIONS = ("0.61.0",)
-"""The versions of Gemini CLI whose every field was looked at; its stream does not name its own."""
+"""The versions of Gemini CLI of which every field was checked; a stream does not name its own."""
 
 KNOWN_FIELDS: Mapping[str, frozenset[str]] = {
     type: frozenset(f"type timestamp {fields}".split())

@@ -1,4 +1,4 @@
-"""What must be remembered of a stream of Gemini CLI beside what every stream needs."""
+"""What is remembered about a stream of Gemini CLI, in addition to what every agent needs."""
 
 from rookery.adapter import memory
 from rookery.agents.gemini.fields import KNOWN_FIELDS
@@ -6,15 +6,15 @@ from rookery.model.events import Event
 
 
 class Memory(memory.Memory):
-    """Everything that is remembered of one stream."""
+    """Everything that is remembered about one stream."""
 
     def __init__(self) -> None:
         super().__init__(KNOWN_FIELDS)
-        self.trouble: str | None = None  # the last error or warning
-        self.gave_up: str | None = None  # why the program stopped the model
+        self.failure: str | None = None  # the last error or warning
+        self.stopped: str | None = None  # why Gemini CLI stopped the model
 
     def begin_turn(self) -> list[Event]:
-        """Open a turn, unless one is; nothing has gone wrong in it."""
+        """Open a turn, unless one is open."""
         if not self.in_turn:
-            self.trouble = self.gave_up = None
+            self.failure = self.stopped = None
         return super().begin_turn()

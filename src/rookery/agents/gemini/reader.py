@@ -24,10 +24,10 @@ from rookery.model.events import (
     UserMessage,
 )
 
-_NO_COMPLAINT = shapes.Complaint()
-_MISSING = "tool_not_registered"  # the model called a tool that it was not given
-_REFUSED = "policy_violation"  # a rule or a hook said no to this very call (0.61.0 policy_rule)
-# A tool that is permitted, but not this call of it (0.61.0 redirection).
+_NO_ERROR = shapes.ErrorDetail()
+_MISSING = "tool_not_registered"  # the model called a tool that is not offered to it
+_REFUSED = "policy_violation"  # a rule or a hook refused exactly this call (0.61.0 policy_rule)
+# The tool is permitted, but this call of it isn't (0.61.0 redirection).
 _UNCONFIRMED = re.compile(
     r'Tool execution for "[^"\n]+" requires user confirmation, which is not supported in '
     r"non-interactive mode\."
@@ -36,7 +36,7 @@ _REDIRECTS = re.compile(r"[<>]")
 
 
 def init(memory: Memory, message: shapes.Init, line: bytes) -> Sequence[Event]:
-    """Read the beginning of a process; what an earlier one left open stays so."""
+    """Read the start of a process; everything that an earlier one left open is orphaned."""
     events = memory.abandon()
     memory.in_turn = False
     if message.session_id not in memory.sessions:
@@ -46,7 +46,7 @@ def init(memory: Memory, message: shapes.Init, line: bytes) -> Sequence[Event]:
 
 
 def message(memory: Memory, message: shapes.Message, line: bytes) -> Events:
-    """Read a piece of what the model says, which has no id and no end, or the user's prompt."""
+    """Read a piece of the model's text, which has neither id nor end, or the user's prompt."""
     text = message.content
     if message.role == "assistant":
         if not text:
@@ -61,77 +61,77 @@ def message(memory: Memory, message: shapes.Message, line: bytes) -> Events:
 
 
 def tool_use(memory: Memory, message: shapes.ToolUse, line: bytes) -> Sequence[Event]:
-    """Read the beginning of a call."""
+    """Read the start of a call."""
     events = memory.advance()
     memory.answer = None
     id = message.tool_id or memory.new_id("call")
-    name, given = message.tool_name or "tool", message.parameters
-    subagent = tools.subagent(name, given)
-    events += memory.start(tools.TOOLS.started(id, name, given, subagent=subagent))
+    name, input = message.tool_name or "tool", message.parameters
+    subagent = tools.subagent(name, input)
+    events += memory.start(tools.TOOLS.started(id, name, input, subagent=subagent))
     return events
 
 
 def tool_result(memory: Memory, message: shapes.ToolResult, line: bytes) -> Sequence[Event]:
-    """Read the end of a call; a command that failed is a success here (0.61.0 shell_fail)."""
+    """Read the end of a call; a failed command is reported as a success (0.61.0 shell_fail)."""
     events = memory.advance()
     id = message.tool_id or memory.new_id("call")
     call = memory.tools.get(id)
-    told = message.error or _NO_COMPLAINT
-    output = message.output or None  # "" is told of tools whose output is not (0.61.0 file_edit)
-    complaint = told.message or output
+    error = message.error or _NO_ERROR
+    output = message.output or None  # "" means that the output is not reported (0.61.0 file_edit)
+    text = error.message or output
     ok = message.status == "success"
-    denied = not ok and call is not None and _is_denied(call.name, told)
-    fix = _fix(call, told) if denied and call is not None else None
+    denied = not ok and call is not None and _is_denied(call.name, error)
+    fix = _fix(call, error) if denied and call is not None else None
     status: Status = "ok" if ok else "denied" if denied else "error"
-    events += memory.finish(id, status, output=output, error=None if ok else complaint, fix=fix)
-    if ok and call is not None and call.kind in tools.TELLING:
-        events += tools.consequences(call.name, id, call.input)
+    events += memory.finish(id, status, output=output, error=None if ok else text, fix=fix)
+    if ok and call is not None and call.kind in tools.CHANGING:
+        events += tools.changes(call.name, id, call.input)
     return events
 
 
 def error(memory: Memory, message: shapes.Error, line: bytes) -> Sequence[Event]:
-    """Read what the program tells of trouble; only the result is the end."""
-    memory.trouble = message.message
-    if message.message in errors.SURRENDERS:
-        memory.gave_up = message.message
+    """Read an error or warning; only the result ends the turn."""
+    memory.failure = message.message
+    if message.message in errors.STOPS:
+        memory.stopped = message.message
     if message.severity == "warning":
         return (Notice(level="warning", text=message.message or ""),)
     return (Error(kind="internal", message=message.message),)
 
 
 def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Event]:
-    """Read the end of the one turn of a process, with what all of it used."""
+    """Read the end of the only turn of a process, with the tokens of the whole process."""
     events = [*memory.begin_turn(), *memory.abandon()]
     stats = message.stats or shapes.Stats()
     for model, used in (stats.models or {}).items():
         if (usage := _usage(model, used)) is not None:
             events.append(usage)
-    # A failed turn is told to have taken no time (0.61.0 max_turns).
+    # The duration of a failed turn is reported as 0 (0.61.0 max_turns).
     duration_s = stats.duration_ms / 1000 if stats.duration_ms else None
-    if message.status == "success" and memory.gave_up is None:
+    if message.status == "success" and memory.stopped is None:
         return [*events, memory.finish_turn(None, memory.answer, duration_s=duration_s)]
-    reason, words = _failure(message.error, memory)
+    reason, text = _failure(message.error, memory)
     if message.error is not None and reason == "api_error":
         failure = errors.read(message.error)
         events.append(failure)
-        words = failure.message
-    return [*events, memory.finish_turn(reason, words, duration_s=duration_s)]
+        text = failure.message
+    return [*events, memory.finish_turn(reason, text, duration_s=duration_s)]
 
 
-def _failure(told: shapes.Complaint | None, memory: Memory) -> tuple[str, str | None]:
-    """Why a turn failed, in a word and in words.
+def _failure(error: shapes.ErrorDetail | None, memory: Memory) -> tuple[str, str | None]:
+    """The reason why a turn failed, and a message.
 
-    A result without an error follows an error message: that the model's answer was no answer, or
-    that the program stopped the model, which it calls a success.
+    A result without an error follows an error message: the model's answer was empty or invalid, or
+    Gemini CLI stopped the model, which it reports as a success.
     """
-    if told is not None:
-        return errors.REASONS.get(told.type, "api_error"), told.message
-    if memory.gave_up is not None:
-        return errors.SURRENDERS[memory.gave_up], memory.gave_up
-    return "error", memory.trouble
+    if error is not None:
+        return errors.REASONS.get(error.type, "api_error"), error.message
+    if memory.stopped is not None:
+        return errors.STOPS[memory.stopped], memory.stopped
+    return "error", memory.failure
 
 
-_READERS: Table[Memory] = {
+_TABLE: Table[Memory] = {
     shapes.Init: init,
     shapes.Message: message,
     shapes.ToolUse: tool_use,
@@ -140,8 +140,8 @@ _READERS: Table[Memory] = {
     shapes.Result: result,
 }
 
-decoder = decoder_of("gemini", _READERS, Memory)
-"""Makes a decoder for one stream of Gemini CLI."""
+decoder = decoder_of("gemini", _TABLE, Memory)
+"""Returns a decoder for one stream of Gemini CLI."""
 
 
 def _begin_text(memory: Memory, text: str, *, whole: bool) -> Sequence[Event]:
@@ -153,49 +153,49 @@ def _begin_text(memory: Memory, text: str, *, whole: bool) -> Sequence[Event]:
     return [*events, Text(id=id, text=text)]
 
 
-def _is_denied(name: str, told: shapes.Complaint) -> bool:
+def _is_denied(name: str, error: shapes.ErrorDetail) -> bool:
     """Whether a call failed because its tool is not permitted.
 
-    Without somebody to ask, Gemini CLI hides the tools that would need permission, and those that
-    a policy denies (0.61.0 perm_denied, perm_policy_deny). So a tool of its own that is missing
-    was denied; any other missing tool is one that the model made up.
+    When it cannot ask, Gemini CLI hides the tools that need approval and those that a policy
+    denies (0.61.0 perm_denied, perm_policy_deny). So a missing built-in tool was denied; any other
+    missing tool is an invention of the model.
     """
-    if told.type == _MISSING:
+    if error.type == _MISSING:
         return name in tools.TOOLS.kinds
-    return told.type == _REFUSED or _UNCONFIRMED.fullmatch(told.message or "") is not None
+    return error.type == _REFUSED or _UNCONFIRMED.fullmatch(error.message or "") is not None
 
 
-def _fix(call: ToolStarted, told: shapes.Complaint) -> str | None:
-    """What lets a denied call pass, unless a policy is against it, of which nobody tells.
+def _fix(call: ToolStarted, error: shapes.ErrorDetail) -> str | None:
+    """What would allow a denied call, unless a policy forbids it, which is not reported.
 
-    That is a rule, but for a command that writes to a file or reads from one: it has to be
-    confirmed even if a rule allows commands (0.61.0 redirection).
+    That is a rule, except for a command that writes to a file or reads from one: it needs approval
+    even if a rule allows commands (0.61.0 redirection).
     """
-    if told.type == _REFUSED:
+    if error.type == _REFUSED:
         return None
-    if told.type != _MISSING or (call.kind == "execute" and _REDIRECTS.search(call.title or "")):
+    if error.type != _MISSING or (call.kind == "execute" and _REDIRECTS.search(call.title or "")):
         return PERMIT_ALL
     return call.name
 
 
 def _usage(model: str, used: shapes.ModelStats) -> UsageReported | None:
-    """What the process used of a model; None if nobody counted: all are 0 then.
+    """The tokens of a model; None if they were not counted, which is written as zeros.
 
-    Thoughts are in no figure but the total (0.61.0 thinking): the rest of it is taken for them.
+    Thinking is counted only in the total (0.61.0 thinking): the rest of the total is reasoning.
     """
     if not used.total_tokens and not used.input_tokens and not used.output_tokens:
         return None
-    asked, said, cached = used.input_tokens, used.output_tokens, used.cached
+    input, output, cached = used.input_tokens, used.output_tokens, used.cached
     reasoning = None
-    if used.total_tokens is not None and asked is not None and said is not None:
-        reasoning = max(0, used.total_tokens - asked - said)
-        said += reasoning
+    if used.total_tokens is not None and input is not None and output is not None:
+        reasoning = max(0, used.total_tokens - input - output)
+        output += reasoning
     return UsageReported(
         model=model,
         scope="turn",
         semantics="final",
-        input=uncached(asked, cached),
-        output=said,
+        input=uncached(input, cached),
+        output=output,
         cache_read=cached,
         reasoning=reasoning,
     )

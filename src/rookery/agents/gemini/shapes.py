@@ -1,4 +1,4 @@
-"""The parts of each message that the reader uses; what is not named here is skipped."""
+"""The shapes of Gemini CLI's messages, with the fields that are used; others are skipped."""
 
 import msgspec
 
@@ -11,7 +11,7 @@ class Init(Shape, tag="init"):
 
 
 class Message(Shape, tag="message"):
-    """What the user said, whole, or a piece of what the model says."""
+    """The user's prompt, or a piece of the model's text."""
 
     role: str | None = None
     content: str | None = None
@@ -24,18 +24,18 @@ class ToolUse(Shape, tag="tool_use"):
     parameters: msgspec.Raw = NOTHING
 
 
-class Complaint(Shape):
+class ErrorDetail(Shape):
     type: str | None = None
     message: str | None = None
 
 
 class ToolResult(Shape, tag="tool_result"):
-    """How a call ended; `output` is what a terminal would show, not what the model saw."""
+    """How a call ended; `output` is what a terminal would show, not what the model got."""
 
     tool_id: str | None = None
     status: str | None = None
     output: str | None = None
-    error: Complaint | None = None
+    error: ErrorDetail | None = None
 
 
 class Error(Shape, tag="error"):
@@ -44,7 +44,7 @@ class Error(Shape, tag="error"):
 
 
 class ModelStats(Shape):
-    """The tokens of a model; `input_tokens` has the cached ones in it, `input` has not."""
+    """The tokens of a model; `input_tokens` includes the cached ones, `input` does not."""
 
     total_tokens: Count | None = None
     input_tokens: Count | None = None
@@ -59,5 +59,5 @@ class Stats(Shape):
 
 class Result(Shape, tag="result"):
     status: str | None = None
-    error: Complaint | None = None
+    error: ErrorDetail | None = None
     stats: Stats | None = None

@@ -1,4 +1,4 @@
-"""Gemini CLI's tools: what kind each is, a title for a call, and what it did to files and plan."""
+"""Gemini CLI's tools: their kinds, titles of calls, and what a call did to files and plan."""
 
 from collections.abc import Iterator
 
@@ -51,12 +51,12 @@ TOOLS = Tools(
         "subagent": ("prompt", "agent_name"),
         "plan": (),
     },
-    mcp_prefix="mcp_",  # the name of a server must not hold an underscore
+    mcp_prefix="mcp_",  # the name of a server must not contain an underscore
     mcp_separator="_",
 )
 
-TELLING = frozenset({"edit", "plan"})
-"""The kinds of tools whose calls change files or the plan."""
+CHANGING = frozenset({"edit", "plan"})
+"""The kinds of tools that change files or the plan."""
 
 
 class _EditInput(msgspec.Struct, gc=False):
@@ -80,12 +80,12 @@ _todo_decoder = msgspec.json.Decoder(_TodoInput)
 
 
 def subagent(name: str, input: msgspec.Raw) -> str | None:
-    """What kind of subagent a call asks for."""
+    """The type of subagent that a call starts."""
     return first_of(input, "agent_name") if TOOLS.kind(name) == "subagent" else None
 
 
 def replacements(started: ToolStarted) -> tuple[Replacement, ...]:
-    """The text that a call of an editing tool puts in place of another."""
+    """The text that a call of an editing tool replaces, and its replacement."""
     if started.kind != "edit" or started.input is None:
         return ()
     edit = salvage.decode_part(started.input, _edit_decoder)
@@ -95,14 +95,14 @@ def replacements(started: ToolStarted) -> tuple[Replacement, ...]:
     return (Replacement(edit.old_string or "", after or ""),) if edit.old_string or after else ()
 
 
-def consequences(name: str, id: str, input: msgspec.Raw | None) -> Iterator[Event]:
-    """What a call that worked did to files and plan, as its input tells: its result does not."""
+def changes(name: str, id: str, input: msgspec.Raw | None) -> Iterator[Event]:
+    """What a successful call changed, according to its input: the result does not say."""
     if input is None:
         return
     if TOOLS.kind(name) == "edit":
         edit = salvage.decode_part(input, _edit_decoder)
         if edit is not None and edit.file_path:
-            # Who writes a whole file does not say whether there was one before.
+            # A call that writes a whole file does not say whether the file existed before.
             change: Change | None = "modify" if edit.old_string else None
             yield FileChanged(path=edit.file_path, change=change, tool_id=id)
     elif name == "write_todos":

@@ -1,4 +1,4 @@
-"""Qwen Code: all that is known of `qwen --output-format stream-json`. `reader` is the way in."""
+"""Qwen Code: `command` starts it, `reader` decodes `qwen --output-format stream-json`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,7 +18,7 @@ from rookery.agents.qwen.tools import replacements
 
 
 def recognises(message: Mapping[str, Any]) -> bool:
-    """Tell whether a message is Qwen Code's: the first one of each turn names its version."""
+    """Whether a message is Qwen Code's: the first message of each turn includes its version."""
     return message.get("type") == "system" and "qwen_code_version" in message
 
 
@@ -39,16 +39,16 @@ AGENT = Agent(
         resume="yes",
         end_event="partly",
         notes=(
-            "A failure of the API is told in the words of the model, by 0.15.10 even as a success; "
-            "it is shown as the failure that it is.",
-            "The tokens of subagents, and of calls that it makes for itself, are told in the sum "
-            "of the session when the turn is over.",
-            "The exit code of a command is told only if the command failed; by 0.15.10, only if it "
-            "wrote nothing.",
-            "Retries are told by 0.24.4 once an answer has begun; else they are not.",
-            "What subagents in the background do is not told, only how they ended.",
-            "When it is interrupted it ends without a result, and when it reaches a limit of its "
-            "own, only its exit code says so.",
+            "API failures are reported as text of the model, by 0.15.10 even as a success; "
+            "rook shows them as failures.",
+            "The tokens of subagents and of internal requests are reported only in the total of "
+            "the session, when the turn has ended.",
+            "The exit code of a command is reported only if the command failed; by 0.15.10, only "
+            "if it wrote nothing.",
+            "0.24.4 reports retries once an answer has started; other retries are not reported.",
+            "The work of background subagents is not reported, only how they ended.",
+            "When interrupted, it ends without a result; when it reaches a limit of its own, only "
+            "its exit code says so.",
         ),
     ),
     evidence="recordings",

@@ -1,4 +1,4 @@
-"""Qwen Code's command line: flags, approval modes, standard input, environment."""
+"""Qwen Code's command line: flags, approval modes, stdin and environment."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -7,10 +7,10 @@ from rookery.adapter.agent import Invocation, Permission, Task
 from rookery.adapter.command_line import needs_stdin, options_of, permission_of, with_format
 
 PROGRAMS = ("qwen",)
-"""What the program is called, without folder and `.exe`."""
+"""The name of the program, without folder and `.exe`."""
 
 OUTPUT_FLAGS = ("--output-format", "stream-json")
-"""Makes it write a message per line."""
+"""Makes it write one message per line."""
 
 _PROMPTS = ("-p", "--prompt")
 _PERMISSIONS: Mapping[Permission, tuple[str, ...]] = {
@@ -20,10 +20,10 @@ _PERMISSIONS: Mapping[Permission, tuple[str, ...]] = {
     "all": ("--approval-mode", "yolo"),
 }
 
-# Else the program may start itself once more, and the process that we know only waits.
+# Without this, Qwen Code may start itself again, and the process that rook started only waits.
 _ENVIRONMENT = {"QWEN_CODE_NO_RELAUNCH": "true"}
 
-# What a Qwen Code that we run in tells its own children. Settings and keys are the user's.
+# Variables that an outer Qwen Code sets for its children. Settings and keys are the user's.
 _NESTED = re.compile(
     r"QWEN_CODE|QWEN_CODE_("
     r"AGENT_ID|CLI|ENTRYPOINT|IDE_.*|LAUNCHER_(PATH|PID)|MANAGED_NPM_.*|MODEL|MODEL_IDENTITY"
@@ -32,7 +32,7 @@ _NESTED = re.compile(
 
 
 def invoke(task: Task) -> Invocation:
-    """Make the command line for a task; a long prompt, or one like an option, goes by stdin."""
+    """Return the command line for a task; a long prompt, or one like an option, goes to stdin."""
     mode = permission_of("qwen", _PERMISSIONS, task.permission)
     by_stdin = needs_stdin(task.prompt)
     return Invocation(
@@ -46,7 +46,7 @@ def invoke(task: Task) -> Invocation:
             *(("--max-session-turns", str(task.max_turns)) if task.max_turns is not None else ()),
             *(("--resume", task.resume) if task.resume else ()),
             *task.args,
-            # Options that take many values would swallow a bare prompt.
+            # Options with several values would consume a bare prompt.
             *(() if by_stdin else ("--prompt", task.prompt)),
         ),
         stdin=task.prompt.encode() if by_stdin else None,
@@ -55,16 +55,15 @@ def invoke(task: Task) -> Invocation:
 
 
 def with_output_flags(command: Sequence[str]) -> list[str] | None:
-    """Add what makes a command line of the user's write messages, right after the program.
+    """Add the flags for JSON messages to a command line of the user, right after the program.
 
-    None if it has no prompt, for that may be anything, or if it asks for an output that is no
-    messages: then that is what the user wants.
+    None if it has no prompt, or if the user asks for another output format.
     """
     return with_format(command, flag=OUTPUT_FLAGS, short="-o", also=("json",), prompts=_PROMPTS)
 
 
 def resumes(command: Sequence[str]) -> bool:
-    """Tell whether a command line goes on with a session."""
+    """Whether a command line resumes a session."""
     return any(
         word in ("-r", "-c") or word.partition("=")[0] in ("--resume", "--continue")
         for word in options_of(command)
@@ -72,5 +71,5 @@ def resumes(command: Sequence[str]) -> bool:
 
 
 def keeps_variable(name: str) -> bool:
-    """Tell whether a variable may be inherited."""
+    """Whether a variable may be inherited."""
     return _NESTED.fullmatch(name) is None

@@ -1,4 +1,4 @@
-"""Qwen Code's words for what went wrong, as neutral kinds of error."""
+"""Maps Qwen Code's error messages to neutral kinds of error."""
 
 import re
 from collections.abc import Mapping
@@ -20,18 +20,17 @@ _STATUSES: Mapping[int, ErrorKind] = {
     504: "network",
 }
 _PASSING = frozenset({"internal", "network", "overload"})
-# A connection that was not made, or that broke (0.24.4 adds the cause: cut_reset).
+# A connection that failed or broke off (0.24.4 adds the cause: cut_reset).
 _NO_ANSWER = re.compile(
     r"(?:Connection error\.|Request timed out\.|terminated)(?: \(cause: .+\))?", re.DOTALL
 )
 
-# The program writes the API's failure in the model's name, behind what the model had said
-# (0.15.10 api_401, cut_error), and into the result that fails for it (0.24.4 api_401). After a 429
-# it adds advice (0.24.4 api_429).
+# Qwen Code appends the API's failure to the text of the model (0.15.10 api_401, cut_error) and
+# writes it into the failed result (0.24.4 api_401). After a 429 it adds advice (0.24.4 api_429).
 _API_ERROR = re.compile(
     r"\[API Error: (?:(\d{3}) )?(.+)\](?:\n(?:Please wait|Possible quota) [^\n]+)?\Z", re.DOTALL
 )
-# A quota that is used up is told in words of their own (0.24.4 api_quota).
+# An exhausted quota has separate messages (0.24.4 api_quota).
 _QUOTA = re.compile(
     r"Quota exhausted: |Qwen OAuth (?:quota exceeded:|free tier has been discontinued)"
 )
@@ -41,15 +40,15 @@ def api_error(text: str) -> Error | None:
     """Read the failure of the API at the end of a text; None if there is none."""
     if _QUOTA.match(text):
         return Error(kind="quota", message=text.partition("\n\n")[0], retryable=False)
-    found = _API_ERROR.search(text)
-    if found is None:
+    match = _API_ERROR.search(text)
+    if match is None:
         return None
-    status, words = found.groups()
-    kind = _kind(int(status) if status else None, words)
-    return Error(kind=kind, message=words, retryable=kind in _PASSING)
+    status, message = match.groups()
+    kind = _kind(int(status) if status else None, message)
+    return Error(kind=kind, message=message, retryable=kind in _PASSING)
 
 
-def _kind(status: int | None, words: str) -> ErrorKind:
+def _kind(status: int | None, message: str) -> ErrorKind:
     if status is not None:
         return _STATUSES.get(status, "internal")
-    return "network" if _NO_ANSWER.fullmatch(words) else "internal"
+    return "network" if _NO_ANSWER.fullmatch(message) else "internal"

@@ -1,9 +1,9 @@
-"""Every field that the checked versions wrote, by message type, for the drift report."""
+"""Every field that the checked versions wrote, by message type, to report unknown ones."""
 
 from collections.abc import Mapping
 
 CHECKED_VERSIONS = ("0.15.10", "0.24.4")
-"""The versions of Qwen Code whose every field was looked at."""
+"""The versions of Qwen Code of which every field was checked."""
 
 KNOWN_FIELDS: Mapping[str, frozenset[str]] = {
     type: frozenset(f"type uuid session_id parent_tool_use_id {fields}".split())

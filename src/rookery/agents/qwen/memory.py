@@ -1,4 +1,4 @@
-"""What must be remembered of a stream of Qwen Code beside what every stream needs."""
+"""What is remembered about a stream of Qwen Code, in addition to what every agent needs."""
 
 import msgspec
 
@@ -8,7 +8,7 @@ from rookery.model.events import Event, Text, Thinking
 
 
 class OpenBlock(msgspec.Struct):
-    """A text or a thought of which only pieces have come."""
+    """A text or thought of which only pieces have arrived."""
 
     id: str
     type: str
@@ -17,19 +17,19 @@ class OpenBlock(msgspec.Struct):
 
 
 class Memory(memory.Memory):
-    """Everything that is remembered of one stream."""
+    """Everything that is remembered about one stream."""
 
     def __init__(self) -> None:
         super().__init__(KNOWN_FIELDS)
-        self.last: str | None = None  # the main agent's last text, if nobody counted its tokens
-        self.denied: set[str | None] = set()  # calls whose denial was told in this turn
-        self.errors: dict[str, str] = {}  # what the calls of this turn said that failed
-        self.fallback: str | None = None  # the model that answers this one request for another
-        self.retrying = False  # whether a retry was told and nothing was said since
+        self.last: str | None = None  # the main agent's last text, if its tokens were not counted
+        self.denied: set[str | None] = set()  # calls whose denial was reported in this turn
+        self.errors: dict[str, str] = {}  # the errors of this turn's failed calls
+        self.fallback: str | None = None  # the model that answers this request instead
+        self.retrying = False  # whether a retry was reported and no text followed yet
         self._blocks: dict[str | None, dict[int, OpenBlock]] = {}  # by parent and index
 
     def end_turn(self) -> None:
-        """Close the turn; a stream that is read from standard input may have another."""
+        """Close the turn; a stream with prompts on stdin may have another."""
         super().end_turn()
         self.last = None
         self.fallback = None
@@ -40,18 +40,18 @@ class Memory(memory.Memory):
     def open_block(
         self, parent: str | None, index: int, type: str, tool_id: str | None = None
     ) -> list[Event]:
-        """Begin a block; one that is still there under its number has lost its whole."""
+        """Start a block; an open block with the same number is incomplete and reported so far."""
         blocks = self._blocks.setdefault(parent, {})
-        lost = blocks.pop(index, None)
+        partial = blocks.pop(index, None)
         blocks[index] = OpenBlock(self.new_id("block"), type, tool_id, [])
-        return [] if lost is None else _whole(lost, parent)
+        return [] if partial is None else _whole(partial, parent)
 
     def block(self, parent: str | None, index: int) -> OpenBlock | None:
         """The block that a piece belongs to."""
         return self._blocks.get(parent, {}).get(index)
 
     def take_block(self, parent: str | None, type: str) -> OpenBlock | None:
-        """The block whose whole has come, if there were pieces of it."""
+        """The open block that is now complete, if there were pieces of it."""
         blocks = self._blocks.get(parent)
         if not blocks:
             return None
@@ -59,20 +59,20 @@ class Memory(memory.Memory):
         return None if index is None else blocks.pop(index)
 
     def end_message(self, parent: str | None) -> list[Event]:
-        """Give the wholes of blocks that did not come."""
+        """Return the texts of blocks that were never completed."""
         blocks = self._blocks.pop(parent, {})
         return [event for block in blocks.values() for event in _whole(block, parent)]
 
     def in_subagent(self) -> bool:
-        """Whether a subagent is at work."""
+        """Whether a subagent is running."""
         return any(tool.kind == "subagent" for tool in self.tools.values())
 
     def unfinished(self) -> list[Event]:
-        """Give what was being written: its whole will not come."""
+        """Return the partial texts: the complete ones won't arrive."""
         return [event for parent in [*self._blocks] for event in self.end_message(parent)]
 
     def abandon(self) -> list[Event]:
-        """End what is open though nobody said how it ended."""
+        """End everything open as `orphaned`."""
         return [*self.unfinished(), *super().abandon()]
 
 

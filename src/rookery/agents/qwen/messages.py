@@ -1,4 +1,4 @@
-"""Reads what model and tools say to each other: assistant, user and partial messages."""
+"""Reads the messages between model and tools: assistant, user and partial messages."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -23,53 +23,53 @@ from rookery.model.events import (
 
 
 def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Sequence[Event]:
-    """Read a part of what the model said in one answer: its thoughts, its words, or its calls.
+    """Read a part of one answer of the model: thoughts, text or tool calls.
 
-    Each part has an id of its own; the last one carries the tokens of all.
+    Each part has its own id; the last one includes the tokens of all.
     """
-    said = message.message or shapes.Said()
+    inner = message.message or shapes.Inner()
     parent = message.parent_tool_use_id
     events = [] if parent is not None or memory.in_turn else memory.begin_turn()
-    strange: str | None = None
-    for n, block in enumerate(said.content or ()):
+    unknown: str | None = None
+    for n, block in enumerate(inner.content or ()):
         if block.type in ("text", "thinking"):
-            events += _words(memory, block, f"{said.id or memory.new_id('message')}:{n}", parent)
+            events += _text(memory, block, f"{inner.id or memory.new_id('message')}:{n}", parent)
         elif block.type == "tool_use":
             events += _start(memory, block, parent)
         else:
-            strange = block.type
-    usage = _usage(memory, said, parent)
+            unknown = block.type
+    usage = _usage(memory, inner, parent)
     if usage is not None:
         events.append(usage)
     if parent is None:
         memory.retrying = False
-        last = said.content[-1] if said.content and usage is None else None
+        last = inner.content[-1] if inner.content and usage is None else None
         memory.last = last.text if last is not None and last.type == "text" else None
-    if strange is not None:
-        events.append(Unknown(name=f"assistant/{strange}", raw=salvage.raw_copy(line)))
+    if unknown is not None:
+        events.append(Unknown(name=f"assistant/{unknown}", raw=salvage.raw_copy(line)))
     return events
 
 
 def user(memory: Memory, message: shapes.User, line: bytes) -> Sequence[Event]:
-    """Read a tool's result, a subagent's task, or what the program says to the model."""
-    said = message.message or shapes.Said()
+    """Read a tool's result, a subagent's task, or a text of Qwen Code for the model."""
+    inner = message.message or shapes.Inner()
     parent = message.parent_tool_use_id
     events: list[Event] = []
-    strange: str | None = None
-    for block in said.content or ():
+    unknown: str | None = None
+    for block in inner.content or ():
         if block.type == "tool_result":
             events += _finish(memory, block, parent)
         elif block.type == "text":
             events.append(UserMessage(text=block.text or "", synthetic=True, parent=parent))
         else:
-            strange = block.type
-    if strange is not None:
-        events.append(Unknown(name=f"user/{strange}", raw=salvage.raw_copy(line)))
+            unknown = block.type
+    if unknown is not None:
+        events.append(Unknown(name=f"user/{unknown}", raw=salvage.raw_copy(line)))
     return events
 
 
 def stream_event(memory: Memory, message: shapes.StreamEvent, line: bytes) -> Sequence[Event]:
-    """Read a piece of what is still being written."""
+    """Read a piece of an unfinished message."""
     part, parent = message.event, message.parent_tool_use_id
     read = _PARTS.get(type(part))
     if read is None:
@@ -85,15 +85,15 @@ def _message_start(memory: Memory, parent: str | None, part: object) -> Sequence
 
 
 def _block_start(memory: Memory, parent: str | None, part: shapes.BlockStart) -> Sequence[Event]:
-    begun = part.content_block or shapes.Block()
-    tool_id = begun.id or memory.new_id("call") if begun.type == "tool_use" else None
-    return memory.open_block(parent, part.index, begun.type, tool_id)
+    block = part.content_block or shapes.Block()
+    tool_id = block.id or memory.new_id("call") if block.type == "tool_use" else None
+    return memory.open_block(parent, part.index, block.type, tool_id)
 
 
 def _block_delta(memory: Memory, parent: str | None, part: shapes.BlockDelta) -> Sequence[Event]:
     delta = part.delta or shapes.Delta()
     block = memory.block(parent, part.index)
-    if block is None:  # the stream was joined in the middle of a message
+    if block is None:  # the recording starts in the middle of a message
         memory.open_block(parent, part.index, delta.type.partition("_")[0])
         block = memory.block(parent, part.index)
         assert block is not None
@@ -117,9 +117,9 @@ def _tool_progress(
 ) -> Sequence[Event]:
     if part.tool_use_id is None:
         return ()
-    told = part.content or shapes.Progress()
-    elapsed = None if told.elapsedMs is None else told.elapsedMs / 1000
-    return (ToolProgress(id=part.tool_use_id, elapsed_s=elapsed, output=told.message),)
+    progress = part.content or shapes.Progress()
+    elapsed = None if progress.elapsedMs is None else progress.elapsedMs / 1000
+    return (ToolProgress(id=part.tool_use_id, elapsed_s=elapsed, output=progress.message),)
 
 
 def _nothing(memory: Memory, parent: str | None, part: object) -> Sequence[Event]:
@@ -137,7 +137,7 @@ _PARTS: Mapping[type, Callable[[Memory, str | None, Any], Sequence[Event]]] = {
 }
 
 
-def _words(memory: Memory, block: shapes.Block, id: str, parent: str | None) -> Sequence[Event]:
+def _text(memory: Memory, block: shapes.Block, id: str, parent: str | None) -> Sequence[Event]:
     pieces = memory.take_block(parent, block.type)
     id = id if pieces is None else pieces.id
     if block.type == "thinking":
@@ -163,7 +163,7 @@ def _start(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[
 
 
 def _finish(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[Event]:
-    """Read a result; that of a failed command may be none that is_error (0.15.10 shell_fail)."""
+    """Read a result; that of a failed command may lack is_error (0.15.10 shell_fail)."""
     id = block.tool_use_id or memory.new_id("call")
     if memory.has_ended(id):
         return ()
@@ -186,24 +186,24 @@ def _finish(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence
         fix=tools.fix(call.name, block.content) if status == "denied" and call else None,
         parent=parent,
     )
-    if not failed and call is not None and call.kind in tools.TELLING:
-        events += tools.consequences(call.name, id, call.input, block.content)
+    if not failed and call is not None and call.kind in tools.CHANGING:
+        events += tools.changes(call.name, id, call.input, block.content)
     return events
 
 
-def _usage(memory: Memory, said: shapes.Said, parent: str | None) -> UsageReported | None:
-    """What an answer used; None if nobody counted: all are 0 then."""
-    used = said.usage
+def _usage(memory: Memory, message: shapes.Inner, parent: str | None) -> UsageReported | None:
+    """The tokens of an answer; None if they were not counted, which is written as zeros."""
+    used = message.usage
     if used is None or not (used.input_tokens or used.output_tokens):
         return None
-    model = said.model
+    model = message.model
     if memory.fallback is not None and parent is None:
-        # The message names the model that was asked first (0.24.4 model_fallback).
+        # The message names the model that was tried first (0.24.4 model_fallback).
         model, memory.fallback = memory.fallback, None
     return UsageReported(
-        message_id=said.id,
+        message_id=message.id,
         model=model,
-        stop_reason=said.stop_reason,
+        stop_reason=message.stop_reason,
         scope="message",
         semantics="final",
         input=uncached(used.input_tokens, used.cache_read_input_tokens),

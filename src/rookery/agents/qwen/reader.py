@@ -35,24 +35,24 @@ _STATUSES: Mapping[str | None, Status] = {
     "failed": "error",
     "cancelled": "cancelled",
 }
-"""How a background task ended; in any other state it is still at work."""
+"""How a background task ended; in any other state it is still running."""
 
 
 def system(memory: Memory, message: shapes.System, line: bytes) -> Sequence[Event]:
-    """Read the beginning of a turn, what a background task does, or what the program tells."""
+    """Read the start of a turn, the state of a background task, or a notice."""
     read = _SYSTEM.get(message.subtype)
-    told = None if read is None else read(memory, message)
-    return (
-        (Unknown(name=f"system/{message.subtype}", raw=raw_copy(line)),) if told is None else told
-    )
+    events = None if read is None else read(memory, message)
+    if events is None:
+        return (Unknown(name=f"system/{message.subtype}", raw=raw_copy(line)),)
+    return events
 
 
 def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Event]:
-    """Read the end of a turn; the usage is that of the whole session, hidden calls included."""
+    """Read the end of a turn; the usage is that of the whole session, with internal requests."""
     if message.is_error and not message.duration_ms and memory.in_subagent():
-        # A subagent's failure has the form of a result, but the turn goes on (source of 0.15.10).
-        told = message.error.message if message.error else None
-        return (Error(kind="internal", message=told),)
+        # A subagent's failure looks like a result, but the turn continues (source of 0.15.10).
+        failed = message.error.message if message.error else None
+        return (Error(kind="internal", message=failed),)
     events = [*memory.begin_turn(), *memory.unfinished()]
     denials = tuple(_denial(memory, denied) for denied in message.permission_denials or ())
     for denial in denials:
@@ -81,12 +81,12 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
     failure, reason = _failure(memory, message)
     if failure is not None:
         events.append(failure)
-    good = failure is None and message.is_error is False and message.subtype == "success"
+    ok = failure is None and message.is_error is False and message.subtype == "success"
     events.append(
         TurnFinished(
-            ok=good,
-            text=message.result if good else None,
-            reason=None if good else reason,
+            ok=ok,
+            text=message.result if ok else None,
+            reason=None if ok else reason,
             errors=(failure.message,) if failure and failure.message else None,
             denials=denials or None,
             duration_s=_seconds(message.duration_ms),
@@ -99,7 +99,7 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
     return events
 
 
-_READERS: Table[Memory] = {
+_TABLE: Table[Memory] = {
     shapes.Assistant: messages.assistant,
     shapes.User: messages.user,
     shapes.StreamEvent: messages.stream_event,
@@ -111,12 +111,12 @@ _READERS: Table[Memory] = {
 class QwenReader(TableReader):
     """Turns Qwen Code's messages into events.
 
-    While an unchecked version writes, the first messages of each type are looked at for fields
-    that nobody knows.
+    While an unchecked version writes, the first messages of each type are checked for unknown
+    fields.
     """
 
     def __init__(self) -> None:
-        super().__init__(Memory(), {**_READERS, shapes.System: self._system}, looked_at=0)
+        super().__init__(Memory(), {**_TABLE, shapes.System: self._system}, looked_at=0)
 
     def _system(self, memory: Memory, message: shapes.System, line: bytes) -> Events:
         if message.subtype == "init" and message.qwen_code_version not in CHECKED_VERSIONS:
@@ -127,7 +127,7 @@ class QwenReader(TableReader):
 
 
 def decoder(*, cap: int = DEFAULT_CAP) -> LineDecoder:
-    """Make a decoder for one stream of Qwen Code."""
+    """Return a decoder for one stream of Qwen Code."""
     return LineDecoder("qwen", shapes.Shapes, QwenReader(), cap=cap)
 
 
@@ -175,15 +175,15 @@ def _task_finished(memory: Memory, message: shapes.System) -> Sequence[Event] | 
     status = _STATUSES.get(task.status)
     if status is None or task.task_id not in memory.tasks:
         return ()
-    begun = memory.tasks.pop(task.task_id)
+    started = memory.tasks.pop(task.task_id)
     used = task.usage
     return (
         TaskFinished(
-            id=begun.id,
+            id=started.id,
             status=status,
-            kind=begun.kind,
-            title=begun.title,
-            tool_id=begun.tool_id,
+            kind=started.kind,
+            title=started.title,
+            tool_id=started.tool_id,
             usage=None
             if used is None
             else TaskUsage(
@@ -196,41 +196,41 @@ def _task_finished(memory: Memory, message: shapes.System) -> Sequence[Event] | 
 
 
 def _retry(memory: Memory, message: shapes.System) -> Sequence[Event]:
-    """Read that a request is made again; of what was said in vain, each part was told as whole."""
-    told = message.data or shapes.SystemData()
-    if told.reason == "model_fallback":
-        return ()  # the next message tells it, and which model it is
-    # Many a retry is told twice, when it is decided and when it is made (0.24.4 cut_close).
-    if memory.retrying and told.attempt is None and not told.preserveText:
+    """Read a retry; the texts of the failed attempt were already reported."""
+    data = message.data or shapes.SystemData()
+    if data.reason == "model_fallback":
+        return ()  # the next message reports it, with the model
+    # Many retries are reported twice, when decided and when started (0.24.4 cut_close).
+    if memory.retrying and data.attempt is None and not data.preserveText:
         return ()
     memory.retrying = True
     return (
         Retrying(
-            attempt=told.attempt, max_attempts=told.maxRetries, delay_s=_seconds(told.delayMs)
+            attempt=data.attempt, max_attempts=data.maxRetries, delay_s=_seconds(data.delayMs)
         ),
     )
 
 
 def _model_fallback(memory: Memory, message: shapes.System) -> Sequence[Event]:
-    told = message.data or shapes.SystemData()
-    memory.fallback = told.toModel
-    reason = None if told.statusCode is None else f"HTTP {told.statusCode}"
-    return (ModelChanged(before=told.fromModel, after=told.toModel, reason=reason),)
+    data = message.data or shapes.SystemData()
+    memory.fallback = data.toModel
+    reason = None if data.statusCode is None else f"HTTP {data.statusCode}"
+    return (ModelChanged(before=data.fromModel, after=data.toModel, reason=reason),)
 
 
 def _worktree_restored(memory: Memory, message: shapes.System) -> Sequence[Event]:
     path = message.data.path if message.data else None
-    return (Notice(level="info", text=f"it goes on in the worktree {path}"),) if path else ()
+    return (Notice(level="info", text=f"continuing in the worktree {path}"),) if path else ()
 
 
-def _news(memory: Memory, message: shapes.System) -> Sequence[Event]:
+def _notice(memory: Memory, message: shapes.System) -> Sequence[Event]:
     text = message.data.notice if message.data else None
     return (Notice(level="info", text=text),) if text else ()
 
 
 def _warning(memory: Memory, message: shapes.System) -> Sequence[Event]:
-    told = message.data or shapes.SystemData()
-    text = told.notice or told.message or told.error
+    data = message.data or shapes.SystemData()
+    text = data.notice or data.message or data.error
     return (Notice(level="warning", text=text),) if text else ()
 
 
@@ -240,28 +240,28 @@ _SYSTEM: Mapping[str | None, Callable[[Memory, shapes.System], Sequence[Event] |
     "task_notification": _task_finished,
     "retry": _retry,
     "model_fallback": _model_fallback,
-    "worktree_started": _news,
+    "worktree_started": _notice,
     "worktree_restored": _worktree_restored,
-    "vision_routing": _news,
-    "vision_bridge": _news,
+    "vision_routing": _notice,
+    "vision_bridge": _notice,
     "vision_bridge_failed": _warning,
     "session_recording_degraded": _warning,
     "continue_turn_failed": _warning,
 }
-"""Readers of system messages, by subtype; what gives None is nothing that anybody knows."""
+"""Functions for system messages, by subtype; None means that the message is unknown."""
 
 
 def _failure(memory: Memory, message: shapes.Result) -> tuple[Error | None, str]:
-    """Why a turn failed, though the result may call it a success.
+    """The error of a failed turn, even if the result reports a success, and the reason.
 
-    0.15.10 tells a failure of the API only as the model's last words (its case api_401). A model
-    that merely says such words has its tokens counted.
+    0.15.10 reports an API failure only as the model's last text (its case api_401). If the model
+    itself writes such a text, its tokens are counted.
     """
-    told = message.error.message if message.error else None
-    said = told if message.is_error else memory.last if memory.last == message.result else None
-    failure = None if said is None else errors.api_error(said)
+    error = message.error.message if message.error else None
+    text = error if message.is_error else memory.last if memory.last == message.result else None
+    failure = None if text is None else errors.api_error(text)
     if failure is None and message.is_error:
-        return Error(kind="internal", message=told), "error"
+        return Error(kind="internal", message=error), "error"
     return failure, "api_error"
 
 

@@ -1,4 +1,4 @@
-"""The parts of each message that the reader uses; what is not named here is skipped."""
+"""The shapes of Qwen Code's messages, with the fields that are used; others are skipped."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ from rookery.adapter.shapes import NOTHING, Count, Milliseconds, Shape
 
 
 class Usage(Shape):
-    """Tokens; those that were cached are part of `input_tokens`."""
+    """Tokens; `input_tokens` includes the cached ones."""
 
     input_tokens: Count | None = None
     output_tokens: Count | None = None
@@ -27,7 +27,7 @@ class Block(Shape):
     is_error: bool | None = None
 
 
-class Said(Shape):
+class Inner(Shape):
     id: str | None = None
     model: str | None = None
     content: list[Block] | None = None
@@ -36,12 +36,12 @@ class Said(Shape):
 
 
 class Assistant(Shape, tag="assistant"):
-    message: Said | None = None
+    message: Inner | None = None
     parent_tool_use_id: str | None = None
 
 
 class User(Shape, tag="user"):
-    message: Said | None = None
+    message: Inner | None = None
     parent_tool_use_id: str | None = None
 
 
@@ -53,7 +53,7 @@ class Delta(Shape):
 
 
 class MessageStart(Shape, tag="message_start"):
-    """A message begins; its texts and thoughts will have ids of their own."""
+    """The start of a message; its texts and thoughts have separate ids."""
 
 
 class BlockStart(Shape, tag="content_block_start"):
@@ -67,15 +67,15 @@ class BlockDelta(Shape, tag="content_block_delta"):
 
 
 class BlockStop(Shape, tag="content_block_stop"):
-    """A block is complete; the whole of it comes next."""
+    """The end of a block; the complete block follows."""
 
 
 class MessageStop(Shape, tag="message_stop"):
-    """The model has said its last word of this message."""
+    """The end of a message."""
 
 
 class GoalState(Shape, tag="goal_state"):
-    """What the program thinks of the session's goal; without a goal it says so, too."""
+    """The state of the session's goal; also written if there is none."""
 
 
 class Progress(Shape):
@@ -84,7 +84,7 @@ class Progress(Shape):
 
 
 class ToolProgress(Shape, tag="tool_progress"):
-    """A sign of life of an MCP tool, or of a command that writes nothing."""
+    """The progress of an MCP tool, or of a command that writes nothing."""
 
     tool_use_id: str | None = None
     content: Progress | None = None
@@ -116,7 +116,7 @@ class TaskUsage(Shape):
 
 
 class SystemData(Shape):
-    """What a system message tells: of a task, a retry, another model, a worktree, or in words."""
+    """The data of a system message: a task, a retry, another model, a worktree, or a notice."""
 
     task_id: str | None = None
     tool_use_id: str | None = None
@@ -139,7 +139,7 @@ class SystemData(Shape):
 
 
 class System(Shape, tag="system"):
-    """The beginning of a turn (`init`), what background tasks do, or news of the program's own."""
+    """The start of a turn (`init`), the state of a background task, or a notice."""
 
     subtype: str | None = None
     session_id: str | None = None
@@ -152,7 +152,7 @@ class System(Shape, tag="system"):
     data: SystemData | None = None
 
 
-class Complaint(Shape):
+class ErrorDetail(Shape):
     message: str | None = None
 
 
@@ -166,7 +166,7 @@ class Result(Shape, tag="result"):
     subtype: str | None = None
     is_error: bool | None = None
     result: str | None = None
-    error: Complaint | None = None
+    error: ErrorDetail | None = None
     duration_ms: Milliseconds | None = None
     duration_api_ms: Milliseconds | None = None
     num_turns: Count | None = None

@@ -1,4 +1,4 @@
-"""Qwen Code's tools: what kind each is, a title for a call, and what a result tells."""
+"""Qwen Code's tools: their kinds, titles of calls, and how to read their results."""
 
 import re
 from collections.abc import Iterator
@@ -67,8 +67,8 @@ TOOLS = Tools(
     },
 )
 
-# What a refused call says (0.15.10 perm_denied, allowed_tool; 0.24.4 perm_denied, deny_rule,
-# auto_mode_blocks; the rest is from the source of 0.24.4); the result lists all of them.
+# The results of refused calls (0.15.10 perm_denied, allowed_tool; 0.24.4 perm_denied, deny_rule,
+# auto_mode_blocks; the rest is from the source of 0.24.4); the result message lists all of them.
 _DENIED = re.compile(
     r'(?:\[tool_call bridge refused\] )?Qwen Code requires permission to use "?[^"\n]+"?, '
     r"but that permission was "
@@ -78,28 +78,28 @@ _DENIED = re.compile(
     r'|Tool blocked by plan mode: "[^"\n]+" is not a read-only tool\.'
 )
 
-# A rule that forbids holds in every mode (0.24.4 deny_rule).
+# A rule that forbids a call applies in every mode (0.24.4 deny_rule).
 _FORBIDDEN = re.compile(r'This "[^"\n]+" invocation was denied by permission rules\.')
 
-# What the calls say that a signal cut off (0.15.10 sigterm_tool), or that were asked for in an
-# answer that was asked for anew (0.24.4 retry_discards_calls).
+# The results of calls that a signal interrupted (0.15.10 sigterm_tool), or that belong to an
+# answer that was retried (0.24.4 retry_discards_calls).
 _CANCELLED = (
     "[Operation Cancelled] ",
     "Skipped because the provider attempt was retried before execution.",
 )
 _TIMED_OUT = re.compile(r"Command timed out after \d{1,15}ms before it could complete\.")
 
-# How a command ended is told where it failed (0.24.4 shell_fail) or wrote nothing (0.15.10
-# shell_silent, unicode), behind what it wrote.
+# How a command ended follows its output if it failed (0.24.4 shell_fail) or wrote nothing (0.15.10
+# shell_silent, unicode).
 _FAILED = re.compile(r"Command exited with code: (\d{1,9})")
 _END, _LONGEST_END = "\nExit Code: ", 4096
 _ENDED = re.compile(r"(\d{1,9}|\(none\))\nSignal: (\S{1,20})\nProcess Group PGID: .*", re.DOTALL)
 _CREATED = "Successfully created and wrote to new file: "
-TELLING = frozenset({"edit", "plan"})
-"""The kinds of tools whose calls change files or the plan."""
+CHANGING = frozenset({"edit", "plan"})
+"""The kinds of tools that change files or the plan."""
 
 DEFERRED = "tool_call"
-"""The tool that calls one whose description the model had to ask for (0.24.4 deferred_tool)."""
+"""The tool that calls a tool whose description was loaded on demand (0.24.4 deferred_tool)."""
 
 _LONGEST_TITLE = 1000
 
@@ -145,27 +145,27 @@ def question(input: msgspec.Raw) -> str | None:
     if input is NOTHING:
         return None
     asked = salvage.decode_part(input, _ask_decoder)
-    words = [item.question for item in asked.questions or ()] if asked else []
-    return one_line(words[0], _LONGEST_TITLE) if words and words[0] else None
+    questions = [item.question for item in asked.questions or ()] if asked else []
+    return one_line(questions[0], _LONGEST_TITLE) if questions and questions[0] else None
 
 
 class Shell(NamedTuple):
-    """What a command wrote, and how it ended; None where nobody says so."""
+    """The output of a command and its exit code; None if it is not reported."""
 
     output: str | None
     exit_code: int | None = None
 
 
 def deferred(input: msgspec.Raw) -> tuple[str, msgspec.Raw]:
-    """The tool that a call of the tool for others is meant for, and what it is given."""
-    meant = None if input is NOTHING else salvage.decode_part(input, _deferred_decoder)
-    if meant is None or not meant.name or not bytes(meant.arguments).startswith(b"{"):
+    """The tool that a call of `tool_call` runs, and its input."""
+    target = None if input is NOTHING else salvage.decode_part(input, _deferred_decoder)
+    if target is None or not target.name or not bytes(target.arguments).startswith(b"{"):
         return DEFERRED, input
-    return meant.name, meant.arguments
+    return target.name, target.arguments
 
 
 def failure(content: str | None) -> Status:
-    """How a call failed, by the exact words that the program puts into its result."""
+    """How a call failed, by the exact text of its result."""
     if content is None:
         return "error"
     if content.startswith(_CANCELLED):
@@ -176,10 +176,10 @@ def failure(content: str | None) -> Status:
 
 
 def fix(name: str, reason: str | None) -> str | None:
-    """What lets a denied call of a tool pass; nothing does if a rule of the user's forbids it.
+    """What would allow a denied call of a tool; None if a rule of the user forbids it.
 
-    A rule does not for edits, nor for a command that writes a file: which commands those are, only
-    the program can tell (0.15.10).
+    A rule allows neither edits nor commands that write a file, and only Qwen Code knows which
+    commands those are (0.15.10).
     """
     if reason is not None and _FORBIDDEN.match(reason):
         return None
@@ -188,22 +188,22 @@ def fix(name: str, reason: str | None) -> str | None:
 
 
 def shell(content: str, *, failed: bool) -> Shell:
-    """Read a command's result: what it wrote alone, or with how it ended around it.
+    """Read a command's result: its output alone, or a report with output and exit code.
 
-    That of a command which did not fail has that form only if it wrote nothing; else it is what
-    the command wrote, whatever that looks like.
+    The result of a successful command is a report only if the command wrote nothing; otherwise it
+    is the output, even if that looks like a report.
     """
-    if found := _FAILED.fullmatch(content):
-        return Shell(content, int(found[1]))
-    if _END not in content[-_LONGEST_END:]:  # which spares a long output a search
+    if match := _FAILED.fullmatch(content):
+        return Shell(content, int(match[1]))
+    if _END not in content[-_LONGEST_END:]:  # avoids searching a long output
         return Shell(content)
     head, _, tail = content.rpartition(_END)
-    ended = _ENDED.fullmatch(tail)
-    named, _, wrote = head.partition("\nOutput: ")
-    output, _, error = wrote.rpartition("\nError: ")
-    if ended is None or "Command: " not in named or (not failed and output != "(empty)"):
+    match = _ENDED.fullmatch(tail)
+    command, _, written = head.partition("\nOutput: ")
+    output, _, error = written.rpartition("\nError: ")
+    if match is None or "Command: " not in command or (not failed and output != "(empty)"):
         return Shell(content)
-    code, signal = ended.groups()
+    code, signal = match.groups()
     if output == "(empty)":
         output = "" if error == "(none)" else error
     if signal not in ("(none)", "0"):
@@ -212,12 +212,12 @@ def shell(content: str, *, failed: bool) -> Shell:
 
 
 def subagent(input: msgspec.Raw) -> str | None:
-    """What kind of subagent a call asks for."""
+    """The type of subagent that a call starts."""
     return first_of(input, "subagent_type")
 
 
 def replacements(started: ToolStarted) -> tuple[Replacement, ...]:
-    """The text that a call of an editing tool puts in place of another."""
+    """The text that a call of an editing tool replaces, and its replacement."""
     if started.kind != "edit" or started.input is None:
         return ()
     edit = salvage.decode_part(started.input, _edit_decoder)
@@ -227,10 +227,8 @@ def replacements(started: ToolStarted) -> tuple[Replacement, ...]:
     return (Replacement(edit.old_string or "", after or ""),) if edit.old_string or after else ()
 
 
-def consequences(
-    name: str, id: str, input: msgspec.Raw | None, content: str | None
-) -> Iterator[Event]:
-    """What a call that worked did to files and plan."""
+def changes(name: str, id: str, input: msgspec.Raw | None, content: str | None) -> Iterator[Event]:
+    """What a successful call changed: files or the plan."""
     if input is None:
         return
     if TOOLS.kind(name) == "edit":
@@ -255,6 +253,6 @@ def _changed(name: str, id: str, edit: _EditInput, content: str) -> FileChanged:
     if name == "write_file" and content.startswith(_CREATED) and text is not None:
         added = text.count("\n") + (text != "" and not text.endswith("\n"))
         return FileChanged(path=path, change="add", added=added, removed=0, tool_id=id)
-    # Of a file that was written whole nobody says what had been there.
+    # For a file that was written as a whole, its previous content is not reported.
     change: Change | None = None if name == "write_file" else "modify"
     return FileChanged(path=path, change=change, tool_id=id)

@@ -1,4 +1,4 @@
-"""What we say to the app server, and when: it begins nothing by itself, and asks before it acts."""
+"""The client of the app server: starts a thread and a turn, and answers requests for approval."""
 
 import signal
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ from rookery.model.events import (
 )
 from rookery.model.questions import Ask, Decision
 
-# Nobody is asked unless somebody said so; with `ask` the user's settings say what is asked for.
+# The app server asks only with the permission `ask`; then the user's settings decide for what.
 _PERMISSIONS: Mapping[Permission, Mapping[str, str]] = {
     "ask": {},
     "agent": {"approvalPolicy": "never"},
@@ -30,7 +30,7 @@ _PERMISSIONS: Mapping[Permission, Mapping[str, str]] = {
     "all": {"approvalPolicy": "never", "sandbox": "danger-full-access"},
 }
 _NOT_FOUND = -32601
-_NOBODY = "Nobody can answer this here."
+_UNAVAILABLE = "No user is available to answer this."
 
 _message_decoder = msgspec.json.Decoder(shapes.Shapes)
 
@@ -40,7 +40,7 @@ class _Patch(msgspec.Struct):
 
 
 class _Request(msgspec.Struct):
-    """A request of a method that we do not know."""
+    """A request with an unknown method."""
 
     id: str | int | None = None
     method: str | None = None
@@ -51,7 +51,7 @@ _patch_decoder = msgspec.json.Decoder(_Patch)
 
 
 def invoke(task: Task, flags: tuple[str, ...]) -> Invocation:
-    """Make the command line for a task; the task itself is told when the server listens."""
+    """Return the command line for a task; the prompt is sent when the server has a thread."""
     if not task.stream:
         raise UnsupportedError("codex", "app-server has no plain text", "leave out --no-stream")
     client = Client(task)
@@ -67,38 +67,37 @@ def invoke(task: Task, flags: tuple[str, ...]) -> Invocation:
 
 
 class Client:
-    """One talk with the server: a thread, and one turn in it."""
+    """One conversation with the server: a thread with one turn."""
 
     def __init__(self, task: Task) -> None:
         self._task = task
         self._thread: str | None = None
         self._turn: str | None = None
-        self._patches: dict[str, ToolStarted] = {}  # those that may be asked for
+        self._patches: dict[str, ToolStarted] = {}  # those that may need approval
 
     def begin(self) -> bytes:
-        """Say who we are, and have a thread started or gone on with."""
+        """Return the first messages: who we are, and the thread to start or resume."""
         task = self._task
         settings = {
             **_PERMISSIONS[task.permission],
             **({"model": task.model} if task.model else {}),
         }
-        # It must be told a version, and does no more with it than to repeat it.
-        told = {"name": "rookery", "title": "Rookery", "version": "1"}
+        # A version is required, but the server only repeats it.
+        client = {"name": "rookery", "title": "Rookery", "version": "1"}
         if task.resume:
-            begun = _request("thread/resume", {"threadId": task.resume, **settings})
+            thread = _request("thread/resume", {"threadId": task.resume, **settings})
         else:
-            begun = _request("thread/start", settings)
-        return (
-            _request("initialize", {"clientInfo": told}) + _line({"method": "initialized"}) + begun
-        )
+            thread = _request("thread/start", settings)
+        hello = _request("initialize", {"clientInfo": client})
+        return hello + _line({"method": "initialized"}) + thread
 
     def on_event(self, event: Event, line: Callable[[], bytes]) -> bytes:
-        """Take in what happened; give what must be said then."""
+        """Return the message to send after an event."""
         match event:
             case SessionStarted(session=str(thread)) if self._thread is None:
                 self._thread = thread
-                said = [{"type": "text", "text": self._task.prompt}]
-                return _request("turn/start", {"threadId": thread, "input": said})
+                input = [{"type": "text", "text": self._task.prompt}]
+                return _request("turn/start", {"threadId": thread, "input": input})
             case TurnStarted():
                 message = salvage.decode_part(line(), _message_decoder)
                 if isinstance(message, shapes.TurnStarted) and message.params.turn:
@@ -110,17 +109,17 @@ class Client:
             case Unknown():
                 request = salvage.decode_part(line(), _request_decoder)
                 if request is not None and request.id is not None and request.method:
-                    return _refusal(request.id)  # it waits for an answer, whatever it asks
+                    return _refusal(request.id)  # the server waits for an answer
         return b""
 
     def interrupt(self) -> bytes:
-        """Break off the turn; nothing can be said before there is one."""
+        """Return the request that stops the turn; nothing if there is no turn yet."""
         if self._thread is None or self._turn is None:
             return b""
         return _request("turn/interrupt", {"threadId": self._thread, "turnId": self._turn})
 
     def read(self, line: bytes) -> Ask | None:
-        """Read what is asked; None if the line is no request."""
+        """Read a request; None if the line isn't one."""
         message = salvage.decode_part(line, _message_decoder)
         id = getattr(message, "id", None)
         if message is None or id is None:
@@ -140,10 +139,10 @@ class Client:
         return Ask(id=str(id), about="other", name=str(type(message).__struct_config__.tag))
 
     def _patch(self, id: str, message: shapes.FileApproval) -> Ask:
-        """The change that is asked for, which was told when it began."""
-        begun = self._patches.get(message.params.item_id or "")
-        given = begun.input if begun else None
-        patch = (salvage.decode_part(given, _patch_decoder) if given else None) or _Patch()
+        """The change that needs approval, as its start reported it."""
+        started = self._patches.get(message.params.item_id or "")
+        input = started.input if started else None
+        patch = (salvage.decode_part(input, _patch_decoder) if input else None) or _Patch()
         paths = [change.path for change in patch.changes if change.path]
         several = len(patch.changes) > 1
         detail: list[str] = []
@@ -163,7 +162,7 @@ class Client:
 
 
 def answer(line: bytes, decision: Decision) -> bytes:
-    """Make the response to a request that `read` could read; why not cannot be told."""
+    """Return the response to a request which `read` accepted; it cannot include a reason."""
     message = salvage.decode_part(line, _message_decoder)
     id = getattr(message, "id", None)
     if not isinstance(message, shapes.CommandApproval | shapes.FileApproval):
@@ -172,11 +171,11 @@ def answer(line: bytes, decision: Decision) -> bytes:
 
 
 def _refusal(id: str | int | None) -> bytes:
-    return _line({"id": id, "error": {"code": _NOT_FOUND, "message": _NOBODY}})
+    return _line({"id": id, "error": {"code": _NOT_FOUND, "message": _UNAVAILABLE}})
 
 
 def _request(method: str, params: Mapping[str, Any]) -> bytes:
-    """A request of ours; each is made once, so that its method can be its id."""
+    """A request of ours; each is sent once, so its method serves as its id."""
     return _line({"id": method, "method": method, "params": params})
 
 

@@ -1,7 +1,7 @@
-"""Every field that checked versions of the app server wrote, by type: what is not here is drift.
+"""Every field that checked versions of the app server wrote, by type, to report unknown ones.
 
-Those of 0.166.0, as recorded, with what its own schema names beside them; what tools and users
-write, and what nobody here reads the inside of, is not looked into.
+They are from recordings of 0.166.0 and from its schema. Objects that tools and users define, or
+whose content is not used, are not checked.
 """
 
 from collections.abc import Iterable, Mapping
@@ -55,11 +55,11 @@ def _inside(holder: str, fields: str) -> Iterable[str]:
 
 def _item(kind: str) -> frozenset[str]:
     fields = f"id type startedAtMs completedAtMs {_ITEMS[kind]}"
-    return _told("threadId turnId startedAtMs completedAtMs", *_inside("item", fields))
+    return _params("threadId turnId startedAtMs completedAtMs", *_inside("item", fields))
 
 
-def _told(fields: str, *more: str) -> frozenset[str]:
-    """The fields of a notification or a request, given those of what it tells."""
+def _params(fields: str, *more: str) -> frozenset[str]:
+    """The fields of a notification or a request, given those of its parameters."""
     return frozenset({"method", "id", "emittedAtMs", *_inside("params", " ".join((fields, *more)))})
 
 
@@ -82,46 +82,46 @@ KNOWN_FIELDS: Mapping[str, frozenset[str]] = {
             *_inside("result.turn", _TURN),
         }
     ),
-    "thread/started": _told("", *_inside("thread", _THREAD)),
-    "thread/status/changed": _told("threadId status"),
-    "thread/settings/updated": _told("threadId threadSettings"),
-    "thread/name/updated": _told("threadId threadName"),
-    "thread/goal/cleared": _told("threadId"),
-    "thread/tokenUsage/updated": _told(
+    "thread/started": _params("", *_inside("thread", _THREAD)),
+    "thread/status/changed": _params("threadId status"),
+    "thread/settings/updated": _params("threadId threadSettings"),
+    "thread/name/updated": _params("threadId threadName"),
+    "thread/goal/cleared": _params("threadId"),
+    "thread/tokenUsage/updated": _params(
         "threadId turnId tokenUsage tokenUsage.modelContextWindow",
         *_inside("tokenUsage.total", _TOKENS),
         *_inside("tokenUsage.last", _TOKENS),
     ),
-    "turn/started": _told("threadId", *_inside("turn", _TURN)),
-    "turn/completed": _told("threadId", *_inside("turn", _TURN), *_inside("turn.error", _ERROR)),
-    "turn/plan/updated": _told("threadId turnId explanation plan plan[].step plan[].status"),
-    "turn/diff/updated": _told("threadId turnId diff"),
-    "item/agentMessage/delta": _told(f"{_PIECE} delta"),
-    "item/reasoning/summaryTextDelta": _told(f"{_PIECE} delta summaryIndex"),
-    "item/reasoning/summaryPartAdded": _told(f"{_PIECE} summaryIndex"),
-    "item/commandExecution/outputDelta": _told(f"{_PIECE} delta"),
-    "item/commandExecution/terminalInteraction": _told(f"{_PIECE} processId stdin"),
-    "item/fileChange/patchUpdated": _told(f"{_PIECE} changes"),
-    "item/commandExecution/requestApproval": _told(
+    "turn/started": _params("threadId", *_inside("turn", _TURN)),
+    "turn/completed": _params("threadId", *_inside("turn", _TURN), *_inside("turn.error", _ERROR)),
+    "turn/plan/updated": _params("threadId turnId explanation plan plan[].step plan[].status"),
+    "turn/diff/updated": _params("threadId turnId diff"),
+    "item/agentMessage/delta": _params(f"{_PIECE} delta"),
+    "item/reasoning/summaryTextDelta": _params(f"{_PIECE} delta summaryIndex"),
+    "item/reasoning/summaryPartAdded": _params(f"{_PIECE} summaryIndex"),
+    "item/commandExecution/outputDelta": _params(f"{_PIECE} delta"),
+    "item/commandExecution/terminalInteraction": _params(f"{_PIECE} processId stdin"),
+    "item/fileChange/patchUpdated": _params(f"{_PIECE} changes"),
+    "item/commandExecution/requestApproval": _params(
         f"""
         {_PIECE} kind approvalId startedAtMs environmentId command cwd commandActions reason
         proposedExecpolicyAmendment availableDecisions networkApprovalContext
         proposedNetworkPolicyAmendments
         """
     ),
-    "item/fileChange/requestApproval": _told(f"{_PIECE} startedAtMs reason grantRoot"),
-    "item/permissions/requestApproval": _told(
+    "item/fileChange/requestApproval": _params(f"{_PIECE} startedAtMs reason grantRoot"),
+    "item/permissions/requestApproval": _params(
         f"{_PIECE} startedAtMs reason permissions cwd environmentId"
     ),
-    "item/tool/requestUserInput": _told(f"{_PIECE} questions autoResolutionMs isBlocking"),
-    "item/tool/call": _told("threadId turnId callId namespace tool arguments"),
-    "mcpServer/elicitation/request": _told(
+    "item/tool/requestUserInput": _params(f"{_PIECE} questions autoResolutionMs isBlocking"),
+    "item/tool/call": _params("threadId turnId callId namespace tool arguments"),
+    "mcpServer/elicitation/request": _params(
         "threadId turnId serverName mode message requestedSchema elicitationId url _meta"
     ),
-    "account/chatgptAuthTokens/refresh": _told("previousAccountId reason"),
-    "attestation/generate": _told(""),
-    "serverRequest/resolved": _told("threadId requestId"),
-    "account/rateLimits/updated": _told(
+    "account/chatgptAuthTokens/refresh": _params("previousAccountId reason"),
+    "attestation/generate": _params(""),
+    "serverRequest/resolved": _params("threadId requestId"),
+    "account/rateLimits/updated": _params(
         """
         rateLimits rateLimits.limitId rateLimits.limitName rateLimits.normalModelSlug
         rateLimits.credits rateLimits.individualLimit rateLimits.spendControlReached
@@ -130,17 +130,17 @@ KNOWN_FIELDS: Mapping[str, frozenset[str]] = {
         *_inside("rateLimits.primary", _WINDOW),
         *_inside("rateLimits.secondary", _WINDOW),
     ),
-    "model/rerouted": _told("threadId turnId fromModel toModel reason"),
-    "error": _told("threadId turnId willRetry", *_inside("error", _ERROR)),
-    "configWarning": _told("summary details path range"),
-    "warning": _told("threadId message"),
-    "deprecationNotice": _told("summary details"),
-    "mcpServer/startupStatus/updated": _told("threadId name status error failureReason"),
-    "remoteControl/status/changed": _told("status serverName installationId environmentId"),
+    "model/rerouted": _params("threadId turnId fromModel toModel reason"),
+    "error": _params("threadId turnId willRetry", *_inside("error", _ERROR)),
+    "configWarning": _params("summary details path range"),
+    "warning": _params("threadId message"),
+    "deprecationNotice": _params("summary details"),
+    "mcpServer/startupStatus/updated": _params("threadId name status error failureReason"),
+    "remoteControl/status/changed": _params("status serverName installationId environmentId"),
     **{
         f"{stage}/{kind}": _item(kind)
         for stage in ("item/started", "item/completed")
         for kind in _ITEMS
     },
 }
-"""The fields of each type, as dotted paths; a response is the answer to a request of ours."""
+"""The fields of each type, as dotted paths; `response` is the response to a request of ours."""

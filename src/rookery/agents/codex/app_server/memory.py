@@ -1,4 +1,4 @@
-"""What must be remembered of a stream of the app server beside what every Codex stream needs."""
+"""What is remembered about a stream of the app server, in addition to other Codex streams."""
 
 from rookery.agents.codex import memory
 from rookery.agents.codex.app_server.fields import KNOWN_FIELDS
@@ -7,25 +7,25 @@ from rookery.model.events import Event
 
 
 class Memory(memory.Memory):
-    """Everything that is remembered of one stream."""
+    """Everything that is remembered about one stream."""
 
     def __init__(self) -> None:
         super().__init__(KNOWN_FIELDS)
-        self.thread: str | None = None  # ours; those of subagents speak on the same wire
-        self.totals: dict[str | None, Tokens | None] = {}  # what threads have used so far
+        self.thread: str | None = None  # ours; those of subagents write to the same stream
+        self.totals: dict[str | None, Tokens | None] = {}  # the tokens of each thread so far
         self._requests = 0
 
     def is_ours(self, thread: str | None) -> bool:
-        """Whether a message is about the thread that we talk with."""
+        """Whether a message is about our thread."""
         return thread is None or self.thread is None or thread == self.thread
 
     def begin_turn(self) -> list[Event]:
-        """Open a turn, unless one is; nothing has been said in it."""
+        """Open a turn, unless one is open."""
         if not self.in_turn:
-            self.said = self.failure = None
+            self.last_text = self.failure = None
         return super().begin_turn()
 
     def next_request(self) -> str:
-        """Name a request to the model; the stream has no name for it."""
+        """Return an id for a request to the model, which has none in the stream."""
         self._requests += 1
         return f"request-{self._requests}"

@@ -1,4 +1,4 @@
-"""Reads changes to files, which the app server tells with their differences."""
+"""Reads changes to files, which the app server reports with their diffs."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,7 +9,7 @@ from rookery.model.events import Event, FileChanged
 
 
 def completed(memory: Memory, item: shapes.FileChange, line: bytes) -> Sequence[Event]:
-    """Read which files were changed; of a change that failed nobody knows how far it came."""
+    """Read which files were changed; a failed change does not say which ones it reached."""
     id = memory.item(item.id)
     status = tools.STATUSES.get(item.status, "error")
     events = memory.finish(id, status, name=tools.PATCH, kind="edit")
@@ -19,10 +19,10 @@ def completed(memory: Memory, item: shapes.FileChange, line: bytes) -> Sequence[
 
 
 def changed_lines(change: shapes.Change) -> Iterator[str]:
-    """The lines that a change adds (`+`) and takes away (`-`)."""
+    """The lines that a change adds (`+`) and removes (`-`)."""
     kind = change.kind.type if change.kind else ""
     lines = (change.diff or "").removesuffix("\n").split("\n") if change.diff else []
-    if kind in ("add", "delete"):  # then it is the whole text of the file
+    if kind in ("add", "delete"):  # the diff is the whole text of the file
         mark = "+" if kind == "add" else "-"
         yield from (mark + line for line in lines)
         return
@@ -36,11 +36,11 @@ def changed_lines(change: shapes.Change) -> Iterator[str]:
 def _changed(change: shapes.Change, id: str) -> FileChanged:
     kind = change.kind or shapes.Kind()
     lines = [line[0] for line in changed_lines(change)]
-    told = change.diff is not None
+    has_diff = change.diff is not None
     return FileChanged(
         path=kind.move_path or change.path or "",
         change="move" if kind.move_path else tools.CHANGES.get(kind.type),
-        added=lines.count("+") if told else None,
-        removed=lines.count("-") if told else None,
+        added=lines.count("+") if has_diff else None,
+        removed=lines.count("-") if has_diff else None,
         tool_id=id,
     )

@@ -48,22 +48,22 @@ _TOOLS: Mapping[str | None, str] = {
     "resumeAgent": "resume_agent",
     "closeAgent": "close_agent",
 }
-"""What `exec --json` calls the tools for subagents."""
+"""The names of the tools for subagents in `exec --json`."""
 
 
 def response(memory: Memory, message: shapes.Response, line: bytes) -> Sequence[Event]:
-    """Read the answer to a request of ours; one that is refused before a turn ends the work."""
+    """Read the response to a request of ours; an error before the first turn ends the run."""
     if message.error is not None:
         error = Error(kind="config", message=message.error.message, retryable=False)
         if memory.in_turn or memory.results:
             return (error,)
-        words = (error.message,) if error.message else None
-        return (*end_turn(memory, cut=False), error, TurnFinished(ok=False, errors=words))
+        messages = (error.message,) if error.message else None
+        return (*end_turn(memory, cut=False), error, TurnFinished(ok=False, errors=messages))
     return _session(memory, message.result.thread if message.result else None)
 
 
 def thread_started(memory: Memory, message: shapes.ThreadStarted, line: bytes) -> Sequence[Event]:
-    """Read the beginning of a thread, mostly told in a response before; a subagent has its own."""
+    """Read the start of a thread, usually known from a response; subagents have threads, too."""
     thread = message.params.thread
     return _session(memory, thread) if memory.thread is None else ()
 
@@ -81,23 +81,23 @@ def _session(memory: Memory, thread: shapes.Thread | None) -> Sequence[Event]:
 
 
 def turn_started(memory: Memory, message: shapes.TurnStarted, line: bytes) -> Sequence[Event]:
-    """Read the beginning of a turn."""
+    """Read the start of a turn."""
     return memory.begin_turn()
 
 
 def turn_completed(memory: Memory, message: shapes.TurnCompleted, line: bytes) -> Sequence[Event]:
-    """Read the end of a turn, good or bad; the reason of a failure was mostly told before."""
+    """Read the end of a turn; the reason of a failure was usually reported before."""
     turn = message.params.turn or shapes.Turn()
     ok = turn.status == "completed"
-    failure, said = memory.failure, memory.said
+    failure, text = memory.failure, memory.last_text
     events = end_turn(memory, cut=ok)
-    told = turn.error.message if turn.error else None
-    error = None if told is None else errors.error(told)
-    if error is not None and told != failure:
+    message_text = turn.error.message if turn.error else None
+    error = None if message_text is None else errors.error(message_text)
+    if error is not None and message_text != failure:
         events.append(error)
     finished = TurnFinished(
         ok=ok,
-        text=said if ok else None,
+        text=text if ok else None,
         reason="interrupted" if turn.status == "interrupted" else None,
         errors=(error.message,) if error and error.message else None,
         duration_s=None if turn.duration_ms is None else turn.duration_ms / 1000,
@@ -106,19 +106,19 @@ def turn_completed(memory: Memory, message: shapes.TurnCompleted, line: bytes) -
 
 
 def message_delta(memory: Memory, message: shapes.MessageDelta, line: bytes) -> Events:
-    """Read a piece of what the agent says."""
+    """Read a piece of a text."""
     params = message.params
     return TextDelta(id=params.item_id or "", text=params.delta) if params.delta else ()
 
 
 def summary_delta(memory: Memory, message: shapes.SummaryDelta, line: bytes) -> Events:
-    """Read a piece of the summary of what the model thinks."""
+    """Read a piece of the summary of a thought."""
     params = message.params
     return ThinkingDelta(id=params.item_id or "", text=params.delta) if params.delta else ()
 
 
 def summary_part(memory: Memory, message: shapes.SummaryPart, line: bytes) -> Events:
-    """Read that another part of such a summary begins."""
+    """Read the start of another part of such a summary."""
     params = message.params
     if not params.summary_index:
         return ()
@@ -126,7 +126,7 @@ def summary_part(memory: Memory, message: shapes.SummaryPart, line: bytes) -> Ev
 
 
 def output_delta(memory: Memory, message: shapes.OutputDelta, line: bytes) -> Events:
-    """Read what a running command writes."""
+    """Read output of a running command."""
     params = message.params
     if params.item_id not in memory.tools:
         return ()
@@ -134,7 +134,7 @@ def output_delta(memory: Memory, message: shapes.OutputDelta, line: bytes) -> Ev
 
 
 def plan_updated(memory: Memory, message: shapes.PlanUpdated, line: bytes) -> Events:
-    """Read the plan, which is told whole."""
+    """Read the whole plan."""
     plan = tuple(
         PlanItem(text=step.step or "", status=_STEPS.get(step.status, step.status))
         for step in message.params.plan or ()
@@ -146,9 +146,9 @@ def plan_updated(memory: Memory, message: shapes.PlanUpdated, line: bytes) -> Ev
 
 
 def usage_updated(memory: Memory, message: shapes.UsageUpdated, line: bytes) -> Events:
-    """Read what a request used, ours or a subagent's.
+    """Read the tokens of a request, ours or a subagent's.
 
-    A figure is repeated when a thread is resumed, and when its context is compacted.
+    Counts are repeated when a thread is resumed, and when its context is compacted.
     """
     usage = message.params.token_usage or shapes.TokenUsage()
     thread, last = message.params.thread_id, usage.last
@@ -172,7 +172,7 @@ def usage_updated(memory: Memory, message: shapes.UsageUpdated, line: bytes) -> 
 
 
 def limits_updated(memory: Memory, message: shapes.LimitsUpdated, line: bytes) -> Events:
-    """Read how much of the provider's limits is used."""
+    """Read the used part of the provider's limits."""
     limits = message.params.rate_limits or shapes.RateLimits()
     rejected = limits.rate_limit_reached_type is not None
     return [
@@ -196,67 +196,67 @@ def _window(window: shapes.Window, name: str) -> str:
     return f"{minutes // size} {unit}{'s' if minutes > size else ''}"
 
 
-def error_told(memory: Memory, message: shapes.ErrorTold, line: bytes) -> Events:
-    """Read what failed; if it is tried again, nothing is lost yet."""
-    told = message.params.error or shapes.Complaint()
-    words = told.message or ""
+def error_reported(memory: Memory, message: shapes.ErrorReported, line: bytes) -> Events:
+    """Read an error, or the notice of a retry."""
+    error = message.params.error or shapes.ErrorDetail()
+    text = error.message or ""
     if message.params.will_retry:
-        found = errors.retry(words) or Retrying()
-        return msgspec.structs.replace(found, reason=told.additional_details or found.reason)
-    memory.failure = words
-    return errors.error(words)
+        retry = errors.retry(text) or Retrying()
+        return msgspec.structs.replace(retry, reason=error.additional_details or retry.reason)
+    memory.failure = text
+    return errors.error(text)
 
 
 def model_rerouted(memory: Memory, message: shapes.ModelRerouted, line: bytes) -> Events:
-    """Read that another model answers."""
+    """Read that another model is used."""
     params = message.params
     return ModelChanged(before=params.from_model, after=params.to_model, reason=params.reason)
 
 
 def command_approval(memory: Memory, message: shapes.CommandApproval, line: bytes) -> Events:
-    """Read that a command waits for somebody's leave."""
+    """Read that a command needs approval."""
     return _asked(memory, message, tools.SHELL)
 
 
 def file_approval(memory: Memory, message: shapes.FileApproval, line: bytes) -> Events:
-    """Read that a change to files waits for somebody's leave."""
+    """Read that a change to files needs approval."""
     return _asked(memory, message, tools.PATCH)
 
 
 def _asked(memory: Memory, message: Any, name: str) -> Event:
-    begun = memory.tools.get(message.params.item_id)
+    started = memory.tools.get(message.params.item_id)
     return PermissionRequested(
         id=None if message.id is None else str(message.id),
         tool_id=message.params.item_id,
         name=name,
-        input=begun.input if begun else None,
+        input=started.input if started else None,
         reason=message.params.reason,
     )
 
 
 def other_request(memory: Memory, message: Any, line: bytes) -> Events:
-    """Read a request that nobody can answer here; it must be refused all the same."""
+    """Read a request that cannot be answered here and will be refused."""
     name = str(type(message).__struct_config__.tag)
     return PermissionRequested(id=None if message.id is None else str(message.id), name=name)
 
 
 def warning(memory: Memory, message: Any, line: bytes) -> Events:
-    """Read what the program tells the user."""
-    words = message.params.summary or message.params.message
-    return Notice(level="warning", text=words) if words else ()
+    """Read a warning for the user."""
+    text = message.params.summary or message.params.message
+    return Notice(level="warning", text=text) if text else ()
 
 
 def mcp_startup(memory: Memory, message: shapes.McpStartup, line: bytes) -> Events:
-    """Read how a tool server came up; only a failure is news."""
+    """Read the status of an MCP server; only a failure is an event."""
     params = message.params
     if params.status != "failed":
         return ()
-    why = f": {params.error}" if params.error else ""
-    return Notice(level="warning", text=f"MCP server {params.name} did not start{why}")
+    reason = f": {params.error}" if params.error else ""
+    return Notice(level="warning", text=f"MCP server {params.name} did not start{reason}")
 
 
 def reasoning(memory: Memory, item: shapes.Reasoning, line: bytes) -> Events:
-    """Read the whole summary of what the model thought; without one it kept it to itself."""
+    """Read the complete summary of a thought, if there is one."""
     text = _BETWEEN_PARTS.join(item.summary or ())
     return Thinking(id=memory.item(item.id), text=text) if text else ()
 
@@ -267,7 +267,7 @@ def compaction(memory: Memory, item: shapes.ContextCompaction, line: bytes) -> E
 
 
 def _collab(read: Read[Memory]) -> Read[Memory]:
-    """Read a call that has to do with subagents, under the names that `exec --json` has."""
+    """Return a function that reads calls of subagent tools under their names in `exec --json`."""
 
     def renamed(memory: Memory, item: shapes.CollabToolCall, line: bytes) -> Events:
         item.tool = _TOOLS.get(item.tool, item.tool)
@@ -301,7 +301,7 @@ _COMPLETED: Table[Memory] = {
 
 
 def _item(method: str, readers: Table[Memory]) -> Read[Memory]:
-    """Read messages that hold an item."""
+    """Return a function that reads messages with an item."""
 
     def read(memory: Memory, message: Any, line: bytes) -> Events:
         item = message.params.item
@@ -313,7 +313,7 @@ def _item(method: str, readers: Table[Memory]) -> Read[Memory]:
 
 
 def _of_ours(read: Read[Memory]) -> Read[Memory]:
-    """Read only what is about our thread: what subagents do is told by the calls that began it."""
+    """Return a function that reads only messages about our thread, not those of subagents."""
 
     def ours(memory: Memory, message: Any, line: bytes) -> Events:
         thread = message.params.thread_id
@@ -332,7 +332,7 @@ _OURS: Table[Memory] = {
     shapes.SummaryPart: summary_part,
     shapes.OutputDelta: output_delta,
     shapes.PlanUpdated: plan_updated,
-    shapes.ErrorTold: error_told,
+    shapes.ErrorReported: error_reported,
     shapes.ModelRerouted: model_rerouted,
 }
 _ITEM_READERS = {shapes.ItemStarted: _STARTED, shapes.ItemCompleted: _COMPLETED}
@@ -376,6 +376,6 @@ class AppServerReader(TableReader):
 
 
 def decoder(*, cap: int = DEFAULT_CAP) -> LineDecoder:
-    """Make a decoder for one stream of `codex app-server`."""
+    """Return a decoder for one stream of `codex app-server`."""
     reader = AppServerReader()
     return LineDecoder("codex", _SHAPES, reader, untagged=shapes.Response, cap=cap)

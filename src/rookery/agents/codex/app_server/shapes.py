@@ -1,6 +1,6 @@
-"""The parts of each message of `codex app-server` that are used; the rest is skipped.
+"""The shapes of messages of `codex app-server`, with the fields that are used.
 
-Items have the names of those of `exec --json` wherever they mean the same, so that the same
+Items have the same names as in `exec --json` wherever they mean the same, so that the same
 functions read them.
 """
 
@@ -14,13 +14,13 @@ class _Shape(msgspec.Struct, gc=False, rename="camel"):
     """A part of a message."""
 
 
-class Complaint(_Shape):
+class ErrorDetail(_Shape):
     message: str | None = None
     additional_details: str | None = None
 
 
 class Kind(_Shape):
-    """What was done to a file; only here a name is written in snake case."""
+    """The kind of a change to a file; only here a field is spelled in snake case."""
 
     type: str = ""
     move_path: str | None = msgspec.field(default=None, name="move_path")
@@ -33,7 +33,7 @@ class Change(_Shape):
 
 
 class _Item(_Shape, tag_field="type"):
-    """A thing that the agent said or did."""
+    """A text, a thought or a tool call."""
 
     id: str | None = None
 
@@ -68,7 +68,7 @@ class McpToolCall(_Item, tag="mcpToolCall"):
     tool: str | None = None
     arguments: msgspec.Raw = NOTHING
     result: McpResult | None = None
-    error: Complaint | None = None
+    error: ErrorDetail | None = None
     status: str | None = None
 
 
@@ -112,7 +112,7 @@ class Thread(_Shape):
 class Turn(_Shape):
     id: str | None = None
     status: str | None = None
-    error: Complaint | None = None
+    error: ErrorDetail | None = None
     duration_ms: Count | None = None
 
 
@@ -122,7 +122,7 @@ class Step(_Shape):
 
 
 class Tokens(_Shape):
-    """Tokens of one request or of the whole thread; `input_tokens` holds the cached ones, too."""
+    """Tokens of one request or of the whole thread; `input_tokens` includes the cached ones."""
 
     input_tokens: Count | None = None
     cached_input_tokens: Count | None = None
@@ -137,7 +137,7 @@ class TokenUsage(_Shape):
 
 
 class Window(_Shape):
-    """A limit of the provider's over some time."""
+    """A limit of the provider for a period of time."""
 
     used_percent: float | None = None
     window_duration_mins: Count | None = None
@@ -151,7 +151,7 @@ class RateLimits(_Shape):
 
 
 class Piece(_Shape):
-    """What most messages tell: a piece of an item."""
+    """The parameters of most messages: a piece of an item."""
 
     thread_id: str | None = None
     item_id: str | None = None
@@ -160,14 +160,14 @@ class Piece(_Shape):
 
 
 class Holder(_Shape):
-    """What tells an item."""
+    """The parameters of messages with an item."""
 
     thread_id: str | None = None
     item: Item | None = None
 
 
 class Params(_Shape):
-    """What other notifications and requests tell; each method fills some of it."""
+    """The parameters of other notifications and requests; each method fills some of them."""
 
     thread_id: str | None = None
     item_id: str | None = None
@@ -176,7 +176,7 @@ class Params(_Shape):
     plan: list[Step] | None = None
     token_usage: TokenUsage | None = None
     rate_limits: RateLimits | None = None
-    error: Complaint | None = None
+    error: ErrorDetail | None = None
     will_retry: bool | None = None
     command: str | None = None
     reason: str | None = None
@@ -185,7 +185,7 @@ class Params(_Shape):
 
 
 class Warned(_Shape):
-    """What a warning tells; where others have an object for the error, it has words."""
+    """The parameters of a warning; its error is a text, where others have an object."""
 
     message: str | None = None
     summary: str | None = None
@@ -261,7 +261,7 @@ class LimitsUpdated(_Message, tag="account/rateLimits/updated"):
     pass
 
 
-class ErrorTold(_Message, tag="error"):
+class ErrorReported(_Message, tag="error"):
     pass
 
 
@@ -323,12 +323,12 @@ SILENT = (
     "thread/name/updated",
     "thread/goal/cleared",
     "remoteControl/status/changed",
-    "turn/diff/updated",  # all changes of the turn so far; each is told when it is made, too
+    "turn/diff/updated",  # all changes of the turn so far; each has its own message, too
     "serverRequest/resolved",
     "item/commandExecution/terminalInteraction",
     "item/fileChange/patchUpdated",
 )
-"""Messages that tell nothing neutral, or nothing that another one does not tell."""
+"""Messages without events: other messages report the same."""
 
 Shapes = (
     ThreadStarted
@@ -343,7 +343,7 @@ Shapes = (
     | PlanUpdated
     | UsageUpdated
     | LimitsUpdated
-    | ErrorTold
+    | ErrorReported
     | ModelRerouted
     | CommandApproval
     | FileApproval
@@ -358,19 +358,19 @@ Shapes = (
     | DeprecationNotice
     | McpStartup
 )
-"""All messages with a method that tell something, told apart by it."""
+"""All messages with events, by `method`."""
 
 
 class Result(_Shape):
-    """What a request of ours gave."""
+    """The result of a request of ours."""
 
     thread: Thread | None = None
     turn: Turn | None = None
 
 
 class Response(_Shape):
-    """The answer to a request of ours; it has no method."""
+    """The response to a request of ours; it has no method."""
 
     id: str | int | None = None
     result: Result | None = None
-    error: Complaint | None = None
+    error: ErrorDetail | None = None
