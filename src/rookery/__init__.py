@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rookery.feed.answers import final_text, is_complete
     from rookery.feed.decode import decode
     from rookery.feed.decode_async import decode_async
-    from rookery.loops.start import loop
+    from rookery.loop_api import loop
     from rookery.model.errors import (
         OptionError,
         RookeryError,
@@ -47,7 +47,7 @@ _HOMES = {
     "final_text": "rookery.feed.answers",
     "is_complete": "rookery.feed.answers",
     "load": "rookery.model.records",
-    "loop": "rookery.loops.start",
+    "loop": "rookery.loop_api",
     "output_flags": "rookery.agents",
     "parser_for": "rookery.agents",
     "run": "rookery.api",

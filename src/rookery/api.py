@@ -81,7 +81,7 @@ def run(
     """
     values = locals()
     on_permission = values.pop("on_permission")
-    return start(_run_options(values), on_permission)
+    return start(run_options(values), on_permission)
 
 
 def run_sync(
@@ -117,7 +117,7 @@ def run_sync(
     """
     values = locals()
     on_permission = values.pop("on_permission")
-    options = _run_options(values)
+    options = run_options(values)
 
     async def whole() -> Run:
         async with start(options, on_permission) as started:
@@ -127,7 +127,7 @@ def run_sync(
     return _completed(whole())
 
 
-def _run_options(values: dict[str, Any]) -> RunOptions:
+def run_options(values: dict[str, Any]) -> RunOptions:
     """Check the arguments of `run`, under their own names."""
     program, env = values["program"], values["env"]
     words = (program,) if isinstance(program, (str, os.PathLike)) else program

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-import rookery
 from rookery.loops.driver import Loop
 from rookery.loops.events import (
     ToolStarted,
@@ -94,18 +93,6 @@ def test_without_a_sign_of_completion_the_agent_is_asked_for_one(
         prompts.append((info.prompt or "").split("\n")[-1])
     assert len(set(prompts)) == 2  # the word is new each time
     assert all(word.startswith("DONE-") for word in prompts)
-
-
-def test_the_library_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    work = install(tmp_path, ["say=a", "say=DONE"], monkeypatch)
-
-    async def whole() -> int | None:
-        async with rookery.loop("claude", "Fix it", cwd=work, until="DONE") as loop:
-            async for event in loop:
-                assert event.at > 0
-        return loop.exit_code
-
-    assert asyncio.run(whole()) == 0
 
 
 def test_an_unknown_way_to_run_the_agent_ends_it_at_once(

@@ -2,9 +2,8 @@
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -13,7 +12,7 @@ from rookery.loops.ceilings import reached_ceilings
 from rookery.loops.changes import git
 from rookery.loops.driver import Loop
 from rookery.loops.effects import RealEffects
-from rookery.loops.plan import Ceilings, Goal, LoopPlan, make_plan
+from rookery.loops.plan import Ceilings, Goal, LoopPlan
 from rookery.loops.state import LoopState
 from rookery.loops.storage import LOOP_FOLDERS, LoopFolder
 from rookery.model.errors import RookeryError
@@ -22,27 +21,6 @@ from rookery.runs.home import home_folder
 
 class BadPlanError(RookeryError):
     """A loop that cannot start, or cannot be resumed."""
-
-
-def loop(
-    agent: str,
-    prompt: str,
-    *,
-    cwd: str | os.PathLike[str] = ".",
-    until: str | None = None,
-    signals: Sequence[str] = (),
-    ask_done: bool = False,
-    checks: Sequence[str] = (),
-    home: Path | None = None,
-    **options: Any,
-) -> Loop:
-    """Make a loop of an agent; `async with` starts it. `options` are further fields of a LoopPlan.
-
-    Without any sign of completion the agent is asked for one, as if by `ask_done`.
-    """
-    goal = Goal(until=until, signals=tuple(signals), ask_done=ask_done, checks=tuple(checks))
-    plan = make_plan(agent=agent, prompt=prompt, cwd=os.fspath(cwd), goal=goal, **options)
-    return new_loop(plan, home=home)
 
 
 def new_loop(plan: LoopPlan, *, home: Path | None = None) -> Loop:

@@ -1,0 +1,90 @@
+"""The public `rookery.loop`: every option, typed and checked before anything starts."""
+
+import asyncio
+import inspect
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rookery
+from rookery.config.options import LoopOptions
+from rookery.loops.plan import Ceilings, Goal, OnLimit
+from tests.loops.playing import install
+
+COMMAND_LINE_ONLY = {"resume", "format", "quiet"}
+
+
+def test_it_has_every_option_of_the_command_with_the_same_default() -> None:
+    parameters = inspect.signature(rookery.loop).parameters
+    options = set(LoopOptions.__struct_fields__) - COMMAND_LINE_ONLY
+    assert options <= parameters.keys()
+    default = LoopOptions()
+    differing = {
+        name for name in options - {"agent"} if parameters[name].default != getattr(default, name)
+    }
+    assert differing == set()
+
+
+def test_a_loop_runs_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = install(tmp_path, ["say=a", "say=DONE"], monkeypatch)
+
+    async def whole() -> int | None:
+        async with rookery.loop("claude", "Fix it", cwd=work, until="DONE") as loop:
+            async for event in loop:
+                assert event.at > 0
+        return loop.exit_code
+
+    assert asyncio.run(whole()) == 0
+
+
+def test_options_become_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = install(tmp_path, ["say=a"], monkeypatch)
+    plan = rookery.loop(
+        "claude",
+        "Fix it",
+        cwd=work,
+        checks=["true"],
+        check_timeout="2m",
+        max_time=timedelta(hours=1),
+        max_cost=3,
+        timeout="90s",
+        on_limit="switch:codex",
+        max_quota="80%",
+        model="small",
+        env={"A": "1"},
+        program="/bin/claude",
+        home=tmp_path / "elsewhere",
+    ).plan
+    assert (plan.goal, plan.check_s) == (Goal(checks=("true",)), 120.0)
+    assert plan.ceilings == Ceilings(time_s=3600.0, cost_usd=3.0)
+    assert (plan.iteration_s, plan.max_quota) == (90.0, 0.8)
+    assert plan.on_limit == OnLimit(do="switch", agent="codex")
+    assert (plan.run.model, plan.run.env, plan.run.program) == (
+        "small",
+        {"A": "1"},
+        ("/bin/claude",),
+    )
+    assert len(list((tmp_path / "elsewhere" / "loops").iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"timeout": "soon"},
+        {"max_cost": "much"},
+        {"max_iterations": 0},
+        {"on_limit": "flee"},
+        {"permission": "ask"},
+        {"feed": "sideways"},
+        {"env": "A=1"},
+    ],
+    ids=str,
+)
+def test_a_wrong_value_is_refused_before_anything_starts(
+    wrong: dict[str, Any], tmp_path: Path
+) -> None:
+    with pytest.raises(rookery.OptionError, match=next(iter(wrong))):
+        rookery.loop("claude", "Fix it", home=tmp_path / "home", **wrong)
+    assert not (tmp_path / "home").exists()
