@@ -96,7 +96,7 @@ def test_a_resumed_run_that_is_shown_again_has_the_same_cost(desk: Desk) -> None
 def test_a_budget_that_could_not_be_held_is_told_once(desk: Desk) -> None:
     done = desk.rook("text", "run", "--agent", "codex", "--max-cost", "0.001", "Go on")
     assert done.returncode == 0
-    told = "[rook] WARNING: its cost is not known: --max-cost could not stop it\n"
+    told = "[rook] WARNING: the cost is unknown: --max-cost could not stop the run\n"
     assert done.stderr.count(told) == 1
     priced = ("--agent", "codex", "--model", "gpt-5", "--max-cost", "9")
     assert "is not known" not in desk.rook("text", "run", *priced, "Go on").stderr

@@ -132,7 +132,7 @@ def test_a_folder_of_before_does_not_hand_a_session_to_another_program(desk: Des
     (desk.home / "called").unlink()
     done = desk.run("--resume", folder.name)
     assert done.returncode == 2
-    assert f"{folder.name!r} was run by {desk.wrapper}, and how to call that was" in done.stderr
+    assert f"{folder.name!r} ran {desk.wrapper}, and how to call it was" in done.stderr
     assert "--agent NAME" in done.stderr
     assert not (desk.home / "called").exists()
     assert desk.run("--resume", folder.name, "--agent", "work").returncode == 0
@@ -155,7 +155,7 @@ def test_another_agent_is_wrong_usage(desk: Desk) -> None:
     (desk.home / "called").unlink()
     done = desk.run("--agent", "claude", "--resume", name)
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"run {name!r} is a session of codex, not of claude: go on with codex" in done.stderr
+    assert f"run {name!r} is a session of codex, not of claude: continue with codex" in done.stderr
     assert not (desk.home / "called").exists()
 
 

@@ -198,7 +198,7 @@ def test_a_limit_that_plain_text_cannot_tell_of_is_told_beforehand(
     desk: Desk, words: tuple[str, ...], flag: str
 ) -> None:
     done = desk.rook(*words)
-    told = f"WARNING: plain text does not tell what was used: rook cannot stop it at {flag}\n"
+    told = f"WARNING: plain text does not report usage: rook cannot stop the run at {flag}\n"
     assert done.stderr.count(told) == 1
     assert done.returncode == 0
 

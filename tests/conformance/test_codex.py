@@ -258,7 +258,7 @@ def test_a_budget_is_noticed_when_the_turn_is_over(bench: Bench) -> None:
     script = [Reply(text="Dear.", usage={"input_tokens": 5000, "output_tokens": 5})]
     done = bench.rook(script, *RUN, "--max-tokens", "1000", "Spend it")
     assert done.code == 5, done.err
-    assert "[rook] WARNING: codex does not tell all that it uses while it works" in done.err
+    assert "[rook] WARNING: codex does not report all usage while it works" in done.err
     assert "used 5005 tokens (limit 1000)" in done.err
 
 

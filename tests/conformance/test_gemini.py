@@ -218,7 +218,7 @@ def test_a_budget_is_noticed_when_the_turn_is_over(bench: Bench) -> None:
     script = [Reply(text="Dear.", usage={"promptTokenCount": 5000, "candidatesTokenCount": 5})]
     done = bench.rook(script, *RUN, "--max-tokens", "1000", "Spend it")
     assert done.code == 5, done.err
-    assert "[rook] WARNING: gemini does not tell all that it uses while it works" in done.err
+    assert "[rook] WARNING: gemini does not report all usage while it works" in done.err
     assert "used 5005 tokens (limit 1000)" in done.err
 
 

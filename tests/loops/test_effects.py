@@ -237,7 +237,7 @@ def test_a_stuck_agent_is_suspected_with_evidence_and_ended(
     loop, events = play(plan(work, idle_s=0.5))
     assert (loop.end, loop.exit_code) == ("stuck", 7)
     (why,) = [event for event in events if isinstance(event, StuckSuspected)]
-    assert any("no byte for" in words for words in why.evidence)
+    assert any("no output for" in words for words in why.evidence)
     assert any(words.startswith("processes: 1") for words in why.evidence)
 
 

@@ -23,25 +23,28 @@ BASH = (OpenTool("Bash", "npm test", 500.0),)
 ROWS: list[tuple[dict[str, Any], str | None]] = [
     # what is known after a silence, and why it is stuck; None if something explains it
     ({"silent_s": 100}, None),
-    ({"silent_s": 101}, "it has said nothing for 1m 41s"),
+    ({"silent_s": 101}, "no sign of life"),
     ({"silent_s": 101, "tools": BASH}, None),
     ({"silent_s": 600, "tools": BASH}, None),
-    ({"silent_s": 601, "tools": BASH}, "Bash: npm test for 8m 20s is open, and nothing happens"),
+    (
+        {"silent_s": 601, "tools": BASH},
+        "Bash: npm test for 8m 20s has not finished, and there is no activity",
+    ),
     ({"silent_s": 601, "tools": BASH, "cpu_s": 60.0}, None),
     ({"silent_s": 1201, "tools": BASH, "cpu_s": 60.0}, "Bash: npm test"),
     ({"silent_s": 101, "tasks": 1}, None),
-    ({"silent_s": 601, "tasks": 1}, "it has said nothing"),
+    ({"silent_s": 601, "tasks": 1}, "no sign of life"),
     ({"silent_s": 101, "cpu_s": 50.0}, None),
-    ({"silent_s": 301, "cpu_s": 50.0}, "it has said nothing"),
-    ({"silent_s": 101, "cpu_s": 0.5}, "it has said nothing"),
+    ({"silent_s": 301, "cpu_s": 50.0}, "no sign of life"),
+    ({"silent_s": 101, "cpu_s": 0.5}, "no sign of life"),
     ({"silent_s": 1e6, "limited": True}, None),
     ({"silent_s": 150, "retry_s": 200.0}, None),
-    ({"silent_s": 400, "retry_s": 20.0}, "it has said nothing"),
-    ({"silent_s": 101, "asked": "Bash"}, "nobody answers whether it may use Bash"),
-    ({"silent_s": 101, "asked": "Bash", "tools": BASH}, "nobody answers"),
+    ({"silent_s": 400, "retry_s": 20.0}, "no sign of life"),
+    ({"silent_s": 101, "asked": "Bash"}, "no answer to the question whether it may use Bash"),
+    ({"silent_s": 101, "asked": "Bash", "tools": BASH}, "no answer"),
     ({"silent_s": 101, "processes": ()}, "none of its processes is left"),
     ({"silent_s": 101, "processes": (Process(1, "T", 0.0),)}, "its processes are stopped"),
-    ({"silent_s": 101, "processes": (Process(1, "T", 0.0), *SLEEPING)}, "it has said nothing"),
+    ({"silent_s": 101, "processes": (Process(1, "T", 0.0), *SLEEPING)}, "no sign of life"),
     ({"silent_s": 101, "processes": SLEEPING, "tools": BASH}, None),
 ]
 
@@ -63,12 +66,12 @@ def test_it_says_why_it_thinks_so() -> None:
     why = suspect(known, idle_s=IDLE)
     assert why is not None
     assert why.evidence == (
-        "no byte for 2h 01m",
-        "open: Bash: npm test for 8m 20s",
+        "no output for 2h 01m",
+        "open tool: Bash: npm test for 8m 20s",
         "background tasks: 2",
-        "it said that it tries again in 4.0s",
+        "the agent announced a retry in 4.0s",
         "processes: 2 (S)",
-        "CPU since then: 0.2s",
+        "CPU time since then: 0.2s",
     )
 
 

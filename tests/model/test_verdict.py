@@ -494,7 +494,7 @@ def test_the_facts_stand_beside_every_status() -> None:
             "used 1200 tokens (limit 5)",
         ),
         (PassedLimit(kind="turns", used=6, allowed=5), "over_budget", "used 6 turns (limit 5)"),
-        (PassedLimit(kind="time", allowed=90.0), "timed_out", "reached the time limit of 90 s"),
+        (PassedLimit(kind="time", allowed=90.0), "timed_out", "reached the time limit of 1m 30s"),
     ],
 )
 def test_the_limit_that_was_passed_is_a_fact_and_in_the_sentence(
@@ -519,10 +519,10 @@ def test_a_limit_of_the_agents_own_is_a_fact(reason: str, kind: LimitKind) -> No
 
 
 def test_the_evidence_of_a_stuck_run_is_a_fact_and_in_the_sentence() -> None:
-    why = Suspicion("its processes are stopped", ("no byte for 5 s", "processes: 1 (T)"))
+    why = Suspicion("its processes are stopped", ("no output for 5 s", "processes: 1 (T)"))
     told = judge_whole(one_turn(), Facts(stopped_for="stuck", suspicion=why))
     assert told.facts.suspicion == why
-    assert told.sentence == "its processes are stopped (no byte for 5 s, processes: 1 (T))"
+    assert told.sentence == "its processes are stopped (no output for 5 s, processes: 1 (T))"
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_a_stopped_agent_is_stuck(tmp_path: Path) -> None:
     run = play(tmp_path, "say=hi stop-self", idle_timeout=2.0)
     assert run.verdict is not None
     assert (run.verdict.status, run.exit_code) == ("stuck", 7)
-    assert run.verdict.sentence.startswith("its processes are stopped (no byte for ")
+    assert run.verdict.sentence.startswith("its processes are stopped (no output for ")
     assert "processes: 1 (T)" in run.verdict.sentence
 
 
@@ -74,8 +74,8 @@ def test_a_tool_in_which_nothing_happens_is_stuck_in_the_end(tmp_path: Path) -> 
     run = play(tmp_path, "hang-in-tool", idle_timeout=0.5, timeout=60.0)
     assert run.verdict is not None
     assert run.verdict.status == "stuck"
-    assert " is open, and nothing happens" in run.verdict.sentence
-    assert "CPU since then: " in run.verdict.sentence
+    assert " has not finished, and there is no activity" in run.verdict.sentence
+    assert "CPU time since then: " in run.verdict.sentence
 
 
 def test_silence_inside_a_tool_is_not_being_stuck_but_the_deadline_holds(tmp_path: Path) -> None:

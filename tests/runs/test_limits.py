@@ -129,7 +129,7 @@ def test_a_limit_that_will_be_noticed_late_is_told_beforehand(limit: RunOptions)
 
 
 def test_plain_text_cannot_be_stopped_for_what_it_uses() -> None:
-    told = "plain text does not tell what was used: rook cannot stop it at "
+    told = "plain text does not report usage: rook cannot stop the run at "
     assert late_limits(None, RunOptions(max_cost=1)) == told + "--max-cost"
     both = RunOptions(max_cost=1, max_tokens=2, timeout=3)
     assert late_limits(None, both) == told + "--max-cost and --max-tokens"
@@ -139,8 +139,8 @@ def test_plain_text_cannot_be_stopped_for_what_it_uses() -> None:
 def test_a_limit_that_could_not_stop_it_is_told_afterwards() -> None:
     both = RunOptions(max_cost=1, max_tokens=2)
     unpriced = fold([Record(0, None, 0, 0, TURN), Record(1, None, 0, 0, usage("a", 5))])
-    cost = "its cost is not known: --max-cost could not stop it"
-    tokens = "its tokens are not known: --max-tokens could not stop it"
+    cost = "the cost is unknown: --max-cost could not stop the run"
+    tokens = "the token count is unknown: --max-tokens could not stop the run"
     assert unheld_limits(unpriced, both) == cost
     assert unheld_limits(state(TURN, Text(id="x", text="hi")), both) == f"{cost}; {tokens}"
     assert unheld_limits(state(TURN, Text(id="x", text="hi")), RunOptions(max_tokens=2)) == tokens

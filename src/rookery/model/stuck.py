@@ -1,4 +1,4 @@
-"""Whether a run is stuck: by evidence, not by silence alone. Says why it thinks so."""
+"""Whether a run is stuck, by evidence and not by silence alone, and why."""
 
 import msgspec
 
@@ -13,7 +13,7 @@ _STOPPED = frozenset("Tt")
 
 
 class Process(msgspec.Struct, frozen=True):
-    """One process of the agent's tree: its state as the system tells it, and its CPU time."""
+    """One process of the agent's tree: its state as the system reports it, and its CPU time."""
 
     pid: int
     state: str
@@ -29,22 +29,22 @@ class OpenTool(msgspec.Struct, frozen=True):
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a run that says nothing."""
+    """What is known of a run that writes nothing."""
 
     silent_s: float
     tools: tuple[OpenTool, ...] = ()
     tasks: int = 0
     retry_s: float | None = None
-    """How long the agent says that it waits before it tries again."""
+    """How long the agent waits before it tries again, as it reported."""
 
     limited: bool = False
     """It waits for the provider's limit."""
 
     asked: str | None = None
-    """The tool that nobody has allowed or denied."""
+    """The tool that it asked to use, without an answer."""
 
     processes: tuple[Process, ...] | None = None
-    """Its tree; None where the system does not tell."""
+    """Its process tree; None where the system does not show it."""
 
     cpu_s: float | None = None
     """What the tree used since the last byte."""
@@ -87,11 +87,11 @@ def evidence_of(
 
 
 def suspect(known: Evidence, *, idle_s: float) -> Suspicion | None:
-    """Tell why a run seems to be stuck; None while something explains its silence."""
+    """Return why a run seems to be stuck; None while something explains its silence."""
     if known.silent_s <= idle_s:
         return None
     if known.asked is not None:
-        return _because(known, f"nobody answers whether it may use {known.asked}")
+        return _because(known, f"no answer to the question whether it may use {known.asked}")
     if known.processes is not None:
         if not known.processes:
             return _because(known, "none of its processes is left")
@@ -100,8 +100,10 @@ def suspect(known: Evidence, *, idle_s: float) -> Suspicion | None:
     if known.silent_s <= idle_s * _patience(known):
         return None
     if known.tools:
-        return _because(known, f"{_tool(known.tools[-1])} is open, and nothing happens")
-    return _because(known, f"it has said nothing for {duration(known.silent_s)}")
+        return _because(
+            known, f"{_tool(known.tools[-1])} has not finished, and there is no activity"
+        )
+    return _because(known, "no sign of life")
 
 
 def _patience(known: Evidence) -> float:
@@ -123,17 +125,17 @@ def _is_busy(known: Evidence) -> bool:
 
 
 def _because(known: Evidence, reason: str) -> Suspicion:
-    told = [f"no byte for {duration(known.silent_s)}"]
-    told += [f"open: {_tool(tool)}" for tool in known.tools]
+    told = [f"no output for {duration(known.silent_s)}"]
+    told += [f"open tool: {_tool(tool)}" for tool in known.tools]
     if known.tasks:
         told.append(f"background tasks: {known.tasks}")
     if known.retry_s is not None:
-        told.append(f"it said that it tries again in {duration(known.retry_s)}")
+        told.append(f"the agent announced a retry in {duration(known.retry_s)}")
     if known.processes is not None:
         states = " ".join(sorted({process.state for process in known.processes})) or "none"
         told.append(f"processes: {len(known.processes)} ({states})")
     if known.cpu_s is not None:
-        told.append(f"CPU since then: {duration(known.cpu_s)}")
+        told.append(f"CPU time since then: {duration(known.cpu_s)}")
     return Suspicion(reason, tuple(told))
 
 

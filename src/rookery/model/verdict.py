@@ -8,7 +8,7 @@ import msgspec
 
 from rookery.model.state import RunState
 from rookery.model.stuck import Suspicion
-from rookery.model.text import count, cut, one_line
+from rookery.model.text import count, cut, duration, one_line
 
 Outcome = Literal[
     "success",
@@ -335,7 +335,7 @@ def _which_limit(facts: Facts) -> str:
         case "cost":
             return f"spent ${used:.4f} (limit ${allowed:.4f}){_place(facts)}"
         case "time":
-            return f"reached the time limit of {allowed:g} s{_place(facts)}"
+            return f"reached the time limit of {duration(allowed)}{_place(facts)}"
         case "tokens" | "turns":
             return f"used {used:.0f} {passed.kind} (limit {allowed:.0f}){_place(facts)}"
         case _:

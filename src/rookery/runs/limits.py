@@ -1,4 +1,4 @@
-"""Decides when a run must be stopped, as a pure function of what is known of it."""
+"""Decides when a run must be stopped, and which limits cannot be enforced."""
 
 from rookery.adapter.agent import Agent
 from rookery.config.options import RunOptions
@@ -35,32 +35,32 @@ def passed_limit(
 
 
 def late_limits(agent: Agent | None, options: RunOptions, *, via: str | None = None) -> str | None:
-    """Say that a limit may be noticed late, or never, since nobody tells all that is used.
+    """Return a warning if a limit may be noticed late or never, because not all usage is reported.
 
-    Without an agent nothing is told: what comes is plain text.
+    Without an agent nothing is reported: the output is plain text.
     """
     given = (("--max-cost", options.max_cost), ("--max-tokens", options.max_tokens))
     flags = " and ".join(flag for flag, limit in given if limit is not None)
     if not flags:
         return None
     if agent is None:
-        return f"plain text does not tell what was used: rook cannot stop it at {flags}"
+        return f"plain text does not report usage: rook cannot stop the run at {flags}"
     usage = next((way.usage for way in agent.ways if way.name == via), agent.capabilities.usage)
     if usage == "yes":
         return None
-    return f"{agent.name} does not tell all that it uses while it works: the limit may stop it late"
+    return f"{agent.name} does not report all usage while it works: the limit may stop it late"
 
 
 def unheld_limits(state: RunState, options: RunOptions) -> str | None:
-    """Say, of a run that is over, which limit could not stop it as nobody knows what it used."""
+    """Return which limit could not stop a finished run, because its usage is unknown."""
     ledger = state.ledger
     if not (ledger.has_usage or state.texts or state.finished_tools):
         return None  # it did nothing that could cost anything
     unheld = []
     if options.max_cost is not None and ledger.spent_usd is None:
-        unheld.append("its cost is not known: --max-cost could not stop it")
+        unheld.append("the cost is unknown: --max-cost could not stop the run")
     if options.max_tokens is not None and not ledger.has_usage:
-        unheld.append("its tokens are not known: --max-tokens could not stop it")
+        unheld.append("the token count is unknown: --max-tokens could not stop the run")
     return "; ".join(unheld) or None
 
 

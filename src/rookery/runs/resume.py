@@ -1,4 +1,4 @@
-"""The run that another goes on with: its session, and who ran it in which way."""
+"""The earlier run whose session a new run resumes."""
 
 from pathlib import Path
 
@@ -13,11 +13,11 @@ from rookery.store.run_formats import RunInfo
 
 
 class NoSessionError(RookeryError):
-    """A run that cannot be gone on with, or not so."""
+    """A run that cannot be resumed, or not this way."""
 
 
-class Earlier(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that has a session to go on with; what its folder does not tell is None."""
+class EarlierRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run with a session to resume; what its folder does not contain is None."""
 
     run: str
     session: str
@@ -27,49 +27,49 @@ class Earlier(msgspec.Struct, frozen=True, kw_only=True):
     called: str | None
     """What the user calls the agent; None if by its own name."""
 
-    stranger: str | None
-    """A command that is not the agent's own, of which it is not known how to call it again."""
+    foreign_command: str | None
+    """The command that ran, if it is not the agent's own and how to call it was not recorded."""
 
     total: Usage | None
-    """What the session has used, as its agent counts."""
+    """What the session has used, as its agent counts it."""
 
-    def check(self, agent: str) -> None:
-        """Refuse an agent that cannot know the session; its ways know each other's."""
+    def check_agent(self, agent: str) -> None:
+        """Refuse another agent than the one whose session it is."""
         if self.agent not in (None, agent):
             raise NoSessionError(
                 f"run {self.run!r} is a session of {self.agent}, not of {agent}: "
-                f"go on with {self.agent} (leave out --agent), or start a new run"
+                f"continue with {self.agent} (leave out --agent), or start a new run"
             )
 
     def check_program(self) -> None:
-        """Refuse to go on with another program than the one whose session it is."""
-        if self.stranger is not None:
+        """Refuse a run of which it is unknown how to call its program."""
+        if self.foreign_command is not None:
             raise NoSessionError(
-                f"run {self.run!r} was run by {self.stranger}, and how to call that was not kept: "
-                "say who shall go on with --agent NAME"
+                f"run {self.run!r} ran {self.foreign_command}, and how to call it was not "
+                "recorded: name the agent with --agent NAME"
             )
 
 
-def earlier_run(home: Path, name: str) -> Earlier:
-    """The run of that name, judged; a NoSessionError if there is nothing to go on with."""
+def earlier_run(home: Path, name: str) -> EarlierRun:
+    """Return the run of that name, judged; a NoSessionError if it has no session to resume."""
     folder = healed(runs.find(home, name))
     info, verdict = folder.info(), folder.verdict()
     if verdict is None or verdict.session is None:
-        raise NoSessionError(f"run {name!r} has no session to go on with: start a new run")
-    return Earlier(
+        raise NoSessionError(f"run {name!r} has no session to resume: start a new run")
+    return EarlierRun(
         run=folder.name,
         session=verdict.session,
         agent=info.agent if info else None,
         via=info.via if info else None,
         program=tuple(info.program) if info and info.program else None,
         called=info.called if info else None,
-        stranger=_stranger(info) if info else None,
+        foreign_command=_foreign_command(info) if info else None,
         total=verdict.total,
     )
 
 
-def _stranger(info: RunInfo) -> str | None:
-    """The command of a folder that does not tell the words that call the agent."""
+def _foreign_command(info: RunInfo) -> str | None:
+    """The command of a folder that does not say which of its words call the agent."""
     if info.program or not info.command:
         return None
     known = agents.agent_for(info.command[0])

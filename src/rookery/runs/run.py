@@ -22,7 +22,7 @@ from rookery.process.liveness import start_ticks
 from rookery.runs.dialogue import Dialogue, OnPermission
 from rookery.runs.finish import finish, recorded_exit
 from rookery.runs.launch import make_folder, start_recorder
-from rookery.runs.resume import Earlier
+from rookery.runs.resume import EarlierRun
 from rookery.runs.supervisor import Supervisor
 from rookery.runs.watchdog import Silence
 from rookery.store.arrivals import Stream
@@ -50,7 +50,7 @@ class Run:
         options: RunOptions,
         *,
         agent: Agent | None,
-        before: Earlier | None = None,
+        before: EarlierRun | None = None,
         continues: bool = False,
         on_permission: OnPermission | None = None,
     ) -> None:
@@ -206,7 +206,7 @@ def _info(
     options: RunOptions,
     call: Invocation,
     agent: Agent | None,
-    before: Earlier | None,
+    before: EarlierRun | None,
     *,
     continues: bool,
 ) -> RunInfo:

@@ -13,7 +13,7 @@ from rookery.config.options import RunOptions
 from rookery.model.errors import RookeryError, UnsupportedError
 from rookery.runs.dialogue import OnPermission
 from rookery.runs.home import home_folder
-from rookery.runs.resume import Earlier, earlier_run
+from rookery.runs.resume import EarlierRun, earlier_run
 from rookery.runs.run import Run
 
 
@@ -60,10 +60,10 @@ def start(options: RunOptions, on_permission: OnPermission | None = None) -> Run
     )
 
 
-def _resumed(agent: Agent, home: Path, name: str) -> Earlier:
+def _resumed(agent: Agent, home: Path, name: str) -> EarlierRun:
     """The run to resume, if this agent can."""
     before = earlier_run(home, name)
-    before.check(agent.name)
+    before.check_agent(agent.name)
     if agent.capabilities.resume == "no":
         raise UnsupportedError(agent.name, "cannot resume a session", "start a new run")
     return before
@@ -90,7 +90,7 @@ def _task(options: RunOptions, *, session: str | None) -> Task:
 
 
 def _chosen_way(
-    agent: Agent, via: str | None, before: Earlier | None, *, stream: bool, asked: bool
+    agent: Agent, via: str | None, before: EarlierRun | None, *, stream: bool, asked: bool
 ) -> str | None:
     """The way to run an agent: the one that was named, else that of the run it goes on with."""
     if asked:
@@ -123,7 +123,7 @@ def _asking_way(agent: Agent, via: str | None, *, stream: bool) -> str | None:
     raise CannotAskError(f"{what}: choose another --permission")
 
 
-def _way_that_asked(agent: Agent, before: Earlier | None) -> str | None:
+def _way_that_asked(agent: Agent, before: EarlierRun | None) -> str | None:
     """The way of the run that is gone on with, if the agent can ask in it."""
     asking = (way.name for way in agent.ways if way.asks)
     return next((name for name in asking if before and name == before.via), None)
