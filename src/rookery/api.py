@@ -31,6 +31,7 @@ def run(
     on_permission: OnPermission | None = None,
     ask_timeout: Duration | None = None,
     allow: Sequence[str] = (),
+    allow_denials: bool = False,
     max_cost: float | None = None,
     max_tokens: int | None = None,
     max_turns: int | None = None,
@@ -59,6 +60,7 @@ def run(
             everything that the agent asks for is denied.
         ask_timeout: Deny what `on_permission` has not decided within this time.
         allow: Tools to allow, as rules of the agent.
+        allow_denials: Count the run as a success even if tool calls were denied.
         max_cost: Stop the run when it has cost more dollars than this.
         max_tokens: Stop the run when it has used more tokens than this.
         max_turns: Stop the run after so many turns of the model.
@@ -95,6 +97,7 @@ def run_sync(
     on_permission: OnPermission | None = None,
     ask_timeout: Duration | None = None,
     allow: Sequence[str] = (),
+    allow_denials: bool = False,
     max_cost: float | None = None,
     max_tokens: int | None = None,
     max_turns: int | None = None,

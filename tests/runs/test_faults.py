@@ -314,3 +314,13 @@ def test_a_recorder_that_died_without_a_word_is_incomplete(tmp_path: Path, torn:
     assert run.verdict is not None
     assert (run.verdict.status, run.exit_code) == ("incomplete", 3)
     assert trees.marked(str(run.folder.path)) == []
+
+
+@pytest.mark.parametrize(("accepted", "status"), [(False, "denied"), (True, "success")])
+def test_denials_can_be_accepted(tmp_path: Path, accepted: bool, status: str) -> None:
+    run = play(tmp_path, "ask-permission", permission="ask", allow_denials=accepted)
+    assert run.verdict is not None
+    assert (run.verdict.status, run.verdict.facts.denials) == (status, 1)
+    info = run.folder.info()
+    assert info is not None
+    assert info.allow_denials is accepted, "healing must judge alike"

@@ -129,6 +129,10 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
             loosens="higher",
         ),
     ] = None
+    allow_denials: Annotated[
+        bool,
+        Flag(help="Count the run as a success even if tool calls were denied.", setting=True),
+    ] = False
     max_turns: Annotated[
         Count | None,
         Flag(
@@ -172,9 +176,6 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     loop: tuple[str, int] | None = None
     """The loop or batch that asks for the run, and which of its runs it is."""
-
-    allow_denials: bool = False
-    """Whether a run counts as a success even if tool calls were denied."""
 
     grace: float = 10.0
     """How many seconds an agent may stay silent after its last result before it is ended."""
