@@ -108,7 +108,7 @@ def test_agents_of_other_packages_are_known_after_ours(installed: None) -> None:
 def test_what_cannot_be_loaded_is_an_error_only_for_those_who_name_it(installed: None) -> None:
     assert agents.agent_for("no-such-program") is None
     for name in ("crashing", "wrong"):
-        with pytest.raises(RookeryError, match="mend or remove its package"):
+        with pytest.raises(RookeryError, match="fix or remove its package"):
             agents.agent(name)
     with pytest.raises(UnknownAgentError, match=r"claude.*, crashing, goose, wrong"):
         agents.agent("nobody")
@@ -147,7 +147,7 @@ def test_the_list_of_agents_has_all_that_can_be_loaded_and_tells_of_the_others(
     [
         ("nobody", "no agent is called 'nobody'; there are: claude, "),
         ("crashing", "the agent 'crashing' of 'no_such_module:AGENT' cannot be loaded: "),
-        ("wrong", "'broken_agent:AGENT' is no agent called 'wrong'; mend or remove its package"),
+        ("wrong", "'broken_agent:AGENT' isn't an agent called 'wrong'; fix or remove its package"),
     ],
 )
 def test_what_is_no_agent_is_told_in_a_line(

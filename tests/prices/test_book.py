@@ -90,7 +90,7 @@ def test_the_user_s_own_price_comes_first(tmp_path: Path) -> None:
     [
         ("nonsense", "nonsense"),
         ('m = "x"', r"\[m\] must be a table"),
-        ("[m]\ninputs = 3", "inputs: there are: input, output"),
+        ("[m]\ninputs = 3", "inputs: unknown; the keys are input, output"),
         ("[m]\ninput = -3", "must be a price in dollars"),
         ("[m]\ninput = true", "must be a price in dollars"),
         ('[m]\ninput = "3"', "must be a price in dollars"),

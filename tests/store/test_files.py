@@ -81,7 +81,7 @@ def test_no_umask_locks_us_out_of_our_own_files(umask: int, unprivileged: Path) 
 
 def test_a_home_that_may_not_be_made_is_a_typed_error(unprivileged: Path) -> None:
     unprivileged.chmod(0o500)
-    with pytest.raises(RunFolderError, match="Permission denied; mend that, or choose another"):
+    with pytest.raises(RunFolderError, match="Permission denied; fix that, or choose another"):
         Folder.made(unprivileged / "a")
 
 

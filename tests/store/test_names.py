@@ -134,12 +134,12 @@ def test_an_ambiguous_beginning_names_the_candidates() -> None:
         pick("ab", ["abzz", "abcd", "bbcd", "abce"])
     assert caught.value.candidates == ("abcd", "abce", "abzz")
     assert str(caught.value) == (
-        "several runs' names begin with 'ab': abcd, abce and abzz; give more of the name"
+        "several runs' names start with 'ab': abcd, abce and abzz; type more of the name"
     )
 
 
 def test_many_candidates_are_not_all_printed() -> None:
-    with pytest.raises(AmbiguousRunError, match="a007 and 92 more; give more"):
+    with pytest.raises(AmbiguousRunError, match="a007 and 92 more; type more"):
         pick("a", [f"a{number:03}" for number in range(100)])
 
 

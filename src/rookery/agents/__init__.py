@@ -1,7 +1,7 @@
-"""The agents we know, found by name, by command or by what they wrote. None imports another.
+"""The known agents, by name, command or stream. They do not import each other.
 
-A package from outside makes an agent known by an entry point in the group `rookery.agents` that
-names an `Agent`. Such packages are looked for only when none of our own agents fits.
+Another package adds an agent with an entry point in the group `rookery.agents` that names an
+`Agent`. Such packages are searched only when none of our own agents matches.
 """
 
 from collections.abc import Iterator
@@ -22,10 +22,10 @@ NAMES = ("claude", "codex", "opencode", "gemini", "qwen", "amp")
 """The names of our own agents; each is a module here with an `AGENT`."""
 
 _IMITATED = ("claude",)
-"""Agents whose messages others imitate: they are asked last whether a stream is theirs."""
+"""Agents whose messages others imitate: they are checked last when a stream is detected."""
 
 GROUP = "rookery.agents"
-"""The group of entry points by which a package makes an agent known."""
+"""The group of entry points with which a package adds an agent."""
 
 
 def names() -> tuple[str, ...]:
@@ -34,15 +34,15 @@ def names() -> tuple[str, ...]:
 
 
 def is_known(name: object) -> bool:
-    """Whether an agent has that name; other packages are asked only if it is not one of ours."""
+    """Whether an agent has that name; other packages are searched only if none of ours has."""
     return name in NAMES or name in names()
 
 
 def agent(name: str) -> Agent:
-    """Give the agent of that name; an UnknownAgentError names those there are."""
+    """Return the agent of that name; an UnknownAgentError lists the known ones."""
     if name in NAMES:
-        own: Agent = import_module(f"{__name__}.{name}").AGENT
-        return own
+        known: Agent = import_module(f"{__name__}.{name}").AGENT
+        return known
     if name not in _plugins():
         raise UnknownAgentError(name, names())
     return _load(_plugins()[name])
@@ -52,23 +52,23 @@ def agent(name: str) -> Agent:
 def _plugins() -> "dict[str, EntryPoint]":
     from importlib.metadata import entry_points  # slow to import, and rarely needed
 
-    found = {point.name: point for point in entry_points(group=GROUP)}
-    return {name: point for name, point in sorted(found.items()) if name not in NAMES}
+    points = {point.name: point for point in entry_points(group=GROUP)}
+    return {name: point for name, point in sorted(points.items()) if name not in NAMES}
 
 
 def _load(point: "EntryPoint") -> Agent:
     try:
-        found = point.load()
-    except Exception as error:  # whatever a stranger's package does when it is imported
+        loaded = point.load()
+    except Exception as error:  # importing another package can raise anything
         raise RookeryError(
             f"the agent {point.name!r} of {point.value!r} cannot be loaded: {error!r}; "
-            "mend or remove its package"
+            "fix or remove its package"
         ) from error
-    if not isinstance(found, Agent) or found.name != point.name:
+    if not isinstance(loaded, Agent) or loaded.name != point.name:
         raise RookeryError(
-            f"{point.value!r} is no agent called {point.name!r}; mend or remove its package"
+            f"{point.value!r} isn't an agent called {point.name!r}; fix or remove its package"
         )
-    return found
+    return loaded
 
 
 def _all() -> Iterator[Agent]:
@@ -79,34 +79,34 @@ def _all() -> Iterator[Agent]:
         try:
             yield _load(point)
         except RookeryError:
-            continue  # who names it is told
+            continue  # a command that names it reports the error
 
 
 def agent_for(command: str) -> Agent | None:
-    """Give the agent that a command runs, by the name of its program; None if we know none."""
+    """Return the agent that a command runs, by the name of its program; None if unknown."""
     program = command.replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
     return next((known for known in _all() if program in known.programs), None)
 
 
 def decoder(name: str, *, cap: int = DEFAULT_CAP) -> Decoder:
-    """Make a decoder for one stream of the agent of that name."""
+    """Return a decoder for one stream of the agent of that name."""
     return agent(name).decoder(cap=cap)
 
 
 def parser_for(command: str) -> Decoder | None:
-    """Make a decoder for what a command will write; None if its output is not structured."""
-    found = agent_for(command)
-    return None if found is None else found.decoder()
+    """Return a decoder for the output of a command; None if its output is not structured."""
+    known = agent_for(command)
+    return None if known is None else known.decoder()
 
 
 def output_flags(command: str) -> list[str] | None:
-    """Give the flags that make a command write structured output; None if we know none."""
-    found = agent_for(command)
-    return None if found is None else list(found.output_flags)
+    """Return the flags that make a command write structured output; None if unknown."""
+    known = agent_for(command)
+    return None if known is None else list(known.output_flags)
 
 
 def detect(head: bytes) -> Agent | None:
-    """Give the agent that wrote the first lines of a stream; None if none of them tells."""
+    """Return the agent that wrote the first lines of a stream; None if it cannot be detected."""
     messages = list(_messages(head))
     for known in _all():
         if any(known.recognises(message) for message in messages):
@@ -118,8 +118,8 @@ def _messages(head: bytes) -> Iterator[dict[str, Any]]:
     for line in head.split(b"\n"):
         if line.strip()[:1] not in (b"{", b"[", b"\xef"):
             continue
-        mended = parse(line)
-        values = mended.value if isinstance(mended, Repaired) else None
+        parsed = parse(line)
+        values = parsed.value if isinstance(parsed, Repaired) else None
         for value in values if isinstance(values, list) else [values]:
             if isinstance(value, dict):
                 yield value

@@ -1,4 +1,4 @@
-"""Whether the work is done, as the agent says it: its final text, and words alone on a line."""
+"""Whether the agent says that the work is done: its final text, and signals on their own line."""
 
 import re
 from collections.abc import Iterable
@@ -11,20 +11,20 @@ _TAG = re.compile("<(/?)response>", re.IGNORECASE)
 
 
 def final_text(stream: Iterable[Record] | RunState) -> str | None:
-    """The agent's answer; None if it gave none.
+    """The agent's answer; None if there is none.
 
-    The text of the last result that is no error; without any result, what the main agent said. A
-    stream whose results are all errors has no answer.
+    That is the text of the last result without an error, or without any result the text of the
+    main agent. A stream whose results are all errors has no answer.
     """
     state = _state(stream)
     for result in reversed(state.results):
         if result.ok:
-            return result.text if result.text is not None else _said(state)
-    return None if state.results else _said(state)
+            return result.text if result.text is not None else _whole_text(state)
+    return None if state.results else _whole_text(state)
 
 
 def response_in(text: str) -> str | None:
-    """What stands in the last pair of `<response>` tags of a text; None if there is none."""
+    """The content of the last pair of `<response>` tags in a text; None if there is none."""
     begin, answer = None, None
     for tag in _TAG.finditer(text):
         if not tag[1]:
@@ -35,25 +35,25 @@ def response_in(text: str) -> str | None:
 
 
 def is_complete(output: Iterable[Record] | RunState | str, expected: str) -> bool:
-    """Tell whether the answer is just what was expected, but for white space and case.
+    """Whether the answer is the expected one, ignoring surrounding white space and case.
 
-    A stream is asked for its final text; a text for what stands in its `<response>` tags.
+    The answer of a stream is its final text; that of a text is in its `<response>` tags.
     """
     answer = response_in(output) if isinstance(output, str) else final_text(output)
     return answer is not None and _plain(answer) == _plain(expected)
 
 
 def signals(state: RunState, words: Iterable[str]) -> list[str]:
-    """Those of the words that stand alone on a line of the main agent's own text.
+    """The words that are alone on a line of the main agent's own text.
 
-    Tool output, subagents' text and the echo of the prompt are not the agent's own text.
+    Tool output, text of subagents and the echo of the prompt are not the agent's own text.
     """
     lines = {line.strip() for text in _own_texts(state) for line in text.split("\n")}
     return [word for word in words if word.strip() and word.strip() in lines]
 
 
 def _own_texts(state: RunState) -> list[str]:
-    """What the model said; a result that is an error, or took no turn, is somebody else's text."""
+    """The model's texts; the text of a result that failed or took no turn is not the model's."""
     answers = [result.text for result in state.results if result.ok and result.turns != 0]
     return [*state.texts, *(answer for answer in answers if answer)]
 
@@ -62,7 +62,7 @@ def _state(stream: Iterable[Record] | RunState) -> RunState:
     return stream if isinstance(stream, RunState) else fold(stream)
 
 
-def _said(state: RunState) -> str | None:
+def _whole_text(state: RunState) -> str | None:
     return "".join(state.texts) if state.texts else None
 
 

@@ -1,19 +1,19 @@
-"""What callers can catch.
+"""The errors that callers can catch.
 
-RookeryError                 anything rookery cannot do for you
-├── UnknownAgentError        no agent has that name: pick one of `.known`
+RookeryError                 anything that rookery cannot do
+├── UnknownAgentError        no agent has that name: use one of `.known`
 ├── OptionError              an option has a value of the wrong type: pass what `.takes` says
-├── UnsupportedError         the agent has no way to do that: leave it out, or take another
-├── UndetectedAgentError     the bytes fit no agent: name the agent yourself
-├── UnreadableSourceError    the file cannot be opened or is no text: fix the file
-├── BadRunNameError          no run can have that name: give one as runs are listed
-├── UnknownRunError          no run has that name: pick one of `.nearest`
-├── AmbiguousRunError        several runs' names begin so: pick one of `.candidates`
-├── ConfigError              a setting is wrong: mend it at `.place`
-└── RunFolderError           what a run keeps cannot be read or written: mend `.path`
+├── UnsupportedError         the agent cannot do that: leave it out, or use another agent
+├── UndetectedAgentError     the stream matches no agent: name the agent
+├── UnreadableSourceError    the file cannot be opened or isn't text: fix the file
+├── BadRunNameError          a run cannot have that name: use one that `rook runs` lists
+├── UnknownRunError          no run has that name: use one of `.nearest`
+├── AmbiguousRunError        several runs' names start with that: use one of `.candidates`
+├── ConfigError              a setting is wrong: fix it at `.place`
+└── RunFolderError           a run's files cannot be read or written: fix `.path`
     ├── UnsafeRunError       a link or another user's file is in the way: move it away
-    ├── DamagedRunError      a file of the run makes no sense: its raw logs are still there
-    └── NewerRunError        a later rookery wrote it: upgrade
+    ├── DamagedRunError      a file of the run is invalid: its raw logs are still there
+    └── NewerRunError        a later version of rookery wrote it: upgrade
 """
 
 from collections.abc import Iterable
@@ -25,11 +25,11 @@ _LONGEST_VALUE = 60
 
 
 class RookeryError(Exception):
-    """Anything rookery cannot do for you; its text names the thing and the way out."""
+    """Anything that rookery cannot do; the message names the cause and a solution."""
 
 
 class UnknownAgentError(RookeryError):
-    """No agent is called that."""
+    """No agent has that name."""
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
         self.name = name
@@ -47,7 +47,7 @@ class OptionError(RookeryError):
 
 
 class UnsupportedError(RookeryError):
-    """An agent has no way to do what was asked; `way_out` says what to do instead."""
+    """An agent cannot do what was asked; `way_out` says what to do instead."""
 
     def __init__(self, agent: str, what: str, way_out: str) -> None:
         self.agent = agent
@@ -56,7 +56,7 @@ class UnsupportedError(RookeryError):
 
 
 class UndetectedAgentError(RookeryError):
-    """The first lines of a stream look like no agent we know."""
+    """The first lines of a stream match no known agent."""
 
     def __init__(self, source: str, known: Iterable[str]) -> None:
         self.source = source
@@ -68,7 +68,7 @@ class UndetectedAgentError(RookeryError):
 
 
 class UnreadableSourceError(RookeryError):
-    """A file that cannot be read, or holds nothing to decode."""
+    """A file that cannot be read, or contains nothing to decode."""
 
     def __init__(self, source: str, reason: str) -> None:
         self.source = source
@@ -77,18 +77,18 @@ class UnreadableSourceError(RookeryError):
 
 
 class BadRunNameError(RookeryError):
-    """No run can be called that."""
+    """A run cannot have that name."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         super().__init__(
             f"{cut(name, 70)!r} cannot be the name of a run: a name has 1 to 64 letters, digits, "
-            "'.', '_' and '-', and begins with a letter or a digit"
+            "'.', '_' and '-', and starts with a letter or a digit"
         )
 
 
 class UnknownRunError(RookeryError):
-    """No run, or no loop, is called that."""
+    """No run, or no loop, has that name."""
 
     def __init__(self, name: str, nearest: Iterable[str] = (), *, what: str = "run") -> None:
         self.name = name
@@ -98,19 +98,19 @@ class UnknownRunError(RookeryError):
 
 
 class AmbiguousRunError(RookeryError):
-    """The names of several runs, or loops, begin like that."""
+    """The names of several runs, or loops, start with that."""
 
     def __init__(self, name: str, candidates: Iterable[str], *, what: str = "run") -> None:
         self.name = name
         self.candidates = tuple(candidates)
         super().__init__(
-            f"several {what}s' names begin with {name!r}: {_some(self.candidates, 'and')}; "
-            "give more of the name"
+            f"several {what}s' names start with {name!r}: {_some(self.candidates, 'and')}; "
+            "type more of the name"
         )
 
 
 class ConfigError(RookeryError):
-    """A setting that makes no sense, with the file and the line, or the variable."""
+    """An invalid setting, with the file and the line, or the variable."""
 
     def __init__(self, place: str, reason: str) -> None:
         self.place = place
@@ -119,9 +119,9 @@ class ConfigError(RookeryError):
 
 
 class RunFolderError(RookeryError):
-    """What a run keeps cannot be read or written."""
+    """A run's files cannot be read or written."""
 
-    way_out = "mend that, or choose another home for runs"
+    way_out = "fix that, or choose another home for runs"
 
     def __init__(self, path: str, reason: str) -> None:
         self.path = path
@@ -130,13 +130,13 @@ class RunFolderError(RookeryError):
 
 
 class UnsafeRunError(RunFolderError):
-    """A link, or something of another user, stands where a run's files should be."""
+    """A link, or another user's file, is where a run's files should be."""
 
     way_out = "move it away, or choose another home for runs"
 
 
 class DamagedRunError(RunFolderError):
-    """A file of a run cannot be understood."""
+    """A file of a run is invalid."""
 
     way_out = "the raw logs beside it can still be decoded"
 

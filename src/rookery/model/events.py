@@ -1,16 +1,16 @@
-"""The neutral events: what happened, in words no agent owns. How they are made lives in agents/."""
+"""The neutral events, the same for all agents; the adapters in agents/ make them."""
 
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 FORMAT_VERSION = 1
-"""Version of the event format; it grows when a saved record would be read differently."""
+"""Version of the event format; it increases when a saved record would be read differently."""
 
 if TYPE_CHECKING:
     Json = msgspec.Raw | None
 else:
-    # msgspec 0.22 cannot decode `Raw | None`, but takes None as the default of a plain Raw.
+    # msgspec 0.22 cannot decode `Raw | None`, but accepts None as the default of a plain Raw.
     Json = msgspec.Raw
 
 ToolKind = Literal[
@@ -119,7 +119,7 @@ class UnknownField(_Part, frozen=True, kw_only=True):
 
 
 class _Event(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag_field="type"):
-    """What all events share: frozen, keyword-only, None means that the agent did not say."""
+    """The base of all events: frozen, keyword-only; None means that the agent did not report it."""
 
 
 class SessionStarted(_Event, tag="session_started", frozen=True, kw_only=True):

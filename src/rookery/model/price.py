@@ -1,4 +1,4 @@
-"""What tokens cost: exact integers, None where nobody knows. Where prices come from is not here."""
+"""The cost of tokens, in exact integers; `rookery.prices` looks the prices up."""
 
 from collections.abc import Callable
 
@@ -7,13 +7,13 @@ import msgspec
 from rookery.model.events import Usage
 
 NANO = 1_000_000_000
-"""Nano-dollars in a dollar: the unit that money is summed in."""
+"""Nano-dollars in a dollar; money is summed in nano-dollars."""
 
 _PICO_PER_NANO = 1000
 
 
 class Rates(msgspec.Struct, frozen=True, kw_only=True):
-    """Pico-dollars per token, or per search; None where the price is not known."""
+    """Pico-dollars per token, or per search; None if the price is unknown."""
 
     input: int | None = None
     output: int | None = None
@@ -31,13 +31,13 @@ class Tier(msgspec.Struct, frozen=True):
 
 
 class Price(msgspec.Struct, frozen=True):
-    """The rates of one model; long inputs may have their own."""
+    """The rates of one model; long inputs may have different ones."""
 
     rates: Rates
     tiers: tuple[Tier, ...] = ()
 
     def cost(self, usage: Usage) -> int | None:
-        """Nano-dollars for the tokens of one call; None if one of their rates is not known."""
+        """Nano-dollars for the tokens of one call; None if one of their rates is unknown."""
         rates = self._rates(usage)
         total = 0
         for amount, rate in (
@@ -55,7 +55,7 @@ class Price(msgspec.Struct, frozen=True):
         return round_pico(total)
 
     def saved(self, usage: Usage) -> int | None:
-        """Nano-dollars that the cache saved against plain input; less than 0 if it cost more."""
+        """Nano-dollars that the cache saved compared to plain input; negative if it cost more."""
         rates = self._rates(usage)
         if rates.input is None:
             return None
@@ -73,7 +73,7 @@ class Price(msgspec.Struct, frozen=True):
 
     @property
     def of_sums(self) -> "Price":
-        """The price of several calls that are told as one: how long each was nobody knows."""
+        """The price for sums of several calls, where the length of each input is unknown."""
         return Price(self.rates)
 
     def _rates(self, usage: Usage) -> Rates:
@@ -84,11 +84,11 @@ class Price(msgspec.Struct, frozen=True):
 
 
 Prices = Callable[[str, float | None], Price | None]
-"""Gives the price of a model at a moment (None: now); None if nobody knows it."""
+"""Returns the price of a model at a time (None: now); None if it is unknown."""
 
 
 def no_prices(model: str, at: float | None) -> None:
-    """Know no price: what an agent does not tell stays unknown."""
+    """Return no price: a cost that the agent does not report stays unknown."""
     return
 
 

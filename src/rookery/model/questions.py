@@ -1,4 +1,4 @@
-"""A question of an agent to a person, and what was decided, in words no agent owns."""
+"""Requests for approval and questions of an agent, and the decisions about them."""
 
 from typing import Literal
 
@@ -7,37 +7,37 @@ import msgspec
 from rookery.model.events import ToolKind
 
 About = Literal["tool", "plan", "questions", "other"]
-"""What is asked for: leave to use a tool, leave to carry out a plan, answers, or what we cannot
-give: `other` must be refused, lest the agent wait for ever."""
+"""What the agent needs: approval of a tool call or a plan, answers to questions, or something
+else. `other` must be refused, otherwise the agent waits forever."""
 
 By = Literal["person", "program", "rule", "timeout", "nobody"]
-"""Who decided: somebody at the keyboard, the caller's code, what was decided before, or no one."""
+"""Who decided: a user at the keyboard, the caller's code, an earlier decision, or no one."""
 
 
 class Option(msgspec.Struct, frozen=True, kw_only=True):
-    """One of the answers that a question offers."""
+    """One of the suggested answers to a question."""
 
     label: str
     description: str | None = None
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """A question with the answers it offers; any other words are an answer too."""
+    """A question with suggested answers; any other text is an answer, too."""
 
     text: str
     options: tuple[Option, ...] = ()
     several: bool = False
-    """Whether more than one of them may be chosen."""
+    """Whether more than one option may be chosen."""
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent waits for before it goes on."""
+    """What an agent waits for before it continues."""
 
     id: str
-    """What an answer must name."""
+    """The id that the answer must include."""
 
     seq: int | None = None
-    """The record that told of it, if it came in a run."""
+    """The number of the record that reports it, if it is part of a run."""
 
     about: About = "tool"
     name: str | None = None
@@ -45,35 +45,35 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: ToolKind = "other"
     title: str | None = None
-    """What the call is about, whole: the command, the path, the address, all that is given."""
+    """The title of the call in full length: the command, path, URL or the whole input."""
 
     detail: tuple[str, ...] = ()
-    """Lines to decide by: those that a change adds (`+`) and takes away (`-`), or the plan."""
+    """More lines to decide by: those that a change adds (`+`) and removes (`-`), or the plan."""
 
     purpose: str | None = None
-    """What the agent says the call is good for."""
+    """The agent's description of the call."""
 
     reason: str | None = None
-    """Why it must ask."""
+    """Why the call needs approval."""
 
     always: str | None = None
-    """What would be allowed for the rest of the run, not only this call; None if nothing can be."""
+    """What can be allowed for the rest of the run instead of only this call; None if nothing."""
 
     remembers: bool = False
-    """Whether the agent keeps in mind by itself what is always allowed."""
+    """Whether the agent itself remembers what is always allowed."""
 
     questions: tuple[Question, ...] = ()
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What was decided on an ask."""
+    """The decision about an `Ask`."""
 
     allow: bool
     always: bool = False
-    """Whether what the ask calls `always` is allowed for the rest of the run."""
+    """Whether `Ask.always` is allowed for the rest of the run."""
 
     reason: str | None = None
-    """Why not, for the agent to read."""
+    """Why it is not allowed, for the agent."""
 
     answers: dict[str, str] = {}
     """The answer to each question, by its text."""

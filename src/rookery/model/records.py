@@ -1,4 +1,4 @@
-"""A record: an event with its number, arrival time and place in the raw log; and its JSON form."""
+"""A record: an event with its number, arrival time and position in the raw log; its JSON form."""
 
 import re
 from typing import Any, Protocol
@@ -9,7 +9,7 @@ from rookery.model.events import FORMAT_VERSION, Event
 
 
 class Record(msgspec.Struct, frozen=True, gc=False):
-    """One event of a stream, and where in the raw bytes it came from."""
+    """One event of a stream, with its position in the raw bytes."""
 
     seq: int
     at: float | None
@@ -25,10 +25,10 @@ class Decoder(Protocol):
     """The name of the agent whose stream it reads."""
 
     def feed(self, data: bytes, at: float | None = None) -> list[Record]:
-        """Decode the next bytes, cut anywhere; return the records they complete."""
+        """Decode the next chunk of bytes; return the records that it completes."""
 
     def close(self) -> list[Record]:
-        """End the stream; return what was still open and a final StreamClosed."""
+        """End the stream; return the ends of everything open and a final StreamClosed."""
 
 
 class _Place(msgspec.Struct):
@@ -46,20 +46,20 @@ _decode_event = msgspec.json.Decoder(Event).decode
 
 
 def dump(record: Record) -> bytes:
-    """Give a record as one JSON object: seq, offset, length, at if known, then the event."""
+    """Return a record as one JSON object: seq, offset, length, at if known, then the event."""
     at = b"" if record.at is None else b'"at":%b,' % _encode(record.at)
     place = b'{"seq":%d,"offset":%d,"length":%d,' % (record.seq, record.offset, record.length)
     return place + at + _encode(record.event)[1:]
 
 
 def load(line: bytes | str) -> Record:
-    """Read back what `dump` wrote; a msgspec.DecodeError says that it is no record."""
+    """Read a record that `dump` wrote; raises msgspec.DecodeError if it isn't one."""
     place = _decode_place(line)
     return Record(place.seq, place.at, place.offset, place.length, _decode_event(line))
 
 
 def schema() -> dict[str, Any]:
-    """Describe the JSON form of a record as a JSON Schema (2020-12)."""
+    """Return the JSON Schema (2020-12) of a record."""
     (events,), parts = msgspec.json.schema_components([Event], ref_template="#/$defs/{name}")
     (place,), place_parts = msgspec.json.schema_components([_Place])
     return {
@@ -73,12 +73,12 @@ def schema() -> dict[str, Any]:
 
 
 def _indented(part: dict[str, Any]) -> dict[str, Any]:
-    """Indent a description as the docstring is: Python 3.13 strips it, earlier versions keep it."""
+    """Indent a description like its docstring: Python 3.13 strips that, earlier versions don't."""
     if "description" not in part:
         return part
     return {**part, "description": re.sub(r"\n(?=\S)", "\n    ", part["description"])}
 
 
 def _inline(reference: dict[str, Any], parts: dict[str, Any]) -> dict[str, Any]:
-    """Replace a reference to the place by its definition, so that only events are named."""
+    """Replace a reference to the position by its definition, so that `$defs` has only events."""
     return {k: v for k, v in parts[_Place.__name__].items() if k != "title"} if reference else {}

@@ -13,15 +13,15 @@ _KEPT = {"\n": "\n", "\t": "\t"}
 
 
 def safe(text: str) -> str:
-    """Replace every character that could do more than be read by a visible one.
+    """Replace every control character with a visible one.
 
-    Newlines and tabs stay; a C0 control becomes its picture (`ESC` is `␛`), others U+FFFD.
+    Newlines and tabs stay; a C0 control becomes its symbol (`ESC` is `␛`), others U+FFFD.
     """
     return _UNSAFE.sub(_visible, text)
 
 
 def uncoloured(text: str) -> str:
-    """Take out the colours that a program gives its own text, whoever reads it."""
+    """Remove the escape sequences for colours."""
     return _COLOUR.sub("", text)
 
 

@@ -1,4 +1,4 @@
-"""Model prices: the user's own first, then the list that genai-prices ships. Offline, and lazy."""
+"""Model prices, offline: the user's own, then the list that comes with genai-prices."""
 
 from rookery.prices.book import PriceBook, PriceFileError, read_price_file
 

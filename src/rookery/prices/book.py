@@ -1,4 +1,4 @@
-"""Looks a model's price up, once per model and day."""
+"""Looks up the price of a model, once per model and day."""
 
 import tomllib
 from collections.abc import Mapping
@@ -20,27 +20,27 @@ _KEYS: Mapping[str, tuple[str, int]] = {
     "cache_write_1h": ("cache_write_1h_mtok", _PICO_PER_MILLIONTH),
     "web_search": ("web_searches_kcount", _PICO_PER_THOUSANDTH),
 }
-"""For each rate the list's own name, and how many pico-dollars one of its dollars is."""
+"""For each rate, its name in the list, and the number of pico-dollars in one of its dollars."""
 
 
 class PriceFileError(RookeryError):
-    """The user's price file cannot be used; the text says where and why."""
+    """The user's price file is invalid; the message says where and why."""
 
 
 class PriceBook:
-    """Gives the price of a model at a moment; `own` are the user's prices and come first."""
+    """Returns the price of a model at a time; `own` are the user's prices and take precedence."""
 
     def __init__(self, own: Mapping[str, Price] | None = None) -> None:
         self._own = dict(own or {})
-        self._found: dict[tuple[str, str], Price | None] = {}
+        self._cache: dict[tuple[str, str], Price | None] = {}
 
     def __call__(self, model: str, at: float | None = None) -> Price | None:
-        """Look up a model; None if no list knows it. Prices change, so the day matters."""
+        """Look up a model; None if its price is unknown. Prices change, so the day matters."""
         moment = datetime.now(UTC) if at is None else datetime.fromtimestamp(at, UTC)
         key = (model, moment.date().isoformat())
-        if key not in self._found:
-            self._found[key] = self._look_up(model, moment)
-        return self._found[key]
+        if key not in self._cache:
+            self._cache[key] = self._look_up(model, moment)
+        return self._cache[key]
 
     def _look_up(self, model: str, moment: datetime) -> Price | None:
         for name in spellings(model):
@@ -71,7 +71,8 @@ def _own_rates(path: object, model: str, table: object) -> Rates:
     rates: dict[str, int] = {}
     for key, value in table.items():
         if key not in _KEYS:
-            raise PriceFileError(f"{path}: [{model}] {key}: there are: {', '.join(_KEYS)}")
+            keys = ", ".join(_KEYS)
+            raise PriceFileError(f"{path}: [{model}] {key}: unknown; the keys are {keys}")
         if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
             raise PriceFileError(f"{path}: [{model}] {key}: must be a price in dollars")
         unit = _PICO_PER_THOUSANDTH * 1000 if key == "web_search" else _PICO_PER_MILLIONTH
@@ -80,20 +81,20 @@ def _own_rates(path: object, model: str, table: object) -> Rates:
 
 
 def _listed(model: str, moment: datetime) -> Price | None:
-    from genai_prices import data_snapshot  # a fifth of a second: only when a price is asked for
+    from genai_prices import data_snapshot  # takes a fifth of a second: imported on first use
 
     snapshot = data_snapshot.get_snapshot()
     for name in spellings(model):
         try:
-            _, found = snapshot.find_provider_model(name, None, None, None)
+            _, listed = snapshot.find_provider_model(name, None, None, None)
         except LookupError:
             continue
-        return _price(found.get_prices(moment))
+        return _price(listed.get_prices(moment))
     return None
 
 
 def _price(listed: Any) -> Price:
-    """Turn the list's prices, some of them in tiers, into rates."""
+    """Convert the list's prices, some of them in tiers, to rates."""
     values = {rate: (getattr(listed, key, None), unit) for rate, (key, unit) in _KEYS.items()}
     starts = {tier.start for value, _ in values.values() for tier in getattr(value, "tiers", ())}
     tiers = tuple(Tier(start, _rates_at(values, start)) for start in sorted(starts))

@@ -1,4 +1,4 @@
-"""The names one model goes by: providers put regions, makers and versions around it."""
+"""The spellings of a model's name: providers add regions, makers and versions."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ _CONTEXT = re.compile(r"\[[^\]]*\]$")
 
 
 def spellings(model: str) -> Iterator[str]:
-    """Give a model's name as it is, then with what providers add taken off, the least first."""
+    """Yield a model's name as it is, then with the providers' additions removed one by one."""
     seen: list[str] = []
     name = model.strip()
     for pattern, replacement in (
