@@ -92,9 +92,12 @@ def test_a_variable_may_hold_the_flags(script: str) -> None:
 @pytest.mark.parametrize(
     ("flags", "complaint"),
     [
-        (["--script-nonsense"], b"there is no flag --script-nonsense"),
-        (["--script-play", "missing"], b"there is no file or session missing"),
-        (["--script-budget", "--script-limit"], b"it plays one session, not budget and limit"),
+        (["--script-nonsense"], b"unknown flag --script-nonsense"),
+        (["--script-play", "missing"], b"no file or session missing"),
+        (
+            ["--script-budget", "--script-limit"],
+            b"only one session can be played, not budget and limit",
+        ),
     ],
 )
 def test_what_it_cannot_do_is_said(flags: list[str], complaint: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Stand-ins for a coding agent and for its model's API, to test pipelines offline and for free."""
+"""Scripted replacements for a coding agent and for its model's API, for offline tests."""
 
 import shlex
 import sys
@@ -31,27 +31,27 @@ __all__ = [
 ]
 
 AGENT = Path(__file__).with_name("scripted_agent.py")
-"""The scripted agent, a program of its own; `--help` lists its flags."""
+"""The scripted agent, a standalone program; `--help` lists its flags."""
 
 DEMO = AGENT.with_name("demo.jsonl")
-"""A minute of a lively session; `demo.delays` holds its pace."""
+"""A session of one minute; `demo.delays` contains the delay before each line."""
 
 SESSIONS = AGENT.with_name("sessions")
 """The folder of the short sessions that flags of the scripted agent play."""
 
 
 def agent_command(*flags: str) -> list[str]:
-    """Give the command that runs the scripted agent with these flags."""
+    """Return the command that runs the scripted agent with these flags."""
     return [sys.executable, "-I", "-S", str(AGENT), *flags]
 
 
 def mcp_command() -> list[str]:
-    """Give the command that runs a small MCP server on standard input and output."""
+    """Return the command that runs a small MCP server on stdin and stdout."""
     return [sys.executable, "-I", "-S", str(AGENT.with_name("mcp_server.py"))]
 
 
 def install_agent(folder: str | PathLike[str], *flags: str, name: str = "claude") -> Path:
-    """Write a program of that name that is the scripted agent; put its folder first on PATH."""
+    """Write a program of that name that runs the scripted agent; put its folder first on PATH."""
     program = Path(folder, name)
     program.write_text(f'#!/bin/sh\nexec {shlex.join(agent_command(*flags))} "$@"\n')
     program.chmod(0o755)

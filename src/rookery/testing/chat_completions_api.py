@@ -1,4 +1,4 @@
-"""A scripted OpenAI chat completions API on 127.0.0.1: what a model says, as bytes. No key."""
+"""A scripted OpenAI chat completions API on 127.0.0.1, without a model or a key."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ KINDS: Mapping[int, tuple[str, str | None, str]] = {
     500: ("server_error", None, "The server had an error while processing your request."),
     503: ("server_error", None, "The engine is currently overloaded."),
 }
-"""What the API calls a failure of each status: its type, its code and a message it gives."""
+"""The type and code of an error and its default message for each status."""
 
 
 class ScriptedChatApi(ScriptedApi):
@@ -41,26 +41,26 @@ class ScriptedChatApi(ScriptedApi):
 
 
 class _Chat:
-    """The dialect of the chat completions API."""
+    """The format of the chat completions API."""
 
     def get(self, path: str) -> Json | None:
-        """Know no models and nothing else."""
+        """Return nothing: there is no list of models."""
         return {"object": "list", "data": []} if path.endswith("/models") else None
 
     def aside(self, request: Request) -> Json | None:
-        """Know no other requests."""
+        """Return nothing: there are no other requests."""
         return None
 
     def asks(self, path: str) -> bool:
-        """Know the one path of completions, behind whatever base URL."""
+        """Whether it is the path of completions, with any base URL."""
         return path.endswith("/chat/completions")
 
     def streams(self, request: Request) -> bool:
-        """Read the field that asks for it."""
+        """Whether the request asks for a stream."""
         return request.body.get("stream") is True
 
     def whole(self, reply: Reply, request: Request) -> Json:
-        """Make a completion."""
+        """Return a completion."""
         said: Json = {"role": "assistant", "content": reply.text}
         if reply.thinking is not None:
             said["reasoning_content"] = reply.thinking
@@ -71,7 +71,7 @@ class _Chat:
         return {**head, "choices": [choice], "usage": _usage(reply, request)}
 
     def events(self, reply: Reply, request: Request) -> Iterator[Json]:
-        """Make the chunks of a completion."""
+        """Return the chunks of a completion."""
         head = _head(request, "chat.completion.chunk")
         for delta in _deltas(reply, request):
             yield {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
@@ -81,32 +81,32 @@ class _Chat:
             yield {**head, "choices": [], "usage": _usage(reply, request)}
 
     def frame(self, event: Json) -> bytes:
-        """Write data alone: these events have no names."""
+        """Return the event without a name."""
         return server_sent(event)
 
     def end(self) -> bytes:
-        """Say that all was said."""
+        """Return the end marker."""
         return b"data: [DONE]\n\n"
 
     def broken(self) -> Json:
-        """Say that the server failed."""
+        """Return a server error."""
         return self.error(Failure(500), Request("", {}))
 
     def error(self, failure: Failure, request: Request) -> Json:
-        """Say what the API says of such a failure."""
-        kind, code, words = KINDS.get(failure.status, KINDS[500])
+        """Return the body of an error."""
+        kind, code, message = KINDS.get(failure.status, KINDS[500])
         if failure.kind is not None:
             kind = code = failure.kind
-        told = failure.words(words)
-        return {"error": {"message": told, "type": kind, "param": None, "code": code}}
+        text = failure.text(message)
+        return {"error": {"message": text, "type": kind, "param": None, "code": code}}
 
     def headers(self, number: int) -> Mapping[str, str]:
-        """Name the request."""
+        """Return the id of the request."""
         return {"x-request-id": f"req_{number:024d}"}
 
 
 def _head(request: Request, kind: str) -> Json:
-    """What every object says; the id is made of the request's number."""
+    """The fields of every object; the id contains the number of the request."""
     return {
         "id": f"chatcmpl-{request.number:024d}",
         "object": kind,
@@ -123,8 +123,8 @@ def _deltas(reply: Reply, request: Request) -> Iterator[Json]:
         yield {"content": piece}
     for index, call in enumerate(_calls(reply, request)):
         whole = call["function"]
-        begun = {**call, "index": index, "function": {**whole, "arguments": ""}}
-        yield {"tool_calls": [begun]}
+        started = {**call, "index": index, "function": {**whole, "arguments": ""}}
+        yield {"tool_calls": [started]}
         for piece in pieces(whole["arguments"], reply.piece):
             yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
 

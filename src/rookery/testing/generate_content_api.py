@@ -1,4 +1,4 @@
-"""A scripted Gemini API on 127.0.0.1: what a model says, as bytes. No key."""
+"""A scripted Gemini API on 127.0.0.1, without a model or a key."""
 
 from collections.abc import Iterator, Mapping
 
@@ -24,7 +24,7 @@ KINDS: Mapping[int, tuple[str, str]] = {
     503: ("UNAVAILABLE", "The model is overloaded. Please try again later."),
     504: ("DEADLINE_EXCEEDED", "The deadline expired before the operation could complete."),
 }
-"""What the API calls a failure of each status, and a message it gives."""
+"""The name of the status and the default message for each status code."""
 
 
 class ScriptedGeminiApi(ScriptedApi):
@@ -39,10 +39,10 @@ class ScriptedGeminiApi(ScriptedApi):
 
 
 class _Gemini:
-    """The dialect of the Gemini API: every piece of a stream is a whole response."""
+    """The format of the Gemini API: every event of a stream is a whole response."""
 
     def get(self, path: str) -> Json | None:
-        """Know no models and nothing else."""
+        """Return nothing: there is no list of models."""
         return {"models": []} if path.endswith("/models") else None
 
     def aside(self, request: Request) -> Json | None:
@@ -51,51 +51,51 @@ class _Gemini:
         return {"totalTokens": tokens(request.body)} if counts else None
 
     def asks(self, path: str) -> bool:
-        """Know both ways to ask any model."""
+        """Whether it is one of the two methods for a message, of any model."""
         return path.endswith((":generateContent", ":streamGenerateContent"))
 
     def streams(self, request: Request) -> bool:
-        """See how the message was asked for."""
+        """Whether the method is the one that streams."""
         return request.path.endswith(":streamGenerateContent")
 
     def whole(self, reply: Reply, request: Request) -> Json:
-        """Make a response."""
-        parts = [*_thoughts([reply.thinking or ""]), *_words([reply.text or ""])]
+        """Return a response."""
+        parts = [*_thoughts([reply.thinking or ""]), *_texts([reply.text or ""])]
         return _response(reply, request, [*parts, *_calls(reply)], last=True)
 
     def events(self, reply: Reply, request: Request) -> Iterator[Json]:
-        """Make the responses that add up to one: thoughts, words, and the calls at the end."""
+        """Return the parts of a response: thoughts, text, and the calls at the end."""
         for part in _thoughts(pieces(reply.thinking or "", reply.piece)):
             yield _response(reply, request, [part], last=False)
-        for part in _words(pieces(reply.text or "", reply.piece)):
+        for part in _texts(pieces(reply.text or "", reply.piece)):
             yield _response(reply, request, [part], last=False)
         yield _response(reply, request, _calls(reply), last=True)
 
     def frame(self, event: Json) -> bytes:
-        """Write data alone: these events have no names."""
+        """Return the event without a name."""
         return server_sent(event)
 
     def end(self) -> bytes:
-        """Say nothing: the last response has said why it is the last."""
+        """Return nothing: the last response includes the reason."""
         return b""
 
     def broken(self) -> Json:
-        """Say that the server failed."""
+        """Return a server error."""
         return self.error(Failure(500), Request("", {}))
 
     def error(self, failure: Failure, request: Request) -> Json:
-        """Say what the API says of such a failure."""
-        kind, words = KINDS.get(failure.status, KINDS[500])
-        told = {"message": failure.words(words), "status": failure.kind or kind}
-        return {"error": {"code": failure.status, **told}}
+        """Return the body of an error."""
+        kind, message = KINDS.get(failure.status, KINDS[500])
+        error = {"message": failure.text(message), "status": failure.kind or kind}
+        return {"error": {"code": failure.status, **error}}
 
     def headers(self, number: int) -> Mapping[str, str]:
-        """Say nothing more."""
+        """Return no additional headers."""
         return {}
 
 
 def _response(reply: Reply, request: Request, parts: list[Json], *, last: bool) -> Json:
-    """A response with some parts of the answer; only the last one tells why the model stopped."""
+    """A response with some parts of the answer; only the last one includes the stop reason."""
     candidate: Json = {"content": {"role": "model", "parts": parts}, "index": 0}
     if last:
         candidate["finishReason"] = reply.stop_reason or "STOP"
@@ -111,7 +111,7 @@ def _thoughts(texts: list[str]) -> list[Json]:
     return [{"text": text, "thought": True} for text in texts if text]
 
 
-def _words(texts: list[str]) -> list[Json]:
+def _texts(texts: list[str]) -> list[Json]:
     return [{"text": text} for text in texts if text]
 
 
@@ -122,7 +122,7 @@ def _calls(reply: Reply) -> list[Json]:
 
 
 def _arguments(input: Mapping[str, object] | str) -> Json:
-    """The input of a call, which is an object in this API: a plain text becomes one."""
+    """The input of a call, which is an object in this API: plain text is put into one."""
     return {"input": input} if isinstance(input, str) else dict(input)
 
 

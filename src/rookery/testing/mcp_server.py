@@ -1,6 +1,6 @@
-"""A small MCP server on standard input and output: `echo`, `fail` and `image`. A program.
+"""A small MCP server on stdin and stdout with the tools `echo`, `fail` and `image`.
 
-It uses the standard library alone, so any agent can start it as `python -I -S mcp_server.py`.
+It uses only the standard library, so any agent can start it as `python -I -S mcp_server.py`.
 """
 
 import json
@@ -24,7 +24,7 @@ _TOOLS = (
 
 
 def call(name: str, arguments: Mapping[str, Any]) -> Json | None:
-    """The result of a call; None if there is no such tool."""
+    """The result of a call; None if the tool does not exist."""
     text = str(arguments.get("text", ""))
     if name == "echo":
         return {"content": [{"type": "text", "text": f"echo: {text}"}]}
@@ -37,14 +37,14 @@ def call(name: str, arguments: Mapping[str, Any]) -> Json | None:
 
 
 def answer(request: Json) -> Json | None:
-    """The answer to a message of JSON-RPC; None if it wants none."""
+    """The response to a JSON-RPC message; None if it needs none."""
     if "id" not in request or "method" not in request:
         return None
-    method, given = request["method"], request.get("params") or {}
+    method, params = request["method"], request.get("params") or {}
     result: Json | None = None
     if method == "initialize":
         result = {
-            "protocolVersion": given.get("protocolVersion", "2025-06-18"),
+            "protocolVersion": params.get("protocolVersion", "2025-06-18"),
             "capabilities": {"tools": {}},
             "serverInfo": {"name": "rookery-testing", "version": "1"},
         }
@@ -53,7 +53,7 @@ def answer(request: Json) -> Json | None:
     elif method == "tools/list":
         result = {"tools": list(_TOOLS)}
     elif method == "tools/call":
-        result = call(str(given.get("name")), given.get("arguments") or {})
+        result = call(str(params.get("name")), params.get("arguments") or {})
     head = {"jsonrpc": "2.0", "id": request["id"]}
     if result is None:
         return {**head, "error": {"code": -32601, "message": f"there is no {method}"}}
@@ -61,15 +61,15 @@ def answer(request: Json) -> Json | None:
 
 
 def main() -> None:
-    """Answer until standard input ends."""
+    """Answer messages until stdin ends."""
     for line in sys.stdin:
         try:
             request = json.loads(line)
         except ValueError:
             continue
-        found = answer(request) if isinstance(request, dict) else None
-        if found is not None:
-            sys.stdout.write(json.dumps(found) + "\n")
+        response = answer(request) if isinstance(request, dict) else None
+        if response is not None:
+            sys.stdout.write(json.dumps(response) + "\n")
             sys.stdout.flush()
 
 

@@ -1,4 +1,4 @@
-"""A scripted Anthropic Messages API on 127.0.0.1: what a model says, as bytes. No model, no key."""
+"""A scripted Anthropic Messages API on 127.0.0.1, without a model or a key."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ KINDS: Mapping[int, tuple[str, str]] = {
     504: ("timeout_error", "Request timed out"),
     529: ("overloaded_error", "Overloaded"),
 }
-"""What the API calls a failure of each status, and a message it gives."""
+"""The type of error and the default message for each status."""
 
 _SIGNATURE = "c2NyaXB0ZWQ="  # real ones are long and can only be checked by the API
 
@@ -41,10 +41,10 @@ class ScriptedMessagesApi(ScriptedApi):
 
 
 class _Messages:
-    """The dialect of the Messages API."""
+    """The format of the Messages API."""
 
     def get(self, path: str) -> Json | None:
-        """Know no models and nothing else."""
+        """Return nothing: there is no list of models."""
         none: Json = {"data": [], "has_more": False, "first_id": None, "last_id": None}
         return none if path == "/v1/models" else None
 
@@ -54,46 +54,46 @@ class _Messages:
         return {"input_tokens": tokens(request.body)} if counting else None
 
     def asks(self, path: str) -> bool:
-        """Know the one path of messages."""
+        """Whether it is the path of messages."""
         return path == "/v1/messages"
 
     def streams(self, request: Request) -> bool:
-        """Read the field that asks for it."""
+        """Whether the request asks for a stream."""
         return request.body.get("stream") is True
 
     def whole(self, reply: Reply, request: Request) -> Json:
-        """Make a message."""
+        """Return a message."""
         return message(reply, number=request.number, request=request.body)
 
     def events(self, reply: Reply, request: Request) -> Iterator[Json]:
-        """Make the events of a message."""
+        """Return the events of a message."""
         return events(reply, number=request.number, request=request.body)
 
     def frame(self, event: Json) -> bytes:
-        """Name the event by its type."""
+        """Return the event, named by its type."""
         return server_sent(event, event["type"])
 
     def end(self) -> bytes:
-        """Write nothing: `message_stop` is the end."""
+        """Return nothing: `message_stop` is the end."""
         return b""
 
     def broken(self) -> Json:
-        """Say that the API is overloaded."""
+        """Return the error of an overloaded API."""
         return _error("overloaded_error", "Overloaded")
 
     def error(self, failure: Failure, request: Request) -> Json:
-        """Say what the API says of such a failure."""
-        kind, words = KINDS.get(failure.status, KINDS[500])
-        told = _error(failure.kind or kind, failure.words(words))
-        return {**told, "request_id": _request_id(request.number)}
+        """Return the body of an error."""
+        kind, message = KINDS.get(failure.status, KINDS[500])
+        body = _error(failure.kind or kind, failure.text(message))
+        return {**body, "request_id": _request_id(request.number)}
 
     def headers(self, number: int) -> Mapping[str, str]:
-        """Name the request."""
+        """Return the id of the request."""
         return {"request-id": _request_id(number)}
 
 
 def message(reply: Reply, *, number: int, request: Json) -> Json:
-    """A reply as the API gives it whole; ids are made of the request's number."""
+    """A reply in one response; its ids contain the number of the request."""
     blocks: list[Json] = []
     if reply.thinking is not None:
         blocks.append(
@@ -121,13 +121,13 @@ def events(reply: Reply, *, number: int, request: Json) -> Iterator[Json]:
     """A reply as the API streams it."""
     whole = message(reply, number=number, request=request)
     usage = whole["usage"]
-    begun = {
+    started = {
         **whole,
         "content": [],
         "stop_reason": None,
         "usage": {**usage, "output_tokens": reply.first_output_tokens},
     }
-    yield {"type": "message_start", "message": begun}
+    yield {"type": "message_start", "message": started}
     for index, block in enumerate(whole["content"]):
         empty, deltas = _pieces(block, reply.piece)
         yield {"type": "content_block_start", "index": index, "content_block": empty}
@@ -143,7 +143,7 @@ def events(reply: Reply, *, number: int, request: Json) -> Iterator[Json]:
 
 
 def _pieces(block: Json, size: int) -> tuple[Json, list[Json]]:
-    """A block as it begins, and the deltas that fill it."""
+    """A block at its start, and the deltas that complete it."""
     kind = block["type"]
     if kind == "tool_use":
         parts = pieces(json.dumps(block["input"]), size)
@@ -169,8 +169,8 @@ def _usage(reply: Reply, blocks: list[Json], request: Json) -> Json:
     return {**counts, "cache_creation": split, "service_tier": "standard"}
 
 
-def _error(kind: str, words: str) -> Json:
-    return {"type": "error", "error": {"type": kind, "message": words}}
+def _error(kind: str, message: str) -> Json:
+    return {"type": "error", "error": {"type": kind, "message": message}}
 
 
 def _request_id(number: int) -> str:

@@ -1,4 +1,4 @@
-"""A scripted OpenAI Responses API on 127.0.0.1: what a model says, as bytes. No model, no key."""
+"""A scripted OpenAI Responses API on 127.0.0.1, without a model or a key."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ KINDS: Mapping[int, tuple[str, str | None, str]] = {
     500: ("server_error", None, "The server had an error while processing your request."),
     503: ("server_error", "server_is_overloaded", "Our servers are currently overloaded."),
 }
-"""What the API calls a failure of each status: its type, its code and a message."""
+"""The type and code of an error and its default message for each status."""
 
 _ENCRYPTED = "c2NyaXB0ZWQ="  # real ones are long and can only be read by the API
 
@@ -39,64 +39,64 @@ class ScriptedResponsesApi(ScriptedApi):
 
     @property
     def url(self) -> str:
-        """What to give a client as its base URL."""
+        """The base URL for clients."""
         return f"{super().url}/v1"
 
 
 class _Responses:
-    """The dialect of the Responses API."""
+    """The format of the Responses API."""
 
     def get(self, path: str) -> Json | None:
-        """Know no models and nothing else."""
+        """Return nothing: there is no list of models."""
         return {"object": "list", "data": []} if path == "/v1/models" else None
 
     def aside(self, request: Request) -> Json | None:
-        """Have nothing beside responses."""
+        """Return nothing: there are no other requests."""
         return None
 
     def asks(self, path: str) -> bool:
-        """Know the one path of responses."""
+        """Whether it is the path of responses."""
         return path == "/v1/responses"
 
     def streams(self, request: Request) -> bool:
-        """Read the field that asks for it."""
+        """Whether the request asks for a stream."""
         return request.body.get("stream") is True
 
     def whole(self, reply: Reply, request: Request) -> Json:
-        """Make a response."""
+        """Return a response."""
         return response(reply, number=request.number, request=request.body)
 
     def events(self, reply: Reply, request: Request) -> Iterator[Json]:
-        """Make the events of a response."""
+        """Return the events of a response."""
         return events(reply, number=request.number, request=request.body)
 
     def frame(self, event: Json) -> bytes:
-        """Name the event by its type."""
+        """Return the event, named by its type."""
         return server_sent(event, event["type"])
 
     def end(self) -> bytes:
-        """Write nothing: `response.completed` is the end."""
+        """Return nothing: `response.completed` is the end."""
         return b""
 
     def broken(self) -> Json:
-        """Say that the response failed."""
+        """Return the event of a failed response."""
         error = {"code": "server_error", "message": "The server had an error."}
         return {"type": "response.failed", "response": {"status": "failed", "error": error}}
 
     def error(self, failure: Failure, request: Request) -> Json:
-        """Say what the API says of such a failure."""
-        kind, code, words = KINDS.get(failure.status, KINDS[500])
-        told = failure.words(words)
+        """Return the body of an error."""
+        kind, code, message = KINDS.get(failure.status, KINDS[500])
+        text = failure.text(message)
         code = code if failure.kind is None else failure.kind
-        return {"error": {"message": told, "type": kind, "code": code, "param": None}}
+        return {"error": {"message": text, "type": kind, "code": code, "param": None}}
 
     def headers(self, number: int) -> Mapping[str, str]:
-        """Name the request."""
+        """Return the id of the request."""
         return {"x-request-id": f"req_{number:024d}"}
 
 
 def response(reply: Reply, *, number: int, request: Json) -> Json:
-    """A reply as the API gives it whole; ids are made of the request's number."""
+    """A reply in one response; its ids contain the number of the request."""
     items: list[Json] = []
     if reply.thinking is not None:
         items.append(
@@ -133,20 +133,20 @@ def response(reply: Reply, *, number: int, request: Json) -> Json:
 def events(reply: Reply, *, number: int, request: Json) -> Iterator[Json]:
     """A reply as the API streams it."""
     whole = response(reply, number=number, request=request)
-    begun = {**whole, "status": "in_progress", "output": [], "usage": None}
-    told: list[Json] = [{"type": "response.created", "response": begun}]
+    started = {**whole, "status": "in_progress", "output": [], "usage": None}
+    events: list[Json] = [{"type": "response.created", "response": started}]
     for index, item in enumerate(whole["output"]):
         place = {"output_index": index, "item_id": item["id"]}
         empty, deltas = _pieces(item, reply.piece)
-        told.append({"type": "response.output_item.added", "output_index": index, "item": empty})
-        told += ({**delta, **place} for delta in deltas)
-        told.append({"type": "response.output_item.done", "output_index": index, "item": item})
-    told.append({"type": f"response.{whole['status']}", "response": whole})
-    return ({**event, "sequence_number": count} for count, event in enumerate(told))
+        events.append({"type": "response.output_item.added", "output_index": index, "item": empty})
+        events += ({**delta, **place} for delta in deltas)
+        events.append({"type": "response.output_item.done", "output_index": index, "item": item})
+    events.append({"type": f"response.{whole['status']}", "response": whole})
+    return ({**event, "sequence_number": count} for count, event in enumerate(events))
 
 
 def _call(name: str, input: Mapping[str, Any] | str, id: str) -> Json:
-    """A call: of a function, of a tool that takes plain text, or of the API's own search.
+    """A call of a function, of a tool that accepts plain text, or of the API's own search.
 
     A name with a dot is that of a tool in a namespace.
     """
@@ -174,12 +174,12 @@ _DELTAS: Mapping[str, tuple[str, str]] = {
     "function_call": ("function_call_arguments", "arguments"),
     "custom_tool_call": ("custom_tool_call_input", "input"),
 }
-"""What the deltas of an item are called, and which of its fields they fill."""
+"""The types of deltas for each item, and the field that they complete."""
 
 
 def _pieces(item: Json, size: int) -> tuple[Json, list[Json]]:
-    """An item as it begins, and the deltas that fill it."""
-    if item["type"] not in _DELTAS:  # a search tells what it is for when it is done
+    """An item at its start, and the deltas that complete it."""
+    if item["type"] not in _DELTAS:  # a search includes its query only at the end
         return {"type": item["type"], "id": item["id"], "status": "in_progress"}, []
     name, field = _DELTAS[item["type"]]
     filled = item[field]

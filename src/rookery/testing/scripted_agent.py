@@ -1,11 +1,11 @@
-"""A scripted agent: plays a session as `claude -p --output-format stream-json --verbose` writes it.
+"""A scripted agent that writes what `claude -p --output-format stream-json --verbose` would write.
 
     python -I -S scripted_agent.py [--script-FLAG …] [any arguments of claude]
 
-It plays the demo, a recorded file (`--script-play`) or, if only faults are asked for, a short
-session; `--script-…` flags make it go wrong. The variable ROOKERY_SCRIPT may hold the same flags,
-as words (`no-result exit-code=3`) or as a JSON object. It needs no key, no network and nothing but
-the standard library, and it ends as the real one does: with 1 if its last result is an error.
+It plays the demo, a recorded file (`--script-play`) or, with only flags for faults, a short
+session; `--script-…` flags add faults. The variable ROOKERY_SCRIPT may contain the same flags,
+separated by spaces (`no-result exit-code=3`) or as a JSON object. It needs no key, no network and
+only the standard library, and it exits like the real one: with 1 if its last result is an error.
 """
 
 import argparse
@@ -29,16 +29,16 @@ DEMO = os.path.join(os.path.dirname(os.path.abspath(__file__)), "demo.jsonl")
 SESSION_FOLDER = os.path.join(os.path.dirname(DEMO), "sessions")
 VERSION = "2.1.325"
 MODEL = "claude-sonnet-4-5-20250929"
-# What stands in our own sessions for what is so in this run.
+# Placeholders in our own sessions for the values of this run.
 CWD, SESSION, ANSWER = b"/home/dev/project", b"5c7197ed-0000-4000-8000-000000000000", b'"Done."'
 EXIT_CODES = {SIGINT: 0, SIGTERM: 143, SIGHUP: 129}  # without a result
 TIME = re.compile(rb'"timestamp":"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3})Z"')
-LONGEST_LIFE = 30.0  # seconds; no process that is left behind lives longer
+LONGEST_LIFE = 30.0  # seconds after which every process that is left behind exits
 FLOOD_LINE = 100_000
 
 
 class Script:
-    """What is played in one run, and what a fault may need to know of it."""
+    """What one run plays, and the state that faults need."""
 
     def __init__(self, options: Json, arguments: list[str]) -> None:
         self.options = options
@@ -51,27 +51,27 @@ class Script:
         self._made = 0
 
     def lines(self) -> Lines:
-        """Everything that is written, when it is to be written."""
+        """All lines of the output, each at the time when it should be written."""
         lines = self._session()
         for fault, value in self._asked("edit"):
             lines = fault.act(lines, value)
         return lines
 
     def line(self, type: str, **more: Any) -> bytes:
-        """A message of our own, as a line."""
+        """A generated message, as a line."""
         uuid = f"00000000-0000-4000-8000-{self.name('')[-12:]}"
         return _encode({"type": type, **more, "session_id": self.session, "uuid": uuid})
 
     def calls(self, tool: str, **input: Any) -> tuple[str, bytes]:
-        """A tool call, after its id; it tells no tokens, so that the result stays right."""
+        """The id and the line of a tool call; it has no tokens, so that the totals stay right."""
         id = self.name("toolu")
         block = {"type": "tool_use", "id": id, "name": tool, "input": input}
-        said = {"id": self.name("msg"), "type": "message", "role": "assistant", "model": MODEL}
-        message = {**said, "content": [block], "stop_reason": None}
+        head = {"id": self.name("msg"), "type": "message", "role": "assistant", "model": MODEL}
+        message = {**head, "content": [block], "stop_reason": None}
         return id, self.line("assistant", message=message, parent_tool_use_id=None)
 
-    def gives(self, id: str, text: str, *, data: Any = None, error: str = "") -> bytes:
-        """What a call gave back, or why it failed; the error `reject` is a denial."""
+    def returns(self, id: str, text: str, *, data: Any = None, error: str = "") -> bytes:
+        """The result of a call, or why it failed; the error `reject` is a denial."""
         block = {"tool_use_id": id, "type": "tool_result", "content": text, "is_error": error != ""}
         decision = {"decision": error or "accept", "source": "config"}
         return self.line(
@@ -83,22 +83,22 @@ class Script:
         )
 
     def own(self, session: str) -> Lines:
-        """The lines of a session of our own."""
+        """The lines of one of our own sessions."""
         with open(_path_of(session), "rb") as file:
             yield from map(self._own, file)
 
-    def name(self, what: str) -> str:
-        """A name that nothing else has, the same in each run."""
+    def name(self, prefix: str) -> str:
+        """A unique name, the same in each run."""
         self._made += 1
-        return f"{what}_script_{self._made:017d}"
+        return f"{prefix}_script_{self._made:017d}"
 
-    def hear(self, request: str | None = None) -> Generator[bytes, None, Json | None]:
-        """Read standard input up to a prompt, or the answer to a request; None at its end."""
-        while said := sys.stdin.buffer.readline():
+    def read(self, request: str | None = None) -> Generator[bytes, None, Json | None]:
+        """Read stdin up to a prompt, or the answer to a request; None at its end."""
+        while line := sys.stdin.buffer.readline():
             try:
-                message: Json = json.loads(said)
+                message: Json = json.loads(line)
             except ValueError:
-                sys.stderr.write(f"Error parsing streaming input line: {said!r}\n")
+                sys.stderr.write(f"Error parsing streaming input line: {line!r}\n")
                 sys.exit(1)  # as the real one does
             asked = message.get("response", {}).get("request_id", "")
             if message.get("type") == "user" if request is None else asked == request:
@@ -114,7 +114,7 @@ class Script:
         yield from self._stage("start")
         streaming = self.options["input_format"] == "stream-json"
         if streaming and "--" not in self.arguments:
-            yield from self.hear()
+            yield from self.read()
         played = self._played()
         for line in played:
             yield line
@@ -123,7 +123,7 @@ class Script:
         yield from self._stage("middle")
         yield from played
         yield from self._stage("after")
-        while streaming and (yield from self.hear()):
+        while streaming and (yield from self.read()):
             yield from self.own("again")
 
     def _stage(self, stage: str) -> Lines:
@@ -151,7 +151,7 @@ class Script:
         return line.replace(ANSWER, json.dumps(self.options["say"] or "Done.").encode())
 
     def _settled(self, line: bytes) -> bytes:
-        """Take from a result how to end, and add to it what was denied."""
+        """Set the exit code from a result, and add the denials to the result."""
         if _type(line) != "result":
             return line
         result = json.loads(line)
@@ -161,7 +161,7 @@ class Script:
 
 
 def _type(line: bytes) -> str:
-    """The type of a line, as far as it matters: `init`, `result` or another."""
+    """The type of a line: `init`, `result` or another."""
     try:
         message = json.loads(line) if b'"init"' in line or b'"result"' in line else {}
         return "init" if message.get("subtype") == "init" else str(message.get("type"))
@@ -178,7 +178,7 @@ def _path_of(session: str) -> str:
 
 
 def _pauses(lines: list[bytes], options: Json) -> Iterator[float]:
-    """Seconds before each line: from a file of delays, else from the times that lines tell."""
+    """Seconds before each line: from a file of delays, else from the timestamps of the lines."""
     speed, delays = options["speed"], os.path.splitext(options["play"])[0] + ".delays"
     if not speed:
         return
@@ -188,8 +188,8 @@ def _pauses(lines: list[bytes], options: Json) -> Iterator[float]:
         return
     before = None
     for line in lines:
-        told = TIME.search(line)
-        at = datetime.fromisoformat(told[1].decode()).timestamp() if told else before
+        match = TIME.search(line)
+        at = datetime.fromisoformat(match[1].decode()).timestamp() if match else before
         yield max(0.0, at - before) / speed if at and before else 0.0
         before = at
 
@@ -220,19 +220,19 @@ def _hold_pipe(script: Script, seconds: float) -> None:
 
 
 def _fork(script: Script, count: int) -> None:
-    """Leave processes behind that nobody finds by parent, group or session."""
+    """Leave processes behind that cannot be found by parent, group or session."""
     deadline = time.monotonic() + LONGEST_LIFE
-    begun, begins = os.pipe()
+    reading, writing = os.pipe()
     for _ in range(count):
         if os.fork() == 0:
-            _run_away(begins, deadline)
+            _run_away(writing, deadline)
         os.wait()
-    os.close(begins)
-    os.read(begun, 1)  # gives nothing, when all have begun
+    os.close(writing)
+    os.read(reading, 1)  # returns when all have started
 
 
-def _run_away(begins: int, deadline: float) -> None:
-    """Move on to a new process four times a second; the old one lingers a little."""
+def _run_away(started: int, deadline: float) -> None:
+    """Move on to a new process four times a second; the old one exits a little later."""
     for number in EXIT_CODES:
         signal.signal(number, SIG_IGN)
     linger = 0.0
@@ -242,7 +242,7 @@ def _run_away(begins: int, deadline: float) -> None:
             time.sleep(linger)
             os._exit(0)
         if not linger:
-            os.close(begins)
+            os.close(started)
             linger = 0.3
         time.sleep(0.25)
     os._exit(0)
@@ -276,13 +276,13 @@ def _bad_flag(*_: Any) -> None:
 def _long_line(script: Script, size: int) -> Lines:
     id, call = script.calls("Bash", command="cat huge")
     yield call
-    line = script.gives(id, "@", data={"type": "text"})
+    line = script.returns(id, "@", data={"type": "text"})
     yield line.replace(b"@", b"x" * max(1, size - len(line) + 2))
 
 
 def _flood(script: Script, size: int) -> Lines:
     id, call = script.calls("Bash", command="cat huge")
-    result = script.gives(id, "x" * FLOOD_LINE, data={"type": "text"})
+    result = script.returns(id, "x" * FLOOD_LINE, data={"type": "text"})
     for number in range(0, size, len(call) + len(result)):
         new = f"toolu_script_{number:017d}".encode()
         yield call.replace(id.encode(), new)
@@ -296,16 +296,16 @@ def _ask(script: Script, command: str) -> Lines:
     request, named = script.name("request"), {"subtype": "can_use_tool", "tool_name": "Bash"}
     asked = {**named, "input": input, "tool_use_id": id, "description": "Ask first"}
     yield _encode({"type": "control_request", "request_id": request, "request": asked})
-    heard = yield from script.hear(request)
-    answer = {} if heard is None else heard["response"].get("response") or {}
-    if heard is None:
-        why = "Tool permission stream closed before response received"
-        yield script.gives(id, why, error="accept")
+    response = yield from script.read(request)
+    answer = {} if response is None else response["response"].get("response") or {}
+    if response is None:
+        reason = "Tool permission stream closed before response received"
+        yield script.returns(id, reason, error="accept")
     elif answer.get("behavior") == "allow":
-        yield script.gives(id, f"ran: {(answer.get('updatedInput') or input)['command']}")
+        yield script.returns(id, f"ran: {(answer.get('updatedInput') or input)['command']}")
     else:
         script.denials.append({"tool_name": "Bash", "tool_use_id": id, "tool_input": input})
-        yield script.gives(id, answer.get("message", "denied"), error="reject")
+        yield script.returns(id, answer.get("message", "denied"), error="reject")
     if answer.get("interrupt"):
         raise KeyboardInterrupt
 
@@ -317,7 +317,7 @@ def _write_file(script: Script, path: str) -> Lines:
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
     data = {"type": "create", "filePath": whole, "content": text, "structuredPatch": []}
-    yield script.gives(id, f"File created successfully at: {whole}", data=data)
+    yield script.returns(id, f"File created successfully at: {whole}", data=data)
 
 
 def _noise(lines: Lines, _: bool) -> Lines:
@@ -328,13 +328,13 @@ def _noise(lines: Lines, _: bool) -> Lines:
 
 
 def _unknown_types(lines: Lines, _: bool) -> Lines:
-    strangers: list[Json] = [{"type": "telepathy"}, {"type": "system", "subtype": "telepathy"}]
-    strangers.append({"type": "assistant", "message": {"content": [{"type": "telepathy"}]}})
-    strangers.append({"type": "stream_event", "event": {"type": "telepathy"}})
+    unknown: list[Json] = [{"type": "telepathy"}, {"type": "system", "subtype": "telepathy"}]
+    unknown.append({"type": "assistant", "message": {"content": [{"type": "telepathy"}]}})
+    unknown.append({"type": "stream_event", "event": {"type": "telepathy"}})
     for line in lines:
         yield line
-        yield from map(_encode, strangers)
-        strangers = []
+        yield from map(_encode, unknown)
+        unknown = []
 
 
 def _no_result(lines: Lines, _: bool) -> Lines:
@@ -367,53 +367,57 @@ def _background_task(lines: Lines, seconds: float) -> Lines:
 
 
 class Fault(NamedTuple):
-    """What a flag does, and when: before the first line, after the init, after the last, to all."""
+    """What a flag does and when: at the start, after the init, at the end, or to all lines."""
 
     stage: str
     act: Callable[..., Any]
     help: str
     type: Callable[[str], Any] | None = None
-    default: Any = None  # what a flag without a value means; None if it must have one
+    default: Any = None  # the value of a flag without one; None if the flag needs a value
 
 
 FAULTS: dict[str, Fault] = {
-    "read-stdin-first": Fault("start", _read_stdin, "read standard input to its end"),
+    "read-stdin-first": Fault("start", _read_stdin, "read stdin to its end"),
     "print-env": Fault("start", _print_env, "write the environment to a file", str),
     "print-call": Fault("start", _print_call, "write arguments, cwd and stdin to a file", str),
-    "bad-flag": Fault("start", _bad_flag, "complain on stderr and end with 1"),
-    "lock": Fault("start", _lock, "make a file, remove it at the end, after SIGTERM too", str),
-    "ignore-sigterm": Fault(
-        "start", lambda *_: signal.signal(SIGTERM, SIG_IGN), "do not end when asked to"
-    ),
+    "bad-flag": Fault("start", _bad_flag, "write an error to stderr and exit with 1"),
+    "lock": Fault("start", _lock, "create a file and remove it at the end, even on SIGTERM", str),
+    "ignore-sigterm": Fault("start", lambda *_: signal.signal(SIGTERM, SIG_IGN), "ignore SIGTERM"),
     "sigint-result": Fault(
-        "start", lambda *_: signal.signal(SIGINT, default_int_handler), "a result when interrupted"
+        "start",
+        lambda *_: signal.signal(SIGINT, default_int_handler),
+        "write a result when interrupted",
     ),
     "stderr-flood": Fault(
-        "start", lambda s, size: _write_all(2, b"x" * size), "write so many bytes to stderr", int
+        "start", lambda s, size: _write_all(2, b"x" * size), "write N bytes to stderr", int
     ),
-    "grandchild-holds-pipe": Fault("start", _hold_pipe, "so many s, a child has stdout", float),
-    "forkers": Fault("start", _fork, "leave so many lines of forking daemons behind", int),
-    "silent": Fault("middle", lambda s, t: time.sleep(t), "say nothing for so many s", float),
-    "stop-self": Fault("middle", lambda *_: os.kill(os.getpid(), SIGSTOP), "stop, as by SIGSTOP"),
-    "line": Fault("middle", _long_line, "write a line of so many bytes", int),
-    "flood": Fault("middle", _flood, "write so many bytes, as fast as they are read", int),
-    "ask-permission": Fault("middle", _ask, "ask whether a command may run", str, "rm -r build"),
-    "write-file": Fault("middle", _write_file, "really write a file", str),
-    "hang-in-tool": Fault("middle", _hang_in_tool, "call a tool and wait for ever"),
-    "hang-after-result": Fault("after", _hang, "do not end"),
-    "background-task": Fault("edit", _background_task, "it ends so many s later", float, 0.0),
-    "limit": Fault("edit", _limit, "a limit is reached, it resets in so many s", float, 3600.0),
-    "error-result": Fault("edit", _error_result, "the result is an error, the exit code is not"),
+    "grandchild-holds-pipe": Fault(
+        "start", _hold_pipe, "a child keeps stdout open for N seconds", float
+    ),
+    "forkers": Fault("start", _fork, "leave N daemons behind that keep forking", int),
+    "silent": Fault("middle", lambda s, t: time.sleep(t), "write nothing for N seconds", float),
+    "stop-self": Fault("middle", lambda *_: os.kill(os.getpid(), SIGSTOP), "send itself SIGSTOP"),
+    "line": Fault("middle", _long_line, "write a line of N bytes", int),
+    "flood": Fault("middle", _flood, "write N bytes, as fast as they are read", int),
+    "ask-permission": Fault("middle", _ask, "ask for approval of a command", str, "rm -r build"),
+    "write-file": Fault("middle", _write_file, "write a real file", str),
+    "hang-in-tool": Fault("middle", _hang_in_tool, "call a tool and wait forever"),
+    "hang-after-result": Fault("after", _hang, "do not exit"),
+    "background-task": Fault(
+        "edit", _background_task, "a background task that ends N seconds later", float, 0.0
+    ),
+    "limit": Fault("edit", _limit, "reach a limit that resets in N seconds", float, 3600.0),
+    "error-result": Fault("edit", _error_result, "end with an error result, but exit with 0"),
     "no-result": Fault("edit", _no_result, "end without a result"),
-    "unknown-types": Fault("edit", _unknown_types, "messages of a version to come"),
-    "noise": Fault("edit", _noise, "lines between all lines that are no JSON"),
-    "cut-last-line": Fault("edit", _cut, "cut half the result off, or so many bytes", int, 0),
+    "unknown-types": Fault("edit", _unknown_types, "write messages of unknown types"),
+    "noise": Fault("edit", _noise, "write lines that aren't JSON between all lines"),
+    "cut-last-line": Fault("edit", _cut, "cut off half of the result, or N bytes", int, 0),
 }
 SESSIONS = (
     *("background-task", "budget", "false-signs", "limit", "no-cost", "not-logged-in"),
     *("resume-unknown", "retries", "strange-text", "two-results"),
 )
-"""The flags that play a session of their own; see the folder `sessions`."""
+"""The flags that play a separate session; see the folder `sessions`."""
 NO_FAULTS = ("speed", "delay", "chunks", "print-stall", "resume", "input_format")
 
 
@@ -427,34 +431,34 @@ def _options(words: list[str]) -> Json:
 
     parser.add_argument("--resume", "-r", nargs="?")
     parser.add_argument("--input-format")
-    add("play", "a recorded file, or the name of a session; else the demo", str)
-    add("speed", "times as fast as recorded, 0 for at once (1 for the demo, else 0)", float)
-    add("delay", "seconds before every line", float)
-    add("chunks", "write in pieces of so many bytes", int)
-    add("print-stall", "write to a file how many s its longest write took", str)
+    add("play", "a recorded file, or the name of a session (default: the demo)", str)
+    add("speed", "speed compared to the recording, 0 for no delays (demo: 1, others: 0)", float)
+    add("delay", "wait N seconds before every line", float)
+    add("chunks", "write in chunks of N bytes", int)
+    add("print-stall", "write the seconds of the longest write to a file", str)
     add("say", "the final answer of the short session", str)
-    add("exit-code", "end with it", int)
+    add("exit-code", "exit with this code", int)
     for name, fault in FAULTS.items():
         add(name, fault.help, fault.type, fault.default)
     for name in (name for name in SESSIONS if name not in FAULTS):
         add(name, "play this session")
-    found, others = parser.parse_known_args(words)
+    parsed, others = parser.parse_known_args(words)
     if wrong := [word for word in others if word.startswith("--script-")]:
-        parser.error(f"there is no flag {wrong[0]}")
-    options = vars(found)
-    given = {name for name, value in options.items() if value is not None}
-    asked = [options["play"]] * ("play" in given) + [name for name in SESSIONS if name in given]
-    if len(asked) > 1:
-        parser.error(f"it plays one session, not {' and '.join(asked)}")
-    play = asked[0] if asked else "short" if given.difference(NO_FAULTS) else DEMO
+        parser.error(f"unknown flag {wrong[0]}")
+    options = vars(parsed)
+    names = {name for name, value in options.items() if value is not None}
+    sessions = [options["play"]] * ("play" in names) + [name for name in SESSIONS if name in names]
+    if len(sessions) > 1:
+        parser.error(f"only one session can be played, not {' and '.join(sessions)}")
+    play = sessions[0] if sessions else "short" if names.difference(NO_FAULTS) else DEMO
     options["play"] = _path_of(play) if os.path.exists(_path_of(play)) else play
     if not os.path.exists(options["play"]):
-        parser.error(f"there is no file or session {play}")
+        parser.error(f"no file or session {play}")
     return options | ({"speed": 1.0} if play == DEMO and options["speed"] is None else {})
 
 
 def _steering(text: str) -> list[str]:
-    """The flags that ROOKERY_SCRIPT holds."""
+    """The flags in ROOKERY_SCRIPT."""
     if not text.lstrip().startswith("{"):
         return [f"--script-{word.removeprefix('--script-')}" for word in shlex.split(text)]
     asked = [(name, value) for name, value in json.loads(text).items() if value is not False]
@@ -467,14 +471,14 @@ def _write(lines: Lines, options: Json) -> None:
     for line in lines:
         time.sleep(options["delay"] or 0.0)
         size = options["chunks"] or len(line) or 1
-        signal.pthread_sigmask(signal.SIG_BLOCK, masked)  # an interrupt must not tear a line
+        signal.pthread_sigmask(signal.SIG_BLOCK, masked)  # an interrupt must not split a line
         try:
             for at in range(0, len(line), size):
-                begun = time.monotonic()
+                start = time.monotonic()
                 _write_all(1, line[at : at + size])
-                longest = max(longest, time.monotonic() - begun)
+                longest = max(longest, time.monotonic() - start)
         except BrokenPipeError:
-            pass  # as the real one, it works on when nobody reads
+            pass  # like the real one, it continues without a reader
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, masked)
     if path := options["print-stall"]:
@@ -483,7 +487,7 @@ def _write(lines: Lines, options: Json) -> None:
 
 
 def main() -> None:
-    """Play what the arguments and ROOKERY_SCRIPT ask for."""
+    """Play the session that the arguments and ROOKERY_SCRIPT select."""
     arguments = sys.argv[1:]
     own = arguments[: arguments.index("--")] if "--" in arguments else arguments
     if "--version" in own:

@@ -1,6 +1,6 @@
-"""What the scripted model APIs share: answers, the server that gives them, and what it was asked.
+"""The common part of the scripted model APIs: answers, the server, and the recorded requests.
 
-How one API writes its messages and errors is its dialect, in a module of its own.
+The format of one API's messages and errors is its `Dialect`, each in a separate module.
 """
 
 import json
@@ -22,24 +22,24 @@ _RESET = struct.pack("ii", 1, 0)  # SO_LINGER: closing drops what is unsent and 
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """A message of the model: thoughts, then words, then tool calls."""
+    """A message of the model: thoughts, then text, then tool calls."""
 
     text: str | None = None
     tools: Sequence[tuple[str, Mapping[str, Any] | str]] = ()
-    """Name and input of each call; a string is the input of a tool that takes plain text."""
+    """Name and input of each call; a string is the input of a tool that accepts plain text."""
 
     thinking: str | None = None
     usage: Mapping[str, int] = field(default_factory=dict)
-    """Token counts that replace those estimated from the sizes, by the API's own names."""
+    """Token counts that replace the estimated ones, by their names in the API."""
 
     stop_reason: str | None = None
-    """Why the model stopped, in the API's own words; found by what it says if None."""
+    """Why the model stopped, as the API writes it; None chooses the usual one."""
 
     first_output_tokens: int = 1
-    """The output tokens that the stream tells when the message begins, where an API tells them."""
+    """The output tokens at the start of a streamed message, if the API reports them."""
 
     piece: int = 24
-    """How many characters come in one event."""
+    """The number of characters in one event."""
 
     delay: float = 0.0
     """Seconds before the first byte."""
@@ -52,7 +52,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Failure:
-    """An answer that is an error; kind and message default to what the API says."""
+    """An error response; kind and message default to those of the API."""
 
     status: int
     kind: str | None = None
@@ -60,17 +60,17 @@ class Failure:
     headers: Mapping[str, str] = field(default_factory=dict)
     delay: float = 0.0
 
-    def words(self, usual: str) -> str:
-        """Its message, or what the API usually says."""
-        return usual if self.message is None else self.message
+    def text(self, default: str) -> str:
+        """The message, or the API's default one."""
+        return default if self.message is None else self.message
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cut:
-    """A stream that breaks after some of its events.
+    """A stream that breaks off after some of its events.
 
-    `reset` is a connection that dies, `close` an answer that ends early but in order, `error` an
-    event that tells of a failure. An answer that is no stream is always reset.
+    `reset` resets the connection, `close` ends the response early but cleanly, and `error` sends
+    an error event. A response that isn't streamed is always reset.
     """
 
     after_events: int
@@ -84,7 +84,7 @@ Script = Sequence[Answer] | Callable[[Json], Answer]
 
 @dataclass(frozen=True)
 class Request:
-    """A request to the API; `number` counts those for a message, from 1."""
+    """A request to the API; `number` counts the requests for a message, from 1."""
 
     path: str
     body: Json
@@ -92,54 +92,54 @@ class Request:
 
 
 def call_digits(request: Json, number: int, index: int) -> str:
-    """What names a call: no other of its conversation has it, though another server began that."""
-    said = request.get("messages") or request.get("input") or ()
-    return f"{len(said):04d}{number:018d}{index:02d}"
+    """Digits for the id of a call, unique in its conversation even if another server started it."""
+    messages = request.get("messages") or request.get("input") or ()
+    return f"{len(messages):04d}{number:018d}{index:02d}"
 
 
 class Dialect(Protocol):
-    """How one API speaks."""
+    """The format of one API."""
 
     def get(self, path: str) -> Json | None:
-        """What is found at a path; None if nothing is."""
+        """The response to a GET of a path; None if it does not exist."""
 
     def aside(self, request: Request) -> Json | None:
-        """The answer to a request that is none of the script's business, as to count tokens."""
+        """The response to a request that isn't part of the script, such as counting tokens."""
 
     def asks(self, path: str) -> bool:
-        """Tell whether a POST to that path asks for a message."""
+        """Whether a POST to that path asks for a message."""
 
     def streams(self, request: Request) -> bool:
-        """Tell whether the message shall come in pieces."""
+        """Whether the message is streamed."""
 
     def whole(self, reply: Reply, request: Request) -> Json:
-        """A reply in one piece."""
+        """A reply in one response."""
 
     def events(self, reply: Reply, request: Request) -> Iterator[Json]:
-        """A reply in pieces."""
+        """A reply as a stream of events."""
 
     def frame(self, event: Json) -> bytes:
-        """The bytes of one piece."""
+        """The bytes of one event."""
 
     def end(self) -> bytes:
-        """What is written after the last piece of a whole reply."""
+        """The bytes after the last event of a complete reply."""
 
     def broken(self) -> Json:
-        """The piece that tells of a failure in the middle of a reply."""
+        """The event that reports a failure in the middle of a reply."""
 
     def error(self, failure: Failure, request: Request) -> Json:
         """The body of a failure."""
 
     def headers(self, number: int) -> Mapping[str, str]:
-        """What the head of every answer says."""
+        """The headers of every response."""
 
 
 class ScriptedApi:
-    """Serves a script at `url` while its block lasts, and keeps what was asked in `requests`.
+    """Serves a script at `url` until its `with` block ends, and records `requests`.
 
-    The script is a list, one answer a request, or a function from a request's body to its answer;
-    what the function raises is raised again at the end of the block. A request beyond the list
-    gets a 400 that says so.
+    The script is a list with one answer per request, or a function from the body of a request to
+    its answer; what the function raises is raised again at the end of the block. A request beyond
+    the list gets a 400.
     """
 
     def __init__(self, script: Script, dialect: Dialect) -> None:
@@ -157,7 +157,7 @@ class ScriptedApi:
 
     @property
     def url(self) -> str:
-        """What to give a client as its base URL."""
+        """The base URL for clients."""
         return f"http://127.0.0.1:{self._server.server_port}"
 
     def __enter__(self) -> Self:
@@ -178,7 +178,7 @@ class ScriptedApi:
             raise self._error
 
     def answer(self, body: Json) -> tuple[int, Answer]:
-        """Number a request and find its answer."""
+        """Return the number of a request and its answer."""
         with self._lock:
             self.requests.append(body)
             number = len(self.requests)
@@ -187,14 +187,14 @@ class ScriptedApi:
                     return number, self._script(body)
                 if number <= len(self._script):
                     return number, self._script[number - 1]
-                words = f"the script has no answer to request {number}"
+                message = f"the script has no answer to request {number}"
             except Exception as error:
                 self._error = self._error or error
-                words = f"the script failed: {error!r}"
-        return number, Failure(400, message=words)
+                message = f"the script failed: {error!r}"
+        return number, Failure(400, message=message)
 
     def wait(self, seconds: float) -> None:
-        """Wait, but not longer than the block lasts."""
+        """Wait, but not after the end of the block."""
         if seconds > 0:
             self._closing.wait(seconds)
 
@@ -205,12 +205,12 @@ def pieces(text: str, size: int) -> list[str]:
 
 
 def tokens(value: Any) -> int:
-    """A guess at how many tokens something has."""
+    """An estimate of the number of tokens in a value."""
     return max(1, len(json.dumps(value)) // _CHARACTERS_PER_TOKEN)
 
 
 def server_sent(event: Json, name: str | None = None) -> bytes:
-    """An event as a server sends it, with a name if the API gives it one."""
+    """A server-sent event, with a name if the API uses names."""
     head = "" if name is None else f"event: {name}\n"
     return f"{head}data: {json.dumps(event)}\n\n".encode()
 
@@ -224,12 +224,12 @@ class _Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
 
     def server_bind(self) -> None:
-        """Bind without asking for the host's full name, which may wait for a name server."""
+        """Bind without looking up the host's full name, which may wait for a name server."""
         TCPServer.server_bind(self)
         self.server_name, self.server_port = "127.0.0.1", self.server_address[1]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: a client that went away is none of our errors."""
+        """Ignore errors of clients that disconnected."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -237,25 +237,25 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def do_HEAD(self) -> None:
-        """Answer clients that ask whether anybody is there."""
+        """Answer clients that check whether the server is up."""
         self._send_head(200, 0, {})
 
     def do_GET(self) -> None:
-        """Give what an API has besides messages; nothing else is there."""
+        """Send what the API has at a path besides messages."""
         path = self.path.partition("?")[0]
-        found = self.server.api.dialect.get(path)
-        if found is None:
+        response = self.server.api.dialect.get(path)
+        if response is None:
             self._fail(Failure(404), Request(path, {}))
         else:
-            self._send(200, found)
+            self._send(200, response)
 
     def do_POST(self) -> None:
-        """Answer a request for a message, or one of those beside it."""
+        """Answer a request for a message, or one that isn't part of the script."""
         body, path = self._body(), self.path.partition("?")[0]
         api = self.server.api
         request = Request(path, body or {})
         if body is None:
-            self._fail(Failure(400, message="the body is no JSON object"), request)
+            self._fail(Failure(400, message="the body isn't a JSON object"), request)
         elif (aside := api.dialect.aside(request)) is not None:
             self._send(200, aside)
         elif api.dialect.asks(path):
@@ -311,8 +311,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
 
     def _fail(self, failure: Failure, request: Request) -> None:
-        told = self.server.api.dialect.error(failure, request)
-        self._send(failure.status, told, number=request.number, headers=failure.headers)
+        body = self.server.api.dialect.error(failure, request)
+        self._send(failure.status, body, number=request.number, headers=failure.headers)
 
     def _send(
         self, status: int, value: Json, *, number: int = 0, headers: Mapping[str, str] | None = None
