@@ -38,3 +38,9 @@ def test_decoding_a_file_imports_neither_click_nor_an_event_loop(session: object
 def test_a_wrong_agent_name_names_those_there_are() -> None:
     with pytest.raises(rookery.UnknownAgentError, match="'cluade'; there are: claude"):
         rookery.decoder("cluade")
+
+
+def test_it_can_be_called_as_a_module() -> None:
+    command = [sys.executable, "-m", "rookery", "--version"]
+    out = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert out.stdout == f"rook {rookery.__version__}\n"

@@ -1,7 +1,10 @@
 """Rookery runs coding agents headless and shows, records and accounts for everything they do.
 
-for record in rookery.decode("session.jsonl"):
-    print(record.seq, record.event)
+run = rookery.run_sync("claude", "Fix the failing tests", max_cost=2)
+print(run.verdict, run.text, run.cost)
+
+docs/library.md describes what is here. `rookery.events`, `rookery.adapter` and `rookery.testing`
+are public too; every other module may change.
 """
 
 from importlib import import_module
@@ -14,38 +17,73 @@ if TYPE_CHECKING:
     from rookery.agents import decoder, output_flags, parser_for
     from rookery.api import run, run_sync
     from rookery.feed.answers import final_text, is_complete
-    from rookery.feed.decode import decode
     from rookery.feed.decode_async import decode_async
+    from rookery.feed.decode_run import decode
     from rookery.loop_api import loop
+    from rookery.loops.driver import Loop
+    from rookery.loops.start import BadPlanError
     from rookery.model.errors import (
+        AmbiguousRunError,
+        BadRunNameError,
+        ConfigError,
+        DamagedRunError,
+        NewerRunError,
         OptionError,
         RookeryError,
+        RunFolderError,
         UndetectedAgentError,
         UnknownAgentError,
+        UnknownRunError,
         UnreadableSourceError,
+        UnsafeRunError,
+        UnsupportedError,
     )
     from rookery.model.events import Event
     from rookery.model.questions import Ask, Decision
     from rookery.model.records import Decoder, Record, dump, load, schema
+    from rookery.model.snapshot import Snapshot
+    from rookery.model.verdict import Verdict
+    from rookery.runs.listing import ListedRun, list_runs
+    from rookery.runs.resume import NoSessionError
+    from rookery.runs.run import Run
+    from rookery.runs.start import CannotAskError
 
 _HOMES = {
     "Agent": "rookery.adapter.agent",
+    "AmbiguousRunError": "rookery.model.errors",
     "Ask": "rookery.model.questions",
+    "BadPlanError": "rookery.loops.start",
+    "BadRunNameError": "rookery.model.errors",
+    "CannotAskError": "rookery.runs.start",
+    "ConfigError": "rookery.model.errors",
+    "DamagedRunError": "rookery.model.errors",
     "Decision": "rookery.model.questions",
     "Decoder": "rookery.model.records",
     "Event": "rookery.model.events",
+    "ListedRun": "rookery.runs.listing",
+    "Loop": "rookery.loops.driver",
+    "NewerRunError": "rookery.model.errors",
+    "NoSessionError": "rookery.runs.resume",
     "OptionError": "rookery.model.errors",
     "Record": "rookery.model.records",
     "RookeryError": "rookery.model.errors",
+    "Run": "rookery.runs.run",
+    "RunFolderError": "rookery.model.errors",
+    "Snapshot": "rookery.model.snapshot",
     "UndetectedAgentError": "rookery.model.errors",
     "UnknownAgentError": "rookery.model.errors",
+    "UnknownRunError": "rookery.model.errors",
     "UnreadableSourceError": "rookery.model.errors",
-    "decode": "rookery.feed.decode",
+    "UnsafeRunError": "rookery.model.errors",
+    "UnsupportedError": "rookery.model.errors",
+    "Verdict": "rookery.model.verdict",
+    "decode": "rookery.feed.decode_run",
     "decode_async": "rookery.feed.decode_async",
     "decoder": "rookery.agents",
     "dump": "rookery.model.records",
     "final_text": "rookery.feed.answers",
     "is_complete": "rookery.feed.answers",
+    "list_runs": "rookery.runs.listing",
     "load": "rookery.model.records",
     "loop": "rookery.loop_api",
     "output_flags": "rookery.agents",
@@ -54,20 +92,37 @@ _HOMES = {
     "run_sync": "rookery.api",
     "schema": "rookery.model.records",
 }
-"""Where each public name lives; it is imported when it is first used."""
+"""The module of each public name; it is imported when the name is first used."""
 
 __all__ = [
     "Agent",
+    "AmbiguousRunError",
     "Ask",
+    "BadPlanError",
+    "BadRunNameError",
+    "CannotAskError",
+    "ConfigError",
+    "DamagedRunError",
     "Decision",
     "Decoder",
     "Event",
+    "ListedRun",
+    "Loop",
+    "NewerRunError",
+    "NoSessionError",
     "OptionError",
     "Record",
     "RookeryError",
+    "Run",
+    "RunFolderError",
+    "Snapshot",
     "UndetectedAgentError",
     "UnknownAgentError",
+    "UnknownRunError",
     "UnreadableSourceError",
+    "UnsafeRunError",
+    "UnsupportedError",
+    "Verdict",
     "__version__",
     "decode",
     "decode_async",
@@ -75,6 +130,7 @@ __all__ = [
     "dump",
     "final_text",
     "is_complete",
+    "list_runs",
     "load",
     "loop",
     "output_flags",

@@ -132,9 +132,13 @@ def run_sync(
 
 def run_options(values: dict[str, Any]) -> RunOptions:
     """Check the arguments of `run`, under their own names."""
-    program, env = values["program"], values["env"]
-    words = (program,) if isinstance(program, (str, os.PathLike)) else program
-    return checked(RunOptions, {**values, "program": words, "env": env or {}})
+    env = values["env"] or {}
+    return checked(RunOptions, {**values, "program": _words(values["program"]), "env": env})
+
+
+def _words(program: object) -> object:
+    """A program as words: a path is one word."""
+    return (os.fspath(program),) if isinstance(program, (str, os.PathLike)) else program
 
 
 def _completed(work: Coroutine[Any, Any, Run]) -> Run:
@@ -143,11 +147,17 @@ def _completed(work: Coroutine[Any, Any, Run]) -> Run:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work)
-    with ThreadPoolExecutor(1) as thread, asyncio.Runner() as runner:
-        loop = runner.get_loop()
-        task = loop.create_task(work)
+    running: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Run] | None]] = []
+
+    async def noted() -> Run:
+        running.append((asyncio.get_running_loop(), asyncio.current_task()))
+        return await work
+
+    with ThreadPoolExecutor(1) as thread:
+        result = thread.submit(asyncio.run, noted())
         try:
-            return thread.submit(loop.run_until_complete, task).result()
-        except KeyboardInterrupt:  # the run is stopped before the block is left
-            loop.call_soon_threadsafe(task.cancel)
+            return result.result()
+        except KeyboardInterrupt:  # stop the run; leaving the block waits for its end
+            for loop, task in running:
+                loop.call_soon_threadsafe(task.cancel if task else loop.stop)
             raise

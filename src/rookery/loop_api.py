@@ -5,11 +5,10 @@ Apart from `api`, so that a run does not import what only loops need.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
 
 from rookery.api import Duration, StrPath, run_options
 from rookery.config.option import checked
-from rookery.config.options import FeedMode, LoopOptions, OnStuck
+from rookery.config.options import FeedMode, LoopOptions, LoopPermission, OnStuck
 from rookery.loops.driver import Loop
 from rookery.loops.plan import plan_of
 from rookery.loops.start import new_loop
@@ -42,7 +41,7 @@ def loop(
     commit: bool = False,
     worktree: bool = False,
     model: str | None = None,
-    permission: Literal["edit", "all", "plan", "agent"] = "agent",
+    permission: LoopPermission = "agent",
     via: str | None = None,
     allow: Sequence[str] = (),
     env: Mapping[str, str] | None = None,

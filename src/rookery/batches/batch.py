@@ -18,10 +18,10 @@ from rookery.model.completion import final_text
 from rookery.model.errors import RookeryError
 from rookery.model.ledger import Source, least_certain
 from rookery.model.price import dollars, nano
-from rookery.runs.home import home_folder
 from rookery.runs.run import Run
 from rookery.runs.start import start
 from rookery.store.batch_folder import BatchResult
+from rookery.store.home import home_folder
 
 _WATCH_BUDGET_S = 0.25
 _CEILINGS = ("max_cost", "max_tokens", "max_turns", "timeout", "idle_timeout")

@@ -19,9 +19,9 @@ from rookery.model.errors import RookeryError
 from rookery.model.price import dollars, nano
 from rookery.prices import PriceBook
 from rookery.runs.heal import settle, state_of
-from rookery.runs.home import home_folder
 from rookery.store import batch_folder, runs
 from rookery.store.batch_folder import BatchFolder, BatchResult
+from rookery.store.home import home_folder
 from rookery.store.run_folder import RunFolder
 
 _RunsByPart = Mapping[tuple[str, int], Sequence[RunFolder]]

@@ -31,6 +31,9 @@ FeedMode = Literal["append", "prepend", "replace", "none"]
 """Where the output of failed checks goes in the next prompt of a loop."""
 
 OnStuck = Literal["warn", "stop", "retry"]
+LoopPermission = Literal["edit", "all", "plan", "agent"]
+"""What an agent may do in a loop or a batch, which cannot ask."""
+
 OnLimit = Annotated[
     str, Meta(pattern=r"^(wait|stop|switch:.+)$", title="wait, stop or switch:AGENT")
 ]
@@ -293,7 +296,7 @@ class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):
         Folder, Flag(help="The folder to work in.", metavar="DIRECTORY", completes="folders")
     ] = "."
     permission: Annotated[
-        Literal["edit", "all", "plan", "agent"],
+        LoopPermission,
         Flag(
             setting=True,
             help="What the agent may do: edit files, all, only plan, or what its own settings "

@@ -16,7 +16,7 @@ from rookery.loops.plan import Ceilings, Goal, LoopPlan
 from rookery.loops.state import LoopState
 from rookery.loops.storage import LOOP_FOLDERS, LoopFolder
 from rookery.model.errors import RookeryError
-from rookery.runs.home import home_folder
+from rookery.store.home import home_folder
 
 
 class BadPlanError(RookeryError):

@@ -23,6 +23,7 @@ from rookery.runs.dialogue import Dialogue, OnPermission
 from rookery.runs.finish import finish, recorded_exit
 from rookery.runs.launch import make_folder, start_recorder
 from rookery.runs.resume import EarlierRun
+from rookery.runs.summary import RunResult
 from rookery.runs.supervisor import Supervisor
 from rookery.runs.watchdog import Silence
 from rookery.store.arrivals import Stream
@@ -37,7 +38,7 @@ class Stats(msgspec.Struct, frozen=True):
     errors: int
 
 
-class Run:
+class Run(RunResult):
     """One run of an agent, live or over. Use it in `async with`; leaving the block ends the run.
 
     `call` has the whole environment of the agent. `before` is the run whose session it resumes;

@@ -12,9 +12,9 @@ from rookery.adapter.agent import Agent, Invocation, Task, Way
 from rookery.config.options import RunOptions
 from rookery.model.errors import RookeryError, UnsupportedError
 from rookery.runs.dialogue import OnPermission
-from rookery.runs.home import home_folder
 from rookery.runs.resume import EarlierRun, earlier_run
 from rookery.runs.run import Run
+from rookery.store.home import home_folder
 
 
 class CannotAskError(RookeryError):

@@ -1,12 +1,47 @@
-"""A run in one object: what `rook decode --summary` prints of a file."""
+"""What a run has produced: its answer, its cost, its files, and all of it in one object."""
 
 import msgspec
 
-from rookery.model.completion import final_text
+from rookery.adapter.agent import Agent
+from rookery.model.completion import final_text, response_in
 from rookery.model.ledger import Source
 from rookery.model.snapshot import TokenCounts, ToolCounts
 from rookery.model.state import RunState
 from rookery.model.verdict import Outcome, judge
+from rookery.store.output import last_output
+from rookery.store.run_folder import RunFolder
+
+
+class RunResult:
+    """What a run has produced so far; it does not change once the run is over."""
+
+    agent: Agent | None
+    state: RunState
+
+    @property
+    def folder(self) -> RunFolder:
+        """Where everything about the run is kept."""
+        raise NotImplementedError
+
+    @property
+    def text(self) -> str | None:
+        """The final answer; None if there is none."""
+        return final_text(self.state) if self.agent else response_in(last_output(self.folder))
+
+    @property
+    def cost(self) -> float | None:
+        """What the run has cost in dollars; None if that is unknown."""
+        return self.state.ledger.spent_usd
+
+    @property
+    def tokens(self) -> TokenCounts:
+        """The tokens that the run has used; each count is None if the agent reported none."""
+        return self.state.token_counts
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that the agent reported as changed, in the order of the first change."""
+        return tuple(self.state.files)
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):

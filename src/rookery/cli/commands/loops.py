@@ -19,7 +19,7 @@ from rookery.loops.current_run import current_run
 from rookery.loops.state import Attempt
 from rookery.loops.storage import LOOP_FOLDERS, LoopFolder, newest_first
 from rookery.model.text import one_line
-from rookery.runs.home import home_folder
+from rookery.store.home import home_folder
 
 _LONGEST_PROMPT = 50
 _UNCUT = 10_000

@@ -16,9 +16,9 @@ from rookery.cli.options.defaults import ResolvedAgent, print_rules_of_project, 
 from rookery.cli.options.parameters import argument, takes
 from rookery.cli.options.view_options import check_view
 from rookery.config.options import RunOptions, StartOptions, ViewOptions
-from rookery.runs.home import home_folder
 from rookery.runs.resume import NoSessionError, earlier_run
 from rookery.runs.start import start
+from rookery.store.home import home_folder
 
 _EXAMPLES = """\b
 Examples:

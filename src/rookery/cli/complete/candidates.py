@@ -12,8 +12,8 @@ from rookery.model.errors import ConfigError
 from rookery.model.safe import safe_line
 from rookery.model.text import one_line
 from rookery.process.liveness import is_alive
-from rookery.runs.home import home_folder
 from rookery.store.file_names import INFO, RUNS, VERDICT
+from rookery.store.home import home_folder
 from rookery.store.names import is_name
 
 _MOST = 50

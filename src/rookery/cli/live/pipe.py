@@ -18,8 +18,8 @@ from rookery.cli.live.writer import Writer
 from rookery.config.options import PipeOptions, ViewOptions
 from rookery.display.console.look import look_of
 from rookery.model.verdict import Verdict
-from rookery.runs.home import home_folder
 from rookery.runs.pipe import PipedRun
+from rookery.store.home import home_folder
 
 
 def pipe(options: PipeOptions, view_options: ViewOptions) -> int:

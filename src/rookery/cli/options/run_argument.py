@@ -1,8 +1,8 @@
 """The run that an argument names."""
 
 from rookery.model.errors import RookeryError
-from rookery.runs.home import home_folder
 from rookery.store import runs
+from rookery.store.home import home_folder
 from rookery.store.run_folder import RunFolder
 
 

@@ -1,0 +1,56 @@
+"""`rookery.decode`: the records of a file, of bytes, or of a run by its folder or its name."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from rookery.adapter.lines import DEFAULT_CAP
+from rookery.feed import decode as streams
+from rookery.feed.decode import ByteSource
+from rookery.model.errors import RookeryError
+from rookery.model.records import Record
+from rookery.store import runs
+from rookery.store.file_names import INFO
+from rookery.store.home import home_folder
+from rookery.store.run_folder import RunFolder
+
+
+def decode(
+    source: ByteSource, agent: str | None = None, *, cap: int = DEFAULT_CAP
+) -> Iterator[Record]:
+    """Decode what an agent wrote; the agent is detected when it is not named.
+
+    Args:
+        source: A file by its path, an open file, or bytes in chunks; or a run, by its folder or by
+            its name. The records of a run have the times at which their lines arrived.
+        agent: The name of the agent that wrote it.
+        cap: The length in bytes above which a line is reported as too long, not decoded.
+
+    A file opened by its path is closed at the end; an open file stays open. Raises
+    UnreadableSourceError, UnknownAgentError or UndetectedAgentError, but never because of what a
+    line contains.
+    """
+    folder = _run_folder(source)
+    if folder is None:
+        yield from streams.decode(source, agent, cap=cap)
+        return
+    from rookery.feed.stored import pieces  # imports asyncio, which files do not need
+
+    info = folder.info()
+    named = agent or (info.agent if info else None)
+    yield from streams.decode_pieces(pieces(folder.path), named, folder.name)
+
+
+def _run_folder(source: ByteSource) -> RunFolder | None:
+    """The run that a source names; None if it is something else."""
+    if not isinstance(source, (str, os.PathLike)):
+        return None
+    path = Path(source).absolute()
+    try:
+        if (path / INFO).is_file():
+            return RunFolder(path)
+        if isinstance(source, str) and not path.exists():
+            return runs.find(home_folder(), source)
+    except RookeryError:
+        return None
+    return None

@@ -1,0 +1,117 @@
+"""The public functions: typed use, arguments that are refused, and the results of a run."""
+
+import asyncio
+import inspect
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rookery
+from rookery.config.option import rows
+from rookery.config.options import LoopOptions, RunOptions
+from rookery.events import ToolStarted
+from rookery.testing import install_agent
+
+
+def names(function: Callable[..., Any]) -> set[str]:
+    return set(inspect.signature(function).parameters)
+
+
+# The functions spell out what the table has; nothing can be passed that is not in the signature.
+def test_run_and_run_sync_take_every_option_of_a_run() -> None:
+    internal = {"grace"}
+    expected = {field for field in RunOptions.__struct_fields__ if field not in internal}
+    assert names(rookery.run) == names(rookery.run_sync) == expected | {"on_permission"}
+
+
+def test_the_defaults_are_those_of_the_table() -> None:
+    differ = {"permission", "ask_timeout", "env"}  # the library never asks by itself, nor in time
+    for function, struct in ((rookery.run, RunOptions), (rookery.loop, LoopOptions)):
+        table = {row.name: row.default for row in rows(struct)}
+        for name, parameter in inspect.signature(function).parameters.items():
+            if parameter.default is not parameter.empty and name in table.keys() - differ:
+                assert parameter.default == table[name], name
+
+
+def test_the_help_shows_every_option() -> None:
+    assert rookery.run.__doc__ is not None
+    assert rookery.loop.__doc__ is not None
+    missing = [
+        name for name in names(rookery.run) if f"        {name}: " not in rookery.run.__doc__
+    ]
+    missing += [name for name in names(rookery.loop) if f"    {name}: " not in rookery.loop.__doc__]
+    assert missing == []
+
+
+@pytest.mark.parametrize("function", [rookery.run, rookery.run_sync, rookery.loop])
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("timeout", "soon"), ("max_cost", "2"), ("max_turns", 0), ("allow", "Read"), ("cwd", 3)],
+)
+def test_a_wrong_type_is_refused_before_anything_starts(
+    tmp_path: Path, function: Callable[..., Any], option: str, value: object
+) -> None:
+    with pytest.raises(rookery.OptionError, match=f"^{option} takes ") as error:
+        function("claude", "x", home=tmp_path / "home", **{option: value})
+    assert error.value.name == option
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_finished_run_has_its_results(tmp_path: Path) -> None:
+    program = install_agent(tmp_path, "--script-say=All good.")
+    run = rookery.run_sync(
+        "claude", "Fix it", cwd=tmp_path, home=tmp_path, program=program, timeout="60s"
+    )
+    assert run.verdict is not None
+    assert (run.verdict.status, run.text) == ("success", "All good.")
+    assert run.cost is not None
+    assert run.cost > 0
+    assert run.tokens.total > 0
+    assert run.files == tuple(run.state.files)
+    assert isinstance(run.feed.snapshot(), rookery.Snapshot)
+
+
+def test_run_sync_works_inside_a_running_event_loop(tmp_path: Path) -> None:
+    program = install_agent(tmp_path, "--script-say=hi")
+
+    async def notebook() -> rookery.Run:
+        return rookery.run_sync("claude", "x", cwd=tmp_path, home=tmp_path, program=program)
+
+    run = asyncio.run(notebook())
+    assert (run.text, run.exit_code) == ("hi", 0)
+
+
+def test_a_run_is_listed_and_decoded_by_name_and_by_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROOKERY_HOME", str(tmp_path))
+    program = install_agent(tmp_path, "--script-say=hi")
+    run = rookery.run_sync("claude", "Fix it", cwd=tmp_path, program=program)
+    (listed,) = rookery.list_runs()
+    assert (listed.name, listed.agent, listed.status) == (run.name, "claude", "success")
+    assert (listed.what, listed.spent_usd) == ("Fix it", run.cost)
+    assert rookery.list_runs(limit=0) == []
+    by_name = list(rookery.decode(run.name))
+    assert by_name == list(rookery.decode(run.folder.path))
+    assert all(record.at is not None for record in by_name[:-1])
+    assert any(isinstance(record.event, ToolStarted) for record in by_name)
+
+
+def test_a_loop_of_the_library_reaches_its_goal(tmp_path: Path) -> None:
+    program = install_agent(tmp_path, "--script-say=DONE")
+
+    async def main() -> rookery.Loop:
+        made = rookery.loop(
+            "claude", "Fix it", cwd=tmp_path, home=tmp_path, until="DONE", program=program
+        )
+        async with made as loop:
+            await loop.wait()
+        return loop
+
+    loop = asyncio.run(main())
+    assert loop.exit_code == 0
+    plan = json.loads((loop.folder.path / "plan.json").read_bytes())
+    assert (plan["agent"], plan["prompt"], plan["goal"]["until"]) == ("claude", "Fix it", "DONE")
