@@ -25,10 +25,13 @@ $(NAMED)_VERSION := $(VERSION)
 endif
 REAL_AGENTS := ROOKERY_TEST_CLAUDE=$(abspath $(CLAUDE)) ROOKERY_TEST_CODEX=$(abspath $(CODEX))
 
-.PHONY: demo test check lint types imports unit bench soak conformance docs figures format clean pictures release
+.PHONY: demo quick test check lint types imports unit bench soak conformance docs figures format clean pictures release
 
 demo: $(VENV)/.installed ## the whole path with a scripted agent: no key, no network
 	$(BIN)/rook demo --speed 4
+
+quick: lint types imports ## an answer within a minute: all but what starts processes
+	$(BIN)/pytest -n auto -m quick
 
 test: check ## everything CI runs: lint, types, import rules, all tests
 
@@ -45,8 +48,9 @@ imports: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 unit: $(VENV)/.dev $(CLAUDE) $(CODEX)
-	$(REAL_AGENTS) $(BIN)/pytest -n auto --cov --cov-report=
-	$(BIN)/coverage report --include='src/rookery/model/*,src/rookery/adapter/*,src/rookery/agents/*' --fail-under=95
+	$(BIN)/pytest -n auto -m quick --cov --cov-report=
+	$(BIN)/coverage report --fail-under=95
+	$(REAL_AGENTS) $(BIN)/pytest -n auto -m 'not quick and not soak and not conformance'
 
 soak: $(VENV)/.dev ## the long versions of the hostile tests
 	$(BIN)/pytest -n auto -m soak

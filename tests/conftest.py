@@ -28,6 +28,20 @@ def _settings() -> set[str]:
     return {name for name in ours if not name.startswith("ROOKERY_TEST_")}
 
 
+QUICK = ("adapter", "agents", "config", "display", "model", "prices", "test_architecture.py")
+"""Where tests start no process and need no more than moments."""
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what `make quick` runs."""
+    for item in items:
+        marks = {mark.name for mark in item.iter_markers()}
+        place = item.path.relative_to(ROOT / "tests").parts[0]
+        if place in QUICK and not marks & {"slow", "soak", "conformance"}:
+            item.add_marker("quick")
+
+
 @pytest.fixture
 def session() -> Path:
     """A recorded session of a real agent."""

@@ -30,6 +30,7 @@ def test_recorded_streams_add_up(agent: str) -> None:
         account(raw, decode([raw], agent))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", NAMES)
 @each("seed", range(10))
 def test_mutated_lines_never_raise_and_add_up(agent: str, seed: int) -> None:
@@ -146,6 +147,7 @@ messages = st.builds(
 )
 
 
+@pytest.mark.slow
 @steady
 @given(st.lists(messages, max_size=6))
 def test_any_objects_of_known_types_never_raise_and_add_up(stream: list[dict[str, Any]]) -> None:

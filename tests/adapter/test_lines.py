@@ -183,6 +183,7 @@ def test_a_line_of_100_megabytes_costs_little_memory() -> None:
     assert peak < 2.5 * MIB
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [CAP, 3 * CAP])
 def test_a_long_line_byte_by_byte_costs_little_memory(size: int) -> None:
     lines, peak = peak_of((b"x" if n < size else b"\n" for n in range(size + 1)), CAP)

@@ -14,6 +14,8 @@ from rookery import agents
 from rookery.model.errors import RookeryError, UnknownAgentError
 from tests.recorded import cases, name_of
 
+pytestmark = pytest.mark.slow  # each starts a process
+
 GOOSE = Path(__file__).parents[2] / "examples" / "rookery-goose"
 PAGE = Path(__file__).parents[2] / "docs" / "adding-an-agent.md"
 ROOK = Path(sys.executable).with_name("rook")

@@ -159,6 +159,7 @@ def run_many(count: int, seed: int) -> None:
     assert not batch
 
 
+@pytest.mark.slow
 def test_ten_thousand_hostile_strings_leave_no_control_byte_on_any_way() -> None:
     run_many(FEW, seed=1)
 
@@ -169,17 +170,20 @@ def test_a_million_hostile_strings_leave_no_control_byte_on_any_way(seed: int) -
     run_many(MANY // 20, seed=100 + seed)
 
 
+@pytest.mark.slow
 def test_hostile_strings_in_colour_are_the_same_but_for_the_colours() -> None:
     for text in strings(300, seed=2):
         assert_safe(text)
 
 
+@pytest.mark.slow
 def test_a_screen_of_hostile_strings_is_only_written_to() -> None:
     for text in strings(40, seed=3):
         lines = all_ways(text, colour=True)
         assert_untouched(emulate("\n".join(lines), lines=300))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [20, 40, 80, 200])
 def test_a_hostile_status_line_keeps_to_its_width(width: int) -> None:
     for text in strings(500, seed=4):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 import msgspec
+import pytest
 
 import rookery
 from rookery.model.events import (
@@ -278,6 +279,7 @@ def test_it_is_bounded_whatever_the_agent_writes() -> None:
 
 
 # Another thread may read it while the state changes: a live state's dictionaries change their size.
+@pytest.mark.slow
 def test_a_thread_reads_snapshots_while_the_state_changes() -> None:
     stream = Fold(records(*_busy()))
     latest = stream.state.snapshot()

@@ -504,6 +504,7 @@ def f(state: RunState, drawing: Fold, feeding: Source, run: Run, record: Record)
 """
 
 
+@pytest.mark.slow
 def test_folding_twice_is_impossible_by_type(tmp_path: Path) -> None:
     file = tmp_path / "twice.py"
     file.write_text(TWICE)

@@ -118,6 +118,7 @@ def test_an_error_subtype_that_claims_to_be_no_error_is_one(exit: str) -> None:
     assert judge(state, EXITS[exit]).status == "failed"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["s02_read_edit_bash-2.1.197", "s11j_fail_after_tool-2.1.325"])
 def test_a_stream_cut_at_any_byte_of_its_last_two_lines_is_never_a_success(name: str) -> None:
     wire = next(path for path in CASES if name_of(path) == name).read_bytes()

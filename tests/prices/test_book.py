@@ -121,6 +121,7 @@ def test_spellings_take_off_the_least_first() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_price_list_is_imported_only_when_a_price_is_asked_for() -> None:
     code = (
         "import sys; from rookery.prices import PriceBook; book = PriceBook();"

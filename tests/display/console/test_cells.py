@@ -9,6 +9,7 @@ from rookery.display.console.cells import fit, width, wrap
 from rookery.model.safe import safe_line
 
 
+@pytest.mark.slow
 def test_no_character_is_taken_for_narrower_than_terminals_make_it() -> None:
     everything = safe_line("".join(map(chr, range(0x110000))))
     assert [c for c in everything if width(c) < max(0, wcwidth.wcwidth(c))] == []

@@ -152,6 +152,7 @@ def lowest(out: Glass) -> int:
     return max((n for n, row in enumerate(out.screen.display) if row.strip()), default=0)
 
 
+@pytest.mark.slow
 @each("columns", WIDTHS)
 def test_the_status_line_never_wraps_and_leaves_nothing(columns: int) -> None:
     out = Glass(columns, 60)
@@ -172,6 +173,7 @@ def test_the_status_line_never_wraps_and_leaves_nothing(columns: int) -> None:
     assert not any(line.strip() for line in out.screen.display[len(before) :])
 
 
+@pytest.mark.slow
 def test_the_status_line_survives_a_hundred_resizes() -> None:
     chance = random.Random(5)
     for _ in range(20):
