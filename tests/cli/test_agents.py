@@ -85,7 +85,7 @@ def test_check_exits_with_0_if_every_installed_version_was_checked(desk: Desk) -
     ("script", "reason"),
     [
         ("echo 99.0.1", "99.0.1 is not one of the checked versions"),
-        ("exit 1", "tells no version (exit 1)"),
+        ("exit 1", "prints no version (exit 1)"),
     ],
 )
 def test_check_exits_with_1_and_says_why(desk: Desk, script: str, reason: str) -> None:

@@ -60,7 +60,7 @@ def test_a_program_is_asked_with_its_arguments_and_without_what_would_confuse_it
 
 def test_a_program_that_tells_no_version_says_why(programs: Path) -> None:
     path = program(programs, "echo help; exit 3")
-    assert ask() == Installed(path=path, problem="tells no version (exit 3)")
+    assert ask() == Installed(path=path, problem="prints no version (exit 3)")
 
 
 def test_a_program_that_cannot_be_started_says_why(programs: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_program_that_cannot_be_started_says_why(programs: Path) -> None:
 def test_a_program_that_hangs_is_ended_with_its_children(programs: Path) -> None:
     path = program(programs, 'sleep 600 & echo $! > "$0.child"; wait')
     found = ask(patience_s=1.0)
-    assert found == Installed(path=path, problem="did not tell its version in 1 s")
+    assert found == Installed(path=path, problem="did not print its version within 1 s")
     child = int(Path(f"{path}.child").read_text())
     deadline = time.monotonic() + 30
     while alive(child):

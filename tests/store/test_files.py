@@ -12,7 +12,7 @@ import pytest
 
 from rookery.model.errors import DamagedRunError, RunFolderError, UnsafeRunError
 from rookery.store import files
-from rookery.store.files import Folder
+from rookery.store.files import Folder, remove_stale
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def test_a_link_is_never_a_folder(folder: Folder, tmp_path: Path) -> None:
     for name in ("there", "nowhere", "file"):
         assert not folder.make(name)
         for use in (folder.own, folder.open):
-            with pytest.raises(UnsafeRunError, match="is a link, or no folder"):
+            with pytest.raises(UnsafeRunError, match="is a link, or not a folder"):
                 use(name)
     assert folder.folders() == []
     assert list((tmp_path / "elsewhere").iterdir()) == []
@@ -154,7 +154,7 @@ def test_a_pipe_that_somebody_reads_is_still_refused(folder: Folder) -> None:
     os.mkfifo(folder.path / "log")
     reader = os.open(folder.path / "log", os.O_RDONLY | os.O_NONBLOCK)
     try:
-        with pytest.raises(UnsafeRunError, match="is no plain file"):
+        with pytest.raises(UnsafeRunError, match="is not a plain file"):
             folder.append("log")
     finally:
         os.close(reader)
@@ -376,5 +376,5 @@ def test_only_old_folders_are_swept_away(folder: Folder) -> None:
         folder.make(name)
         (folder.path / name / "file").touch()
     os.utime(folder.path / "old", (1.0, 1.0))
-    folder.sweep(60.0)
+    remove_stale(folder, 60.0)
     assert folder.folders() == ["young"]

@@ -10,13 +10,15 @@ _PROC = "/proc"
 class Stat:
     """The parts of a process's `stat` that rook uses."""
 
-    __slots__ = ("cpu_ticks", "parent", "start_ticks", "state")
+    __slots__ = ("cpu_ticks", "is_in_exec", "parent", "start_ticks", "state")
 
     def __init__(self, fields: list[bytes]) -> None:
         self.state = fields[0].decode()
         self.parent = int(fields[1])
         self.cpu_ticks = int(fields[11]) + int(fields[12])
         self.start_ticks = int(fields[19])
+        # Its memory is there, but its environment is not yet.
+        self.is_in_exec = fields[20] != b"0" and fields[48] == b"0"
 
     @property
     def is_alive(self) -> bool:
@@ -45,7 +47,7 @@ def stat(pid: int) -> Stat | None:
     except OSError:
         return None
     fields = line[line.rfind(b")") + 2 :].split()  # the name may contain blanks and brackets
-    return Stat(fields) if len(fields) > 19 else None
+    return Stat(fields) if len(fields) > 48 else None
 
 
 def environment(pid: int) -> bytes | None:

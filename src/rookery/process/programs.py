@@ -51,17 +51,19 @@ def installed(
         try:
             out, _ = process.communicate(timeout=patience_s)
         except subprocess.TimeoutExpired:
-            return Installed(path=path, problem=f"did not tell its version in {patience_s:g} s")
+            return Installed(
+                path=path, problem=f"did not print its version within {patience_s:g} s"
+            )
         finally:
             _end(process)
     found = _VERSION.search(out[:_MOST_READ].decode("utf-8", "replace"))
     if found is None:
-        return Installed(path=path, problem=f"tells no version (exit {process.returncode})")
+        return Installed(path=path, problem=f"prints no version (exit {process.returncode})")
     return Installed(path=path, version=found[0])
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End whoever is left of a program's group."""
+    """End what is left of a program's process group."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):

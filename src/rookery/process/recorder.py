@@ -1,4 +1,4 @@
-"""The recorder: a process of its own that starts an agent, keeps every byte and leaves nobody.
+"""The recorder: its own process, which starts an agent, saves every byte and leaves no process.
 
 It is started as `python -I -S`, needs the standard library only, and decodes nothing. On its
 standard input come the plan, as JSON, and then commands, one a line; its end means that the runner
@@ -20,6 +20,7 @@ import time
 from contextlib import suppress
 
 from rookery.process import trees
+from rookery.process.exit_file import ExitFile
 from rookery.process.raw_log import Arrivals, Log
 
 TYPE_CHECKING = False  # from typing, which takes longer to import than all the rest
@@ -32,7 +33,6 @@ _HOPELESS_S = 5.0  # after this long not even SIGKILL will end it
 _MOST_DRAINED = 64  # reads of one pipe in a go; a pipe holds far less
 _STEP_S = 0.02  # between two looks at a tree that is being ended
 _SYNC_S = 1.0
-_RESERVED = 4096  # bytes kept free for exit.json, so that a full disk cannot silence the end
 
 
 class Recorder:
@@ -42,8 +42,7 @@ class Recorder:
         self._plan = plan
         self._umask = umask
         self._folder = os.open(plan["folder"], os.O_RDONLY | os.O_DIRECTORY)
-        self._unfinished_exit = plan["files"]["exit"] + ".part"
-        self._reserve()
+        self._exit_file = ExitFile(self._folder, plan["files"]["exit"])
         self._logs: list[Log] = []
         self._reading: dict[int, Log] = {}  # by the descriptor that is read
         self._poll = select.poll()
@@ -65,14 +64,14 @@ class Recorder:
         self._missing_program: str | None = None
 
     def run(self) -> None:
-        """Start, record, end, tell."""
+        """Start the agent, record it, end it and write how it ended."""
         trees.become_subreaper()
         self._wake, wake = os.pipe()
         os.set_blocking(self._wake, False)
         os.set_blocking(wake, False)
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGCHLD):
-            signal.signal(number, lambda *_: None)  # the pipe tells of it
+            signal.signal(number, lambda *_: None)  # the pipe reports it
         complaint = self._open_logs() or self._start()
         if complaint is None:
             self._record()
@@ -257,7 +256,7 @@ class Recorder:
         now = time.monotonic()
         first = self._stopping is None
         grace = self._plan["grace_s"]
-        ended = self._status is not None  # by itself: nobody stopped it
+        ended = self._status is not None  # by itself: it was not stopped
         if not ended:
             self._stopping = self._stopping or why
             self._deadline = None
@@ -272,7 +271,7 @@ class Recorder:
         self._keep_time()
 
     def _end_rest(self, now: float) -> None:
-        """Begin to end whoever is left of the leader's tree, at once where that was asked for."""
+        """Begin to end what is left of the leader's tree, at once where that was asked for."""
         self._ending = True
         kills = [when for when, number in self._steps if number == signal.SIGKILL]
         soonest = min([now + self._plan["grace_s"], *kills])
@@ -292,7 +291,7 @@ class Recorder:
             log.close()
         code, number = _how(self._status)
         lost = [log.lost for log in self._logs] or [0, 0]
-        self._tell(
+        self._exit_file.write(
             {
                 "format": 1,
                 "started": complaint is None,
@@ -311,35 +310,8 @@ class Recorder:
         )
         _ring()
 
-    def _reserve(self) -> None:
-        """Take the room for exit.json now, while there is some."""
-        self._exit_fd = os.open(self._unfinished_exit, _FRESH, 0o600, dir_fd=self._folder)
-        try:
-            os.write(self._exit_fd, b" " * _RESERVED)
-        except OSError:
-            return
-
-    def _tell(self, told: dict[str, Any]) -> None:
-        import json  # the start of the agent does not wait for it
-
-        data = json.dumps(told).encode() + b"\n"
-        try:
-            os.pwrite(self._exit_fd, data, 0)
-            os.ftruncate(self._exit_fd, len(data))
-            os.fsync(self._exit_fd)
-        except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EIO, errno.EDQUOT):
-                raise
-        os.rename(
-            self._unfinished_exit,
-            self._plan["files"]["exit"],
-            src_dir_fd=self._folder,
-            dst_dir_fd=self._folder,
-        )
-        os.fsync(self._folder)
-
     def _keep_syncing(self) -> None:
-        """Bring the logs to the disk every second and when told, apart from the reading."""
+        """Sync the logs to the disk every second and on request, apart from the reading."""
         while not self._over:
             self._told_to_sync.wait(_SYNC_S)
             self._told_to_sync.clear()
@@ -349,9 +321,6 @@ class Recorder:
         for log in self._logs:
             with suppress(OSError):
                 log.sync()
-
-
-_FRESH = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def _stdin(plan: dict[str, Any], folder: int) -> int:
@@ -409,7 +378,7 @@ def _readable(fd: int) -> bool:
 
 
 def _read_plan() -> dict[str, Any]:
-    """Read what to do: eight digits that tell its length, and so many bytes."""
+    """Read the plan: eight digits that give its length, and so many bytes."""
     plan: dict[str, Any] = marshal.loads(_read_exactly(int(_read_exactly(8))))
     return plan
 

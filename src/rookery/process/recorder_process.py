@@ -46,7 +46,7 @@ class RecorderProcess:
     """A recorder at work; it stops the agent's whole tree when we end in whatever way."""
 
     def __init__(self, plan: Plan) -> None:
-        told = {
+        sent = {
             "folder": str(plan.folder),
             "files": dict(plan.files),
             "command": list(plan.command),
@@ -76,7 +76,7 @@ class RecorderProcess:
             )
         finally:
             os.close(log)
-        data = marshal.dumps(told)  # read by the same Python, and json takes long to import
+        data = marshal.dumps(sent)  # read by the same Python, and json takes long to import
         self._say(b"%08d" % len(data) + data)
         assert self._process.stdout is not None
         self.bell = self._process.stdout.fileno()
@@ -123,4 +123,4 @@ class RecorderProcess:
             self._process.stdin.write(words)
             self._process.stdin.flush()
         except (BrokenPipeError, ValueError):
-            return  # it has ended, or was collected; its exit tells the rest
+            return  # it has ended, or was collected; its exit code shows the rest

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _PR_SET_CHILD_SUBREAPER = 36
 _MOST_S = 5.0  # for those whom not even SIGKILL ends: they wait for a disk, or are not ours
 _PAUSE_S = 0.001
-_LOOKS = 4  # at a process that shows no environment: it may be in the midst of an exec
+_EXEC_S = 1.0  # an exec takes no longer, even on a busy machine
 _ROOM = 1 << 20  # what Linux lets anybody ask for
 MARKER = "ROOKERY_RUN"
 """The environment variable by which what outlives its recorder is found."""
@@ -60,7 +60,7 @@ def tree(root: int, leader: int) -> list[int]:
 def is_anybody_left(leader: int) -> bool:
     """Whether anybody of a leader's tree lives on, once it has ended itself.
 
-    Orphans become our children, so that nobody is left when we have none. Where they do not, its
+    Orphans become our children, so that none is left when we have none. Where they do not, its
     process group is all that can be known.
     """
     while True:
@@ -96,7 +96,7 @@ def open_pidfd(pid: int) -> int | None:
 
 
 def descendants(root: int) -> list[int]:
-    """All living processes below one, by the parents that /proc tells; zombies are not living."""
+    """All living processes below one, by the parents that /proc lists; zombies are not living."""
     children: dict[int, list[int]] = {}
     living: set[int] = set()
     for pid in proc.pids():
@@ -120,19 +120,20 @@ def marked(marker: str) -> list[int]:
     wanted = f"{MARKER}={marker}".encode()
     found: list[int] = []
     unclear = [pid for pid in proc.pids() if pid != os.getpid()]
-    for _ in range(_LOOKS):
-        still_unclear = []
-        for pid in unclear:
-            environment = proc.environment(pid)
-            if environment == b"":
-                still_unclear.append(pid)
-            elif environment is not None and wanted in environment.split(b"\0"):
-                found.append(pid)
-        unclear = still_unclear
-        if not unclear:
-            break
+    until = time.monotonic() + _EXEC_S
+    while True:
+        environments = [(pid, proc.environment(pid)) for pid in unclear]
+        found += [pid for pid, text in environments if text and wanted in text.split(b"\0")]
+        unclear = [pid for pid, text in environments if text == b"" and _has_exec(pid)]
+        if not unclear or time.monotonic() > until:
+            return found
         time.sleep(_PAUSE_S)
-    return found
+
+
+def _has_exec(pid: int) -> bool:
+    """Whether a process showed no environment because it was in the middle of an exec."""
+    stat = proc.stat(pid)
+    return stat is not None and (stat.is_in_exec or bool(proc.environment(pid)))
 
 
 def send(pids: Iterable[int], number: int) -> None:
@@ -171,7 +172,7 @@ def reap() -> dict[int, int]:
 
 
 def kill(find: Callable[[], list[int]], within_s: float = _MOST_S) -> list[int]:
-    """Kill whoever is found, again until nobody is or it has lasted too long; give who is left."""
+    """Kill the processes found, until none is left or time is up; return those that are left."""
     until = time.monotonic() + within_s
     while (left := find()) and time.monotonic() < until:
         send(left, signal.SIGKILL)

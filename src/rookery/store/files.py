@@ -29,9 +29,9 @@ _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 _IN_THE_WAY = {
     errno.ELOOP: "is a link",
     errno.EMLINK: "is a link",  # as some systems say it
-    errno.ENOTDIR: "is a link, or no folder",
+    errno.ENOTDIR: "is a link, or not a folder",
     errno.EISDIR: "is a folder",
-    errno.ENXIO: "is no plain file",
+    errno.ENXIO: "is not a plain file",
 }
 
 
@@ -117,7 +117,7 @@ class Folder:
             made = os.stat(name, dir_fd=self._fd, follow_symlinks=False)
             if S_ISDIR(made.st_mode) and S_IMODE(made.st_mode) & _FOLDER_MODE != _FOLDER_MODE:
                 os.chmod(name, _FOLDER_MODE, dir_fd=self._fd)  # a umask locked us out
-            self._sync()
+            _sync(self._fd)
             return True
 
     def move(self, name: str, to: "Folder", new: str) -> bool:
@@ -129,7 +129,7 @@ class Folder:
                 if error.errno in _TAKEN:
                     return False
                 raise
-            to._sync()
+            _sync(to._fd)
             return True
 
     def discard(self, name: str) -> None:
@@ -141,44 +141,36 @@ class Folder:
         """Remove a folder in this one with all that is in it, if that is possible."""
         shutil.rmtree(name, ignore_errors=True, dir_fd=self._fd)
 
-    def sweep(self, older_s: float) -> None:
-        """Remove the folders in this one that nobody has touched for so long."""
-        for name in self.folders():
-            with suppress(FileNotFoundError):
-                touched = os.stat(name, dir_fd=self._fd, follow_symlinks=False).st_mtime
-                if time.time() - touched > older_s:
-                    self.remove(name)
-
     def folders(self) -> list[str]:
         """The names of the folders in this one, without links."""
         with _telling(self.path), os.scandir(self._fd) as entries:
             return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
 
     def replace(self, name: str, data: bytes) -> None:
-        """Write a file in one step: whoever reads it finds the old or the new, whole, always."""
+        """Write a file in one step: a reader always finds the old or the new content, whole."""
         with _telling(self.path / name):
-            self._holds(name)
-            with self._written(name, data) as temporary:
+            _holds(self._fd, self.path / name)
+            with _written(self._fd, self.path / name, data) as temporary:
                 os.replace(temporary, name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
-            self._sync()
+            _sync(self._fd)
 
     def create(self, name: str, data: bytes) -> bool:
         """Write a file in one step; False, and nothing is changed, if there is one already."""
         with _telling(self.path / name):
-            if self._holds(name):
+            if _holds(self._fd, self.path / name):
                 return False
-            with self._written(name, data) as temporary:
-                made = self._link(temporary, name)
-            self._sync()
+            with _written(self._fd, self.path / name, data) as temporary:
+                made = _link(self._fd, temporary, self.path / name)
+            _sync(self._fd)
             return made
 
     def append(self, name: str) -> int:
         """Open a file to append to, made if it is missing; the descriptor is the caller's."""
         with _telling(self.path / name):
             try:
-                return self._new(name, os.O_APPEND)
+                return _new(self._fd, name, os.O_APPEND)
             except FileExistsError:
-                return self._plain(os.open(name, _APPEND, dir_fd=self._fd), name)
+                return _plain(os.open(name, _APPEND, dir_fd=self._fd), self.path / name)
 
     @contextmanager
     def lock(self, name: str) -> Iterator[bool]:
@@ -197,12 +189,12 @@ class Folder:
 
     def read_at(self, name: str, offset: int, size: int) -> bytes | None:
         """Read what is there now at a position: at the end nothing, None without a file."""
-        with self._reading(name) as fd:
+        with _reading(self._fd, self.path / name) as fd:
             return None if fd is None else os.pread(fd, size, offset)
 
     def read(self, name: str) -> bytes | None:
         """Read a whole file; None if there is none."""
-        with self._reading(name) as fd:
+        with _reading(self._fd, self.path / name) as fd:
             if fd is None:
                 return None
             data = bytearray()
@@ -214,89 +206,105 @@ class Folder:
 
     def size(self, name: str) -> int | None:
         """How many bytes a file has now; None if there is none."""
-        with self._reading(name) as fd:
+        with _reading(self._fd, self.path / name) as fd:
             return None if fd is None else os.fstat(fd).st_size
 
-    @contextmanager
-    def _reading(self, name: str) -> Iterator[int | None]:
-        with _telling(self.path / name):
-            fd = self._open_file(name)
-            try:
-                yield fd
-            finally:
-                if fd is not None:
-                    os.close(fd)
 
-    def _open_file(self, name: str) -> int | None:
-        try:
-            return self._plain(os.open(name, _READ, dir_fd=self._fd), name)
-        except FileNotFoundError:
-            return None
+def remove_stale(folder: Folder, older_s: float) -> None:
+    """Remove the folders in a folder that have not been touched for this long."""
+    for name in folder.folders():
+        with suppress(FileNotFoundError):
+            touched = os.stat(name, dir_fd=folder._fd, follow_symlinks=False).st_mtime
+            if time.time() - touched > older_s:
+                folder.remove(name)
 
-    @contextmanager
-    def _written(self, name: str, data: bytes) -> Iterator[str]:
-        """A file beside `name` that has the data, on disk; it is gone afterwards."""
-        temporary = f".{name}.{os.urandom(8).hex()}.tmp"
-        fd = self._new(temporary)
+
+@contextmanager
+def _reading(folder: int, path: Path) -> Iterator[int | None]:
+    """A file, open to read while the block lasts; None if there is none."""
+    with _telling(path):
+        fd = _open_file(folder, path)
         try:
-            try:
-                left = memoryview(data)
-                while left:
-                    left = left[os.write(fd, left) :]
-                os.fsync(fd)
-            finally:
-                os.close(fd)
-            yield temporary
+            yield fd
         finally:
-            with suppress(FileNotFoundError):
-                os.unlink(temporary, dir_fd=self._fd)
+            if fd is not None:
+                os.close(fd)
 
-    def _new(self, name: str, flags: int = 0) -> int:
-        fd = os.open(name, _NEW | flags, _FILE_MODE, dir_fd=self._fd)
-        _set_mode(fd, _FILE_MODE)
-        return fd
 
-    def _link(self, temporary: str, name: str) -> bool:
-        """Give a file its name unless that is taken."""
+def _open_file(folder: int, path: Path) -> int | None:
+    try:
+        return _plain(os.open(path.name, _READ, dir_fd=folder), path)
+    except FileNotFoundError:
+        return None
+
+
+@contextmanager
+def _written(folder: int, path: Path, data: bytes) -> Iterator[str]:
+    """A file beside the path that has the data, on disk; it is gone afterwards."""
+    temporary = f".{path.name}.{os.urandom(8).hex()}.tmp"
+    fd = _new(folder, temporary)
+    try:
         try:
-            os.link(
-                temporary, name, src_dir_fd=self._fd, dst_dir_fd=self._fd, follow_symlinks=False
-            )
-        except FileExistsError:
-            return not self._holds(name)
-        except OSError as error:
-            if error.errno not in _NO_LINKS:
-                raise
-            # Without hard links the step is as safe for readers, but two writers can both win.
-            if self._holds(name):
-                return False
-            os.replace(temporary, name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
-        return True
+            left = memoryview(data)
+            while left:
+                left = left[os.write(fd, left) :]
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        yield temporary
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary, dir_fd=folder)
 
-    def _holds(self, name: str) -> bool:
-        """Whether there is such a file; anything else of that name is refused."""
-        try:
-            mode = os.stat(name, dir_fd=self._fd, follow_symlinks=False).st_mode
-        except FileNotFoundError:
+
+def _new(folder: int, name: str, flags: int = 0) -> int:
+    fd = os.open(name, _NEW | flags, _FILE_MODE, dir_fd=folder)
+    _set_mode(fd, _FILE_MODE)
+    return fd
+
+
+def _link(folder: int, temporary: str, path: Path) -> bool:
+    """Give a file its name unless that is taken."""
+    try:
+        os.link(temporary, path.name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+    except FileExistsError:
+        return not _holds(folder, path)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        # Without hard links the step is as safe for readers, but two writers can both win.
+        if _holds(folder, path):
             return False
-        if not S_ISREG(mode):
-            raise UnsafeRunError(str(self.path / name), "is a link, or no plain file")
-        return True
+        os.replace(temporary, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+    return True
 
-    def _plain(self, fd: int, name: str) -> int:
-        """Give the descriptor back if it is that of a plain file, else close it and refuse."""
-        if S_ISREG(os.fstat(fd).st_mode):
-            return fd
-        os.close(fd)
-        raise UnsafeRunError(str(self.path / name), "is no plain file")
 
-    def _sync(self) -> None:
-        """Bring the names in this folder to the disk."""
-        try:
-            os.fsync(self._fd)
-        except OSError as error:
-            if error.errno not in _NO_SYNC:
-                raise
+def _holds(folder: int, path: Path) -> bool:
+    """Whether there is such a file; anything else of that name is refused."""
+    try:
+        mode = os.stat(path.name, dir_fd=folder, follow_symlinks=False).st_mode
+    except FileNotFoundError:
+        return False
+    if not S_ISREG(mode):
+        raise UnsafeRunError(str(path), "is a link, or not a plain file")
+    return True
+
+
+def _plain(fd: int, path: Path) -> int:
+    """Return the descriptor if it is that of a plain file, else close it and refuse."""
+    if S_ISREG(os.fstat(fd).st_mode):
+        return fd
+    os.close(fd)
+    raise UnsafeRunError(str(path), "is not a plain file")
+
+
+def _sync(folder: int) -> None:
+    """Bring the names in a folder to the disk."""
+    try:
+        os.fsync(folder)
+    except OSError as error:
+        if error.errno not in _NO_SYNC:
+            raise
 
 
 def _set_mode(fd: int, mode: int) -> None:

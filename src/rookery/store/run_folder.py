@@ -24,7 +24,7 @@ _Info = TypeVar("_Info", RunInfo, ExitInfo, VerdictInfo)
 class RunFolder:
     """What one run keeps.
 
-    Its files are read as they are now, also while the run goes on. Methods raise a RunFolderError
+    Its files are read as they are now, also during the run. Methods raise a RunFolderError
     for what cannot be read or written, and an UnknownRunError when the folder is gone.
     """
 
@@ -47,7 +47,7 @@ class RunFolder:
         return self._load(EXIT, ExitInfo)
 
     def verdict(self) -> VerdictInfo | None:
-        """What became of the run; None while nobody has judged it."""
+        """How the run ended; None until it is judged."""
         return self._load(VERDICT, VerdictInfo)
 
     def write_info(self, info: RunInfo) -> None:

@@ -28,7 +28,7 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     """What the user calls the agent; None if by its own name."""
 
     via: str | None = None
-    """In which of its ways the agent is run; None if it has but one, or nobody kept that."""
+    """In which of its ways the agent is run; None if it has only one, or that is unknown."""
 
     program: list[str] | None = None
     """The words of the command that call the agent, before those that it is given."""
@@ -44,10 +44,10 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     started_at: float
     resumed_from: str | None = None
     continues: bool = False
-    """Whether it goes on with a session, of a run of ours or not."""
+    """Whether it continues a session, of a run of ours or not."""
 
     earlier: Usage | None = None
-    """What that session had used, as its agent counts; None if nobody knows."""
+    """What that session had used, as its agent counts; None if unknown."""
 
     piped: bool = False
     """Whether somebody else started it and piped its stream to us: its exit code is not known."""
@@ -134,7 +134,7 @@ def beginning_of(info: RunInfo | None) -> Beginning:
     """What is known of a run before its agent has written a word."""
     if info is None:
         return Beginning()
-    cwd = None if info.piped else info.cwd  # whoever writes to a pipe may work anywhere
+    cwd = None if info.piped else info.cwd  # the writer of a pipe may work anywhere
     if not info.continues:
         return Beginning(model=info.model, cwd=cwd)
     return Beginning(model=info.model, cwd=cwd, earlier=info.earlier)

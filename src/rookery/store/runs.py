@@ -9,7 +9,7 @@ import msgspec
 
 from rookery.model.errors import RookeryError, RunFolderError
 from rookery.store.file_names import INFO, NEW, RUNS
-from rookery.store.files import Folder
+from rookery.store.files import Folder, remove_stale
 from rookery.store.names import check_name, is_name, new_names, pick
 from rookery.store.run_folder import RunFolder
 from rookery.store.run_formats import RunInfo, dump
@@ -24,7 +24,7 @@ def create(home: str | PathLike[str], info: RunInfo) -> RunFolder:
     """
     path = _absolute(home)
     with Folder.made(path) as above, above.own(RUNS) as others, above.own(NEW) as makers:
-        makers.sweep(_STALE_S)  # what those left who were killed while they made a run
+        remove_stale(makers, _STALE_S)  # what those left who were killed while they made a run
         unnamed = os.urandom(8).hex()
         try:
             with makers.own(unnamed) as folder:
@@ -53,7 +53,7 @@ def find(home: str | PathLike[str], name: str) -> RunFolder:
 
 
 def runs(home: str | PathLike[str]) -> list[RunFolder]:
-    """All runs, the newest first; those that do not tell when they began come last."""
+    """All runs, the newest first; those without a start time come last."""
     path = _absolute(home)
     folders = [RunFolder(path / RUNS / name) for name in _names(path)]
     return sorted(folders, key=lambda folder: (-_started(folder), folder.name))

@@ -1,0 +1,33 @@
+"""The file that says how the agent's process ended."""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rookery.process.exit_file import ExitFile
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[int]:
+    fd = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
+    yield fd
+    os.close(fd)
+
+
+def test_space_is_reserved_and_the_file_appears_whole(folder: int, tmp_path: Path) -> None:
+    file = ExitFile(folder, "exit.json")
+    assert [path.name for path in tmp_path.iterdir()] == ["exit.json.part"]
+    assert (tmp_path / "exit.json.part").stat().st_size == 4096
+    file.write({"exit_code": 0})
+    assert [path.name for path in tmp_path.iterdir()] == ["exit.json"]
+    assert json.loads((tmp_path / "exit.json").read_bytes()) == {"exit_code": 0}
+    assert (tmp_path / "exit.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_link_in_its_place_is_not_followed(folder: int, tmp_path: Path) -> None:
+    (tmp_path / "exit.json.part").symlink_to("elsewhere")
+    with pytest.raises(OSError, match="symbolic links"):
+        ExitFile(folder, "exit.json")
