@@ -266,6 +266,6 @@ def test_no_text_of_a_tool_changes_how_a_run_ends(name: str) -> None:
     assert judge(state) == judge(calm)
     assert final_text(state) == final_text(calm)
     assert signals(state, [WORD, "<promise>DONE</promise>", "done"]) == []
-    assert (state.limits, state.errors, state.retries) == ({}, [], [])
+    assert (state.limits, state.errors, state.retries) == ({}, [], 0)
     assert state.results == calm.results
     assert state.ledger.native_usd == calm.ledger.native_usd

@@ -474,3 +474,27 @@ def test_the_agent_s_split_by_model_is_kept() -> None:
     ledger.settle(TurnFinished(ok=True, cost_usd=1.0, cost_semantics="cumulative", models=models))
     assert ledger.native_models == models
     assert (ledger.tokens.total, ledger.tokens.cache_write) == (8, 5)
+
+
+# Of very many messages only the latest are kept, and all of them count.
+
+
+def test_of_many_messages_all_count_and_few_are_kept() -> None:
+    ledger = OpenLedger(prices)
+    for n in range(5000):
+        ledger.report(report(f"{n}", input=10, output=1))
+        ledger.report(report(f"{n}", input=10, output=2, final=True))
+    assert (ledger.seen.messages, ledger.tokens.total, ledger.steps) == (5000, 60_000, 5000)
+    assert ledger.cost == Money(dollars(5000 * 10_000 + 5000 * 20_000), "estimated")
+    assert len(ledger._entries) <= 1024
+    # What the turn's result adds is what none of the messages reported.
+    ledger.settle(TurnFinished(ok=True, usage=Usage(input=50_000, output=10_007)))
+    assert (ledger.tokens.output, ledger.seen.messages) == (10_007, 5000)
+
+
+def test_a_total_after_many_messages_adds_only_what_none_of_them_reported() -> None:
+    ledger = OpenLedger(prices)
+    for n in range(5000):
+        ledger.report(report(f"{n}", input=10, output=1))
+    ledger.report(UsageReported(scope="session", semantics="cumulative", input=50_003, output=5000))
+    assert (ledger.tokens.input, ledger.tokens.output) == (50_003, 5000)

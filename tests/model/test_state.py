@@ -54,6 +54,7 @@ from rookery.model.fold import Fold, fold
 from rookery.model.price import no_prices
 from rookery.model.records import Record
 from rookery.model.state import FileState, RunState, TaskSpan, ToolSpan, Turn
+from rookery.model.timeline import Items, Timeline
 from tests.model.test_records import FULL, LEAST
 from tests.recorded import ALL, CASES, folded, messages, name_of, results
 from tests.rules import each
@@ -82,9 +83,15 @@ def after(*events: Event | tuple[float, Event]) -> RunState:
 
 def contents(state: RunState) -> dict[str, Any]:
     """All that a state knows, the ledger's books included, fit to be compared."""
-    known = {k: v for k, v in vars(state).items() if k not in ("_folds", "ledger", "_ledger")}
+    known = {k: v for k, v in vars(state).items() if k not in ("ledger", "books")}
     known["ledger"] = {k: v for k, v in vars(state.ledger).items() if k != "_prices"}
     return known
+
+
+def listed(path: Path) -> Items:
+    line = Timeline()
+    line.take(rookery.decode(path, agent="claude"))
+    return line.items
 
 
 def bash(id: str, parent: str | None = None, title: str | None = None) -> ToolStarted:
@@ -98,7 +105,7 @@ def test_nothing_is_known_before_the_first_record() -> None:
     state = RunState()
     assert (state.session, state.model, state.version, state.mode) == (None, None, None, None)
     assert (state.turns, state.results, state.texts, state.errors) == ([], [], [], [])
-    assert (state.last_text, state.last_activity, state.lines, state.silent) == (None,) * 4
+    assert (state.last_activity, state.lines, state.silent) == (None,) * 3
     assert (state.asked, state.retrying, state.drift("Claude Code")) == (None, None, None)
     assert not state.heard
 
@@ -146,57 +153,25 @@ def test_tools_are_open_until_they_finish_and_know_how_long_they_took() -> None:
         (13.5, ToolFinished(id="1", status="error", error="Exit code 2", exit_code=2)),
     )
     assert list(state.open_tools) == ["2"]
-    assert state.finished_tools == [
-        ToolSpan(
-            id="1",
-            name="Bash",
-            kind="execute",
-            title="make",
-            parent=None,
-            turn=0,
-            started_at=10.0,
-            finished_at=13.5,
-            status="error",
-            error="Exit code 2",
-            exit_code=2,
-        )
-    ]
-    assert state.finished_tools[0].duration_s == 3.5
-    assert state.open_tools["2"].duration_s is None
+    assert state.open_tools["2"] == ToolSpan("2", "Bash", "execute", None, None, 11.0)
+    assert (state.tools_finished, state.tool_kinds) == (1, {"execute": 1})
     assert (state.tools_started, state.failed_tools, state.denied_tools) == (2, 1, 0)
 
 
-def test_a_duration_is_unknown_when_an_arrival_is() -> None:
-    state = after(bash("1"), (5.0, ToolFinished(id="1", status="ok")))
-    assert state.finished_tools[0].duration_s is None
-
-
-def test_a_tool_that_finishes_without_a_start_is_kept() -> None:
+def test_a_tool_that_finishes_without_a_start_is_counted() -> None:
     state = after(ToolFinished(id="1", status="ok", name="Read", kind="read", parent="p"))
-    assert state.finished_tools == [
-        ToolSpan(id="1", name="Read", kind="read", title=None, parent="p", turn=0, status="ok")
-    ]
-    assert state.tools_started == 0
+    assert (state.tools_started, state.tools_finished, state.tool_kinds) == (0, 1, {"read": 1})
 
 
-def test_a_tool_belongs_to_the_turn_that_was_begun_last() -> None:
-    state = after(TurnStarted(), bash("1"), TurnFinished(ok=True), TurnStarted(), bash("2"))
-    assert [span.turn for span in state.open_tools.values()] == [0, 1]
-
-
-def test_the_subagent_tree_is_told_by_parents() -> None:
-    task = ToolStarted(id="t", name="Task", kind="subagent")
-    state = after(
-        task,
-        bash("a", parent="t"),
-        bash("deep", parent="a"),
-        ToolFinished(id="a", status="ok"),
-        bash("b", parent="t"),
-    )
-    assert [span.id for span in state.children(None)] == ["t"]
-    assert [span.id for span in state.children("t")] == ["a", "b"]
-    assert [span.id for span in state.children("a")] == ["deep"]
-    assert state.children("b") == []
+def test_the_last_call_that_never_ended_is_the_unfinished_one() -> None:
+    assert after(bash("1")).unfinished_tool == ToolSpan("1", "Bash", "execute", None, None)
+    orphan = ToolFinished(id="1", status="orphaned")
+    state = after(bash("1", title="make"), orphan)
+    assert state.unfinished_tool == ToolSpan("1", "Bash", "execute", "make", None)
+    assert state.tools_orphaned == 1
+    state = after(bash("1"), orphan, bash("2"))
+    assert state.unfinished_tool == ToolSpan("2", "Bash", "execute", None, None)
+    assert after(bash("1"), ToolFinished(id="1", status="ok")).unfinished_tool is None
 
 
 def test_tasks_tell_what_they_do_and_how_they_ended() -> None:
@@ -204,7 +179,7 @@ def test_tasks_tell_what_they_do_and_how_they_ended() -> None:
     started = TaskStarted(id="x", kind="subagent", title="Look", tool_id="t", background=True)
     begun = ((1.0, started), TaskProgress(id="x", title="Reading", usage=usage))
     state = after(*begun)
-    assert state.tasks == {
+    assert state.open_tasks == {
         "x": TaskSpan(
             id="x",
             kind="subagent",
@@ -216,29 +191,21 @@ def test_tasks_tell_what_they_do_and_how_they_ended() -> None:
             usage=usage,
         )
     }
-    assert [task.id for task in state.open_tasks] == ["x"]
     finished = TaskFinished(id="x", status="ok", summary="found it")
     state = after(*begun, (4.0, finished))
-    assert state.tasks["x"] == TaskSpan(
-        id="x",
-        kind="subagent",
-        title="Look",
-        tool_id="t",
-        background=True,
-        started_at=1.0,
-        finished_at=4.0,
-        status="ok",
-        summary="found it",
-        usage=usage,
-    )
-    assert (state.open_tasks, state.cut_tasks) == ([], 0)
+    assert (state.open_tasks, state.cut_tasks, state.background_tasks) == ({}, 0, 1)
 
 
-def test_progress_of_a_task_nobody_knows_is_ignored_and_its_end_is_kept() -> None:
+def test_progress_of_an_unknown_task_is_ignored_and_its_end_is_counted() -> None:
     state = after(
         TaskProgress(id="x", title="?"), TaskFinished(id="x", status="error", kind="command")
     )
-    assert state.tasks == {"x": TaskSpan("x", "command", None, None, status="error")}
+    assert (state.open_tasks, state.background_tasks) == ({}, 1)
+
+
+def test_only_a_task_in_the_foreground_wakes_no_agent() -> None:
+    assert after(TaskStarted(id="x", background=False)).background_tasks == 0
+    assert after(TaskStarted(id="x")).background_tasks == 1
 
 
 @pytest.mark.parametrize(
@@ -325,7 +292,7 @@ def test_context_used_is_that_of_the_main_thread_s_last_message() -> None:
 def test_retries_are_kept_and_over_when_the_model_answers() -> None:
     first, second = Retrying(attempt=1), Retrying(attempt=2)
     state = after(first, second)
-    assert (state.retries, state.retrying) == ([first, second], second)
+    assert (state.retries, state.retrying) == (2, second)
     said = Text(id="t", text="At last.")
     for seen in (bash("1"), said, UsageReported(scope="message", semantics="snapshot")):
         assert after(first, seen).retrying is None
@@ -395,7 +362,22 @@ def test_texts_are_the_main_agent_s_own() -> None:
         Thinking(id="3", text="hm"),
         Text(id="4", text="Two."),
     )
-    assert (state.texts, state.last_text) == (["One.", "Two."], "Two.")
+    assert state.texts == ["One.", "Two."]
+
+
+def test_of_very_much_text_and_many_errors_the_latest_are_kept() -> None:
+    long = "x" * 1_500_000
+    state = after(*(Text(id=f"{n}", text=f"{n}{long}") for n in range(5)))
+    assert [text[0] for text in state.texts] == ["3", "4"]
+    assert after(Text(id="1", text=long * 4)).texts == [long * 4]
+    state = after(*(Error(kind="rate", message=f"{n}") for n in range(500)))
+    assert (len(state.errors), state.errors_reported) == (100, 500)
+    assert state.errors[-1].message == "499"
+
+
+def test_a_denial_is_kept_without_its_input() -> None:
+    denied = PermissionDenied(tool_id="1", name="Bash", input=msgspec.Raw(b'{"a":1}'), fix="f")
+    assert after(denied).denials == {"1": PermissionDenied(tool_id="1", name="Bash", fix="f")}
 
 
 def test_errors_are_kept() -> None:
@@ -603,7 +585,7 @@ def test_a_recorded_stream_is_known_as_its_messages_tell_it(path: Path) -> None:
     state = folded(path)
     assert len(state.results) == len(results(path))
     assert state.open_tools == {}
-    assert state.open_tasks == []
+    assert state.open_tasks == {}
     inits = [m for m in messages(path) if m.get("subtype") == "init"]
     if inits:
         told = [init.get("claude_code_version") for init in inits]
@@ -620,18 +602,19 @@ def test_a_recorded_stream_is_known_as_its_messages_tell_it(path: Path) -> None:
         and isinstance(block.get("id"), str)
     }
     if path.parent.name not in ("heartbeat", "strange-shapes"):
-        assert {tool.id for tool in state.finished_tools} == called
+        assert {item.key for item in listed(path) if item.kind in ("tool", "subagent")} == called
 
 
 def test_a_session_with_subagents_is_a_tree() -> None:
     path = next(p for p in CASES if name_of(p) == "s08b_subagents_parallel_partial-2.1.197")
-    state = folded(path)
+    items = list(listed(path))
     tree = {
-        call.title: [tool.title for tool in state.children(call.id)]
-        for call in state.children(None)
+        call.title: [item.title for item in items if item.kind == "tool" and item.parent == call.id]
+        for call in items
+        if call.kind == "subagent"
     }
     assert tree == {"One": ["/home/dev/project/a.txt", "sleep 1; echo from-sub"], "Two": ["exit 7"]}
-    assert [(task.title, task.status) for task in state.tasks.values()] == [
+    assert [(item.title, item.status) for item in items if item.kind == "task"] == [
         ("One", "ok"),
         ("Two", "ok"),
     ]

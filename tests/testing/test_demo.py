@@ -11,6 +11,7 @@ from rookery.model.events import TextDelta, ToolFinished
 from rookery.model.fold import fold
 from rookery.model.records import Record
 from rookery.model.state import RunState
+from rookery.model.timeline import Timeline
 from rookery.prices import PriceBook
 from rookery.testing import DEMO
 
@@ -36,23 +37,26 @@ def state(records: list[Record]) -> RunState:
 def test_everything_in_it_is_known_and_closed(state: RunState) -> None:
     assert state.closed is not None
     assert (state.unreadable, dict(state.unknown), state.closed.unknown_fields) == (0, {}, ())
-    assert (state.closed.open_tools, state.open_tools, state.open_tasks) == (0, {}, [])
+    assert (state.closed.open_tools, state.open_tools, state.open_tasks) == (0, {}, {})
     assert (state.version, state.closed.results, state.closed.truncated) == ("2.1.325", 1, False)
 
 
 def test_it_shows_what_a_session_can_hold(state: RunState, records: list[Record]) -> None:
-    tools = {tool.name: tool for tool in state.finished_tools}
+    line = Timeline()
+    line.take(records)
+    tools = {item.name: item for item in line.items if item.kind in ("tool", "subagent")}
     assert {"Bash", "Read", "Edit", "Agent", "TaskCreate", "TaskUpdate"} <= set(tools)
     ends = [r.event for r in records if isinstance(r.event, ToolFinished) and r.event.exit_code]
     assert [(end.name, end.exit_code) for end in ends] == [("Bash", 1)]
     assert {file.added for file in state.files.values()} == {2}
-    assert [tool.name for tool in state.children(tools["Agent"].id)] == ["Bash", "Read", "Read"]
-    assert [task.kind for task in state.tasks.values() if task.kind == "subagent"] == ["subagent"]
+    inside = [i.name for i in line.items if i.kind == "tool" and i.parent == tools["Agent"].id]
+    assert inside == ["Bash", "Read", "Read"]
+    assert [item.name for item in line.items if item.kind == "task"].count("subagent") == 1
     assert [denial.fix for denial in state.denials.values()] == ["Bash(git push origin main)"]
-    assert [(retry.status, retry.delay_s) for retry in state.retries] == [(529, 3.0)]
+    assert [item.title for item in line.items if item.kind == "retry"] == ["overloaded (529)"]
     assert [item.status for item in state.plan] == ["completed"] * 3
     assert sum(isinstance(record.event, TextDelta) for record in records) > 30
-    assert state.last_text == state.results[0].text
+    assert state.texts[-1] == state.results[0].text
 
 
 def test_the_agent_s_own_cost_is_the_sum_of_its_messages(state: RunState) -> None:

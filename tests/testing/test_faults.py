@@ -297,7 +297,7 @@ def test_a_budget_is_spent_in_steps_that_tell_their_tokens() -> None:
 
 def test_retries_are_told_before_it_goes_on() -> None:
     state = folded(play("--script-retries").stdout)
-    assert [retry.status for retry in state.retries] == [529, 500, 529]
+    assert state.retries == 3
     assert state.results[0].ok
 
 

@@ -63,7 +63,7 @@ def test_the_short_session_takes_over_folder_session_and_answer(tmp_path: Path) 
     written = subprocess.run(command, cwd=tmp_path, stdout=subprocess.PIPE, check=True).stdout
     state = folded(written)
     assert (state.cwd, state.session) == (str(tmp_path), "abc")
-    assert (state.last_text, state.results[0].text) == ('He said "no"', 'He said "no"')
+    assert (state.texts[-1], state.results[0].text) == ('He said "no"', 'He said "no"')
 
 
 def test_the_flags_of_the_real_one_are_taken_and_a_prompt_is_never_a_flag() -> None:
@@ -130,7 +130,7 @@ def test_it_can_be_installed_under_the_name_of_the_real_one(tmp_path: Path) -> N
     done = subprocess.run(
         ["claude", "-p", "Go"], env={"PATH": path}, stdout=subprocess.PIPE, check=True
     )
-    assert folded(done.stdout).last_text == "It's me"
+    assert folded(done.stdout).texts[-1] == "It's me"
 
 
 # Its pace

@@ -1,7 +1,6 @@
 """The end of a run in a few lines: how it ended, what it did, and what to do next."""
 
 import shlex
-from collections import Counter
 from collections.abc import Iterator
 from typing import Literal, assert_never
 
@@ -94,8 +93,8 @@ def _facts(about: AboutRun, state: RunState) -> Iterator[str]:
         yield duration(about.duration_s)
     if state.steps:
         yield count(state.steps, "turn")
-    if state.finished_tools:
-        yield count(len(state.finished_tools), "tool") + _bad(state)
+    if state.tools_finished:
+        yield count(state.tools_finished, "tool") + _bad(state)
     if state.files:
         yield f"{count(len(state.files), 'file')} {_lines(state)}".rstrip()
     ledger = state.ledger
@@ -132,10 +131,9 @@ def _cost(state: RunState) -> str:
 
 def _kinds(state: RunState) -> str:
     """The tools by kind, the most used first; nothing if there is only one kind."""
-    kinds = Counter(tool.kind or "other" for tool in state.finished_tools)
-    if len(kinds) < 2:
+    if len(state.tool_kinds) < 2:
         return ""
-    return " · ".join(f"{number} {kind}" for kind, number in kinds.most_common())
+    return " · ".join(f"{number} {kind}" for kind, number in state.tool_kinds.most_common())
 
 
 def _next_steps(verdict: Verdict, about: AboutRun, state: RunState) -> Iterator[str]:

@@ -5,10 +5,13 @@ own figures, and the difference is told.
 """
 
 from collections.abc import Sequence
+from itertools import islice
 
 from rookery.model.events import TurnFinished, Usage, UsageReported
 from rookery.model.ledger import Account, Entry, Ledger, Tokens, cache_write_of, total_of
 from rookery.model.price import Prices, dollars, nano, no_prices
+
+_MOST_ENTRIES = 1024  # messages that may still be reported again
 
 NOTHING = Usage()
 """What a session has used that has just begun."""
@@ -24,9 +27,10 @@ class OpenLedger(Ledger):
     def __init__(self, prices: Prices = no_prices, *, earlier: Usage | None = NOTHING) -> None:
         super().__init__(prices)
         self._earlier = earlier
-        self._steps: dict[int, list[str]] = {}  # the main thread's messages of each open turn
         self._unnamed = 0
-        self._untotalled: dict[str, Entry] = {}  # what was told since the session's last total
+        self._totals_seen = 0
+        self._dropped: Usage | None = None  # of messages let go since the session's last total
+        self._dropped_turns: dict[int, tuple[set[str | None], Tokens]] = {}
 
     def report(
         self,
@@ -55,10 +59,8 @@ class OpenLedger(Ledger):
             if (usage.output or 0) < (old.usage.output or 0):
                 return
             self._book(old, -1)
-        elif event.parent is None:
-            self._steps.setdefault(turn, []).append(id)
         model = event.model or (old.model if old else None) or model
-        entry = self._entries[id] = self._entry(
+        entry = self._entry(
             usage,
             model=model,
             parent=event.parent,
@@ -68,9 +70,11 @@ class OpenLedger(Ledger):
             summed=event.scope != "message",
             told=None if event.cost_usd is None else nano(event.cost_usd),
         )
-        if event.semantics != "cumulative":
-            self._untotalled[id] = entry
+        entry.corrected = old is not None and old.corrected
+        if event.semantics == "cumulative":
+            entry.totals = None  # it is part of a total itself
         self._book(entry, 1)
+        self._keep(id, entry)
 
     def settle(self, event: TurnFinished, *, turn: int = 0, at: float | None = None) -> None:
         """Take over the agent's own figures for everything up to this result."""
@@ -93,11 +97,14 @@ class OpenLedger(Ledger):
         Some agents tell what each message used and, at the end, a total that has it all in it.
         """
         grown = self._difference(parent, now)
-        if parent is not None or not self._untotalled:
+        latest = self._entries.values()
+        reported = [entry.usage for entry in latest if entry.totals == self._totals_seen]
+        reported += [self._dropped] if self._dropped else []
+        if parent is not None or not reported:
             return grown
-        told = [entry.usage for entry in self._untotalled.values()]
-        self._untotalled = {}
-        if grown is None or not _counts(rest := _less(grown, told)):
+        self._totals_seen += 1
+        self._dropped = None
+        if grown is None or not _counts(rest := _less(grown, reported)):
             return None
         return rest
 
@@ -133,22 +140,45 @@ class OpenLedger(Ledger):
 
         Most agents tell a message's usage when it begins and only the turn's when it ends.
         """
-        entries = [self._entries[id] for id in self._steps.pop(turn, ())]
-        models = {entry.model for entry in entries}
+        models, reported = self._main_messages(turn)
         if event.usage is None or len(models) != 1:
             return
-        told = Tokens()
-        for entry in entries:
-            told.add(entry.usage)
-        missing = _missing(event.usage, told)
+        missing = _missing(event.usage, reported)
         if missing is None:
             return
-        entry = self._entry(
-            missing, model=models.pop(), parent=None, turn=turn, epoch=self._epoch, at=at
-        )
-        entry.messages = 0
-        self._entries[f"turn {turn}"] = entry
+        (model,) = models
+        entry = self._entry(missing, model=model, parent=None, turn=turn, epoch=self._epoch, at=at)
+        entry.messages, entry.totals, entry.corrected = 0, None, True
         self._book(entry, 1)
+        self._keep(f"turn {turn}", entry)
+
+    def _main_messages(self, turn: int) -> tuple[set[str | None], Tokens]:
+        """The models and tokens of the main thread's messages in a turn, each counted once."""
+        models, reported = self._dropped_turns.pop(turn, (set(), Tokens()))
+        for entry in self._entries.values():
+            if entry.turn == turn and entry.parent is None and not entry.corrected:
+                entry.corrected = True
+                models.add(entry.model)
+                reported.add(entry.usage)
+        return models, reported
+
+    def _keep(self, id: str, entry: Entry) -> None:
+        """Keep a message, for it may be reported again; the oldest are valued and let go."""
+        self._entries[id] = entry
+        if len(self._entries) <= _MOST_ENTRIES:
+            return
+        self._estimate()
+        for old in list(islice(self._entries, _MOST_ENTRIES // 2)):
+            self._drop(self._entries.pop(old))
+
+    def _drop(self, entry: Entry) -> None:
+        """Let go of a message; its tokens still count for its turn and the session's total."""
+        if entry.parent is None and not entry.corrected:
+            models, reported = self._dropped_turns.setdefault(entry.turn, (set(), Tokens()))
+            models.add(entry.model)
+            reported.add(entry.usage)
+        if entry.totals == self._totals_seen:
+            self._dropped = _plus(self._dropped, entry.usage)
 
     def _entry(
         self,
@@ -171,6 +201,7 @@ class OpenLedger(Ledger):
             at=at,
             summed=summed,
             told=told,
+            totals=self._totals_seen,
         )
         if self._estimating:
             self._value(entry)
@@ -199,6 +230,15 @@ def _less(whole: Usage, parts: Sequence[Usage]) -> Usage:
             for name in Usage.__struct_fields__
         }
     )
+
+
+def _plus(first: Usage | None, second: Usage) -> Usage:
+    """Add two usages."""
+    parts = (first or NOTHING, second)
+    sums = {
+        name: sum(getattr(part, name) or 0 for part in parts) for name in Usage.__struct_fields__
+    }
+    return Usage(**sums)
 
 
 def _counts(usage: Usage | None) -> bool:

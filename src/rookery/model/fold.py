@@ -8,6 +8,7 @@ import msgspec
 from rookery.model.bookkeeping import NOTHING, OpenLedger
 from rookery.model.events import (
     ContextCompacted,
+    Denial,
     Error,
     FileChanged,
     LimitReported,
@@ -41,6 +42,9 @@ from rookery.model.snapshot import Phase
 from rookery.model.state import Asked, FileState, RunState, TaskSpan, ToolSpan, Turn
 
 _GONE = ("delete", "move")
+_FAILED = frozenset({"error", "timed_out", "cancelled"})
+_MOST_TEXT = 4_000_000  # characters of what the main agent said
+_MOST_ERRORS = 100
 
 
 class Beginning(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,49 +111,24 @@ class _Growing(RunState):
 
     def __init__(self, prices: Prices, beginning: Beginning | None) -> None:
         known = beginning or Beginning()
-        self._ledger = OpenLedger(prices, earlier=known.earlier)
-        super().__init__(self._ledger)
+        self.books = OpenLedger(prices, earlier=known.earlier)
+        super().__init__(self.books)
         self.model = known.model
         self.cwd = known.cwd
-        self._folds: dict[type, Callable[[Any, Record], None]] = {
-            SessionStarted: self._session_started,
-            TurnStarted: self._turn_started,
-            TurnFinished: self._turn_finished,
-            ToolStarted: self._tool_started,
-            ToolProgress: self._tool_progress,
-            ToolFinished: self._tool_finished,
-            TaskStarted: self._task_started,
-            TaskProgress: self._task_progress,
-            TaskFinished: self._task_finished,
-            FileChanged: self._file_changed,
-            PlanChanged: self._plan_changed,
-            ModeChanged: self._mode_changed,
-            ModelChanged: self._model_changed,
-            PermissionRequested: self._permission_requested,
-            PermissionDenied: self._permission_denied,
-            UsageReported: self._usage_reported,
-            LimitReported: self._limit_reported,
-            Retrying: self._retrying,
-            ContextCompacted: self._context_compacted,
-            TextDelta: self._writes,
-            ThinkingDelta: self._thinks,
-            Text: self._said,
-            Error: self._error,
-            Unknown: self._unknown_seen,
-            Unreadable: self._unreadable_seen,
-            StreamClosed: self._stream_closed,
-        }
+        self.asks = self._asks
+        self.failed = self._failed
+        self.text_size = 0
 
     def take(self, records: Iterable[Record]) -> None:
         """Take in the next records; a ValueError refuses one that is not the next."""
-        folds, expected = self._folds, self.records
+        folds, expected = _FOLDS, self.records
         for record in records:
             if record.seq != expected:
                 raise ValueError(f"record {record.seq} is not the next one, {expected}")
             expected += 1
             fold = folds.get(record.event.__class__)
             if fold is not None:
-                fold(record.event, record)
+                fold(self, record.event, record)
             if record.at is not None:
                 if self.started_at is None:
                     self.started_at = record.at
@@ -157,178 +136,234 @@ class _Growing(RunState):
             self.records = expected
 
     def answered(self, event: PermissionRequested) -> None:
-        """Take in that nobody need be asked any more."""
-        self._asks.pop(event.tool_id or event.id, None)
+        """Take in that a question was answered."""
+        self.asks.pop(event.tool_id or event.id, None)
 
-    def _session_started(self, event: SessionStarted, record: Record) -> None:
-        self.session = event.session
-        self.model = event.model or self.model
-        self.version = event.version
-        self.cwd = event.cwd or self.cwd
-        self.mode = event.permission_mode
-        self._enter("waiting", record)
-
-    def _turn_started(self, event: TurnStarted, record: Record) -> None:
-        self.turns.append(Turn(event.origin, record.at))
-        if self.phase in ("starting", "idle"):
-            self._enter("waiting", record)
-
-    def _turn_finished(self, event: TurnFinished, record: Record) -> None:
-        # Results come in the order of their turns, even when one is held back.
-        turn = self._finished_turns
-        self._finished_turns += 1
-        if turn < len(self.turns):
-            self.turns[turn].result = event
-            self.turns[turn].finished_at = record.at
-        self.results.append(event)
-        self._asks.clear()
-        self._ledger.settle(event, turn=turn, at=record.at)
-        for denial in event.denials or ():
-            self.denials.setdefault(denial.tool_id, denial)
-        for used in event.models or ():
-            if used.model == self.model and used.context_window:
-                self.context_window = used.context_window
-        self.retrying = None
-        self._enter("idle", record)
-
-    def _tool_started(self, event: ToolStarted, record: Record) -> None:
-        self.tools_started += 1
-        self.retrying = None
-        self.open_tools[event.id] = ToolSpan(
-            id=event.id,
-            name=event.name,
-            kind=event.kind,
-            title=event.title,
-            parent=event.parent,
-            turn=max(0, len(self.turns) - 1),
-            started_at=record.at,
-        )
-
-    def _tool_finished(self, event: ToolFinished, record: Record) -> None:
-        span = self.open_tools.pop(event.id, None)
-        if span is None:
-            span = ToolSpan(
-                id=event.id,
-                name=event.name,
-                kind=event.kind,
-                title=None,
-                parent=event.parent,
-                turn=max(0, len(self.turns) - 1),
-            )
-        span.finished_at = record.at
-        span.status = event.status
-        span.error = event.error
-        span.exit_code = event.exit_code
-        self.finished_tools.append(span)
-        self._asks.pop(event.id, None)
-        self._enter("waiting", record)
-
-    def _tool_progress(self, event: ToolProgress, record: Record) -> None:
-        self._asks.pop(event.id, None)  # what runs was allowed
-
-    def _task_started(self, event: TaskStarted, record: Record) -> None:
-        self.tasks[event.id] = TaskSpan(
-            id=event.id,
-            kind=event.kind,
-            title=event.title,
-            tool_id=event.tool_id,
-            background=event.background,
-            started_at=record.at,
-        )
-        self._asks.pop(event.tool_id, None)
-
-    def _task_progress(self, event: TaskProgress, record: Record) -> None:
-        if task := self.tasks.get(event.id):
-            task.doing = event.title
-            task.usage = event.usage or task.usage
-
-    def _task_finished(self, event: TaskFinished, record: Record) -> None:
-        task = self.tasks.setdefault(
-            event.id, TaskSpan(event.id, event.kind, event.title, event.tool_id)
-        )
-        task.finished_at = record.at
-        task.status = event.status
-        turn_open = self._finished_turns < len(self.turns)
-        task.cut = event.status == "orphaned" or (event.status == "cancelled" and not turn_open)
-        task.summary = event.summary
-        task.usage = event.usage or task.usage
-        task.doing = None
-
-    def _file_changed(self, event: FileChanged, record: Record) -> None:
-        file = self.files.get(event.path)
-        if file is None:
-            file = self.files[event.path] = FileState(event.change)
-        elif event.change in _GONE or file.change in (None, *_GONE):
-            file.change = event.change
-        file.added = _sum(file.added, event.added)
-        file.removed = _sum(file.removed, event.removed)
-
-    def _plan_changed(self, event: PlanChanged, record: Record) -> None:
-        self.plan = event.items
-
-    def _mode_changed(self, event: ModeChanged, record: Record) -> None:
-        self.mode = event.mode
-        self._asks.clear()
-
-    def _model_changed(self, event: ModelChanged, record: Record) -> None:
-        self.model = event.after
-
-    def _permission_requested(self, event: PermissionRequested, record: Record) -> None:
-        self._asks[event.tool_id or event.id] = Asked(event, record.seq, record.at)
-
-    def _permission_denied(self, event: PermissionDenied, record: Record) -> None:
-        self.denials[event.tool_id] = event
-        self._asks.pop(event.tool_id, None)
-
-    def _usage_reported(self, event: UsageReported, record: Record) -> None:
-        model = self.model if event.parent is None else None
-        turn = max(0, len(self.turns) - 1)
-        self._ledger.report(event, turn=turn, at=record.at, model=model)
-        if event.parent is None and event.scope == "message":
-            parts = (event.input, event.cache_read, event.cache_write_5m, event.cache_write_1h)
-            self.context_tokens = sum(part or 0 for part in parts) + (event.output or 0)
-        self.retrying = None
-
-    def _limit_reported(self, event: LimitReported, record: Record) -> None:
-        self.limits[event.window] = event
-
-    def _retrying(self, event: Retrying, record: Record) -> None:
-        self.retries.append(event)
-        self.retrying, self.retrying_since = event, record.at
-
-    def _context_compacted(self, event: ContextCompacted, record: Record) -> None:
-        self.context_tokens = event.after_tokens
-
-    def _writes(self, event: TextDelta, record: Record) -> None:
-        if self.phase != "writing":
-            self._enter("writing", record)
-
-    def _thinks(self, event: ThinkingDelta, record: Record) -> None:
-        if self.phase != "thinking":
-            self._enter("thinking", record)
-
-    def _enter(self, phase: Phase, record: Record) -> None:
+    def enter(self, phase: Phase, record: Record) -> None:
+        """Note what the main agent does from here on."""
         self.phase, self.phase_since = phase, record.at
 
-    def _said(self, event: Text, record: Record) -> None:
-        self._enter("waiting", record)
-        if event.parent is None:
-            self.texts.append(event.text)
-            self._asks.clear()
-            self.retrying = None  # the model has answered
+    def deny(self, denial: PermissionDenied | Denial) -> None:
+        """Note a call that was denied, without its bulky input."""
+        self.denials[denial.tool_id] = msgspec.structs.replace(denial, input=None)
+        if denial.tool_id is not None:
+            self.failed.discard(denial.tool_id)
 
-    def _error(self, event: Error, record: Record) -> None:
-        self.errors.append(event)
+    @property
+    def turn(self) -> int:
+        """The number of the turn that goes on."""
+        return max(0, len(self.turns) - 1)
 
-    def _unknown_seen(self, event: Unknown, record: Record) -> None:
-        self.unknown[event.name] += 1
+    @property
+    def next_result(self) -> int:
+        """The number of the turn that the next result belongs to."""
+        return len(self.results)
 
-    def _unreadable_seen(self, event: Unreadable, record: Record) -> None:
-        self.unreadable += 1
 
-    def _stream_closed(self, event: StreamClosed, record: Record) -> None:
-        self.closed = event
-        self._enter("ended", record)
+def _session_started(state: _Growing, event: SessionStarted, record: Record) -> None:
+    state.session = event.session
+    state.model = event.model or state.model
+    state.version = event.version
+    state.cwd = event.cwd or state.cwd
+    state.mode = event.permission_mode
+    state.enter("waiting", record)
+
+
+def _turn_started(state: _Growing, event: TurnStarted, record: Record) -> None:
+    state.turns.append(Turn(event.origin, record.at))
+    if state.phase in ("starting", "idle"):
+        state.enter("waiting", record)
+
+
+def _turn_finished(state: _Growing, event: TurnFinished, record: Record) -> None:
+    # Results come in the order of their turns, even when one is held back.
+    turn = state.next_result
+    if turn < len(state.turns):
+        state.turns[turn].result = event
+        state.turns[turn].finished_at = record.at
+    state.results.append(event)
+    state.asks.clear()
+    state.books.settle(event, turn=turn, at=record.at)
+    for denial in event.denials or ():
+        if denial.tool_id not in state.denials:
+            state.deny(denial)
+    for used in event.models or ():
+        if used.model == state.model and used.context_window:
+            state.context_window = used.context_window
+    state.retrying = None
+    state.enter("idle", record)
+
+
+def _tool_started(state: _Growing, event: ToolStarted, record: Record) -> None:
+    state.tools_started += 1
+    state.retrying = None
+    state.open_tools[event.id] = ToolSpan(
+        event.id, event.name, event.kind, event.title, event.parent, record.at
+    )
+
+
+def _tool_finished(state: _Growing, event: ToolFinished, record: Record) -> None:
+    span = state.open_tools.pop(event.id, None)
+    state.tools_finished += 1
+    state.tool_kinds[(span.kind if span else event.kind) or "other"] += 1
+    if event.status == "orphaned":
+        state.tools_orphaned += 1
+        state.last_orphan = span or ToolSpan(event.id, event.name, event.kind, None, event.parent)
+    elif event.status in _FAILED and event.id not in state.denials:
+        state.failed.add(event.id)
+    state.asks.pop(event.id, None)
+    state.enter("waiting", record)
+
+
+def _tool_progress(state: _Growing, event: ToolProgress, record: Record) -> None:
+    state.asks.pop(event.id, None)  # what runs was allowed
+
+
+def _task_started(state: _Growing, event: TaskStarted, record: Record) -> None:
+    state.open_tasks[event.id] = TaskSpan(
+        event.id, event.kind, event.title, event.tool_id, event.background, record.at
+    )
+    state.background_tasks += event.background is not False
+    state.asks.pop(event.tool_id, None)
+
+
+def _task_progress(state: _Growing, event: TaskProgress, record: Record) -> None:
+    if task := state.open_tasks.get(event.id):
+        task.doing = event.title
+        task.usage = event.usage or task.usage
+
+
+def _task_finished(state: _Growing, event: TaskFinished, record: Record) -> None:
+    if state.open_tasks.pop(event.id, None) is None:
+        state.background_tasks += 1  # its start was not seen
+    turn_open = state.next_result < len(state.turns)
+    cut = event.status == "orphaned" or (event.status == "cancelled" and not turn_open)
+    state.cut_tasks += cut
+
+
+def _file_changed(state: _Growing, event: FileChanged, record: Record) -> None:
+    file = state.files.get(event.path)
+    if file is None:
+        file = state.files[event.path] = FileState(event.change)
+    elif event.change in _GONE or file.change in (None, *_GONE):
+        file.change = event.change
+    file.added = _sum(file.added, event.added)
+    file.removed = _sum(file.removed, event.removed)
+
+
+def _plan_changed(state: _Growing, event: PlanChanged, record: Record) -> None:
+    state.plan = event.items
+
+
+def _mode_changed(state: _Growing, event: ModeChanged, record: Record) -> None:
+    state.mode = event.mode
+    state.asks.clear()
+
+
+def _model_changed(state: _Growing, event: ModelChanged, record: Record) -> None:
+    state.model = event.after
+
+
+def _permission_requested(state: _Growing, event: PermissionRequested, record: Record) -> None:
+    state.asks[event.tool_id or event.id] = Asked(event, record.seq, record.at)
+
+
+def _permission_denied(state: _Growing, event: PermissionDenied, record: Record) -> None:
+    state.deny(event)
+    state.asks.pop(event.tool_id, None)
+
+
+def _usage_reported(state: _Growing, event: UsageReported, record: Record) -> None:
+    model = state.model if event.parent is None else None
+    state.books.report(event, turn=state.turn, at=record.at, model=model)
+    if event.parent is None and event.scope == "message":
+        parts = (event.input, event.cache_read, event.cache_write_5m, event.cache_write_1h)
+        state.context_tokens = sum(part or 0 for part in parts) + (event.output or 0)
+    state.retrying = None
+
+
+def _limit_reported(state: _Growing, event: LimitReported, record: Record) -> None:
+    state.limits[event.window] = event
+
+
+def _retrying(state: _Growing, event: Retrying, record: Record) -> None:
+    state.retries += 1
+    state.retrying, state.retrying_since = event, record.at
+
+
+def _context_compacted(state: _Growing, event: ContextCompacted, record: Record) -> None:
+    state.context_tokens = event.after_tokens
+
+
+def _writes(state: _Growing, event: TextDelta, record: Record) -> None:
+    if state.phase != "writing":
+        state.enter("writing", record)
+
+
+def _thinks(state: _Growing, event: ThinkingDelta, record: Record) -> None:
+    if state.phase != "thinking":
+        state.enter("thinking", record)
+
+
+def _said(state: _Growing, event: Text, record: Record) -> None:
+    state.enter("waiting", record)
+    if event.parent is not None:
+        return
+    state.texts.append(event.text)
+    state.text_size += len(event.text)
+    while state.text_size > _MOST_TEXT and len(state.texts) > 1:
+        state.text_size -= len(state.texts.pop(0))
+    state.asks.clear()
+    state.retrying = None  # the model has answered
+
+
+def _error(state: _Growing, event: Error, record: Record) -> None:
+    state.errors_reported += 1
+    state.errors.append(event)
+    del state.errors[:-_MOST_ERRORS]
+
+
+def _unknown(state: _Growing, event: Unknown, record: Record) -> None:
+    state.unknown[event.name] += 1
+
+
+def _unreadable(state: _Growing, event: Unreadable, record: Record) -> None:
+    state.unreadable += 1
+
+
+def _stream_closed(state: _Growing, event: StreamClosed, record: Record) -> None:
+    state.closed = event
+    state.enter("ended", record)
+
+
+_FOLDS: dict[type, Callable[[_Growing, Any, Record], None]] = {
+    SessionStarted: _session_started,
+    TurnStarted: _turn_started,
+    TurnFinished: _turn_finished,
+    ToolStarted: _tool_started,
+    ToolProgress: _tool_progress,
+    ToolFinished: _tool_finished,
+    TaskStarted: _task_started,
+    TaskProgress: _task_progress,
+    TaskFinished: _task_finished,
+    FileChanged: _file_changed,
+    PlanChanged: _plan_changed,
+    ModeChanged: _mode_changed,
+    ModelChanged: _model_changed,
+    PermissionRequested: _permission_requested,
+    PermissionDenied: _permission_denied,
+    UsageReported: _usage_reported,
+    LimitReported: _limit_reported,
+    Retrying: _retrying,
+    ContextCompacted: _context_compacted,
+    TextDelta: _writes,
+    ThinkingDelta: _thinks,
+    Text: _said,
+    Error: _error,
+    Unknown: _unknown,
+    Unreadable: _unreadable,
+    StreamClosed: _stream_closed,
+}
 
 
 def _sum(total: int | None, more: int | None) -> int | None:

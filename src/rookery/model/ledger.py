@@ -49,6 +49,9 @@ class Account(msgspec.Struct):
     told: int = 0
     """The messages of which the agent itself told the cost."""
 
+    unsaved: int = 0
+    """The messages of which it is not known what the cache saved."""
+
     @property
     def cost_usd(self) -> float | None:
         """The estimate, or what the agent told of each; None if a message has no known price."""
@@ -76,6 +79,8 @@ class Entry(msgspec.Struct):
     nano: int | None = None
     saved: int | None = None
     messages: int = 1
+    totals: int | None = 0  # how many totals of the session there were before it
+    corrected: bool = False  # whether its turn's result was compared with it
 
 
 class Ledger:
@@ -84,7 +89,7 @@ class Ledger:
     def __init__(self, prices: Prices = no_prices) -> None:
         self._prices = prices
         self._known: dict[str, Price | None] = {}
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, Entry] = {}  # the latest messages, which may be reported again
         self._totals: dict[str | None, Usage] = {}  # last cumulative counters, by parent
         self._epoch = 0
         self._base = 0  # what the agent's total began with
@@ -192,7 +197,7 @@ class Ledger:
     @property
     def saved_usd(self) -> float | None:
         """What the cache saved, estimated; None if a model has no known price."""
-        if self.seen.unpriced or any(entry.saved is None for entry in self._entries.values()):
+        if self.seen.unpriced or self.seen.unsaved:
             return None
         return dollars(self.seen.saved_nano)
 
@@ -271,6 +276,7 @@ def _add(account: Account, entry: Entry, sign: int) -> None:
     else:
         account.nano += sign * entry.nano
         account.saved_nano += sign * (entry.saved or 0)
+    account.unsaved += sign * (entry.saved is None)
 
 
 def _as_usage(tokens: Tokens) -> Usage:

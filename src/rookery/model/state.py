@@ -14,7 +14,6 @@ from rookery.model.events import (
     PermissionRequested,
     PlanItem,
     Retrying,
-    Status,
     StreamClosed,
     TaskKind,
     TaskUsage,
@@ -55,30 +54,18 @@ class Turn(msgspec.Struct):
 
 
 class ToolSpan(msgspec.Struct):
-    """One tool call, without its bulky input and output."""
+    """A tool call that has not ended, without its bulky input; the timeline lists all calls."""
 
     id: str
     name: str | None
     kind: ToolKind | None
     title: str | None
     parent: str | None
-    turn: int
     started_at: float | None = None
-    finished_at: float | None = None
-    status: Status | None = None
-    error: str | None = None
-    exit_code: int | None = None
-
-    @property
-    def duration_s(self) -> float | None:
-        """How long it took, as far as arrival times tell."""
-        if self.started_at is None or self.finished_at is None:
-            return None
-        return self.finished_at - self.started_at
 
 
 class TaskSpan(msgspec.Struct):
-    """One task: a subagent, a long or background command."""
+    """A task that has not ended: a subagent, a long or background command."""
 
     id: str
     kind: TaskKind | None
@@ -86,13 +73,7 @@ class TaskSpan(msgspec.Struct):
     tool_id: str | None
     background: bool | None = None
     started_at: float | None = None
-    finished_at: float | None = None
-    status: Status | None = None
-    cut: bool = False
-    """Whether it was still at work when the agent had nothing more to do."""
-
     doing: str | None = None
-    summary: str | None = None
     usage: TaskUsage | None = None
 
 
@@ -129,19 +110,31 @@ class RunState:
         self.turns: list[Turn] = []
         self.results: list[TurnFinished] = []
         self.open_tools: dict[str, ToolSpan] = {}
-        self.finished_tools: list[ToolSpan] = []
         self.tools_started = 0
-        self.tasks: dict[str, TaskSpan] = {}
+        self.tools_finished = 0
+        self.tools_orphaned = 0
+        self.tool_kinds: Counter[str] = Counter()
+        """How many calls of each kind have ended."""
+        self.last_orphan: ToolSpan | None = None
+        """The last call that never ended."""
+        self.open_tasks: dict[str, TaskSpan] = {}
+        self.background_tasks = 0
+        """How many tasks there were that may wake the agent when they end."""
+        self.cut_tasks = 0
+        """How many tasks were cut off because the agent ended."""
         self.plan: tuple[PlanItem, ...] = ()
         self.files: dict[str, FileState] = {}
         self.context_tokens: int | None = None
         self.context_window: int | None = None
-        self.retries: list[Retrying] = []
+        self.retries = 0
         self.retrying: Retrying | None = None
         self.limits: dict[str | None, LimitReported] = {}
         self.denials: dict[str | None, PermissionDenied | Denial] = {}
         self.texts: list[str] = []
+        """What the main agent said; of more than some megabytes, the end."""
         self.errors: list[Error] = []
+        """The latest errors."""
+        self.errors_reported = 0
         self.unknown: Counter[str | None] = Counter()
         self.unreadable = 0
         self.closed: StreamClosed | None = None
@@ -150,13 +143,8 @@ class RunState:
         self.phase: Phase = "starting"
         self.phase_since: float | None = None
         self.retrying_since: float | None = None
-        self._finished_turns = 0
+        self._failed: set[str] = set()  # the calls that failed and were not denied
         self._asks: dict[str | None, Asked] = {}  # by call, until the stream shows an answer
-
-    @property
-    def last_text(self) -> str | None:
-        """What the main agent said last."""
-        return self.texts[-1] if self.texts else None
 
     @property
     def steps(self) -> int | None:
@@ -181,14 +169,9 @@ class RunState:
         return latest.event if latest else None
 
     @property
-    def open_tasks(self) -> list[TaskSpan]:
-        """The tasks that have not ended."""
-        return [task for task in self.tasks.values() if task.status is None]
-
-    @property
-    def cut_tasks(self) -> int:
-        """How many tasks were cut off because the agent ended."""
-        return sum(task.cut for task in self.tasks.values())
+    def unfinished_tool(self) -> ToolSpan | None:
+        """The last call that is open or never ended."""
+        return next(reversed(self.open_tools.values()), self.last_orphan)
 
     @property
     def denied_tools(self) -> int:
@@ -198,8 +181,7 @@ class RunState:
     @property
     def failed_tools(self) -> int:
         """How many tool calls failed, those that were not permitted aside."""
-        failed = (tool for tool in self.finished_tools if tool.status in _FAILED)
-        return sum(tool.id not in self.denials for tool in failed)
+        return len(self._failed)
 
     @property
     def lines(self) -> int | None:
@@ -210,11 +192,6 @@ class RunState:
     def silent(self) -> int | None:
         """How many messages had nothing to tell, once the stream is closed."""
         return self.closed.silent if self.closed else None
-
-    def children(self, parent: str | None) -> list[ToolSpan]:
-        """The calls made inside a call: the subagent tree, one level at a time."""
-        every = (*self.finished_tools, *self.open_tools.values())
-        return [tool for tool in every if tool.parent == parent]
 
     def snapshot(self) -> Snapshot:
         """Copy what is true now into a frozen value for other threads, the wire and screens."""
@@ -241,7 +218,7 @@ class RunState:
             tools=self.tool_counts,
             open_tools=tuple(map(_running_tool, list(self.open_tools.values())[-MOST_ITEMS:])),
             tools_open=len(self.open_tools),
-            open_tasks=tuple(map(_running_task, self.open_tasks[-MOST_ITEMS:])),
+            open_tasks=tuple(map(_running_task, list(self.open_tasks.values())[-MOST_ITEMS:])),
             tasks_open=len(self.open_tasks),
             questions=tuple(map(self._question, list(self._asks.values())[-MOST_ITEMS:])),
             questions_open=len(self._asks),
@@ -252,7 +229,7 @@ class RunState:
             ok=self.results[-1].ok if self.results else None,
             steps=self.steps,
             messages=ledger.steps,
-            errors=len(self.errors),
+            errors=self.errors_reported,
             last_error=_failure(last) if last else None,
             unknown=self.unknown.total(),
             unreadable=self.unreadable,
@@ -277,10 +254,10 @@ class RunState:
         """The tool calls, as a frozen value."""
         return ToolCounts(
             started=self.tools_started,
-            finished=len(self.finished_tools),
+            finished=self.tools_finished,
             failed=self.failed_tools,
             denied=self.denied_tools,
-            orphaned=sum(tool.status == "orphaned" for tool in self.finished_tools),
+            orphaned=self.tools_orphaned,
         )
 
     def _activity(self) -> tuple[Activity, float | None]:
@@ -292,7 +269,7 @@ class RunState:
         if self.open_tools:
             return "tool", next(reversed(self.open_tools.values())).started_at
         if self.open_tasks:
-            return "task", self.open_tasks[-1].started_at
+            return "task", next(reversed(self.open_tasks.values())).started_at
         return self.phase, self.phase_since
 
     def _question(self, asked: Asked) -> PendingQuestion:
@@ -320,7 +297,6 @@ class RunState:
         return f"{agent}{version} wrote {what} that this version of rookery does not know"
 
 
-_FAILED = frozenset({"error", "timed_out", "cancelled"})
 _LONGEST_PATH = 4096
 
 

@@ -424,12 +424,11 @@ def _place(facts: Facts) -> str:
 
 def _open_tool(state: RunState) -> str | None:
     """The name and title of the last tool call that never finished."""
-    left = [tool for tool in state.finished_tools if tool.status == "orphaned"]
-    left += state.open_tools.values()
-    if not left:
+    tool = state.unfinished_tool
+    if tool is None:
         return None
-    title = f": {one_line(left[-1].title, _LONGEST_TITLE)}" if left[-1].title else ""
-    return f"{left[-1].name or 'a tool'}{title}"
+    title = f": {one_line(tool.title, _LONGEST_TITLE)}" if tool.title else ""
+    return f"{tool.name or 'a tool'}{title}"
 
 
 def _first_line(texts: Iterable[str | None]) -> str | None:

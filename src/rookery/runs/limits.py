@@ -54,7 +54,7 @@ def late_limits(agent: Agent | None, options: RunOptions, *, via: str | None = N
 def unheld_limits(state: RunState, options: RunOptions) -> str | None:
     """Return which limit could not stop a finished run, because its usage is unknown."""
     ledger = state.ledger
-    if not (ledger.has_usage or state.texts or state.finished_tools):
+    if not (ledger.has_usage or state.texts or state.tools_finished):
         return None  # it did nothing that could cost anything
     unheld = []
     if options.max_cost is not None and ledger.spent_usd is None:
@@ -82,8 +82,8 @@ def wants_no_more(state: RunState, options: RunOptions, *, silent_s: float) -> b
     """
     if not has_results(state):
         return False
-    if not any(task.background is not False for task in state.tasks.values()):
+    if not state.background_tasks:
         return True
-    if any(task.kind == "subagent" for task in state.open_tasks):
+    if any(task.kind == "subagent" for task in state.open_tasks.values()):
         return False
     return silent_s > (options.grace if state.open_tasks else _WAKING_S)

@@ -3,9 +3,11 @@
 import json
 from pathlib import Path
 
+import rookery
 from rookery.model.completion import final_text
 from rookery.model.ledger import Money
 from rookery.model.price import dollars, nano
+from rookery.model.timeline import Timeline
 from tests.recorded import cases, folded, full_name_of, messages, recordings
 from tests.rules import each
 
@@ -52,8 +54,11 @@ def test_the_answer_is_what_the_last_step_said(stream: Path) -> None:
 def test_every_call_is_told_once_with_its_input(stream: Path) -> None:
     calls = [m["part"] for m in messages(stream) if m["type"] == "tool_use"]
     state = folded(stream)
-    assert [tool.id for tool in state.finished_tools] == [call["id"] for call in calls]
-    assert not state.open_tools
+    line = Timeline()
+    line.take(rookery.decode(stream))
+    listed = [item.key for item in line.items if item.kind in ("tool", "subagent")]
+    assert listed == [call["id"] for call in calls]
+    assert (state.tools_finished, state.open_tools) == (len(calls), {})
 
 
 def test_recorded_streams_are_not_empty() -> None:

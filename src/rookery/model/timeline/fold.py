@@ -45,7 +45,7 @@ _LONGEST_FIRST_LINE = 200
 _LONGEST_DETAIL = 300
 _FIRST_LOOK = 4096  # characters in which a first line usually begins
 _LONGEST_KEY = 200
-_MOST_REMEMBERED = 4096  # calls that have ended and may still be referred to
+_MOST_REMEMBERED = 1024  # calls that have ended and may still be referred to
 _MOST_DRAFTS = 64
 
 
