@@ -20,14 +20,16 @@ from rookery.display.console.screen import Screen
 from rookery.display.console.table import table
 from rookery.display.context import RunContext
 from rookery.display.ending import AboutRun, summary
-from rookery.display.page import Heading, Page
+from rookery.display.page import Heading, Page, PageOptions
 from rookery.display.plain import PlainDisplay
 from rookery.display.status import status_line
 from rookery.display.terminal import TerminalDisplay
+from rookery.feed.bodies import Body
 from rookery.model.events import Event, ToolStarted
 from rookery.model.fold import Fold
 from rookery.model.records import Record
 from rookery.model.snapshot import RunningTool, Snapshot
+from rookery.model.timeline import Timeline
 from rookery.model.verdict import EXIT_CODES, Verdict
 
 UNSAFE = re.compile(
@@ -63,16 +65,18 @@ def all_ways(*texts: str, colour: bool) -> Iterator[str]:
     paint = Paint(colour=colour, links=colour, host="here")
     told = Fold(records(events(*texts)))
     sink: Any = Sink()
+    shown: list[Record] = []
     context = RunContext(run=text, snapshot=told.state.snapshot)
     options: dict[str, Any] = {"context": context, "verbose": True, "paint": paint}
     plain = PlainDisplay(sink, text, **options)
     screen = Screen(sink, lambda: 80)
     watched = TerminalDisplay(screen, text, columns=lambda: 80, **options)
     page = Page(
-        TerminalDisplay(screen, text, columns=lambda: 80, **options),
+        text,
+        PageOptions(width=60, full=True),
         paint=paint,
-        width=60,
-        full=True,
+        context=context,
+        read=lambda item: Body(shown[item.seq].event),
         replacements=lambda started: (Replacement(text, f"new {text}"),),
     )
     yield from page.head(Heading(run="k7f3", prompt=text, started_at=0.0))
@@ -80,7 +84,10 @@ def all_ways(*texts: str, colour: bool) -> Iterator[str]:
         yield from plain.lines(record)
         yield from watched.lines(record)
         yield watched.status(100.0)
-        yield from page.lines(record)
+        shown.append(record)
+    timeline = Timeline()
+    timeline.take(shown)
+    yield from page.lines(timeline.items)
     for status in EXIT_CODES:
         verdict = Verdict(status=status, sentence=text, exit_code=1)
         about = AboutRun(run="k7f3", duration_s=1.0, resumable=True, own_agent=text)

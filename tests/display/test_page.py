@@ -1,16 +1,37 @@
 """A run as a page: folded by default, everything with `full`."""
 
-import io
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
 from rookery.adapter.agent import Replacement
 from rookery.display.console.paint import Paint
-from rookery.display.console.screen import Screen
-from rookery.display.page import Heading, Page
-from rookery.display.terminal import TerminalDisplay
-from rookery.model.events import Event, FileChanged, Text, ToolFinished, ToolStarted
+from rookery.display.page import Heading, Page, PageOptions
+from rookery.feed.bodies import Body
+from rookery.model.events import (
+    ContextCompacted,
+    Error,
+    Event,
+    FileChanged,
+    LimitReported,
+    Notice,
+    PermissionDenied,
+    PermissionRequested,
+    Retrying,
+    SessionStarted,
+    Text,
+    Thinking,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+    TurnStarted,
+    Unreadable,
+)
+from rookery.model.questions import Decision
 from rookery.model.records import Record
+from rookery.model.timeline import Item, Timeline
+from rookery.store.decisions import Decided
 
 
 def replaced(started: ToolStarted) -> tuple[Replacement, ...]:
@@ -19,13 +40,32 @@ def replaced(started: ToolStarted) -> tuple[Replacement, ...]:
     return (Replacement("a\nold\nz", "a\nnew\nz"),)
 
 
-def page(*events: Event, full: bool = False, colour: bool = False) -> list[str]:
-    paint = Paint(colour=colour)
-    screen = Screen(io.StringIO(), lambda: 40)
-    display = TerminalDisplay(screen, "agent", columns=lambda: 40, paint=paint)
-    made = Page(display, paint=paint, width=40, full=full, replacements=replaced)
-    records = [Record(n, None, 0, 0, event) for n, event in enumerate(events)]
-    return [*(line for record in records for line in made.lines(record)), *made.close()]
+def page(
+    *events: Event,
+    full: bool = False,
+    verbose: bool = False,
+    colour: bool = False,
+    replacements: Callable[[ToolStarted], tuple[Replacement, ...]] = replaced,
+    **options: Any,
+) -> list[str]:
+    records = [Record(n, n / 2, n, 1, event) for n, event in enumerate(events)]
+    line = Timeline()
+    line.take(records)
+
+    def read(item: Item) -> Body:
+        """What the log would have."""
+        ends = [event for event in events if isinstance(event, ToolFinished)]
+        return Body(events[item.seq], next((end for end in ends if end.id == item.key), None))
+
+    made = Page(
+        "agent",
+        PageOptions(width=40, full=full, verbose=verbose),
+        paint=Paint(colour=colour),
+        read=read,
+        replacements=replacements,
+        **options,
+    )
+    return list(made.lines(line.items))
 
 
 READ = ToolStarted(
@@ -76,11 +116,7 @@ def test_a_long_difference_is_folded() -> None:
     def long(started: ToolStarted) -> tuple[Replacement, ...]:
         return (Replacement("", "\n".join(map(str, range(20)))),)
 
-    display = TerminalDisplay(Screen(io.StringIO(), lambda: 40), "agent", columns=lambda: 40)
-    made = Page(display, paint=Paint(), width=40, replacements=long)
-    events: list[Event] = [EDIT, EDITED, CHANGED]
-    records = [Record(n, None, 0, 0, event) for n, event in enumerate(events)]
-    lines = [line for record in records for line in made.lines(record)]
+    lines = page(EDIT, EDITED, CHANGED, replacements=long)
     assert lines[1:3] == ["    +0", "    +1"]
     assert lines[-1] == "    … 12 more (--full)"
 
@@ -94,14 +130,119 @@ def test_differences_are_in_colour_also_in_a_command_s_output() -> None:
 
 
 def test_the_head_tells_what_was_asked() -> None:
-    display = TerminalDisplay(Screen(io.StringIO(), lambda: 9), "agent", columns=lambda: 9)
-    made = Page(display, paint=Paint(), width=9)
+    made = Page("agent", PageOptions(width=9), paint=Paint())
     heading = Heading(run="k7f3", prompt="Fix it\nnow")
     assert list(made.head(heading)) == ["run k7f3", "    Fix it", "    now", "─" * 9]
 
 
 def test_the_answer_is_laid_out_between_rules() -> None:
-    display = TerminalDisplay(Screen(io.StringIO(), lambda: 9), "agent", columns=lambda: 9)
-    made = Page(display, paint=Paint(), width=9)
+    made = Page("agent", PageOptions(width=9), paint=Paint())
     assert list(made.answer("**Done.**")) == ["─" * 9, "Done.", "─" * 9]
     assert list(made.answer(" ")) == []
+
+
+def bash(id: str, title: str, parent: str | None = None) -> ToolStarted:
+    return ToolStarted(id=id, name="Bash", kind="execute", title=title, parent=parent)
+
+
+def test_calls_are_in_the_order_in_which_they_began_each_with_its_error() -> None:
+    failed = ToolFinished(id="a", status="error", error="no", exit_code=1)
+    done = ToolFinished(id="b", status="ok")
+    assert page(bash("a", "one"), bash("b", "two"), done, failed) == [
+        "[agent] Bash: one                   1.5s",
+        "[agent] ERROR: exit 1: no",
+        "[agent] Bash: two",
+    ]
+
+
+def test_what_a_subagent_did_is_below_its_call() -> None:
+    agent = ToolStarted(id="s", name="Task", kind="subagent", title="Look", subagent="explorer")
+    lines = page(
+        agent,
+        bash("a", "ls", parent="s"),
+        ToolFinished(id="a", status="ok"),
+        Text(id="t", text="found", parent="s"),
+        ToolFinished(id="s", status="ok"),
+    )
+    assert lines == [
+        "[agent] Task: Look        explorer  2.0s",
+        "[agent] │ Bash: ls",
+        '[agent] │ "found"',
+    ]
+
+
+def test_a_denied_call_is_shown_once_with_what_would_allow_it() -> None:
+    lines = page(
+        bash("a", "push"),
+        ToolFinished(id="a", status="error", error="no"),
+        PermissionDenied(tool_id="a", name="Bash", fix="Bash(push)"),
+    )
+    assert lines == ["[agent] DENIED: Bash: push  allow it: 'Bash(push)'"]
+
+
+def test_calls_that_were_cut_off_or_cancelled_say_so() -> None:
+    assert page(bash("a", "x"), ToolFinished(id="a", status="orphaned")) == [
+        "[agent] Bash: x                  cut off"
+    ]
+    assert page(bash("a", "x"), ToolFinished(id="a", status="cancelled")) == [
+        "[agent] CANCELLED: Bash: x"
+    ]
+
+
+def test_every_turn_ends_before_the_next_one() -> None:
+    lines = page(
+        SessionStarted(session="s", version="2", model="m", cwd="/r"),
+        TurnStarted(),
+        Text(id="1", text="a"),
+        TurnFinished(ok=True, cost_usd=0.5),
+        TurnStarted(),
+        Text(id="2", text="b"),
+        TurnFinished(ok=False, errors=("it broke\nhere",)),
+    )
+    assert lines == [
+        "[rook] agent 2 · m · /r",
+        '[agent] "a"',
+        "[agent] Complete (cost: $0.5000)",
+        '[agent] "b"',
+        "[agent] FAILED: it broke",
+    ]
+
+
+def test_what_matters_is_shown_to_everybody_and_the_rest_to_those_who_ask() -> None:
+    events: list[Event] = [
+        Retrying(attempt=2, max_attempts=10, status=529, reason="overloaded"),
+        ContextCompacted(before_tokens=9, after_tokens=1),
+        LimitReported(window="five_hour", status="rejected"),
+        Error(kind="network", message="gone"),
+        Unreadable(reason="truncated"),
+        Notice(level="info", text="n"),
+        Thinking(id="1", text="hm\nmore"),
+        LimitReported(window="seven_day", status="allowed", used=0.2),
+    ]
+    matter = [
+        "[agent] RETRY: overloaded (529), attempt 2 of 10",
+        "[agent] COMPACTED: 9 to 1 tokens",
+        "[agent] LIMIT: five hour: rejected",
+        "[agent] ERROR: gone",
+        "[rook] WARNING: the last line was cut off",
+    ]
+    assert page(*events) == matter
+    assert page(*events, verbose=True) == [
+        *matter,
+        "[agent] NOTE: n",
+        "[agent] (thinks) hm",
+        "[agent] LIMIT: seven day: allowed, 20% used",
+    ]
+
+
+def test_verbose_shows_the_first_line_of_an_output() -> None:
+    assert page(READ, GIVEN, verbose=True)[1:] == ["[agent]   -> one two"]
+
+
+def test_what_was_decided_stands_where_it_was_asked() -> None:
+    made = Decided(
+        at=1.0, id="q", name="Bash", title="x", decision=Decision(allow=True), waited_s=1.0
+    )
+    asked = PermissionRequested(id="q", tool_id="a", name="Bash")
+    lines = page(bash("a", "x"), asked, decisions={"q": made})
+    assert lines[1] == "[rook] asked: Bash: x · yes, once"

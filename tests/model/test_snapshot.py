@@ -278,6 +278,14 @@ def test_it_is_bounded_whatever_the_agent_writes() -> None:
     assert shot.open_tools[-1].id == f"{many - 1}"
 
 
+def test_half_a_character_is_replaced() -> None:
+    half = "\ud800"
+    plan = PlanChanged(items=(PlanItem(text=half, status=half),))
+    shot = after(SessionStarted(session=half, cwd=half), bash(half, half), plan)
+    assert (shot.cwd, shot.open_tools[0].title, shot.plan.steps[0].text) == ("?", "?", "?")
+    msgspec.json.encode(shot)
+
+
 # Another thread may read it while the state changes: a live state's dictionaries change their size.
 @pytest.mark.slow
 def test_a_thread_reads_snapshots_while_the_state_changes() -> None:

@@ -149,7 +149,7 @@ def test_a_result_without_a_start_is_a_turn_too() -> None:
     assert only(timeline(TurnFinished(ok=False, reason="max_turns"))) == {
         "kind": "turn",
         "status": "error",
-        "detail": "max_turns",
+        "detail": "max turns",
     }
 
 
@@ -396,6 +396,12 @@ def test_items_survive_the_wire() -> None:
     for path in cases()[::5]:
         for item in whole(decoded(path)).items:
             assert msgspec.json.decode(msgspec.json.encode(item), type=Item) == item
+
+
+def test_half_a_character_is_replaced() -> None:
+    item = timeline(Text(id="\ud800", text="a\udfffb")).items[0]
+    assert (item.key, item.title) == ("?", "a?b")
+    msgspec.json.encode(item)
 
 
 # What stays in memory is bounded for every item.

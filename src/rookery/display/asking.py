@@ -179,9 +179,15 @@ def outcome(about: About, decision: Decision) -> str:
 
 
 def decided(record: Record, decisions: Mapping[str, Decided]) -> Iterator[str]:
-    """Tell what was decided, if that is what the record asked for: a line without prefix."""
-    if isinstance(record.event, PermissionRequested) and (record.event.id or "") in decisions:
-        made = decisions[record.event.id or ""]
+    """Say what was decided, if that is what the record asked for: a line without prefix."""
+    if isinstance(record.event, PermissionRequested):
+        yield from decided_on(record.event.id, decisions)
+
+
+def decided_on(ask: str | None, decisions: Mapping[str, Decided]) -> Iterator[str]:
+    """Say what was decided on a question, by its id: a line without prefix."""
+    made = decisions.get(ask or "")
+    if made is not None:
         words = f"{made.name or 'a tool'}: {made.title}" if made.title else made.name or "a tool"
         what = safe_line(cut(words, _LONGEST_WHAT))
         yield f"asked: {what} · {outcome(made.about, made.decision)}"

@@ -3,21 +3,38 @@
 import difflib
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from rookery.adapter.agent import Replacement, no_replacements
+from rookery.display import numbers, words
+from rookery.display.asking import decided_on
 from rookery.display.console.markdown import markdown
 from rookery.display.console.paint import Paint
-from rookery.display.terminal import TerminalDisplay
-from rookery.model.events import FileChanged, Text, Thinking, ToolFinished, ToolStarted
+from rookery.display.context import RunContext
+from rookery.display.layout import Layout
+from rookery.display.words import Call
+from rookery.feed.bodies import Body
+from rookery.model.events import (
+    Error,
+    Event,
+    PermissionDenied,
+    Text,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+)
 from rookery.model.records import Record
-from rookery.model.safe import safe
+from rookery.model.safe import safe, safe_line
+from rookery.model.snapshot import RunningTool
+from rookery.model.timeline import Item, ItemKind
+from rookery.store.decisions import Decided
 
 _FOLDED_LINES = 8  # of a difference; `full` shows all
 _INDENT = "    "
 _SIGNS = {"+": "added", "-": "removed", "@": "hunk"}
+_ALWAYS_SHOWN = ("retry", "compaction", "model")
 
 
 class Heading(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,25 +46,49 @@ class Heading(msgspec.Struct, frozen=True, kw_only=True):
     command: str | None = None
 
 
+class PageOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How much a page shows."""
+
+    width: int
+    verbose: bool = False
+    full: bool = False
+    """Whole texts, inputs and outputs."""
+
+    home: str | None = None
+    """The folder that is shown as `~`."""
+
+
 class Page:
-    """Turns the records of a run into the lines of a page, each safe to print."""
+    """Turns the timeline of a run into the lines of a page, each safe to print.
+
+    `read` reads what an item holds from the log, when it is shown.
+    """
 
     def __init__(
         self,
-        display: TerminalDisplay,
+        agent: str,
+        options: PageOptions,
         *,
         paint: Paint,
-        width: int,
-        full: bool = False,
+        context: RunContext | None = None,
+        read: Callable[[Item], Body] | None = None,
         replacements: Callable[[ToolStarted], tuple[Replacement, ...]] = no_replacements,
+        decisions: Mapping[str, Decided] | None = None,
     ) -> None:
-        self._display = display
+        self._agent = safe_line(agent)
+        self._options = options
         self._paint = paint
-        self._width = width
-        self._full = full
+        self._context = context or RunContext()
+        self._read = read or _nothing
         self._replacements = replacements
-        self._started: dict[str, ToolStarted] = {}
-        self._ended: ToolFinished | None = None  # its call's line comes when its lines are counted
+        self._decisions = decisions or {}
+        self._layout = Layout(self._agent, lambda: options.width, paint)
+        self._layout.cwd = self._context.cwd
+        self._rook = paint("prefix", "[rook]") + " "
+        self._has_head = False
+        self._calls: dict[int, Call] = {}  # those that others refer to
+        self._changes: dict[int, tuple[int | None, int | None]] = {}
+        self._turn: Item | None = None
 
     def head(self, heading: Heading) -> Iterator[str]:
         """Give what was asked, and when."""
@@ -57,54 +98,162 @@ class Page:
         yield from self._block(heading.prompt or heading.command or "")
         yield self._rule()
 
-    def lines(self, record: Record) -> Iterator[str]:
-        """Give the lines of a record; inputs, outputs and long texts only in full."""
-        event = record.event
-        if self._ended is not None and not isinstance(event, FileChanged):
-            yield from self.close()
-        if isinstance(event, ToolStarted):
-            self._started[event.id] = event
-        if self._full and isinstance(event, (Text, Thinking)) and (event.text or "").strip():
-            yield from self._said(event)
-            return
-        yield from self._display.lines(record)
-        if isinstance(event, ToolFinished):
-            self._ended = event
-        if not self._display.is_holding:
-            yield from self.close()
-
-    def close(self) -> Iterator[str]:
-        """Give what is left to tell of the call that ended last."""
-        yield from self._display.released()
-        if self._ended is not None:
-            ended, self._ended = self._ended, None
-            yield from self._body(self._started.pop(ended.id, None), ended)
+    def lines(self, items: Sequence[Item]) -> Iterator[str]:
+        """Give the lines of all items; inputs, outputs and long texts only in full."""
+        denied = set()
+        for item in items:
+            if item.kind == "file" and item.parent is not None:
+                self._changes[item.parent] = (item.added, item.removed)
+            elif item.kind == "denial" and item.parent is not None:
+                denied.add(item.parent)
+        for item in items:
+            if item.id not in denied:
+                yield from self._item(item)
+            else:
+                self._call(item)
+        yield from self._end_turn(None)
 
     def answer(self, text: str | None) -> Iterator[str]:
         """Give the agent's last words, laid out."""
         if text and text.strip():
             yield self._rule()
-            yield from markdown(text, width=self._width, colour=self._paint.colour).split("\n")
+            width = self._options.width
+            yield from markdown(text, width=width, colour=self._paint.colour).split("\n")
             yield self._rule()
 
-    def _body(self, started: ToolStarted | None, ended: ToolFinished) -> Iterator[str]:
-        """What a call was given and gave; folded, only what it changed."""
-        edits = self._replacements(started) if started else ()
-        if edits and (self._full or ended.status == "ok"):
-            yield from self._difference(edits)
-        elif self._full and started and started.input is not None:
-            yield from self._block(_readable(started.input))
-        if self._full:
-            yield from self._output((ended.output if ended.status == "ok" else ended.error) or "")
+    def _item(self, item: Item) -> Iterator[str]:
+        match item.kind:
+            case "session":
+                yield from self._session(item)
+            case "turn":
+                yield from self._end_turn(item)
+            case "tool" | "subagent":
+                yield from self._tool(item)
+            case "text" | "thinking":
+                yield from self._said(item)
+            case "denial" | "error":
+                yield from self._failure(item)
+            case "question":
+                yield from (self._rook + line for line in decided_on(item.key, self._decisions))
+            case _:
+                yield from self._note(item)
 
-    def _said(self, event: Text | Thinking) -> Iterator[str]:
-        style = "text" if isinstance(event, Text) else "aside"
-        for line in _lines(event.text or ""):
-            yield self._paint(style, line)
+    def _failure(self, item: Item) -> Iterator[str]:
+        event = _event(item)
+        if isinstance(event, PermissionDenied):
+            call = self._calls.get(-1 if item.parent is None else item.parent)
+            yield from self._layout.render(words.denied(event, call), call)
+        elif isinstance(event, Error):
+            yield from self._layout.render(words.error(event))
+
+    def _session(self, item: Item) -> Iterator[str]:
+        self._layout.cwd = item.detail or self._layout.cwd
+        if self._has_head:
+            return
+        self._has_head = True
+        cwd = self._layout.cwd
+        parts = [
+            f"{self._agent} {item.name}" if item.name else self._agent,
+            item.title or self._context.model,
+            words.from_home(cwd, self._options.home) if cwd else None,
+        ]
+        yield self._rook + safe_line(" · ".join(part for part in parts if part))
+
+    def _end_turn(self, following: Item | None) -> Iterator[str]:
+        """Give how the turn ended that was shown, before the next one."""
+        ended, self._turn = self._turn, following
+        if ended is not None and ended.status in ("ok", "error"):
+            event = TurnFinished(
+                ok=ended.status == "ok",
+                errors=(ended.detail,) if ended.detail else None,
+                cost_usd=ended.cost_usd,
+            )
+            yield from self._layout.render(words.ending(event, self._context.cost))
+
+    def _call(self, item: Item) -> Call:
+        """What a call is about, remembered for what refers to it."""
+        tool = RunningTool(
+            id=str(item.id),
+            name=item.name,
+            kind=item.tool,
+            title=item.title,
+            parent=None if item.parent is None else str(item.parent),
+        )
+        call = self._calls[item.id] = words.call(tool, item.begin, self._layout.cwd)
+        if item.kind == "subagent":
+            self._layout.subagents[tool.id] = call
+        return call
+
+    def _tool(self, item: Item) -> Iterator[str]:
+        call = self._call(item)
+        ended = None if item.status is None else _event(item)
+        if item.status == "cancelled" and isinstance(ended, ToolFinished):
+            yield from self._layout.render(words.cancelled(ended, call), call)
+            return
+        changed = numbers.changed_lines(*self._changes.get(item.id, (None, None)))
+        aside = (item.subagent, changed, self._took(item, call))
+        yield from self._layout.render(call.line(*filter(None, aside)), call)
+        if item.status in words.FAILED and isinstance(ended, ToolFinished):
+            yield from self._layout.render(words.failed(ended), call)
+        yield from self._body(item, call)
+
+    def _took(self, item: Item, call: Call) -> str | None:
+        if item.status == "orphaned":
+            return "cut off"
+        shortest = 0.1 if self._options.verbose else 1.0  # seconds; shorter times are left out
+        return words.took(call, item.end, shortest=shortest)
+
+    def _body(self, item: Item, call: Call) -> Iterator[str]:
+        """What a call was given and returned; folded, only what it changed."""
+        full, verbose = self._options.full, self._options.verbose
+        if not full and not verbose and item.tool != "edit":
+            return
+        body = self._read(item)
+        started = body.start if isinstance(body.start, ToolStarted) else None
+        edits = self._replacements(started) if started else ()
+        if edits and (full or item.status == "ok"):
+            yield from self._difference(edits)
+        elif full and started and started.input is not None:
+            yield from self._block(_readable(started.input))
+        result = body.result
+        if full and result is not None:
+            yield from self._output((result.output if item.status == "ok" else result.error) or "")
+        elif result is not None and item.status == "ok":
+            line = words.output(result) if verbose else None
+            yield from self._layout.render(line, call) if line else ()
+
+    def _said(self, item: Item) -> Iterator[str]:
+        if not (item.title or "").strip():
+            return
+        event = _event(item)
+        if self._options.full:
+            style = "text" if item.kind == "text" else "aside"
+            for line in _lines(self._read(item).text or item.title or ""):
+                yield self._paint(style, line)
+        elif isinstance(event, Text):
+            parent = None if item.parent is None else str(item.parent)
+            yield from self._layout.render(words.text(event), parent=parent)
+        else:
+            yield from self._note(item)
+
+    def _note(self, item: Item) -> Iterator[str]:
+        """A line for those who ask for it, but for what everybody should know."""
+        event = _event(item)
+        if event is None:
+            return
+        place = item.place
+        record = Record(item.seq, item.begin, 0, place.length if place else 0, event)
+        if warning := words.warning(record):
+            yield self._rook + self._paint("error", f"WARNING: {warning}")
+            return
+        matters = item.kind == "limit" and item.status not in ("allowed", None)
+        if self._options.verbose or matters or item.kind in _ALWAYS_SHOWN:
+            for line in words.details(record):
+                yield from self._layout.render(line)
 
     def _difference(self, edits: tuple[Replacement, ...]) -> Iterator[str]:
         lines = [line for edit in edits for line in _compared(edit)]
-        most = len(lines) if self._full else _FOLDED_LINES
+        most = len(lines) if self._options.full else _FOLDED_LINES
         for line in lines[:most]:
             yield _INDENT + self._paint(_SIGNS.get(line[:1], "text"), safe(line).expandtabs())
         if left := len(lines) - most if len(lines) > most else 0:
@@ -124,7 +273,12 @@ class Page:
             yield _INDENT + line
 
     def _rule(self) -> str:
-        return self._paint("aside", "─" * self._width)
+        return self._paint("aside", "─" * self._options.width)
+
+
+def _nothing(item: Item) -> Body:
+    """Read nothing: only what the timeline itself has is shown."""
+    return Body()
 
 
 def _lines(text: str) -> list[str]:
@@ -158,3 +312,48 @@ def _value(item: object) -> str:
     if isinstance(item, str):
         return item if "\n" not in item else "\n" + item
     return json.dumps(item, ensure_ascii=False)
+
+
+def _event(item: Item) -> Event | None:
+    """The event that an item was made from, as far as a line needs it."""
+    fields = _FIELDS.get(item.kind)
+    if fields is None:
+        return None
+    known = {name: getattr(item, source) for name, source in fields.items()}
+    event = {"type": _TYPES[item.kind], "id": "", **known}
+    made: Event = msgspec.convert({k: v for k, v in event.items() if v is not None}, Event)
+    return made
+
+
+_TYPES: Mapping[ItemKind, str] = {
+    "tool": "tool_finished",
+    "subagent": "tool_finished",
+    "text": "text",
+    "thinking": "thinking",
+    "denial": "permission_denied",
+    "error": "error",
+    "retry": "retrying",
+    "limit": "limit_reported",
+    "compaction": "context_compacted",
+    "model": "model_changed",
+    "notice": "notice",
+    "unknown": "unknown",
+    "unreadable": "unreadable",
+}
+_TOOL = {"status": "status", "error": "detail", "exit_code": "exit_code", "name": "name"}
+_FIELDS: Mapping[ItemKind, Mapping[str, str]] = {
+    "tool": _TOOL,
+    "subagent": _TOOL,
+    "text": {"text": "title"},
+    "thinking": {"text": "title"},
+    "denial": {"name": "name", "fix": "detail"},
+    "error": {"kind": "name", "message": "title"},
+    "retry": {"attempt": "number", "max_attempts": "of", "reason": "title"},
+    "limit": {"window": "name", "status": "status", "used": "used"},
+    "compaction": {"before_tokens": "number", "after_tokens": "of"},
+    "model": {"before": "name", "after": "title", "reason": "detail"},
+    "notice": {"level": "name", "text": "title"},
+    "unknown": {"name": "title"},
+    "unreadable": {"reason": "name", "preview": "title"},
+}
+"""For each kind the fields of its event, and which field of the item they are."""

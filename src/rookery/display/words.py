@@ -24,7 +24,7 @@ from rookery.model.events import (
 from rookery.model.ledger import Money
 from rookery.model.records import Record
 from rookery.model.snapshot import Retry, RunningTool
-from rookery.model.text import cut, duration, one_line, relative
+from rookery.model.text import cut, duration, first_line, one_line, relative
 
 Role = Literal["tool", "text", "error", "cost", "note", "output"]
 """What a line is about; it decides the colour of the line's head."""
@@ -119,7 +119,7 @@ def from_home(path: str, home: str | None) -> str:
 
 def text(said: Text) -> Line:
     """The first line of what the agent said, in quotes."""
-    first = first_line(said.text).replace("\\", "\\\\").replace('"', '\\"')
+    first = first_line(said.text, _LONGEST_TEXT).replace("\\", "\\\\").replace('"', '\\"')
     return Line("text", f'"{first}"')
 
 
@@ -201,7 +201,7 @@ def details(record: Record) -> Iterator[Line]:
     """What is told only to those who ask for it: thinking, retries, notices, the unknown."""
     match record.event:
         case Thinking(text=said) if said and said.strip():
-            yield Line("note", f"(thinks) {first_line(said)}")
+            yield Line("note", f"(thinks) {first_line(said, _LONGEST_TEXT)}")
         case Retrying() as event:
             yield retry(event)
         case LimitReported() as event if event.status != "allowed" or event.used is not None:
@@ -240,12 +240,6 @@ def limit(event: LimitReported) -> Line:
 def window(name: str | None) -> str:
     """A limit's name, short."""
     return _WINDOWS.get(name) or (name or "").replace("_", " ")
-
-
-def first_line(said: str) -> str:
-    """The first line of a text that is not blank, cut."""
-    first = next((line.strip() for line in said.split("\n") if line.strip()), "")
-    return cut(first, _LONGEST_TEXT)
 
 
 def _reason(ended: TurnFinished) -> str:

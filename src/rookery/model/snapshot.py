@@ -10,7 +10,7 @@ import msgspec
 
 from rookery.model.events import ErrorKind, PlanItem, TaskKind, ToolKind
 from rookery.model.ledger import Money
-from rookery.model.text import cut
+from rookery.model.text import cut, encodable
 
 MOST_ITEMS = 16
 """How many open tools, open tasks, questions and limits are listed: the latest."""
@@ -212,4 +212,4 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 def short(text: str | None, most: int = LONGEST_NAME) -> str | None:
     """Cut a text that belongs into a snapshot."""
-    return None if text is None else cut(text, most)
+    return None if text is None else encodable(cut(text, most))

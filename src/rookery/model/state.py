@@ -22,7 +22,6 @@ from rookery.model.events import (
 )
 from rookery.model.ledger import Ledger
 from rookery.model.snapshot import (
-    LONGEST_NAME,
     LONGEST_TITLE,
     MOST_ITEMS,
     MOST_STEPS,
@@ -41,7 +40,7 @@ from rookery.model.snapshot import (
     ToolCounts,
     short,
 )
-from rookery.model.text import count, cut
+from rookery.model.text import count
 
 
 class Turn(msgspec.Struct):
@@ -302,7 +301,7 @@ _LONGEST_PATH = 4096
 
 def _running_tool(span: ToolSpan) -> RunningTool:
     return RunningTool(
-        id=cut(span.id, LONGEST_NAME),
+        id=short(span.id) or "",
         name=short(span.name),
         kind=span.kind,
         title=short(span.title, LONGEST_TITLE),
@@ -313,7 +312,7 @@ def _running_tool(span: ToolSpan) -> RunningTool:
 
 def _running_task(span: TaskSpan) -> RunningTask:
     return RunningTask(
-        id=cut(span.id, LONGEST_NAME),
+        id=short(span.id) or "",
         kind=span.kind,
         title=short(span.title, LONGEST_TITLE),
         doing=short(span.doing, LONGEST_TITLE),
@@ -346,7 +345,7 @@ def _retry(event: Retrying, since: float | None) -> Retry:
 
 def _plan(items: tuple[PlanItem, ...]) -> Plan:
     steps = tuple(
-        PlanItem(text=cut(item.text, LONGEST_TITLE), status=short(item.status))
+        PlanItem(text=short(item.text, LONGEST_TITLE) or "", status=short(item.status))
         for item in items[:MOST_STEPS]
     )
     done = sum(item.status == "completed" for item in items)

@@ -1,5 +1,7 @@
 """Small questions about text that need no terminal and no agent."""
 
+_FIRST_LOOK = 4096  # characters in which a first line usually begins
+
 
 def one_line(text: str, most: int) -> str:
     """Put text on one line: runs of white space become one space, what is too long is cut."""
@@ -30,6 +32,17 @@ def duration(seconds: float | None) -> str:
 def cut(text: str, most: int) -> str:
     """Cut text to at most so many characters, the last three of them dots."""
     return text if len(text) <= most else (text[: max(most - 3, 0)] + "...")[:most]
+
+
+def encodable(text: str) -> str:
+    """Replace halves of characters, which UTF-8 cannot express, by `?`."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def first_line(text: str, most: int) -> str:
+    """The first line that is not blank, without white space around it, cut."""
+    head = (text[:_FIRST_LOOK].lstrip() or text.lstrip())[: most + 1]
+    return cut(head.partition("\n")[0].rstrip(), most)
 
 
 def relative(path: str, folder: str | None) -> str:

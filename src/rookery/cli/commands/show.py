@@ -3,12 +3,12 @@
 import os
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import click
 
 from rookery import agents
-from rookery.adapter.agent import no_replacements
+from rookery.adapter.agent import Replacement, no_replacements
 from rookery.cli.live.finished_run import display_of, ending_lines, say_end
 from rookery.cli.live.pager import paged
 from rookery.cli.live.raw_text import last_words, shown_text
@@ -17,12 +17,13 @@ from rookery.cli.options.run_argument import find_run
 from rookery.config.options import ShowOptions, ViewOptions
 from rookery.display.asking import decided
 from rookery.display.console.look import Look, columns, look_of
-from rookery.display.console.screen import Screen
 from rookery.display.context import RunContext
-from rookery.display.page import Heading, Page
-from rookery.display.terminal import TerminalDisplay
+from rookery.display.page import Heading, Page, PageOptions
+from rookery.feed.bodies import Bodies
 from rookery.feed.stored import iterate, stored_feed
 from rookery.model.completion import final_text
+from rookery.model.events import ToolStarted
+from rookery.model.timeline import Timeline
 from rookery.runs.heal import healed
 from rookery.store import decisions
 from rookery.store.run_folder import RunFolder
@@ -78,41 +79,45 @@ def _show_lines(folder: RunFolder, view_options: ViewOptions) -> None:
 
 
 def _page(folder: RunFolder, look: Look, *, verbose: bool, full: bool) -> Iterator[str]:
-    """The lines of a run's page."""
+    """The lines of a run's page, drawn from its timeline."""
     info = folder.info()
-    agent = agents.agent(info.agent) if info and info.agent else None
-    width, home = min(columns(sys.stdout), _WIDEST_PAGE), os.path.expanduser("~")
-    feed, paint = stored_feed(folder), look.paint()
-    display = TerminalDisplay(
-        Screen(sys.stdout, lambda: width),
-        (info.label if info else None) or "raw",
-        columns=lambda: width,
-        context=RunContext(cwd=feed.state.cwd, snapshot=feed.snapshot),
-        verbose=verbose and not full,
-        paint=paint,
-        home=home,
-    )
+    home, paint = os.path.expanduser("~"), look.paint()
+    feed, timeline = stored_feed(folder), Timeline()
+    timeline.take(iterate(feed.since(0)))
     page = Page(
-        display,
+        (info.label if info else None) or "raw",
+        PageOptions(
+            width=min(columns(sys.stdout), _WIDEST_PAGE),
+            verbose=verbose and not full,
+            full=full,
+            home=home,
+        ),
         paint=paint,
-        width=width,
-        full=full,
-        replacements=agent.replacements if agent else no_replacements,
+        context=RunContext(cwd=feed.state.cwd, snapshot=feed.snapshot),
+        read=Bodies(folder.path, feed.agent).read,
+        replacements=_replacements(feed.agent),
+        decisions=decisions.read(folder),
     )
-    yield from page.head(
-        Heading(
-            run=folder.name,
-            prompt=info.prompt if info else None,
-            started_at=info.started_at if info else None,
-            command=shlex.join(info.command) if info else None,
-        )
-    )
+    yield from page.head(_heading(folder))
     yield from map(shown_text, iterate(feed.lines("stdout")))
-    made = decisions.read(folder)
-    for record in iterate(feed.since(0)):
-        yield from page.lines(record)
-        yield from (f"{paint('prefix', '[rook]')} {words}" for words in decided(record, made))
-    yield from page.close()
+    yield from page.lines(timeline.items)
     yield from last_words(folder, feed.state, paint, full=full)
     yield from page.answer(None if full else final_text(feed.state))
     yield from ending_lines(folder, feed.state, paint, home)
+
+
+def _heading(folder: RunFolder) -> Heading:
+    info = folder.info()
+    if info is None:
+        return Heading(run=folder.name)
+    return Heading(
+        run=folder.name,
+        prompt=info.prompt,
+        started_at=info.started_at,
+        command=shlex.join(info.command),
+    )
+
+
+def _replacements(agent: str | None) -> Callable[[ToolStarted], tuple[Replacement, ...]]:
+    """What shows the difference of an agent's edits."""
+    return agents.agent(agent).replacements if agent else no_replacements

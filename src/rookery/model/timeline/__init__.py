@@ -3,7 +3,7 @@
 An item has no copy of anything bulky, only its place in the raw log.
 """
 
-from rookery.model.timeline.fold import Draft, Timeline
+from rookery.model.timeline.fold import LONGEST_FIRST_LINE, Draft, Timeline
 from rookery.model.timeline.items import Item, ItemKind, Items, Place
 
-__all__ = ["Draft", "Item", "ItemKind", "Items", "Place", "Timeline"]
+__all__ = ["LONGEST_FIRST_LINE", "Draft", "Item", "ItemKind", "Items", "Place", "Timeline"]

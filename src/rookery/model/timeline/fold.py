@@ -37,13 +37,12 @@ from rookery.model.events import (
     UserMessage,
 )
 from rookery.model.records import Record
-from rookery.model.text import cut
+from rookery.model.text import cut, first_line
 from rookery.model.timeline.items import Item, ItemKind, Items, PackedItem, Place, pack, unpack
 
+LONGEST_FIRST_LINE = 200
 _LONGEST_TITLE = 1000  # a path is shown whole
-_LONGEST_FIRST_LINE = 200
 _LONGEST_DETAIL = 300
-_FIRST_LOOK = 4096  # characters in which a first line usually begins
 _LONGEST_KEY = 200
 _MOST_REMEMBERED = 1024  # calls that have ended and may still be referred to
 _MOST_DRAFTS = 64
@@ -219,7 +218,7 @@ def _thinking(line: Timeline, event: Thinking, record: Record) -> None:
 
 
 def _said(line: Timeline, kind: ItemKind, text: str, record: Record, **fields: Any) -> None:
-    line._moment(kind, record, title=_first_line(text), size=len(text), **fields)
+    line._moment(kind, record, title=first_line(text, LONGEST_FIRST_LINE), size=len(text), **fields)
 
 
 def _writes(line: Timeline, event: TextDelta, record: Record) -> None:
@@ -463,16 +462,12 @@ def _key(text: str | None) -> str | None:
     return _short(text, _LONGEST_KEY)
 
 
-def _short(text: str | None, most: int = _LONGEST_FIRST_LINE) -> str | None:
+def _short(text: str | None, most: int = LONGEST_FIRST_LINE) -> str | None:
     return None if text is None else cut(text, most)
-
-
-def _first_line(text: str) -> str:
-    """The first line that is not blank, cut."""
-    head = (text[:_FIRST_LOOK].lstrip() or text.lstrip())[: _LONGEST_FIRST_LINE + 1]
-    return cut(head.partition("\n")[0].rstrip(), _LONGEST_FIRST_LINE)
 
 
 def _why(event: TurnFinished) -> str | None:
     """Why a turn failed: the agent's first error, else its reason."""
-    return next((text for text in event.errors or () if text.strip()), event.reason)
+    errors = (text for text in event.errors or () if text.strip())
+    reason = (event.reason or "").replace("_", " ") or None
+    return reason if event.reason == "interrupted" else next(errors, reason)

@@ -1,11 +1,12 @@
 """The items of a timeline, kept packed so that a run of many calls needs little memory."""
 
 from collections.abc import Sequence
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
 import msgspec
 
 from rookery.model.events import ToolKind
+from rookery.model.text import encodable
 
 ItemKind = Literal[
     "session",
@@ -122,7 +123,15 @@ unpack = msgspec.msgpack.Decoder(PackedItem).decode
 
 def pack(item: PackedItem) -> bytes:
     """Give an item as it is kept."""
-    return bytes(memoryview(_encode(item)))  # a copy: the encoder leaves room behind its result
+    try:
+        packed = _encode(item)
+    except UnicodeEncodeError:
+        packed = _encode(PackedItem(*map(_encodable, msgspec.structs.astuple(item))))
+    return bytes(memoryview(packed))  # a copy: the encoder leaves room behind its result
+
+
+def _encodable(value: Any) -> Any:
+    return encodable(value) if isinstance(value, str) else value
 
 
 class Items(Sequence[Item]):

@@ -1,0 +1,95 @@
+"""Reads the bulky parts of a timeline's items from the raw log: whole texts, inputs, outputs."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from rookery import agents
+from rookery.feed.tail import read_at
+from rookery.model.events import Event, Text, Thinking, ToolFinished, ToolStarted, UserMessage
+from rookery.model.text import first_line
+from rookery.model.timeline import LONGEST_FIRST_LINE, Item, ItemKind, Place
+
+_CONTEXTS = (0, 64 << 10, 1 << 20, 16 << 20)
+"""How many bytes before a message are read with it: some agents write a text in pieces."""
+
+_LARGEST = 64 << 20  # of a message; more would not be shown
+
+
+class Body(msgspec.Struct, frozen=True):
+    """What an item's messages hold: the event that began it, and the one that ended it."""
+
+    start: Event | None = None
+    result: ToolFinished | None = None
+
+    @property
+    def text(self) -> str | None:
+        """The whole text of a text, a thought or a message."""
+        return self.start.text if isinstance(self.start, (Text, Thinking, UserMessage)) else None
+
+
+class Bodies:
+    """Reads bodies of one run's items; `agent` wrote the log."""
+
+    def __init__(self, folder: Path, agent: str | None) -> None:
+        self._folder = folder
+        self._agent = agent
+
+    def read(self, item: Item) -> Body:
+        """Read what belongs to an item; what the log does not have is None."""
+        if self._agent is None or item.place is None:
+            return Body()
+        start = self._find(item.place, lambda event: _begins(event, item))
+        if item.result is None or item.tool is None:
+            return Body(start)
+        # What a call returned is read with the call: what some outputs mean depends on it.
+        call = self._line(item.place) if start is not None else b""
+        result = self._find(item.result, lambda event: _ends(event, item), call)
+        return Body(start, result if isinstance(result, ToolFinished) else None)
+
+    def _find(
+        self, place: Place, fits: Callable[[Event], bool], before: bytes = b""
+    ) -> Event | None:
+        """The event that fits among those of a message, or of more that came before it."""
+        for context in _CONTEXTS:
+            data = before + self._line(place, context)
+            event = next(filter(fits, _decoded(self._agent or "", data)), None)
+            if event is not None or context >= place.offset:
+                return event
+        return None
+
+    def _line(self, place: Place, context: int = 0) -> bytes:
+        """A message, with whole messages from so many bytes before it."""
+        begin = max(0, place.offset - context)
+        size = min(place.offset + place.length - begin, _LARGEST)
+        data = read_at(self._folder, "stdout", begin, size)
+        if context and begin:
+            data = data[data.find(b"\n") + 1 :]
+        return data if data.endswith(b"\n") else data + b"\n"
+
+
+def _decoded(agent: str, data: bytes) -> Iterator[Event]:
+    decoder = agents.decoder(agent)
+    for record in (*decoder.feed(data), *decoder.close()):
+        yield record.event
+
+
+def _begins(event: Event, item: Item) -> bool:
+    if isinstance(event, ToolStarted):
+        return item.tool is not None and event.id == item.key
+    return isinstance(event, (Text, Thinking, UserMessage)) and _looks_like(event, item)
+
+
+def _ends(event: Event, item: Item) -> bool:
+    return isinstance(event, ToolFinished) and event.id == item.key and event.status != "orphaned"
+
+
+def _looks_like(event: Text | Thinking | UserMessage, item: Item) -> bool:
+    """Whether a text is an item's: ids of texts may depend on what was written before."""
+    text = event.text or ""
+    same = (_KINDS[type(event)], len(text)) == (item.kind, item.size)
+    return same and first_line(text, LONGEST_FIRST_LINE) == item.title
+
+
+_KINDS: dict[type, ItemKind] = {Text: "text", Thinking: "thinking", UserMessage: "message"}

@@ -1,0 +1,47 @@
+"""Bodies of a timeline's items: what the log holds at their places."""
+
+from pathlib import Path
+
+import rookery
+from rookery.feed.bodies import Bodies, Body
+from rookery.model.events import Text, Thinking, ToolFinished, ToolStarted, UserMessage
+from rookery.model.records import Record
+from rookery.model.timeline import Item, Timeline
+from tests.recorded import agent_of, cases, recordings
+
+
+def kept(path: Path, folder: Path) -> tuple[list[Record], Timeline, Bodies]:
+    """A recorded stream as a run folder keeps it."""
+    (folder / "stdout.raw").write_bytes(path.read_bytes())
+    records = list(rookery.decode(path, agent=agent_of(path)))
+    line = Timeline()
+    line.take(records)
+    return records, line, Bodies(folder, agent_of(path))
+
+
+def wrong(item: Item, records: list[Record], body: Body) -> bool:
+    """Whether a body is not what the stream holds."""
+    event = records[item.seq].event
+    if isinstance(event, (Text, Thinking, UserMessage)):
+        return (event.text or "") != (body.text or "")
+    if isinstance(event, ToolStarted):
+        ends = [r.event for r in records if isinstance(r.event, ToolFinished)]
+        end = next(e for e in ends if e.id == event.id)
+        start = body.start
+        same = isinstance(start, ToolStarted) and start.input == event.input
+        result = body.result
+        given = (result.output, result.error) if result else (None, None)
+        return not same or (end.status != "orphaned" and (end.output, end.error) != given)
+    return False
+
+
+def test_every_body_of_every_recorded_stream_is_read_from_the_log(tmp_path: Path) -> None:
+    faults = []
+    for path in [*cases(), *recordings()]:
+        records, line, bodies = kept(path, tmp_path)
+        faults += [
+            f"{agent_of(path)} {path.parent.name}: {item}"
+            for item in line.items
+            if wrong(item, records, bodies.read(item))
+        ]
+    assert faults == []
