@@ -51,7 +51,7 @@ def test_the_flag_is_added_where_it_belongs_unless_it_is_there() -> None:
     assert with_format(["a", "-o=json"], flag=FLAG, short="-o", also=("json",)) == ["a", "-o=json"]
 
 
-def test_what_is_no_such_command_is_left_alone() -> None:
+def test_other_commands_are_left_unchanged() -> None:
     assert with_format(["a", "-o", "text"], flag=FLAG, short="-o") is None
     assert with_format(["a", "--output-format"], flag=FLAG) is None
     assert with_format(["a", "session"], flag=FLAG, after="run") is None

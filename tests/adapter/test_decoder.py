@@ -118,7 +118,7 @@ def test_a_stream_ends_once() -> None:
     assert (len(reader.close()), reader.close()) == (1, [])
 
 
-def test_a_decoder_tells_whose_stream_it_reads() -> None:
+def test_a_decoder_has_the_name_of_its_agent() -> None:
     assert decoder("claude").agent == "claude"
 
 
@@ -144,7 +144,7 @@ def test_a_record_has_the_time_at_which_its_line_was_complete() -> None:
     ]
 
 
-def test_a_record_has_no_time_if_nobody_told_it() -> None:
+def test_a_record_has_no_time_unless_it_is_passed() -> None:
     reader = decoder("claude")
     reader.feed(b"", 1.0)
     assert [record.at for record in reader.feed(STREAM)] == [None] * len(EVENTS)
@@ -226,14 +226,14 @@ def test_a_cut_message_with_a_newline_is_not_json() -> None:
     ("value", "reason"),
     [(b"5", "not_an_object"), (b'"{"', "not_an_object"), (b"[1]", "not_an_object")],
 )
-def test_json_that_is_no_message_is_unreadable(value: bytes, reason: Any) -> None:
+def test_json_that_is_not_a_message_is_unreadable(value: bytes, reason: Any) -> None:
     assert events_of(value, b"") == [
         Unreadable(reason=reason, preview=value.decode()),
         closed(lines=1),
     ]
 
 
-def test_json_that_is_too_deep_is_unreadable_and_the_stream_goes_on() -> None:
+def test_json_that_is_too_deep_is_unreadable_and_the_stream_continues() -> None:
     deep = b'{"type":"user","a":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
     assert events_of(deep, RESULT, b"") == [
         Unreadable(reason="too_deep", preview=deep[:200].decode()),

@@ -43,19 +43,19 @@ def test_an_object_of_which_no_field_is_known_is_not_looked_into() -> None:
 
 
 @pytest.mark.parametrize("odd", [5, None, "text", [], [[{"text": 1}]], {"usage": [1]}])
-def test_values_of_another_shape_are_no_unknown_fields(odd: Any) -> None:
+def test_values_of_another_shape_are_not_unknown_fields(odd: Any) -> None:
     assert found("talk", {"parts": odd, "extra": odd}) == {}
 
 
-def test_a_message_that_is_no_object_has_no_drift() -> None:
+def test_a_message_that_is_not_an_object_has_no_drift() -> None:
     assert found("talk", 5, "text", None, []) == {}
 
 
-def test_a_message_of_a_type_nobody_knows_has_no_drift() -> None:
+def test_a_message_of_an_unknown_type_has_no_drift() -> None:
     assert found("news", {"a": 1}) == {}
 
 
-def test_types_nobody_knows_cost_no_memory() -> None:
+def test_unknown_types_use_no_memory() -> None:
     drift = Drift(KNOWN)
     for n in range(1000):
         drift.look(f"news/{n}", b'{"a":1}')

@@ -196,7 +196,7 @@ others = st.sampled_from([{"type": "result"}, {"type": "news"}, {"type": "keep_a
 
 @steady
 @given(st.lists(talk | system | others, max_size=30))
-def test_calls_and_tasks_end_once_however_they_are_told(stream: list[Any]) -> None:
+def test_calls_and_tasks_end_once_however_they_are_reported(stream: list[Any]) -> None:
     raw = "".join(json.dumps(message) + "\n" for message in stream).encode()
     account(raw, decode([raw]))
 
@@ -213,6 +213,6 @@ tasks = st.fixed_dictionaries(
 
 @steady
 @given(st.lists(tasks | others, max_size=8))
-def test_tasks_end_once_however_they_are_told(stream: list[Any]) -> None:
+def test_tasks_end_once_however_they_are_reported(stream: list[Any]) -> None:
     raw = "".join(json.dumps(message) + "\n" for message in stream).encode()
     account(raw, decode([raw]))

@@ -41,7 +41,7 @@ def test_a_turn_without_a_reason_to_fail_has_an_answer() -> None:
     assert memory.results == 3
 
 
-def test_what_was_said_before_a_turn_is_not_its_answer() -> None:
+def test_text_before_a_turn_is_not_its_answer() -> None:
     memory = Memory()
     memory.begin_turn()
     memory.add_delta("m", "One.")
@@ -52,7 +52,7 @@ def test_what_was_said_before_a_turn_is_not_its_answer() -> None:
     assert memory.answer is None
 
 
-def test_pieces_are_whole_when_something_else_is_said() -> None:
+def test_a_text_is_complete_when_another_starts() -> None:
     memory = Memory()
     assert memory.add_delta("t", "Let me ", thinking=True) == [
         ThinkingDelta(id="t", text="Let me ")
@@ -68,14 +68,14 @@ def test_pieces_are_whole_when_something_else_is_said() -> None:
     assert memory.advance() == []
 
 
-def test_a_thought_is_no_answer() -> None:
+def test_a_thought_is_not_an_answer() -> None:
     memory = Memory()
     memory.add_delta("t", "Hm", thinking=True)
     memory.end_text()
     assert memory.answer is None
 
 
-def test_a_call_begins_and_ends_once_and_its_end_is_told_by_its_beginning() -> None:
+def test_a_call_starts_and_ends_once_and_its_end_is_completed_from_its_start() -> None:
     memory = Memory()
     assert memory.start(CALL) == [CALL]
     assert memory.start(CALL) == []
@@ -94,12 +94,12 @@ def test_a_call_begins_and_ends_once_and_its_end_is_told_by_its_beginning() -> N
     assert memory.tools == {}
 
 
-def test_a_result_whose_call_was_never_seen_is_told_as_far_as_it_goes() -> None:
+def test_a_result_whose_call_was_never_seen_is_reported_as_far_as_it_goes() -> None:
     told = Memory().finish("x", "ok", name="shell", kind="execute", parent="outer")
     assert told == [ToolFinished(id="x", status="ok", name="shell", kind="execute", parent="outer")]
 
 
-def test_a_denial_is_told_before_the_end_of_its_call() -> None:
+def test_a_denial_is_reported_before_the_end_of_its_call() -> None:
     memory = Memory()
     memory.start(CALL)
     denied, ended = memory.finish("c", "denied", error="no", fix="--allow shell")

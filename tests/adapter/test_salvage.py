@@ -110,7 +110,7 @@ def test_what_strict_readers_refuse_is_mended(line: bytes, value: Any) -> None:
         b'\x1b[2K{"a":1}',
     ],
 )
-def test_what_is_no_json_is_unreadable(line: bytes) -> None:
+def test_a_line_that_is_not_json_is_unreadable(line: bytes) -> None:
     preview = line.rstrip().decode("utf-8", "replace")
     assert salvage.parse(line) == Unreadable(reason="not_json", preview=preview)
 

@@ -34,7 +34,7 @@ def test_the_first_short_string_is_the_title(input: bytes, title: str | None) ->
         (b"", None),
     ],
 )
-def test_the_first_field_that_is_told_is_taken(input: bytes, words: str | None) -> None:
+def test_the_first_field_with_a_value_is_used(input: bytes, words: str | None) -> None:
     assert first_of(msgspec.Raw(input), "a", "b") == words
 
 

@@ -3,7 +3,7 @@
 from rookery.adapter.tokens import uncached
 
 
-def test_what_was_cached_is_no_part_of_the_input() -> None:
+def test_cached_tokens_are_not_part_of_the_input() -> None:
     assert uncached(100, 60, 30) == 10
     assert uncached(100, None) == 100
     assert uncached(10, 60) == 0

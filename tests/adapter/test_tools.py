@@ -13,7 +13,7 @@ TOOLS = Tools(
 )
 
 
-def test_a_call_is_told_with_all_that_its_name_and_its_input_tell() -> None:
+def test_a_call_includes_everything_known_from_its_name_and_input() -> None:
     input = msgspec.Raw(b'{"note":"x","command":"make\\n test"}')
     assert TOOLS.started("c", "sh", input, parent="p") == ToolStarted(
         id="c", name="sh", kind="execute", title="make test", input=input, parent="p"

@@ -127,7 +127,7 @@ def test_every_span_that_begins_ends_exactly_once(case: Path) -> None:
 
 
 @every_case
-def test_no_turn_ends_that_has_not_begun(case: Path) -> None:
+def test_no_turn_ends_before_it_starts(case: Path) -> None:
     begun = 0
     for record in decode(case):
         begun += isinstance(record.event, TurnStarted)
@@ -168,7 +168,7 @@ def test_no_recording_holds_what_is_private() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_cases_show_every_event_the_agent_can_tell_of(name: str) -> None:
+def test_the_cases_show_every_event_that_the_agent_reports(name: str) -> None:
     streams = (decode(path.parent) for path in cases(name))
     seen = {type(r.event).__struct_config__.tag for records in streams for r in records}
     assert seen == TAGS - set(facts(name)["never"])

@@ -131,7 +131,7 @@ def test_it_is_run_like_any_other(packages: Path, tmp_path: Path) -> None:
     assert (tmp_path / "mode").read_text() == "auto\n"
 
 
-def test_the_list_of_agents_has_all_that_can_be_loaded_and_tells_of_the_others(
+def test_the_list_of_agents_has_all_that_can_be_loaded_and_reports_the_others(
     packages: Path, tmp_path: Path
 ) -> None:
     done = rook(packages, tmp_path, "agents", "--json")
@@ -152,7 +152,7 @@ def test_the_list_of_agents_has_all_that_can_be_loaded_and_tells_of_the_others(
         ("wrong", "'broken_agent:AGENT' isn't an agent called 'wrong'; fix or remove its package"),
     ],
 )
-def test_what_is_no_agent_is_told_in_a_line(
+def test_an_invalid_agent_is_reported_in_one_line(
     packages: Path, tmp_path: Path, name: str, words: str
 ) -> None:
     done = rook(packages, tmp_path, "run", "--agent", name, "Go")

@@ -77,7 +77,7 @@ def test_an_error_result_alone_gives_nothing() -> None:
 # Several results.
 
 
-def test_of_several_results_the_last_that_is_no_error_counts() -> None:
+def test_of_several_results_the_last_that_is_not_an_error_counts() -> None:
     bad = result("no", is_error=True)
     assert final_text(stream(result("one"), result("two"))) == "two"
     assert final_text(stream(result("one"), bad)) == "one"
@@ -94,7 +94,7 @@ def test_a_result_without_a_word_on_errors_is_none() -> None:
     assert final_text(stream(result("done", is_error=None))) == "done"
 
 
-def test_a_subagent_s_text_is_no_answer() -> None:
+def test_a_subagent_s_text_is_not_an_answer() -> None:
     below = says("from below") | {"parent_tool_use_id": "t"}
     assert final_text(stream(below)) is None
     assert final_text(stream(says("mine"), below)) == "mine"
@@ -180,7 +180,7 @@ def test_a_word_alone_on_a_line_of_the_agent_s_text_is_a_signal(text: str) -> No
     "text",
     [f"I will say {WORD} later", f"{WORD}.", f"NOT_{WORD}", WORD.lower(), f"`{WORD}`", "", "\n"],
 )
-def test_a_word_among_others_is_no_signal(text: str) -> None:
+def test_a_word_among_others_is_not_a_signal(text: str) -> None:
     assert signals(after(Text(id="1", text=text)), [WORD]) == []
 
 
@@ -194,18 +194,18 @@ def test_an_empty_word_is_never_a_signal() -> None:
     assert signals(after(Text(id="1", text="a\n\nb")), ["", " "]) == []
 
 
-def test_a_subagent_s_text_is_no_signal() -> None:
+def test_a_subagent_s_text_is_not_a_signal() -> None:
     assert signals(after(Text(id="1", text=WORD, parent="t")), [WORD]) == []
     below = says(WORD) | {"parent_tool_use_id": "t"}
     assert signals(fold(stream(below)), [WORD]) == []
 
 
-def test_tool_output_is_no_signal() -> None:
+def test_tool_output_is_not_a_signal() -> None:
     assert signals(after(ToolFinished(id="1", status="ok", output=WORD)), [WORD]) == []
     assert signals(after(ToolFinished(id="1", status="error", error=WORD)), [WORD]) == []
 
 
-def test_the_echo_of_the_prompt_is_no_signal() -> None:
+def test_the_echo_of_the_prompt_is_not_a_signal() -> None:
     prompt = f"When you are done, say:\n{WORD}"
     assert signals(after(UserMessage(text=prompt, replay=True)), [WORD]) == []
     # A hook that blocks a prompt makes the result of it, though no turn was taken.
@@ -213,7 +213,7 @@ def test_the_echo_of_the_prompt_is_no_signal() -> None:
     assert signals(fold(stream(blocked | {"num_turns": 0})), [WORD]) == []
 
 
-def test_an_error_is_no_signal() -> None:
+def test_an_error_is_not_a_signal() -> None:
     failed = result(f"API Error: 400\n{WORD}", is_error=True)
     assert signals(fold(stream(failed)), [WORD]) == []
 

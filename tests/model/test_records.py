@@ -139,7 +139,7 @@ def test_a_raw_part_is_written_as_it_was_read() -> None:
         {"seq": 0, "offset": 0, "length": 0, "type": "notice", "level": "loud", "text": ""},
     ],
 )
-def test_what_is_no_record_is_refused(record: dict[str, Any]) -> None:
+def test_json_that_is_not_a_record_is_refused(record: dict[str, Any]) -> None:
     assert not VALIDATOR.is_valid(record)
     with pytest.raises(msgspec.DecodeError):
         load(msgspec.json.encode(record))

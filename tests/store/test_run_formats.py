@@ -124,7 +124,9 @@ def test_a_damaged_state_file_is_a_typed_error_that_quotes_nothing(
     data: bytes, folder: RunFolder
 ) -> None:
     (folder.path / "exit.json").write_bytes(data)
-    with pytest.raises(DamagedRunError, match="raw logs beside it can still be decoded") as caught:
+    with pytest.raises(
+        DamagedRunError, match="raw logs in the same folder can still be decoded"
+    ) as caught:
         folder.exit()
     assert str(caught.value).isprintable()
 

@@ -140,7 +140,7 @@ def test_forkers_end_by_themselves() -> None:
         until(lambda: not marked(name))
 
 
-def test_it_stops_itself_and_goes_on_when_continued() -> None:
+def test_it_stops_itself_and_continues_after_sigcont() -> None:
     with started("--script-stop-self") as child:
         _, status = os.waitpid(child.pid, os.WUNTRACED)
         assert os.WIFSTOPPED(status)
@@ -164,7 +164,7 @@ def test_a_lock_is_removed_at_the_end_and_when_asked_to_end(tmp_path: Path) -> N
     assert (play(f"--script-lock={lock}").returncode, lock.exists()) == (0, False)
 
 
-def test_it_tells_its_environment_and_how_it_was_called(tmp_path: Path) -> None:
+def test_it_reports_its_environment_and_how_it_was_called(tmp_path: Path) -> None:
     told, call = tmp_path / "environment", tmp_path / "call"
     flags = (f"--script-print-env={told}", f"--script-print-call={call}", "-p", "--", "$(touch x)")
     play("--script-read-stdin-first", *flags, stdin="Prüfe es".encode(), CLAUDECODE="1")
@@ -176,7 +176,7 @@ def test_it_tells_its_environment_and_how_it_was_called(tmp_path: Path) -> None:
     }
 
 
-def test_it_tells_how_long_its_reader_kept_it_waiting(tmp_path: Path) -> None:
+def test_it_reports_how_long_its_reader_kept_it_waiting(tmp_path: Path) -> None:
     stall = tmp_path / "stall"
     with started("--script-flood=1000000", f"--script-print-stall={stall}") as child:
         out(child).readline()
@@ -285,7 +285,7 @@ def test_two_results_have_one_growing_cost() -> None:
     assert (first.cost_usd, second.cost_usd) == (0.002412, 0.004824)
 
 
-def test_a_budget_is_spent_in_steps_that_tell_their_tokens() -> None:
+def test_a_budget_is_spent_in_steps_that_report_their_tokens() -> None:
     written = play("--script-budget").stdout
     final = [e for e in events(written, UsageReported) if e.semantics == "final"]
     spent = [event.output for event in final[:-1]]
@@ -295,13 +295,13 @@ def test_a_budget_is_spent_in_steps_that_tell_their_tokens() -> None:
     assert ended.models[0].output == sum(event.output for event in final)
 
 
-def test_retries_are_told_before_it_goes_on() -> None:
+def test_retries_are_reported_before_it_continues() -> None:
     state = folded(play("--script-retries").stdout)
     assert state.retries == 3
     assert state.results[0].ok
 
 
-def test_a_result_may_tell_no_cost() -> None:
+def test_a_result_may_report_no_cost() -> None:
     (ended,) = folded(play("--script-no-cost").stdout).results
     assert (ended.ok, ended.cost_usd, ended.models, ended.usage) == (True, None, None, None)
 
@@ -309,7 +309,7 @@ def test_a_result_may_tell_no_cost() -> None:
 # Failures to begin
 
 
-def test_a_bad_flag_is_told_on_stderr_only() -> None:
+def test_a_bad_flag_is_reported_on_stderr_only() -> None:
     done = play("--script-bad-flag")
     assert (done.stdout, done.returncode) == (b"", 1)
     assert done.stderr == b"error: unknown option '--no-such-flag'\n"

@@ -57,7 +57,7 @@ def test_an_answer_may_come_in_one_piece() -> None:
     assert response["candidates"][0]["finishReason"] == "MAX_TOKENS"
 
 
-def test_usage_is_estimated_or_told_by_the_script() -> None:
+def test_usage_is_estimated_or_taken_from_the_script() -> None:
     told = {"promptTokenCount": 100, "cachedContentTokenCount": 40, "thoughtsTokenCount": 7}
     usage = streamed(Reply(text="Hi", usage=told))[-1]["usageMetadata"]
     assert {**told, "totalTokenCount": 107 + usage["candidatesTokenCount"]}.items() <= usage.items()

@@ -53,7 +53,7 @@ def test_its_tools_work_and_fail() -> None:
     assert image["result"]["content"][1]["data"].startswith("iVBORw0KGgo")
 
 
-def test_what_it_does_not_know_is_an_error_and_what_is_no_message_is_skipped() -> None:
+def test_unknown_methods_are_errors_and_other_lines_are_skipped() -> None:
     unknown, missing = talk(
         "no JSON",
         "[]",

@@ -94,7 +94,7 @@ def test_ids_are_the_same_in_each_run() -> None:
     assert told[0][1]["stop_reason"] == "end_turn"
 
 
-def test_tokens_are_estimated_where_a_reply_does_not_tell_them() -> None:
+def test_tokens_are_estimated_unless_a_reply_has_them() -> None:
     with ScriptedMessagesApi([Reply(text="x" * 400)]) as api:
         usage = json.loads(post(api, system="y" * 4000))["usage"]
     assert 1000 < usage["input_tokens"] < 1100
@@ -147,7 +147,7 @@ def test_a_stream_may_end_with_an_error() -> None:
     assert events[1]["error"]["type"] == "overloaded_error"
 
 
-def test_an_answer_that_is_no_stream_is_cut_as_well() -> None:
+def test_an_answer_that_is_not_a_stream_is_cut_as_well() -> None:
     with (
         ScriptedMessagesApi([Cut(after_events=0)]) as api,
         pytest.raises((ConnectionError, http.client.RemoteDisconnected, urllib.error.URLError)),
@@ -174,7 +174,7 @@ def test_what_the_function_raises_is_raised_at_the_end() -> None:
         )
 
 
-def test_a_request_beyond_the_script_is_told_so() -> None:
+def test_a_request_beyond_the_script_gets_an_error() -> None:
     with ScriptedMessagesApi([]) as api:
         code, body, _ = failure(lambda: post(api))
     assert (code, body["error"]["message"]) == (400, "the script has no answer to request 1")

@@ -116,7 +116,7 @@ def test_a_failure_may_have_a_code_and_a_message_of_its_own() -> None:
     assert (body["error"]["code"], body["error"]["message"]) == ("odd", "scripted")
 
 
-def test_a_stream_breaks_as_it_is_told_to() -> None:
+def test_a_stream_breaks_off_as_the_script_says() -> None:
     cuts = [Cut(after_events=2), Cut(after_events=2, how="close"), Cut(after_events=2, how="error")]
     with ScriptedResponsesApi(cuts) as api:
         with pytest.raises((http.client.IncompleteRead, ConnectionError)):

@@ -72,7 +72,7 @@ def test_the_flags_of_the_real_one_are_taken_and_a_prompt_is_never_a_flag() -> N
     assert folded(done.stdout).session == "0-1-2"
 
 
-def test_it_tells_its_version_as_the_real_one() -> None:
+def test_it_reports_its_version_as_the_real_one() -> None:
     assert play("--version").stdout == b"2.1.325 (Claude Code)\n"
 
 
@@ -100,7 +100,7 @@ def test_a_variable_may_hold_the_flags(script: str) -> None:
         ),
     ],
 )
-def test_what_it_cannot_do_is_said(flags: list[str], complaint: bytes) -> None:
+def test_unknown_flags_and_files_are_errors(flags: list[str], complaint: bytes) -> None:
     done = play(*flags)
     assert (done.returncode, done.stdout) == (2, b"")
     assert complaint in done.stderr
@@ -146,7 +146,7 @@ def test_delays_beside_a_file_are_its_pace(tmp_path: Path) -> None:
     assert done.stdout == wire.read_bytes()
 
 
-def test_without_delays_the_times_that_lines_tell_are_the_pace(tmp_path: Path) -> None:
+def test_without_delays_the_timestamps_of_lines_set_the_pace(tmp_path: Path) -> None:
     wire = tmp_path / "wire.jsonl"
     at = '{"timestamp":"2026-11-15T18:08:1%d.290Z"}\n'
     wire.write_text((at % 3) + "not json\n" + (at % 5) + (at % 4))
@@ -237,7 +237,7 @@ def test_each_prompt_on_stdin_is_a_turn() -> None:
         assert (child.wait(), out(child).read()) == (0, b"")
 
 
-def test_a_line_on_stdin_that_is_no_json_ends_it() -> None:
+def test_a_line_on_stdin_that_is_not_json_ends_it() -> None:
     done = play("--script-play=short", "--input-format=stream-json", stdin=b"hello\n")
     assert (done.stdout, done.returncode) == (b"", 1)
     assert b"Error parsing streaming input line" in done.stderr

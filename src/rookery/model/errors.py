@@ -138,7 +138,7 @@ class UnsafeRunError(RunFolderError):
 class DamagedRunError(RunFolderError):
     """A file of a run is invalid."""
 
-    way_out = "the raw logs beside it can still be decoded"
+    way_out = "the raw logs in the same folder can still be decoded"
 
 
 class NewerRunError(RunFolderError):

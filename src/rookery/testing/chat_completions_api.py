@@ -33,7 +33,7 @@ class ScriptedChatApi(ScriptedApi):
     """A scripted chat completions API; see `ScriptedApi`.
 
     Token counts are `prompt_tokens`, `completion_tokens`, `cached_tokens` and `reasoning_tokens`;
-    thoughts come as `reasoning_content`, as the servers of open models give them.
+    thoughts come as `reasoning_content`, as servers of open models send them.
     """
 
     def __init__(self, script: Script) -> None:
@@ -61,12 +61,12 @@ class _Chat:
 
     def whole(self, reply: Reply, request: Request) -> Json:
         """Return a completion."""
-        said: Json = {"role": "assistant", "content": reply.text}
+        message: Json = {"role": "assistant", "content": reply.text}
         if reply.thinking is not None:
-            said["reasoning_content"] = reply.thinking
+            message["reasoning_content"] = reply.thinking
         if reply.tools:
-            said["tool_calls"] = _calls(reply, request)
-        choice = {"index": 0, "message": said, "finish_reason": _reason(reply)}
+            message["tool_calls"] = _calls(reply, request)
+        choice = {"index": 0, "message": message, "finish_reason": _reason(reply)}
         head = _head(request, "chat.completion")
         return {**head, "choices": [choice], "usage": _usage(reply, request)}
 
@@ -148,10 +148,10 @@ def _reason(reply: Reply) -> str:
 
 
 def _usage(reply: Reply, request: Request) -> Json:
-    said = [reply.thinking, reply.text, _calls(reply, request)]
+    output = [reply.thinking, reply.text, _calls(reply, request)]
     counts = {
         "prompt_tokens": tokens(request.body),
-        "completion_tokens": tokens(said),
+        "completion_tokens": tokens(output),
         "cached_tokens": 0,
         "reasoning_tokens": tokens(reply.thinking) if reply.thinking else 0,
         **reply.usage,

@@ -17,9 +17,9 @@ _PIXEL = (
 _TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 _NOTHING: Json = {"type": "object", "properties": {}}
 _TOOLS = (
-    {"name": "echo", "description": "Gives back a text.", "inputSchema": _TEXT},
-    {"name": "fail", "description": "Fails, and says the text.", "inputSchema": _TEXT},
-    {"name": "image", "description": "Gives a picture of one pixel.", "inputSchema": _NOTHING},
+    {"name": "echo", "description": "Returns a text.", "inputSchema": _TEXT},
+    {"name": "fail", "description": "Fails with the text.", "inputSchema": _TEXT},
+    {"name": "image", "description": "Returns an image of one pixel.", "inputSchema": _NOTHING},
 )
 
 

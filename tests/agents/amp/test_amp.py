@@ -93,7 +93,7 @@ def test_a_long_prompt_or_one_like_an_option_goes_by_standard_input(prompt: str)
 
 
 @pytest.mark.parametrize(
-    ("wish", "way_out"),
+    ("options", "way_out"),
     [
         ({"permission": "edit"}, "use one of agent, all"),
         ({"permission": "plan"}, "use one of agent, all"),
@@ -101,9 +101,9 @@ def test_a_long_prompt_or_one_like_an_option_goes_by_standard_input(prompt: str)
         ({"max_turns": 3}, "leave out --max-turns"),
     ],
 )
-def test_what_it_cannot_do_is_refused_with_a_way_out(wish: dict[str, Any], way_out: str) -> None:
+def test_what_it_cannot_do_is_refused_with_a_way_out(options: dict[str, Any], way_out: str) -> None:
     with pytest.raises(UnsupportedError, match=way_out):
-        invoke(Task(prompt="go", **wish))
+        invoke(Task(prompt="go", **options))
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,5 @@ def test_a_user_s_command_gets_what_is_missing(given: list[str], expected: Any) 
 @pytest.mark.parametrize(
     ("name", "kept"), [("AMP_CURRENT_THREAD_ID", False), ("AMP_API_KEY", True), ("PATH", True)]
 )
-def test_what_a_surrounding_amp_tells_its_children_is_not_inherited(
-    name: str, *, kept: bool
-) -> None:
+def test_variables_of_an_outer_amp_are_not_inherited(name: str, *, kept: bool) -> None:
     assert keeps_variable(name) is kept

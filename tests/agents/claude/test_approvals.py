@@ -85,7 +85,7 @@ def test_a_recorded_command_is_read_and_allowed(version: str) -> None:
         (Decision(allow=False, by="nobody"), "No user is available to approve this."),
     ],
 )
-def test_a_refusal_tells_the_model_why(decision: Decision, message: str) -> None:
+def test_a_refusal_includes_the_reason_for_the_model(decision: Decision, message: str) -> None:
     _, denied, _ = recorded("s31_control_permissions-2.1.325")
     assert answered(denied, decision) == {"behavior": "deny", "message": message}
 
@@ -138,7 +138,7 @@ def test_a_recorded_plan_is_read_and_approved() -> None:
         ("NotebookEdit", {"notebook_path": "/a", "new_source": "x = 1"}, ("+x = 1",)),
     ],
 )
-def test_a_change_is_told_by_the_lines_that_go_and_come(
+def test_a_change_is_shown_as_removed_and_added_lines(
     tool: str, input: dict[str, Any], lines: tuple[str, ...]
 ) -> None:
     ask = asked(tool, input)
@@ -202,7 +202,7 @@ def test_the_title_leaves_nothing_out(tool: str, input: Any, title: str) -> None
         b'{"type":"control_request","request":{"subtype":"can_use_tool"}}',
     ],
 )
-def test_what_asks_nothing_is_no_ask(other: bytes) -> None:
+def test_other_lines_are_not_requests(other: bytes) -> None:
     assert read(other) is None
 
 
@@ -216,7 +216,7 @@ def test_what_we_cannot_give_is_refused() -> None:
 
 
 @pytest.mark.parametrize(("subtype", "unknown"), [("elicitation", 0), ("telepathy", 1)])
-def test_whatever_else_is_asked_is_told_as_an_ask(subtype: str, unknown: int) -> None:
+def test_other_requests_are_asks_too(subtype: str, unknown: int) -> None:
     request = {"subtype": subtype, "message": "Your name?"}
     given = json.dumps({"type": "control_request", "request_id": "r", "request": request}).encode()
     events = [record.event for record in rookery.decoder("claude").feed(given + b"\n")]

@@ -16,7 +16,7 @@ def test_a_plain_task_is_the_command_one_would_type() -> None:
     )
 
 
-def test_every_wish_has_its_flag() -> None:
+def test_every_field_of_a_task_has_its_flag() -> None:
     task = Task(
         prompt="go",
         model="opus",
@@ -119,7 +119,7 @@ def test_only_what_is_missing_is_added_to_a_user_s_command(
         "claude -p --help",
     ],
 )
-def test_what_is_no_headless_prompt_is_left_alone(given: str) -> None:
+def test_other_commands_are_left_unchanged(given: str) -> None:
     assert with_output_flags(given.split()) is None
 
 
@@ -129,7 +129,7 @@ def test_a_user_who_wants_text_gets_text(form: tuple[str, ...]) -> None:
     assert with_output_flags(["claude", "-p", "--output-format"]) is None
 
 
-def test_what_a_surrounding_agent_tells_its_children_is_not_passed_on() -> None:
+def test_variables_of_an_outer_agent_are_not_passed_on() -> None:
     dropped = ["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "ANTHROPIC_LOG"]
     dropped += ["CLAUDE_CODE_SESSION_ACCESS_TOKEN", "CLAUDE_CODE_REMOTE_SESSION_ID"]
     kept = ["PATH", "HOME", "ANTHROPIC_API_KEY", "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CONFIG_DIR"]

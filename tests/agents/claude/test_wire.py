@@ -105,7 +105,7 @@ both = pytest.mark.parametrize("read_them", [read_all, read_all_async], ids=["re
 
 
 # seed 001: "Decode system init event: tools, model, session_id populated"
-def test_an_init_line_tells_tools_servers_model_and_session() -> None:
+def test_an_init_line_has_tools_servers_model_and_session() -> None:
     event = WireEvent.from_json(json.dumps(INIT))
     assert (event.type, event.subtype, event.session_id) == ("system", "init", "session-1")
     assert event.tools == ("Read", "Edit", "Bash")
@@ -146,7 +146,7 @@ def test_a_tool_result_is_an_error_only_if_it_says_so() -> None:
 
 
 # seed 001: "Decode result event: CostUSD, DurationMS, NumTurns populated"
-def test_a_result_line_tells_cost_durations_turns_and_last_words() -> None:
+def test_a_result_line_has_cost_durations_turns_and_final_text() -> None:
     event = WireEvent.from_json(json.dumps(RESULT))
     assert (event.type, event.subtype, event.is_error) == ("result", "success", False)
     assert (event.cost_usd, event.num_turns, event.result) == (0.0125, 3, "Done.")
@@ -193,12 +193,12 @@ def test_a_result_has_the_usage_of_its_turn_beside_it() -> None:
     assert WireEvent(RESULT).usage is None
 
 
-def test_a_count_that_is_no_whole_number_is_not_told() -> None:
+def test_a_count_that_is_not_an_integer_is_left_out() -> None:
     odd = WireUsage({"input_tokens": True, "output_tokens": "7", "cache_read_input_tokens": 1.5})
     assert (odd.input_tokens, odd.output_tokens, odd.cache_read) == (None, None, None)
 
 
-def test_a_message_tells_who_speaks_with_which_model_and_why_it_stopped() -> None:
+def test_a_message_has_role_model_and_stop_reason() -> None:
     message = WireMessage(
         {
             "id": "msg_1",
@@ -350,7 +350,7 @@ def test_any_json_object_comes_back_equal_from_the_round_trip(data: dict[str, An
     assert read_all(event.to_json()) == [event]
 
 
-def test_a_number_that_nobody_can_hold_is_read_as_null() -> None:
+def test_a_number_that_is_too_large_is_read_as_null() -> None:
     event = WireEvent.from_json(
         b'{"type":"result","num_turns":%b,"cost_usd":1e999}' % (b"9" * 5000)
     )
@@ -637,7 +637,7 @@ def test_an_array_of_objects_is_as_many_events(read_them: Any) -> None:
 
 
 @pytest.mark.parametrize("line", [b"1", b"null", b'"words"', b"[1, {}]", b"[[]]", b"true"])
-def test_json_that_is_no_object_is_a_marker(line: bytes) -> None:
+def test_json_that_is_not_an_object_is_a_marker(line: bytes) -> None:
     assert read_all(line + b"\n") == [UnreadableLine(0, len(line), line.decode(), "not_an_object")]
 
 
@@ -799,7 +799,7 @@ def test_a_whole_recorded_session_is_read_event_by_event() -> None:
     ]
 
 
-def test_the_ends_of_a_whole_recorded_session_tell_session_cost_and_usage() -> None:
+def test_the_ends_of_a_whole_recorded_session_report_session_cost_and_usage() -> None:
     events = [item for item in read_all(SESSION.read_bytes()) if isinstance(item, WireEvent)]
     init, *between, result = events
     assert init.model == "claude-sonnet-4-5-20250929"
@@ -847,7 +847,7 @@ def test_no_property_of_any_view_raises_or_changes_what_it_shows(data: dict[str,
     assert data == before
 
 
-def test_names_that_are_no_names_are_left_out() -> None:
+def test_invalid_names_are_left_out() -> None:
     event = WireEvent(
         {"tools": ["Read", 7, None, {"name": "Bash"}, {"status": "?"}], "mcp_servers": 7}
     )

@@ -203,7 +203,7 @@ def test_new_fields_are_counted_wherever_they_are() -> None:
     ]
 
 
-def test_the_plan_is_told_with_what_is_being_done() -> None:
+def test_the_plan_includes_the_current_step() -> None:
     steps = [{"step": "look", "status": "completed"}, {"step": "do", "status": "inProgress"}]
     plan = told("turn/plan/updated", plan=steps)
     items = (
@@ -236,7 +236,7 @@ def test_a_request_that_is_refused_before_a_turn_is_a_failure() -> None:
     ]
 
 
-def test_an_interrupt_that_comes_too_late_is_no_second_result() -> None:
+def test_an_interrupt_that_comes_too_late_is_not_a_second_result() -> None:
     late = {"id": "turn/interrupt", "error": {"code": -32600, "message": "no active turn"}}
     found = [e for e in events(THREAD, TURN, ended(), late) if isinstance(e, TurnFinished)]
     assert found == [TurnFinished(ok=True)]
@@ -320,7 +320,7 @@ def test_a_thread_is_asked_for_at_once(permission: Permission, settings: dict[st
     assert (third["method"], third["params"]) == ("thread/start", {**settings, "model": "m"})
 
 
-def test_a_thread_is_gone_on_with() -> None:
+def test_a_thread_is_resumed() -> None:
     *_, last = said(Client(Task(prompt="Go on", resume="t-1")).begin())
     assert (last["method"], last["params"]["threadId"]) == ("thread/resume", "t-1")
 
@@ -330,7 +330,7 @@ def test_plain_text_cannot_be_had() -> None:
         invoke(Task(prompt="Hi", via="app-server", stream=False))
 
 
-def test_the_prompt_is_said_once_when_the_thread_is_there() -> None:
+def test_the_prompt_is_sent_once_when_the_thread_has_started() -> None:
     client = Client(Task(prompt="Fix ü"))
     started = SessionStarted(session="t")
     (turn,) = said(client.on_event(started, lambda: b""))
@@ -366,7 +366,7 @@ def test_a_command_is_asked_for_without_its_shell() -> None:
     )
 
 
-def test_a_patch_is_asked_for_with_what_was_told_when_it_began() -> None:
+def test_a_request_for_a_patch_includes_its_changes() -> None:
     client = Client(Task(prompt="Hi"))
     for event in events(THREAD, TURN, told("item/started", item=PATCH)):
         if isinstance(event, ToolStarted):
@@ -390,7 +390,7 @@ def test_a_decision_names_the_request(allow: bool, word: str, kind: str) -> None
     assert response == {"id": 7, "result": {"decision": word}}
 
 
-def test_what_nobody_can_answer_is_refused_lest_it_wait_for_ever() -> None:
+def test_requests_that_cannot_be_answered_are_refused() -> None:
     asked = {**told("item/tool/requestUserInput", itemId="c"), "id": "q"}
     requests = [e for e in events(THREAD, asked) if isinstance(e, PermissionRequested)]
     assert requests == [PermissionRequested(id="q", name="item/tool/requestUserInput")]

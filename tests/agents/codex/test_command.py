@@ -18,7 +18,7 @@ def test_a_plain_task_is_the_command_one_would_type() -> None:
     )
 
 
-def test_every_wish_has_its_flag_and_stands_before_the_command_to_resume() -> None:
+def test_every_field_of_a_task_has_its_flag_before_the_resume_command() -> None:
     task = Task(
         prompt="go on",
         model="gpt-5.5",
@@ -70,16 +70,16 @@ def test_a_long_prompt_goes_by_standard_input(prompt: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wish", "way_out"),
+    ("options", "way_out"),
     [
         ({"allow": ("Bash",)}, "--permission all"),
         ({"max_turns": 3}, "--timeout"),
         ({"permission": "ask"}, "use one of agent, edit, plan, all"),
     ],
 )
-def test_what_codex_cannot_do_is_said(wish: dict[str, Any], way_out: str) -> None:
+def test_options_that_codex_lacks_are_refused(options: dict[str, Any], way_out: str) -> None:
     with pytest.raises(UnsupportedError, match=f"^codex .*{way_out}$"):
-        invoke(Task(prompt="go", **wish))
+        invoke(Task(prompt="go", **options))
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_nothing_but_exec_writes_messages(typed: str) -> None:
         ("codex exec -- resume", False),
     ],
 )
-def test_a_command_tells_whether_it_goes_on_with_a_thread(typed: str, goes_on: bool) -> None:
+def test_resume_and_fork_resume_a_thread(typed: str, goes_on: bool) -> None:
     assert resumes(typed.split()) is goes_on
 
 

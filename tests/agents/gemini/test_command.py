@@ -22,7 +22,7 @@ def test_a_plain_task_is_the_command_one_would_type() -> None:
     )
 
 
-def test_every_wish_has_its_flag() -> None:
+def test_every_field_of_a_task_has_its_flag() -> None:
     task = Task(
         prompt="go",
         model="gemini-2.5-pro",
@@ -117,7 +117,5 @@ def test_a_user_s_command_gets_what_is_missing(given: list[str], expected: Any) 
         ("PATH", True),
     ],
 )
-def test_what_a_surrounding_gemini_tells_its_children_is_not_inherited(
-    name: str, *, kept: bool
-) -> None:
+def test_variables_of_an_outer_gemini_are_not_inherited(name: str, *, kept: bool) -> None:
     assert keeps_variable(name) is kept

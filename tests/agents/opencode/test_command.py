@@ -20,7 +20,7 @@ def test_a_plain_task_goes_by_standard_input_word_for_word() -> None:
     )
 
 
-def test_every_wish_has_its_flag() -> None:
+def test_every_field_of_a_task_has_its_flag() -> None:
     task = Task(
         prompt="go",
         model="anthropic/claude-sonnet-4-5",
@@ -55,7 +55,7 @@ def test_without_a_stream_it_writes_plain_text() -> None:
         ("x" * 80, ("--title", "x" * 47 + "...")),
     ],
 )
-def test_a_title_saves_a_request_that_nobody_would_see(prompt: str, title: tuple[str, ...]) -> None:
+def test_a_title_avoids_an_unreported_request(prompt: str, title: tuple[str, ...]) -> None:
     assert invoke(Task(prompt=prompt)).command == ("opencode", "run", *OUTPUT, *title)
 
 
@@ -108,7 +108,7 @@ def test_no_rule_takes_the_place_of_one_of_the_user_s_settings() -> None:
 
 
 @pytest.mark.parametrize("rule", ["Bash(ls", "--auto", "-x"])
-def test_what_is_no_rule_is_refused_with_the_way_out(rule: str) -> None:
+def test_an_invalid_rule_is_refused_with_a_solution(rule: str) -> None:
     with pytest.raises(RookeryError, match="isn't a rule of opencode: use a permission such as"):
         invoke(Task(prompt="go", allow=(rule,)))
 
@@ -152,7 +152,7 @@ def test_what_writes_no_messages_is_left_alone(given: list[str]) -> None:
     assert with_output_flags(given) is None
 
 
-def test_what_a_surrounding_agent_tells_its_children_is_not_passed_on() -> None:
+def test_variables_of_an_outer_agent_are_not_passed_on() -> None:
     dropped = ["OPENCODE", "OPENCODE_PID", "OPENCODE_CLIENT", "PWD"]
     kept = ["PATH", "HOME", "OPENCODE_CONFIG", "OPENCODE_API_KEY", "OPENCODE_PERMISSION"]
     assert [name for name in dropped + kept if keeps_variable(name)] == kept

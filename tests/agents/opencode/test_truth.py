@@ -31,7 +31,7 @@ def test_tokens_and_cost_are_the_sum_of_its_steps(stream: Path) -> None:
 
 
 @each("stream", KNOWN, ids=full_name_of)
-def test_the_answer_is_what_the_last_step_said(stream: Path) -> None:
+def test_the_answer_is_the_text_of_the_last_step(stream: Path) -> None:
     said: list[str] = []
     stopped = None
     for message in messages(stream):
@@ -51,7 +51,7 @@ def test_the_answer_is_what_the_last_step_said(stream: Path) -> None:
 
 
 @each("stream", KNOWN, ids=full_name_of)
-def test_every_call_is_told_once_with_its_input(stream: Path) -> None:
+def test_every_call_is_reported_once_with_its_input(stream: Path) -> None:
     calls = [m["part"] for m in messages(stream) if m["type"] == "tool_use"]
     state = folded(stream)
     line = Timeline()

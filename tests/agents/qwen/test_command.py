@@ -21,7 +21,7 @@ def test_a_plain_task_is_the_command_one_would_type() -> None:
     )
 
 
-def test_every_wish_has_its_flag() -> None:
+def test_every_field_of_a_task_has_its_flag() -> None:
     task = Task(
         prompt="go",
         model="qwen3-coder",
@@ -112,7 +112,7 @@ def test_a_user_s_command_gets_what_is_missing(given: list[str], expected: Any) 
         (["qwen", "--", "--resume"], False),
     ],
 )
-def test_a_session_that_is_gone_on_with_is_known(command: list[str], *, answer: bool) -> None:
+def test_resume_and_continue_resume_a_session(command: list[str], *, answer: bool) -> None:
     assert resumes(command) is answer
 
 
@@ -131,7 +131,5 @@ def test_a_session_that_is_gone_on_with_is_known(command: list[str], *, answer: 
         ("PATH", True),
     ],
 )
-def test_what_a_surrounding_qwen_tells_its_children_is_not_inherited(
-    name: str, *, kept: bool
-) -> None:
+def test_variables_of_an_outer_qwen_are_not_inherited(name: str, *, kept: bool) -> None:
     assert keeps_variable(name) is kept

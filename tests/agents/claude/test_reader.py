@@ -135,14 +135,14 @@ def test_a_tool_result_finishes_the_tool() -> None:
 
 
 # seed 000, step 8: TestClaudeParser_ToolError; step 1: IsError is true if there is an error
-def test_a_failed_result_tells_its_error_even_if_its_start_was_never_seen() -> None:
+def test_a_failed_result_reports_its_error_even_if_its_start_was_never_seen() -> None:
     assert read(answer("tool_1", "", is_error=True, error="Permission denied")) == [
         ToolFinished(id="tool_1", status="error", error="Permission denied")
     ]
 
 
 # seed 000, step 2: "Sometimes error is in content"
-def test_a_failed_result_without_error_tells_its_content() -> None:
+def test_a_failed_result_without_error_reports_its_content() -> None:
     assert read(answer("tool_1", "no such file", is_error=True)) == [
         ToolFinished(id="tool_1", status="error", error="no such file")
     ]
@@ -194,7 +194,7 @@ def test_an_unknown_type_is_kept_whole() -> None:
 
 
 # seed 000, step 8: TestClaudeParser_MalformedJSON
-def test_malformed_json_is_unreadable_and_the_stream_goes_on() -> None:
+def test_malformed_json_is_unreadable_and_the_stream_continues() -> None:
     assert read(b"{not valid json", said({"type": "text", "text": "on"})) == [
         Unreadable(reason="not_json", preview="{not valid json"),
         BEGUN,
@@ -290,7 +290,7 @@ def test_a_message_is_read_when_its_newline_comes() -> None:
 
 
 # seed 002: "Line limit: 10 MiB — drop with warning, continue from next \n"
-def test_a_line_over_ten_mebibytes_is_told_and_the_next_is_read() -> None:
+def test_a_line_over_ten_mebibytes_is_reported_and_the_next_is_read() -> None:
     text = {"type": "text", "text": "small"}
     long = json.dumps(said({"type": "text", "text": "x" * TEN_MIB})).encode()
     decoder = rookery.decoder("claude")
@@ -327,7 +327,7 @@ def test_a_system_message_is_read_by_its_subtype(subtype: str, event: str) -> No
 
 
 # seed 002: "assistant → parse message.content[], emit messageCompleted with usage/stopReason"
-def test_an_assistant_message_tells_usage_and_stop_reason() -> None:
+def test_an_assistant_message_has_usage_and_stop_reason() -> None:
     message = said(usage={"input_tokens": 3, "output_tokens": 5}, stop_reason="end_turn")
     assert read(message)[-1] == UsageReported(
         message_id="msg_1",
@@ -357,7 +357,7 @@ def test_every_result_ends_a_turn_and_the_stream_counts_them() -> None:
 
 
 # seed 002: "Flushes + emits terminated event if no result seen"
-def test_closing_flushes_and_tells_that_no_result_came() -> None:
+def test_closing_flushes_and_reports_that_no_result_came() -> None:
     decoder = rookery.decoder("claude")
     decoder.feed(json.dumps(call("t", "Bash", {"command": "ls"})).encode())
     assert [record.event for record in decoder.close()] == [
@@ -376,7 +376,7 @@ def test_closing_flushes_and_tells_that_no_result_came() -> None:
     ]
 
 
-def test_a_task_that_is_still_at_work_at_the_end_is_orphaned() -> None:
+def test_a_task_that_still_runs_at_the_end_is_orphaned() -> None:
     task = {"type": "system", "task_id": "t", "tool_use_id": "c", "task_type": "local_bash"}
     started = task | {"subtype": "task_started", "description": "make"}
     assert read(started, close=True)[-2] == TaskFinished(
@@ -414,7 +414,7 @@ def test_pieces_of_several_open_blocks_keep_to_their_own() -> None:
         ({"type": "text_delta", "text": 5}, "stream_event/content_block_delta"),
     ],
 )
-def test_a_piece_that_tells_nothing_we_know_is_kept_whole(part: Any, name: str) -> None:
+def test_an_unknown_piece_is_kept_whole(part: Any, name: str) -> None:
     strange = delta(0, **part)
     assert read(
         piece(type="message_start", message={"id": "m"}),
@@ -424,7 +424,7 @@ def test_a_piece_that_tells_nothing_we_know_is_kept_whole(part: Any, name: str) 
     ) == [BEGUN, Unknown(name=name, raw=raw(strange)), TextDelta(id="m:0", text="a")]
 
 
-def test_a_held_task_is_told_before_the_piece_that_follows_it() -> None:
+def test_a_held_task_is_reported_before_the_piece_that_follows_it() -> None:
     task = {"type": "system", "task_id": "t", "task_type": "local_bash"}
     ended = task | {"subtype": "task_updated", "patch": {"status": "completed"}}
     begun = piece(type="message_start", message={"id": "m"})
@@ -495,7 +495,7 @@ def test_a_field_of_a_system_message_that_does_not_fit_is_dropped_and_counted() 
         ({"error": "a new word"}, "internal", None),
     ],
 )
-def test_the_most_telling_word_says_what_went_wrong(
+def test_the_most_specific_name_decides_the_kind_of_error(
     words: dict[str, str], kind: ErrorKind, retryable: bool | None
 ) -> None:
     message = said({"type": "text", "text": "it failed"}) | words
@@ -601,7 +601,7 @@ def test_the_task_tools_change_the_plan_step_by_step() -> None:
     ]
 
 
-def test_a_failed_tool_of_the_api_itself_tells_its_code() -> None:
+def test_a_failed_tool_of_the_api_itself_reports_its_code() -> None:
     search = {"type": "server_tool_use", "id": "t", "name": "web_search", "input": {"query": "x"}}
     failed = {"type": "web_search_tool_result_error", "error_code": "max_uses_exceeded"}
     result = {"type": "web_search_tool_result", "tool_use_id": "t", "content": failed}
@@ -621,7 +621,7 @@ def test_a_strange_limit_window_does_not_cost_the_others() -> None:
     ]
 
 
-def test_a_mode_change_that_is_told_twice_is_no_tool_card() -> None:
+def test_a_mode_change_that_is_reported_twice_is_not_a_tool_card() -> None:
     done = {"type": "tool_result", "tool_use_id": "p", "content": "Entered plan mode."}
     line = {"type": "user", "message": {"content": [done]}}
     events = read(call("p", "EnterPlanMode", {}), line, line)

@@ -98,7 +98,7 @@ def test_a_turn_is_ok_if_and_only_if_it_was_completed(path: Path) -> None:
     assert [result.ok for result in folded(path).results] == [t == "turn.completed" for t in told]
 
 
-def test_the_table_of_fields_has_nothing_that_nobody_wrote() -> None:
+def test_the_table_of_fields_has_only_recorded_fields() -> None:
     stages = {m["type"] for path in STREAMS for m in messages(path)}
     kinds = {m["item"]["type"] for path in STREAMS for m in messages(path) if "item" in m}
     assert {name.partition("/")[0] for name in KNOWN_FIELDS} == stages
@@ -108,7 +108,7 @@ def test_the_table_of_fields_has_nothing_that_nobody_wrote() -> None:
 # Turns.
 
 
-def test_a_turn_that_never_ended_is_no_success() -> None:
+def test_a_turn_that_never_ended_is_not_a_success() -> None:
     assert not any(isinstance(event, TurnFinished) for event in events(THREAD, TURN))
 
 
@@ -122,7 +122,7 @@ def test_an_error_is_not_the_end_of_a_turn() -> None:
     assert ends == [TurnFinished(ok=True, text="Hi")]
 
 
-def test_a_failure_is_told_once_though_the_stream_tells_it_twice() -> None:
+def test_a_failure_that_the_stream_repeats_is_reported_once() -> None:
     words = {"message": "Quota exceeded. Check your plan and billing details."}
     failed = {"type": "turn.failed", "error": words}
     once = events(THREAD, TURN, {"type": "error", **words}, failed)
@@ -157,7 +157,7 @@ def test_a_thread_that_is_resumed_in_the_same_stream_is_one_session() -> None:
 
 
 @pytest.mark.parametrize("usage", [None, {}, {"input_tokens": 0, "output_tokens": 0}])
-def test_tokens_that_nobody_counted_are_unknown(usage: dict[str, int] | None) -> None:
+def test_uncounted_tokens_are_unknown(usage: dict[str, int] | None) -> None:
     told = events(THREAD, TURN, {"type": "turn.completed", "usage": usage})
     assert not any(isinstance(event, UsageReported) for event in told)
 
@@ -200,7 +200,7 @@ def test_the_usage_is_the_thread_s_total_and_input_is_what_the_cache_had_not() -
         ("bash -lc " + "'" * 20_001, "bash -lc " + "'" * 20_001),
     ],
 )
-def test_a_command_is_told_without_the_shell_around_it(words: str, meant: str) -> None:
+def test_a_command_is_reported_without_the_shell_around_it(words: str, meant: str) -> None:
     assert script(words) == meant
 
 
@@ -213,7 +213,7 @@ def test_a_declined_command_is_a_denial() -> None:
     assert finished.status == "denied"
 
 
-def test_a_status_that_nobody_knows_is_no_good_end() -> None:
+def test_an_unknown_status_is_an_error() -> None:
     told = events(THREAD, TURN, command("started"), command("completed", "vanished"), DONE)
     assert [e.status for e in told if isinstance(e, ToolFinished)] == ["error"]
 
@@ -225,12 +225,12 @@ def test_a_command_that_outlives_its_turn_is_background_work_that_was_cut() -> N
     assert folded_status(told) == "incomplete"
 
 
-def test_what_is_open_when_a_turn_fails_is_no_background_work() -> None:
+def test_calls_open_when_a_turn_fails_are_not_background_work() -> None:
     told = events(THREAD, TURN, command("started"), {"type": "turn.failed", "error": None})
     assert [type(e) for e in told[3:-1]] == [ToolFinished, TurnFinished]
 
 
-def test_a_patch_that_failed_changed_nobody_knows_what() -> None:
+def test_a_failed_patch_reports_no_changed_files() -> None:
     changes = [{"path": "/a", "kind": "add"}]
     told = events(
         THREAD,
@@ -242,7 +242,7 @@ def test_a_patch_that_failed_changed_nobody_knows_what() -> None:
     assert not any(isinstance(event, FileChanged) for event in told)
 
 
-def test_a_search_that_never_ended_was_begun_all_the_same() -> None:
+def test_a_search_that_never_ended_is_reported_as_started() -> None:
     search = item("started", type="web_search", query="", action={"type": "other"})
     told = events(THREAD, TURN, search)
     assert told[2:4] == [
@@ -262,7 +262,7 @@ def test_a_search_that_never_ended_was_begun_all_the_same() -> None:
         ({"type": "other"}, None),
     ],
 )
-def test_a_search_tells_what_it_was_for(action: dict[str, Any], title: str | None) -> None:
+def test_a_search_has_its_query_as_title(action: dict[str, Any], title: str | None) -> None:
     told = events(
         THREAD,
         TURN,
@@ -272,7 +272,7 @@ def test_a_search_tells_what_it_was_for(action: dict[str, Any], title: str | Non
     assert told[2] == ToolStarted(id="item_0", name="web_search", kind="fetch", title=title)
 
 
-def test_a_plan_that_did_not_change_is_not_told_again() -> None:
+def test_a_plan_that_did_not_change_is_not_reported_again() -> None:
     steps = [{"text": "A", "completed": False}]
     told = events(
         THREAD,
@@ -284,7 +284,7 @@ def test_a_plan_that_did_not_change_is_not_told_again() -> None:
     assert sum(isinstance(event, PlanChanged) for event in told) == 1
 
 
-def test_a_subagent_that_nobody_waited_for_was_cut() -> None:
+def test_a_subagent_that_still_runs_at_the_end_was_cut() -> None:
     spawned = {
         "type": "collab_tool_call",
         "tool": "spawn_agent",
@@ -315,7 +315,7 @@ def test_the_same_item_twice_is_one_call() -> None:
     ]
 
 
-def test_an_item_without_an_id_is_told_all_the_same() -> None:
+def test_an_item_without_an_id_is_reported() -> None:
     told = events(THREAD, TURN, {"type": "item.completed", "item": {"type": "agent_message"}})
     assert told[2] == Text(id="item-1", text="")
 

@@ -86,7 +86,7 @@ def test_its_lines_are_recognised() -> None:
     assert detect(b'{"type":"session_idle","sessionID":"s","part":{}}') is None
 
 
-def test_a_line_told_twice_happens_once() -> None:
+def test_a_repeated_line_is_read_once() -> None:
     stream = [start(), tool("bash", status="completed", metadata={"exit": 0}), text("Hi"), finish()]
     doubled = [line for line in stream for _ in range(2)]
     once, twice = records(*stream), records(*doubled)
@@ -99,7 +99,7 @@ def test_a_repetition_is_noticed_among_a_thousand_parts_at_least() -> None:
     assert len(events(*stream, *again, of=Text)) == 3000
 
 
-def test_a_session_is_told_once_however_often_it_comes_back() -> None:
+def test_a_session_is_reported_once_however_often_it_comes_back() -> None:
     first, second = text("x", id="t1"), {**text("x", id="t2"), "sessionID": "ses_2"}
     third, fourth = text("x", id="t3"), {**text("x", id="t4"), "sessionID": "ses_2"}
     told = [r.event for r in records(first, second, third, fourth)[:-1]]
@@ -117,7 +117,7 @@ def test_a_stream_that_names_no_session_has_a_turn_all_the_same() -> None:
     assert told == [TurnStarted, Text, Text, StreamClosed]
 
 
-def test_a_message_without_its_part_tells_nothing() -> None:
+def test_a_message_without_its_part_reports_nothing() -> None:
     for type in ("step_start", "text", "step_finish"):
         told = records({"type": type, "sessionID": SESSION}, {**message(type), "part": None})
         names = [record.event.__class__ for record in told]
@@ -146,7 +146,7 @@ def test_no_other_end_of_a_step_is(reason: str, expected: str) -> None:
     assert status(start(), text("Half an ans"), finish(reason)) == expected
 
 
-def test_a_step_that_goes_on_is_incomplete() -> None:
+def test_a_step_that_has_not_ended_is_incomplete() -> None:
     assert status(start(), text("Hi"), finish("stop"), start("m2")) == "incomplete"
     assert status(start(), text("Hi")) == "incomplete"
 
@@ -159,7 +159,7 @@ def test_a_compaction_after_which_nothing_comes_is_incomplete() -> None:
     assert told == [ContextCompacted(trigger="auto"), UserMessage(text="Go on.", synthetic=True)]
 
 
-def test_an_error_that_was_mended_is_no_failure() -> None:
+def test_an_error_with_a_later_step_is_not_a_failure() -> None:
     stream = [error("ContextOverflowError", message="too long"), start(), text("Hi"), finish()]
     assert status(*stream) == "success"
     assert events(*stream, of=Error) == [Error(kind="context", message="too long")]
@@ -208,14 +208,14 @@ def test_errors_have_neutral_kinds(name: str, data: Json, kind: str) -> None:
 # Retries.
 
 
-def test_the_same_message_begun_again_is_a_retry() -> None:
+def test_a_repeated_message_id_is_a_retry() -> None:
     stream = [start(), text("Hal"), start(id="s2"), start(id="s3"), text("Hello", id="t2")]
     assert events(*stream, of=Retrying) == [Retrying(attempt=1), Retrying(attempt=2)]
     (ended,) = events(*stream, finish(), of=TurnFinished)
     assert ended.text == "Hello"
 
 
-def test_another_step_is_no_retry() -> None:
+def test_another_step_is_not_a_retry() -> None:
     assert events(start(), finish("tool-calls"), start("m2"), of=Retrying) == []
 
 
@@ -253,7 +253,7 @@ def test_zeros_without_a_total_are_unknown() -> None:
 # Tools.
 
 
-def test_a_provider_that_numbers_its_calls_anew_confuses_nothing() -> None:
+def test_call_numbers_may_restart_in_every_request() -> None:
     ok: Json = {"status": "completed", "metadata": {"exit": 0}}
     stream = [start(), tool("bash", id="p1", **ok), tool("bash", id="p2", **ok)]
     assert [e.id for e in events(*stream, of=ToolStarted)] == ["p1", "p2"]
@@ -356,13 +356,13 @@ def test_calls_have_kinds_and_titles(name: str, state: Json, kind: str, title: s
     assert (begun.kind, begun.title) == (kind, title)
 
 
-def test_a_file_written_over_does_not_tell_its_lines() -> None:
+def test_an_overwritten_file_has_no_line_counts() -> None:
     state: Json = {"input": {"content": "a\nb"}, "metadata": {"filepath": "/p/a", "exists": True}}
     (changed,) = events(start(), tool("write", status="completed", **state), of=FileChanged)
     assert changed == FileChanged(path="/p/a", change="modify", tool_id="p1")
 
 
-def test_a_patch_tells_each_of_its_files() -> None:
+def test_a_patch_reports_each_of_its_files() -> None:
     files = [
         {"filePath": "/p/a", "relativePath": "a", "type": "delete", "additions": 0, "deletions": 2},
         {"filePath": "/p/b", "relativePath": "b", "type": "move", "movePath": "/p/c"},
@@ -406,7 +406,7 @@ def test_an_empty_text_says_nothing() -> None:
     assert events(start(), text(""), of=Text) == []
 
 
-def test_a_hidden_thought_is_told_as_hidden() -> None:
+def test_a_hidden_thought_is_reported_as_hidden() -> None:
     hidden = message("reasoning", id="r1", text="")
     assert events(start(), hidden, of=Thinking) == [Thinking(id="r1", redacted=True)]
 

@@ -96,7 +96,7 @@ def test_the_answer_is_the_agent_s_own(path: Path) -> None:
         assert final_text(state) == results(path)[-1]["result"]
 
 
-def test_a_resumed_run_is_told_its_own_share() -> None:
+def test_a_resumed_run_reports_only_its_own_tokens() -> None:
     (path,) = [p for p in STREAMS if name_of(p) == "two_turn_resume_turn2-0.15.10"]
 
     def tokens(earlier: Usage | None) -> int:
@@ -143,7 +143,7 @@ def test_a_failure_of_the_api_is_a_failed_turn(words: str, kind: str, message: s
     )
 
 
-def test_a_result_that_fails_for_the_api_tells_its_kind() -> None:
+def test_a_result_that_fails_for_the_api_reports_its_kind() -> None:
     told = {"message": "[API Error: 401 No]"}
     failed = {"type": "result", "subtype": "error_during_execution", "is_error": True}
     seen = events(said("[API Error: 401 No]"), {**failed, "error": told})
@@ -215,7 +215,7 @@ WAITS = (
         ([system("retry", reason="model_fallback")], []),
     ],
 )
-def test_each_retry_is_told_once(messages: list[dict[str, Any]], told: list[Event]) -> None:
+def test_each_retry_is_reported_once(messages: list[dict[str, Any]], told: list[Event]) -> None:
     assert [event for event in events(*messages) if isinstance(event, Retrying)] == told
 
 
@@ -244,7 +244,7 @@ def test_the_tokens_of_an_answer_are_those_of_the_model_that_answered() -> None:
         (system("continue_turn_failed", error="Oh."), Notice(level="warning", text="Oh.")),
     ],
 )
-def test_what_the_program_tells_is_a_notice(message: dict[str, Any], notice: Notice) -> None:
+def test_a_message_for_the_user_is_a_notice(message: dict[str, Any], notice: Notice) -> None:
     assert events(message)[:-1] == [notice]
 
 
@@ -303,7 +303,7 @@ def shell(output: str, *, error: str = "(none)", code: str = "0", signal: str = 
         ),
     ],
 )
-def test_how_a_command_ended_is_read_where_it_is_told(
+def test_the_exit_code_of_a_command_is_read_where_it_is_reported(
     content: str, outcome: tuple[Any, ...], *, failed: bool
 ) -> None:
     seen = events(called("run_shell_command", {"command": "make"}), gave(content, error=failed))
@@ -337,7 +337,7 @@ def test_a_refusal_is_known_by_its_exact_words(words: str) -> None:
         ({}, "tool_call", None),
     ],
 )
-def test_a_hidden_tool_is_told_as_itself(
+def test_a_deferred_tool_is_reported_under_its_own_name(
     given: dict[str, Any], name: str, title: str | None
 ) -> None:
     (started,) = [e for e in events(called("tool_call", given)) if isinstance(e, ToolStarted)]

@@ -94,7 +94,7 @@ def test_the_status_of_the_api_s_answer_is_the_kind_of_the_error(
     assert seen[-2] == TurnFinished(ok=False, reason="api_error", errors=(message,))
 
 
-def test_other_words_are_told_as_they_are() -> None:
+def test_other_messages_are_reported_unchanged() -> None:
     words = "[API Error: no JSON]"
     line = f'{{"type":"result","status":"error","error":{{"message":"{words}"}}}}'
     assert Error(kind="internal", message=words, retryable=True) in events(line.encode())
