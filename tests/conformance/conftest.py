@@ -31,7 +31,7 @@ def note(folder: RunFolder) -> None:
     if info is None or info.agent is None:
         return
     try:
-        records = list(rookery.decode(folder.chunks("stdout"), info.agent))
+        records = list(rookery.decode(folder.path, info.agent))
     except RookeryError:
         return
     events = [record.event for record in records]

@@ -1,12 +1,15 @@
 """Reading a growing log by position, with the times its bytes came."""
 
+import os
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rookery.feed.tail import Tail
+from rookery.feed.tail import Tail, last_bytes, log_size, pieces, read_at
+from rookery.model.errors import UnsafeRunError
 
 
 def write(folder: Path, name: str, data: bytes) -> None:
@@ -108,3 +111,35 @@ def test_times_are_right_whichever_bells_are_lost(
             while pieces := tail.read():
                 times += [at for data, at in pieces for _ in data]
         assert times == expected
+
+
+def test_a_log_is_read_at_any_position(tmp_path: Path) -> None:
+    assert (log_size(tmp_path, "stdout"), read_at(tmp_path, "stdout", 0, 10)) == (0, b"")
+    write(tmp_path, "stdout.raw", b"one\ntwo\n")
+    assert log_size(tmp_path, "stdout") == 8
+    assert read_at(tmp_path, "stdout", 4, 100) == b"two\n"
+    assert read_at(tmp_path, "stdout", 800, 100) == b""
+    assert last_bytes(tmp_path, "stdout", 4) == b"two\n"
+    assert last_bytes(tmp_path, "stdout", 100) == b"one\ntwo\n"
+
+
+def test_a_log_is_read_in_pieces_to_its_present_end(tmp_path: Path) -> None:
+    data = bytes(range(256)) * 4000
+    write(tmp_path, "stderr.raw", data)
+    assert b"".join(piece for piece, _ in pieces(tmp_path, "stderr")) == data
+    assert list(pieces(tmp_path, "stdout")) == []
+    with Tail(tmp_path, "stderr", 1_000_000) as tail:
+        assert tail.read() == [(data[1_000_000:], None)]
+
+
+@pytest.mark.parametrize("name", ["stdout.raw", "arrivals"])
+def test_anything_but_a_plain_file_is_refused_without_waiting(tmp_path: Path, name: str) -> None:
+    write(tmp_path, "stdout.raw", b"x")
+    (tmp_path / name).unlink(missing_ok=True)
+    os.mkfifo(tmp_path / name)
+    with Tail(tmp_path, "stdout") as tail, pytest.raises(UnsafeRunError, match="not a plain file"):
+        tail.read()
+    (tmp_path / name).unlink()
+    (tmp_path / name).symlink_to(tmp_path / "elsewhere")
+    with Tail(tmp_path, "stdout") as tail, pytest.raises(UnsafeRunError, match="is a link"):
+        tail.read()

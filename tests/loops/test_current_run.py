@@ -60,7 +60,7 @@ def killed_and_resumed(folder: Path, kills: list[int], monkeypatch: pytest.Monke
 
 def _spent(run: RunFolder) -> float | None:
     """What the raw log of a run says that it cost."""
-    return fold(rookery.decode(run.chunks("stdout"), "claude"), PriceBook()).ledger.spent_usd
+    return fold(rookery.decode(run.path, "claude"), PriceBook()).ledger.spent_usd
 
 
 def test_a_killed_loop_is_resumed_where_it_was(

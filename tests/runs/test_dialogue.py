@@ -11,6 +11,7 @@ import pytest
 import rookery
 from rookery import Ask, Decision, agents
 from rookery.adapter.agent import ControlChannel
+from rookery.feed.tail import log_size
 from rookery.model.errors import RookeryError
 from rookery.model.events import Event, PermissionDenied, PermissionRequested, ToolFinished
 from rookery.model.records import Record
@@ -204,7 +205,7 @@ class Wire:
         request = {"subtype": "can_use_tool", "tool_name": "Bash", "input": {"command": command}}
         told = {"type": "control_request", "request_id": id, "request": request}
         line = json.dumps(told).encode() + b"\n"
-        offset = self.folder.size("stdout")
+        offset = log_size(self.folder.path, "stdout")
         file = self.folder.open_log("stdout")
         os.write(file, line)
         os.close(file)

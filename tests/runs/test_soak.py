@@ -106,7 +106,7 @@ def kill_a_runner(folder: Path, after_s: float, *, at_work: bool) -> Killed:
     assert (folder / "complaints").read_bytes() == b""
     kept, verdict = 0, None
     for left in runs.runs(folder / "home"):
-        log = b"".join(left.chunks("stdout"))
+        log = (left.path / "stdout.raw").read_bytes()
         kept = len(log)
         assert played.startswith(log)
         assert trees.marked(left.name) == []

@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from rookery.feed.tail import read_at
 from rookery.model.errors import (
     BadRunNameError,
     UnknownRunError,
     UnsafeRunError,
 )
 from rookery.store.run_folder import RunFolder
-from tests.store.samples import EXIT, INFO, VERDICT, append, run_python
+from tests.store.samples import EXIT, INFO, VERDICT, run_python
 
 
 @pytest.mark.parametrize("name", ["run.json", "exit.json", "verdict.json", "stdout.raw"])
@@ -24,7 +25,7 @@ def test_a_link_in_a_files_place_is_refused(name: str, folder: RunFolder, tmp_pa
         "exit.json": (folder.exit, lambda: folder.write_exit(EXIT)),
         "verdict.json": (folder.verdict, lambda: folder.write_verdict(VERDICT)),
         "stdout.raw": (
-            lambda: folder.read_at("stdout", 0, 1),
+            lambda: read_at(folder.path, "stdout", 0, 1),
             lambda: folder.open_log("stdout"),
         ),
     }
@@ -43,7 +44,7 @@ def test_a_run_folder_cannot_be_given_a_naughty_path(tmp_path: Path) -> None:
 def test_a_run_that_was_removed_is_unknown(folder: RunFolder) -> None:
     (folder.path / "run.json").unlink()
     folder.path.rmdir()
-    for use in (folder.info, lambda: folder.size("stdout"), lambda: folder.open_log("stdout")):
+    for use in (folder.info, folder.exit, lambda: folder.open_log("stdout")):
         with pytest.raises(UnknownRunError):
             use()
 
@@ -85,23 +86,3 @@ def test_after_each_of_200_kills_of_a_writer_the_verdict_is_whole(folder: RunFol
     word, torn = out.split()
     assert word == b"whole"
     assert int(torn) > 0, "no kill came in the middle of a write: this test tests nothing"
-
-
-def test_a_log_that_grows_is_read_by_position(folder: RunFolder) -> None:
-    assert (folder.size("stdout"), folder.read_at("stdout", 0, 10)) == (0, b"")
-    append(folder, "stdout", b"one\n")
-    append(folder, "stdout", b"two\n")
-    assert folder.size("stdout") == 8
-    assert folder.read_at("stdout", 0, 4) == b"one\n"
-    assert folder.read_at("stdout", 4, 100) == b"two\n"
-    assert folder.read_at("stdout", 8, 100) == b""
-    assert folder.read_at("stdout", 800, 100) == b""
-    assert (folder.path / "stdout.raw").read_bytes() == b"one\ntwo\n"
-
-
-def test_a_log_is_read_in_chunks_to_its_present_end(folder: RunFolder) -> None:
-    data = bytes(range(256)) * 4000
-    append(folder, "stderr", data)
-    assert b"".join(folder.chunks("stderr")) == data
-    assert b"".join(folder.chunks("stderr", 1_000_000)) == data[1_000_000:]
-    assert list(folder.chunks("stdin")) == []

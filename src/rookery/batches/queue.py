@@ -11,6 +11,7 @@ from typing import Protocol
 import msgspec
 
 from rookery.batches.tasks import BatchTask, dump_task, read_tasks
+from rookery.feed.source import state_of
 from rookery.loops.events import EXIT_CODES
 from rookery.loops.state import LoopState
 from rookery.loops.storage import LOOP_FOLDERS, LoopFolder
@@ -18,7 +19,7 @@ from rookery.model.completion import final_text
 from rookery.model.errors import RookeryError
 from rookery.model.price import dollars, nano
 from rookery.prices import PriceBook
-from rookery.runs.heal import settle, state_of
+from rookery.runs.heal import settle
 from rookery.store import batch_folder, runs
 from rookery.store.batch_folder import BatchFolder, BatchResult
 from rookery.store.home import home_folder

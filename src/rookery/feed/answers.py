@@ -1,14 +1,17 @@
 """The answer in what an agent printed, whether that was messages for machines or plain text."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from rookery import agents
 from rookery.adapter.lines import DEFAULT_CAP
 from rookery.feed.decode import CHUNK, decode
+from rookery.feed.tail import last_bytes
 from rookery.model import completion
 from rookery.model.fold import fold
 from rookery.model.state import RunState
 
+_END = 1024 * 1024  # plain text has its answer in so many last bytes
 _HEAD = 1024 * 1024  # messages must begin in so many first bytes: large text is not searched
 
 
@@ -19,6 +22,13 @@ def final_text(output: str | bytes) -> str | None:
     """
     state = _messages(output)
     return completion.response_in(_text(output)) if state is None else completion.final_text(state)
+
+
+def run_answer(folder: Path, state: RunState | None) -> str | None:
+    """The answer of a run; without a state, the one at the end of the plain text that it wrote."""
+    if state is not None:
+        return completion.final_text(state)
+    return completion.response_in(_text(last_bytes(folder, "stdout", _END)))
 
 
 def is_complete(output: str | bytes, expected: str) -> bool:

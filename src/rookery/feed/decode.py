@@ -1,4 +1,4 @@
-"""`rookery.decode`: the records of a stored stream, from a file or from bytes."""
+"""Decodes a stored stream, from a file or from bytes."""
 
 import os
 from collections.abc import Generator, Iterable, Iterator
@@ -36,9 +36,11 @@ def decode(
     yield from decoder.close()
 
 
-def decode_pieces(pieces: Iterable[Piece], agent: str | None, name: str) -> Iterator[Record]:
+def decode_pieces(
+    pieces: Iterable[Piece], agent: str | None, name: str, *, cap: int = DEFAULT_CAP
+) -> Iterator[Record]:
     """Decode bytes whose arrival times are known; `name` is what errors call the stream."""
-    decoder = StrictDecoder(name, agent)
+    decoder = StrictDecoder(name, agent, cap)
     for data, at in pieces:
         yield from decoder.feed(data, at)
     yield from decoder.close()

@@ -1,4 +1,4 @@
-"""`rookery.decode_async`: the same as `decode`, without blocking the event loop."""
+"""Decodes a stored stream as `decode` does, without blocking the event loop."""
 
 import asyncio
 import os

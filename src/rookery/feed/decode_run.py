@@ -7,6 +7,7 @@ from pathlib import Path
 from rookery.adapter.lines import DEFAULT_CAP
 from rookery.feed import decode as streams
 from rookery.feed.decode import ByteSource
+from rookery.feed.tail import pieces
 from rookery.model.errors import RookeryError
 from rookery.model.records import Record
 from rookery.store import runs
@@ -32,13 +33,10 @@ def decode(
     """
     folder = _run_folder(source)
     if folder is None:
-        yield from streams.decode(source, agent, cap=cap)
-        return
-    from rookery.feed.stored import pieces  # imports asyncio, which files do not need
-
+        return streams.decode(source, agent, cap=cap)
     info = folder.info()
     named = agent or (info.agent if info else None)
-    yield from streams.decode_pieces(pieces(folder.path), named, folder.name)
+    return streams.decode_pieces(pieces(folder.path), named, folder.name, cap=cap)
 
 
 def _run_folder(source: ByteSource) -> RunFolder | None:

@@ -6,13 +6,16 @@ from typing import Literal
 
 from rookery import agents
 from rookery.adapter.lines import DEFAULT_CAP, Line, Oversized
-from rookery.feed.tail import Piece
+from rookery.feed.tail import Piece, pieces
+from rookery.model.errors import UnknownAgentError
 from rookery.model.events import PermissionRequested
 from rookery.model.fold import Beginning, Fold
 from rookery.model.price import Prices
 from rookery.model.records import Decoder, Record
 from rookery.model.state import RunState
 from rookery.prices import PriceBook
+from rookery.store.run_folder import RunFolder
+from rookery.store.run_formats import RunInfo, beginning_of
 
 DETECTION_SIZE = DEFAULT_CAP
 """How many bytes of a stream may come before the first message that identifies the agent."""
@@ -155,3 +158,15 @@ class Source:
     def answered(self, event: PermissionRequested) -> None:
         """Note that a question was answered: the stream itself does not report that."""
         self._fold.answered(event)
+
+
+def state_of(folder: RunFolder, info: RunInfo, prices: Prices) -> RunState | None:
+    """The state of a run as far as its log goes; None if it is not a stream of a known agent."""
+    try:
+        source = Source(info.agent, detect=info.piped, beginning=beginning_of(info), prices=prices)
+    except UnknownAgentError:
+        return None
+    for data, at in pieces(folder.path):
+        source.feed(data, at)
+    source.close()
+    return None if source.agent is None else source.state

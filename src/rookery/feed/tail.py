@@ -1,7 +1,9 @@
 """Reads the raw logs of a run by position, with arrival times: nothing else opens them to read."""
 
+import errno
 import os
 from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
 from stat import S_ISREG
 from typing import Self
@@ -164,6 +166,13 @@ class Tail:
         return True
 
 
+def pieces(folder: Path, stream: Stream = "stdout") -> Iterator[Piece]:
+    """The bytes that a log has now, in the pieces in which they arrived."""
+    with Tail(folder, stream) as tail:
+        while read := tail.read():
+            yield from read
+
+
 def _open_log(folder: Path, log: Log) -> int | None:
     """Open a log to read; None if there is none, and anything but a plain file is refused."""
     path = folder / LOGS[log]
@@ -172,6 +181,8 @@ def _open_log(folder: Path, log: Log) -> int | None:
     except FileNotFoundError:
         return None
     except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise UnsafeRunError(str(path), "is a link") from error
         raise RunFolderError(str(path), error.strerror or str(error)) from error
     if not S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)

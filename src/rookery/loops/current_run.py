@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from rookery.feed.source import state_of
 from rookery.loops.plan import Goal
 from rookery.loops.report import report
 from rookery.loops.state import PendingRun, Report
@@ -13,7 +14,7 @@ from rookery.model.ledger import Source
 from rookery.model.state import RunState
 from rookery.model.verdict import Facts, Verdict
 from rookery.prices import PriceBook
-from rookery.runs.heal import settle, state_of
+from rookery.runs.heal import settle
 from rookery.store import runs
 from rookery.store.run_folder import RunFolder
 

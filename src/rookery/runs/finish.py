@@ -6,8 +6,10 @@ from typing import get_args
 import msgspec
 
 from rookery.adapter.agent import Agent
-from rookery.feed.decode import decode
-from rookery.model.completion import final_text, response_in
+from rookery.feed.answers import run_answer
+from rookery.feed.decode import decode_pieces
+from rookery.feed.tail import pieces
+from rookery.model.completion import final_text
 from rookery.model.errors import RunFolderError, UndetectedAgentError, UnknownAgentError
 from rookery.model.fold import fold
 from rookery.model.state import RunState
@@ -20,7 +22,7 @@ from rookery.model.verdict import (
     Verdict,
     judge,
 )
-from rookery.store.output import has_output, last_output, write_output
+from rookery.store.output import has_output, write_output
 from rookery.store.run_folder import RunFolder
 from rookery.store.run_formats import ExitInfo, VerdictInfo
 
@@ -52,7 +54,7 @@ def finish(
     info = _verdict_info(verdict, state or RunState(), ended_at=exit.ended_at)
     try:
         try:
-            write_output(folder, _answer(folder, state))
+            write_output(folder, run_answer(folder.path, state))
         finally:  # a full disk may have no room for the answer, but for the verdict
             saved = folder.write_verdict(info, overwrite=overwrite)
     except RunFolderError as error:
@@ -89,7 +91,7 @@ def write_output_from_stream(folder: RunFolder) -> bool:
     info = folder.info()
     agent = info.agent if info else None
     try:
-        state = fold(decode(folder.chunks("stdout"), agent))
+        state = fold(decode_pieces(pieces(folder.path), agent, folder.name))
     except (UndetectedAgentError, UnknownAgentError):
         return False
     return write_output(folder, final_text(state))
@@ -115,10 +117,6 @@ def _with_exit(known: Facts, exit: ExitInfo, agent: Agent | None) -> Facts:
         passed_limit=known.passed_limit or (PassedLimit(kind=own, by="agent") if own else None),
         lost_bytes=exit.lost_stdout + exit.lost_stderr,
     )
-
-
-def _answer(folder: RunFolder, state: RunState | None) -> str | None:
-    return final_text(state) if state is not None else response_in(last_output(folder))
 
 
 def _unsaved(verdict: Verdict, why: str) -> Verdict:

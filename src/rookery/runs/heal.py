@@ -7,9 +7,8 @@ from collections.abc import Callable
 
 from rookery import agents
 from rookery.adapter.agent import Agent
-from rookery.feed.decode import decode
-from rookery.model.errors import RookeryError, UndetectedAgentError, UnknownAgentError
-from rookery.model.fold import fold
+from rookery.feed.source import state_of
+from rookery.model.errors import RookeryError, UnknownAgentError
 from rookery.model.price import Prices, no_prices
 from rookery.model.state import RunState
 from rookery.model.verdict import Facts, Verdict
@@ -18,7 +17,7 @@ from rookery.process import trees
 from rookery.process.liveness import is_alive
 from rookery.runs.finish import finish, recorded_exit
 from rookery.store.run_folder import RunFolder
-from rookery.store.run_formats import RunInfo, VerdictInfo, at_work, beginning_of
+from rookery.store.run_formats import RunInfo, VerdictInfo, at_work
 
 _SETTLE_S = 15.0
 _SETTLE_LOOK_S = 0.05
@@ -59,17 +58,6 @@ def _finish(folder: RunFolder, info: RunInfo, now: float, prices: Prices) -> Ver
     if state is None and info.piped:
         state, known = RunState(), Facts(text_only=True)
     return finish(folder, exit, state, known, agent=_agent(info), overwrite=False)
-
-
-def state_of(folder: RunFolder, info: RunInfo, prices: Prices) -> RunState | None:
-    """Fold the log of a run; None if it is not the stream of an agent that this version knows."""
-    if info.agent is None and not info.piped:
-        return None
-    try:
-        records = decode(folder.chunks("stdout"), info.agent)
-        return fold(records, prices, beginning_of(info))
-    except (UndetectedAgentError, UnknownAgentError):
-        return None
 
 
 def _agent(info: RunInfo) -> Agent | None:

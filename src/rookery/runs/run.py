@@ -14,8 +14,7 @@ from rookery.config.options import RunOptions
 from rookery.feed.feed import Feed
 from rookery.feed.live_records import LiveRecords
 from rookery.feed.source import Source
-from rookery.feed.stored import pieces as stored_pieces
-from rookery.feed.tail import Tail
+from rookery.feed.tail import Tail, pieces
 from rookery.model.records import Record
 from rookery.model.verdict import StopReason, Verdict
 from rookery.process.liveness import start_ticks
@@ -187,7 +186,7 @@ class Run(RunResult):
 
     def stdout(self) -> bytes:
         """Every byte that the agent has written so far."""
-        return b"".join(data for data, _ in stored_pieces(self.folder.path))
+        return b"".join(data for data, _ in pieces(self.folder.path))
 
     async def _follow(self, supervisor: Supervisor) -> None:
         """Supervise the run to its end, then judge it."""

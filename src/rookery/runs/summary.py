@@ -3,12 +3,12 @@
 import msgspec
 
 from rookery.adapter.agent import Agent
-from rookery.model.completion import final_text, response_in
+from rookery.feed.answers import run_answer
+from rookery.model.completion import final_text
 from rookery.model.ledger import Source
 from rookery.model.snapshot import TokenCounts, ToolCounts
 from rookery.model.state import RunState
 from rookery.model.verdict import Outcome, judge
-from rookery.store.output import last_output
 from rookery.store.run_folder import RunFolder
 
 
@@ -26,7 +26,7 @@ class RunResult:
     @property
     def text(self) -> str | None:
         """The final answer; None if there is none."""
-        return final_text(self.state) if self.agent else response_in(last_output(self.folder))
+        return run_answer(self.folder.path, self.state if self.agent else None)
 
     @property
     def cost(self) -> float | None:

@@ -3,8 +3,6 @@
 from rookery.store.file_names import OUTPUT
 from rookery.store.run_folder import RunFolder
 
-_LAST = 1 << 20
-
 
 def write_output(folder: RunFolder, text: str | None) -> bool:
     """Keep the answer; False if there is none, or the agent has left its own, which stays."""
@@ -25,9 +23,3 @@ def has_output(folder: RunFolder) -> bool:
     """Tell whether an answer was kept."""
     with folder.opened() as opened:
         return opened.size(OUTPUT) is not None
-
-
-def last_output(folder: RunFolder) -> str:
-    """The end of what a command wrote that no adapter knows: its answer stands there."""
-    begin = max(0, folder.size("stdout") - _LAST)
-    return folder.read_at("stdout", begin, _LAST).decode("utf-8", "replace")

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from rookery.model.errors import RunFolderError, UnknownRunError
 from rookery.store.arrivals import Arrival, read_arrivals
-from rookery.store.file_names import EXIT, INFO, LOGS, ROOM, VERDICT, Log
+from rookery.store.file_names import ARRIVALS, EXIT, INFO, LOGS, ROOM, VERDICT, Log
 from rookery.store.files import Folder
 from rookery.store.names import check_name
 from rookery.store.run_formats import ExitInfo, RunInfo, VerdictInfo, dump, parse
@@ -89,25 +89,9 @@ class RunFolder:
         with self.opened() as folder:
             return folder.append(LOGS[log])
 
-    def read_at(self, log: Log, offset: int, size: int) -> bytes:
-        """Read at most so many bytes of what a log has now; nothing at its end, never waiting."""
-        with self.opened() as folder:
-            return folder.read_at(LOGS[log], offset, size) or b""
-
-    def size(self, log: Log) -> int:
-        """How many bytes a log has now."""
-        with self.opened() as folder:
-            return folder.size(LOGS[log]) or 0
-
-    def chunks(self, log: Log, offset: int = 0) -> Iterator[bytes]:
-        """Read a log from a position to its present end."""
-        while data := self.read_at(log, offset, _CHUNK):
-            yield data
-            offset += len(data)
-
     def arrivals(self) -> Iterator[Arrival]:
         """When which bytes came; a torn last line and any damaged one are left out."""
-        return read_arrivals(self.chunks("arrivals"))
+        return read_arrivals(self._chunks(ARRIVALS))
 
     @contextmanager
     def opened(self) -> Iterator[Folder]:
@@ -123,3 +107,10 @@ class RunFolder:
         with self.opened() as folder:
             data = folder.read(name)
         return None if data is None else parse(data, kind, str(self.path / name))
+
+    def _chunks(self, name: str) -> Iterator[bytes]:
+        offset = 0
+        with self.opened() as folder:
+            while data := folder.read_at(name, offset, _CHUNK):
+                yield data
+                offset += len(data)

@@ -15,8 +15,8 @@ from rookery.cli.options.run_argument import find_run
 from rookery.config.options import Format, ReplayOptions, ViewOptions
 from rookery.display.asking import decided
 from rookery.display.console.look import look_of
-from rookery.feed.stored import iterate, pieces, stored_feed
-from rookery.feed.tail import Piece
+from rookery.feed.stored import iterate, stored_feed
+from rookery.feed.tail import Piece, pieces
 from rookery.model.records import dump
 from rookery.model.safe import safe
 from rookery.store import decisions
