@@ -66,19 +66,19 @@ def schema_text() -> str:
 
 
 def money_page() -> str:
-    """The page on money as it is, with its table made anew."""
+    """The page on money as it is, with its table updated."""
     return _with_table(MONEY_PAGE, table())
 
 
 def settings_page() -> str:
-    """The page on configuration as it is, with its table made anew."""
+    """The page on configuration as it is, with its table updated."""
     rows = "".join(
         f"| `{setting.name}` | {setting.takes} | {_default(config.default(setting))} | "
         f"{setting.flag.help} |\n"
         for setting in SETTINGS.values()
     )
     return _with_table(
-        SETTINGS_PAGE, f"| setting | takes | else | meaning |\n| --- | --- | --- | --- |\n{rows}"
+        SETTINGS_PAGE, f"| setting | takes | default | meaning |\n| --- | --- | --- | --- |\n{rows}"
     )
 
 
@@ -115,7 +115,7 @@ def _default(value: object) -> str:
 
 
 def _exit_codes() -> list[tuple[str, str]]:
-    """The table of exit codes, where it is written for people."""
+    """The table of exit codes, read from its page."""
     page = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| ([0-9 ·]+) \| ([^|]+) \| ([^|]+) \|$", page, flags=re.MULTILINE)
     return [

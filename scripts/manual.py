@@ -36,7 +36,7 @@ def _lines(exit_codes: list[tuple[str, str]]) -> Iterator[str]:
     yield ".SH DESCRIPTION"
     yield from _paragraph(
         "Rookery starts a coding agent, shows what it does while it does it, keeps every byte that "
-        "it writes, stops it for a budget, a deadline or silence, and exits with a code that tells "
+        "it writes, stops it for a budget, a deadline or silence, and exits with a code that says "
         "how the run really ended."
     )
     for paragraph in (cli.help or "").split("\n\n")[1:]:

@@ -189,7 +189,7 @@ def test_a_wrong_key_names_the_file_the_line_and_the_nearest_and_exits_with_2(
     desk.project_file.write_text("\nmax_costs = 2\n")
     out = desk.rook(*words)
     assert (out.returncode, out.stdout) == (2, "")
-    said = f"[rook] {desk.project_file}:2: 'max_costs' is no setting; did you mean 'max_cost'?\n"
+    said = f"[rook] {desk.project_file}:2: 'max_costs' is not a setting; did you mean 'max_cost'?\n"
     assert out.stderr == said
 
 

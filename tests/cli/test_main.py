@@ -23,7 +23,7 @@ OF_ONE_CALL = {
     *("json", "command", "cwd", "detach", "format", "profile", "prompt_file", "resume", "via"),
     "words",
 }
-"""What is said for one run and is no setting: a new option must be here or be one."""
+"""What is said for one run and is not a setting: a new option must be here or be one."""
 
 
 @pytest.fixture

@@ -90,9 +90,9 @@ def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "line", "reason"),
     [
-        (b"model = 'a'\nmax_cost == 2\n", 2, "is no TOML: Invalid value"),
-        (b"a = 1\na = 2\n", 2, "is no TOML: Cannot overwrite a value"),
-        (b"a = 1\n[x", 2, "is no TOML: Expected ']'"),
+        (b"model = 'a'\nmax_cost == 2\n", 2, "is not TOML: Invalid value"),
+        (b"a = 1\na = 2\n", 2, "is not TOML: Cannot overwrite a value"),
+        (b"a = 1\n[x", 2, "is not TOML: Expected ']'"),
         (b"a = 1\n\nb = '\xff'\n", 3, "is not UTF-8"),
     ],
 )

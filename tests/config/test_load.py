@@ -120,20 +120,20 @@ def test_a_users_file_that_is_also_found_upwards_is_the_users(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("\nmax_costs = 2\n", "2: 'max_costs' is no setting; did you mean 'max_cost'?"),
-        ("max-cost = 2\n", "1: 'max-cost' is no setting; did you mean 'max_cost'?"),
-        ("[profiles.ci]\n", "1: 'profiles' is no setting; did you mean 'profile'?"),
+        ("\nmax_costs = 2\n", "2: 'max_costs' is not a setting; did you mean 'max_cost'?"),
+        ("max-cost = 2\n", "1: 'max-cost' is not a setting; did you mean 'max_cost'?"),
+        ("[profiles.ci]\n", "1: 'profiles' is not a setting; did you mean 'profile'?"),
         ("[agent.x]\n", '1: agent takes a name, not {"x": {}}'),
-        ("nonsense = 1\n", "1: 'nonsense' is no setting; `rook config --help` lists them"),
+        ("nonsense = 1\n", "1: 'nonsense' is not a setting; `rook config --help` lists them"),
         (
             "[profile.ci]\n\nverbos = true\n",
-            "3: 'verbos' is no setting; did you mean 'verbose'?",
+            "3: 'verbos' is not a setting; did you mean 'verbose'?",
         ),
         ('max_cost = "two"\n', '1: max_cost takes a number of dollars, not "two"'),
         ("quiet = 1\n", "1: quiet takes true or false, not 1"),
         ("timeout = 0\n", "1: timeout takes a time such as 90s, 5m or 2h, not 0"),
         ("profile = 1\n", "1: profile holds tables: write [profile.NAME]"),
-        ("[profile]\nci = 1\n", "2: 'ci' is no table: what is in [profile] stands in a"),
+        ("[profile]\nci = 1\n", "2: 'ci' is not a table: put it in a [profile.NAME]"),
         ('[profile."c i"]\n', "1: 'c i' cannot be a name"),
         ('agent = "cluade"\n', "1: no agent is called \"cluade\"; did you mean 'claude'?"),
     ],
@@ -155,7 +155,9 @@ def test_a_profile_that_is_not_used_must_be_right_too(place: Place) -> None:
 
 
 def test_an_unknown_profile_names_the_nearest_or_those_there_are(place: Place) -> None:
-    with pytest.raises(ConfigError, match="--profile: there is no profile 'ci'; there is none yet"):
+    with pytest.raises(
+        ConfigError, match="--profile: there is no profile 'ci'; there are none yet"
+    ):
         place.load("ci")
     place.shared.write_text("[profile.nightly]\n")
     with pytest.raises(ConfigError, match="did you mean 'nightly'"):
@@ -165,7 +167,7 @@ def test_an_unknown_profile_names_the_nearest_or_those_there_are(place: Place) -
 
 
 def test_a_variable_that_is_nearly_a_setting_is_told(place: Place) -> None:
-    words = "ROOKERY_MAXCOST: is no setting; did you mean ROOKERY_MAX_COST?"
+    words = "ROOKERY_MAXCOST: is not a setting; did you mean ROOKERY_MAX_COST?"
     with pytest.raises(ConfigError, match=re.escape(words)):
         place.load(ROOKERY_MAXCOST="2")
 
@@ -220,7 +222,7 @@ def test_a_command_with_a_slash_is_meant_from_the_folder_of_its_file(
             "4: 'max_cost' is nothing an agent has; settings stand before the first [table]",
         ),
         ("[agents.claude]\n", "1: 'claude' is an agent that rook knows: call yours otherwise"),
-        ("[agents]\nx = 1\n", "2: 'x' is no table: what is in [agents] stands in a"),
+        ("[agents]\nx = 1\n", "2: 'x' is not a table: put it in a [agents.NAME]"),
     ],
 )
 def test_an_agent_of_ones_own_that_is_wrong_is_told_with_its_line(
@@ -246,7 +248,7 @@ def test_a_project_cannot_take_the_place_of_a_command_of_the_user(place: Place) 
 @pytest.mark.parametrize("head", ["", "[profile.ci]\n"])
 def test_a_project_cannot_permit_everything_on_the_users_behalf(place: Place, head: str) -> None:
     line = head.count("\n") + 1
-    place.refuses(place.shared, f'{head}permission = "all"\n', f"{line}: a project cannot permit")
+    place.refuses(place.shared, f'{head}permission = "all"\n', f"{line}: a project cannot allow")
     place.shared.unlink()
     place.mine.write_text('permission = "all"\n')
     assert of(place.load(), "permission")[0] == "all"

@@ -167,7 +167,7 @@ def _is_given(ctx: click.Context, name: str) -> bool:
 def _alone(ctx: click.Context) -> None:
     """Answer `rook` alone: on a terminal with what to try first."""
     if sys.stdin and sys.stdin.isatty() and sys.stdout.isatty():
-        click.echo(import_module("rookery.cli.welcome").first_words())
+        click.echo(import_module("rookery.cli.welcome").first_steps())
         return
     click.echo(ctx.get_help(), err=True)
     raise click.exceptions.Exit(_WRONG_USAGE)

@@ -10,7 +10,7 @@ _UNCUT = 10_000
 
 
 def columns(rows: Iterable[Sequence[str]]) -> list[str]:
-    """Give rows as lines, with columns as wide as their longest cell; the first is the heading."""
+    """Lay out rows in columns as wide as their longest cell; the first row is the heading."""
     head, *rest = rows
     return table(head, rest, width=_UNCUT)
 

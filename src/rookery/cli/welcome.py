@@ -1,4 +1,4 @@
-"""What `rook` alone says on a terminal: what to do first."""
+"""What `rook` alone prints on a terminal: what to try first."""
 
 import shutil
 
@@ -9,24 +9,24 @@ from rookery.cli.tables import columns
 _PROMPT = '"Fix the failing tests"'
 
 
-def first_words() -> str:
-    """What someone should try who has typed `rook` and nothing else."""
+def first_steps() -> str:
+    """What to try first, for a user who typed only `rook`."""
     here = [agent for agent in map(agents.agent, agents.NAMES) if _is_installed(agent)]
     steps = [
-        ("rook demo", "see it work: no key, no network"),
+        ("rook demo", "see rook work: no key, no network"),
         (_run(here), "run an agent and watch what it does"),
         ("rook show", "see what it did and how it ended"),
         ("rook --help", "everything else"),
     ]
-    said = ["Rookery runs coding agents and shows, records and accounts for all they do."]
-    said += ["", *(f"  {line}" for line in columns(steps)), ""]
+    lines = ["Rookery runs coding agents and shows, records and accounts for everything they do."]
+    lines += ["", *(f"  {line}" for line in columns(steps)), ""]
     if here:
-        said.append(f"Installed here: {', '.join(agent.name for agent in here)}. See: rook agents")
+        lines.append(f"Installed here: {', '.join(agent.name for agent in here)}. See: rook agents")
     else:
         known = agents.agent(agents.NAMES[0])
-        said.append("No agent is installed here yet. `rook agents` lists those there are; one is:")
-        said.append(f"  {known.install}")
-    return "\n".join(said)
+        lines.append("No agent is installed here yet. `rook agents` lists them; for example:")
+        lines.append(f"  {known.install}")
+    return "\n".join(lines)
 
 
 def _is_installed(agent: Agent) -> bool:
@@ -34,7 +34,7 @@ def _is_installed(agent: Agent) -> bool:
 
 
 def _run(here: list[Agent]) -> str:
-    """The first run to try: with an agent that is there."""
+    """The first run to try, with an agent that is installed."""
     if not here or here[0].name == agents.NAMES[0]:
         return f"rook run {_PROMPT}"
     return f"rook run --agent {here[0].name} {_PROMPT}"

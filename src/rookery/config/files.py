@@ -13,7 +13,7 @@ from rookery.model.errors import ConfigError
 
 NAME = "rookery.toml"
 PROFILES, AGENTS = "profile", "agents"
-"""The two keys of a file that are no settings but tables of tables."""
+"""The two keys of a file that hold tables instead of a setting."""
 
 _LINE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 _LARGEST = 1024 * 1024
@@ -29,14 +29,14 @@ class File:
     """The line of each key."""
 
     def tables(self, key: str) -> dict[str, Any]:
-        """The tables below a key, by name; what is no table is left out."""
+        """The tables below a key, by name; anything else is left out."""
         found = self.table.get(key)
         return found if isinstance(found, dict) else {}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Surroundings:
-    """Where settings are looked for."""
+    """Where rook looks for settings."""
 
     cwd: Path
     home: Path
@@ -70,7 +70,7 @@ def project_file(cwd: Path, home: Path) -> Path | None:
             break
     else:
         above = [cwd]
-    # Not the methods of Path: those raise where a folder may not be looked into.
+    # The methods of Path raise an error in folders that may not be read.
     files = (folder / NAME for folder in above)
     return next((file for file in files if os.path.isfile(file)), None)  # noqa: PTH113
 
@@ -92,10 +92,10 @@ def read(path: Path) -> File | None:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise ConfigError(f"{path}:{line}", "is not UTF-8") from error
     except tomllib.TOMLDecodeError as error:
-        said = str(error)
-        found = _LINE.search(said)
+        message = str(error)
+        found = _LINE.search(message)
         line = int(found[1]) if found and found[1] else text.rstrip().count("\n") + 1
-        reason = f"is no TOML: {_LINE.sub('', said)}"
+        reason = f"is not TOML: {_LINE.sub('', message)}"
         raise ConfigError(f"{path}:{line}", reason) from error
     except RecursionError as error:
         raise ConfigError(str(path), "is nested too deep") from error

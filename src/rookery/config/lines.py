@@ -1,4 +1,4 @@
-"""Finds the line of each key in a TOML text, which the standard library's reader does not tell.
+"""Finds the line of each key in a TOML text, which the standard library does not report.
 
 The text must be valid: `tomllib` has read it before. Only keys are understood; values are skipped.
 """
@@ -21,7 +21,7 @@ _PLAIN = re.compile(r"""[^"'\[\]{},#\n]+""")
 
 
 def key_lines(text: str) -> dict[Path, int]:
-    """Give the line, from 1, on which each key and each table is first named."""
+    """Return the line, from 1, on which each key and each table is first named."""
     text = text.replace("\r\n", "\n")
     lines: dict[Path, int] = {}
     for path, at in _Scan(text).document():
@@ -32,14 +32,14 @@ def key_lines(text: str) -> dict[Path, int]:
 
 
 class _Scan:
-    """A walk through a text, from key to key."""
+    """Walks through a text, from key to key."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
 
     def document(self) -> Iterator[tuple[Path, int]]:
-        """Every key of the text, with the place where it stands."""
+        """Every key of the text, with its position."""
         table: Path = ()
         while not self._ends():
             start = self.at
@@ -95,10 +95,10 @@ class _Scan:
         return tuple(parts)
 
     def _part(self) -> str:
-        found = _KEY.match(self.text, self.at)
-        assert found is not None  # the text is valid
-        self.at = found.end()
-        word = found[1]
+        match = _KEY.match(self.text, self.at)
+        assert match is not None  # the text is valid
+        self.at = match.end()
+        word = match[1]
         return str(tomllib.loads(f"key = {word}")["key"]) if word[0] in "\"'" else word
 
     def _take(self, character: str) -> bool:
@@ -107,8 +107,8 @@ class _Scan:
         return taken
 
     def _skip(self, pattern: re.Pattern[str]) -> bool:
-        found = pattern.match(self.text, self.at)
-        if found is None:
+        match = pattern.match(self.text, self.at)
+        if match is None:
             return False
-        self.at = found.end()
+        self.at = match.end()
         return True

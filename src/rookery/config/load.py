@@ -19,16 +19,16 @@ PROFILE_VARIABLE = PREFIX + "PROFILE"
 _OTHER_VARIABLES = frozenset(
     PREFIX + name for name in ("HOME", "PROFILE", "RUN", "RUN_DIR", "SCRIPT")
 )
-"""Variables of ours that are no settings."""
+"""Variables of rook that are not settings."""
 
 _LONGEST_SHOWN = 60
-_SURELY_MEANT = 0.8  # of a variable: those that are less like one of ours are others'
+_SURELY_MEANT = 0.8  # less similar variables belong to other programs
 _AGENT_KEYS = ("speaks", "command")
 _NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """A value that was given for a setting."""
+    """A value for a setting, and where it comes from."""
 
     name: str
     value: Any
@@ -43,7 +43,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OwnAgent(msgspec.Struct, frozen=True, kw_only=True):
-    """A command of the user's that speaks like an agent we know."""
+    """A command of the user's that writes the stream of an agent rook knows."""
 
     name: str
     speaks: str
@@ -53,14 +53,14 @@ class OwnAgent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True):
-    """All that applies."""
+    """All settings that apply."""
 
     values: dict[str, Found]
     agents: dict[str, OwnAgent]
     profile: str | None
     profiles: tuple[str, ...]
     files: tuple[Path, ...]
-    """Those that were read, the weaker first."""
+    """The files that were read, the weakest first."""
 
 
 def load(around: Surroundings, profile: str | None = None) -> Config:
@@ -86,7 +86,7 @@ def load(around: Surroundings, profile: str | None = None) -> Config:
         values.update(source.profiles.get(chosen or "", {}))
     values.update(_from_environment(around.environment))
     commands: dict[str, OwnAgent] = {}
-    for source in reversed(sources):  # a project cannot take the place of what the user calls so
+    for source in reversed(sources):  # a project cannot replace an agent of the user's
         commands.update(source.agents)
     config = Config(
         values=values,
@@ -108,7 +108,7 @@ def _near(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
 
 
 class _Source:
-    """One file, checked: every key and value in it is right, whether it applies or not."""
+    """One file, checked: every key and value in it is valid, whether it applies or not."""
 
     def __init__(self, file: File, *, of_project: bool) -> None:
         self.file = file
@@ -127,11 +127,11 @@ class _Source:
             raise self._wrong((key,), f"{key} holds tables: write [{key}.NAME]")
         for name, table in tables.items():
             if not isinstance(table, dict):
-                said = f"{name!r} is no table: what is in [{key}] stands in a [{key}.NAME]"
-                raise self._wrong((key, name), said)
+                problem = f"{name!r} is not a table: put it in a [{key}.NAME]"
+                raise self._wrong((key, name), problem)
             if not _NAME.fullmatch(name):
-                said = "a name has letters, digits, '.', '_' and '-'"
-                raise self._wrong((key, name), f"{name!r} cannot be a name: {said}")
+                problem = "a name has letters, digits, '.', '_' and '-'"
+                raise self._wrong((key, name), f"{name!r} cannot be a name: {problem}")
             yield name, table
 
     def _settings(
@@ -144,7 +144,7 @@ class _Source:
         for name, raw in table.items():
             path = (*above, name)
             if name not in SETTINGS:
-                raise self._wrong(path, f"{name!r} is no setting{_hint(name, known) or _HELP}")
+                raise self._wrong(path, f"{name!r} is not a setting{_hint(name, known) or _HELP}")
             setting = SETTINGS[name]
             try:
                 value = setting.read(raw)
@@ -193,7 +193,7 @@ class _Source:
         )
 
     def _program(self, word: str) -> str:
-        """A path is meant from the folder of the file; a bare word is looked for on PATH."""
+        """Paths are relative to the folder of the file; a word without a slash is found on PATH."""
         if "/" not in word:
             return word
         return str(self.file.path.parent / Path(word).expanduser())
@@ -215,7 +215,7 @@ def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, Fou
             meant = _near(variable.removeprefix(PREFIX), SETTINGS, likeness=_SURELY_MEANT)
             if meant is not None:
                 raise ConfigError(
-                    variable, f"is no setting; did you mean {SETTINGS[meant].variable}?"
+                    variable, f"is not a setting; did you mean {SETTINGS[meant].variable}?"
                 )
             continue
         setting = variables[variable]
@@ -228,7 +228,7 @@ def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, Fou
 
 
 def _check_agent(config: Config) -> None:
-    """See that the agent that was chosen is there, and may be chosen there."""
+    """Check that the chosen agent exists, and that this file may choose it."""
     found = config.values.get("agent")
     if found is None or agents.is_known(found.value):
         return
@@ -241,7 +241,7 @@ def _check_agent(config: Config) -> None:
         raise ConfigError(
             found.place,
             f"agent {found.value!r} is a command of this project, which cannot choose it for you: "
-            f"say --agent {found.value}, or choose it in your own settings",
+            f"use --agent {found.value}, or choose it in your own settings",
         )
 
 
@@ -266,7 +266,7 @@ def _hint(word: str, known: Iterable[str]) -> str:
 
 def _listed(known: Iterable[str]) -> str:
     names = ", ".join(known)
-    return f"; there are: {names}" if names else "; there is none yet"
+    return f"; there are: {names}" if names else "; there are none yet"
 
 
 def _shown(raw: Any) -> str:
@@ -275,6 +275,6 @@ def _shown(raw: Any) -> str:
 
 _HELP = "; `rook config --help` lists them"
 _NOT_FOR_PROJECTS = (
-    "a project cannot permit an agent everything on your behalf: say --permission all, or set it "
+    "a project cannot allow an agent everything on your behalf: use --permission all, or set it "
     "in your own settings"
 )

@@ -1,4 +1,4 @@
-"""What a word on the command line could be: an agent, a run, a loop. Quick: shells ask often."""
+"""What a shell offers for a word: agents, runs, loops. It must be quick, as shells ask often."""
 
 import json
 import os
@@ -20,11 +20,11 @@ _MOST = 50
 _LONGEST_HELP = 60
 
 Candidate = tuple[str, str | None]
-"""A word, and what it is."""
+"""A word, and a description of it."""
 
 
 def own_agents() -> Iterator[Candidate]:
-    """The commands of the user's own."""
+    """The user's own agents."""
     for name, table in _tables(AGENTS):
         speaks = table.get("speaks") if isinstance(table, dict) else None
         yield name, f"speaks {safe_line(str(speaks))}"
@@ -37,19 +37,19 @@ def profiles() -> Iterator[Candidate]:
 
 
 def runs() -> Iterator[Candidate]:
-    """The last runs, the newest first, with what was asked of each."""
+    """The last runs, newest first, with their prompts."""
     for folder in _newest(RUNS):
-        yield folder.name, _asked(folder / INFO)
+        yield folder.name, _prompt_of(folder / INFO)
 
 
 def loops() -> Iterator[Candidate]:
-    """The last loops, the newest first, with what was asked of each."""
+    """The last loops, newest first, with their prompts."""
     for folder in _newest("loops"):
-        yield folder.name, _asked(folder / "plan.json")
+        yield folder.name, _prompt_of(folder / "plan.json")
 
 
 def batches() -> Iterator[Candidate]:
-    """The last batches, the newest first."""
+    """The last batches, newest first."""
     for folder in _newest("batches"):
         yield folder.name, None
 
@@ -61,17 +61,17 @@ def shown() -> Iterator[Candidate]:
 
 
 def running() -> Iterator[Candidate]:
-    """What can be stopped: the runs whose recorder is at work, and the loops without an end."""
+    """What can be stopped: runs whose recorder is running, and loops that have not ended."""
     for folder in _newest(RUNS):
-        if not (folder / VERDICT).exists() and _is_at_work(folder):
-            yield folder.name, _asked(folder / INFO)
+        if not (folder / VERDICT).exists() and _is_running(folder):
+            yield folder.name, _prompt_of(folder / INFO)
     for folder in _newest("loops"):
-        if _told(folder / "state.json").get("end") is None:
-            yield folder.name, _asked(folder / "plan.json")
+        if _loaded(folder / "state.json").get("end") is None:
+            yield folder.name, _prompt_of(folder / "plan.json")
 
 
 def _newest(kind: str) -> list[Path]:
-    """The folders of the last runs, loops or batches, the newest first."""
+    """The folders of the last runs, loops or batches, newest first."""
     try:
         with os.scandir(home_folder() / kind) as found:
             folders = [(entry.stat().st_mtime, entry) for entry in found if is_name(entry.name)]
@@ -81,35 +81,35 @@ def _newest(kind: str) -> list[Path]:
     return [Path(entry.path) for _, entry in folders[:_MOST]]
 
 
-def _is_at_work(folder: Path) -> bool:
-    """Whether a run without a verdict goes on: one that was killed waits for it to be healed."""
-    info = _told(folder / INFO)
+def _is_running(folder: Path) -> bool:
+    """Whether a run without a verdict is running; it may have been killed."""
+    info = _loaded(folder / INFO)
     pid, ticks = info.get("recorder_pid"), info.get("recorder_ticks")
     return isinstance(pid, int) and is_alive(pid, ticks if isinstance(ticks, int) else None)
 
 
-def _asked(file: Path) -> str | None:
-    info = _told(file)
+def _prompt_of(file: Path) -> str | None:
+    info = _loaded(file)
     try:
-        asked = info.get("prompt") or info.get("prompt_file") or " ".join(info["command"])
-        return safe_line(one_line(asked, _LONGEST_HELP))
+        prompt = info.get("prompt") or info.get("prompt_file") or " ".join(info["command"])
+        return safe_line(one_line(prompt, _LONGEST_HELP))
     except (AttributeError, KeyError, TypeError):
-        return None  # being made, or damaged: its name is enough
+        return None  # incomplete or damaged: its name is enough
 
 
-def _told(file: Path) -> dict[str, Any]:
+def _loaded(file: Path) -> dict[str, Any]:
     try:
-        told = json.loads(file.read_bytes())
+        value = json.loads(file.read_bytes())
     except (OSError, ValueError, RecursionError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def _tables(key: str) -> Iterator[tuple[str, object]]:
     try:
         found = surroundings().files()
     except ConfigError:
-        return  # in the middle of a word is no time to tell
+        return  # no error while the user is typing
     for file in found:
         if file is not None:
             yield from (pair for pair in file.tables(key).items() if is_name(pair[0]))

@@ -1,1 +1,1 @@
-"""The options that commands share, their types and defaults."""
+"""Click parameters from the table of options, and their defaults from the settings."""

@@ -7,7 +7,7 @@ from rookery.store.run_folder import RunFolder
 
 
 def find_run(name: str | None) -> RunFolder:
-    """The run of that name, or whose name begins so; without a name, the last one."""
+    """Find a run by its name or the beginning of it; without a name, the last run."""
     home = home_folder()
     if name is not None and name.startswith("loop-"):
         raise RookeryError(f"{name} is a loop, not a run: see it with  rook show {name}")

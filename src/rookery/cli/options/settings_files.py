@@ -9,14 +9,14 @@ from rookery.config.files import Surroundings
 
 
 def surroundings() -> Surroundings:
-    """Where settings are looked for, seen from here."""
+    """Where to look for settings from the current folder."""
     try:
         cwd = Path.cwd()
-    except FileNotFoundError:  # the folder is gone: whoever needs it says so
+    except FileNotFoundError:  # the folder is gone; commands that need it report that
         cwd = Path(os.sep)
     return Surroundings(
         cwd=cwd,
-        home=Path(os.path.realpath(os.path.expanduser("~"))),  # as the working folder is told
+        home=Path(os.path.realpath(os.path.expanduser("~"))),  # like the working folder
         user_folder=user_config_path("rookery", appauthor=False),
         environment=os.environ,
     )
