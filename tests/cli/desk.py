@@ -3,14 +3,13 @@
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 from tests.terminals import Terminal
+from tests.warm import ROOK, rook
 
 from rookery.testing import install_agent
 
-ROOK = Path(sys.executable).with_name("rook")
 _TOOLS = (
     "bash",
     "cat",
@@ -56,17 +55,12 @@ class Desk:
         }
 
     def rook(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        return self._call([str(ROOK), *words], variables)
+        return rook(*words, env=self.environment(**variables), cwd=self.project)
 
     def shell(self, script: str, **variables: str) -> subprocess.CompletedProcess[str]:
         """Run a script of bash, with `rook` on PATH."""
-        return self._call(["bash", "--norc", "-c", script], variables)
-
-    def _call(
-        self, command: list[str], variables: dict[str, str]
-    ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            command,
+            ["bash", "--norc", "-c", script],
             cwd=self.project,
             env=self.environment(**variables),
             stdin=subprocess.DEVNULL,

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.test_run import ROOK, Desk, until
+from tests.cli.test_run import Desk, until
 from tests.process.recording import PATIENCE_S, is_gone, wait_for
+from tests.warm import ROOK
 
 _HANGING = "hang-in-tool sigint-result"
 

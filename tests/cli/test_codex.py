@@ -3,15 +3,14 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.recorded import cases, name_of, recordings
 from tests.terminals import Terminal
+from tests.warm import ROOK, rook
 
-ROOK = Path(sys.executable).with_name("rook")
 _ENDINGS = ("exit", "verdict")
 STREAMS = {name_of(path): path for path in (*cases("codex"), *recordings("codex"))}
 
@@ -34,16 +33,7 @@ class Desk:
         }
 
     def rook(self, stream: str, *words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [ROOK, *words],
-            cwd=self.folder,
-            env=self.environment(stream),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        return rook(*words, cwd=self.folder, env=self.environment(stream))
 
     def run(self, stream: str, *words: str) -> dict[str, Any]:
         done = self.rook(stream, "run", "--agent", "codex", "--json", *words, "Go on")

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import click
 import pytest
-from tests.cli.desk import ROOK, Desk
+from tests.cli.desk import Desk
 from tests.terminals import Terminal
+from tests.warm import ROOK
 
 from rookery import agents
 from rookery.cli.complete import outline

@@ -9,14 +9,10 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from tests.warm import ROOK
+from tests.warm import rook_bytes as rook
 
 import rookery
-
-ROOK = Path(sys.executable).with_name("rook")
-
-
-def rook(*words: str | Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([ROOK, *words], input=stdin, capture_output=True, check=False)
 
 
 def lines(records: list[rookery.Record]) -> bytes:

@@ -5,25 +5,29 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from tests.loops.playing import calls, install, repository
 from tests.terminals import Terminal
+from tests.warm import ROOK, rook
 
 from rookery.store import runs
-
-ROOK = str(Path(sys.executable).with_name("rook"))
-
-
-def rook(*words: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([ROOK, *words], capture_output=True, text=True, timeout=120, check=False)
 
 
 def signalled(work: Path, number: signal.Signals) -> tuple[str, int]:
     """Run a loop, and send it a signal in the middle of a tool; give its name and exit code."""
-    command = [ROOK, "loop", "Fix it", "--until", "DONE", "--cwd", str(work), "--format", "jsonl"]
+    command = [
+        str(ROOK),
+        "loop",
+        "Fix it",
+        "--until",
+        "DONE",
+        "--cwd",
+        str(work),
+        "--format",
+        "jsonl",
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as going:
         assert going.stdout is not None
         name: str = json.loads(going.stdout.readline())["loop"]
@@ -103,7 +107,7 @@ def test_a_running_check_is_told_on_a_terminal_and_ctrl_c_interrupts_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work = install(tmp_path, ["say=no"], monkeypatch)
-    command = [ROOK, "loop", "Fix it", "--check", "sleep 600", "--cwd", str(work)]
+    command = [str(ROOK), "loop", "Fix it", "--check", "sleep 600", "--cwd", str(work)]
     with Terminal(command, dict(os.environ), columns=100) as going:
         going.until(lambda: b"[rook] check sleep 600: 0s" in going.raw)
         going.type("\x03")
@@ -120,7 +124,7 @@ def test_on_a_terminal_it_is_in_colour_and_its_table_fits(
     monkeypatch.setenv("TERM", "xterm-256color")
     for name in ("CI", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
-    command = [ROOK, "loop", "Fix it", "--check", check, "--cwd", str(work)]
+    command = [str(ROOK), "loop", "Fix it", "--check", check, "--cwd", str(work)]
     with Terminal(command, dict(os.environ), columns=70) as going:
         assert going.finish() == 0
     shown = going.raw.decode()
@@ -248,7 +252,7 @@ def test_a_loop_without_runs_has_no_table(tmp_path: Path, monkeypatch: pytest.Mo
 
 def started(work: Path, *flags: str, upto: str) -> "tuple[subprocess.Popen[str], str]":
     """A loop that goes on, and its name, when it has told of an event of that type."""
-    command = [ROOK, "loop", "Fix it", "--cwd", str(work), "--format", "jsonl", *flags]
+    command = [str(ROOK), "loop", "Fix it", "--cwd", str(work), "--format", "jsonl", *flags]
     going = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert going.stdout is not None
     name: str = json.loads(going.stdout.readline())["loop"]
@@ -371,7 +375,7 @@ def test_a_variable_that_is_not_known_is_named(
 
 def test_a_wait_counts_down_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     work = install(tmp_path, ["limit=3600"], monkeypatch)
-    command = [ROOK, "loop", "Fix it", "--until", "DONE", "--cwd", str(work)]
+    command = [str(ROOK), "loop", "Fix it", "--until", "DONE", "--cwd", str(work)]
     with Terminal(command, dict(os.environ), columns=100) as going:
         going.until(lambda: b"[rook] 1h 00m left" in going.raw)
         going.type("\x03")

@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.cli.test_run import ROOK, Desk, until
+from tests.cli.test_run import Desk, until
 from tests.conftest import ROOT
 from tests.process.recording import wait_for
+from tests.warm import ROOK, rook_bytes
 
 from rookery.testing import agent_command
 
@@ -57,15 +58,7 @@ def stream(*flags: str) -> bytes:
 
 
 def fed(desk: Desk, data: bytes, *flags: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [ROOK, *flags],
-        cwd=desk.folder,
-        env=desk.environment(""),
-        input=data,
-        capture_output=True,
-        check=False,
-        timeout=60,
-    )
+    return rook_bytes(*flags, cwd=desk.folder, env=desk.environment(""), stdin=data)
 
 
 def folders(desk: Desk) -> list[Path]:

@@ -192,7 +192,7 @@ def test_a_resumed_session_is_listed_with_what_the_run_spent(desk: Desk) -> None
 def test_no_name_is_no_fresh_session(desk: Desk) -> None:
     done = desk.run("--resume", "")
     assert done.returncode == 2
-    assert "cannot be the name of a run" in done.stderr
+    assert "is not a name" in done.stderr
     assert not (desk.home / "called").exists()
 
 

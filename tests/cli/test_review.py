@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.cli.test_run import ROOK, Desk
+from tests.cli.test_run import Desk
+from tests.warm import ROOK
 
 
 @pytest.fixture

@@ -4,15 +4,13 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from tests.runs.scripted import program
-
-ROOK = Path(sys.executable).with_name("rook")
+from tests.warm import ROOK, rook
 
 
 class Desk:
@@ -33,15 +31,7 @@ class Desk:
     def rook(
         self, *words: str, script: str = "say=Done.", stdin: str = ""
     ) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [ROOK, *words],
-            cwd=self.folder,
-            env=self.environment(script),
-            input=stdin,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        return rook(*words, cwd=self.folder, env=self.environment(script), stdin=stdin)
 
     @contextmanager
     def going(self, *words: str, script: str) -> Iterator[subprocess.Popen[str]]:

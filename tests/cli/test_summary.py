@@ -2,18 +2,17 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 from tests.recorded import CASES, folded, name_of
+from tests.warm import rook_bytes
 
 from rookery.prices import PriceBook
 from rookery.runs.summary import summarise
 
-ROOK = Path(sys.executable).with_name("rook")
 KEYS = [
     "file",
     "agent",
@@ -36,9 +35,7 @@ KEYS = [
 
 
 def rook(*words: str | Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [ROOK, "decode", "--summary", *words], input=stdin, capture_output=True, check=False
-    )
+    return rook_bytes("decode", "--summary", *words, stdin=stdin)
 
 
 def objects(done: subprocess.CompletedProcess[bytes]) -> list[dict[str, Any]]:

@@ -9,10 +9,11 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.cli.test_run import ROOK, Desk
+from tests.cli.test_run import Desk
 from tests.cli.test_watching import SPINNER, WORKS, assert_clean, drawn_since, has_status, rook
 from tests.process.recording import wait_for
 from tests.terminals import Terminal
+from tests.warm import ROOK
 
 _HEARD = "waiting for the agent to end; Ctrl-C again leaves it"
 

@@ -10,8 +10,9 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.cli.test_run import ROOK, Desk
+from tests.cli.test_run import Desk
 from tests.terminals import Terminal
+from tests.warm import ROOK
 
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 SPINNER = re.compile(f"^[{FRAMES}]", re.MULTILINE)
