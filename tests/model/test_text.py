@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rookery.model.text import cut, duration, one_line
+from rookery.model.text import cut, duration, first_line, one_line
 
 steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -66,3 +66,18 @@ def test_a_cut_text_begins_as_the_text_did(text: str, most: int) -> None:
 )
 def test_durations_are_short(seconds: float | None, shown: str) -> None:
     assert duration(seconds) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("", ""),
+        (" \n\t\n", ""),
+        ("\n  one \ntwo", "one"),
+        ("0123456789 more", "0123456..."),  # the cut is marked even where a word ends
+        ("0123456789 \nmore", "0123456789"),
+        (" " * 10_000 + "0123456789a", "0123456..."),
+    ],
+)
+def test_the_first_line_is_cut_only_if_it_is_too_long(text: str, line: str) -> None:
+    assert first_line(text, 10) == line

@@ -1,6 +1,8 @@
 """Small questions about text that need no terminal and no agent."""
 
-_FIRST_LOOK = 4096  # characters in which a first line usually begins
+import re
+
+_FIRST_LINE = re.compile(r"\S[^\n]*")
 
 
 def one_line(text: str, most: int) -> str:
@@ -41,8 +43,8 @@ def encodable(text: str) -> str:
 
 def first_line(text: str, most: int) -> str:
     """The first line that is not blank, without white space around it, cut."""
-    head = (text[:_FIRST_LOOK].lstrip() or text.lstrip())[: most + 1]
-    return cut(head.partition("\n")[0].rstrip(), most)
+    match = _FIRST_LINE.search(text)
+    return cut(match[0].rstrip(), most) if match else ""
 
 
 def relative(path: str, folder: str | None) -> str:
