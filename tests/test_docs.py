@@ -61,6 +61,14 @@ def test_every_name_of_the_library_that_a_page_mentions_exists(page: Path) -> No
 
 
 @each("page", PAGES, ids=_name)
+def test_every_link_of_a_page_leads_to_a_file(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)#\s]+)\)|(?:src|srcset)=\"([^\"]+)\"", text)
+    local = [one or other for one, other in links if "://" not in one]
+    assert [link for link in local if not (page.parent / link).exists()] == []
+
+
+@each("page", PAGES, ids=_name)
 def test_every_target_of_make_that_a_page_mentions_exists(page: Path) -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8").replace("$(VENV)", ".venv")
     targets = set(re.findall(r"^([\w./-]+):", makefile, re.MULTILINE))

@@ -36,7 +36,7 @@ def test_decoding_a_file_imports_neither_click_nor_an_event_loop(session: object
 
 
 def test_a_wrong_agent_name_names_those_there_are() -> None:
-    with pytest.raises(rookery.UnknownAgentError, match="'cluade'; there are: claude"):
+    with pytest.raises(rookery.UnknownAgentError, match="'cluade'; known agents: claude"):
         rookery.decoder("cluade")
 
 

@@ -147,7 +147,7 @@ def test_the_list_of_agents_has_all_that_can_be_loaded_and_reports_the_others(
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("nobody", "no agent is called 'nobody'; there are: claude, "),
+        ("nobody", "no agent named 'nobody'; known agents: claude, "),
         ("crashing", "the agent 'crashing' of 'no_such_module:AGENT' cannot be loaded: "),
         ("wrong", "'broken_agent:AGENT' isn't an agent called 'wrong'; fix or remove its package"),
     ],

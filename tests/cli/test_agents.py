@@ -126,7 +126,7 @@ def test_a_command_of_a_project_is_asked_only_when_it_is_named(desk: Desk) -> No
 def test_an_unknown_name_names_those_there_are(desk: Desk) -> None:
     out = desk.rook("agents", "cluade")
     assert (out.returncode, out.stdout) == (2, "")
-    assert out.stderr.startswith("[rook] no agent is called 'cluade'; there are: claude")
+    assert out.stderr.startswith("[rook] no agent named 'cluade'; known agents: claude")
 
 
 def test_agents_are_asked_at_the_same_time(desk: Desk) -> None:

@@ -47,8 +47,8 @@ def test_each_value_is_shown_with_the_file_and_line_it_comes_from(desk: Desk) ->
 
 def test_without_files_it_says_where_they_would_be(desk: Desk) -> None:
     out = desk.rook("config").stdout
-    assert "Your own settings would be in ~/.config/rookery/rookery.toml" in out
-    assert "A project's would be in a rookery.toml at its root" in out
+    assert "Your own settings go in ~/.config/rookery/rookery.toml" in out
+    assert "A project's settings go in a rookery.toml at its root" in out
 
 
 def test_the_projects_file_is_found_from_a_folder_below(desk: Desk) -> None:
@@ -241,7 +241,7 @@ def test_an_unknown_agent_names_those_of_ones_own_too(desk: Desk) -> None:
     desk.user_file.write_text('[agents.work]\nspeaks = "claude"\ncommand = ["x"]\n')
     out = desk.rook("run", "--agent", "wrok", "x")
     assert out.returncode == 2
-    assert "no agent is called 'wrok'; there are: claude" in out.stderr
+    assert "no agent named 'wrok'; known agents: claude" in out.stderr
     assert "work" in out.stderr
 
 

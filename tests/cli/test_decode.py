@@ -89,7 +89,7 @@ def test_text_without_a_message_is_an_error_unless_the_agent_is_named() -> None:
 def test_a_wrong_agent_name_is_wrong_usage_and_names_those_there_are(session: Path) -> None:
     done = rook("decode", "--agent", "cluade", session)
     assert done.returncode == 2
-    assert b"no agent is called 'cluade'; there are: claude" in done.stderr
+    assert b"no agent named 'cluade'; known agents: claude" in done.stderr
 
 
 @pytest.mark.parametrize("form", ["--summary", "--format=text", "--format=jsonl"])

@@ -236,7 +236,7 @@ def test_a_named_agent_is_taken_at_its_word_and_an_unknown_one_is_wrong_usage(de
     assert loaded(only(desk), "run.json")["agent"] == "claude"
     wrong = fed(desk, b"hello\n", "--agent", "cluade")
     assert wrong.returncode == 2
-    assert b"no agent is called 'cluade'" in wrong.stderr
+    assert b"no agent named 'cluade'" in wrong.stderr
 
 
 def test_quiet_and_json_are_as_in_a_run(desk: Desk) -> None:

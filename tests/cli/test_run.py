@@ -142,7 +142,7 @@ def test_wrong_usage_is_one_line_and_2(desk: Desk) -> None:
     assert desk.rook("run", "--agent", "cluade", "x").returncode == 2
     wrong = desk.rook("run", "--resume", "nope", "x")
     assert wrong.returncode == 2
-    assert "no run is called 'nope'" in wrong.stderr
+    assert "no run named 'nope'" in wrong.stderr
 
 
 def test_stderr_of_the_agent_is_passed_on_safely(desk: Desk) -> None:

@@ -135,7 +135,7 @@ def test_a_users_file_that_is_also_found_upwards_is_the_users(tmp_path: Path) ->
         ("profile = 1\n", "1: profile holds tables: write [profile.NAME]"),
         ("[profile]\nci = 1\n", "2: 'ci' is not a table: put it in a [profile.NAME]"),
         ('[profile."c i"]\n', "1: 'c i' cannot be a name"),
-        ('agent = "cluade"\n', "1: no agent is called \"cluade\"; did you mean 'claude'?"),
+        ('agent = "cluade"\n', "1: no agent named \"cluade\"; did you mean 'claude'?"),
     ],
 )
 def test_a_wrong_key_or_value_names_the_line_and_the_nearest_right_one(
@@ -162,7 +162,7 @@ def test_an_unknown_profile_names_the_nearest_or_those_there_are(place: Place) -
     place.shared.write_text("[profile.nightly]\n")
     with pytest.raises(ConfigError, match="did you mean 'nightly'"):
         place.load("nigthly")
-    with pytest.raises(ConfigError, match=r"ROOKERY_PROFILE: .* 'ci'; there are: nightly"):
+    with pytest.raises(ConfigError, match=r"ROOKERY_PROFILE: .* 'ci'; known: nightly"):
         place.load(ROOKERY_PROFILE="ci")
 
 
@@ -211,17 +211,17 @@ def test_a_command_with_a_slash_is_meant_from_the_folder_of_its_file(
         ('[agents.x]\nspeaks = "claude"\ncommand = "x"\n', "3: command takes a list of words"),
         ('[agents.x]\nspeaks = "claude"\ncommand = []\n', "3: command takes a list of words"),
         ('[agents.x]\nspeaks = "claude"\ncommand = [""]\n', "3: command takes a list of words"),
-        ('[agents.x]\nspeaks = "claude"\n', "1: agent 'x' does not say its 'command'"),
-        ('[agents.x]\ncommand = ["x"]\n', "1: agent 'x' does not say its 'speaks'"),
+        ('[agents.x]\nspeaks = "claude"\n', "1: agent 'x' needs a 'command'"),
+        ('[agents.x]\ncommand = ["x"]\n', "1: agent 'x' needs a 'speaks'"),
         (
             '[agents.x]\nspeaks = "claude"\ncommand = ["x"]\ncomand = 1\n',
-            "4: 'comand' is nothing an agent has; did you mean 'command'?",
+            "4: 'comand' is not a key of an agent; did you mean 'command'?",
         ),
         (
             '[agents.x]\nspeaks = "claude"\ncommand = ["x"]\nmax_cost = 1\n',
-            "4: 'max_cost' is nothing an agent has; settings stand before the first [table]",
+            "4: 'max_cost' is not a key of an agent; put settings before the first [table]",
         ),
-        ("[agents.claude]\n", "1: 'claude' is an agent that rook knows: call yours otherwise"),
+        ("[agents.claude]\n", "1: rook has an agent 'claude' already: choose another name"),
         ("[agents]\nx = 1\n", "2: 'x' is not a table: put it in a [agents.NAME]"),
     ],
 )
@@ -248,7 +248,9 @@ def test_a_project_cannot_take_the_place_of_a_command_of_the_user(place: Place) 
 @pytest.mark.parametrize("head", ["", "[profile.ci]\n"])
 def test_a_project_cannot_permit_everything_on_the_users_behalf(place: Place, head: str) -> None:
     line = head.count("\n") + 1
-    place.refuses(place.shared, f'{head}permission = "all"\n', f"{line}: a project cannot allow")
+    place.refuses(
+        place.shared, f'{head}permission = "all"\n', f"{line}: a project's settings cannot"
+    )
     place.shared.unlink()
     place.mine.write_text('permission = "all"\n')
     assert of(place.load(), "permission")[0] == "all"

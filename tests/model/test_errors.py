@@ -17,12 +17,12 @@ from rookery.model.errors import (
     [
         (
             UnknownAgentError("cluade", ["claude", "other"]),
-            "no agent is called 'cluade'; there are: claude, other",
+            "no agent named 'cluade'; known agents: claude, other",
         ),
         (
             UndetectedAgentError("log.jsonl", ["claude"]),
-            "log.jsonl: no agent recognises these lines; name it with agent= or --agent "
-            "(there are: claude)",
+            "log.jsonl: no agent recognises these lines; name the agent with agent= or "
+            "--agent (known agents: claude)",
         ),
         (UnreadableSourceError("log.jsonl", "no such file"), "log.jsonl: no such file"),
         (

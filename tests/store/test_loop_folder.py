@@ -49,7 +49,7 @@ def test_a_new_loop_has_a_plan_and_no_state(folder: Folder, tmp_path: Path) -> N
 def test_a_loop_is_found_with_and_without_its_prefix(folder: Folder, tmp_path: Path) -> None:
     for name in (folder.name, folder.name.removeprefix("loop-"), folder.name[:-1]):
         assert FOLDERS.find(tmp_path, name).path == folder.path
-    with pytest.raises(UnknownRunError, match="no loop is called 'loop-zzzzz'"):
+    with pytest.raises(UnknownRunError, match="no loop named 'loop-zzzzz'"):
         FOLDERS.find(tmp_path, "zzzzz")
     with pytest.raises(BadRunNameError):
         FOLDERS.find(tmp_path, "../x")

@@ -60,7 +60,7 @@ def test_a_naughty_name_is_refused_by_everything_that_takes_one(name: str, tmp_p
     home = tmp_path / "home"
     create(home, RunInfo(command=["true"], cwd="/", started_at=1.0))
     for refuse in (check_name, lambda name: pick(name, ["abcd"]), lambda name: find(home, name)):
-        with pytest.raises(BadRunNameError, match="cannot be the name of a run"):
+        with pytest.raises(BadRunNameError, match="is not a valid run name"):
             refuse(name)
 
 
@@ -148,7 +148,7 @@ def test_a_typo_is_answered_with_the_nearest_names(typo: str) -> None:
     with pytest.raises(UnknownRunError) as caught:
         pick(typo, ["khx7", "zzzz", "4444"])
     assert caught.value.nearest == ("khx7",)
-    assert str(caught.value) == f"no run is called {typo!r}; did you mean khx7?"
+    assert str(caught.value) == f"no run named {typo!r}; did you mean khx7?"
 
 
 def test_several_near_names_are_all_offered() -> None:
@@ -160,4 +160,4 @@ def test_several_near_names_are_all_offered() -> None:
 def test_a_name_that_is_near_to_none_is_just_unknown() -> None:
     with pytest.raises(UnknownRunError) as caught:
         pick("nope", [])
-    assert str(caught.value) == "no run is called 'nope'"
+    assert str(caught.value) == "no run named 'nope'"

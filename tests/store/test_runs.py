@@ -160,7 +160,7 @@ def test_runs_are_listed_newest_first_and_then_by_name(tmp_path: Path) -> None:
 def test_a_home_without_runs_has_none(tmp_path: Path) -> None:
     assert runs(tmp_path / "missing") == []
     assert last(tmp_path / "missing") is None
-    with pytest.raises(UnknownRunError, match="no run is called 'abcd'"):
+    with pytest.raises(UnknownRunError, match="no run named 'abcd'"):
         find(tmp_path / "missing", "abcd")
     assert not (tmp_path / "missing").exists()
 

@@ -61,7 +61,7 @@ def project_file(cwd: Path, home: Path) -> Path | None:
     """The settings of the project that a folder is in: the nearest file, going up.
 
     The way up ends at the root of a repository or at the user's home. Where neither is above, only
-    the folder itself counts: what lies in /tmp or / is nobody's project.
+    the folder itself counts: a file in /tmp or / does not belong to a project.
     """
     above: list[Path] = []
     for folder in (cwd, *cwd.parents):

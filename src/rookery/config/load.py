@@ -167,15 +167,15 @@ class _Source:
     def _agent(self, name: str, table: Mapping[str, Any]) -> OwnAgent:
         path = (AGENTS, name)
         if agents.is_known(name):
-            raise self._wrong(path, f"{name!r} is an agent that rook knows: call yours otherwise")
+            raise self._wrong(path, f"rook has an agent {name!r} already: choose another name")
         for key in table:
             if key not in _AGENT_KEYS:
-                hint = _hint(key, _AGENT_KEYS) or f"; it has {' and '.join(_AGENT_KEYS)}"
-                hint = "; settings stand before the first [table]" if key in SETTINGS else hint
-                raise self._wrong((*path, key), f"{key!r} is nothing an agent has{hint}")
+                hint = _hint(key, _AGENT_KEYS) or f"; its keys are {' and '.join(_AGENT_KEYS)}"
+                hint = "; put settings before the first [table]" if key in SETTINGS else hint
+                raise self._wrong((*path, key), f"{key!r} is not a key of an agent{hint}")
         for key in _AGENT_KEYS:
             if key not in table:
-                raise self._wrong(path, f"agent {name!r} does not say its {key!r}")
+                raise self._wrong(path, f"agent {name!r} needs a {key!r}")
         speaks, command = table["speaks"], table["command"]
         if not agents.is_known(speaks):
             hint = _hint(str(speaks), agents.names())
@@ -236,7 +236,7 @@ def _check_agent(config: Config) -> None:
     known = (*agents.names(), *sorted(config.agents))
     if own is None:
         hint = _hint(found.value, known) or _listed(known)
-        raise ConfigError(found.place, f"no agent is called {_shown(found.raw)}{hint}")
+        raise ConfigError(found.place, f"no agent named {_shown(found.raw)}{hint}")
     if own.of_project and found.of_project:
         raise ConfigError(
             found.place,
@@ -266,7 +266,7 @@ def _hint(word: str, known: Iterable[str]) -> str:
 
 def _listed(known: Iterable[str]) -> str:
     names = ", ".join(known)
-    return f"; there are: {names}" if names else "; there are none yet"
+    return f"; known: {names}" if names else "; there are none yet"
 
 
 def _shown(raw: Any) -> str:
@@ -275,6 +275,6 @@ def _shown(raw: Any) -> str:
 
 _HELP = "; `rook config --help` lists them"
 _NOT_FOR_PROJECTS = (
-    "a project cannot allow an agent everything on your behalf: use --permission all, or set it "
-    "in your own settings"
+    "a project's settings cannot grant all permissions: use --permission all, or set it in "
+    "your own settings"
 )

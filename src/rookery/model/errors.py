@@ -34,7 +34,7 @@ class UnknownAgentError(RookeryError):
     def __init__(self, name: str, known: Iterable[str]) -> None:
         self.name = name
         self.known = tuple(known)
-        super().__init__(f"no agent is called {name!r}; there are: {', '.join(self.known)}")
+        super().__init__(f"no agent named {name!r}; known agents: {', '.join(self.known)}")
 
 
 class OptionError(RookeryError):
@@ -62,8 +62,8 @@ class UndetectedAgentError(RookeryError):
         self.source = source
         self.known = tuple(known)
         super().__init__(
-            f"{source}: no agent recognises these lines; name it with agent= or --agent "
-            f"(there are: {', '.join(self.known)})"
+            f"{source}: no agent recognises these lines; name the agent with agent= or "
+            f"--agent (known agents: {', '.join(self.known)})"
         )
 
 
@@ -82,8 +82,8 @@ class BadRunNameError(RookeryError):
     def __init__(self, name: str) -> None:
         self.name = name
         super().__init__(
-            f"{cut(name, 70)!r} cannot be the name of a run: a name has 1 to 64 letters, digits, "
-            "'.', '_' and '-', and starts with a letter or a digit"
+            f"{cut(name, 70)!r} is not a valid run name: use 1 to 64 letters, digits, '.', '_' and "
+            "'-', starting with a letter or a digit"
         )
 
 
@@ -94,7 +94,7 @@ class UnknownRunError(RookeryError):
         self.name = name
         self.nearest = tuple(nearest)
         hint = f"; did you mean {_some(self.nearest, 'or')}?" if self.nearest else ""
-        super().__init__(f"no {what} is called {name!r}{hint}")
+        super().__init__(f"no {what} named {name!r}{hint}")
 
 
 class AmbiguousRunError(RookeryError):

@@ -62,14 +62,14 @@ def command(options: ListOptions) -> None:
     assert config is not None  # --profile has loaded it
     rows = [_row(config, name) for name in SETTINGS]
     if options.json:
-        told = {
+        result = {
             "settings": rows,
             "agents": list(config.agents.values()),
             "profile": config.profile,
             "profiles": config.profiles,
             "files": [str(path) for path in config.files],
         }
-        click.echo(msgspec.json.encode(told))
+        click.echo(msgspec.json.encode(result))
         return
     print_table(
         [
@@ -119,9 +119,9 @@ def _say_files(config: Config) -> None:
     for path in config.files:
         click.echo(safe_line(f"Read: {_short(str(path))}"))
     if own not in config.files:
-        click.echo(safe_line(f"Your own settings would be in {_short(str(own))}"))
+        click.echo(safe_line(f"Your own settings go in {_short(str(own))}"))
     if not set(config.files) - {own}:
-        click.echo(f"A project's would be in a {NAME} at its root")
+        click.echo(f"A project's settings go in a {NAME} at its root")
 
 
 def _shown(value: Any) -> str:
