@@ -1,0 +1,68 @@
+"""A run of another process: followed to its end from its folder, and judged if it was lost."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+import rookery
+from rookery.feed.feed import Position
+from rookery.model.errors import RookeryError
+from rookery.runs.attached import AttachedRun
+from rookery.store import runs
+from rookery.store.run_folder import RunFolder
+from rookery.store.run_formats import RunInfo
+from tests.process.recording import PATIENCE_S
+from tests.runs.scripted import make, play
+
+
+def lost_run(home: Path, session: Path) -> RunFolder:
+    """A run whose processes died before they could judge it."""
+    info = RunInfo(agent="claude", command=["claude"], cwd="/", started_at=1.0, runner_pid=2**22)
+    folder = runs.create(home, info)
+    (folder.path / "stdout.raw").write_bytes(session.read_bytes())
+    return folder
+
+
+def test_a_run_at_work_is_followed_to_its_end(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with make(tmp_path, "say=hi") as run:
+            attached = AttachedRun(run.folder)
+            following = asyncio.create_task(attached.follow())
+            records = [record async for record in attached.feed.since()]
+            assert (await following).verdict.status == "success"
+            assert records == [record async for record in run]
+        assert attached.feed.label == "claude"
+
+    asyncio.run(asyncio.wait_for(main(), PATIENCE_S))
+
+
+def test_what_was_before_can_be_read_first(tmp_path: Path) -> None:
+    folder = play(tmp_path, "say=hi").folder
+
+    async def main() -> None:
+        attached = AttachedRun(folder)
+        assert attached.position == Position()
+        await attached.read()
+        assert attached.position.stdout == (folder.path / "stdout.raw").stat().st_size
+        assert attached.position.seq == attached.feed.state.records > 0
+        await attached.follow()
+
+    asyncio.run(main())
+
+
+def test_a_run_whose_processes_died_is_judged(tmp_path: Path, session: Path) -> None:
+    folder = lost_run(tmp_path, session)
+    attached = AttachedRun(folder)
+    saved = asyncio.run(asyncio.wait_for(attached.follow(), PATIENCE_S))
+    assert saved == folder.verdict()
+    assert attached.feed.state.records == len(list(rookery.decode(session)))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_run_that_cannot_be_judged_is_an_error(tmp_path: Path, session: Path) -> None:
+    folder = lost_run(tmp_path, session)
+    folder.path.chmod(0o500)
+    with pytest.raises(RookeryError, match="its verdict is lost"):
+        asyncio.run(AttachedRun(folder).follow())

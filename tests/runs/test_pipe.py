@@ -1,0 +1,116 @@
+"""A piped stream: read from any kind of descriptor, stored first, shown even without a log."""
+
+import asyncio
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import rookery
+from rookery.model.records import Record
+from rookery.runs import pipe as pipe_module
+from rookery.runs.pipe import PipedRun
+from tests.process.recording import PATIENCE_S
+
+
+@pytest.fixture
+def pipe() -> Iterator[tuple[int, int]]:
+    ends = os.pipe()
+    yield ends
+    for end in ends:
+        try:
+            os.close(end)
+        except OSError:
+            continue  # the test closed it
+
+
+def recorded(piped: PipedRun) -> tuple[str, list[Record]]:
+    """Read to the end; the status, and the records as a reader of the feed gets them."""
+
+    async def main() -> tuple[str, list[Record]]:
+        reading = asyncio.create_task(_all(piped))
+        async with asyncio.timeout(PATIENCE_S):
+            verdict = await piped.record()
+            return verdict.status, await reading
+
+    return asyncio.run(main())
+
+
+async def _all(piped: PipedRun) -> list[Record]:
+    return [record async for record in piped.feed.since()]
+
+
+def test_a_regular_file_is_read_to_its_end(session: Path, tmp_path: Path) -> None:
+    with session.open("rb") as file:
+        piped = PipedRun(file.fileno(), home=tmp_path)
+        _, records = recorded(piped)
+    assert piped.folder is not None
+    assert (piped.folder.path / "stdout.raw").read_bytes() == session.read_bytes()
+    assert [one.event for one in records] == [one.event for one in rookery.decode(session)]
+    assert all(one.at is not None for one in records[:-1])
+
+
+def test_an_empty_source_leaves_nothing(tmp_path: Path) -> None:
+    with Path(os.devnull).open("rb") as file:
+        piped = PipedRun(file.fileno(), home=tmp_path / "home")
+        assert recorded(piped) == ("not_started", [])
+    assert piped.folder is None
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_pipe_is_read_as_it_comes_and_a_stop_ends_it(
+    session: Path, tmp_path: Path, pipe: tuple[int, int]
+) -> None:
+    reading, writing = pipe
+    piped = PipedRun(reading, home=tmp_path)
+
+    async def main() -> str:
+        recording = asyncio.create_task(piped.record())
+        os.write(writing, session.read_bytes().split(b"\n")[0] + b"\n")
+        first = await anext(piped.feed.since())
+        assert first.seq == 0
+        assert not recording.done()  # the writer has not closed its end
+        piped.stop()
+        return (await recording).status
+
+    assert asyncio.run(asyncio.wait_for(main(), PATIENCE_S)) == "interrupted"
+
+
+def test_without_a_home_a_slow_reader_gets_everything_and_the_writer_waits(
+    session: Path, monkeypatch: pytest.MonkeyPatch, pipe: tuple[int, int]
+) -> None:
+    monkeypatch.setattr(pipe_module, "_MOST_UNREAD", 1000)
+    reading, writing = pipe
+    data = session.read_bytes()[:60_000]  # it fits the pipe
+
+    async def main() -> bytes:
+        piped = PipedRun(reading, home=None)
+        chunks = piped.feed.chunks("stdout")
+        recording = asyncio.create_task(piped.record())
+        os.write(writing, data)
+        os.close(writing)
+        while not piped.feed.count:
+            await asyncio.sleep(0)
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert not recording.done()  # it waits for the reader
+        read = b"".join([chunk async for chunk in chunks])
+        await recording
+        return read
+
+    assert asyncio.run(asyncio.wait_for(main(), PATIENCE_S)) == data
+
+
+def test_a_home_that_cannot_be_used_is_reported_and_the_stream_is_read(
+    session: Path, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    home.write_bytes(b"a file")
+    warnings: list[str] = []
+    with session.open("rb") as file:
+        piped = PipedRun(file.fileno(), home=home, warn=warnings.append)
+        _, records = recorded(piped)
+    assert len(records) == len(list(rookery.decode(session)))
+    assert len(warnings) == 1
+    assert warnings[0].startswith("nothing is kept: ")
