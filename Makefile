@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 AGENTS := .cache/agents
-# `make conformance AGENT=codex VERSION=latest` tries another version, and tells what is new in it.
+# `make conformance AGENT=codex VERSION=latest` tries another version, and reports what is new in it.
 AGENT := *
 VERSION :=
 ifneq ($(VERSION),)
@@ -30,7 +30,7 @@ REAL_AGENTS := ROOKERY_TEST_CLAUDE=$(abspath $(CLAUDE)) ROOKERY_TEST_CODEX=$(abs
 demo: $(VENV)/.installed ## the whole path with a scripted agent: no key, no network
 	$(BIN)/rook demo --speed 4
 
-quick: lint types imports ## an answer within a minute: all but what starts processes
+quick: lint types imports ## checks that take at most a minute: all but tests that start processes
 	$(BIN)/pytest -n auto -m quick
 
 test: check ## everything CI runs: lint, types, import rules, all tests
@@ -65,10 +65,10 @@ conformance: $(VENV)/.dev $(TRIED) ## the real agents against scripted models, e
 bench: $(VENV)/.bench ## ratios against named references, taken in one run
 	$(BIN)/python benchmarks/bench.py
 
-pictures: $(VENV)/.pictures $(CLAUDE) ## take the pictures of the docs anew, in a real terminal
+pictures: $(VENV)/.pictures $(CLAUDE) ## take the pictures of the docs again, in a real terminal
 	ROOKERY_TEST_CLAUDE=$(abspath $(CLAUDE)) $(BIN)/python scripts/pictures.py
 
-docs: $(VENV)/.dev ## write the generated pages anew
+docs: $(VENV)/.dev ## write the generated pages again
 	$(BIN)/python scripts/generate.py
 
 release: $(VENV)/.dev ## check, build and tag the version in the source tree; publishes nothing
