@@ -59,7 +59,7 @@ def test_a_version_that_nobody_checked_is_shown_with_the_newest_that_was(desk: D
 def test_what_it_tells_is_a_table_with_notes(desk: Desk) -> None:
     out = desk.rook("agents", "claude").stdout
     tells = CLAUDE.capabilities
-    assert line(out, "TELLS") == "TELLS claude"
+    assert line(out, "REPORTS") == "REPORTS claude"
     assert line(out, "subagents") == f"subagents {tells.subagents}"
     assert line(out, "exit codes") == f"exit codes {tells.exit_codes}"
     assert all(f"claude: {note}" in out for note in tells.notes)
@@ -108,7 +108,7 @@ def test_an_agent_of_ones_own_is_listed_and_asked_too(desk: Desk) -> None:
     )
     out = desk.rook("agents").stdout
     assert line(out, "work") == f"work {CHECKED} yes {CLAUDE.evidence} {path}"
-    assert line(out, "lost").endswith("no: /no/such is not there")
+    assert line(out, "lost").endswith("no: /no/such is missing")
     assert row(desk, "work")["speaks"] == "claude"
 
 

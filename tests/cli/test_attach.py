@@ -156,7 +156,7 @@ def test_what_a_background_runner_complains_of_is_in_the_run_folder(desk: Desk) 
     (folder / "verdict.json").rmdir()
     attached = desk.rook("attach", name)
     assert attached.returncode == 130  # it was stopped, and its recorder told so
-    assert f"its runner complained: {folder / 'runner.log'}" in attached.stderr
+    assert f"errors of its background runner: {folder / 'runner.log'}" in attached.stderr
 
 
 def test_viewers_see_every_line_once_and_the_agent_waits_for_none(desk: Desk) -> None:
@@ -201,7 +201,7 @@ def test_ctrl_c_leaves_the_run_going_on(desk: Desk) -> None:
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130  # not 0: the run is no success yet
-    assert f"[rook] run {name} goes on: rook attach {name} · rook stop {name}" in err
+    assert f"[rook] run {name} continues: rook attach {name} · rook stop {name}" in err
     assert "Traceback" not in err
     assert not is_over(desk, name)
     assert not is_gone(info(desk, name)["runner_pid"])

@@ -65,7 +65,7 @@ def test_a_bad_file_gives_one_line_and_the_others_are_still_printed(
     assert done.stderr.decode().split("\n") == [
         f"[rook] {tmp_path}/missing: no such file",
         f"[rook] {tmp_path}/empty: is empty",
-        f"[rook] {tmp_path}/binary: is not text (it holds NUL bytes)",
+        f"[rook] {tmp_path}/binary: is not text (it contains NUL bytes)",
         f"[rook] {tmp_path}: is a folder, not a file",
         "",
     ]

@@ -226,7 +226,7 @@ def test_a_question_comes_after_its_record() -> None:
         for seq in (2, 3):
             await asyncio.sleep(0)
             screen.order.append(f"shown {seq}")
-            screen.turns.told(seq)
+            screen.turns.shown(seq)
             await asyncio.sleep(0)
         await asking
         return screen.order

@@ -59,7 +59,7 @@ def test_a_screen_that_cannot_be_written_does_not_stop_the_run(desk: Desk) -> No
             check=False,
             timeout=60,
         )
-    assert "[rook] cannot write: No space left on device; the run goes on" in done.stderr
+    assert "[rook] cannot write: No space left on device; the run continues" in done.stderr
     assert done.returncode == 0
     assert '"hi"' in desk.rook("show").stdout
 

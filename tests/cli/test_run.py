@@ -138,7 +138,7 @@ def test_wrong_usage_is_one_line_and_2(desk: Desk) -> None:
     assert desk.rook("run", "--max-cost", "-1", "x").returncode == 2
     unquoted = desk.rook("run", "Fix", "the", "tests")
     assert unquoted.returncode == 2
-    assert "put quotes around it" in unquoted.stderr
+    assert "put it in quotes" in unquoted.stderr
     assert desk.rook("run", "--agent", "cluade", "x").returncode == 2
     wrong = desk.rook("run", "--resume", "nope", "x")
     assert wrong.returncode == 2

@@ -65,7 +65,7 @@ def test_who_leaves_an_attached_run_leaves_no_status_line(
             going.type("\x03")
         assert going.finish() == 130
         assert_clean(going)
-        assert f"[rook] run {name} goes on" in going.text
+        assert f"[rook] run {name} continues" in going.text
     assert not (desk.folder / "home/runs" / name / "verdict.json").exists()
 
 

@@ -1,4 +1,4 @@
-"""`rook agents`: which agents there are, whether they are installed, and what each tells."""
+"""`rook agents`: which agents there are, whether they are installed, and what each reports."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -40,7 +40,7 @@ class _Row(msgspec.Struct, frozen=True, kw_only=True):
     version: str | None
     problem: str | None
     checked: bool | None
-    """Whether every message of that version was looked at; None if the version is not known."""
+    """Whether rook was tested with that version; None if the version is not known."""
 
     checked_versions: tuple[str, ...]
     evidence: str
@@ -59,7 +59,7 @@ class _Row(msgspec.Struct, frozen=True, kw_only=True):
 def command(options: AgentsOptions, names: tuple[str, ...]) -> None:
     """List the agents: where they are installed, which version, and what each of them reports.
 
-    A checked version is one whose messages we have all seen. Other versions usually work: messages
+    A checked version is one that rook was tested with. Other versions usually work: messages
     that are new in them are recorded and counted, but may not be shown. With --check, an agent that
     you name and that is not installed counts as unchecked.
     """
@@ -93,7 +93,7 @@ def _rows(names: Sequence[str]) -> list[_Row]:
 
 
 def _can_be_loaded(name: str, own: OwnAgent | None) -> bool:
-    """Tell of an agent whose package is broken; the others are listed all the same."""
+    """Report an agent whose package is broken, and list the others."""
     try:
         agents.agent(own.speaks if own else name)
     except RookeryError as error:
@@ -144,18 +144,18 @@ def _print(rows: Sequence[_Row]) -> None:
         ]
     )
     known = {row.speaks: row.capabilities for row in rows}
-    told = [name for name in Capabilities.__struct_fields__ if name != "notes"]
+    reported = [name for name in Capabilities.__struct_fields__ if name != "notes"]
     click.echo()
     print_table(
         [
-            ("TELLS", *known),
+            ("REPORTS", *known),
             *(
                 (name.replace("_", " "), *(getattr(c, name) for c in known.values()))
-                for name in told
+                for name in reported
             ),
         ]
     )
-    notes = [f"{name}: {note}" for name, tells in known.items() for note in tells.notes]
+    notes = [f"{name}: {note}" for name, reports in known.items() for note in reports.notes]
     ways = {row.speaks: row.ways for row in rows}
     notes += [
         f"{name} --via {way.name}: {note}"
@@ -183,7 +183,7 @@ def _order(version: str) -> list[tuple[bool, int, str]]:
 
 def _where(row: _Row) -> str:
     if row.path is None:
-        return f"no: {row.install}" if row.install else f"no: {row.command[0]} is not there"
+        return f"no: {row.install}" if row.install else f"no: {row.command[0]} is missing"
     return f"{row.path}: {row.problem}" if row.problem else row.path
 
 
@@ -191,5 +191,5 @@ def _doubt(row: _Row) -> str:
     if row.path is None:
         return "is not installed"
     if row.version is None:
-        return row.problem or "tells no version"
+        return row.problem or "does not report its version"
     return f"{row.version} is not one of the checked versions ({', '.join(row.checked_versions)})"

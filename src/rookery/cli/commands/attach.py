@@ -27,8 +27,8 @@ _INTERRUPTED = 130
 
 _EXAMPLES = """\b
 Examples:
-  rook attach                        the run that was begun last
-  rook attach k7f3 --from-now        only what it does from now on
+  rook attach                        the run that started last
+  rook attach k7f3 --from-now        only what happens from now on
   rook attach k7f3 -q > answer.md    wait for its answer
   rook attach k7f3 --stop            stop it, and see how it ends
 """
@@ -51,7 +51,7 @@ def attach(options: AttachOptions, view_options: ViewOptions, run: str | None) -
         verdict = asyncio.run(_follow(attached, view_options, from_now=options.from_now))
     except (KeyboardInterrupt, asyncio.CancelledError):
         name = attached.folder.name
-        put(sys.stderr, f"[rook] run {name} goes on: rook attach {name} · rook stop {name}")
+        put(sys.stderr, f"[rook] run {name} continues: rook attach {name} · rook stop {name}")
         raise click.exceptions.Exit(_INTERRUPTED) from None
     ended = EndedRun(verdict.verdict, attached.feed.state, attached.feed.agent, attached.folder)
     print_result(sys.stdout, view_options, ended)
@@ -90,7 +90,7 @@ async def _follow(
         await asyncio.wait([following, leaving], return_when=asyncio.FIRST_COMPLETED)
         if following.done():
             return await following
-        raise BrokenPipeError  # there is nothing to do here but to show
+        raise BrokenPipeError  # without an output there is nothing to do
     finally:
         leaving.cancel()
         following.cancel()
@@ -101,4 +101,4 @@ def _report_log(folder: RunFolder) -> None:
     """Point to the errors of a background runner, if there are any."""
     log = folder.path / RUNNER_LOG
     if log.exists() and log.stat().st_size:
-        click.echo(f"[rook] its runner complained: {log}", err=True)
+        click.echo(f"[rook] errors of its background runner: {log}", err=True)

@@ -22,16 +22,16 @@ from rookery.model.records import Record, dump
 from rookery.prices import PriceBook
 from rookery.runs.summary import summarise
 
-_LOOKED_AT = 4096  # a NUL in so many first bytes means that a file is no text
+_LOOKED_AT = 4096  # a NUL in this many first bytes means that a file is not text
 
 _NOT_UNDERSTOOD = (Unknown, Unreadable, StreamClosed)
-_MOST_STRANGE = 100  # lines that nobody understood, to tell whose they are
+_MOST_STRANGE = 100  # unknown lines that are kept to detect their agent
 
 _EXAMPLES = """\b
 Examples:
   rook decode session.jsonl                  events as JSON lines
-  rook decode --format text session.jsonl    as a person reads them
-  rook decode --summary *.jsonl              what happened, what it cost, one object a file
+  rook decode --format text session.jsonl    text for people
+  rook decode --summary *.jsonl              one object per file: what happened, what it cost
   claude -p "hi" --output-format stream-json --verbose | rook decode -
 """
 
@@ -71,32 +71,32 @@ def command(options: DecodeOptions, files: tuple[str, ...]) -> None:
 
 
 def _records(file: str, decoder: StrictDecoder) -> Iterator[list[Record]]:
-    """Give a file's records as its bytes come; at the end, doubt that its agent wrote it."""
+    """Yield a file's records as its bytes arrive; at the end, warn if the agent is wrong."""
     doubt = _Doubt()
     with nullcontext(sys.stdin.buffer) if file == "-" else open_source(file) as source:
         for chunk in _text_chunks(source, decoder.name):
             yield doubt.over(decoder.feed(chunk))
     yield doubt.over(decoder.close())
-    doubt.tell(decoder)
+    doubt.warn(decoder)
 
 
 class _Doubt:
-    """Whether those are right who named an agent: not one line may be a message of its own."""
+    """Notices that the named agent is wrong: none of the lines is one of its messages."""
 
     def __init__(self) -> None:
         self._understood = False
         self._strange: list[bytes] = []
 
     def over(self, records: list[Record]) -> list[Record]:
-        """Look at records, and give them back."""
+        """Look at records, and return them."""
         for event in (record.event for record in ([] if self._understood else records)):
             self._understood = self._understood or not isinstance(event, _NOT_UNDERSTOOD)
             if isinstance(event, Unknown) and event.raw and len(self._strange) < _MOST_STRANGE:
                 self._strange.append(bytes(event.raw))
         return records
 
-    def tell(self, decoder: StrictDecoder) -> None:
-        """Say so if nothing was understood, and whose messages they seem to be."""
+    def warn(self, decoder: StrictDecoder) -> None:
+        """Warn if nothing was understood, and name the agent whose messages they seem to be."""
         if self._understood or not self._strange:
             return
         found = agents.detect(b"\n".join(self._strange))
@@ -106,22 +106,22 @@ class _Doubt:
 
 
 def _shown(batches: Iterator[list[Record]]) -> Iterator[Record]:
-    """Give the records of each batch; once they are shown, a reader gets them at once."""
+    """Yield the records of each batch; flush after each, so that a reader gets them at once."""
     for records in batches:
         yield from records
         sys.stdout.flush()
 
 
 def _print_text(file: str, decoder: StrictDecoder, *, verbose: bool) -> None:
-    told = Fold(_shown(_records(file, decoder)), PriceBook())
+    folded = Fold(_shown(_records(file, decoder)), PriceBook())
     display: PlainDisplay | None = None
-    for record in told:
+    for record in folded:
         if display is None:  # the first record comes when the agent is known
             name = decoder.agent or "agent"
             display = PlainDisplay(
                 sys.stdout,
                 name,
-                context=RunContext(cwd=told.state.cwd, snapshot=told.state.snapshot),
+                context=RunContext(cwd=folded.state.cwd, snapshot=folded.state.snapshot),
                 verbose=verbose,
             )
         display.show(record)
@@ -139,11 +139,11 @@ def _write(data: bytes) -> None:
 
 
 def _text_chunks(source: BinaryIO, name: str) -> Iterator[bytes]:
-    """Give the chunks of a source, unless it is empty or no text."""
+    """Yield the chunks of a source, unless it is empty or not text."""
     seen = 0
     for chunk in read_chunks(source, name):
         if b"\0" in chunk[: max(0, _LOOKED_AT - seen)]:
-            raise UnreadableSourceError(name, "is not text (it holds NUL bytes)")
+            raise UnreadableSourceError(name, "is not text (it contains NUL bytes)")
         seen += len(chunk)
         yield chunk
     if not seen:

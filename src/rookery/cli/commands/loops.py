@@ -37,7 +37,7 @@ def loops_(options: ListOptions) -> None:
             click.echo(msgspec.json.encode({"loop": folder.name, "state": folder.state()}))
         return
     if not folders:
-        click.echo('there are no loops yet; start one:  rook loop "Fix the tests" --check "…"')
+        click.echo('There are no loops yet. Start one:  rook loop "Fix the tests" --check "…"')
         return
     for line in _laid_out(("LOOP", "STATUS", "USED", "PROMPT"), [_row(each) for each in folders]):
         put(sys.stdout, line)

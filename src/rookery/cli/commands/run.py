@@ -85,7 +85,7 @@ def _prompt(words: Sequence[str], file: str | None) -> str:
     if not words or not words[0].strip():
         raise click.UsageError('the prompt is missing: rook run "Fix the tests"')
     if len(words) > 1:
-        raise click.UsageError("there is more than one prompt: put quotes around it")
+        raise click.UsageError("there is more than one prompt: put it in quotes")
     return words[0]
 
 

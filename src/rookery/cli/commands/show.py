@@ -51,7 +51,7 @@ def show(options: ShowOptions, view_options: ViewOptions, run: str | None) -> No
     full, verbose = options.full, view_options.verbose
     look = look_of(sys.stdout, os.environ)
     if run is not None and run.startswith("loop-"):
-        from rookery.cli.commands.loops import show_loop  # few ask for it, and it imports a lot
+        from rookery.cli.commands.loops import show_loop  # rarely needed, and it imports a lot
 
         show_loop(run, full=full)
         return
@@ -119,5 +119,5 @@ def _heading(folder: RunFolder) -> Heading:
 
 
 def _replacements(agent: str | None) -> Callable[[ToolStarted], tuple[Replacement, ...]]:
-    """What shows the difference of an agent's edits."""
+    """The program that shows the diffs of an agent's edits."""
     return agents.agent(agent).replacements if agent else no_replacements

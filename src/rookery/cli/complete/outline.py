@@ -22,11 +22,11 @@ _ASKED = frozenset({"agents", "batches", "loops", "profiles", "running", "runs",
 
 def command(name: str) -> click.Command | None:
     """The parts of a command that completion needs."""
-    told = _outline()["commands"].get(name)
-    if told is None:
+    entry = _outline()["commands"].get(name)
+    if entry is None:
         return None
-    params = [_parameter(param) for param in told["params"]]
-    return click.Command(name, params=params, short_help=told["summary"])
+    params = [_parameter(param) for param in entry["params"]]
+    return click.Command(name, params=params, short_help=entry["summary"])
 
 
 def outline(group: click.Group, agents: Iterable[str], summaries: Mapping[str, str]) -> Any:
@@ -42,17 +42,17 @@ def outline(group: click.Group, agents: Iterable[str], summaries: Mapping[str, s
 
 
 def _outlined(param: click.Parameter) -> dict[str, Any]:
-    told: dict[str, Any] = {"names": [*param.opts], "values": _values_of(param)}
+    entry: dict[str, Any] = {"names": [*param.opts], "values": _values_of(param)}
     if isinstance(param, click.Option):
-        told |= {
+        entry |= {
             "off": [*param.secondary_opts],
             "flag": param.is_flag,
             "multiple": param.multiple,
             "help": param.help or "",
         }
     else:
-        told["nargs"] = param.nargs
-    return told
+        entry["nargs"] = param.nargs
+    return entry
 
 
 def _values_of(param: click.Parameter) -> str | list[str] | None:
@@ -69,22 +69,22 @@ def _outline() -> Any:
     return json.loads(FILE.read_bytes())
 
 
-def _parameter(told: dict[str, Any]) -> click.Parameter:
-    values = told["values"]
-    if "nargs" in told:
+def _parameter(entry: dict[str, Any]) -> click.Parameter:
+    values = entry["values"]
+    if "nargs" in entry:
         return click.Argument(
-            told["names"], nargs=told["nargs"], type=_type(values), shell_complete=_asked(values)
+            entry["names"], nargs=entry["nargs"], type=_type(values), shell_complete=_asked(values)
         )
-    if told["flag"]:
-        words = [*told["names"]]
-        if told["off"]:
+    if entry["flag"]:
+        words = [*entry["names"]]
+        if entry["off"]:
             at = next(i for i, word in enumerate(words) if word.startswith("--"))
-            words[at] = "/".join((words[at], *told["off"]))
-        return click.Option(words, is_flag=True, help=told["help"])
+            words[at] = "/".join((words[at], *entry["off"]))
+        return click.Option(words, is_flag=True, help=entry["help"])
     return click.Option(
-        told["names"],
-        multiple=told["multiple"],
-        help=told["help"],
+        entry["names"],
+        multiple=entry["multiple"],
+        help=entry["help"],
         type=_type(values),
         shell_complete=_asked(values),
     )

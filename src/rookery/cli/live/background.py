@@ -1,4 +1,4 @@
-"""`rook run --detach`: starts a run that outlives the terminal, and says how to find it again."""
+"""`rook run --detach`: starts a run that survives the terminal, and says how to attach to it."""
 
 import click
 
@@ -11,7 +11,7 @@ from rookery.runs.run import Run
 
 
 def put_away(run: Run, view_options: ViewOptions) -> int:
-    """Start a run in the background and print its name; the exit code tells of one that is over."""
+    """Start a run in the background and print its name; return its exit code if it is over."""
     for words in warnings(run):
         _say(f"WARNING: {words}")
     begun = detach(run)

@@ -1,4 +1,4 @@
-"""The keyboard, a key at a time; the terminal is as it was before whenever nobody is asked."""
+"""Reads single keys from the terminal, and restores its mode after each question."""
 
 import asyncio
 import codecs
@@ -24,7 +24,7 @@ _SEQUENCE = re.compile(r"\x1b(?:[\[O][0-9;?]*[@-~]|.)")  # an arrow, or the like
 
 
 def terminal_path() -> str | None:
-    """The terminal that we can ask at; None if there is none."""
+    """The terminal at which a user can be asked; None if there is none."""
     try:
         path = os.ttyname(sys.stdin.fileno()) if sys.stdin and sys.stdin.isatty() else "/dev/tty"
         os.close(os.open(path, os.O_RDWR | os.O_NOCTTY))
@@ -43,10 +43,10 @@ def terminal_look(path: str) -> Look:
 
 
 class Keys:
-    """Reads keys at the terminal of that path, and writes to it; `heard` is told of each key.
+    """Reads keys from a terminal and writes to it; `heard` is called for each key.
 
-    Ctrl-C and the like are signals as ever. Ctrl-Z gives the terminal back first; when we are
-    continued, and in the foreground, the page is shown again and the rest goes on.
+    Ctrl-C and the like are still signals. Ctrl-Z restores the terminal first; when rook is
+    continued in the foreground, the page is shown again and reading continues.
     """
 
     def __init__(self, path: str, *, heard: Callable[[], None]) -> None:
@@ -61,7 +61,7 @@ class Keys:
 
     @asynccontextmanager
     async def showing(self, page: str) -> AsyncIterator[None]:
-        """Show a page, and read keys while the block lasts; what was typed before is forgotten."""
+        """Show a page and read keys while the block lasts; earlier input is discarded."""
         self._page = page
         self._chunks = asyncio.Queue()
         self._fd = os.open(self._path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -80,14 +80,14 @@ class Keys:
                 await self._end_line()
 
     async def key(self) -> str:
-        """Wait for a single key; what comes as more than one character at once is no key."""
+        """Wait for a single key; several characters at once, as from a paste, are ignored."""
         while True:
             chunk = await self._chunk()
             if chunk is not None and len(chunk) == 1:
                 return chunk
 
     async def line(self, prompt: str) -> str | None:
-        """Let somebody write a line; None if it was left with Esc or Ctrl-D."""
+        """Read a line; None if the user left it with Esc or Ctrl-D."""
         text = ""
         self._in_line = True
         await self.say(prompt)
@@ -124,7 +124,7 @@ class Keys:
         return chunk
 
     async def _grab(self) -> None:
-        """Wait until we are in the foreground, forget what was typed before, and take the keys."""
+        """Wait until rook is in the foreground, discard earlier input, and start reading keys."""
         if not self._in_front():
             await self.say(self._page)
         while not self._in_front():
@@ -147,14 +147,14 @@ class Keys:
     def _suspend(self) -> None:
         self._give_back()
         os.kill(os.getpid(), signal.SIGSTOP)
-        self._heard()  # we were not there: whoever is asked has all the time again
+        self._heard()  # rook was stopped: the time limit starts again
 
     def _in_front(self) -> bool:
         """Whether the terminal is ours: touching it from the background would stop us."""
         try:
             return os.tcgetpgrp(self._fd) == os.getpgrp()
         except OSError:
-            return True  # not the terminal that controls us: nobody would stop us
+            return True  # not our controlling terminal: touching it does not stop us
 
     def _read(self) -> None:
         try:
@@ -163,7 +163,7 @@ class Keys:
             return
         except OSError:
             data = b""
-        if not data:  # hung up: nobody will type any more
+        if not data:  # hung up: no more keys will come
             asyncio.get_running_loop().remove_reader(self._fd)
         elif text := self._text.decode(data):
             self._chunks.put_nowait(text)

@@ -1,15 +1,15 @@
-"""Screens that break: what is shown is lost, the run is not."""
+"""Outputs that break: their text is lost, the run is not."""
 
 import os
 import sys
 from typing import TextIO
 
 FRAME_S = 0.1
-"""How long a status line stays as it is."""
+"""Seconds between two updates of a status line."""
 
 
 def put(out: TextIO, words: str) -> None:
-    """Write a line; if that fails, the run goes on unseen, and is recorded."""
+    """Write a line; if that fails, the run continues without output, and is recorded."""
     try:
         out.write(f"{words}\n")
         out.flush()
@@ -18,9 +18,9 @@ def put(out: TextIO, words: str) -> None:
 
 
 def go_unseen(out: TextIO, error: OSError) -> None:
-    """Let all that is written from now on go nowhere; a reader that went away needs no word."""
+    """Discard all further output; say why, unless the reader has just closed the pipe."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, out.fileno())
     os.close(nowhere)
     if not isinstance(error, BrokenPipeError) and out is not sys.stderr:
-        put(sys.stderr, f"[rook] cannot write: {error.strerror or error}; the run goes on")
+        put(sys.stderr, f"[rook] cannot write: {error.strerror or error}; the run continues")

@@ -1,4 +1,4 @@
-"""Shows a page in the user's pager, or straight away if there is none."""
+"""Shows a page in the user's pager, or prints it if there is none."""
 
 import shlex
 import subprocess
@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 
 import click
 
-_LESS = "FRX"  # leave at once if all fits, keep colours, leave the page on the screen
+_LESS = "FRX"  # quit if it fits on one screen, keep colours, leave the page on the screen
 
 
 def paged(lines: Iterable[str], environ: Mapping[str, str]) -> None:
-    """Send lines to $PAGER, else to less; `cat`, nothing or a missing one is no pager."""
+    """Send lines to $PAGER or less; print them if it is `cat`, empty or missing."""
     words = shlex.split(environ.get("PAGER", "less"))
     if not words or words == ["cat"]:
         _straight(lines)

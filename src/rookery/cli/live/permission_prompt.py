@@ -1,4 +1,4 @@
-"""Asks a person at the terminal what the agent asks: a key decides, and silence means no."""
+"""Asks the user at the terminal for permission: a key decides, and no answer means no."""
 
 import asyncio
 import os
@@ -14,7 +14,7 @@ from rookery.model.questions import Ask, Decision
 
 
 class TerminalAsker:
-    """Decides on what an agent asks by asking at the terminal of that path, one ask at a time."""
+    """Lets the user at a terminal decide what an agent asks for, one request at a time."""
 
     def __init__(
         self, path: str, agent: str, turns: Turns, *, cwd: str, limit_s: float | None
@@ -28,7 +28,7 @@ class TerminalAsker:
         self._one = asyncio.Lock()
 
     async def __call__(self, ask: Ask) -> Decision:
-        """Ask, and give what was decided; when nobody waits for it any more, say so."""
+        """Ask, and return the decision; if it is no longer needed, say so."""
         words = Words(
             self._agent,
             ask,
@@ -59,7 +59,7 @@ class TerminalAsker:
             return Decision(allow=False, by="nobody")
 
     def _wind(self, timer: asyncio.Timeout) -> None:
-        """Give somebody who is there all the time again."""
+        """Restart the time limit, because the user pressed a key."""
         if self._limit_s is not None and not timer.expired():
             timer.reschedule(asyncio.get_running_loop().time() + self._limit_s)
 

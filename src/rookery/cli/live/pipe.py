@@ -27,10 +27,10 @@ def pipe(options: PipeOptions, view_options: ViewOptions) -> int:
     agent, tee = options.agent, options.tee
     if agent is not None:
         agents.agent(agent)
-    if tee and sys.stdout.isatty():  # an agent's bytes are nothing for a terminal
+    if tee and sys.stdout.isatty():  # raw bytes must not reach a terminal
         _say("WARNING: --tee passes nothing on to a terminal:  … | rook --tee > FILE")
         tee = False
-    out = sys.stderr if tee else sys.stdout  # what is passed on has stdout for itself
+    out = sys.stderr if tee else sys.stdout  # stdout is for the copy of the stream
 
     def warn(message: str) -> None:
         view.say(f"WARNING: {message}")
@@ -71,7 +71,7 @@ async def _pass_on(chunks: AsyncIterator[bytes], view: View) -> None:
         while data:
             try:
                 data = data[os.write(1, data) :]
-            except BlockingIOError:  # another program made the pipe so
+            except BlockingIOError:  # another program made the pipe non-blocking
                 select.select([], [1], [])
 
     try:
@@ -86,7 +86,7 @@ async def _pass_on(chunks: AsyncIterator[bytes], view: View) -> None:
 
 @contextmanager
 def _signals(piped: PipedRun, view: View, passing: "asyncio.Task[None] | None") -> Iterator[None]:
-    """Wait for the agent after the first Ctrl-C, which it got, too; leave after the second."""
+    """After the first Ctrl-C wait for the agent, which got it too; after the second, leave."""
     loop = asyncio.get_running_loop()
     before = {number: signal.getsignal(number) for number in _HANDLED}
 
@@ -101,7 +101,7 @@ def _signals(piped: PipedRun, view: View, passing: "asyncio.Task[None] | None") 
         if passing is not None:
             passing.cancel()
         loop.remove_signal_handler(signal.SIGINT)
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a third one leaves a stalled screen
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a third one ends even a stalled screen
 
     if before[signal.SIGINT] is not signal.SIG_IGN:  # as it is in a background job
         loop.add_signal_handler(signal.SIGINT, interrupt)
@@ -121,7 +121,7 @@ _HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def _explain(piped: PipedRun) -> None:
     """Say how to pipe an agent's messages to rook."""
     if piped.folder is not None:
-        _say(f"what it wrote is kept: rook show {piped.folder.name}")
+        _say(f"its output was recorded: rook show {piped.folder.name}")
     first = agents.agent(agents.NAMES[0])
     command = " ".join((first.programs[0], "-p", '"…"', *first.output_flags))
     _say(f"pipe an agent's messages to rook:  {command} | rook   ·   or see rook --help")

@@ -1,4 +1,4 @@
-"""Replays at the pace at which things happened, and ends in order when it is told to."""
+"""Replays a recording at its own pace, and cleans up when it is stopped."""
 
 import signal
 import time
@@ -8,18 +8,18 @@ from types import FrameType
 
 from rookery.cli.live.output import FRAME_S
 
-_LONGEST_PAUSE_S = 5.0  # nobody wants to watch an agent wait
+_LONGEST_PAUSE_S = 5.0  # waiting agents are not worth watching
 
 
 class Pace:
-    """Waits between two moments of a recording, so many times as fast as it was."""
+    """Waits between two moments of a recording, at a multiple of its speed."""
 
     def __init__(self, speed: float) -> None:
         self._speed = speed
         self._before: float | None = None
 
     def wait(self, at: float | None, tick: Callable[[float], None] = lambda _now: None) -> None:
-        """Wait until this moment of the recording; `tick` is told its time meanwhile."""
+        """Wait until this moment of the recording; `tick` is called with the time meanwhile."""
         if at is None:
             return
         now, self._before = self._before, at

@@ -1,4 +1,4 @@
-"""Whose turn it is on the screen: the lines of the run, or a question to whoever watches."""
+"""Whose turn it is on the screen: the lines of the run, or a question to the user."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 
 class Turns:
-    """Gives a question the screen, once the record is shown that it came with."""
+    """Lets a question use the screen, once the record that it came with is shown."""
 
     def __init__(self) -> None:
         self._pause: Callable[[], None] | None = None
@@ -21,21 +21,21 @@ class Turns:
         resume: Callable[[], None],
         written: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """Share the screen with whoever shows the run, and says so with `told`.
+        """Share the screen with a view that reports each record that it shows by `shown`.
 
-        `pause` has it hold its lines back and take a status line away, `resume` the contrary;
-        `written` waits until what was told is on the screen.
+        `pause` makes the view hold its lines back and hide its status line, `resume` undoes that;
+        `written` waits until what was shown is on the screen.
         """
         self._pause, self._resume, self._written = pause, resume, written
 
-    def told(self, seq: int) -> None:
+    def shown(self, seq: int) -> None:
         """Note that a record was shown."""
         self._seq = seq
         self._moved.set()
 
     @asynccontextmanager
     async def paused(self, seq: int | None) -> AsyncIterator[None]:
-        """Wait until a record is shown, and have nothing shown while the block lasts."""
+        """Wait until a record is shown; the view shows nothing while the block lasts."""
         if self._pause is None or self._resume is None:
             yield
             return

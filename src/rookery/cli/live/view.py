@@ -27,7 +27,7 @@ class View:
     """Shows one feed on an output until the feed ends; then its status line is gone.
 
     A thread does the writing, so an output that stalls does not stall the run. When the output is
-    gone, the run goes on without it. Create the view before the run writes its first byte.
+    gone, the run continues without it. Create the view before the run writes its first byte.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class View:
             if record.seq >= self._start.seq:
                 await self._lines.put(lines)
             if self._turns is not None:
-                self._turns.told(record.seq)
+                self._turns.shown(record.seq)
 
     async def _show_stderr(self) -> None:
         """Show what the agent writes beside its messages, above the status line if there is one."""

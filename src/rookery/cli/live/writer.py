@@ -1,4 +1,4 @@
-"""Writes in a thread of its own: an output that stalls must not stall the run."""
+"""Writes in a separate thread: an output that stalls must not stall the run."""
 
 import asyncio
 from collections.abc import Callable, Sequence

@@ -58,7 +58,7 @@ def current_config() -> Config | None:
 
 
 class ResolvedAgent(NamedTuple):
-    """The agent that a name stands for, and the user's own command that speaks like it, if any."""
+    """The agent that a name stands for, and the user's own command for it, if any."""
 
     agent: str
     program: tuple[str, ...] | None = None

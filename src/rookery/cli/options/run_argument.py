@@ -10,7 +10,7 @@ def find_run(name: str | None) -> RunFolder:
     """Find a run by its name or the beginning of it; without a name, the last run."""
     home = home_folder()
     if name is not None and name.startswith("loop-"):
-        raise RookeryError(f"{name} is a loop, not a run: see it with  rook show {name}")
+        raise RookeryError(f"{name} is a loop, not a run: use  rook show {name}")
     if name is not None:
         return runs.find(home, name)
     last = runs.last(home)

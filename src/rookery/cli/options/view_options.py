@@ -15,7 +15,9 @@ from rookery.display.outputs import Display, display_for
 def check_view(view: ViewOptions, *, detach: bool = False) -> None:
     """Refuse options that contradict each other."""
     if detach and (view.json or view.format != "text"):
-        raise click.UsageError("--detach shows no end: use rook attach --json afterwards")
+        raise click.UsageError(
+            "--detach and --json can't be combined: use rook attach --json afterwards"
+        )
     for flag, given in (("--json", view.json), ("--quiet", view.quiet)):
         if given and view.format != "text":
             raise click.UsageError(f"{flag} and --format can't be combined")
