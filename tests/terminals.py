@@ -16,7 +16,7 @@ from typing import Any, Self
 
 import pyte
 
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 COLOURS = re.compile("\x1b\\[[0-9;]*m|\x1b\\]8;;(?:file://[!-~]*)?\x1b\\\\")
 """What the displays write around words: colours, and links to files."""
 

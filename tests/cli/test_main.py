@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 import pytest
 from tests.cli.desk import Desk
+from tests.warm import ROOK
 
 from rookery.cli.commands.exec import exec_
 from rookery.cli.commands.run import run_
@@ -268,3 +269,20 @@ def test_modules_are_not_searched_for_garbage_at_exit() -> None:
     )
     searched, frozen = map(int, out.stdout.splitlines()[-1].split())
     assert searched < 100 < 10_000 < frozen
+
+
+@pytest.mark.parametrize("words", [["--help"], ["run", "--help"], ["--version"], []])
+def test_no_page_ends_in_a_traceback_if_it_cannot_be_written(desk: Desk, words: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [ROOK, *words],
+            env=desk.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+    assert "Traceback" not in done.stderr
+    assert done.returncode != 0

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.process.recording import wait_for
 from tests.runs.scripted import program
 from tests.warm import ROOK, rook
 
@@ -58,6 +59,12 @@ def until(process: subprocess.Popen[str], words: str) -> None:
         if words in line:
             return
     raise AssertionError(f"{words!r} never came")
+
+
+def status(desk: Desk) -> str:
+    """Return the status of the newest run, "" before there is one."""
+    listed = desk.rook("runs", "--json").stdout.split("\n")[0]
+    return str(json.loads(listed)["status"]) if listed else ""
 
 
 def test_a_run_shows_its_command_its_lines_and_how_it_ended(desk: Desk) -> None:
@@ -276,13 +283,8 @@ def test_a_run_whose_rook_was_killed_is_healed_as_incomplete(desk: Desk) -> None
     with desk.going("run", "x", script="hang-in-tool") as process:
         until(process, "[claude] ")
         process.kill()
-    until_healed = desk.rook("runs", "--json")
-    for _ in range(200):
-        told = json.loads(until_healed.stdout.split("\n")[0])
-        if told["status"] != "running":
-            break
-        until_healed = desk.rook("runs", "--json")
-    assert told["status"] == "incomplete"
+    wait_for(lambda: status(desk) != "running")
+    assert status(desk) == "incomplete"
 
 
 def test_a_run_whose_rook_was_killed_can_be_gone_on_with(desk: Desk) -> None:
@@ -290,12 +292,15 @@ def test_a_run_whose_rook_was_killed_can_be_gone_on_with(desk: Desk) -> None:
         until(process, "[claude] ")
         process.kill()
     (run,) = (desk.folder / "home" / "runs").iterdir()
-    for _ in range(200):  # until its recorder has ended, too
-        again = desk.rook("run", "--resume", run.name, "Go on", script="say=hi")
-        if again.returncode != 2:
-            break
-    assert again.returncode == 0
-    assert "--resume" in again.stdout
+    tries = []
+
+    def ended() -> bool:  # its recorder, too
+        tries.append(desk.rook("run", "--resume", run.name, "Go on", script="say=hi"))
+        return tries[-1].returncode != 2
+
+    wait_for(ended)
+    assert tries[-1].returncode == 0
+    assert "--resume" in tries[-1].stdout
 
 
 def test_a_folder_of_which_nothing_is_known_is_not_said_to_run(desk: Desk) -> None:
@@ -324,3 +329,29 @@ def test_nobody_is_told_to_go_on_with_the_demo(desk: Desk) -> None:
     again = desk.rook("run", "--resume", name, "Go on")
     assert again.returncode == 2
     assert f"run {name!r} was a demo and has no session to resume: start" in again.stderr
+
+
+def test_a_prompt_that_is_not_utf_8_is_mended(desk: Desk) -> None:
+    assert desk.rook("run", "a\udcffb").returncode == 0
+
+
+def test_the_json_of_a_run_tells_what_a_script_needs_to_go_on(desk: Desk) -> None:
+    told = json.loads(desk.rook("run", "--json", "x", script="say=Fine.").stdout)
+    (name,) = (path.name for path in (desk.folder / "home" / "runs").iterdir())
+    assert (told["run"], told["exit_code"], told["sentence"]) == (name, 0, "done")
+    assert told["session"]
+    assert told["duration_s"] > 0
+    assert (told["turns"], told["steps"]) == (1, 2)  # a prompt, and what the last lines call turns
+    assert told["resets_in_s"] is None
+    assert (told["ok"], told["text"]) == (True, "Fine.")
+
+
+def test_a_damaged_folder_does_not_hide_the_other_runs(desk: Desk) -> None:
+    desk.rook("run", "x")
+    broken = desk.folder / "home" / "runs" / "zzzz"
+    broken.mkdir(mode=0o700)
+    (broken / "run.json").write_text("{")
+    done = desk.rook("runs")
+    assert done.returncode == 0
+    assert "success" in done.stdout
+    assert "damaged" in done.stdout

@@ -150,15 +150,15 @@ def test_a_hundred_megabytes_of_text_are_not_searched_for_messages(
     line: str, size: int, looked_at: list[int]
 ) -> None:
     text = line * (size // len(line)) + "<response>Done</response>\n"
-    begin = time.perf_counter()
+    begin = time.process_time()
     assert is_complete(text, "done")
-    assert time.perf_counter() - begin < 10  # a few tenths; line by line it would be minutes
+    assert time.process_time() - begin < 10  # a few tenths; line by line it would be minutes
     assert looked_at
     assert max(looked_at) <= MIB + DEFAULT_CAP
 
 
 def test_a_large_stream_is_decoded_quickly(session: Path) -> None:
     data = session.read_bytes()
-    begin = time.perf_counter()
+    begin = time.process_time()
     assert is_complete(data * (50_000_000 // len(data)), "edited and ran.")
-    assert time.perf_counter() - begin < 20  # a third of a second on an idle machine
+    assert time.process_time() - begin < 20  # a third of a second on an idle machine

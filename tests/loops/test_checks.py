@@ -13,7 +13,7 @@ from rookery.process.liveness import is_alive
 
 def gone(pid: int) -> bool:
     """Whether a killed process ends, as it does a moment later."""
-    patience = time.monotonic() + 20
+    patience = time.monotonic() + 120
     while is_alive(pid, None) and time.monotonic() < patience:
         time.sleep(0.01)
     return not is_alive(pid, None)

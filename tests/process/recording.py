@@ -12,7 +12,7 @@ from typing import Any
 from rookery.process.recorder_process import Plan, RecorderProcess
 from rookery.store.file_names import RECORDER_FILES
 
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0  # a busy machine is slow, and what never comes is rare
 
 
 def python(code: str) -> list[str]:

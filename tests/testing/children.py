@@ -99,7 +99,7 @@ def events(written: bytes, *kinds: type) -> list[Any]:
 
 
 def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while not condition():
         assert time.monotonic() < deadline, "it never came true"
         time.sleep(0.01)

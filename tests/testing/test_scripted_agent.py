@@ -48,7 +48,7 @@ def test_the_demo_is_played_without_flags_and_its_speed_can_be_set() -> None:
     begun = time.monotonic()
     done = play("--script-speed", "200")
     assert (done.stdout, done.returncode) == (DEMO.read_bytes(), 0)
-    assert 60 / 200 < time.monotonic() - begun < 10
+    assert 60 / 200 < time.monotonic() - begun < 60
 
 
 def test_a_fault_alone_plays_the_short_session() -> None:

@@ -2,8 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.cli.desk import Desk
 from tests.recorded import cases, name_of
+
+pytestmark = pytest.mark.slow  # each starts processes
 
 
 def test_a_limit_of_turns_that_only_the_exit_code_tells_is_a_budget(tmp_path: Path) -> None:

@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.recorded import cases, name_of, recordings
 from tests.terminals import Terminal
 from tests.warm import ROOK, rook
 
 _ENDINGS = ("exit", "verdict")
 STREAMS = {name_of(path): path for path in (*cases("codex"), *recordings("codex"))}
+
+pytestmark = pytest.mark.slow  # each starts processes
 
 
 class Desk:

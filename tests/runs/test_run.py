@@ -1,4 +1,4 @@
-"""What a review found: live stderr, and a result that has no newline."""
+"""A run of any command: live stderr, a result without a newline, a flood that ignores signals."""
 
 import asyncio
 from pathlib import Path
@@ -6,19 +6,19 @@ from pathlib import Path
 from rookery.config.options import RunOptions
 from rookery.runs.run import Run
 from rookery.runs.start import start_command
-from tests.process.recording import python
+from tests.process.recording import PATIENCE_S, python
 
 _RESULT = '{"type":"result","subtype":"success","is_error":false,"result":"hi","session_id":"s"}'
 
 
 def test_stderr_is_passed_on_while_stdout_is_silent(tmp_path: Path) -> None:
-    code = "import sys,time; print('e', file=sys.stderr, flush=True); time.sleep(30)"
+    code = "import sys,time; print('e', file=sys.stderr, flush=True); time.sleep(1000)"
 
     async def main() -> Run:
         async with start_command(
             python(code), RunOptions(cwd=str(tmp_path), home=str(tmp_path))
         ) as run:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(PATIENCE_S):
                 assert await anext(run.lines("stderr")) == "e"
             run.kill()
         return run
@@ -47,7 +47,7 @@ def test_a_flooding_child_that_ignores_sigterm_cannot_hang_us(tmp_path: Path) ->
 
     async def main() -> Run:
         async with start_command(command, RunOptions(cwd=str(tmp_path), home=str(tmp_path))) as run:
-            async with asyncio.timeout(15):
+            async with asyncio.timeout(PATIENCE_S):
                 await run.wait()
         return run
 
