@@ -149,7 +149,7 @@ def test_a_reason_that_was_begun_can_be_left_again(desk: Desk) -> None:
 def test_silence_means_no(desk: Desk) -> None:
     with desk.terminal("--ask-timeout", "0.5") as terminal:
         assert terminal.finish() == 4
-    assert "(0.5s, then no)\n         no: nobody answered in time" in terminal.text
+    assert "(0.5s, then no)\n         no: not answered in time" in terminal.text
     assert desk.decisions()[0]["decision"] == {"allow": False, "by": "timeout"}
 
 

@@ -161,7 +161,7 @@ def test_a_plan_is_shown_and_approved_or_not(seat: Seat, key: str, code: int) ->
                 return Reply(tools=[("ExitPlanMode", {})])
         return DONE
 
-    assert seat.run(answer, ("[y] yes, go on", key)) == code, seat.text
+    assert seat.run(answer, ("[y] yes, continue", key)) == code, seat.text
     assert "[claude] has a plan:\n         # Plan\n         1. Do it\n" in seat.text
     assert ("approved your plan" in seat.results()[-1]) == (key == "y")
 

@@ -61,7 +61,7 @@ def test_a_change_is_shown_by_its_lines_and_a_path_as_seen_from_the_folder() -> 
         "[claude] wants to edit  Edit: src/a.py",
         "         -old",
         "         +new",
-        "         it must ask: Path is sensitive",
+        "         needs approval: Path is sensitive",
         "         [y] once  [n] no  [e] no, and say why",
     ]
 
@@ -110,9 +110,9 @@ def test_a_plan_is_shown_and_can_only_be_approved_or_not() -> None:
         "[claude] has a plan:",
         "         # Plan",
         "         1. Do it",
-        "         [y] yes, go on  [n] no  [e] no, and say why  (30s, then no)",
+        "         [y] yes, continue  [n] no  [e] no, and say why  (30s, then no)",
     ]
-    assert asked(Ask(id="1", about="plan"))[0] == "[claude] wants to go on with its plan"
+    assert asked(Ask(id="1", about="plan"))[0] == "[claude] wants to continue with its plan"
 
 
 def test_a_question_is_shown_with_its_answers() -> None:
@@ -159,7 +159,7 @@ def test_a_question_without_answers_takes_any_words() -> None:
         ("questions", Decision(allow=True, answers={"a": "b", "c": "d"}), "b; d"),
         ("tool", Decision(allow=False), "no"),
         ("tool", Decision(allow=False, reason="use\nmake"), "no: use make"),
-        ("tool", Decision(allow=False, by="timeout"), "no: nobody answered in time"),
+        ("tool", Decision(allow=False, by="timeout"), "no: not answered in time"),
         ("tool", Decision(allow=False, by="nobody"), "no: nobody is there to ask"),
     ],
 )

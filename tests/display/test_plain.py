@@ -426,7 +426,7 @@ def test_a_cost_says_whose_it_is(model: str, cost: float | None, words: str) -> 
             "LIMIT: five hour: warning, 93% used",
         ),
         (LimitReported(status="rejected"), "LIMIT: the limit: rejected"),
-        (LimitReported(window="week", used=0.5), "LIMIT: week: told, 50% used"),
+        (LimitReported(window="week", used=0.5), "LIMIT: week: reported, 50% used"),
         (
             ContextCompacted(before_tokens=2053, after_tokens=643),
             "COMPACTED: 2053 to 643 tokens",

@@ -1,4 +1,4 @@
-"""What an agent asks and what was decided, in words; everything an agent wrote is made safe."""
+"""Requests for permission and decisions as lines; text from an agent is made safe."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -14,8 +14,8 @@ from rookery.model.text import cut, relative
 from rookery.store.decisions import Decided
 
 _MOST_LINES = 12
-_WIDEST = 10_000  # where nobody tells how wide the screen is
-_PLAIN = re.compile(r"\x1b\[[0-9;]*m")  # our own colours take no room
+_WIDEST = 10_000  # if the width of the screen is not known
+_PLAIN = re.compile(r"\x1b\[[0-9;]*m")  # our own colours have no width
 _LONGEST_WHAT = 60
 _VERBS: Mapping[ToolKind, str] = {
     "execute": "run",
@@ -32,10 +32,10 @@ _NUMBERS = re.compile(r"[0-9]{1,3}(?:[ ,]+[0-9]{1,3})*")
 
 
 class Words:
-    """The lines that ask one thing of a person.
+    """The lines that ask the user one thing.
 
     `cwd` and `home` are the folders that the agent works in and that `~` stands for; `limit_s` is
-    how long one may take, None for ever.
+    how long the answer may take, None without a limit.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Words:
         return len(self._body()) > _MOST_LINES
 
     def lines(self, *, whole: bool = False) -> Iterator[str]:
-        """The ask, with all of its details or only so many that they fit a screen."""
+        """The request, with all of its details or only as many as fit on a screen."""
         ask, body = self._ask, self._body()
         yield self._prefix + self._head()
         for line in body if whole else body[:_MOST_LINES]:
@@ -73,12 +73,12 @@ class Words:
             yield f"{self._indent}… {left} more line{'' if left == 1 else 's'}"
         about = [f"in {safe_line(self._folder())}"] if ask.kind == "execute" else []
         about += [f"because: {safe_line(ask.purpose)}"] if ask.purpose else []
-        about += [f"it must ask: {safe_line(ask.reason)}"] if ask.reason else []
+        about += [f"needs approval: {safe_line(ask.reason)}"] if ask.reason else []
         if about:
             yield self._indent + " · ".join(about)
 
     def keys(self, columns: int = _WIDEST) -> str:
-        """The line that tells which keys there are; broken between two where it is too long."""
+        """The line that lists the keys, broken between two keys if it is too long."""
         lines, left = [""], columns - len(self._indent)
         for key in self._all_keys():
             room = width(_PLAIN.sub("", lines[-1] + key)) < left
@@ -87,7 +87,7 @@ class Words:
 
     def _all_keys(self) -> Iterator[str]:
         ask = self._ask
-        keys = [self._key("y", "yes, go on" if ask.about == "plan" else "once")]
+        keys = [self._key("y", "yes, continue" if ask.about == "plan" else "once")]
         if ask.always:
             exact = ask.always == f"{ask.name}({ask.title})"
             scope = "" if exact else f" ({safe_line(ask.always)})"
@@ -134,7 +134,7 @@ class Words:
     def _head(self) -> str:
         ask = self._ask
         if ask.about == "plan":
-            has = "has a plan:" if ask.detail else "wants to go on with its plan"
+            has = "has a plan:" if ask.detail else "wants to continue with its plan"
             return self._paint("strong", has)
         title = relative(ask.title or "", self._cwd) if ask.kind in _FILES else ask.title or ""
         about = "" if not title else ":" if "\n" in title else f": {safe_line(title)}"
@@ -148,7 +148,7 @@ class Words:
 
 
 def chosen(question: Question, text: str) -> str | None:
-    """The answer that somebody typed: by number, or in own words; None if no such number is there.
+    """The answer that was typed, by number or as text; None if there is no such number.
 
     Nothing typed is the answer "".
     """
@@ -166,7 +166,7 @@ def chosen(question: Question, text: str) -> str | None:
 def outcome(about: About, decision: Decision) -> str:
     """What was decided, in a few words."""
     if not decision.allow:
-        by_whom = {"timeout": "no: nobody answered in time", "nobody": "no: nobody is there to ask"}
+        by_whom = {"timeout": "no: not answered in time", "nobody": "no: nobody is there to ask"}
         why = f"no: {safe_line(decision.reason)}" if decision.reason else "no"
         return by_whom.get(decision.by, why)
     if decision.answers:
@@ -179,7 +179,7 @@ def outcome(about: About, decision: Decision) -> str:
 
 
 def decided(record: Record, decisions: Mapping[str, Decided]) -> Iterator[str]:
-    """Say what was decided, if that is what the record asked for: a line without prefix."""
+    """Say what was decided on the request of a record, if it is one: a line without prefix."""
     if isinstance(record.event, PermissionRequested):
         yield from decided_on(record.event.id, decisions)
 
@@ -195,6 +195,6 @@ def decided_on(ask: str | None, decisions: Mapping[str, Decided]) -> Iterator[st
 
 def _how_to_answer(question: Question) -> str:
     if not question.options:
-        return "your answer, or nothing for none"
+        return "type your answer, or press Enter for none"
     numbers = "numbers, as in 1,2," if question.several else "a number,"
     return f"{numbers} or your own words, or nothing for no answer"

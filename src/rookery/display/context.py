@@ -9,7 +9,7 @@ from rookery.model.snapshot import Snapshot
 
 
 class RunContext(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that is shown; `snapshot` gives what is true of it now.
+    """A run that is shown; `snapshot` returns its current state.
 
     Who folds the run's records calls the display's methods, so a snapshot is made in the thread
     that owns the state. Only finished lines are passed to other threads.

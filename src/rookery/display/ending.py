@@ -17,8 +17,8 @@ from rookery.model.text import count, duration
 from rookery.model.verdict import Outcome, Verdict
 
 _MOST_RULES = 3
-_WIDEST = 80  # of steps that stand on one line
-_LONGEST_RULE = 120  # nobody types a longer one
+_WIDEST = 80  # of steps on one line
+_LONGEST_RULE = 120  # longer ones are not worth typing
 
 
 class AboutRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,7 +99,7 @@ def _facts(about: AboutRun, state: RunState) -> Iterator[str]:
         yield f"{count(len(state.files), 'file')} {_lines(state)}".rstrip()
     ledger = state.ledger
     if ledger.has_usage and ledger.cost.usd is None:
-        yield f"{numbers.tokens(ledger.tokens.total)} tokens"  # all that is known of what it cost
+        yield f"{numbers.tokens(ledger.tokens.total)} tokens"  # the cost is not known
     if ledger.has_usage or ledger.native_usd is not None:
         yield _cost(state)
 
@@ -114,7 +114,7 @@ def _bad(state: RunState) -> str:
 
 
 def _lines(state: RunState) -> str:
-    """How many lines came and went; nothing if a change did not tell."""
+    """How many lines were added and removed; empty if a change did not report it."""
     added = [file.added for file in state.files.values()]
     removed = [file.removed for file in state.files.values()]
     if None in added or None in removed:
@@ -211,7 +211,7 @@ def _resume(about: AboutRun, *flags: str) -> str:
 
 
 def _rules(state: RunState) -> list[str]:
-    """The flags that would let pass what was denied, or asked and never answered."""
+    """The flags that would allow what was denied, or asked and never answered."""
     asked = [state.asked.fix] if state.asked else []
     fixes = [denial.fix for denial in state.denials.values()] + asked
     rules = dict.fromkeys(fix for fix in fixes if fix and len(fix) <= _LONGEST_RULE)

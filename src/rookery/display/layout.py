@@ -1,4 +1,4 @@
-"""How a line lies on a terminal: prefix, bars of subagents, words, what stands on the right."""
+"""The layout of a line on a terminal: prefix, bars of subagents, text, and the right side."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -8,7 +8,7 @@ from rookery.display.console.paint import Paint
 from rookery.display.words import Call, Line
 from rookery.model.safe import safe_line
 
-_WIDEST = 100  # what stands on the right would be too far from its line
+_WIDEST = 100  # the right side would be too far from its line
 _GAP = 2
 _SIGNS = {"+": "added", "−": "removed"}
 
@@ -30,7 +30,7 @@ class Layout:
     def render(
         self, line: Line, call: Call | None = None, *, parent: str | None = None
     ) -> Iterator[str]:
-        """A line as it is on the screen: prefix, bars, words, and what stands on the right.
+        """A line as it is on the screen: prefix, bars, text and the right side.
 
         Words that are too long for it go on below, under their beginning.
         """
@@ -54,7 +54,7 @@ class Layout:
             yield " " * used + self._paint(line.role, part)
 
     def _asides(self, line: Line, parent: str | None) -> list[str]:
-        """What stands beside a line; where several subagents work, also which one it was."""
+        """The text beside a line; if several subagents work, also which one it was."""
         aside = [safe_line(part) for part in line.aside]
         if parent is not None and parent != self._latest_parent and len(self.subagents) > 1:
             known = self.subagents.get(parent)
@@ -69,7 +69,7 @@ class Layout:
         return f": {about}"
 
     def _beside(self, right: str, line: Line) -> str:
-        """What stands on the right, quietly; but lines that came and went in their colours."""
+        """The right side, dimmed; added and removed lines have their colours."""
         if line.role != "tool":
             return right
         parts = (self._paint(_SIGNS.get(part[:1], "aside"), part) for part in right.split(" "))

@@ -1,4 +1,4 @@
-"""A finished run as a page to read: what was asked, every step with its difference, the answer."""
+"""A finished run as a page: the prompt, every step with its diff, the answer."""
 
 import difflib
 import json
@@ -31,14 +31,14 @@ from rookery.model.snapshot import RunningTool
 from rookery.model.timeline import Item, ItemKind
 from rookery.store.decisions import Decided
 
-_FOLDED_LINES = 8  # of a difference; `full` shows all
+_FOLDED_LINES = 8  # of a diff; `full` shows all
 _INDENT = "    "
 _SIGNS = {"+": "added", "-": "removed", "@": "hunk"}
 _ALWAYS_SHOWN = ("retry", "compaction", "model")
 
 
 class Heading(msgspec.Struct, frozen=True, kw_only=True):
-    """What stands above a page."""
+    """The heading of a page."""
 
     run: str
     prompt: str | None = None
@@ -91,7 +91,7 @@ class Page:
         self._turn: Item | None = None
 
     def head(self, heading: Heading) -> Iterator[str]:
-        """Give what was asked, and when."""
+        """Yield the prompt, and when the run started."""
         moment = heading.started_at
         when = "" if moment is None else time.strftime("%a %d %b %Y %H:%M", time.localtime(moment))
         yield self._paint("strong", f"run {heading.run}") + (f" · {when}" if when else "")
@@ -99,7 +99,7 @@ class Page:
         yield self._rule()
 
     def lines(self, items: Sequence[Item]) -> Iterator[str]:
-        """Give the lines of all items; inputs, outputs and long texts only in full."""
+        """Yield the lines of all items; inputs, outputs and long texts only in full."""
         denied = set()
         for item in items:
             if item.kind == "file" and item.parent is not None:
@@ -114,7 +114,7 @@ class Page:
         yield from self._end_turn(None)
 
     def answer(self, text: str | None) -> Iterator[str]:
-        """Give the agent's last words, laid out."""
+        """Yield the agent's answer, formatted."""
         if text and text.strip():
             yield self._rule()
             width = self._options.width
@@ -160,7 +160,7 @@ class Page:
         yield self._rook + safe_line(" · ".join(part for part in parts if part))
 
     def _end_turn(self, following: Item | None) -> Iterator[str]:
-        """Give how the turn ended that was shown, before the next one."""
+        """Yield how the last turn ended, before the next one."""
         ended, self._turn = self._turn, following
         if ended is not None and ended.status in ("ok", "error"):
             event = TurnFinished(
@@ -237,7 +237,7 @@ class Page:
             yield from self._note(item)
 
     def _note(self, item: Item) -> Iterator[str]:
-        """A line for those who ask for it, but for what everybody should know."""
+        """A line that only --verbose shows, except for what every user should know."""
         event = _event(item)
         if event is None:
             return
@@ -287,7 +287,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _compared(edit: Replacement) -> Iterator[str]:
-    """What differs, line by line, without the lines of numbers and names."""
+    """The changed lines of a diff, without its headers."""
     before, after = edit.before.split("\n"), edit.after.split("\n")
     if not edit.before:
         yield from (f"+{line}" for line in after)
@@ -298,7 +298,7 @@ def _compared(edit: Replacement) -> Iterator[str]:
 
 
 def _readable(input: msgspec.Raw) -> str:
-    """A tool's input as a person reads it: a name a line, texts as they are."""
+    """A tool's input for people: one name per line, texts as they are."""
     try:
         value = json.loads(bytes(input))
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The plain form: one line per thing that happened, readable in a log, a pipe or CI."""
+"""The plain display: one line per event, for a log, a pipe or CI."""
 
 from collections.abc import Callable, Iterator, Mapping
 from threading import Lock
@@ -67,7 +67,7 @@ class PlainDisplay:
         self.close()
 
     def show(self, record: Record) -> None:
-        """Write the lines that show a record; whole lines, whatever other threads write."""
+        """Write the lines that show a record, whole lines even if other threads write too."""
         if lines := list(self.lines(record)):
             self.put(lines)
 
@@ -76,13 +76,13 @@ class PlainDisplay:
         self.put([self._rook + safe_line(line) for line in lines])
 
     def put(self, lines: list[str]) -> None:
-        """Write lines that this display gave."""
+        """Write lines that this display returned."""
         if lines:
             with self._lock:
                 self._out.write("".join(f"{line}\n" for line in lines))
 
     def lines(self, record: Record) -> Iterator[str]:
-        """Give the lines, without newline, that show a record; often there are none."""
+        """Yield the lines, without newline, that show a record; often there are none."""
         way = self._ways.get(record.event.__class__)
         if way is not None:
             for line in way(record.event, record):

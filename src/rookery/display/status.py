@@ -52,7 +52,7 @@ def status_line(
 
 
 def _since(shot: Snapshot) -> float | None:
-    """When what runs now began; a retry says itself how long it waits."""
+    """When the current activity started; a retry reports itself how long it waits."""
     return None if shot.activity == "retrying" else shot.since
 
 
@@ -96,7 +96,7 @@ def _task(task: RunningTask) -> str:
 
 
 def _figures(shot: Snapshot) -> list[str]:
-    """The figures, the most wanted first."""
+    """The figures, the most important first."""
     figures = []
     if shot.has_usage:
         spent = numbers.price(shot.cost, _DECIMALS)
@@ -111,6 +111,6 @@ def _figures(shot: Snapshot) -> list[str]:
 
 
 def _tightest(shot: Snapshot) -> Quota | None:
-    """The limit of which most is used, as far as one is reported."""
+    """The limit that is used most, if any is reported."""
     used = [quota for quota in shot.quotas if quota.used is not None]
     return max(used, key=lambda quota: quota.used or 0.0, default=None)

@@ -1,4 +1,4 @@
-"""A run on a terminal: its lines scroll by above a status line that is gone at the end."""
+"""The terminal display: lines scroll by above a status line, which disappears at the end."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -63,11 +63,11 @@ class TerminalDisplay:
         self.screen.put(self._lines.own(*lines))
 
     def put(self, lines: list[str]) -> None:
-        """Write lines that this display gave."""
+        """Write lines that this display returned."""
         self.screen.put(lines)
 
     def lines(self, record: Record) -> Iterator[str]:
-        """Give the lines, without newline, that show a record; often there are none."""
+        """Yield the lines, without newline, that show a record; often there are none."""
         if self._began is None:
             self._began = record.at
         return self._lines.lines(record)
@@ -78,11 +78,11 @@ class TerminalDisplay:
         return self._lines.is_holding
 
     def released(self) -> Iterator[str]:
-        """Give the line of an edit that was held back until its lines are counted, if any."""
+        """Yield the line of an edit that was held back until its lines are counted, if any."""
         return self._lines.released()
 
     def tick(self, now: float) -> None:
-        """Show what is going on at this time in the status line."""
+        """Show in the status line what is running at this time."""
         self.screen.put(list(self.released()))
         self.frame(now)()
 
@@ -92,11 +92,11 @@ class TerminalDisplay:
         return partial(self.screen.status, self._status(shot, now), self._signal(shot.plan))
 
     def status(self, now: float) -> str:
-        """The status line for this time; it fits the terminal's width but for one column."""
+        """The status line for this time, at least one column narrower than the terminal."""
         return self._status(self._context.snapshot(), now)
 
     def pause(self) -> None:
-        """Take the status line away, until `resume`: something else needs the terminal."""
+        """Hide the status line until `resume`: something else needs the terminal."""
         self.screen.pause()
 
     def resume(self) -> None:
@@ -104,7 +104,7 @@ class TerminalDisplay:
         self.screen.resume()
 
     def close(self) -> None:
-        """Write what was held back and take the status line away for good."""
+        """Write what was held back and remove the status line."""
         self.screen.put(list(self.released()))
         self.screen.close(_PROGRESS.format(_OVER, 0))
 

@@ -85,7 +85,7 @@ class TerminalLines:
         return self._held is not None
 
     def lines(self, record: Record) -> Iterator[str]:
-        """Give the lines, without newline, that show a record; often there are none."""
+        """Yield the lines, without newline, that show a record; often there are none."""
         event = record.event
         if self._held is not None:
             yield from self._release(event)
@@ -101,11 +101,11 @@ class TerminalLines:
                 yield from self._layout.render(line)
 
     def released(self) -> Iterator[str]:
-        """Give the line of an edit that was held back until its lines are counted, if any."""
+        """Yield the line of an edit that was held back until its lines are counted, if any."""
         return self._release(None)
 
     def own(self, *lines: str) -> list[str]:
-        """Give lines of rook's own, such as a warning."""
+        """Yield lines of rook's own, such as a warning."""
         return [self._rook + safe_line(line) for line in lines]
 
     def _session_started(self, event: SessionStarted, record: Record) -> Iterator[str]:
@@ -155,7 +155,7 @@ class TerminalLines:
         return iter(())
 
     def _release(self, event: object) -> Iterator[str]:
-        """Give the line of an edit that was held back, with its lines if this event counts them."""
+        """Yield the line of an edit that was held back, with its lines if the event counts them."""
         if self._held is not None:
             id, call, took = self._held
             self._held = None

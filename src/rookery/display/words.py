@@ -1,4 +1,4 @@
-"""The words for what happened: each display says them in its own way, none has words of its own."""
+"""The words for each event, shared by all displays."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Literal, NamedTuple
@@ -39,7 +39,7 @@ PATHS = frozenset({"read", "edit", "list", "delete", "move"})
 """The kinds of tools whose title is a path."""
 
 FAILED = frozenset({"error", "timed_out"})
-"""How a tool call ends whose error is told."""
+"""The statuses of a tool call whose error is shown."""
 
 _WINDOWS: Mapping[str | None, str] = {
     None: "limit",
@@ -60,7 +60,7 @@ DETAILS: frozenset[type] = frozenset(
         Unreadable,
     }
 )
-"""The events that have a warning or details to tell; the many others need not be asked."""
+"""The events that can have a warning or details; the many others are skipped."""
 
 
 class Line(NamedTuple):
@@ -93,12 +93,12 @@ class Call(NamedTuple):
         return f"{self.name}: {self.about}" if self.about else self.name
 
     def line(self, *aside: str) -> Line:
-        """The line that tells of the call."""
+        """The line that shows the call."""
         return Line("tool", self.name, f": {self.about}" if self.about else "", aside)
 
 
 def call(started: ToolStarted | RunningTool, at: float | None, cwd: str | None) -> Call:
-    """Say what a tool call is about: its path inside the working folder, command or pattern."""
+    """Describe a tool call by its path in the working folder, its command or its pattern."""
     title, kind, path = started.title, started.kind or "other", None
     if not title:
         about = ""
@@ -110,7 +110,7 @@ def call(started: ToolStarted | RunningTool, at: float | None, cwd: str | None) 
 
 
 def from_home(path: str, home: str | None) -> str:
-    """A path with the user's own folder as `~`."""
+    """A path with the user's home folder as `~`."""
     folder = (home or "").rstrip("/")
     if folder and (path == folder or path.startswith(f"{folder}/")):
         return f"~{path[len(folder) :]}"
@@ -118,18 +118,18 @@ def from_home(path: str, home: str | None) -> str:
 
 
 def text(said: Text) -> Line:
-    """The first line of what the agent said, in quotes."""
+    """The first line of an agent's text, in quotes."""
     first = first_line(said.text, _LONGEST_TEXT).replace("\\", "\\\\").replace('"', '\\"')
     return Line("text", f'"{first}"')
 
 
 def is_told_whole(said: str) -> bool:
-    """Whether the line that tells of a text tells all of it."""
+    """Whether the line that shows a text shows all of it."""
     return len(said.strip()) <= _LONGEST_TEXT and "\n" not in said.strip()
 
 
 def failed(finished: ToolFinished, *aside: str) -> Line:
-    """Why a tool call failed: its exit code, and what it said."""
+    """Why a tool call failed: its exit code and its message."""
     message = (finished.error or finished.status.replace("_", " ")).removeprefix("Error: ")
     if finished.exit_code is not None:
         first, _, rest = (finished.error or "").partition("\n")
@@ -146,14 +146,14 @@ def cancelled(finished: ToolFinished, known: Call | None) -> Line:
 
 
 def output(finished: ToolFinished, *aside: str) -> Line | None:
-    """What a tool gave; None if it was nothing but white space."""
+    """The output of a tool; None if it was only white space."""
     if not (finished.output or "").strip():
         return None
     return Line("output", f"  -> {one_line(finished.output or '', _LONGEST_OUTPUT)}", aside=aside)
 
 
 def took(known: Call | None, at: float | None, *, shortest: float = 0.1) -> str | None:
-    """How long a call took; None if nobody knows, or it is not worth telling."""
+    """How long a call took; None if that is unknown or too short to show."""
     if known is None or known.at is None or at is None or at - known.at < shortest:
         return None
     seconds = at - known.at
@@ -163,24 +163,24 @@ def took(known: Call | None, at: float | None, *, shortest: float = 0.1) -> str 
 def denied(event: PermissionDenied, known: Call | None) -> Line:
     """That a tool call was not permitted, and the rule or permission that would allow it."""
     fix = event.fix or ""
-    short = len(fix) <= _LONGEST_RULE and "\n" not in fix  # else nobody could type it
+    short = len(fix) <= _LONGEST_RULE and "\n" not in fix  # otherwise it is too long to type
     words = known.words if known else event.name or "a tool"
     shown = fix if is_permission(fix) else f"'{fix}'"
     return Line("error", "DENIED", f": {words}", (f"allow it: {shown}",) if fix and short else ())
 
 
 def is_permission(fix: str) -> bool:
-    """Whether what would let a denied call pass is a permission, and no rule."""
+    """Whether a denied call would be allowed by a permission, not by a rule."""
     return fix in (PERMIT_EDITS, PERMIT_ALL)
 
 
 def error(event: Error) -> Line:
-    """Something failed that is no tool."""
+    """A failure that is not a tool's."""
     return Line("error", f"ERROR: {one_line(event.message or event.kind, _LONGEST_OUTPUT)}")
 
 
 def ending(ended: TurnFinished, cost: Callable[[], Money]) -> Line:
-    """How a turn ended and what it cost; `cost` is asked if the agent did not say."""
+    """How a turn ended and what it cost; `cost` is called if the agent did not report it."""
     if not ended.ok:
         return Line("error", f"FAILED: {cut(_reason(ended), _LONGEST_REASON)}")
     known = cost() if ended.cost_usd is None else Money(ended.cost_usd, "native")
@@ -188,7 +188,7 @@ def ending(ended: TurnFinished, cost: Callable[[], Money]) -> Line:
 
 
 def warning(record: Record) -> str | None:
-    """What rook itself has to say about a line that could not be read."""
+    """Warn about a line that could not be read."""
     match record.event:
         case Unreadable(reason="oversized"):
             return f"skipped a line of {record.length / 1e6:.1f} MB"
@@ -198,7 +198,7 @@ def warning(record: Record) -> str | None:
 
 
 def details(record: Record) -> Iterator[Line]:
-    """What is told only to those who ask for it: thinking, retries, notices, the unknown."""
+    """Lines that only --verbose shows: thinking, retries, notices, unknown messages."""
     match record.event:
         case Thinking(text=said) if said and said.strip():
             yield Line("note", f"(thinks) {first_line(said, _LONGEST_TEXT)}")
@@ -234,7 +234,7 @@ def limit(event: LimitReported) -> Line:
     """How much of a provider's limit is used."""
     used = "" if event.used is None else f", {event.used:.0%} used"
     window = (event.window or "the limit").replace("_", " ")
-    return Line("note", "LIMIT", f": {window}: {event.status or 'told'}{used}")
+    return Line("note", "LIMIT", f": {window}: {event.status or 'reported'}{used}")
 
 
 def window(name: str | None) -> str:
@@ -243,7 +243,7 @@ def window(name: str | None) -> str:
 
 
 def _reason(ended: TurnFinished) -> str:
-    """The first line of why a turn failed; of an interruption agents give no reason of worth."""
+    """The first line of why a turn failed; for interruptions agents report no useful reason."""
     said = next((text for text in ended.errors or () if text.strip()), None)
     if said is None or ended.reason == "interrupted":
         return (ended.reason or "it did not say why").replace("_", " ")

@@ -28,7 +28,7 @@ def width(text: str) -> int:
 
 
 def fit(text: str, most: int) -> str:
-    """Cut text to at most so many columns, the last of them three dots."""
+    """Cut text to at most this many columns, ending in three dots."""
     if width(text) <= most:
         return text
     room, taken = most - 1, []
@@ -41,7 +41,7 @@ def fit(text: str, most: int) -> str:
 
 
 def wrap(text: str, most: int) -> list[str]:
-    """Break text into lines of at most so many columns, between words where there are any."""
+    """Break text into lines of at most this many columns, between words if possible."""
     lines, left, most = [], text, max(most, 2)
     while width(left) > most:
         room, at = most, 0

@@ -1,4 +1,4 @@
-"""What an output can show: asked once of the stream and of the environment that is handed in."""
+"""What an output can show, found out once from the stream and the environment."""
 
 import os
 import platform
@@ -18,12 +18,12 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     """How things are shown on one output."""
 
     terminal: bool = False
-    """Whether somebody watches: lines may be laid out to its width and have a status line."""
+    """Whether a person watches: lines fit its width, and there is a status line."""
 
     colour: bool = False
     links: bool = False
     progress: bool = False
-    """Whether the terminal shows progress of its own (OSC 9;4)."""
+    """Whether the terminal has a progress indicator (OSC 9;4)."""
 
     def paint(self) -> Paint:
         """What colours text on this output."""
@@ -31,7 +31,7 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def look_of(out: TextIO, environ: Mapping[str, str]) -> Look:
-    """Tell what an output can show.
+    """Find out what an output can show.
 
     A pipe, a dumb terminal and CI get plain lines. NO_COLOR takes colours away and wins over
     FORCE_COLOR, which gives them to any output, or takes them away if it is 0.
@@ -48,7 +48,7 @@ def look_of(out: TextIO, environ: Mapping[str, str]) -> Look:
 
 
 def columns(out: TextIO) -> int:
-    """How wide a terminal is now; 80 if it does not tell."""
+    """The current width of a terminal; 80 if it is not known."""
     try:
         found = os.get_terminal_size(out.fileno()).columns
     except (OSError, ValueError):  # no terminal, or one that is gone

@@ -17,7 +17,7 @@ _THEME = {
 
 
 def markdown(text: str, *, width: int, colour: bool) -> str:
-    """Lay out Markdown to a width; nothing in it can do more than be read."""
+    """Format Markdown to a width; escape sequences in it have no effect."""
     from rich.color import ColorSystem  # rich takes as long to import as all of ours
     from rich.console import Console
     from rich.markdown import Markdown

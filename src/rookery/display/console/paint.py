@@ -6,7 +6,7 @@ from urllib.parse import quote
 _CODES: Mapping[str, str] = {
     "prefix": "36",
     "tool": "33",
-    # White on a dark screen, black on a light one: ANSI white cannot be read on the latter.
+    # White on a dark screen, black on a light one: ANSI white is unreadable on the latter.
     "text": "39",
     "error": "1;31",
     "cost": "32",
@@ -36,12 +36,12 @@ class Paint:
         self._host = host
 
     def __call__(self, style: str, text: str) -> str:
-        """Give text in a style; nothing stays nothing."""
+        """Return text in a style; empty text stays empty."""
         begin, end = self._styles[style]
         return f"{begin}{text}{end}" if text else ""
 
     def link(self, text: str, path: str | None) -> str:
-        """Let text lead to a file, if its whole path is known."""
+        """Link text to a file, if its absolute path is known."""
         if not self._links or not path or not path.startswith("/"):
             return text
         address = f"file://{self._host}{quote(path.encode('utf-8', 'replace'))}"

@@ -1,4 +1,4 @@
-"""Writes to a terminal: lines that scroll by, and one status line below them that is then gone."""
+"""Writes to a terminal: lines that scroll by, and one temporary status line below them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -33,7 +33,7 @@ class Screen:
             self._put("".join(f"{line}\n" for line in lines))
 
     def status(self, text: str, signal: str = "") -> None:
-        """Show a status line in place of the one before; it must fit the width but for a column.
+        """Replace the status line; the text must be one column narrower than the screen.
 
         `signal` is a sequence that shows nothing here; one that was written is not written again.
         """
@@ -44,7 +44,7 @@ class Screen:
             self._send(signal)
 
     def pause(self) -> None:
-        """Take the status line away and keep lines back until `resume`: others write here."""
+        """Hide the status line and hold lines back until `resume`: other code writes here."""
         with self._lock:
             self._pauses += 1
             self._erase()
@@ -60,7 +60,7 @@ class Screen:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Keep the status line away inside the block."""
+        """Hide the status line inside the block."""
         self.pause()
         try:
             yield
@@ -68,7 +68,7 @@ class Screen:
             self.resume()
 
     def close(self, signal: str = "") -> None:
-        """Take the status line away for good; `signal` takes back what was signalled, if it was."""
+        """Remove the status line; `signal` is written if a signal was sent before, to undo it."""
         with self._lock:
             self._wanted, self._pauses = "", 0
             self._erase()
@@ -88,8 +88,8 @@ class Screen:
             self._write(f"{_CLEAR}{text}{self._wanted}\r" if self._status else text)
 
     def _draw(self) -> None:
-        # What will be on the screen is noted first: whoever is interrupted while it is written
-        # must know that there is something to take away.
+        # Noted before it is written: if the write is interrupted, the status line must still be
+        # removed.
         if not self._wanted:
             self._erase()
             return

@@ -1,4 +1,4 @@
-"""Rows in columns: as wide as what stands in them, the last one cut to the width there is."""
+"""Rows in columns as wide as their cells; the last column is cut to the available width."""
 
 from collections.abc import Callable, Sequence
 
