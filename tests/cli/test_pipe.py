@@ -358,7 +358,10 @@ def test_a_full_disk_is_told_and_everything_is_shown_all_the_same(desk: Desk) ->
     assert done.stdout.split()[0] == hashlib.sha256(data).hexdigest()
     assert '[claude] "Done."' in done.stderr
     assert "[rook] success" in done.stderr
-    assert "[rook] WARNING: the disk is full: what comes now is shown but not kept" in done.stderr
+    assert (
+        "[rook] WARNING: the disk is full: from now on the stream is shown but not recorded"
+        in done.stderr
+    )
     lost = len(data) - len(kept)
     assert f"the disk was full: {lost} bytes of output were lost" in done.stderr
     assert loaded(only(desk), "exit.json")["lost_stdout"] == lost
@@ -388,7 +391,7 @@ def test_a_home_that_cannot_be_made_is_told_and_the_stream_is_shown(desk: Desk) 
     code, out, err = pipe(desk)
     assert code == 0
     assert '[claude] "Done."' in out
-    assert f"[rook] WARNING: nothing is kept: {desk.folder / 'home'}" in err
+    assert f"[rook] WARNING: nothing is recorded: {desk.folder / 'home'}" in err
     assert "Traceback" not in err
 
 

@@ -113,4 +113,4 @@ def test_a_home_that_cannot_be_used_is_reported_and_the_stream_is_read(
         _, records = recorded(piped)
     assert len(records) == len(list(rookery.decode(session)))
     assert len(warnings) == 1
-    assert warnings[0].startswith("nothing is kept: ")
+    assert warnings[0].startswith("nothing is recorded: ")

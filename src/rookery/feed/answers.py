@@ -1,4 +1,4 @@
-"""The answer in what an agent printed, whether that was messages for machines or plain text."""
+"""Finds the answer in what an agent printed, JSON messages or plain text."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,12 +11,12 @@ from rookery.model import completion
 from rookery.model.fold import fold
 from rookery.model.state import RunState
 
-_END = 1024 * 1024  # plain text has its answer in so many last bytes
-_HEAD = 1024 * 1024  # messages must begin in so many first bytes: large text is not searched
+_END = 1024 * 1024  # the answer of plain text is in this many last bytes
+_HEAD = 1024 * 1024  # messages must start in this many first bytes: large text is not searched
 
 
 def final_text(output: str | bytes) -> str | None:
-    """The agent's answer: that of its messages, else what stands in `<response>` tags.
+    """The agent's answer: that of its messages, otherwise the text in `<response>` tags.
 
     None if there is none. Messages are known by a line that begins in the first MiB.
     """
@@ -32,7 +32,7 @@ def run_answer(folder: Path, state: RunState | None) -> str | None:
 
 
 def is_complete(output: str | bytes, expected: str) -> bool:
-    """Tell whether the answer is just what was expected, but for white space and case."""
+    """Whether the answer is what was expected, ignoring white space and case."""
     state = _messages(output)
     return completion.is_complete(_text(output) if state is None else state, expected)
 

@@ -1,4 +1,4 @@
-"""Has an agent's questions answered while it runs, and keeps what was decided."""
+"""Answers an agent's requests for permission while it runs, and records the decisions."""
 
 import asyncio
 import os
@@ -20,13 +20,13 @@ from rookery.store import decisions
 from rookery.store.run_folder import RunFolder
 
 OnPermission = Callable[[Ask], Awaitable[Decision]]
-"""Decides on an ask; it may take its time, and is cancelled when its answer is no longer needed."""
+"""Decides on a request; it is cancelled when its answer is no longer needed."""
 
 _LONGEST_TITLE = 200
 
 
 class HeldInput:
-    """A pipe to the agent; it ends when we end it, or when we are gone."""
+    """A pipe to the agent, which closes when we close it or our process ends."""
 
     def __init__(self) -> None:
         self.reading, self._writing = os.pipe()
@@ -37,12 +37,12 @@ class HeldInput:
         self._ending = False
 
     def begin(self, folder: RunFolder) -> None:
-        """Let go of the agent's end, which it has now, and keep from now on what is written."""
+        """Close our copy of the agent's end, and record from now on what is written."""
         self._let_go()
         self._log = folder.open_log("stdin")
 
     def write(self, data: bytes) -> None:
-        """Write as the agent reads; what it will not read any more is dropped."""
+        """Write without blocking; if the agent has closed its end, the data is dropped."""
         if self._ending or self._log is None:
             return
         with suppress(OSError):  # a full disk must not keep an answer from the agent
@@ -90,7 +90,7 @@ class HeldInput:
 
 
 class _Open(NamedTuple):
-    """An ask that somebody is deciding on."""
+    """A request that is being decided."""
 
     ask: Ask
     task: asyncio.Task[None]
@@ -98,7 +98,7 @@ class _Open(NamedTuple):
 
 
 class Dialogue:
-    """Holds the standard input of an agent that asks, and has each question answered in a task."""
+    """Keeps the standard input of an agent open, and answers each request in a task."""
 
     def __init__(
         self, control: ControlChannel, answer: OnPermission | None, timeout_s: float | None
@@ -109,7 +109,7 @@ class Dialogue:
         self._input = HeldInput()
         self._folder: RunFolder | None = None
         self._open: dict[str, _Open] = {}  # by call
-        self._always: set[str] = set()  # what the agent does not keep in mind by itself
+        self._always: set[str] = set()  # rules that the agent does not remember itself
 
     @property
     def reading(self) -> int:
@@ -118,17 +118,17 @@ class Dialogue:
 
     @property
     def waits(self) -> bool:
-        """Whether somebody is being asked."""
+        """Whether a request is waiting for its decision."""
         return bool(self._open)
 
     def begin(self, folder: RunFolder, first: bytes) -> None:
-        """Say the first words to an agent that has been started."""
+        """Send the first message to an agent that has been started."""
         self._folder = folder
         self._input.begin(folder)
         self._input.write(first)
 
     def take(self, record: Record, answered: Callable[[PermissionRequested], None]) -> None:
-        """Take in a record: a question is asked, one that settled itself is asked no longer."""
+        """Handle a record: ask what it requests, and withdraw a request that has been settled."""
         if words := self._control.on_event(record.event, lambda: self._line(record)):
             self._input.write(words)
         match record.event:
@@ -140,24 +140,24 @@ class Dialogue:
                 self._withdraw(id)
 
     def cancel(self) -> None:
-        """Ask no longer; nothing is answered."""
+        """Withdraw all requests without an answer."""
         for one in self._open.values():
             one.task.cancel()
 
     def interrupt(self) -> None:
-        """Ask no longer, and have the agent break off."""
+        """Withdraw all requests, and interrupt the agent."""
         self.cancel()
         if words := self._control.interrupt():
             self._input.write(words)
-        else:  # it has not begun: that nothing more is said is all that it can be told
+        else:  # it has not started to work: closing its input ends it
             self._input.end()
 
     def end(self) -> None:
-        """Tell the agent that nothing more will be said."""
+        """Close the agent's input when everything is written: nothing more will come."""
         self._input.end()
 
     async def close(self) -> None:
-        """Ask no longer, wait until nobody is being asked, and let go of the agent."""
+        """Withdraw all requests, wait for their tasks to end, and close the agent's input."""
         tasks = [one.task for one in self._open.values()]
         self.cancel()
         try:
@@ -210,9 +210,9 @@ class Dialogue:
             decision = Decision(allow=False, by="timeout")
         except asyncio.CancelledError:
             return
-        except Exception as error:  # the caller's code failed: say no, and say so
-            told = {"message": "answering an agent's question failed", "exception": error}
-            asyncio.get_running_loop().call_exception_handler(told)
+        except Exception as error:  # the caller's code failed: deny, and report it
+            context = {"message": "on_permission failed", "exception": error}
+            asyncio.get_running_loop().call_exception_handler(context)
         decide(decision)
 
     def _keep(self, ask: Ask, decision: Decision, *, waited_s: float) -> None:
@@ -234,7 +234,7 @@ class Dialogue:
             decisions.keep(self._folder, decided)
 
     def _settle_others(self, decided: Ask) -> None:
-        """Decide what else is being asked and has just been allowed with this."""
+        """Allow other open requests that this decision has just allowed too."""
         for one in list(self._open.values()):
             if one.ask.id != decided.id and one.ask.always == decided.always:
                 one.task.cancel()

@@ -1,4 +1,4 @@
-"""Runs whose processes died: gives them their end, and ends what outlived them."""
+"""Finishes runs whose processes died, and ends the processes that outlived them."""
 
 import os
 import signal
@@ -77,7 +77,7 @@ def settle(folder: RunFolder) -> VerdictInfo | None:
 
 
 def is_cared_for(folder: RunFolder) -> bool:
-    """Whether a run has its verdict, or a process at work that will write one."""
+    """Whether a run has its verdict, or a running process that will write one."""
     info = folder.info()
     working = info is not None and at_work(info, is_alive)
     return working or folder.verdict() is not None  # read last: it may have come meanwhile

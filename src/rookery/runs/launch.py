@@ -1,4 +1,4 @@
-"""Launches a run: makes its folder, starts its recorder, records who is at work."""
+"""Launches a run: makes its folder, starts its recorder, records the process ids."""
 
 import os
 from pathlib import Path

@@ -9,7 +9,7 @@ _WAKING_S = 2.0  # the next turn begins 0.1 s after its task has ended (2.1.325)
 
 
 def reason_to_stop(state: RunState, options: RunOptions, *, silent_s: float) -> StopReason | None:
-    """Return why a run must be stopped now, after so many seconds without a byte; None if not."""
+    """Return why a run must be stopped now; it has written nothing for `silent_s` seconds."""
     if passed_limit(state, options):
         return "over_budget"
     if finished(state) and silent_s > options.grace:

@@ -1,4 +1,4 @@
-"""A stream that is piped to rook: stored as it comes, decoded, and judged at its end."""
+"""A stream that is piped to rook: recorded as it arrives, decoded, and judged at its end."""
 
 import asyncio
 import os
@@ -27,7 +27,7 @@ _CHUNK = 256 << 10
 _MOST_UNREAD = 16 << 20  # bytes in memory only, before the agent has to wait for slow readers
 _SYNC_S = 1.0
 _POLL_S = 0.02
-_FULL = "the disk is full: what comes now is shown but not kept"
+_FULL = "the disk is full: from now on the stream is shown but not recorded"
 
 
 class PipedRun:
@@ -101,13 +101,13 @@ class PipedRun:
         self._record_agent()
 
     def _start_recording(self, home: Path) -> None:
-        """Make the run folder; if that fails, the stream is decoded all the same."""
+        """Make the run folder; if that fails, the stream is still decoded."""
         try:
             folder = runs.create(home, _info(self._started_at, self._recorded_agent))
             self._recording = _Recording(folder)
         except (RookeryError, OSError) as error:
             self._home = None
-            self._warn(f"nothing is kept: {error}")
+            self._warn(f"nothing is recorded: {error}")
             return
         self.folder = folder
         self._spool.folder = folder.path
@@ -125,7 +125,7 @@ class PipedRun:
             self._warn(str(error))
 
     async def _finish(self) -> Verdict:
-        """Judge by the stream alone: how the process ended is not known to us."""
+        """Judge by the stream alone: how the process ended is unknown."""
         lost = 0
         if self._recording is not None:
             await self._recording.close()
@@ -223,7 +223,7 @@ class _Recording:
         return self.log.size, data[len(data) - (self.log.lost - lost) :]
 
     async def close(self) -> None:
-        """Bring everything to the disk and make room for how it ended."""
+        """Sync everything to disk and make room for the verdict."""
         self._syncing.cancel()
         await asyncio.wait([self._syncing])
         await asyncio.to_thread(self.log.close)
@@ -236,7 +236,7 @@ class _Recording:
             try:
                 await asyncio.to_thread(self.log.sync)
             except OSError:
-                return  # a failed fsync is not tried again: what it lost is lost
+                return  # a failed fsync is not repeated: it would not save what was lost
 
 
 class _Empty:

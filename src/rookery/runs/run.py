@@ -1,4 +1,4 @@
-"""One run of an agent, as its user has it: started, read, stopped, and judged at its end."""
+"""One run of an agent, for its user: start it, read it, stop it, and see how it ended."""
 
 import asyncio
 import os
@@ -106,7 +106,7 @@ class Run(RunResult):
 
     @property
     def exit_code(self) -> int | None:
-        """The exit code that tells how the run ended; None while it is going on."""
+        """The exit code that says how the run ended; None while it is running."""
         return self.verdict.exit_code if self.verdict else None
 
     @property

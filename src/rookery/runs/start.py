@@ -1,4 +1,4 @@
-"""Makes runs of what options ask for: from a prompt, or from a command line as it is."""
+"""Makes runs from options: of an agent on a prompt, or of a command line as it is."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ from rookery.store.home import home_folder
 
 
 class CannotAskError(RookeryError):
-    """An agent that cannot ask while it works, or not in the way it is called."""
+    """An agent that cannot ask for permission, or not in the way it is run."""
 
 
 def start(options: RunOptions, on_permission: OnPermission | None = None) -> Run:
@@ -92,7 +92,7 @@ def _task(options: RunOptions, *, session: str | None) -> Task:
 def _chosen_way(
     agent: Agent, via: str | None, before: EarlierRun | None, *, stream: bool, asked: bool
 ) -> str | None:
-    """The way to run an agent: the one that was named, else that of the run it goes on with."""
+    """The way to run an agent: the one that was named, otherwise that of the resumed run."""
     if asked:
         return _asking_way(agent, via or _way_that_asked(agent, before), stream=stream)
     if via is not None:
@@ -108,7 +108,7 @@ def _way(agent: Agent, name: str) -> Way:
     if not agent.ways:
         raise UnsupportedError(agent.name, "has only one way to be run", "leave out --via")
     words = ", ".join(way.name for way in agent.ways)
-    raise UnsupportedError(agent.name, f"has no way {name!r}", f"use one of {words}")
+    raise UnsupportedError(agent.name, f"has no --via {name!r}", f"use one of {words}")
 
 
 def _asking_way(agent: Agent, via: str | None, *, stream: bool) -> str | None:
@@ -118,19 +118,19 @@ def _asking_way(agent: Agent, via: str | None, *, stream: bool) -> str | None:
     can_ask = found is not None or agent.control is not None
     if can_ask and stream:
         return found
-    so = f" via {via}" if via is not None else ""
-    what = "plain text cannot be answered" if can_ask else f"{agent.name} cannot ask{so}"
+    how = f" via {via}" if via is not None else ""
+    what = "plain text cannot be answered" if can_ask else f"{agent.name} cannot ask{how}"
     raise CannotAskError(f"{what}: choose another --permission")
 
 
 def _way_that_asked(agent: Agent, before: EarlierRun | None) -> str | None:
-    """The way of the run that is gone on with, if the agent can ask in it."""
+    """The way of the resumed run, if the agent can ask in it."""
     asking = (way.name for way in agent.ways if way.asks)
     return next((name for name in asking if before and name == before.via), None)
 
 
 def _lasting(words: Sequence[str], cwd: str) -> tuple[str, ...]:
-    """Words that call a program from any folder; a bare one is looked for on PATH."""
+    """A command that works from any folder; a bare word is looked up on PATH."""
     first, *rest = words
     return (os.path.join(cwd, first) if "/" in first else first, *rest)
 
@@ -160,7 +160,7 @@ def start_command(command: Sequence[str], options: RunOptions, *, raw: bool = Fa
 
 
 def _inherited(agent: Agent | None) -> dict[str, str]:
-    """Our environment, less what would confuse a nested agent."""
+    """Our environment, without the variables that would confuse a nested agent."""
     return {k: v for k, v in os.environ.items() if agent is None or agent.keeps_variable(k)}
 
 
@@ -168,4 +168,4 @@ def _absolute(cwd: str | os.PathLike[str]) -> str:
     try:
         return os.path.abspath(cwd)
     except FileNotFoundError as error:
-        raise RookeryError("the folder to work in is gone: go to another one") from error
+        raise RookeryError("the working folder no longer exists: change to another one") from error

@@ -76,7 +76,7 @@ class Supervisor:
         )
 
     def stop(self, why: StopReason, *, by: str | None = None) -> None:
-        """Ask the agent to end; if it does not, its recorder ends it. A second call insists."""
+        """Ask the agent to end; if it does not, its recorder ends it. A second call kills it."""
         if self.stop_reason is not None:
             self.kill()
             return
@@ -120,7 +120,7 @@ class Supervisor:
         """Stop the run if a limit was passed, it has finished, or it is stuck."""
         state = self._feed.state
         if self._dialogue is not None and self._dialogue.waits:
-            self._silence.end()  # it is a person who is silent
+            self._silence.end()  # it waits for a person
         silent_s = self._silence.seconds
         if self._dialogue is not None and (
             wants_no_more(state, self._options, silent_s=silent_s)

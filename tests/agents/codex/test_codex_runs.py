@@ -119,7 +119,7 @@ def test_what_a_failing_command_wrote_is_told_from_its_first_line_on(desk: Desk)
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--agent", "codex", "--via", "telnet"), "codex has no way 'telnet': use one of exec,"),
+        (("--agent", "codex", "--via", "telnet"), "codex has no --via 'telnet': use one of exec,"),
         (("--agent", "claude", "--via", "exec"), "claude has only one way to be run: leave out"),
         (("--agent", "codex", "--via", "exec", "--permission", "ask"), "codex cannot ask via exec"),
         (("--agent", "codex", "--permission", "ask", "--no-stream"), "plain text cannot be"),

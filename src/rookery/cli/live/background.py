@@ -6,7 +6,7 @@ from rookery.cli.live.ending import EndedRun, print_end
 from rookery.cli.live.foreground import warnings
 from rookery.cli.live.raw_text import without_chatter
 from rookery.config.options import ViewOptions
-from rookery.runs.detach import Begun, detach
+from rookery.runs.detach import RunStart, detach
 from rookery.runs.run import Run
 
 
@@ -14,24 +14,24 @@ def put_away(run: Run, view_options: ViewOptions) -> int:
     """Start a run in the background and print its name; return its exit code if it is over."""
     for words in warnings(run):
         _say(f"WARNING: {words}")
-    begun = detach(run)
-    if begun.verdict is not None and begun.verdict.status == "not_started":
+    start = detach(run)
+    if start.verdict is not None and start.verdict.status == "not_started":
         agent = run.agent.name if run.agent else None
-        for line in without_chatter(agent, begun.stderr):
+        for line in without_chatter(agent, start.stderr):
             click.echo(line, err=True)
-        print_end(view_options, EndedRun(begun.verdict, run.state, agent, None, called=run.called))
+        print_end(view_options, EndedRun(start.verdict, run.state, agent, None, called=run.called))
     else:
-        click.echo(begun.name)
+        click.echo(start.name)
         if not view_options.quiet:
-            _say(_where(begun))
-    return begun.verdict.exit_code if begun.verdict else 0
+            _say(_where(start))
+    return start.verdict.exit_code if start.verdict else 0
 
 
-def _where(begun: Begun) -> str:
-    name = begun.name
-    if begun.verdict is None:
+def _where(start: RunStart) -> str:
+    name = start.name
+    if start.verdict is None:
         return f"it runs in the background: rook attach {name} · rook stop {name}"
-    return f"it has ended already: {begun.verdict.status.replace('_', ' ')} · rook show {name}"
+    return f"it has ended already: {start.verdict.status.replace('_', ' ')} · rook show {name}"
 
 
 def _say(words: str) -> None:
