@@ -18,7 +18,7 @@ from rookery.model.events import (
     UsageReported,
 )
 from rookery.model.fold import Beginning, fold
-from rookery.model.ledger import Money
+from rookery.model.ledger import Money, Reconciliation
 from rookery.model.price import Price, Prices, Rates, Tier, dollars, nano
 from rookery.model.records import Record
 from rookery.prices import PriceBook
@@ -135,7 +135,7 @@ def test_several_results_are_not_added_up() -> None:
     (path,) = (p for p in ALL if name_of(p) == "s27_background_bash-2.1.197")
     ledger = folded(path).ledger
     assert ledger.native_usd == 0.006971699999999999
-    assert [dollars(n) for n in ledger.native_turns.values()] == [0.0054045, 0.0015672]
+    assert list(ledger.native_turn_usd.values()) == [0.0054045, 0.0015672]
 
 
 # Live, and settled.
@@ -333,23 +333,18 @@ def test_a_turn_s_usage_completes_what_its_messages_told() -> None:
     ledger.settle(result(0.00062, usage=Usage(input=20, output=60)))
     assert ledger.seen.tokens.output == 60
     assert ledger.seen.messages == 2
-    assert ledger.reconciliation() == "steps sum to $0.0006, the agent says $0.0006"
+    assert ledger.reconciliation == Reconciliation(0.00062, 0.00062)
 
 
-def test_the_difference_to_the_agent_s_figure_is_told() -> None:
+def test_the_difference_to_the_agent_s_figure_is_known() -> None:
     ledger = OpenLedger(prices)
     ledger.report(report(output=1480, input=0))
-    assert ledger.reconciliation() is None
+    before = ledger.reconciliation
     ledger.settle(result(0.0150))
-    assert ledger.reconciliation() == (
-        "steps sum to $0.0148, the agent says $0.0150: $0.0002 went to calls no line shows"
-    )
-    ledger = OpenLedger(prices)
-    ledger.report(report(output=1500, input=0))
-    ledger.settle(result(0.0148))
-    assert ledger.reconciliation() == (
-        "steps sum to $0.0150, the agent says $0.0148: it left out $0.0002"
-    )
+    known = ledger.reconciliation
+    assert (before, known) == (None, Reconciliation(0.0148, 0.0150))
+    assert known is not None
+    assert known.unseen_usd == pytest.approx(0.0002)
 
 
 def test_cache_savings_are_estimated_and_may_be_a_loss() -> None:

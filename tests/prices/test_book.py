@@ -8,7 +8,13 @@ import pytest
 
 from rookery.model.events import Usage
 from rookery.model.price import Price, Rates, dollars, nano, round_pico
-from rookery.prices import PriceBook, PriceFileError, read_price_file
+from rookery.prices import (
+    PriceBook,
+    PriceFileError,
+    price_file_path,
+    price_file_problem,
+    read_price_file,
+)
 from rookery.prices.names import spellings
 from tests.recorded import REAL, name_of, results
 from tests.rules import each
@@ -156,3 +162,35 @@ def test_our_price_of_every_model_equals_what_the_agent_computed(
             # A sum of calls is not a call: the price of long inputs is not meant for it.
             flat = Price(price.rates)
             assert flat.cost(usage) == nano(used["costUSD"]), model
+
+
+# The user's own file, in the folder of the settings.
+
+
+@pytest.fixture
+def price_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    path = price_file_path()
+    path.parent.mkdir(parents=True)
+    return path
+
+
+def test_the_user_s_price_file_is_read_when_a_price_is_asked_for(price_file: Path) -> None:
+    book = PriceBook()
+    price_file.write_text('["my-model"]\ninput = 1.5\n')
+    assert book("my-model") == Price(Rates(input=1_500_000))
+    assert book("claude-sonnet-4-5") is not None
+    assert price_file_problem() is None
+
+
+def test_without_a_price_file_the_list_is_used(price_file: Path) -> None:
+    assert (PriceBook()("my-model"), price_file_problem()) == (None, None)
+
+
+def test_an_invalid_price_file_is_reported_and_no_price_is_guessed(price_file: Path) -> None:
+    price_file.write_text('["my-model"]\ninput = "much"\n')
+    assert PriceBook()("claude-sonnet-4-5") is None
+    problem = price_file_problem()
+    assert problem is not None
+    assert problem.startswith(str(price_file))
+    assert problem.endswith("must be a price in dollars; costs are not estimated")

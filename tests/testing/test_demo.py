@@ -9,6 +9,7 @@ import pytest
 import rookery
 from rookery.model.events import TextDelta, ToolFinished
 from rookery.model.fold import fold
+from rookery.model.ledger import Reconciliation
 from rookery.model.records import Record
 from rookery.model.state import RunState
 from rookery.model.timeline import Timeline
@@ -63,7 +64,7 @@ def test_the_agent_s_own_cost_is_the_sum_of_its_messages(state: RunState) -> Non
     ledger = state.ledger
     assert (ledger.native_usd, f"${ledger.native_usd:.4f}") == (0.04150005, "$0.0415")
     assert ledger.seen.nano == ledger.native_nano == 41_500_050
-    assert ledger.reconciliation() == "steps sum to $0.0415, the agent says $0.0415"
+    assert ledger.reconciliation == Reconciliation(0.04150005, 0.04150005)
     tokens = ledger.seen.tokens
     assert ledger.tokens == tokens
     assert sum(getattr(tokens, name) * price for name, price in LISTED.items()) == 41_500_050

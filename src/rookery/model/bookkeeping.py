@@ -81,7 +81,7 @@ class OpenLedger(Ledger):
         grown = 0
         if event.cost_usd is not None:
             grown = self._take_total(event, nano(event.cost_usd))
-            self.native_turns[turn] = self.native_turns.get(turn, 0) + grown
+            self._native_turns[turn] = self._native_turns.get(turn, 0) + grown
         if event.models is not None:
             self.native_models = event.models
         self._correct(event, turn, at)

@@ -65,6 +65,18 @@ class Money(msgspec.Struct, frozen=True):
     source: Source
 
 
+class Reconciliation(msgspec.Struct, frozen=True):
+    """What the messages cost at list prices, and what the agent says that this process spent."""
+
+    messages_usd: float
+    agent_usd: float
+
+    @property
+    def unseen_usd(self) -> float:
+        """What went to calls that were not reported; less than 0 if the agent left some out."""
+        return self.agent_usd - self.messages_usd
+
+
 class Entry(msgspec.Struct):
     """One message of a model, as last reported."""
 
@@ -107,8 +119,7 @@ class Ledger:
         """The same in nano-dollars."""
         self.native_models: tuple[ModelUsage, ...] | None = None
         """What the agent says each model used and cost, at that result."""
-        self.native_turns: dict[int, int] = {}
-        """What each finished turn added to the agent's total, in nano-dollars."""
+        self._native_turns: dict[int, int] = {}  # what each added to the agent's total
 
     @property
     def seen(self) -> Account:
@@ -195,24 +206,24 @@ class Ledger:
         return self._by_parent[None].messages if None in self._by_parent else 0
 
     @property
+    def native_turn_usd(self) -> Mapping[int, float]:
+        """What each finished turn added to the agent's own total."""
+        return {turn: dollars(nano) for turn, nano in self._native_turns.items()}
+
+    @property
     def saved_usd(self) -> float | None:
         """What the cache saved, estimated; None if a model has no known price."""
         if self.seen.unpriced or self.seen.unsaved:
             return None
         return dollars(self.seen.saved_nano)
 
-    def reconciliation(self) -> str | None:
-        """Say how the steps we saw compare with the agent's own total; None if nobody can."""
+    @property
+    def reconciliation(self) -> "Reconciliation | None":
+        """What the messages cost beside the agent's own total; None if one is unknown."""
         if self.native_nano is None or self.seen.unpriced or not self.seen.messages:
             return None
-        steps = self.seen.nano - self.unsettled.nano
-        total = self.spent_nano or 0
-        told = f"steps sum to {usd(steps)}, the agent says {usd(total)}"
-        if total > steps:
-            return f"{told}: {usd(total - steps)} went to calls no line shows"
-        if total < steps:
-            return f"{told}: it left out {usd(steps - total)}"
-        return told
+        messages = self.seen.nano - self.unsettled.nano
+        return Reconciliation(dollars(messages), dollars(self.spent_nano or 0))
 
     def _estimate(self) -> None:
         """Begin to ask for prices; from here on every message is valued as it comes."""
@@ -259,11 +270,6 @@ def least_certain(sources: Iterable[Source]) -> Source:
     found = set(sources)
     order: tuple[Source, ...] = ("unknown", "estimated", "native")
     return next((source for source in order if source in found), "unknown")
-
-
-def usd(nano_dollars: int) -> str:
-    """An amount as people read it."""
-    return f"${dollars(nano_dollars):.4f}"
 
 
 def _add(account: Account, entry: Entry, sign: int) -> None:

@@ -4,7 +4,10 @@ import tomllib
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from os import PathLike
+from pathlib import Path
 from typing import Any
+
+from platformdirs import user_config_path
 
 from rookery.model.errors import RookeryError
 from rookery.model.price import Price, Rates, Tier
@@ -28,10 +31,14 @@ class PriceFileError(RookeryError):
 
 
 class PriceBook:
-    """Returns the price of a model at a time; `own` are the user's prices and take precedence."""
+    """Returns the price of a model at a time; `own` are the user's prices and take precedence.
+
+    Without `own` they are read from the user's price file, when a price is first asked for. While
+    that file is invalid, no price is known: `price_file_problem` says why.
+    """
 
     def __init__(self, own: Mapping[str, Price] | None = None) -> None:
-        self._own = dict(own or {})
+        self._own = own
         self._cache: dict[tuple[str, str], Price | None] = {}
 
     def __call__(self, model: str, at: float | None = None) -> Price | None:
@@ -43,10 +50,34 @@ class PriceBook:
         return self._cache[key]
 
     def _look_up(self, model: str, moment: datetime) -> Price | None:
+        if self._own is None:
+            try:
+                self._own = _users_prices()
+            except PriceFileError:
+                return None
         for name in spellings(model):
             if name in self._own:
                 return self._own[name]
         return _listed(model, moment)
+
+
+def price_file_path() -> Path:
+    """Where the user's own prices are."""
+    return user_config_path("rookery", appauthor=False) / "prices.toml"
+
+
+def price_file_problem() -> str | None:
+    """Say why the user's price file is invalid; None if it is valid or does not exist."""
+    try:
+        _users_prices()
+    except PriceFileError as error:
+        return f"{error}; costs are not estimated"
+    return None
+
+
+def _users_prices() -> Mapping[str, Price]:
+    path = price_file_path()
+    return read_price_file(path) if path.exists() else {}
 
 
 def read_price_file(path: str | PathLike[str]) -> dict[str, Price]:

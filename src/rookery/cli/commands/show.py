@@ -19,6 +19,7 @@ from rookery.display.asking import decided
 from rookery.display.console.look import Look, columns, look_of
 from rookery.display.context import RunContext
 from rookery.display.page import Heading, Page, PageOptions
+from rookery.display.spending import spending_lines
 from rookery.feed.bodies import Bodies
 from rookery.feed.stored import iterate, stored_feed
 from rookery.model.completion import final_text
@@ -104,6 +105,14 @@ def _page(folder: RunFolder, look: Look, *, verbose: bool, full: bool) -> Iterat
     yield from last_words(folder, feed.state, paint, full=full)
     yield from page.answer(None if full else final_text(feed.state))
     yield from ending_lines(folder, feed.state, paint, home)
+    for line in spending_lines(feed.state.ledger, _subagents(timeline), verbose=verbose or full):
+        yield f"{paint('prefix', '[rook]')} {line}"
+
+
+def _subagents(timeline: Timeline) -> dict[str, str]:
+    """The titles of a run's subagents, by the ids of their calls."""
+    calls = (item for item in timeline.items if item.kind == "subagent")
+    return {call.key or "": call.title or call.name or "subagent" for call in calls}
 
 
 def _heading(folder: RunFolder) -> Heading:

@@ -19,6 +19,7 @@ from rookery.cli.live.view import View
 from rookery.config.options import ViewOptions
 from rookery.display.console.look import look_of
 from rookery.model.safe import safe_line
+from rookery.prices import price_file_problem
 from rookery.process import trees
 from rookery.runs.limits import late_limits, unheld_limits
 from rookery.runs.run import Run
@@ -62,7 +63,8 @@ async def _watch(run: Run, view_options: ViewOptions) -> int:
 def warnings(run: Run) -> list[str]:
     """What to warn of before a run starts: what rook cannot promise for it here."""
     late = late_limits(run.agent, run.options, via=run.via)
-    return [*trees.promises(), *([late] if late else ())]
+    problems = (late, price_file_problem())
+    return [*trees.promises(), *(problem for problem in problems if problem)]
 
 
 async def show_run(run: Run, view_options: ViewOptions, turns: Turns | None = None) -> None:
