@@ -13,7 +13,7 @@ _LEAST_USD = 0.00005  # less is not worth a line: it reads $0.0000
 
 
 def spending_lines(ledger: Ledger, titles: Mapping[str, str], *, verbose: bool) -> Iterator[str]:
-    """Give a line for each way to split the cost; none where there is only one part.
+    """Yield a line for each way to split the cost; none where there is only one part.
 
     `titles` are those of the subagents, by the ids of their calls. With `verbose`, also what the
     cache saved and how the messages add up.
@@ -50,7 +50,7 @@ def _cost(account: Account) -> str:
     """What some messages cost; without a price, how many tokens they used."""
     if account.cost_usd is None:
         return f"{tokens(account.tokens.total)} tokens"
-    is_native = 0 < account.messages == account.told
+    is_native = 0 < account.messages == account.native
     return price(Money(account.cost_usd, "native" if is_native else "estimated"))
 
 

@@ -123,7 +123,7 @@ def text(said: Text) -> Line:
     return Line("text", f'"{first}"')
 
 
-def is_told_whole(said: str) -> bool:
+def is_shown_whole(said: str) -> bool:
     """Whether the line that shows a text shows all of it."""
     return len(said.strip()) <= _LONGEST_TEXT and "\n" not in said.strip()
 

@@ -1,7 +1,7 @@
 """Writes the ledger: reports are booked once, totals differenced, results settle.
 
 While the agent works the ledger estimates; a result settles what came before it with the agent's
-own figures, and the difference is told.
+own figures.
 """
 
 from collections.abc import Sequence
@@ -20,8 +20,8 @@ NOTHING = Usage()
 class OpenLedger(Ledger):
     """A ledger that is being written; who reads a state knows it as a Ledger only.
 
-    `earlier` is where the cumulative counters of a session that is gone on with began; None if
-    nobody knows: then what this process used is not known before the second figure.
+    `earlier` is where the cumulative counters of a resumed session started; None if unknown: then
+    what this process used is not known before the second figure.
     """
 
     def __init__(self, prices: Prices = no_prices, *, earlier: Usage | None = NOTHING) -> None:
@@ -68,7 +68,7 @@ class OpenLedger(Ledger):
             epoch=old.epoch if old else self._epoch,
             at=at,
             summed=event.scope != "message",
-            told=None if event.cost_usd is None else nano(event.cost_usd),
+            native=None if event.cost_usd is None else nano(event.cost_usd),
         )
         entry.corrected = old is not None and old.corrected
         if event.semantics == "cumulative":
@@ -86,15 +86,15 @@ class OpenLedger(Ledger):
             self.native_models = event.models
         self._correct(event, turn, at)
         if grown or _counts(event.usage):
-            # An interrupted turn is told with no cost and no usage, yet its tokens were spent:
+            # An interrupted turn is reported with no cost and no usage, yet its tokens were spent:
             # then its messages stay unsettled, and estimated.
             self._epoch += 1
             self._unsettled = Account()
 
     def _rest(self, parent: str | None, now: Usage) -> Usage | None:
-        """How much of a counter's growth no message has told; None if that is nothing or not known.
+        """How much of a counter's growth no message reported; None if that is nothing or unknown.
 
-        Some agents tell what each message used and, at the end, a total that has it all in it.
+        Some agents report what each message used and, at the end, a total that includes it.
         """
         grown = self._difference(parent, now)
         latest = self._entries.values()
@@ -109,7 +109,7 @@ class OpenLedger(Ledger):
         return rest
 
     def _difference(self, parent: str | None, now: Usage) -> Usage | None:
-        """How much a counter has grown; None if nobody knows where it began."""
+        """How much a counter has grown; None if it is unknown where it started."""
         before = self._totals.get(parent, self._earlier if parent is None else NOTHING)
         self._totals[parent] = now
         if before is None:
@@ -117,28 +117,28 @@ class OpenLedger(Ledger):
         return _less(now, [before])
 
     def _take_total(self, event: TurnFinished, cost: int) -> int:
-        """Take over the agent's total and tell how much it grew."""
-        first, told = self.native_nano is None, cost
+        """Take over the agent's total and return how much it grew."""
+        first, reported = self.native_nano is None, cost
         before = self._running
         if event.cost_semantics == "turn":
             cost += before
         self.native_nano = cost
-        self.native_usd = event.cost_usd if cost == told else dollars(cost)
+        self.native_usd = event.cost_usd if cost == reported else dollars(cost)
         if first and event.spent is not None:
-            # A resumed session goes on from its old total.
+            # A resumed session continues its old total.
             self._base = max(0, cost - sum(nano(m.cost_usd or 0) for m in event.spent))
             before = self._base
         if cost < before and cost:
-            self._carried += before - self._base  # the agent began its total anew
+            self._carried += before - self._base  # the agent started its total again
             self._base = before = 0
         if cost or first:
             self._running = cost
         return max(0, cost - before)
 
     def _correct(self, event: TurnFinished, turn: int, at: float | None) -> None:
-        """Add what a turn's messages used beyond what their own lines told.
+        """Add what a turn's messages used beyond what their own lines reported.
 
-        Most agents tell a message's usage when it begins and only the turn's when it ends.
+        Most agents report a message's usage when it begins and only the turn's when it ends.
         """
         models, reported = self._main_messages(turn)
         if event.usage is None or len(models) != 1:
@@ -190,7 +190,7 @@ class OpenLedger(Ledger):
         epoch: int,
         at: float | None,
         summed: bool = False,
-        told: int | None = None,
+        native: int | None = None,
     ) -> Entry:
         entry = Entry(
             usage=usage,
@@ -200,7 +200,7 @@ class OpenLedger(Ledger):
             epoch=epoch,
             at=at,
             summed=summed,
-            told=told,
+            native=native,
             totals=self._totals_seen,
         )
         if self._estimating:
@@ -245,14 +245,14 @@ def _counts(usage: Usage | None) -> bool:
     return usage is not None and total_of(usage) > 0
 
 
-def _missing(whole: Usage, told: Tokens) -> Usage | None:
-    """What a turn used beyond what was told of its messages; None if it is not more."""
+def _missing(whole: Usage, reported: Tokens) -> Usage | None:
+    """What a turn used beyond what its messages reported; None if it is not more."""
     missing = Usage(
-        input=(whole.input or 0) - told.input,
-        output=(whole.output or 0) - told.output,
-        cache_read=(whole.cache_read or 0) - told.cache_read,
-        cache_write_5m=cache_write_of(whole) - told.cache_write,
-        web_searches=max(0, (whole.web_searches or 0) - told.web_searches),
+        input=(whole.input or 0) - reported.input,
+        output=(whole.output or 0) - reported.output,
+        cache_read=(whole.cache_read or 0) - reported.cache_read,
+        cache_write_5m=cache_write_of(whole) - reported.cache_write,
+        web_searches=max(0, (whole.web_searches or 0) - reported.web_searches),
     )
     parts = (missing.input, missing.output, missing.cache_read, missing.cache_write_5m)
     if any(part is None or part < 0 for part in parts) or not any(parts):

@@ -1,4 +1,4 @@
-"""The one fold: records in, what they tell of the run out, each record once."""
+"""The fold from records to the state of a run: each record is folded once."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -51,26 +51,26 @@ class Beginning(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of a run before its agent has written a word."""
 
     model: str | None = None
-    """The model that was asked for; not every agent tells its own."""
+    """The model that was asked for; not every agent reports its own."""
 
     cwd: str | None = None
-    """The folder that it was started in; not every agent tells its own."""
+    """The folder that it was started in; not every agent reports its own."""
 
     earlier: Usage | None = NOTHING
-    """What a session that is gone on with had used; None if nobody knows."""
+    """What a resumed session had used before; None if unknown."""
 
 
 def fold(
     records: Iterable[Record], prices: Prices = no_prices, beginning: Beginning | None = None
 ) -> RunState:
-    """Give what a whole stream tells."""
+    """Fold a whole stream."""
     state = _Growing(prices, beginning)
     state.take(records)
     return state
 
 
 class Fold:
-    """Gives the records of a stream, and keeps what those that were given tell.
+    """Yields the records of a stream and folds each of them into its state.
 
     A record is folded as it is drawn, and nothing else takes one: none can be folded twice.
     """
@@ -86,7 +86,7 @@ class Fold:
 
     @property
     def state(self) -> RunState:
-        """What the records tell that were drawn so far."""
+        """The state after the records that were yielded so far."""
         return self._state
 
     def __iter__(self) -> Iterator[Record]:
@@ -151,7 +151,7 @@ class _Growing(RunState):
 
     @property
     def turn(self) -> int:
-        """The number of the turn that goes on."""
+        """The number of the current turn."""
         return max(0, len(self.turns) - 1)
 
     @property

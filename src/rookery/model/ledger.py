@@ -1,6 +1,6 @@
 """What a stream cost: each message once, unknown never zero.
 
-`core/bookkeeping.py` writes it; here it is read, and messages are valued when somebody asks.
+`model/bookkeeping.py` writes it; here it is read. Messages are priced when a cost is asked for.
 """
 
 from collections.abc import Iterable, Mapping
@@ -46,15 +46,15 @@ class Account(msgspec.Struct):
     messages: int = 0
     unpriced: int = 0
     unpriced_tokens: int = 0
-    told: int = 0
-    """The messages of which the agent itself told the cost."""
+    native: int = 0
+    """The messages whose cost the agent itself reported."""
 
     unsaved: int = 0
     """The messages of which it is not known what the cache saved."""
 
     @property
     def cost_usd(self) -> float | None:
-        """The estimate, or what the agent told of each; None if a message has no known price."""
+        """The estimate, or the agent's own figures; None if a message has no known price."""
         return None if self.unpriced else dollars(self.nano)
 
 
@@ -86,8 +86,8 @@ class Entry(msgspec.Struct):
     turn: int
     epoch: int  # how many results there were before it
     at: float | None
-    summed: bool = False  # several messages, told as one
-    told: int | None = None  # what the agent itself says it cost
+    summed: bool = False  # several messages, reported as one
+    native: int | None = None  # what the agent itself says it cost
     nano: int | None = None
     saved: int | None = None
     messages: int = 1
@@ -105,16 +105,16 @@ class Ledger:
         self._totals: dict[str | None, Usage] = {}  # last cumulative counters, by parent
         self._epoch = 0
         self._base = 0  # what the agent's total began with
-        self._carried = 0  # what was spent before the agent began its total anew
+        self._carried = 0  # what was spent before the agent started its total again
         self._running = 0  # the agent's total, but for results that forgot it
         self._seen = Account()
         self._unsettled = Account()
         self._by_model: dict[str | None, Account] = {}
         self._by_parent: dict[str | None, Account] = {}
         self._by_turn: dict[int, Account] = {}
-        self._estimating = False  # prices are asked for only when somebody wants an estimate
+        self._estimating = False  # prices are looked up only once an estimate is asked for
         self.native_usd: float | None = None
-        """The agent's own total at the last result that told one, as it wrote it."""
+        """The agent's own total at the last result that had one, as it wrote it."""
         self.native_nano: int | None = None
         """The same in nano-dollars."""
         self.native_models: tuple[ModelUsage, ...] | None = None
@@ -161,7 +161,7 @@ class Ledger:
         counted, rest = self.native_nano or 0, self.unsettled
         if rest.unpriced and self.native_nano is None:
             return Money(None, "unknown")
-        source: Source = "native" if rest.told == rest.messages else "estimated"
+        source: Source = "native" if rest.native == rest.messages else "estimated"
         return Money(dollars(counted + rest.nano), source)
 
     @property
@@ -192,12 +192,12 @@ class Ledger:
 
     @property
     def total(self) -> Usage | None:
-        """The session's cumulative counters, as the agent told them last; None if it never did."""
+        """The session's cumulative counters, as last reported; None if they never were."""
         return self._totals.get(None)
 
     @property
     def has_usage(self) -> bool:
-        """Whether anybody told how many tokens were used."""
+        """Whether any tokens were reported."""
         return self._seen.messages > 0 or self.native_models is not None
 
     @property
@@ -242,8 +242,8 @@ class Ledger:
         if price is not None:
             entry.nano = price.cost(entry.usage)
             entry.saved = price.saved(entry.usage)
-        if entry.told is not None:
-            entry.nano = entry.told
+        if entry.native is not None:
+            entry.nano = entry.native
 
     def _price(self, model: str | None, at: float | None) -> Price | None:
         if model is None:
@@ -275,7 +275,7 @@ def least_certain(sources: Iterable[Source]) -> Source:
 def _add(account: Account, entry: Entry, sign: int) -> None:
     account.tokens.add(entry.usage, sign)
     account.messages += sign * entry.messages
-    account.told += sign * entry.messages * (entry.told is not None)
+    account.native += sign * entry.messages * (entry.native is not None)
     if entry.nano is None:
         account.unpriced += sign * entry.messages
         account.unpriced_tokens += sign * total_of(entry.usage)

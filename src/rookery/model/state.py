@@ -77,7 +77,7 @@ class TaskSpan(msgspec.Struct):
 
 
 class FileState(msgspec.Struct):
-    """What was done to one file; lines are None where a change did not tell them."""
+    """What was done to one file; lines are None if a change did not count them."""
 
     change: Change | None
     added: int | None = 0
@@ -152,18 +152,18 @@ class RunState:
         People call them turns, as agents do in their `--max-turns`; here a turn is all that one
         prompt sets off.
         """
-        told = [result.turns for result in self.results if result.turns is not None]
-        return sum(told) if told else None
+        counts = [result.turns for result in self.results if result.turns is not None]
+        return sum(counts) if counts else None
 
     @property
     def heard(self) -> bool:
-        """Whether there was any message at all, even one with nothing to tell."""
-        told = self.records - self.unreadable - (self.closed is not None)
-        return told > 0 or bool(self.silent)
+        """Whether there was any message at all, even one without an event."""
+        events = self.records - self.unreadable - (self.closed is not None)
+        return events > 0 or bool(self.silent)
 
     @property
     def asked(self) -> PermissionRequested | None:
-        """What the agent asked last and nobody has answered, as far as the stream tells."""
+        """The agent's last question without an answer, as far as the stream shows."""
         latest = next(reversed(self._asks.values()), None)
         return latest.event if latest else None
 
@@ -189,7 +189,7 @@ class RunState:
 
     @property
     def silent(self) -> int | None:
-        """How many messages had nothing to tell, once the stream is closed."""
+        """How many messages had no event, once the stream is closed."""
         return self.closed.silent if self.closed else None
 
     def snapshot(self) -> Snapshot:

@@ -15,7 +15,7 @@ from rookery.config.options import ViewOptions
 from rookery.display.console.look import Look, columns, look_of
 from rookery.display.console.markdown import markdown
 from rookery.display.ending import AboutRun, summary
-from rookery.display.words import is_told_whole
+from rookery.display.words import is_shown_whole
 from rookery.model.completion import final_text
 from rookery.model.errors import UnknownAgentError
 from rookery.model.safe import safe
@@ -71,7 +71,7 @@ def _print_answer(out: TextIO, view_options: ViewOptions, answer: str) -> None:
         return
     if view_options.quiet:
         put(out, _laid_out(out, look, answer) if look.terminal else safe(answer))
-    elif look.terminal and view_options.text and not is_told_whole(answer):
+    elif look.terminal and view_options.text and not is_shown_whole(answer):
         put(out, f"\n{_laid_out(out, look, answer)}\n")
 
 

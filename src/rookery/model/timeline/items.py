@@ -118,11 +118,11 @@ class PackedItem(Item, frozen=True, gc=False, array_like=True):
 
 _encode = msgspec.msgpack.Encoder().encode
 unpack = msgspec.msgpack.Decoder(PackedItem).decode
-"""Gives a packed item as it is changed."""
+"""Reads a packed item, to change it."""
 
 
 def pack(item: PackedItem) -> bytes:
-    """Give an item as it is kept."""
+    """Return an item as it is kept."""
     try:
         packed = _encode(item)
     except UnicodeEncodeError:
