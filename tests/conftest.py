@@ -28,7 +28,16 @@ def _settings() -> set[str]:
     return {name for name in ours if not name.startswith("ROOKERY_TEST_")}
 
 
-QUICK = ("adapter", "agents", "config", "display", "model", "prices", "test_architecture.py")
+QUICK = (
+    "adapter",
+    "agents",
+    "config",
+    "display",
+    "model",
+    "prices",
+    "test_architecture.py",
+    "test_rules.py",
+)
 """Where tests start no process and need no more than moments."""
 
 
