@@ -19,7 +19,7 @@ def lines(*objects: object) -> bytes:
         (b"", "has no tasks"),
         (b"\n\n", "has no tasks"),
         (b"{", "line 1"),
-        (lines({"prompt": "a"}, {"promt": "b"}), "line 2: there is no field 'promt'"),
+        (lines({"prompt": "a"}, {"promt": "b"}), "line 2: 'promt' is not a field of a task"),
         (lines({"prompt": " "}), "line 1: the prompt is empty"),
         (lines({"prompt": "a", "id": "x"}, {"prompt": "b", "id": "x"}), "the id 'x'"),
         (lines({"prompt": "a", "check": 3}), "line 1: Expected `array`.*check"),
@@ -79,5 +79,5 @@ def test_a_task_is_read_as_it_was_written() -> None:
 
 def test_what_only_rook_sets_cannot_be_set_by_a_task() -> None:
     for name in ("resume", "home", "loop", "grace", "run"):
-        with pytest.raises(RookeryError, match=f"there is no field '{name}'"):
+        with pytest.raises(RookeryError, match=f"'{name}' is not a field"):
             read_tasks(lines({"prompt": "a", name: "x"}), "f")

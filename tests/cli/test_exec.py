@@ -15,7 +15,7 @@ def desk(tmp_path: Path) -> Desk:
 def test_a_raw_command_that_is_missing_is_not_started_and_can_be_shown(desk: Desk) -> None:
     done = desk.rook("exec", "--", "no-such-program")
     assert done.returncode == 9
-    assert "there is no program" in done.stderr
+    assert "was not found" in done.stderr
     assert desk.rook("show").returncode == 0
 
 

@@ -560,7 +560,7 @@ def test_a_run_whose_recorder_died_has_no_end_that_was_seen() -> None:
         (Facts(stopped_for="timed_out", signal=15), verdict("timed_out", "reached the time limit")),
         (
             Facts(started=False, missing_program="x"),
-            verdict("not_started", "there is no program 'x'"),
+            verdict("not_started", "program 'x' was not found"),
         ),
     ],
 )

@@ -51,11 +51,11 @@ def test_all_files_are_private_under_any_umask(tmp_path: Path) -> None:
     [
         (
             ["/nonexistent/agent"],
-            "there is no program '/nonexistent/agent'",
+            "program '/nonexistent/agent' was not found",
             "/nonexistent/agent",
         ),
         (["/etc/passwd"], "no permission to execute '/etc/passwd'", None),
-        (["xxxxxxxxxx"], "there is no program 'xxxxxxxxxx'", "xxxxxxxxxx"),
+        (["xxxxxxxxxx"], "program 'xxxxxxxxxx' was not found", "xxxxxxxxxx"),
         (["sh", "x" * 200_000], "its arguments are too long for this system", None),
         (["a\0b"], "it could not be started: embedded null byte", None),
     ],

@@ -82,7 +82,7 @@ def test_what_the_recorder_wrote_are_facts(folder: RunFolder) -> None:
     exit = ExitInfo(
         started=False,
         ended_at=1.0,
-        complaint="there is no program 'x'",
+        complaint="program 'x' was not found",
         missing_program="x",
         lost_stdout=2,
         lost_stderr=3,

@@ -26,7 +26,7 @@ def test_terms_stay_the_same_unless_they_are_changed(tmp_path: Path) -> None:
     assert again.update_terms({}) == BatchTerms(jobs=4, max_cost=3.0)
     assert again.update_terms({"max_cost": 5.0}) == BatchTerms(jobs=4, max_cost=5.0)
     (folder.path / "batch.json").write_text('{"jobs": "many"}')
-    with pytest.raises(DamagedRunError, match="does not say what it should"):
+    with pytest.raises(DamagedRunError, match="has unexpected contents"):
         folder.update_terms({})
 
 

@@ -89,7 +89,7 @@ def test_a_missing_plan_is_named(folder: Folder) -> None:
 
 def test_a_missing_folder_is_named(folder: Folder) -> None:
     shutil.rmtree(folder.path)
-    with pytest.raises(RunFolderError, match="is gone"):
+    with pytest.raises(RunFolderError, match="no longer exists"):
         folder.state()
 
 

@@ -85,7 +85,7 @@ def make_task(**fields: Any) -> BatchTask:
     One text is accepted for a list of one, and a time such as 5m for seconds.
     """
     if unknown := sorted(fields.keys() - FIELDS):
-        raise msgspec.ValidationError(f"there is no field {unknown[0]!r}")
+        raise msgspec.ValidationError(f"{unknown[0]!r} is not a field of a task")
     if fields.get("permission") == "ask":
         raise OptionError("permission", "edit, all, plan or agent (a batch cannot ask)", "ask")
     values = {k: [v] if k in _LISTS and isinstance(v, str) else v for k, v in fields.items()}

@@ -314,7 +314,7 @@ def _sentence(status: Outcome, facts: Facts) -> str:
 def _why_not_started(facts: Facts) -> str:
     agent = facts.agent or "the agent"
     if facts.missing_program is not None:
-        return f"there is no program {facts.missing_program!r}"
+        return f"program {facts.missing_program!r} was not found"
     if not facts.started:
         return facts.complaint or f"{agent} could not be started"
     if facts.text_only:

@@ -16,7 +16,7 @@ _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Log:
-    """One raw log: appended to as bytes come, counting what a full disk loses."""
+    """One raw log: appends bytes as they arrive, and counts those that a full disk loses."""
 
     def __init__(self, folder: int, name: str, letter: bytes, arrivals: Arrivals) -> None:
         self._fd = os.open(name, _APPEND, 0o600, dir_fd=folder)
@@ -46,7 +46,7 @@ class Log:
             self.lost += size - written
 
     def _write(self, data: bytes) -> int:
-        """Write as much as there is room for; give how much that was."""
+        """Write as much as there is room for; return how much that was."""
         done = 0
         while done < len(data):
             try:
@@ -58,7 +58,7 @@ class Log:
         return done
 
     def close(self) -> None:
-        """Tell of a last gap, bring all to the disk and let go."""
+        """Record a last gap, sync everything to disk and close the log."""
         if self._gap:
             self._arrivals.add(time.time(), self._letter.upper(), self.size, self._gap)
         with suppress(OSError):
@@ -66,15 +66,15 @@ class Log:
         os.close(self._fd)
 
     def sync(self) -> None:
-        """Bring what was written since the last time to the disk."""
+        """Sync what was written since the last time to disk."""
         size = self.size
         if size > self._synced:
-            self._synced = size  # a failed sync is not tried again: what it lost, it lost
+            self._synced = size  # a failed sync is not repeated: it would not save what was lost
             os.fsync(self._fd)
 
 
 class Arrivals:
-    """When which bytes came: a line each, to the runner first, as it waits, and then to the disk.
+    """When which bytes arrived, one line each: first to the waiting runner, then to disk.
 
     What cannot be written now is tried again.
     """
@@ -85,7 +85,7 @@ class Arrivals:
         self._waiting = b""
 
     def add(self, at: float, letter: bytes, offset: int, length: int) -> None:
-        """Note that bytes came, or in capitals that they were lost."""
+        """Note that bytes arrived or, with a capital letter, that they were lost."""
         line = b"%.6f %b %d %d\n" % (at, letter, offset, length)
         if self._ring is not None:
             self._ring(line)
@@ -96,5 +96,5 @@ class Arrivals:
             self._waiting = waiting
 
     def close(self) -> None:
-        """Let go."""
+        """Close the file."""
         os.close(self._fd)

@@ -27,10 +27,10 @@ TYPE_CHECKING = False  # from typing, which takes longer to import than all the 
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-_DRAIN_S = 2.0  # how long a grandchild that holds the pipe can keep us after the leader's end
-_LAST_S = 0.5  # what is left to a tree that is ended at once
+_DRAIN_S = 2.0  # how long to wait for a grandchild that holds the pipe after the leader's end
+_LAST_S = 0.5  # the time that a tree gets if it is ended at once
 _HOPELESS_S = 5.0  # after this long not even SIGKILL will end it
-_MOST_DRAINED = 64  # reads of one pipe in a go; a pipe holds far less
+_MOST_DRAINED = 64  # reads of one pipe in a row; a pipe holds far less
 _STEP_S = 0.02  # between two looks at a tree that is being ended
 _SYNC_S = 1.0
 
@@ -94,7 +94,7 @@ class Recorder:
         syncing.join()
 
     def _open_logs(self) -> str | None:
-        """Open what is recorded to, before there is anything to lose; give what is in the way."""
+        """Open the logs before the agent starts; return the reason if that fails."""
         try:
             files = self._plan["files"]
             arrivals = Arrivals(self._folder, files["arrivals"], _ring)
@@ -105,7 +105,7 @@ class Recorder:
         return None
 
     def _start(self) -> str | None:
-        """Start the agent in a session of its own; give the reason if it cannot be started."""
+        """Start the agent in its own session; return the reason if that fails."""
         plan = self._plan
         pipes = [trees.roomy_pipe(), trees.roomy_pipe()]
         stdin = _stdin(plan, self._folder)
@@ -119,7 +119,7 @@ class Recorder:
                 env=plan["environment"],
                 start_new_session=True,
                 restore_signals=True,
-                umask=self._umask,  # ours is for our files
+                umask=self._umask,  # our own umask is for our files
             )
         except OSError as error:
             self._missing_program = _missing_program(error, plan)
@@ -130,7 +130,7 @@ class Recorder:
             os.close(stdin)
             for _, writing in pipes:
                 os.close(writing)
-        process.returncode = 0  # its end is ours to collect
+        process.returncode = 0  # its exit status is collected by `_reap`
         self._leader = process.pid
         self._leader_fd = trees.open_pidfd(process.pid)
         if self._leader_fd is not None:
@@ -144,7 +144,7 @@ class Recorder:
         return None
 
     def _at_work(self) -> bool:
-        """Whether the leader lives, or its pipes are waited for, or anybody of its tree is left."""
+        """Whether the leader lives, its pipes are still read, or a process of its tree is left."""
         now = time.monotonic()
         if self._killing_since is not None and now > self._killing_since + _HOPELESS_S:
             return False
@@ -157,7 +157,7 @@ class Recorder:
         return trees.is_anybody_left(self._leader)
 
     def _turn(self) -> None:
-        """Wait for something to happen, and see to it."""
+        """Wait for something to happen, and handle it."""
         for fd, _ in self._poll.poll(self._patience_ms()):
             if fd in self._reading:
                 self._read(fd)
@@ -174,7 +174,7 @@ class Recorder:
             self._keep_time()
 
     def _hear_signals(self) -> None:
-        """See to the signals that came: SIGTERM is a wish to stop, the others are no reason to."""
+        """Handle the signals that arrived: SIGTERM stops the agent, SIGHUP and SIGINT do not."""
         numbers = os.read(self._wake, 4096)
         if signal.SIGTERM in numbers:
             self._stop("stopped")
@@ -252,7 +252,7 @@ class Recorder:
                 self._stop(why or "stopped", at_once=word == "kill")
 
     def _stop(self, why: str, *, at_once: bool = False) -> None:
-        """Begin to end the agent: ask, then insist, then kill; `at_once` leaves out the asking."""
+        """Start to end the agent: ask, then SIGTERM, then SIGKILL; `at_once` does not ask first."""
         now = time.monotonic()
         first = self._stopping is None
         grace = self._plan["grace_s"]
@@ -271,7 +271,7 @@ class Recorder:
         self._keep_time()
 
     def _end_rest(self, now: float) -> None:
-        """Begin to end what is left of the leader's tree, at once where that was asked for."""
+        """Start to end what is left of the leader's tree, at once if that was requested."""
         self._ending = True
         kills = [when for when, number in self._steps if number == signal.SIGKILL]
         soonest = min([now + self._plan["grace_s"], *kills])
@@ -279,9 +279,9 @@ class Recorder:
         self._keep_time()
 
     def _drain(self) -> None:
-        """Take what is in the pipes now."""
+        """Read what is in the pipes now."""
         for fd in list(self._reading):
-            for _ in range(_MOST_DRAINED):  # one who never stops writing must not keep us
+            for _ in range(_MOST_DRAINED):  # a process that never stops writing must not keep us
                 if fd not in self._reading or not _readable(fd):
                     break
                 self._read(fd)
@@ -324,7 +324,7 @@ class Recorder:
 
 
 def _stdin(plan: dict[str, Any], folder: int) -> int:
-    """What the agent reads: nothing, the kept prompt, or a pipe that the runner holds."""
+    """The agent's standard input: nothing, the saved prompt, or a pipe from the runner."""
     if plan["stdin"] == "file":
         return os.open(plan["files"]["stdin"], os.O_RDONLY | os.O_NOFOLLOW, dir_fd=folder)
     if isinstance(plan["stdin"], int):
@@ -337,7 +337,7 @@ def _why_not(error: OSError, plan: dict[str, Any]) -> str:
     if not os.path.isdir(cwd):
         return f"the working folder {cwd!r} does not exist"
     if isinstance(error, FileNotFoundError):
-        return f"there is no program {program!r}"
+        return f"program {program!r} was not found"
     if isinstance(error, PermissionError):
         return f"no permission to execute {program!r}"
     if error.errno == errno.E2BIG:
@@ -364,7 +364,7 @@ def _how(status: int | None) -> tuple[int | None, int | None]:
 
 
 def _ring(bell: bytes = b"\n") -> None:
-    """Wake the runner; if it has many bells to hear, one more can be lost."""
+    """Wake the runner; if its pipe is full of bells, one more can be lost."""
     try:
         os.write(1, bell)
     except OSError:
@@ -378,7 +378,7 @@ def _readable(fd: int) -> bool:
 
 
 def _read_plan() -> dict[str, Any]:
-    """Read the plan: eight digits that give its length, and so many bytes."""
+    """Read the plan: its length in eight digits, then the plan itself."""
     plan: dict[str, Any] = marshal.loads(_read_exactly(int(_read_exactly(8))))
     return plan
 
@@ -391,7 +391,7 @@ def _read_exactly(size: int) -> bytes:
 
 
 def main() -> NoReturn:
-    """Run as a process of its own."""
+    """Run as a separate process."""
     umask = os.umask(0o077)
     os.set_blocking(1, False)
     Recorder(_read_plan(), umask).run()

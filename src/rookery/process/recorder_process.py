@@ -25,7 +25,7 @@ _PACKAGE = Path(__file__).parent.parent
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What a recorder must know to record a run."""
+    """What a recorder needs to record a run."""
 
     folder: Path
     files: Mapping[str, str]
@@ -35,7 +35,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     cwd: str
     environment: Mapping[str, str]
     stdin: str | int = "null"
-    """`null`, `file` (the `stdin` of `files`) or a descriptor to hand on."""
+    """`null`, `file` (the `stdin` of `files`) or a descriptor to pass to the agent."""
 
     deadline_s: float | None = None
     grace_s: float = 5.0
@@ -43,7 +43,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecorderProcess:
-    """A recorder at work; it stops the agent's whole tree when we end in whatever way."""
+    """A running recorder; it ends the agent's whole tree when our process ends."""
 
     def __init__(self, plan: Plan) -> None:
         sent = {
@@ -72,7 +72,7 @@ class RecorderProcess:
                 stderr=log,
                 pass_fds=[plan.stdin] if isinstance(plan.stdin, int) else (),
                 env={"PATH": os.defpath},
-                start_new_session=True,  # from the first moment, lest Ctrl-C reach it
+                start_new_session=True,  # from the first moment, so that Ctrl-C does not reach it
             )
         finally:
             os.close(log)
@@ -88,14 +88,14 @@ class RecorderProcess:
         return self._process.pid
 
     def hear(self) -> bytes | None:
-        """Take the bells that have rung: lines of `arrivals`; None if the recorder has ended."""
+        """Return the bells that have rung: lines of `arrivals`; None if the recorder has ended."""
         try:
             return os.read(self.bell, _MOST_BELLS) or None
         except BlockingIOError:
             return b""
 
     def stop(self, why: str) -> None:
-        """Ask the agent to end; insist, then kill, if it does not."""
+        """Ask the agent to end; if it does not, terminate and then kill it."""
         self._say(f"stop {why}\n".encode())
 
     def kill(self, why: str) -> None:
@@ -103,11 +103,11 @@ class RecorderProcess:
         self._say(f"kill {why}\n".encode())
 
     def sync(self) -> None:
-        """Have everything that was recorded brought to the disk."""
+        """Sync everything that was recorded to disk."""
         self._say(b"sync\n")
 
     def close(self) -> None:
-        """Collect the recorder; what outlived a killed one is ended too."""
+        """Wait for the recorder; end the processes that outlived it if it was killed."""
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 try:

@@ -1,4 +1,4 @@
-"""The format of `arrivals`: when which bytes of a log came, a line each."""
+"""The format of `arrivals`: one line for each append, with its bytes and time."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,7 @@ _LONGEST_ARRIVAL = 256
 
 
 class Arrival(NamedTuple):
-    """Bytes of a log that came, or that a full disk lost there."""
+    """Bytes of a log that arrived, or that a full disk lost there."""
 
     at: float
     stream: Stream

@@ -1,4 +1,4 @@
-"""What was decided on an agent's questions: `decisions.jsonl`, a line each, in order."""
+"""The decisions on an agent's requests: `decisions.jsonl`, one line each, in order."""
 
 import os
 
@@ -21,7 +21,7 @@ class Decided(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     title: str | None = None
     decision: Decision
     rule: str | None = None
-    """What was allowed for the rest of the run; None if it was this call alone."""
+    """What was allowed for the rest of the run; None if it was only this call."""
 
     waited_s: float
 
@@ -40,7 +40,7 @@ def keep(folder: RunFolder, decided: Decided) -> None:
 
 
 def read(folder: RunFolder) -> dict[str, Decided]:
-    """All decisions, by the ids of their questions; a line that is torn is left out."""
+    """All decisions, by the ids of their questions; damaged lines are left out."""
     with folder.opened() as files:
         data = files.read(DECISIONS) or b""
     found: dict[str, Decided] = {}

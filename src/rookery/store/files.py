@@ -1,4 +1,4 @@
-"""Private files: for their owner alone, replaced in one step, and never reached through a link."""
+"""Private files: only for their owner, replaced in one step, never reached through a link."""
 
 import errno
 import fcntl
@@ -17,7 +17,7 @@ _FILE_MODE = 0o600
 _MOST = 256 * 1024 * 1024  # of a file that is read whole; a long prompt is far smaller
 _CHUNK = 1024 * 1024
 
-# A pipe or a device that stands where a file should be must not make us wait: O_NONBLOCK.
+# O_NONBLOCK: a pipe or a device in place of a file must not block.
 _OPEN = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 _READ = _OPEN | os.O_NOFOLLOW
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -71,7 +71,7 @@ class Folder:
         kind = path.parent
         folder = cls.at(kind.parent, kind.name, path.name)
         if folder is None:
-            raise RunFolderError(str(path), "is gone")
+            raise RunFolderError(str(path), "no longer exists")
         return folder
 
     @classmethod
@@ -174,7 +174,7 @@ class Folder:
 
     @contextmanager
     def lock(self, name: str) -> Iterator[bool]:
-        """Hold a lock while the block lasts; False if somebody else holds it."""
+        """Hold a lock while the block lasts; False if another process holds it."""
         fd = self.append(name)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -264,7 +264,7 @@ def _new(folder: int, name: str, flags: int = 0) -> int:
 
 
 def _link(folder: int, temporary: str, path: Path) -> bool:
-    """Give a file its name unless that is taken."""
+    """Rename a file, unless the name is taken."""
     try:
         os.link(temporary, path.name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
     except FileExistsError:

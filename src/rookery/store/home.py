@@ -1,4 +1,4 @@
-"""Where runs are kept: ROOKERY_HOME, else the user's data folder."""
+"""Where runs are kept: ROOKERY_HOME, or by default the user's data folder."""
 
 import os
 from pathlib import Path

@@ -35,7 +35,7 @@ class FolderKind:
         return f"{self.what}-"
 
     def create(self, home: str | PathLike[str], files: Mapping[str, bytes]) -> Path:
-        """Make a folder with these files, under a new name; home is made if it is missing."""
+        """Make a folder with these files, under a new name; make home too if it is missing."""
         path = _absolute(home)
         with Folder.made(path) as above, above.own(self.parent) as others:
             names = (self.prefix + name for name in new_names())
@@ -87,7 +87,7 @@ class NamedFolder:
         try:
             return None if data is None else decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            message = "does not say what it should"
+            message = "has unexpected contents"
             raise DamagedRunError(str(self.path / file), message) from error
 
     def lines(self, file: str, decode: Callable[[bytes], _Value]) -> Iterator[_Value]:

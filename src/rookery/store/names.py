@@ -1,4 +1,4 @@
-"""What runs are called: which names are allowed, how a new one is made, how one is found again."""
+"""The names of runs: which are valid, how a new one is made, how one is found."""
 
 import os
 import re
@@ -18,12 +18,12 @@ _TRIES = 4  # at each length, before names grow
 
 
 def is_name(text: str) -> bool:
-    """Tell whether a run can have this name: one that is can be no path out of its folder."""
+    """Whether a run can have this name; a valid name never leads out of its folder."""
     return _NAME.fullmatch(text) is not None
 
 
 def check_name(text: str) -> str:
-    """Give the name back if a run can have it; a BadRunNameError says why it cannot."""
+    """Return the name if it is valid; a BadRunNameError says why it is not."""
     if not is_name(text):
         raise BadRunNameError(text)
     return text
@@ -38,12 +38,12 @@ def new_names() -> Iterator[str]:
 
 
 def _random_of(characters: str) -> str:
-    # Not with `secrets`: it takes longer to import than all names of a day.
+    # Not with `secrets`, which takes long to import.
     return characters[int.from_bytes(os.urandom(8)) % len(characters)]
 
 
 def pick(text: str, known: Iterable[str], *, what: str = "run") -> str:
-    """The name of a run or the like that is meant: that very name, or the only one that begins so.
+    """The name that a text stands for: the same name, or the only one that starts with it.
 
     A BadRunNameError, AmbiguousRunError or UnknownRunError says why it is none.
     """

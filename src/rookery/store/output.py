@@ -5,7 +5,7 @@ from rookery.store.run_folder import RunFolder
 
 
 def write_output(folder: RunFolder, text: str | None) -> bool:
-    """Keep the answer; False if there is none, or the agent has left its own, which stays."""
+    """Save the answer; False if there is none, or the agent has written its own, which stays."""
     if text is None or not text.strip():
         return False
     with folder.opened() as opened:
@@ -13,13 +13,13 @@ def write_output(folder: RunFolder, text: str | None) -> bool:
 
 
 def read_output(folder: RunFolder) -> str | None:
-    """The answer that was kept; None if there is none."""
+    """The answer that was saved; None if there is none."""
     with folder.opened() as opened:
         data = opened.read(OUTPUT)
     return None if data is None else data.decode("utf-8", "replace")
 
 
 def has_output(folder: RunFolder) -> bool:
-    """Tell whether an answer was kept."""
+    """Whether an answer was saved."""
     with folder.opened() as opened:
         return opened.size(OUTPUT) is not None

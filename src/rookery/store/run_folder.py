@@ -22,7 +22,7 @@ _Info = TypeVar("_Info", RunInfo, ExitInfo, VerdictInfo)
 
 @dataclass(frozen=True)
 class RunFolder:
-    """What one run keeps.
+    """The files of one run.
 
     Its files are read as they are now, also during the run. Methods raise a RunFolderError
     for what cannot be read or written, and an UnknownRunError when the folder is gone.
@@ -35,11 +35,11 @@ class RunFolder:
 
     @property
     def name(self) -> str:
-        """What the run is called."""
+        """The run's name."""
         return self.path.name
 
     def info(self) -> RunInfo | None:
-        """What was asked; None if somebody took that away."""
+        """The run's options and processes; None if the file was removed."""
         return self._load(INFO, RunInfo)
 
     def exit(self) -> ExitInfo | None:
@@ -51,7 +51,7 @@ class RunFolder:
         return self._load(VERDICT, VerdictInfo)
 
     def write_info(self, info: RunInfo) -> None:
-        """Keep what was asked, in one step."""
+        """Save the run's options and processes, in one step."""
         with self.opened() as folder:
             folder.replace(INFO, dump(info))
 
@@ -60,7 +60,7 @@ class RunFolder:
         return self._write(EXIT, info, overwrite=overwrite)
 
     def write_verdict(self, info: VerdictInfo, *, overwrite: bool = True) -> bool:
-        """Save what became of the run, in one step; False if it was saved before."""
+        """Save how the run ended, in one step; False if it was saved before."""
         return self._write(VERDICT, info, overwrite=overwrite)
 
     def _write(self, name: str, info: ExitInfo | VerdictInfo, *, overwrite: bool) -> bool:
@@ -71,7 +71,7 @@ class RunFolder:
             return True
 
     def reserve(self) -> None:
-        """Take the room for how it ends now, while there is some: a disk may get full."""
+        """Reserve space for the verdict now: the disk may get full."""
         with suppress(RunFolderError, OSError), self.opened() as folder:
             fd = folder.append(ROOM)
             try:
@@ -80,7 +80,7 @@ class RunFolder:
                 os.close(fd)
 
     def release(self) -> None:
-        """Give that room back, to those who write how it ended."""
+        """Free the reserved space, so that the verdict can be written."""
         with suppress(RunFolderError), self.opened() as folder:
             folder.discard(ROOM)
 
@@ -90,12 +90,12 @@ class RunFolder:
             return folder.append(LOGS[log])
 
     def arrivals(self) -> Iterator[Arrival]:
-        """When which bytes came; a torn last line and any damaged one are left out."""
+        """When which bytes arrived; damaged lines are left out."""
         return read_arrivals(self._chunks(ARRIVALS))
 
     @contextmanager
     def opened(self) -> Iterator[Folder]:
-        """The folder itself, open: for those who keep more in it."""
+        """The folder itself, open, for other files in it."""
         runs = self.path.parent
         folder = Folder.at(runs.parent, runs.name, self.name)
         if folder is None:

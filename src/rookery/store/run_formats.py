@@ -17,21 +17,21 @@ FORMAT = 1
 
 
 class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked, and who runs it: `run.json`."""
+    """The options of a run and its processes: `run.json`."""
 
     format: int = FORMAT
     name: str = ""
-    """Given by `create`."""
+    """Set by `create`."""
 
     agent: str | None = None
     called: str | None = None
     """What the user calls the agent; None if by its own name."""
 
     via: str | None = None
-    """In which of its ways the agent is run; None if it has only one, or that is unknown."""
+    """The way in which the agent is run; None if it has only one, or it is unknown."""
 
     program: list[str] | None = None
-    """The words of the command that call the agent, before those that it is given."""
+    """The first words of the command, which call the agent; its arguments follow."""
 
     command: list[str]
     cwd: str
@@ -47,10 +47,10 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it continues a session, of a run of ours or not."""
 
     earlier: Usage | None = None
-    """What that session had used, as its agent counts; None if unknown."""
+    """What that session had used, by its agent's count; None if unknown."""
 
     piped: bool = False
-    """Whether somebody else started it and piped its stream to us: its exit code is not known."""
+    """Whether its stream was piped to rook: its exit code is not known."""
 
     loop: str | None = None
     """The loop or batch that it is part of."""
@@ -60,7 +60,7 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
 
     runner_pid: int | None = None
     runner_ticks: int | None = None
-    """When the runner was started, in the system's ticks: another process of that pid differs."""
+    """When the runner started, in system ticks; tells apart processes with the same pid."""
 
     recorder_pid: int | None = None
     recorder_ticks: int | None = None
@@ -98,7 +98,7 @@ class ExitInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VerdictInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of the run: `verdict.json`."""
+    """How the run ended: `verdict.json`."""
 
     format: int = FORMAT
     status: Outcome
@@ -112,7 +112,7 @@ class VerdictInfo(msgspec.Struct, frozen=True, kw_only=True):
     session: str | None = None
     model: str | None = None
     total: Usage | None = None
-    """What the whole session has used, where its agent counts so; a resumed run begins there."""
+    """What the whole session has used, if its agent counts that; a resumed run starts there."""
 
     facts: Facts = Facts()
 
@@ -131,7 +131,7 @@ _Info = TypeVar("_Info", RunInfo, ExitInfo, VerdictInfo)
 
 
 def beginning_of(info: RunInfo | None) -> Beginning:
-    """What is known of a run before its agent has written a word."""
+    """What is known about a run before its agent has written anything."""
     if info is None:
         return Beginning()
     cwd = None if info.piped else info.cwd  # the writer of a pipe may work anywhere
@@ -141,7 +141,7 @@ def beginning_of(info: RunInfo | None) -> Beginning:
 
 
 def at_work(info: RunInfo, alive: Callable[[int, int | None], bool]) -> bool:
-    """Tell whether the runner or the recorder of a run lives."""
+    """Whether the runner or the recorder of a run is alive."""
     known = ((info.runner_pid, info.runner_ticks), (info.recorder_pid, info.recorder_ticks))
     return any(pid is not None and alive(pid, ticks) for pid, ticks in known)
 
@@ -156,19 +156,19 @@ def dump(info: RunInfo | ExitInfo | VerdictInfo) -> bytes:
 
 def parse(data: bytes, kind: type[_Info], path: str) -> _Info:
     """Decode a state file; the error names its path and quotes nothing of it."""
-    # Not msgspec's own decoder: it refuses what stands for bytes that are not UTF-8.
+    # Not msgspec's own decoder: it rejects the surrogates that stand for bytes that are not UTF-8.
     try:
         fields = json.loads(data, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        raise DamagedRunError(path, "is torn, or no JSON") from error
+        raise DamagedRunError(path, "is cut off or not JSON") from error
     version = fields.get("format") if isinstance(fields, dict) else None
     if isinstance(version, int) and version > FORMAT:
-        raise NewerRunError(path, f"has format {version}, and we know {FORMAT}")
+        raise NewerRunError(path, f"has format {version}; this version reads format {FORMAT}")
     try:
         return msgspec.convert(fields, kind)
     except (ValueError, OverflowError) as error:  # its text may quote what an agent wrote
-        raise DamagedRunError(path, "does not say what it should") from error
+        raise DamagedRunError(path, "has unexpected contents") from error
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(f"{constant} is not a JSON number")

@@ -1,4 +1,4 @@
-"""All runs below a home: made, found and listed."""
+"""All runs in a home folder: made, found and listed."""
 
 import math
 import os
@@ -20,11 +20,11 @@ _STALE_S = 3600.0
 def create(home: str | PathLike[str], info: RunInfo) -> RunFolder:
     """Make the folder of a new run, under a new name; home is made if it is missing.
 
-    It gets its name when it has its `run.json`, so that there is no run of which nothing is known.
+    It gets its name when it has its `run.json`, so that every run folder has one.
     """
     path = _absolute(home)
     with Folder.made(path) as above, above.own(RUNS) as others, above.own(NEW) as makers:
-        remove_stale(makers, _STALE_S)  # what those left who were killed while they made a run
+        remove_stale(makers, _STALE_S)  # left by processes that were killed while they made a run
         unnamed = os.urandom(8).hex()
         try:
             with makers.own(unnamed) as folder:
@@ -39,7 +39,7 @@ def create(home: str | PathLike[str], info: RunInfo) -> RunFolder:
 
 
 def find(home: str | PathLike[str], name: str) -> RunFolder:
-    """The run of that name, or the only one whose name begins so.
+    """The run of that name, or the only one whose name starts with it.
 
     A BadRunNameError, AmbiguousRunError or UnknownRunError says why there is none.
     """
@@ -60,7 +60,7 @@ def runs(home: str | PathLike[str]) -> list[RunFolder]:
 
 
 def last(home: str | PathLike[str]) -> RunFolder | None:
-    """The run that was begun last; None if there is none."""
+    """The run that started last; None if there is none."""
     return next(iter(runs(home)), None)
 
 
