@@ -96,7 +96,7 @@ def test_an_api_failure_is_a_failure(bench: Bench) -> None:
     done = bench.rook(lambda _: Failure(400, message="scripted"), *RUN, "Go on")
     assert done.code == 1, done.err
     assert done.lines[-1] == "FAILED: scripted"
-    assert "[rook] failed · scripted" in done.err
+    assert "[rook] failed: scripted" in done.err
 
 
 @scenario("Ctrl-C in mid tool")
@@ -252,7 +252,9 @@ def test_a_deadline(bench: Bench) -> None:
     assert "in the middle of shell: sleep 1000" in done.err
 
 
-@scenario("budget stop", but="it tells no tokens before the turn is over, so then it is noticed")
+@scenario(
+    "budget stop", but="it reports no tokens before the turn is over, so rook notices only then"
+)
 @conformance
 def test_a_budget_is_noticed_when_the_turn_is_over(bench: Bench) -> None:
     script = [Reply(text="Dear.", usage={"input_tokens": 5000, "output_tokens": 5})]

@@ -62,7 +62,7 @@ def test_text(bench: Bench) -> None:
     assert done.lines[-1].startswith("Complete (cost: ~$0.0")
 
 
-@scenario("reasoning", but="it counts thoughts, but does not tell them")
+@scenario("reasoning", but="it counts thoughts, but does not report them")
 def test_thoughts_are_counted_though_they_are_not_told(bench: Bench) -> None:
     used = {"promptTokenCount": 100, "candidatesTokenCount": 10, "thoughtsTokenCount": 30}
     script = [Reply(thinking="Weighing it.", text="Done.", usage=used)]
@@ -90,7 +90,7 @@ def test_a_command_that_succeeds(bench: Bench) -> None:
     assert (bench.project / "a.txt").read_text() == "one\n"
 
 
-@scenario("shell failing", but="it tells a failing command as a success")
+@scenario("shell failing", but="it reports a failing command as a success")
 def test_a_command_that_fails_is_told_as_a_success_by_gemini(bench: Bench) -> None:
     script = [Reply(tools=[shell("echo bad; exit 3")]), Reply(text="It failed.")]
     done = bench.rook(script, *FREE, "--json", "Work on it")
@@ -181,7 +181,7 @@ def test_an_api_failure_is_a_failure(bench: Bench) -> None:
     done = bench.rook(lambda _: Failure(400, message="scripted"), *RUN, "Go on")
     assert done.code == 1, done.err
     assert done.lines[-1] == "FAILED: scripted"
-    assert "[rook] failed · scripted" in done.err
+    assert "[rook] failed: scripted" in done.err
 
 
 def test_a_wrong_key(bench: Bench) -> None:
@@ -213,7 +213,9 @@ def test_a_deadline(bench: Bench) -> None:
     assert "in the middle of run_shell_command: sleep 1000" in done.err
 
 
-@scenario("budget stop", but="it tells no tokens before the turn is over, so then it is noticed")
+@scenario(
+    "budget stop", but="it reports no tokens before the turn is over, so rook notices only then"
+)
 def test_a_budget_is_noticed_when_the_turn_is_over(bench: Bench) -> None:
     script = [Reply(text="Dear.", usage={"promptTokenCount": 5000, "candidatesTokenCount": 5})]
     done = bench.rook(script, *RUN, "--max-tokens", "1000", "Spend it")

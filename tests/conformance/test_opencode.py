@@ -272,7 +272,7 @@ def test_api_error_for_good(bench: OpenCodeBench) -> None:
     done = bench.run(lambda _: Failure(401, message="scripted refusal"), "Go")
     assert done.code == 1
     assert done.lines == ["ERROR: scripted refusal", "FAILED: scripted refusal"]
-    assert "[rook] failed · scripted refusal" in done.err
+    assert "[rook] failed: scripted refusal" in done.err
 
 
 @scenario("retry then success")

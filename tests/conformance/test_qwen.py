@@ -219,7 +219,7 @@ def test_an_api_failure_is_one_even_if_qwen_calls_it_a_success(
     done = bench.rook(lambda _: Failure(status), *RUN, "Go on")
     assert done.code == 1, done.err
     assert done.lines[-1] == f"FAILED: {words}"
-    assert f"[rook] failed · {words}" in done.err
+    assert f"[rook] failed: {words}" in done.err
 
 
 def test_a_stream_that_breaks_off_with_an_error_is_a_failure(bench: Bench) -> None:
