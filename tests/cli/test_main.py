@@ -129,8 +129,8 @@ def test_a_typo_of_a_word_that_is_chosen_is_answered_with_the_nearest(
         ("--max-cost", "much", "'much' is not a number of dollars"),
         ("--max-cost", "nan", "'nan' is not a number of dollars"),
         ("--max-cost", "-1", "'-1' is not a number of dollars"),
-        ("--max-turns", "0", "'0' is not a whole number from 1"),
-        ("--max-tokens", "1.5", "'1.5' is not a whole number from 1"),
+        ("--max-turns", "0", "'0' is not a whole number above 0"),
+        ("--max-tokens", "1.5", "'1.5' is not a whole number above 0"),
         ("--timeout", "soon", "'soon' is not a time such as 90s, 5m or 2h"),
     ],
 )

@@ -1,4 +1,4 @@
-"""What an option is: its name, type and default, its help, and how a value given for it is read."""
+"""What an option is: its name, type, default and help, and how its values are read."""
 
 import math
 import os
@@ -15,7 +15,7 @@ from rookery.config.durations import seconds
 from rookery.model.errors import OptionError
 
 PREFIX = "ROOKERY_"
-"""What the name of a setting has before it in the environment, where it is in capitals."""
+"""The prefix of the environment variables that set options."""
 
 Completion = Literal[
     "agents", "batches", "files", "folders", "loops", "profiles", "running", "runs", "shown"
@@ -31,7 +31,7 @@ Rules = Annotated[
     tuple[Annotated[str, Meta(min_length=1, title="a rule")], ...], Meta(title="a list of rules")
 ]
 Dollars = Annotated[float, Meta(ge=0, le=1e9, title="a number of dollars")]
-Count = Annotated[int, Meta(ge=1, title="a whole number from 1")]
+Count = Annotated[int, Meta(ge=1, title="a whole number above 0")]
 Seconds = Annotated[float, Meta(gt=0, lt=1e9, title="a time such as 90s, 5m or 2h")]
 Share = Annotated[float, Meta(gt=0, le=1, title="a share such as 80% or 0.8")]
 Folder = Annotated[str, Meta(min_length=1, title="a folder")]
@@ -45,18 +45,18 @@ Loosens = Literal["always", "higher", "never"]
 
 
 class Flag(msgspec.Struct, frozen=True, kw_only=True):
-    """What a field of an options struct says about itself, beside its type and its default."""
+    """The properties of an option beside its type and its default."""
 
     help: str
     commands: tuple[str, ...] = ()
-    """The commands that have it; empty: all that take the struct."""
+    """The commands that have it; empty means all that take the struct."""
 
     words: tuple[str, ...] = ()
-    """How it is written on a command line; empty: `--` and its name."""
+    """How it is written on a command line; empty means `--` and its name."""
 
     metavar: str | None = None
     default: str | None = None
-    """What the help shows as the default, if the field's own default says too little."""
+    """What the help shows as the default, if it is not the field's own default."""
 
     setting: bool = False
     """Whether `rookery.toml` and a `ROOKERY_…` variable can set it, by its name."""
@@ -100,14 +100,14 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def takes(self) -> str:
-        """What it takes, in words."""
+        """A description of its values."""
         if self.choices:
             return f"one of {', '.join(self.choices)}"
         return "true or false" if self.type is bool else _title(self.type)
 
     @property
     def element(self) -> "Option":
-        """What is given each time: of a list, one of its elements."""
+        """The option for a single value: of a list, for one of its elements."""
         kind = get_args(_bare(self.type))[0] if self.is_list else self.type
         return Option(name=self.name, type=kind, default=None, flag=self.flag)
 
@@ -141,7 +141,7 @@ def rows(struct: type[msgspec.Struct]) -> tuple[Option, ...]:
 
 
 def checked(struct: type[_Options], values: Mapping[str, Any]) -> _Options:
-    """Make options of what a caller passed; an OptionError names the first that is wrong.
+    """Make options from a caller's values; an OptionError names the first wrong one.
 
     Accepts what people write in Python: `Path`s, lists, `timedelta`s and times such as "5m".
     """
@@ -158,7 +158,7 @@ def checked(struct: type[_Options], values: Mapping[str, Any]) -> _Options:
 
 
 def _plain(raw: Any) -> Any:
-    """Turn paths, mappings and sequences of any class into those that have a type of their own."""
+    """Turn paths, mappings and sequences of any class into plain ones."""
     if isinstance(raw, os.PathLike):
         return os.fspath(raw)
     if isinstance(raw, Mapping):
@@ -204,12 +204,12 @@ def _bare(kind: Any) -> Any:
 
 
 def _title(kind: Any) -> str:
-    """What a type is called; that of an annotated one is in its metadata."""
+    """The name of a type; that of an annotated one is in its metadata."""
     metas = kind.__metadata__ if get_origin(kind) is Annotated else ()
     return next((meta.title for meta in metas if isinstance(meta, Meta) and meta.title), str(kind))
 
 
 def _checked(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError("no number")
+        raise ValueError("not a number")
     return value

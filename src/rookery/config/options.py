@@ -166,7 +166,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Variables to add to our own environment."""
 
     partial: bool | None = None
-    """Whether to ask for messages in pieces; None: if a budget needs it."""
+    """Whether to ask for messages in pieces; None means only if a budget needs it."""
 
     program: tuple[str, ...] | None = None
     """What to call instead of the agent found on PATH."""
@@ -175,7 +175,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The name that the user gave that program."""
 
     home: str | None = None
-    """The folder that holds all runs; None: the user's."""
+    """The folder that holds all runs; None means the user's."""
 
     loop: tuple[str, int] | None = None
     """The loop or batch that asks for the run, and which of its runs it is."""
@@ -255,12 +255,12 @@ class ViewOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def lively(self) -> bool:
-        """Whether lines for people are shown while the run is going on."""
+        """Whether lines for people are shown during the run."""
         return self.format == "text" and not self.quiet and not self.json
 
 
 class PipeOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What `agent … | rook` is told."""
+    """The options of `agent … | rook`."""
 
     agent: Annotated[
         Name | None,
@@ -275,7 +275,7 @@ class PipeOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What `rook loop` is told."""
+    """The options of `rook loop`."""
 
     agent: Annotated[
         Name,
@@ -409,7 +409,7 @@ class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BatchOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What `rook batch` is told; what is None was not given."""
+    """The options of `rook batch`; None means not given."""
 
     jobs: Annotated[
         Count | None, Flag(help="Run up to N tasks at once.", metavar="N", default="2")
@@ -434,23 +434,23 @@ class BatchOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgentsOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What `rook agents` is told."""
+    """The options of `rook agents`."""
 
     json: Annotated[bool, Flag(help="Print one JSON object for each agent.")] = False
     check: Annotated[
-        bool, Flag(help="Exit with code 1 if an installed version was not checked by us.")
+        bool, Flag(help="Exit with code 1 if an installed version was not checked.")
     ] = False
 
 
 class AttachOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What `rook attach` is told."""
+    """The options of `rook attach`."""
 
     from_now: Annotated[bool, Flag(help="Leave out what happened before.")] = False
     stop: Annotated[bool, Flag(help="Stop the run, and show how it ends.")] = False
 
 
 class DecodeOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What `rook decode` is told."""
+    """The options of `rook decode`."""
 
     agent: Annotated[
         Name | None,
@@ -483,14 +483,14 @@ class ReplayOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ShowOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What `rook show` is told."""
+    """The options of `rook show`."""
 
     full: Annotated[bool, Flag(help="Show everything: texts, inputs, outputs and diffs.")] = False
     no_pager: Annotated[bool, Flag(help="Print to the terminal instead of a pager.")] = False
 
 
 class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What `rook runs`, `rook loops` and `rook config` are told."""
+    """The options of `rook runs`, `rook loops` and `rook config`."""
 
     json: Annotated[bool, Flag(help="Print JSON: one object on each line.")] = False
     limit: Annotated[

@@ -60,7 +60,7 @@ def test_a_command_receives_its_options_as_one_value() -> None:
     ("words", "message"),
     [
         (("--wait", "soon"), "'soon' is not a time such as 90s, 5m or 2h."),
-        (("--times", "0"), "'0' is not a whole number from 1."),
+        (("--times", "0"), "'0' is not a whole number above 0."),
         (("--word", ""), "'' is not a text."),
         (("--kind", "gren"), "Did you mean 'green'?"),
         (("--other",), "No such option"),
