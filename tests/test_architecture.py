@@ -28,7 +28,7 @@ def calls(path: Path) -> Iterator[str]:
 
 
 @each("path", PURE, ids=lambda p: str(p.relative_to(SOURCE)))
-def test_core_and_agents_neither_open_nor_print_nor_ask_the_user(path: Path) -> None:
+def test_pure_rooms_neither_open_nor_print_nor_ask_the_user(path: Path) -> None:
     assert not {"open", "print", "input", "breakpoint"} & set(calls(path))
 
 
@@ -57,3 +57,25 @@ def test_no_module_is_longer_than_a_reader_can_hold(path: Path) -> None:
 def test_every_agent_in_the_registry_has_a_folder_and_the_other_way_round() -> None:
     folders = {path.parent.name for path in SOURCE.glob("agents/*/__init__.py")}
     assert folders == set(agents.NAMES)
+
+
+def _modules_that_mention(words: str) -> set[str]:
+    mention = re.compile(words)
+    return {
+        str(path.relative_to(SOURCE))
+        for path in ALL
+        if mention.search(path.read_text(encoding="utf-8"))
+        and path.relative_to(SOURCE).parts[0] not in ("agents", "adapter", "testing")
+    }
+
+
+def test_one_module_opens_raw_logs_to_read_and_one_decodes_them() -> None:
+    writers = {"store/file_names.py", "store/run_folder.py", "runs/pipe.py"}
+    assert _modules_that_mention(r"\b(LOGS|STDOUT|STDERR)\b") - writers == {
+        "feed/tail.py",
+        "loops/checks.py",  # subprocess.STDOUT
+    }
+    assert _modules_that_mention(r"agents\.decoder") == {
+        "feed/source.py",
+        "feed/decode.py",  # only sets the cap of the decoder that source.py makes
+    }

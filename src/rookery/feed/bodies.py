@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from rookery import agents
+from rookery.feed.source import StreamDecoder
 from rookery.feed.tail import read_at
 from rookery.model.events import Event, Text, Thinking, ToolFinished, ToolStarted, UserMessage
 from rookery.model.text import first_line
@@ -70,7 +70,7 @@ class Bodies:
 
 
 def _decoded(agent: str, data: bytes) -> Iterator[Event]:
-    decoder = agents.decoder(agent)
+    decoder = StreamDecoder(agent)
     for record in (*decoder.feed(data), *decoder.close()):
         yield record.event
 
