@@ -38,17 +38,18 @@ _HEAD = f"""\
 *Generated from `src/rookery/model/events.py` by `make docs`; do not edit. Format version
 {events.FORMAT_VERSION}.*
 
-An event says what happened, in words no agent owns. A field that is absent (`None` in Python)
-means that the agent did not say: never 0, never "". A **record** is an event with its place:
+An event says what happened, in the same terms for all agents. If a field is absent (`None` in
+Python), the agent did not report it; unknown is never 0 or "". A **record** is an event with its
+position in the stream:
 
 | field | type | meaning |
 | --- | --- | --- |
-| `seq` | int | number in the stream, gap-free from 0 |
-| `at` | float or absent | when the line's last byte arrived, if the reader was told |
+| `seq` | int | number in the stream, from 0, without gaps |
+| `at` | float or absent | when the line's last byte arrived, if that is known |
 | `offset`, `length` | int | where the line is in the raw bytes, without its newline |
-| `event` | one of those below | in JSON its fields stand beside these, with its name in `type` |
+| `event` | one of those below | in JSON, its fields are next to these, and `type` is its name |
 
-`rook decode FILE` prints one record a line; `rook schema` prints their JSON Schema;
+`rook decode FILE` prints one record per line; `rook schema` prints their JSON Schema;
 `rookery.decode(path)` yields them in Python.
 """
 

@@ -56,15 +56,15 @@ def _messages(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _price(message: dict[str, Any], book: PriceBook) -> float:
-    price, told = book(message["model"]), message["usage"]
+    price, usage = book(message["model"]), message["usage"]
     if price is None:
         return 0.0
     cost = price.cost(
         Usage(
-            input=told["input_tokens"],
-            output=told["output_tokens"],
-            cache_read=told["cache_read_input_tokens"],
-            cache_write_5m=told["cache_creation_input_tokens"],
+            input=usage["input_tokens"],
+            output=usage["output_tokens"],
+            cache_read=usage["cache_read_input_tokens"],
+            cache_write_5m=usage["cache_creation_input_tokens"],
         )
     )
     return dollars(cost or 0)

@@ -1,6 +1,6 @@
 """Takes the pictures of the docs: real commands in a real terminal, drawn as they stand there.
 
-`make pictures` writes them all anew, each on a dark and on a light background. The agent is the
+`make pictures` writes all of them again, each on a dark and on a light background. The agent is the
 scripted one; where a person is asked it is the real Claude Code, whose path is in
 ROOKERY_TEST_CLAUDE, with a scripted model on loopback. No key and no network is needed.
 """

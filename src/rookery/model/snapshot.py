@@ -93,7 +93,7 @@ class RunningTask(_Part, frozen=True, kw_only=True):
 
 
 class PendingQuestion(_Part, frozen=True, kw_only=True):
-    """What the agent asked and nobody has answered; `seq` finds the record with the whole of it."""
+    """A question of the agent without an answer; `seq` is the record with all of it."""
 
     seq: int
     id: str | None = None

@@ -125,18 +125,18 @@ def _is_busy(known: Evidence) -> bool:
 
 
 def _because(known: Evidence, reason: str) -> Suspicion:
-    told = [f"no output for {duration(known.silent_s)}"]
-    told += [f"open tool: {_tool(tool)}" for tool in known.tools]
+    evidence = [f"no output for {duration(known.silent_s)}"]
+    evidence += [f"open tool: {_tool(tool)}" for tool in known.tools]
     if known.tasks:
-        told.append(f"background tasks: {known.tasks}")
+        evidence.append(f"background tasks: {known.tasks}")
     if known.retry_s is not None:
-        told.append(f"the agent announced a retry in {duration(known.retry_s)}")
+        evidence.append(f"the agent announced a retry in {duration(known.retry_s)}")
     if known.processes is not None:
         states = " ".join(sorted({process.state for process in known.processes})) or "none"
-        told.append(f"processes: {len(known.processes)} ({states})")
+        evidence.append(f"processes: {len(known.processes)} ({states})")
     if known.cpu_s is not None:
-        told.append(f"CPU time since then: {duration(known.cpu_s)}")
-    return Suspicion(reason, tuple(told))
+        evidence.append(f"CPU time since then: {duration(known.cpu_s)}")
+    return Suspicion(reason, tuple(evidence))
 
 
 def _tool(tool: OpenTool) -> str:

@@ -60,7 +60,7 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
 
     runner_pid: int | None = None
     runner_ticks: int | None = None
-    """When the runner started, in system ticks; tells apart processes with the same pid."""
+    """When the runner started, in system ticks, to distinguish processes with the same pid."""
 
     recorder_pid: int | None = None
     recorder_ticks: int | None = None
