@@ -159,7 +159,7 @@ def test_what_a_background_runner_complains_of_is_in_the_run_folder(desk: Desk) 
     assert f"errors of its background runner: {folder / 'runner.log'}" in attached.stderr
 
 
-def test_viewers_see_every_line_once_and_the_agent_waits_for_none(desk: Desk) -> None:
+def test_viewers_see_every_line_once_and_none_delays_the_agent(desk: Desk) -> None:
     stall = desk.folder / "stall"
     script = f"play=short delay=0.08 flood=3000000 print-stall={stall}"
     name = detach(desk, script=script)

@@ -15,7 +15,7 @@ def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path)
 
 
-def test_a_reader_that_goes_away_does_not_stop_the_run(desk: Desk) -> None:
+def test_a_reader_that_leaves_does_not_stop_the_run(desk: Desk) -> None:
     with subprocess.Popen(
         [ROOK, "run", "x"],
         cwd=desk.folder,

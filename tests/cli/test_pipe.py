@@ -129,7 +129,7 @@ def test_the_exit_code_is_the_verdict_s(desk: Desk, script: str, code: int) -> N
     assert pipe(desk, script=script)[0] == code
 
 
-def test_tee_passes_every_byte_on_and_shows_on_stderr(desk: Desk) -> None:
+def test_tee_copies_every_byte_and_shows_on_stderr(desk: Desk) -> None:
     data = stream("--script-noise", "--script-line=12000000") + b"\xff\x00\x1b[2J no newline"
     done = fed(desk, data, "--tee")
     assert hashlib.sha256(done.stdout).digest() == hashlib.sha256(data).digest()

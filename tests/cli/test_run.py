@@ -287,7 +287,7 @@ def test_a_run_whose_rook_was_killed_is_healed_as_incomplete(desk: Desk) -> None
     assert status(desk) == "incomplete"
 
 
-def test_a_run_whose_rook_was_killed_can_be_gone_on_with(desk: Desk) -> None:
+def test_a_run_whose_rook_was_killed_can_be_resumed(desk: Desk) -> None:
     with desk.going("run", "x", script="hang-in-tool") as process:
         until(process, "[claude] ")
         process.kill()

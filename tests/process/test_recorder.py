@@ -20,7 +20,7 @@ def pids_in(folder: Path, count: int) -> list[int]:
     return found if len(found) >= count else []
 
 
-def test_every_byte_is_kept_and_the_exit_code_told(tmp_path: Path) -> None:
+def test_every_byte_and_the_exit_code_are_recorded(tmp_path: Path) -> None:
     told = record(tmp_path, ["sh", "-c", "printf 'a\\nb'; printf err >&2; exit 3"])
     assert (tmp_path / "stdout.raw").read_bytes() == b"a\nb"
     assert (tmp_path / "stderr.raw").read_bytes() == b"err"
@@ -28,7 +28,7 @@ def test_every_byte_is_kept_and_the_exit_code_told(tmp_path: Path) -> None:
     assert (told["stopped_for"], told["survivors"], told["lost_stdout"]) == (None, 0, 0)
 
 
-def test_arrivals_tell_when_which_bytes_came(tmp_path: Path) -> None:
+def test_arrivals_record_when_which_bytes_came(tmp_path: Path) -> None:
     before = time.time()
     record(tmp_path, ["sh", "-c", "echo one; echo two >&2"])
     lines = (tmp_path / "arrivals").read_text().split("\n")[:-1]
@@ -60,7 +60,7 @@ def test_all_files_are_private_under_any_umask(tmp_path: Path) -> None:
         (["a\0b"], "it could not be started: embedded null byte", None),
     ],
 )
-def test_what_cannot_be_started_says_why(
+def test_a_program_that_cannot_start_is_reported_with_the_reason(
     tmp_path: Path, command: list[str], complaint: str, missing: str | None
 ) -> None:
     told = record(tmp_path, command)
@@ -68,7 +68,7 @@ def test_what_cannot_be_started_says_why(
     assert (told["complaint"], told["missing_program"]) == (complaint, missing)
 
 
-def test_a_file_that_is_no_program_says_so(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_program_is_reported(tmp_path: Path) -> None:
     fake = tmp_path / "agent"
     fake.write_bytes(b"\0\1\2")
     fake.chmod(0o755)
@@ -77,7 +77,7 @@ def test_a_file_that_is_no_program_says_so(tmp_path: Path) -> None:
     assert "is not a program" in told["complaint"]
 
 
-def test_a_log_that_cannot_be_opened_is_told_before_anything_is_lost(tmp_path: Path) -> None:
+def test_a_log_that_cannot_be_opened_is_reported_before_the_agent_starts(tmp_path: Path) -> None:
     (tmp_path / "stderr.raw").symlink_to("elsewhere")
     told = record(tmp_path, ["touch", "begun"])
     assert told["started"] is False
@@ -90,24 +90,24 @@ def test_a_folder_that_is_missing_is_named(tmp_path: Path) -> None:
     assert "the working folder" in told["complaint"]
 
 
-def test_a_signal_that_ended_it_is_told(tmp_path: Path) -> None:
+def test_the_signal_that_ended_the_agent_is_recorded(tmp_path: Path) -> None:
     told = record(tmp_path, ["sh", "-c", "kill -9 $$"])
     assert (told["exit_code"], told["signal"]) == (None, signal.SIGKILL)
 
 
-def test_standard_input_is_at_its_end_unless_something_is_given(tmp_path: Path) -> None:
+def test_standard_input_is_empty_unless_a_prompt_or_pipe_is_given(tmp_path: Path) -> None:
     record(tmp_path, ["cat"])
     assert (tmp_path / "stdout.raw").read_bytes() == b""
 
 
-def test_a_kept_prompt_is_given_by_standard_input(tmp_path: Path) -> None:
+def test_a_saved_prompt_is_passed_by_standard_input(tmp_path: Path) -> None:
     prompt = b"x" * 1_000_000
     (tmp_path / "stdin.raw").write_bytes(prompt)
     record(tmp_path, ["cat"], stdin="file")
     assert (tmp_path / "stdout.raw").read_bytes() == prompt
 
 
-def test_a_pipe_that_the_runner_holds_can_be_handed_on(tmp_path: Path) -> None:
+def test_a_pipe_that_the_runner_holds_is_passed_to_the_agent(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     recorder = start(tmp_path, ["cat"], stdin=reading)
     os.close(reading)
@@ -140,7 +140,7 @@ def test_a_flood_on_stderr_does_not_stop_stdout(tmp_path: Path) -> None:
     assert (tmp_path / "stdout.raw").read_bytes() == b"done"
 
 
-def test_a_large_stream_is_kept_byte_for_byte(tmp_path: Path) -> None:
+def test_a_large_stream_is_recorded_byte_for_byte(tmp_path: Path) -> None:
     code = (
         "import sys, hashlib\n"
         "h = hashlib.sha256(); out = sys.stdout.buffer\n"
@@ -160,7 +160,7 @@ def test_the_deadline_holds(tmp_path: Path) -> None:
     assert told["signal"] == signal.SIGTERM
 
 
-def test_an_agent_that_ignores_all_asking_is_killed(tmp_path: Path) -> None:
+def test_an_agent_that_ignores_requests_to_end_is_killed(tmp_path: Path) -> None:
     script = "trap '' TERM INT; echo ready; while :; do sleep 0.05; done"
     recorder = start(tmp_path, ["sh", "-c", script])
     wait_for(lambda: (tmp_path / "stdout.raw").exists() and (tmp_path / "stdout.raw").read_bytes())
@@ -208,7 +208,7 @@ time.sleep(600)
 """
 
 
-def test_a_forking_tree_of_daemons_is_ended_to_the_last(tmp_path: Path) -> None:
+def test_a_tree_of_forking_daemons_is_ended_completely(tmp_path: Path) -> None:
     recorder = start(tmp_path, python(TREE))
     wait_for(lambda: pids_in(tmp_path, 6))
     recorder.stop("interrupted")
@@ -235,7 +235,7 @@ time.sleep(1000)
 """
 
 
-def test_kill_is_obeyed_while_a_daemon_is_given_its_time(tmp_path: Path) -> None:
+def test_kill_works_while_a_daemon_has_time_to_end(tmp_path: Path) -> None:
     recorder = start(tmp_path, python(STUBBORN), grace_s=1000.0)
     wait_for(lambda: pids_in(tmp_path, 1))
     recorder.kill("interrupted")
@@ -262,7 +262,7 @@ main()
 """
 
 
-def test_an_agent_whom_no_signal_ends_is_told_of_as_a_survivor(
+def test_an_agent_that_survives_sigkill_is_counted_as_a_survivor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
@@ -292,7 +292,7 @@ os.fsync = fsync
 """
 
 
-def test_a_slow_disk_does_not_keep_us_from_reading(
+def test_a_slow_disk_does_not_stall_reading(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recorder_process, "_BOOT", SLOW_DISK + recorder_process._BOOT)
@@ -307,7 +307,7 @@ def test_a_slow_disk_does_not_keep_us_from_reading(
     finish(recorder, tmp_path)
 
 
-def test_what_was_recorded_is_on_the_disk_at_the_end(
+def test_everything_recorded_is_on_disk_at_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recorder_process, "_BOOT", SLOW_DISK + recorder_process._BOOT)
@@ -330,7 +330,7 @@ import time; time.sleep(600)
 
 
 @pytest.mark.parametrize("victim", ["runner", "recorder"])
-def test_nobody_is_left_when_runner_or_recorder_is_killed(tmp_path: Path, victim: str) -> None:
+def test_no_process_is_left_when_runner_or_recorder_is_killed(tmp_path: Path, victim: str) -> None:
     root = Path(__file__).parent.parent.parent
     code = HOST.format(root=str(root), source=str(root / "src"), folder=str(tmp_path))
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as host:
@@ -355,7 +355,7 @@ def test_sigterm_to_the_recorder_stops_the_agent(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
-def test_a_full_disk_loses_bytes_but_neither_the_agent_nor_the_truth(tmp_path: Path) -> None:
+def test_a_full_disk_loses_bytes_but_stalls_nothing_and_is_reported(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)]

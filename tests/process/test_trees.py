@@ -70,7 +70,7 @@ def test_the_marker_finds_what_is_in_the_midst_of_an_exec(tmp_path: Path) -> Non
     assert seen == [[process.pid]] * 300
 
 
-def test_one_whom_no_signal_ends_cannot_keep_us(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_survives_sigkill_cannot_hang_us(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trees, "send", lambda pids, number: None)
     with subprocess.Popen(["sleep", "60"], env={**os.environ, trees.MARKER: "immortal"}) as process:
         wait_for(lambda: trees.marked("immortal"))

@@ -127,7 +127,7 @@ def test_a_lost_run_keeps_its_session_cost_and_answer(folder: RunFolder) -> None
     assert read_output(folder) == "All done."
 
 
-def test_a_lost_run_without_a_result_can_be_gone_on_with(folder: RunFolder) -> None:
+def test_a_lost_run_without_a_result_can_be_resumed(folder: RunFolder) -> None:
     append(folder, "stdout", STARTED)
     assert heal(folder, alive=everyone_dead, now=2000.0)
     verdict = folder.verdict()
@@ -157,7 +157,7 @@ def test_a_result_before_the_runner_died_is_judged_by_the_table(
     assert status_of(folder)[0] == expected
 
 
-def test_an_agent_that_never_started_is_said_so_by_who_finds_it(folder: RunFolder) -> None:
+def test_a_run_whose_agent_never_started_is_healed_as_not_started(folder: RunFolder) -> None:
     folder.write_exit(ExitInfo(started=False, ended_at=1700.0, complaint="no program"))
     assert heal(folder, alive=everyone_dead, now=2000.0)
     assert status_of(folder) == ("not_started", 9, "no program")
@@ -182,7 +182,7 @@ def test_an_agent_of_a_later_version_is_healed_without_its_log(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("living", [(4, 5), (6, 7)], ids=["runner", "recorder"])
-def test_a_run_that_somebody_still_works_at_is_left_alone(
+def test_a_run_with_a_living_process_is_left_alone(
     living: tuple[int, int], folder: RunFolder
 ) -> None:
     assert not heal(folder, alive=lambda pid, ticks: (pid, ticks) == living, now=2000.0)
@@ -196,9 +196,7 @@ def test_a_run_that_was_judged_is_left_alone(folder: RunFolder) -> None:
 
 
 @pytest.mark.parametrize("data", [None, b"torn", b'{"format": 2}'])
-def test_a_run_of_which_nothing_is_known_is_left_alone(
-    data: bytes | None, folder: RunFolder
-) -> None:
+def test_a_run_without_readable_info_is_left_alone(data: bytes | None, folder: RunFolder) -> None:
     (folder.path / "run.json").unlink()
     if data is not None:
         (folder.path / "run.json").write_bytes(data)

@@ -133,7 +133,7 @@ runs.create(sys.argv[1], RunInfo(command=["true"], cwd="/", started_at=1.0))
 """
 
 
-def test_a_maker_that_is_killed_leaves_no_run_of_which_nothing_is_known(tmp_path: Path) -> None:
+def test_a_process_killed_while_making_a_run_leaves_no_run_without_info(tmp_path: Path) -> None:
     maker = run_python(HALF_MADE, str(tmp_path))
     maker.communicate()
     assert maker.returncode == -signal.SIGKILL
