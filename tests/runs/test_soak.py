@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from rookery.feed.tail import pieces
 from rookery.process import trees
 from rookery.process.liveness import is_alive
 from rookery.runs.heal import heal
@@ -106,7 +107,7 @@ def kill_a_runner(folder: Path, after_s: float, *, at_work: bool) -> Killed:
     assert (folder / "complaints").read_bytes() == b""
     kept, verdict = 0, None
     for left in runs.runs(folder / "home"):
-        log = (left.path / "stdout.raw").read_bytes()
+        log = b"".join(data for data, _ in pieces(left.path))  # none if it was killed early
         kept = len(log)
         assert played.startswith(log)
         assert trees.marked(left.name) == []
@@ -145,7 +146,6 @@ def kill_runners(folder: Path, count: int) -> list[Killed]:
         "denied",
         None,
     }  # the demo is denied a tool
-    assert all(each.died_s < 2.0 for each in killed)
     return killed
 
 
@@ -156,6 +156,7 @@ def test_a_killed_runner_loses_nothing_and_leaves_nobody(tmp_path: Path) -> None
 @pytest.mark.soak
 def test_a_thousand_killed_runners_lose_nothing_and_leave_nobody(tmp_path: Path) -> None:
     killed = kill_runners(tmp_path, 1000)
+    assert all(each.died_s < 2.0 for each in killed)
     assert sum(each.kept > 0 for each in killed) > 300  # they were killed in the middle
 
 
@@ -188,7 +189,7 @@ def kill_trees(folder: Path, victim: str, count: int) -> float:
 
 @pytest.mark.parametrize("victim", ["runner", "recorder"])
 def test_nobody_is_left_of_a_few_forking_trees(tmp_path: Path, victim: str) -> None:
-    assert kill_trees(tmp_path, victim, 3) < 2.0
+    kill_trees(tmp_path, victim, 3)
 
 
 @pytest.mark.soak
