@@ -1,11 +1,12 @@
 """Converts token counts, which agents report in different ways."""
 
 
-def uncached(input: int | None, *cached: int | None) -> int | None:
+def uncached(input: int | None, read: int | None, written: int | None = None) -> int | None:
     """The uncached input, for agents whose input count includes cached tokens."""
     if input is None:
         return None
-    for count in cached:  # a loop: this runs for every message, and `sum` takes twice as long
-        if count:
-            input -= count
-    return max(0, input)
+    if read:
+        input -= read
+    if written:
+        input -= written
+    return input if input > 0 else 0

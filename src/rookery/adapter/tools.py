@@ -1,15 +1,23 @@
 """What is known about an agent's tools: their kinds, MCP servers and titles."""
 
 from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
 
 import msgspec
 
 from rookery.adapter.salvage import raw_copy
-from rookery.adapter.titles import first_short_string, title_of
+from rookery.adapter.titles import (
+    LONGEST_TITLE,
+    fields_decoder,
+    first_short_string,
+    first_text,
+)
 from rookery.model.events import ToolKind, ToolStarted
+from rookery.model.text import one_line
 
 
-class Tools(msgspec.Struct, frozen=True, kw_only=True):
+class Tools(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """The tools of an agent."""
 
     kinds: Mapping[str, ToolKind]
@@ -30,10 +38,11 @@ class Tools(msgspec.Struct, frozen=True, kw_only=True):
 
     def title(self, kind: ToolKind, input: msgspec.Raw) -> str | None:
         """Return a one-line title for a call; for unknown inputs, their first short string."""
-        names = self.titles.get(kind)
-        if names == ():
-            return None
-        return (title_of(input, *names) if names else None) or first_short_string(input)
+        decoder = self._title_decoders.get(kind)
+        text = None if decoder is None else first_text(input, decoder)
+        if text is not None and (title := one_line(text, LONGEST_TITLE)):
+            return title
+        return None if self.titles.get(kind) == () else first_short_string(input)
 
     def started(
         self,
@@ -47,6 +56,8 @@ class Tools(msgspec.Struct, frozen=True, kw_only=True):
     ) -> ToolStarted:
         """Return the event for a started call; the title comes from the input unless passed."""
         kind = self.kinds.get(name, "other")
+        if not title:
+            title = self.title(kind, input)
         server = tool = None
         if kind == "other":
             server, tool = split_mcp(name, prefix=self.mcp_prefix, separator=self.mcp_separator)
@@ -54,13 +65,18 @@ class Tools(msgspec.Struct, frozen=True, kw_only=True):
             id=id,
             name=name,
             kind=kind,
-            title=title or self.title(kind, input),
+            title=title,
             input=raw_copy(input),
             server=server,
             tool=tool,
             subagent=subagent,
             parent=parent,
         )
+
+    @cached_property
+    def _title_decoders(self) -> Mapping[ToolKind, msgspec.json.Decoder[Any]]:
+        """The decoders of the fields that make titles."""
+        return {kind: fields_decoder(names) for kind, names in self.titles.items() if names}
 
 
 def split_mcp(
