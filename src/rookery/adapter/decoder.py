@@ -135,7 +135,7 @@ class LineDecoder:
             self._eventless += 1
             return []
         seq = self._seq
-        if type(events) is tuple or type(events) is list:
+        if type(events) is list or type(events) is tuple:
             self._seq += len(events)
             return [Record(n, at, offset, size - 1, event) for n, event in enumerate(events, seq)]
         self._seq += 1
@@ -150,9 +150,10 @@ class LineDecoder:
             size = len(line)
             if not events:
                 eventless += 1
-            elif type(events) is tuple or type(events) is list:
+            elif type(events) is list or type(events) is tuple:
+                length = size - 1
                 for event in events:
-                    records.append(Record(seq, at, offset, size - 1, event))
+                    records.append(Record(seq, at, offset, length, event))
                     seq += 1
             else:
                 records.append(Record(seq, at, offset, size - 1, events))

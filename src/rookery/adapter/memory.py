@@ -143,8 +143,7 @@ class Memory:
         """
         if id in self.ended:
             return []
-        started = self.end(id)
-        if started is not None:
+        if (started := self.end(id)) is not None:
             name, kind, parent = name or started.name, kind or started.kind, started.parent
         finished = ToolFinished(
             id=id,

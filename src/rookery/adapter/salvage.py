@@ -60,10 +60,11 @@ def raw_copy(raw: bytes | msgspec.Raw) -> msgspec.Raw | None:
     repaired. Returns None for a part that the message does not have.
     """
     json = bytes(raw).strip()
+    if json.isascii() and 0 < len(json) < _MOST_DIGITS:
+        return msgspec.Raw(json)  # as most are
     if not json:
         return None
-    short = len(json) < _MOST_DIGITS
-    if (json.isascii() or _is_utf8(json)) and (short or not _has_long_number(json)):
+    if _is_utf8(json) and not _has_long_number(json):
         return msgspec.Raw(json)
     repaired = parse(json)
     return None if isinstance(repaired, Unreadable) else msgspec.Raw(repaired.json)

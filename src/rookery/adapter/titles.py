@@ -1,5 +1,6 @@
 """Titles of tool calls, taken from their input."""
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -10,10 +11,8 @@ from rookery.adapter import salvage
 from rookery.adapter.shapes import NOTHING
 from rookery.model.text import one_line
 
-LONGEST_TITLE = 1000
-"""The most characters of a title from a known field."""
-
 _LONGEST = 200  # a string of an unknown field that makes a good title is short
+_LONGEST_KNOWN = 1000  # a known field may be longer
 
 _any_decoder: msgspec.json.Decoder[object] = msgspec.json.Decoder(object)
 
@@ -30,28 +29,42 @@ def first_short_string(input: msgspec.Raw) -> str | None:
 
 def first_of(input: msgspec.Raw, *names: str) -> str | None:
     """The value of the first of these fields that is not empty; other fields are skipped."""
-    return first_text(input, fields_decoder(names))
+    return first_reader(names)(input)
 
 
 def title_of(input: msgspec.Raw, *names: str) -> str | None:
     """The value of the first of these fields, on one line; None if all are missing or empty."""
-    text = first_text(input, fields_decoder(names))
-    return None if text is None else one_line(text, LONGEST_TITLE)
+    text = first_reader(names)(input)
+    return None if text is None else one_line(text, _LONGEST_KNOWN)
 
 
-def first_text(input: msgspec.Raw, decoder: msgspec.json.Decoder[Any]) -> str | None:
-    """Do what `first_of` does, for the fields of a decoder."""
-    known = None if input is NOTHING else salvage.decode_part(input, decoder)
-    if known is not None:
-        text: str | None
-        for text in astuple(known):
-            if text:
-                return text
-    return None
+def title_reader(names: tuple[str, ...]) -> Callable[[msgspec.Raw], str | None]:
+    """Return a function that makes a title: of these fields, or else the first short string."""
+    first = first_reader(names)
+
+    def title(input: msgspec.Raw) -> str | None:
+        text = first(input)
+        if text is not None and (line := one_line(text, _LONGEST_KNOWN)):
+            return line
+        return first_short_string(input)
+
+    return title
 
 
 @cache
-def fields_decoder(names: tuple[str, ...]) -> msgspec.json.Decoder[Any]:
-    """Return a decoder of an object's fields with these names, all of them texts."""
-    fields = [(name, str | None, None) for name in names]
-    return msgspec.json.Decoder(msgspec.defstruct("Fields", fields, gc=False))
+def first_reader(names: tuple[str, ...]) -> Callable[[msgspec.Raw], str | None]:
+    """Return a function that does what `first_of` does, for these fields."""
+    fields = {f"field_{n}": name for n, name in enumerate(names)}
+    types = [(field, str | None, None) for field in fields]
+    shape = msgspec.defstruct("Fields", types, rename=fields, gc=False)
+    decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(shape)
+
+    def first(input: msgspec.Raw) -> str | None:
+        try:
+            known = decoder.decode(input)
+        except (ValueError, RecursionError):
+            known = None if input is NOTHING else salvage.decode_part(input, decoder)
+        # Most inputs have the first field: looking at it alone takes a third of the time.
+        return known and (known.field_0 or next(filter(None, astuple(known)), None))
+
+    return first

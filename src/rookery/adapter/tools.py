@@ -1,36 +1,35 @@
 """What is known about an agent's tools: their kinds, MCP servers and titles."""
 
-from collections.abc import Mapping
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable, Mapping
 
 import msgspec
 
 from rookery.adapter.salvage import raw_copy
-from rookery.adapter.titles import (
-    LONGEST_TITLE,
-    fields_decoder,
-    first_short_string,
-    first_text,
-)
+from rookery.adapter.titles import first_short_string, title_reader
 from rookery.model.events import ToolKind, ToolStarted
-from rookery.model.text import one_line
 
 
-class Tools(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """The tools of an agent."""
+class Tools:
+    """The tools of an agent.
 
-    kinds: Mapping[str, ToolKind]
-    """The kind of each built-in tool; any other is `other`."""
+    `kinds` has the kind of each built-in tool; any other is `other`. `titles` has the input fields
+    that make the title of a call, best first; an empty tuple means no title. The name of an MCP
+    server's tool begins with `mcp_prefix`; then follow server, `mcp_separator` and tool.
+    """
 
-    titles: Mapping[ToolKind, tuple[str, ...]] = {}
-    """The input fields that make the title of a call, best first; an empty tuple means no title."""
-
-    mcp_prefix: str = "mcp__"
-    """The beginning of the name of an MCP server's tool, before the name of the server."""
-
-    mcp_separator: str = "__"
-    """The separator between server and tool."""
+    def __init__(
+        self,
+        *,
+        kinds: Mapping[str, ToolKind],
+        titles: Mapping[ToolKind, tuple[str, ...]] | None = None,
+        mcp_prefix: str = "mcp__",
+        mcp_separator: str = "__",
+    ) -> None:
+        self.kinds = kinds
+        self._titles = titles or {}
+        self._mcp_prefix = mcp_prefix
+        self._mcp_separator = mcp_separator
+        self._title_readers: dict[ToolKind, Callable[[msgspec.Raw], str | None]] = {}
 
     def kind(self, name: str) -> ToolKind:
         """Return the kind of a tool."""
@@ -38,11 +37,12 @@ class Tools(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def title(self, kind: ToolKind, input: msgspec.Raw) -> str | None:
         """Return a one-line title for a call; for unknown inputs, their first short string."""
-        decoder = self._title_decoders.get(kind)
-        text = None if decoder is None else first_text(input, decoder)
-        if text is not None and (title := one_line(text, LONGEST_TITLE)):
-            return title
-        return None if self.titles.get(kind) == () else first_short_string(input)
+        read = self._title_readers.get(kind)
+        if read is None:  # made for the first call: an agent has more kinds than most runs use
+            names = self._titles.get(kind)
+            read = title_reader(names) if names else first_short_string if names is None else _none
+            self._title_readers[kind] = read
+        return read(input)
 
     def started(
         self,
@@ -56,16 +56,14 @@ class Tools(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     ) -> ToolStarted:
         """Return the event for a started call; the title comes from the input unless passed."""
         kind = self.kinds.get(name, "other")
-        if not title:
-            title = self.title(kind, input)
         server = tool = None
         if kind == "other":
-            server, tool = split_mcp(name, prefix=self.mcp_prefix, separator=self.mcp_separator)
+            server, tool = split_mcp(name, prefix=self._mcp_prefix, separator=self._mcp_separator)
         return ToolStarted(
             id=id,
             name=name,
             kind=kind,
-            title=title,
+            title=title or self.title(kind, input),
             input=raw_copy(input),
             server=server,
             tool=tool,
@@ -73,10 +71,9 @@ class Tools(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             parent=parent,
         )
 
-    @cached_property
-    def _title_decoders(self) -> Mapping[ToolKind, msgspec.json.Decoder[Any]]:
-        """The decoders of the fields that make titles."""
-        return {kind: fields_decoder(names) for kind, names in self.titles.items() if names}
+
+def _none(input: msgspec.Raw) -> None:
+    return None
 
 
 def split_mcp(

@@ -75,19 +75,22 @@ def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Sequenc
     events: list[Event] = [] if parent or memory.in_turn else memory.begin_turn()
     unknown: str | None = None
     for block in inner.content or ():
-        if block.type == "text":
+        type = block.type
+        if type == "tool_use":
+            id, name = block.id or memory.new_id("call"), block.name or "tool"
+            events += memory.start(tools.TOOLS.started(id, name, block.input, parent=parent))
+        elif type == "text":
             if block.text:
                 events.append(Text(id=memory.new_id("text"), text=block.text, parent=parent))
-        elif block.type in ("thinking", "redacted_thinking"):
-            hidden = True if block.type == "redacted_thinking" else None
+        elif type == "thinking" or type == "redacted_thinking":
+            hidden = True if type == "redacted_thinking" else None
             id, text = memory.new_id("thought"), block.thinking or None
             events.append(Thinking(id=id, text=text, redacted=hidden, parent=parent))
-        elif block.type == "tool_use":
-            events += _start(memory, block, parent)
         else:
-            unknown = block.type
-    if (usage := _usage(inner, parent)) is not None:
-        events.append(usage)
+            unknown = type
+    used = inner.usage
+    if used is not None and (used.input_tokens or used.output_tokens):  # zeros: not counted
+        events.append(_usage(used, inner.stop_reason, parent))
     if unknown is not None:
         events.append(Unknown(name=f"assistant/{unknown}", raw=salvage.raw_copy(line)))
     return events
@@ -118,11 +121,6 @@ _TABLE: Table[Memory] = {
 
 decoder = decoder_of("amp", _TABLE, partial(Memory, KNOWN_FIELDS))
 """Returns a decoder for one stream of Amp."""
-
-
-def _start(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[Event]:
-    id, name = block.id or memory.new_id("call"), block.name or "tool"
-    return memory.start(tools.TOOLS.started(id, name, block.input, parent=parent))
 
 
 def _finish(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[Event]:
@@ -162,14 +160,11 @@ def _denials(memory: Memory, text: str) -> Sequence[Event]:
     return events
 
 
-def _usage(message: shapes.Inner, parent: str | None) -> UsageReported | None:
-    """The tokens of a message; None if they were not counted."""
-    used = message.usage
-    if used is None or not (used.input_tokens or used.output_tokens):
-        return None
+def _usage(used: shapes.Usage, stop_reason: str | None, parent: str | None) -> UsageReported:
+    """The tokens of a message."""
     read, written = used.cache_read_input_tokens, used.cache_creation_input_tokens
     return UsageReported(
-        stop_reason=message.stop_reason,
+        stop_reason=stop_reason,
         scope="message",
         semantics="final",
         input=uncached(used.input_tokens, read, written),

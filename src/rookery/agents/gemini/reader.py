@@ -66,7 +66,7 @@ def tool_use(memory: Memory, message: shapes.ToolUse, line: bytes) -> Sequence[E
     memory.answer = None
     id = message.tool_id or memory.new_id("call")
     name, input = message.tool_name or "tool", message.parameters
-    subagent = tools.subagent(name, input)
+    subagent = tools.subagent(input) if name == tools.SUBAGENT else None
     events += memory.start(tools.TOOLS.started(id, name, input, subagent=subagent))
     return events
 
@@ -76,17 +76,17 @@ def tool_result(memory: Memory, message: shapes.ToolResult, line: bytes) -> Sequ
     events = memory.advance()
     id = message.tool_id or memory.new_id("call")
     call = memory.tools.get(id)
-    error = message.error or _NO_ERROR
     output = message.output or None  # "" means that the output is not reported (0.61.0 file_edit)
-    text = error.message or output
-    ok = message.status == "success"
-    denied = not ok and call is not None and _is_denied(call.name, error)
+    if message.status == "success":
+        events += memory.finish(id, "ok", output=output)
+        if call is not None and call.kind in tools.CHANGING:
+            events += tools.changes(call.name, id, call.input)
+        return events
+    error = message.error or _NO_ERROR
+    denied = call is not None and _is_denied(call.name, error)
     fix = _fix(call, error) if denied and call is not None else None
-    status: Status = "ok" if ok else "denied" if denied else "error"
-    events += memory.finish(id, status, output=output, error=None if ok else text, fix=fix)
-    if ok and call is not None and call.kind in tools.CHANGING:
-        events += tools.changes(call.name, id, call.input)
-    return events
+    status: Status = "denied" if denied else "error"
+    return events + memory.finish(id, status, output=output, error=error.message or output, fix=fix)
 
 
 def error(memory: Memory, message: shapes.Error, line: bytes) -> Sequence[Event]:

@@ -17,6 +17,9 @@ from rookery.model.events import (
     ToolStarted,
 )
 
+SUBAGENT = "invoke_agent"
+"""The tool that starts a subagent."""
+
 _FILE = ("file_path", "dir_path", "path")
 TOOLS = Tools(
     kinds={
@@ -32,7 +35,7 @@ TOOLS = Tools(
         "run_shell_command": "execute",
         "web_fetch": "fetch",
         "google_web_search": "fetch",
-        "invoke_agent": "subagent",
+        SUBAGENT: "subagent",
         "write_todos": "plan",
         "enter_plan_mode": "plan",
         "exit_plan_mode": "plan",
@@ -79,9 +82,9 @@ _edit_decoder = msgspec.json.Decoder(_EditInput)
 _todo_decoder = msgspec.json.Decoder(_TodoInput)
 
 
-def subagent(name: str, input: msgspec.Raw) -> str | None:
+def subagent(input: msgspec.Raw) -> str | None:
     """The type of subagent that a call starts."""
-    return first_of(input, "agent_name") if TOOLS.kind(name) == "subagent" else None
+    return first_of(input, "agent_name")
 
 
 def replacements(started: ToolStarted) -> tuple[Replacement, ...]:

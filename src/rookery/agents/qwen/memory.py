@@ -26,7 +26,7 @@ class Memory(memory.Memory):
         self.errors: dict[str, str] = {}  # the errors of this turn's failed calls
         self.fallback: str | None = None  # the model that answers this request instead
         self.retrying = False  # whether a retry was reported and no text followed yet
-        self._blocks: dict[str | None, dict[int, OpenBlock]] = {}  # by parent and index
+        self.blocks: dict[str | None, dict[int, OpenBlock]] = {}  # by parent and index
 
     def end_turn(self) -> None:
         """Close the turn; a stream with prompts on stdin may have another."""
@@ -41,18 +41,18 @@ class Memory(memory.Memory):
         self, parent: str | None, index: int, type: str, tool_id: str | None = None
     ) -> list[Event]:
         """Start a block; an open block with the same number is incomplete and reported so far."""
-        blocks = self._blocks.setdefault(parent, {})
+        blocks = self.blocks.setdefault(parent, {})
         partial = blocks.pop(index, None)
         blocks[index] = OpenBlock(self.new_id("block"), type, tool_id, [])
         return [] if partial is None else _whole(partial, parent)
 
     def block(self, parent: str | None, index: int) -> OpenBlock | None:
         """The block that a piece belongs to."""
-        return self._blocks.get(parent, {}).get(index)
+        return self.blocks.get(parent, {}).get(index)
 
     def take_block(self, parent: str | None, type: str) -> OpenBlock | None:
         """The open block that is now complete, if there were pieces of it."""
-        blocks = self._blocks.get(parent)
+        blocks = self.blocks.get(parent)
         if not blocks:
             return None
         index = next((index for index, block in blocks.items() if block.type == type), None)
@@ -60,7 +60,7 @@ class Memory(memory.Memory):
 
     def end_message(self, parent: str | None) -> list[Event]:
         """Return the texts of blocks that were never completed."""
-        blocks = self._blocks.pop(parent, {})
+        blocks = self.blocks.pop(parent, {})
         return [event for block in blocks.values() for event in _whole(block, parent)]
 
     def in_subagent(self) -> bool:
@@ -69,7 +69,7 @@ class Memory(memory.Memory):
 
     def unfinished(self) -> list[Event]:
         """Return the partial texts: the complete ones won't arrive."""
-        return [event for parent in [*self._blocks] for event in self.end_message(parent)]
+        return [event for parent in [*self.blocks] for event in self.end_message(parent)]
 
     def abandon(self) -> list[Event]:
         """End everything open as `orphaned`."""

@@ -32,18 +32,20 @@ def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Sequenc
     events = [] if parent is not None or memory.in_turn else memory.begin_turn()
     unknown: str | None = None
     for n, block in enumerate(inner.content or ()):
-        if block.type in ("text", "thinking"):
-            events += _text(memory, block, f"{inner.id or memory.new_id('message')}:{n}", parent)
-        elif block.type == "tool_use":
+        type = block.type
+        if type == "tool_use":
             events += _start(memory, block, parent)
+        elif type == "text" or type == "thinking":
+            events += _text(memory, block, f"{inner.id or memory.new_id('message')}:{n}", parent)
         else:
-            unknown = block.type
-    usage = _usage(memory, inner, parent)
-    if usage is not None:
-        events.append(usage)
+            unknown = type
+    used, last = inner.usage, None
+    if used is not None and (used.input_tokens or used.output_tokens):  # zeros: not counted
+        events.append(_usage(memory, inner, used, parent))
+    elif inner.content:
+        last = inner.content[-1]
     if parent is None:
         memory.retrying = False
-        last = inner.content[-1] if inner.content and usage is None else None
         memory.last = last.text if last is not None and last.type == "text" else None
     if unknown is not None:
         events.append(Unknown(name=f"assistant/{unknown}", raw=salvage.raw_copy(line)))
@@ -138,34 +140,33 @@ _PARTS: Mapping[type, Callable[[Memory, str | None, Any], Sequence[Event]]] = {
 
 
 def _text(memory: Memory, block: shapes.Block, id: str, parent: str | None) -> Sequence[Event]:
-    pieces = memory.take_block(parent, block.type)
-    id = id if pieces is None else pieces.id
+    if memory.blocks and (pieces := memory.take_block(parent, block.type)) is not None:
+        id = pieces.id
     if block.type == "thinking":
         return (Thinking(id=id, text=block.thinking or None, parent=parent),)
     return (Text(id=id, text=block.text, parent=parent),) if block.text else ()
 
 
 def _start(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[Event]:
-    memory.take_block(parent, "tool_use")
+    if memory.blocks:
+        memory.take_block(parent, "tool_use")
     id, name, input = block.id or memory.new_id("call"), block.name or "tool", block.input
     if name == tools.DEFERRED:
         name, input = tools.deferred(input)
-    kind = tools.TOOLS.kind(name)
-    started = tools.TOOLS.started(
-        id,
-        name,
-        input,
-        title=tools.question(input) if kind == "ask" else None,
-        subagent=tools.subagent(input) if kind == "subagent" else None,
-        parent=parent,
+    kind, title, subagent = tools.TOOLS.kinds.get(name), None, None
+    if kind == "ask":
+        title = tools.question(input)
+    elif kind == "subagent":
+        subagent = tools.subagent(input)
+    return memory.start(
+        tools.TOOLS.started(id, name, input, title=title, subagent=subagent, parent=parent)
     )
-    return memory.start(started)
 
 
 def _finish(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[Event]:
     """Read a result; that of a failed command may lack is_error (0.15.10 shell_fail)."""
     id = block.tool_use_id or memory.new_id("call")
-    if memory.has_ended(id):
+    if id in memory.ended:
         return ()
     call = memory.tools.get(id)
     output, code, failed = block.content, None, block.is_error is not False
@@ -191,11 +192,10 @@ def _finish(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence
     return events
 
 
-def _usage(memory: Memory, message: shapes.Inner, parent: str | None) -> UsageReported | None:
-    """The tokens of an answer; None if they were not counted, which is written as zeros."""
-    used = message.usage
-    if used is None or not (used.input_tokens or used.output_tokens):
-        return None
+def _usage(
+    memory: Memory, message: shapes.Inner, used: shapes.Usage, parent: str | None
+) -> UsageReported:
+    """The tokens of an answer."""
     model = message.model
     if memory.fallback is not None and parent is None:
         # The message names the model that was tried first (0.24.4 model_fallback).
