@@ -109,7 +109,7 @@ def test_a_command_that_succeeds(bench: Bench) -> None:
     assert (bench.project / "a.txt").read_text() == "one\n"
 
 
-@scenario("shell failing", but="0.15.10 tells that a command failed only if that wrote nothing")
+@scenario("shell failing", but="0.15.10 reports a failed command only if the command wrote nothing")
 def test_a_command_that_fails_is_told_as_such_if_qwen_does(bench: Bench) -> None:
     bad = "echo bad; sleep 0.3; exit 3"
     script = told(Reply(tools=[shell(bad), shell("exit 4")]), Reply(text="Oh."))
@@ -265,7 +265,7 @@ def test_a_budget_stops_it_while_it_works(bench: Bench) -> None:
     calls = [Reply(tools=[shell(f"expr {n}")], usage=used) for n in range(1, 30)]
     done = bench.rook(told(*calls), *FREE, "--max-tokens", "12000", "Spend it")
     assert done.code == 5, done.err
-    assert "of 12000 tokens" in done.err
+    assert "tokens (limit 12000)" in done.err
 
 
 def test_its_own_limit_of_turns(bench: Bench) -> None:
