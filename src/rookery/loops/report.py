@@ -25,11 +25,12 @@ def report(
 ) -> Report:
     """Summarise a run for the rules."""
     answer = final_text(state)
-    error = _error(state, verdict)
+    reported = _reported_error(state)
     field = from_field(verdict.facts.resets_at)
     resets_at = field
     if verdict.status == "limited" and resets_at is None:
-        resets_at = from_text(error, now=ended_at, local=local)
+        message = reported or verdict.facts.quota_message
+        resets_at = from_text(message, now=ended_at, local=local)
     windows = [limit for limit in state.limits.values() if limit.used is not None]
     fullest = max(windows, key=lambda limit: limit.used or 0.0, default=None)
     return Report(
@@ -44,7 +45,7 @@ def report(
         turns=state.ledger.steps or None,
         answer=None if answer is None else answer[-_LONGEST_ANSWER:],
         said_done=says_done(state, goal, nonce),
-        error=error,
+        error=None if _ended_well(state) else reported or verdict.sentence,
         error_kind=state.errors[-1].kind if state.errors else None,
         denials=tuple(sorted({d.fix or d.name or "a tool" for d in state.denials.values()})),
         files_changed=len(state.files),
@@ -75,12 +76,16 @@ def _answers_with(state: RunState, nonce: str) -> bool:
     return nonce in {line.strip() for line in answer.split("\n")}
 
 
-def _error(state: RunState, verdict: Verdict) -> str | None:
-    """What went wrong, from the main agent's last result."""
-    last = state.results[-1] if state.results else None
-    if last is not None and last.ok:
+def _ended_well(state: RunState) -> bool:
+    return bool(state.results) and state.results[-1].ok is True
+
+
+def _reported_error(state: RunState) -> str | None:
+    """What went wrong, in the words of the agent or its provider."""
+    if _ended_well(state):
         return None
+    last = state.results[-1] if state.results else None
     texts = [text for text in (last.errors or ()) if text] if last else []
     texts += [last.text] if last is not None and last.text else []
     texts += [error.message for error in state.errors[-1:] if error.message]
-    return next(iter(texts), None) or verdict.sentence
+    return next(iter(texts), None)
