@@ -54,6 +54,7 @@ unit: $(VENV)/.dev $(CLAUDE) $(CODEX)
 
 soak: $(VENV)/.dev ## the long versions of the hostile tests
 	$(BIN)/pytest -n auto -m soak
+	$(BIN)/pytest -n auto -m quick --hypothesis-profile=search
 
 TRIED := $(if $(filter *,$(AGENT)),$(CLAUDE) $(CODEX) $(OPENCODE) $(GEMINI) $(QWEN),$($(NAMED)))
 

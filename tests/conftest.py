@@ -5,10 +5,16 @@ import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).parent.parent
 SESSION = ROOT / "examples" / "session.jsonl"
 
+
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("search", derandomize=False, deadline=None, max_examples=2_000)
+settings.load_profile("same")
+"""`make test` tries the same examples every time; `make soak` searches for new ones."""
 
 OF_THE_PLACE = ("CI", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "PAGER", "COLUMNS", "LINES")
 """Variables that would let what we print depend on where the tests run."""

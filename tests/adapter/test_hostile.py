@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from rookery.agents import NAMES
@@ -194,7 +194,19 @@ system = st.fixed_dictionaries(
 others = st.sampled_from([{"type": "result"}, {"type": "news"}, {"type": "keep_alive"}, []])
 
 
+def _call(name: str) -> dict[str, Any]:
+    block = {"type": "tool_use", "id": "b", "name": name}
+    return {"type": "assistant", "message": {"id": "a", "content": [block]}}
+
+
+_RESULT = {
+    "type": "user",
+    "message": {"content": [{"type": "tool_result", "tool_use_id": "b", "content": "x"}]},
+}
+
+
 @steady
+@example([_call("EnterPlanMode"), _call("Bash"), _RESULT])  # the id of a mode call, used again
 @given(st.lists(talk | system | others, max_size=30))
 def test_calls_and_tasks_end_once_however_they_are_reported(stream: list[Any]) -> None:
     raw = "".join(json.dumps(message) + "\n" for message in stream).encode()

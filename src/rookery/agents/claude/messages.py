@@ -251,7 +251,7 @@ def _blocks(
 
 def _start(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[Event]:
     id, name = block.id or memory.new_id("tool"), block.name or ""
-    if id in memory.tools or memory.has_ended(id):
+    if id in memory.tools or id in memory.mode_calls or memory.has_ended(id):
         return ()
     if name in tools.PLAN_MODE:
         memory.mode_calls[id] = name
