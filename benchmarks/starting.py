@@ -25,7 +25,7 @@ class Setting(Protocol):
 
 def start(setting: Setting) -> Iterator[Row]:
     """How long the command takes to print what it can do."""
-    ratio = race_children(setting.starts, BARE, [ROOK, "--help"], _environment(setting.folder))
+    ratio = race_children(setting.starts, BARE, [ROOK, "--help"], rook_environment(setting.folder))
     yield dearer("rook --help", "python -c pass", ratio, 4.0)
 
 
@@ -35,7 +35,7 @@ def whole_run(setting: Setting) -> Iterator[Row]:
     agent.parent.mkdir(exist_ok=True)
     agent.write_text(f"#!/bin/sh\nexec cat {shlex.quote(str(SESSION))}\n")
     agent.chmod(0o755)
-    environment = _environment(setting.folder)
+    environment = rook_environment(setting.folder)
     command = [ROOK, "run", "Say hello"]
     spent_by_children(command, environment)  # writes the bytecode
     seconds = median(spent_by_children(command, environment) for _ in range(setting.starts))
@@ -48,7 +48,7 @@ def whole_run(setting: Setting) -> Iterator[Row]:
     )
 
 
-def _environment(folder: Path) -> Mapping[str, str]:
+def rook_environment(folder: Path) -> Mapping[str, str]:
     """An environment in which modules have their bytecode, as those of an installed package do."""
     kept = {k: v for k, v in os.environ.items() if k not in ("CI", "PYTHONDONTWRITEBYTECODE")}
     return {

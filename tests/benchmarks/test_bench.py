@@ -32,6 +32,8 @@ ROWS = [
     ("import rookery", "imports asyncio, click, genai_prices, rich", "no"),
     ("rook --help", "python -c pass", "≤ 4.00×"),
     ("rook run, an agent that ends at once", "CPU time", "≤ 0.20 s"),
+    ("rook runs, 2000 runs", "os.scandir, stat and json.load of the 20 shown", "≤ 3.00×"),
+    ("rook runs, 2000 runs", "CPU time", "≤ 0.30 s"),
     ("lag of 5 runs, 100 lines/s each", "the time of writing", "p99 ≤ 100 ms"),
 ]
 """What is measured against what, and what is required of it."""

@@ -3,7 +3,11 @@
 import json
 import os
 import signal
+from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import msgspec
 import pytest
@@ -16,7 +20,7 @@ from rookery.model.errors import (
     UnsafeRunError,
 )
 from rookery.store.run_folder import RunFolder
-from rookery.store.runs import create, find, last, runs
+from rookery.store.runs import create, find, last, newest_first, runs
 from tests.store.samples import EXIT, INFO, VERDICT, run_python
 
 
@@ -192,3 +196,60 @@ def test_a_run_is_found_by_its_name_or_the_beginning_of_it(tmp_path: Path) -> No
         find(tmp_path, "zzxz")
     with pytest.raises(BadRunNameError):
         find(tmp_path, "../runs")
+
+
+def make_runs(home: Path, count: int) -> None:
+    """Make runs that started a minute after each other and took half of it."""
+    for number in range(count):
+        started = 1e9 + 60 * number
+        run = create(home, msgspec.structs.replace(INFO, started_at=started))
+        os.utime(run.path, (started + 30, started + 30))
+
+
+def opens(monkeypatch: pytest.MonkeyPatch, use: Callable[[], object]) -> int:
+    """Count how often something is opened."""
+    opened: list[object] = []
+    real = os.open
+
+    def counting(path: Any, *args: Any, **kwargs: Any) -> int:
+        opened.append(path)
+        return real(path, *args, **kwargs)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", counting)
+        use()
+    return len(opened)
+
+
+def test_the_newest_runs_are_listed_without_opening_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, count in (("few", 30), ("many", 300)):
+        make_runs(tmp_path / name, count)
+    few = opens(monkeypatch, lambda: [*islice(newest_first(tmp_path / "few"), 20)])
+    many = opens(monkeypatch, lambda: [*islice(newest_first(tmp_path / "many"), 20)])
+    assert few == many
+    assert opens(monkeypatch, lambda: last(tmp_path / "many")) < 10
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_order_is_the_same_whenever_the_folders_changed(seed: int, tmp_path: Path) -> None:
+    random = Random(seed)
+    expected: list[tuple[float, str]] = []
+    for _ in range(12):
+        started = float(random.randrange(1, 12))
+        run = create(tmp_path, msgspec.structs.replace(INFO, started_at=started))
+        changed = started + random.choice((0, 0, 1, 5, 100))
+        os.utime(run.path, (changed, changed))
+        expected.append((-started, run.name))
+    assert [run.name for run in runs(tmp_path)] == [name for _, name in sorted(expected)]
+
+
+def test_a_run_that_claims_to_start_in_the_future_is_not_always_the_newest(tmp_path: Path) -> None:
+    liar, honest = (
+        create(tmp_path, msgspec.structs.replace(INFO, started_at=at)) for at in (1e300, 20.0)
+    )
+    os.utime(liar.path, (10.0, 10.0))
+    os.utime(honest.path, (30.0, 30.0))
+    assert runs(tmp_path) == [honest, liar]
+    assert last(tmp_path) == honest

@@ -2,6 +2,7 @@
 
 import os
 import time
+from itertools import islice
 from typing import Literal
 
 import msgspec
@@ -49,7 +50,8 @@ def list_runs(
     `home` is the folder that holds all runs; by default $ROOKERY_HOME or the user's data folder. A
     run that cannot be read is listed as damaged.
     """
-    return [_listed(folder) for folder in runs.runs(home or home_folder())[:limit]]
+    newest = runs.newest_first(home or home_folder())
+    return [_listed(folder) for folder in islice(newest, limit)]
 
 
 def _listed(folder: RunFolder) -> ListedRun:

@@ -2,6 +2,9 @@
 
 import math
 import os
+from collections.abc import Iterator
+from heapq import heappop, heappush
+from operator import itemgetter
 from os import PathLike
 from pathlib import Path
 
@@ -9,7 +12,7 @@ import msgspec
 
 from rookery.model.errors import RookeryError, RunFolderError
 from rookery.store.file_names import INFO, NEW, RUNS
-from rookery.store.files import Folder, remove_stale
+from rookery.store.files import Folder, last_changes, remove_stale
 from rookery.store.names import check_name, is_name, new_names, pick
 from rookery.store.run_folder import RunFolder
 from rookery.store.run_formats import RunInfo, dump
@@ -54,14 +57,30 @@ def find(home: str | PathLike[str], name: str) -> RunFolder:
 
 def runs(home: str | PathLike[str]) -> list[RunFolder]:
     """All runs, the newest first; those without a start time come last."""
-    path = _absolute(home)
-    folders = [RunFolder(path / RUNS / name) for name in _names(path)]
-    return sorted(folders, key=lambda folder: (-_started(folder), folder.name))
+    return list(newest_first(home))
+
+
+def newest_first(home: str | PathLike[str]) -> Iterator[RunFolder]:
+    """Yield all runs, the newest first, and read no more of them than the order needs.
+
+    No run started after its folder last changed. So a run comes next when it started after all
+    unread folders changed. Runs without a start time come last.
+    """
+    path = _absolute(home) / RUNS
+    changes = _last_changes(_absolute(home))
+    read: list[tuple[float, str]] = []
+    for name, changed in sorted(changes.items(), key=itemgetter(1), reverse=True):
+        while read and -read[0][0] > changed:
+            yield RunFolder(path / heappop(read)[1])
+        started = _started(RunFolder(path / name))
+        heappush(read, (-min(started, changed), name))
+    while read:
+        yield RunFolder(path / heappop(read)[1])
 
 
 def last(home: str | PathLike[str]) -> RunFolder | None:
     """The run that started last; None if there is none."""
-    return next(iter(runs(home)), None)
+    return next(newest_first(home), None)
 
 
 def _absolute(home: str | PathLike[str]) -> Path:
@@ -75,6 +94,15 @@ def _names(home: Path) -> list[str]:
         return []
     with folder:
         return [name for name in folder.folders() if is_name(name)]
+
+
+def _last_changes(home: Path) -> dict[str, float]:
+    """When the folder of each run last changed, by their names."""
+    folder = Folder.at(home, RUNS)
+    if folder is None:
+        return {}
+    with folder:
+        return {name: at for name, at in last_changes(folder).items() if is_name(name)}
 
 
 def _started(folder: RunFolder) -> float:
