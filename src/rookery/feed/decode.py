@@ -14,7 +14,7 @@ from rookery.feed.tail import Piece
 from rookery.model.errors import UndetectedAgentError, UnreadableSourceError
 from rookery.model.records import Record
 
-CHUNK = 256 * 1024
+CHUNK = 64 * 1024
 """How much is read at once."""
 
 Path = str | PathLike[str]

@@ -4,12 +4,14 @@ import re
 from collections.abc import Sequence
 
 import msgspec
+from msgspec import Raw
 
 from rookery.adapter import salvage
 from rookery.adapter.decoder import Events
 from rookery.adapter.titles import first_short_string
 from rookery.agents.codex import shapes, tools
 from rookery.agents.codex.memory import Memory
+from rookery.agents.codex.tools import SHELL, command_title
 from rookery.model.events import (
     Event,
     FileChanged,
@@ -66,50 +68,39 @@ def todo_list(memory: Memory, item: shapes.TodoList, line: bytes) -> Sequence[Ev
 
 
 # Most lines are about commands: the next two functions avoid every unnecessary call.
-def command_started(memory: Memory, item: shapes.CommandExecution, line: bytes) -> Events:
+def command_started(memory: Memory, item: shapes.CommandStarted, line: bytes) -> Events:
     """Read the start of a command."""
-    id, command = item.id, item.command
+    id, command, running = item.id, item.command, memory.tools
     if not id or memory.processes > 1:
         id = memory.item(id)
-    if id in memory.tools or id in memory.ended or id in memory.held:
+    if id in running or id in memory.ended or id in memory.held:
         return ()
-    memory.tools[id] = started = ToolStarted(
+    running[id] = started = ToolStarted(
         id=id,
-        name=tools.SHELL,
+        name=SHELL,
         kind="execute",
-        title=None if command is None else tools.command_title(command),
-        input=msgspec.Raw(_dump({"command": command})),
+        title=None if command is None else command_title(command),
+        input=Raw(_dump({"command": command})),
     )
     return started
 
 
-def command_completed(memory: Memory, item: shapes.CommandExecution, line: bytes) -> Events:
+def command_completed(memory: Memory, item: shapes.CommandCompleted, line: bytes) -> Events:
     """Read the end of a command, with its output."""
     id, output = item.id, item.aggregated_output
     if not id or memory.processes > 1:
         id = memory.item(id)
     if id in memory.ended:
         return ()
-    status = tools.STATUSES.get(item.status, "error")
-    if status == "denied":
-        return memory.finish(
-            id,
-            status,
-            name=tools.SHELL,
-            kind="execute",
-            error=output or None,
-            exit_code=item.exit_code,
+    exit_code = item.exit_code
+    if item.status == "completed":
+        memory.end(id)
+        return ToolFinished(
+            id=id, status="ok", name=SHELL, kind="execute", output=output, exit_code=exit_code
         )
-    memory.end(id)
-    return ToolFinished(
-        id=id,
-        status=status,
-        name=tools.SHELL,
-        kind="execute",
-        output=output if status == "ok" else None,
-        error=None if status == "ok" else output or None,
-        exit_code=item.exit_code,
-    )
+    status = tools.STATUSES.get(item.status, "error")
+    error = output or None
+    return memory.finish(id, status, name=SHELL, kind="execute", error=error, exit_code=exit_code)
 
 
 def patch_started(memory: Memory, item: shapes.FileChange, line: bytes) -> Sequence[Event]:

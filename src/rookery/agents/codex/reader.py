@@ -17,7 +17,7 @@ from rookery.agents.codex.memory import Memory
 from rookery.model.events import Event, SessionStarted, TurnFinished, Unknown, UsageReported
 
 _STARTED: Table[Memory] = {
-    shapes.CommandExecution: items.command_started,
+    shapes.CommandStarted: items.command_started,
     shapes.FileChange: items.patch_started,
     shapes.McpToolCall: items.mcp_started,
     shapes.WebSearch: items.search_started,
@@ -28,7 +28,7 @@ _UPDATED: Table[Memory] = {shapes.TodoList: items.todo_list}
 _COMPLETED: Table[Memory] = {
     shapes.AgentMessage: items.agent_message,
     shapes.Reasoning: items.reasoning,
-    shapes.CommandExecution: items.command_completed,
+    shapes.CommandCompleted: items.command_completed,
     shapes.FileChange: items.patch_completed,
     shapes.McpToolCall: items.mcp_completed,
     shapes.WebSearch: items.search_completed,

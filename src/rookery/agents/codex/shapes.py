@@ -71,8 +71,13 @@ class Reasoning(_Item, tag="reasoning"):
     text: str | None = None
 
 
-class CommandExecution(_Item, tag="command_execution"):
+class CommandStarted(_Item, tag="command_execution"):
     command: str | None = None
+
+
+class CommandCompleted(_Item, tag="command_execution"):
+    """Its command is that of the start."""
+
     aggregated_output: str | None = None
     exit_code: ExitCode | None = None
     status: str | None = None
@@ -115,10 +120,9 @@ class ErrorItem(_Item, tag="error"):
     message: str | None = None
 
 
-Item = (
+_Other = (
     AgentMessage
     | Reasoning
-    | CommandExecution
     | FileChange
     | McpToolCall
     | WebSearch
@@ -137,15 +141,15 @@ class TurnStarted(Shape, tag="turn.started", tag_field="type"):
 
 
 class ItemStarted(Shape, tag="item.started", tag_field="type"):
-    item: Item
+    item: CommandStarted | _Other
 
 
 class ItemUpdated(Shape, tag="item.updated", tag_field="type"):
-    item: Item
+    item: CommandStarted | _Other
 
 
 class ItemCompleted(Shape, tag="item.completed", tag_field="type"):
-    item: Item
+    item: CommandCompleted | _Other
 
 
 class TurnCompleted(Shape, tag="turn.completed", tag_field="type"):

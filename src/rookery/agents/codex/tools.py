@@ -34,7 +34,7 @@ _LONGEST_TITLE = 1000
 _LONGEST_COMMAND = 10_000  # a longer one is not parsed: its beginning is enough for a title
 
 # Commands are reported as arguments of a shell: /bin/bash -lc 'echo hi'.
-_USUAL = "/bin/bash -lc "
+_IN_DOUBLE_QUOTES, _IN_QUOTES = '/bin/bash -lc "', "/bin/bash -lc '"  # as most are
 _SHELL = re.compile(r"(?:/\S*/)?(?:ba|z|da|k)?sh -l?c ")
 _DOUBLE = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _ESCAPED = re.compile(r'\\(["\\$`])')
@@ -42,20 +42,21 @@ _ESCAPED = re.compile(r'\\(["\\$`])')
 
 def script(command: str) -> str:
     """The script that a command passes to a shell, or the command itself."""
-    if command.startswith(_USUAL):
-        start = len(_USUAL)
-    elif match := _SHELL.match(command):
-        start = match.end()
-    else:
-        return command
-    quote = command[start : start + 1]
-    plain = quote == "'" or (quote == '"' and "\\" not in command)
-    if plain and command.find(quote, start + 1) == len(command) - 1:  # no other quote in between
-        return command[start + 1 : -1]
-    argument = command[start:]
+    start = len(_IN_QUOTES)
+    if command.startswith(_IN_DOUBLE_QUOTES):
+        if command.find('"', start) == len(command) - 1 and "\\" not in command:
+            return command[start:-1]
+    elif command.startswith(_IN_QUOTES) and command.find("'", start) == len(command) - 1:
+        return command[start:-1]
+    match = _SHELL.match(command)
+    return _argument(command[match.end() :]) or command if match else command
+
+
+def _argument(argument: str) -> str | None:
+    """The argument of a shell without its quotes; None if it isn't a single one."""
     if _DOUBLE.fullmatch(argument):
         return _ESCAPED.sub(r"\1", argument[1:-1])
-    return _unquoted(argument) or command
+    return _unquoted(argument)
 
 
 def _unquoted(argument: str) -> str | None:

@@ -60,33 +60,36 @@ def message(memory: Memory, message: shapes.Message, line: bytes) -> Events:
     return [*memory.end_text(), *memory.begin_turn(), UserMessage(text=text or "")]
 
 
-def tool_use(memory: Memory, message: shapes.ToolUse, line: bytes) -> Sequence[Event]:
+def tool_use(memory: Memory, message: shapes.ToolUse, line: bytes) -> Events:
     """Read the start of a call."""
-    events = memory.advance()
+    before = memory.advance()
     memory.answer = None
     id = message.tool_id or memory.new_id("call")
+    if memory.has_started(id):
+        return before
     name, input = message.tool_name or "tool", message.parameters
     subagent = tools.subagent(input) if name == tools.SUBAGENT else None
-    events += memory.start(tools.TOOLS.started(id, name, input, subagent=subagent))
-    return events
+    memory.tools[id] = started = tools.TOOLS.started(id, name, input, subagent=subagent)
+    return [*before, started] if before else started
 
 
 def tool_result(memory: Memory, message: shapes.ToolResult, line: bytes) -> Sequence[Event]:
     """Read the end of a call; a failed command is reported as a success (0.61.0 shell_fail)."""
-    events = memory.advance()
+    before = memory.advance()
     id = message.tool_id or memory.new_id("call")
     call = memory.tools.get(id)
     output = message.output or None  # "" means that the output is not reported (0.61.0 file_edit)
     if message.status == "success":
-        events += memory.finish(id, "ok", output=output)
+        events = memory.finish(id, "ok", output=output)
         if call is not None and call.kind in tools.CHANGING:
             events += tools.changes(call.name, id, call.input)
-        return events
+        return before + events if before else events
     error = message.error or _NO_ERROR
     denied = call is not None and _is_denied(call.name, error)
     fix = _fix(call, error) if denied and call is not None else None
     status: Status = "denied" if denied else "error"
-    return events + memory.finish(id, status, output=output, error=error.message or output, fix=fix)
+    text = error.message or output
+    return before + memory.finish(id, status, output=output, error=text, fix=fix)
 
 
 def error(memory: Memory, message: shapes.Error, line: bytes) -> Sequence[Event]:
