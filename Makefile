@@ -25,7 +25,7 @@ $(NAMED)_VERSION := $(VERSION)
 endif
 REAL_AGENTS := ROOKERY_TEST_CLAUDE=$(abspath $(CLAUDE)) ROOKERY_TEST_CODEX=$(abspath $(CODEX))
 
-.PHONY: demo quick test check lint types imports unit bench soak conformance docs figures format clean pictures release
+.PHONY: demo quick test check lint types imports unit bench soak protections conformance docs figures format clean pictures release
 
 demo: $(VENV)/.installed ## the whole path with a scripted agent: no key, no network
 	$(BIN)/rook demo --speed 4
@@ -55,6 +55,9 @@ unit: $(VENV)/.dev $(CLAUDE) $(CODEX)
 soak: $(VENV)/.dev ## the long versions of the hostile tests
 	$(BIN)/pytest -n auto -m soak
 	$(BIN)/pytest -n auto -m quick --hypothesis-profile=search
+
+protections: $(VENV)/.dev $(CLAUDE) $(CODEX) ## remove each protection in turn: a named test must fail
+	$(REAL_AGENTS) $(BIN)/python scripts/protections.py $(WORDS)
 
 TRIED := $(if $(filter *,$(AGENT)),$(CLAUDE) $(CODEX) $(OPENCODE) $(GEMINI) $(QWEN),$($(NAMED)))
 
