@@ -10,6 +10,7 @@ from rookery.display.numbers import (
     moment,
     percent,
     price,
+    size,
     time_limit,
     tokens,
 )
@@ -63,3 +64,18 @@ def test_a_moment_is_shown_as_seen_from_now() -> None:
     assert moment(noon - 24 * 3600, noon) == "yesterday"
     assert moment(noon - 48 * 3600, noon) == "02 Mar 12:00"
     assert moment(noon - 400 * 86_400, noon) == "28 Jan 2025"
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1.0 kB"),
+        (34_540_000, "34.5 MB"),
+        (999_950_000, "1.0 GB"),
+        (10**18, "1000000.0 TB"),
+    ],
+)
+def test_sizes_have_a_unit(number: int, text: str) -> None:
+    assert size(number) == text

@@ -30,9 +30,10 @@ _COMMANDS = {
     "loop": ("loop:loop_", "Run an agent repeatedly until the work is done."),
     "loops": ("loops:loops_", "List the loops."),
     "replay": ("replay:replay", "Show a finished run again, as it happened."),
+    "rm": ("rm:rm", "Remove runs, loops and batches."),
     "run": ("run:run_", "Run an agent on a prompt and show what it does."),
     "runs": ("runs:runs_", "List the runs."),
-    "schema": ("schema:command", "Print the JSON Schema of a record."),
+    "schema": ("decode:schema_", "Print the JSON Schema of a record."),
     "show": ("show:show", "Show what a run did and how it ended."),
     "stop": ("stop:stop", "Stop a run or a loop."),
 }

@@ -1,11 +1,11 @@
 """Lengths of time as people write them."""
 
-_UNITS = {"s": 1, "m": 60, "h": 3600}
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _LONGEST_S = 1e9
 
 
 def seconds(text: str) -> float | None:
-    """Read `90`, `90s`, `1.5m` or `2h`; None if it is not a time."""
+    """Read `90`, `90s`, `1.5m`, `2h` or `30d`; None if it is not a time."""
     unit = _UNITS.get(text[-1:])
     try:
         length = float(text) if unit is None else float(text[:-1]) * unit

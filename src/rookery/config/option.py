@@ -18,7 +18,16 @@ PREFIX = "ROOKERY_"
 """The prefix of the environment variables that set options."""
 
 Completion = Literal[
-    "agents", "batches", "files", "folders", "loops", "profiles", "running", "runs", "shown"
+    "agents",
+    "batches",
+    "files",
+    "folders",
+    "loops",
+    "profiles",
+    "running",
+    "runs",
+    "shown",
+    "stored",
 ]
 """What a shell offers as the value of an option or an argument."""
 

@@ -1,5 +1,7 @@
 """The one table of options: each is a field here, with its type, its default and its help.
 
+Commands that start no agent have theirs in `command_options.py`.
+
 Command-line options, the settings of `rookery.toml`, `ROOKERY_…` variables, shell completion and
 the man page derive from it. Each struct is what one or several commands receive as one value.
 """
@@ -37,7 +39,6 @@ LoopPermission = Literal["edit", "all", "plan", "agent"]
 OnLimit = Annotated[
     str, Meta(pattern=r"^(wait|stop|switch:.+)$", title="wait, stop or switch:AGENT")
 ]
-Speed = Annotated[float, Meta(gt=0, title="a number above 0")]
 
 _RUN = ("run",)
 
@@ -431,69 +432,3 @@ class BatchOptions(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = None
     json: Annotated[bool, Flag(help="Print each result as a JSON line.")] = False
-
-
-class AgentsOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of `rook agents`."""
-
-    json: Annotated[bool, Flag(help="Print one JSON object for each agent.")] = False
-    check: Annotated[
-        bool, Flag(help="Exit with code 1 if an installed version was not checked.")
-    ] = False
-
-
-class AttachOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of `rook attach`."""
-
-    from_now: Annotated[bool, Flag(help="Leave out what happened before.")] = False
-    stop: Annotated[bool, Flag(help="Stop the run, and show how it ends.")] = False
-
-
-class DecodeOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of `rook decode`."""
-
-    agent: Annotated[
-        Name | None,
-        Flag(
-            help="The agent that wrote the stream (detected by default).",
-            metavar="NAME",
-            completes="agents",
-        ),
-    ] = None
-    format: Annotated[
-        Literal["jsonl", "text"], Flag(help="Print JSON lines for programs, or text for people.")
-    ] = "jsonl"
-    summary: Annotated[
-        bool, Flag(help="Print one JSON object for each file: what happened, and what it cost.")
-    ] = False
-    verbose: Annotated[
-        bool,
-        Flag(
-            help="With --format text, show tool outputs, retries, limits and notices too.",
-            words=("--verbose", "-v"),
-        ),
-    ] = False
-
-
-class ReplayOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How fast `rook replay` and `rook demo` play."""
-
-    speed: Annotated[Speed, Flag(help="Play this many times as fast.", metavar="FACTOR")] = 1.0
-    instant: Annotated[bool, Flag(help="Play without pauses.", commands=("replay",))] = False
-
-
-class ShowOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of `rook show`."""
-
-    full: Annotated[bool, Flag(help="Show everything: texts, inputs, outputs and diffs.")] = False
-    no_pager: Annotated[bool, Flag(help="Print to the terminal instead of a pager.")] = False
-
-
-class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of `rook runs`, `rook loops` and `rook config`."""
-
-    json: Annotated[bool, Flag(help="Print JSON: one object on each line.")] = False
-    limit: Annotated[
-        Count,
-        Flag(help="List at most N runs.", commands=("runs",), words=("--limit", "-n"), metavar="N"),
-    ] = 20

@@ -9,6 +9,7 @@ from rookery.model.ledger import Money
 from rookery.model.text import duration
 
 _TOKENS_IN_MILLIONS = 999_950  # what is less reads better in thousands
+_NEXT_UNIT = 999.95  # bytes, kB or MB that would be shown as 1000.0
 
 
 def price(cost: Money, decimals: int = 4) -> str:
@@ -25,6 +26,15 @@ def tokens(number: int) -> str:
     if number < _TOKENS_IN_MILLIONS:
         return f"{number / 1000:.1f}k"
     return f"{number / 1e6:.1f}M"
+
+
+def size(number: int) -> str:
+    """Format a number of bytes: `512 B`, `1.2 kB`, `34.5 MB`."""
+    amount, units = float(number), ["B", "kB", "MB", "GB", "TB"]
+    while amount >= _NEXT_UNIT and len(units) > 1:
+        amount /= 1000
+        units.pop(0)
+    return f"{number} B" if units[0] == "B" else f"{amount:.1f} {units[0]}"
 
 
 def percent(share: float) -> str:

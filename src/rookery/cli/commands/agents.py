@@ -11,8 +11,8 @@ from rookery.adapter.agent import Agent, Capabilities, Way
 from rookery.cli.options.parameters import argument, takes
 from rookery.cli.options.settings_files import surroundings
 from rookery.cli.tables import print_table
+from rookery.config.command_options import AgentsOptions
 from rookery.config.load import OwnAgent, load
-from rookery.config.options import AgentsOptions
 from rookery.model.errors import RookeryError, UnknownAgentError
 from rookery.model.safe import safe_line
 from rookery.process.programs import Installed, installed

@@ -13,7 +13,8 @@ from rookery.cli.live.output import put
 from rookery.cli.live.view import View
 from rookery.cli.options.parameters import argument, takes
 from rookery.cli.options.run_argument import find_run
-from rookery.config.options import AttachOptions, ViewOptions
+from rookery.config.command_options import AttachOptions
+from rookery.config.options import ViewOptions
 from rookery.display.console.look import look_of
 from rookery.feed.feed import START
 from rookery.runs.attached import AttachedRun

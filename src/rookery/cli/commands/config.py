@@ -11,11 +11,11 @@ from rookery.cli.options.defaults import current_config, profile_option
 from rookery.cli.options.parameters import takes
 from rookery.cli.options.settings_files import surroundings
 from rookery.cli.tables import print_table
+from rookery.config.command_options import ListOptions
 from rookery.config.durations import written
 from rookery.config.files import NAME
 from rookery.config.load import Config
 from rookery.config.option import Option
-from rookery.config.options import ListOptions
 from rookery.config.settings import SETTINGS
 from rookery.model.safe import safe_line
 

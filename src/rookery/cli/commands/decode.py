@@ -1,4 +1,4 @@
-"""`rook decode`: recorded streams in, events out."""
+"""`rook decode` and `rook schema`: recorded streams in, events out, and their shape."""
 
 import sys
 from collections.abc import Iterator
@@ -11,14 +11,14 @@ import msgspec
 
 from rookery import agents
 from rookery.cli.options.parameters import argument, takes
-from rookery.config.options import DecodeOptions
+from rookery.config.command_options import DecodeOptions
 from rookery.display.context import RunContext
 from rookery.display.plain import PlainDisplay
 from rookery.feed.decode import StrictDecoder, open_source, read_chunks
 from rookery.model.errors import RookeryError, UnreadableSourceError
 from rookery.model.events import StreamClosed, Unknown, Unreadable
 from rookery.model.fold import Fold, fold
-from rookery.model.records import Record, dump
+from rookery.model.records import Record, dump, schema
 from rookery.prices import PriceBook
 from rookery.runs.summary import summarise
 
@@ -68,6 +68,12 @@ def command(options: DecodeOptions, files: tuple[str, ...]) -> None:
             failed = True
     if failed:
         raise click.exceptions.Exit(2)
+
+
+@click.command("schema", epilog="Example:  rook schema > record.schema.json")
+def schema_() -> None:
+    """Print the JSON Schema of a record, as `rook decode` writes one on each line."""
+    click.echo(msgspec.json.format(msgspec.json.encode(schema()), indent=2))
 
 
 def _records(file: str, decoder: StrictDecoder) -> Iterator[list[Record]]:

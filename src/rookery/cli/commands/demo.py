@@ -8,7 +8,8 @@ import click
 from rookery.cli.demo_player import player_command
 from rookery.cli.live.foreground import watch
 from rookery.cli.options.parameters import takes
-from rookery.config.options import ReplayOptions, RunOptions, ViewOptions
+from rookery.config.command_options import ReplayOptions
+from rookery.config.options import RunOptions, ViewOptions
 from rookery.runs.start import start
 
 _DENIED = 4  # the demo shows a denial: for a demo that is a success

@@ -10,7 +10,7 @@ import msgspec
 
 from rookery.cli.live.output import put
 from rookery.cli.options.parameters import takes
-from rookery.config.options import ListOptions
+from rookery.config.command_options import ListOptions
 from rookery.display.console.look import columns, look_of
 from rookery.display.console.table import table
 from rookery.display.loops import steps, summary

@@ -12,7 +12,8 @@ from rookery.cli.live.playback import Pace, ended_by_signals
 from rookery.cli.live.raw_text import last_words, shown_text
 from rookery.cli.options.parameters import argument, takes
 from rookery.cli.options.run_argument import find_run
-from rookery.config.options import Format, ReplayOptions, ViewOptions
+from rookery.config.command_options import ReplayOptions
+from rookery.config.options import Format, ViewOptions
 from rookery.display.asking import decided
 from rookery.display.console.look import look_of
 from rookery.feed.stored import iterate, stored_feed

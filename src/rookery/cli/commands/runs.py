@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from rookery.cli.options.parameters import takes
-from rookery.config.options import ListOptions
+from rookery.config.command_options import ListOptions
 from rookery.display.console.look import columns, look_of
 from rookery.display.console.table import table
 from rookery.display.ending import style_of

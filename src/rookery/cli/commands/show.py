@@ -14,7 +14,8 @@ from rookery.cli.live.pager import paged
 from rookery.cli.live.raw_text import last_words, shown_text
 from rookery.cli.options.parameters import argument, takes
 from rookery.cli.options.run_argument import find_run
-from rookery.config.options import ShowOptions, ViewOptions
+from rookery.config.command_options import ShowOptions
+from rookery.config.options import ViewOptions
 from rookery.display.asking import decided
 from rookery.display.console.look import Look, columns, look_of
 from rookery.display.context import RunContext

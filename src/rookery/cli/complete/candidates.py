@@ -60,6 +60,12 @@ def shown() -> Iterator[Candidate]:
     yield from loops()
 
 
+def stored() -> Iterator[Candidate]:
+    """What can be removed: runs, loops and batches."""
+    yield from shown()
+    yield from batches()
+
+
 def running() -> Iterator[Candidate]:
     """What can be stopped: runs whose recorder is running, and loops that have not ended."""
     for folder in _newest(RUNS):

@@ -16,7 +16,7 @@ from click.shell_completion import CompletionItem
 
 FILE = Path(__file__).with_name("outline.json")
 
-_ASKED = frozenset({"agents", "batches", "loops", "profiles", "running", "runs", "shown"})
+_ASKED = frozenset({"agents", "batches", "loops", "profiles", "running", "runs", "shown", "stored"})
 """What is looked up at the time of completion."""
 
 

@@ -1,0 +1,103 @@
+"""The part of the table of options that belongs to the commands that start no agent."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from rookery.config.option import Count, Flag, Name, Seconds
+
+Speed = Annotated[float, Meta(gt=0, title="a number above 0")]
+
+
+class AgentsOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of `rook agents`."""
+
+    json: Annotated[bool, Flag(help="Print one JSON object for each agent.")] = False
+    check: Annotated[
+        bool, Flag(help="Exit with code 1 if an installed version was not checked.")
+    ] = False
+
+
+class AttachOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of `rook attach`."""
+
+    from_now: Annotated[bool, Flag(help="Leave out what happened before.")] = False
+    stop: Annotated[bool, Flag(help="Stop the run, and show how it ends.")] = False
+
+
+class DecodeOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of `rook decode`."""
+
+    agent: Annotated[
+        Name | None,
+        Flag(
+            help="The agent that wrote the stream (detected by default).",
+            metavar="NAME",
+            completes="agents",
+        ),
+    ] = None
+    format: Annotated[
+        Literal["jsonl", "text"], Flag(help="Print JSON lines for programs, or text for people.")
+    ] = "jsonl"
+    summary: Annotated[
+        bool, Flag(help="Print one JSON object for each file: what happened, and what it cost.")
+    ] = False
+    verbose: Annotated[
+        bool,
+        Flag(
+            help="With --format text, show tool outputs, retries, limits and notices too.",
+            words=("--verbose", "-v"),
+        ),
+    ] = False
+
+
+class RemoveOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of `rook rm`."""
+
+    older_than: Annotated[
+        Seconds | None, Flag(help="Remove what has not changed for this long, such as 30d.")
+    ] = None
+    keep: Annotated[
+        Count | None,
+        Flag(
+            help="Remove all but the N runs, N loops and N batches that changed last.",
+            metavar="N",
+        ),
+    ] = None
+    dry_run: Annotated[
+        bool,
+        Flag(help="List what would be removed, and remove nothing.", words=("--dry-run", "-n")),
+    ] = False
+    yes: Annotated[
+        bool, Flag(help="Remove several things without asking.", words=("--yes", "-y"))
+    ] = False
+
+    @property
+    def chooses(self) -> bool:
+        """Whether what to remove is chosen by its age."""
+        return self.older_than is not None or self.keep is not None
+
+
+class ReplayOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How fast `rook replay` and `rook demo` play."""
+
+    speed: Annotated[Speed, Flag(help="Play this many times as fast.", metavar="FACTOR")] = 1.0
+    instant: Annotated[bool, Flag(help="Play without pauses.", commands=("replay",))] = False
+
+
+class ShowOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of `rook show`."""
+
+    full: Annotated[bool, Flag(help="Show everything: texts, inputs, outputs and diffs.")] = False
+    no_pager: Annotated[bool, Flag(help="Print to the terminal instead of a pager.")] = False
+
+
+class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of `rook runs`, `rook loops` and `rook config`."""
+
+    json: Annotated[bool, Flag(help="Print JSON: one object on each line.")] = False
+    limit: Annotated[
+        Count,
+        Flag(help="List at most N runs.", commands=("runs",), words=("--limit", "-n"), metavar="N"),
+    ] = 20
