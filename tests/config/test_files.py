@@ -110,6 +110,9 @@ def test_nesting_without_end_and_a_huge_file_are_told(tmp_path: Path) -> None:
     path.write_text("a = " + "[" * 100_000)
     with pytest.raises(ConfigError, match=r"nested too deep|no TOML"):
         read(path)
+    path.write_text(f"max_cost = {'9' * 5000}")
+    with pytest.raises(ConfigError, match="has a number with too many digits"):
+        read(path)
     path.write_text("# long\n" * 200_000)
     with pytest.raises(ConfigError, match="too large"):
         read(path)

@@ -46,6 +46,25 @@ def test_gaps_and_torn_lines_do_no_harm(tmp_path: Path) -> None:
         assert tail.read() == [(b"ab", 2.0)]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"1.000000 o nonsense 2\n",
+        b"1.000000 o 0 1e9\n",
+        b"NaN o 0 2\n",
+        b"1e999 o 0 2\n",
+        b"999999999999999.000000 o 0 2\n",
+        b"1.000000 o 0 " + b"9" * 5000 + b"\n",
+        b"1.000000 o 0 \xff\n",
+    ],
+)
+def test_a_damaged_line_of_the_times_is_left_out(line: bytes, tmp_path: Path) -> None:
+    write(tmp_path, "stdout.raw", b"ab")
+    write(tmp_path, "arrivals", line + b"2.000000 o 0 2\n")
+    with Tail(tmp_path, "stdout") as tail:
+        assert tail.read() == [(b"ab", 2.0)]
+
+
 def test_a_log_without_times_is_read_all_the_same(tmp_path: Path) -> None:
     write(tmp_path, "stdout.raw", b"ab")
     with Tail(tmp_path, "stdout") as tail:

@@ -100,12 +100,23 @@ def test_the_user_s_own_price_comes_first(tmp_path: Path) -> None:
         ("[m]\ninput = -3", "must be a price in dollars"),
         ("[m]\ninput = true", "must be a price in dollars"),
         ('[m]\ninput = "3"', "must be a price in dollars"),
+        ("[m]\ninput = inf", "must be a price in dollars"),
+        ("[m]\ninput = nan", "must be a price in dollars"),
+        ("[m]\ninput = 1e300", "must be a price in dollars"),
+        (f"[m]\ninput = {'9' * 5000}", "has a number with too many digits"),
     ],
 )
 def test_a_wrong_price_file_says_where_and_why(tmp_path: Path, text: str, words: str) -> None:
     path = tmp_path / "prices.toml"
     path.write_text(text)
     with pytest.raises(PriceFileError, match=words if text != "nonsense" else str(path)):
+        read_price_file(path)
+
+
+def test_a_price_file_that_is_not_text_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "prices.toml"
+    path.write_bytes(b"[m]\ninput = '\xff'")
+    with pytest.raises(PriceFileError, match="is not UTF-8"):
         read_price_file(path)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rookery.process import proc
-from rookery.process.liveness import is_alive, start_ticks
+from rookery.process.liveness import is_alive, is_same_process, start_ticks
 from tests.store.samples import run_python
 
 
@@ -42,6 +42,15 @@ def test_another_process_with_the_same_number_is_not_the_one_meant(
     ticks = start_ticks(process.pid)
     assert ticks is not None
     assert not is_alive(process.pid, ticks + 1)
+
+
+def test_a_process_without_a_recorded_start_is_not_taken_for_the_one_meant(
+    process: "subprocess.Popen[bytes]", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert is_same_process(process.pid, start_ticks(process.pid))
+    assert not is_same_process(process.pid, None)
+    monkeypatch.setattr(proc, "_PROC", "/nowhere")
+    assert is_same_process(process.pid, None)
 
 
 def test_a_stopped_process_is_alive(process: "subprocess.Popen[bytes]") -> None:

@@ -99,3 +99,5 @@ def read(path: Path) -> File | None:
         raise ConfigError(f"{path}:{line}", reason) from error
     except RecursionError as error:
         raise ConfigError(str(path), "is nested too deep") from error
+    except ValueError as error:
+        raise ConfigError(str(path), "has a number with too many digits") from error

@@ -9,7 +9,7 @@ from stat import S_ISREG
 from typing import Self
 
 from rookery.model.errors import RunFolderError, UnsafeRunError
-from rookery.store.arrivals import Stream
+from rookery.store.arrivals import Stream, parse_arrival
 from rookery.store.file_names import LOGS, Log
 
 _SMALL = 64 << 10  # read at once; more only when there was more
@@ -17,7 +17,6 @@ _LARGE = 256 << 10
 _TIMES = 64 << 10
 # A link is refused, and a pipe or a device in place of a log must not make us wait.
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-_LETTERS: dict[Stream, bytes] = {"stdout": b"o", "stderr": b"e"}
 
 Piece = tuple[bytes, float | None]
 """Bytes that arrived together, and when."""
@@ -56,7 +55,6 @@ class Tail:
     def __init__(self, folder: Path, stream: Stream, position: int = 0) -> None:
         self._folder = folder
         self._stream = stream
-        self._letter = _LETTERS[stream]
         self._log: int | None = None
         self._arrivals: int | None = None
         self._arrivals_at = 0  # all before it is known; it may be in the middle of a line
@@ -153,14 +151,13 @@ class Tail:
 
     def _note(self, line: bytes) -> bool:
         """Learn from a line of `arrivals` when our next bytes came; False if it is about others."""
-        fields = line.split(b" ")
-        if len(fields) != 4 or fields[1] != self._letter:
+        arrival = parse_arrival(line)
+        if arrival is None or arrival.stream != self._stream:
             return False
-        start = int(fields[2])
-        end = start + int(fields[3])
-        if not start <= self._known < end:
+        end = arrival.offset + arrival.length
+        if not arrival.offset <= self._known < end:
             return False
-        self._last = float(fields[0])
+        self._last = arrival.at
         self._came.append((end, self._last))
         self._known = end
         return True

@@ -1,6 +1,7 @@
 """The run that a loop has started and not counted yet, read from the run's folder."""
 
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -10,6 +11,7 @@ from rookery.loops.plan import Goal
 from rookery.loops.report import report
 from rookery.loops.state import PendingRun, Report
 from rookery.loops.waits.resets import SystemZone
+from rookery.model.errors import RookeryError
 from rookery.model.ledger import Source
 from rookery.model.state import RunState
 from rookery.model.verdict import Facts, Verdict
@@ -34,10 +36,11 @@ class CurrentRun(msgspec.Struct, frozen=True, kw_only=True):
 
 def run_folder(home: Path, loop: str, pending: PendingRun) -> RunFolder | None:
     """The folder of a run that a loop has started; None if the loop did not get that far."""
-    for folder in runs.runs(home):
-        info = folder.info()
-        if info is not None and (info.loop, info.iteration) == (loop, pending.id):
-            return folder
+    for folder in runs.newest_first(home):
+        with suppress(RookeryError):  # a damaged run is not known to be ours
+            info = folder.info()
+            if info is not None and (info.loop, info.iteration) == (loop, pending.id):
+                return folder
     return None
 
 

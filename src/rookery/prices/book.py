@@ -15,6 +15,7 @@ from rookery.prices.names import spellings
 
 _PICO_PER_MILLIONTH = 1_000_000  # a dollar per million tokens is a million pico-dollars a token
 _PICO_PER_THOUSANDTH = 1_000_000_000
+_MOST_DOLLARS = 1e9
 _KEYS: Mapping[str, tuple[str, int]] = {
     "input": ("input_mtok", _PICO_PER_MILLIONTH),
     "output": ("output_mtok", _PICO_PER_MILLIONTH),
@@ -93,6 +94,12 @@ def read_price_file(path: str | PathLike[str]) -> dict[str, Price]:
             tables = tomllib.load(file)
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise PriceFileError(f"{path}: {error}") from error
+    except UnicodeDecodeError as error:
+        raise PriceFileError(f"{path}: is not UTF-8") from error
+    except RecursionError as error:
+        raise PriceFileError(f"{path}: is nested too deep") from error
+    except ValueError as error:
+        raise PriceFileError(f"{path}: has a number with too many digits") from error
     return {model: Price(_own_rates(path, model, table)) for model, table in tables.items()}
 
 
@@ -104,7 +111,8 @@ def _own_rates(path: object, model: str, table: object) -> Rates:
         if key not in _KEYS:
             keys = ", ".join(_KEYS)
             raise PriceFileError(f"{path}: [{model}] {key}: unknown; the keys are {keys}")
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not is_number or not 0 <= value <= _MOST_DOLLARS:
             raise PriceFileError(f"{path}: [{model}] {key}: must be a price in dollars")
         unit = _PICO_PER_THOUSANDTH * 1000 if key == "web_search" else _PICO_PER_MILLIONTH
         rates[key] = round(value * unit)

@@ -25,3 +25,8 @@ def is_alive(pid: int, ticks: int | None) -> bool:
     except PermissionError:
         return True  # it lives, but belongs to another user
     return True
+
+
+def is_same_process(pid: int, ticks: int | None) -> bool:
+    """Whether the process that a run names lives; with unknown ticks it may be another one."""
+    return (ticks is not None or not proc.is_available()) and is_alive(pid, ticks)

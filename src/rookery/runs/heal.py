@@ -14,7 +14,7 @@ from rookery.model.state import RunState
 from rookery.model.verdict import Facts, Verdict
 from rookery.prices import PriceBook
 from rookery.process import trees
-from rookery.process.liveness import is_alive
+from rookery.process.liveness import is_same_process
 from rookery.runs.finish import finish, recorded_exit
 from rookery.store.run_folder import RunFolder
 from rookery.store.run_formats import RunInfo, VerdictInfo, at_work
@@ -25,7 +25,7 @@ _SETTLE_LOOK_S = 0.05
 
 def healed(folder: RunFolder) -> RunFolder:
     """Judge a run whose runner and recorder died, and end what is left of its agent's tree."""
-    if heal(folder, alive=is_alive, now=time.time(), prices=PriceBook()):
+    if heal(folder, alive=is_same_process, now=time.time(), prices=PriceBook()):
         trees.kill_marked(str(folder.path))
     return folder
 
@@ -79,7 +79,7 @@ def settle(folder: RunFolder) -> VerdictInfo | None:
 def is_cared_for(folder: RunFolder) -> bool:
     """Whether a run has its verdict, or a running process that will write one."""
     info = folder.info()
-    working = info is not None and at_work(info, is_alive)
+    working = info is not None and at_work(info, is_same_process)
     return working or folder.verdict() is not None  # read last: it may have come meanwhile
 
 
@@ -88,6 +88,6 @@ def ask_to_stop(folder: RunFolder) -> None:
     info = folder.info()
     # Its recorder, not its runner: that may be a user's program with other work to do.
     pid = info.recorder_pid if info else None
-    if info is None or pid is None or not is_alive(pid, info.recorder_ticks):
+    if info is None or pid is None or not is_same_process(pid, info.recorder_ticks):
         raise RookeryError(f"run {folder.name!r} is not running")
     os.kill(pid, signal.SIGTERM)

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 Stream = Literal["stdout", "stderr"]
 
 _STREAMS: dict[bytes, Stream] = {b"o": "stdout", b"e": "stderr"}
-_ARRIVAL = re.compile(rb"(\d{1,15}\.\d{6}) ([oeOE]) (\d{1,19}) (\d{1,19})")
+_ARRIVAL = re.compile(rb"(\d{1,11}\.\d{6}) ([oeOE]) (\d{1,19}) (\d{1,19})")
 _LONGEST_ARRIVAL = 256
 
 
@@ -27,10 +27,11 @@ def read_arrivals(chunks: Iterable[bytes]) -> Iterator[Arrival]:
     for data in chunks:
         *lines, rest = (rest + data).split(b"\n")
         rest = rest[-_LONGEST_ARRIVAL:]
-        yield from (arrival for arrival in map(_arrival, lines) if arrival is not None)
+        yield from (arrival for arrival in map(parse_arrival, lines) if arrival is not None)
 
 
-def _arrival(line: bytes) -> Arrival | None:
+def parse_arrival(line: bytes) -> Arrival | None:
+    """Read one line, without its newline; None if it is damaged."""
     found = _ARRIVAL.fullmatch(line)
     if found is None:
         return None

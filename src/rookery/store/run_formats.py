@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Callable
-from typing import NoReturn, TypeVar
+from typing import Annotated, NoReturn, TypeVar
 
 import msgspec
+from msgspec import Meta
 
 from rookery.model.errors import DamagedRunError, NewerRunError
 from rookery.model.events import Usage
@@ -14,6 +15,12 @@ from rookery.model.verdict import Facts, Outcome, Verdict
 
 FORMAT = 1
 """The version of the state files; a folder of a later one is not read."""
+
+
+Moment = Annotated[float, Meta(ge=0, lt=1e11)]
+"""Seconds since 1970, up to a year that calendars have."""
+
+ExitCode = Annotated[int, Meta(ge=0, le=255)]
 
 
 class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +48,7 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     allow_denials: bool = False
     """Whether a run that finished although tools were denied counts as a success."""
 
-    started_at: float
+    started_at: Moment
     resumed_from: str | None = None
     continues: bool = False
     """Whether it continues a session, of a run of ours or not."""
@@ -78,11 +85,11 @@ class ExitInfo(msgspec.Struct, frozen=True, kw_only=True):
     format: int = FORMAT
     started: bool
     pid: int | None = None
-    exit_code: int | None = None
+    exit_code: ExitCode | None = None
     signal: int | None = None
     stopped_for: str | None = None
-    started_at: float | None = None
-    ended_at: float
+    started_at: Moment | None = None
+    ended_at: Moment
     lost_stdout: int = 0
     """Bytes that a full disk lost."""
 
@@ -103,8 +110,8 @@ class VerdictInfo(msgspec.Struct, frozen=True, kw_only=True):
     format: int = FORMAT
     status: Outcome
     sentence: str
-    exit_code: int
-    ended_at: float
+    exit_code: ExitCode
+    ended_at: Moment
     cost_usd: float | None = None
     spent_usd: float | None = None
     cost_source: Source = "unknown"

@@ -17,7 +17,7 @@ from rookery.display.numbers import moment, size
 from rookery.model.errors import RookeryError
 from rookery.model.safe import safe_line
 from rookery.model.text import count
-from rookery.process.liveness import is_alive
+from rookery.process.liveness import is_same_process
 from rookery.process.trees import marked
 from rookery.store import removal
 from rookery.store.home import home_folder
@@ -35,7 +35,7 @@ _WIDTH_IN_A_PIPE = 120
 _PLURALS: dict[Kind, str] = {"run": "runs", "loop": "loops", "batch": "batches"}
 _NOT_REMOVED = 1
 
-_obstacle = partial(removal.obstacle, alive=is_alive, marked=marked)
+_obstacle = partial(removal.obstacle, alive=is_same_process, marked=marked)
 
 
 @click.command("rm", epilog=_EXAMPLES)

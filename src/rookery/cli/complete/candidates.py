@@ -11,7 +11,7 @@ from rookery.config.files import AGENTS, PROFILES
 from rookery.model.errors import ConfigError
 from rookery.model.safe import safe_line
 from rookery.model.text import one_line
-from rookery.process.liveness import is_alive
+from rookery.process.liveness import is_same_process
 from rookery.store.file_names import INFO, RUNS, VERDICT
 from rookery.store.home import home_folder
 from rookery.store.names import is_name
@@ -91,7 +91,7 @@ def _is_running(folder: Path) -> bool:
     """Whether a run without a verdict is running; it may have been killed."""
     info = _loaded(folder / INFO)
     pid, ticks = info.get("recorder_pid"), info.get("recorder_ticks")
-    return isinstance(pid, int) and is_alive(pid, ticks if isinstance(ticks, int) else None)
+    return isinstance(pid, int) and is_same_process(pid, ticks if isinstance(ticks, int) else None)
 
 
 def _prompt_of(file: Path) -> str | None:
