@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC
 from typing import Any
 
+from rookery.loops.changes.repository import Committed
 from rookery.loops.effects import Emit, RunRequest
 from rookery.loops.plan import LoopPlan
 from rookery.loops.report import report
@@ -26,6 +27,9 @@ class FakeEffects:
 
     def now(self) -> float:
         return self.world.now
+
+    def steady(self) -> float:
+        return self.world.steady
 
     def random(self) -> float:
         return 1.0
@@ -70,8 +74,8 @@ class FakeEffects:
         changed = before is not None and before.mark != now.mark
         return Change(files=1 if changed else 0, mark=now.mark)
 
-    def commit(self, message: str) -> str | None:
-        return None
+    def commit(self, message: str) -> Committed:
+        return Committed()
 
     def stop(self) -> None:
         self.stops += 1
@@ -90,12 +94,18 @@ class World:
 
     def __init__(self) -> None:
         self.now = 1_794_000_000.0
+        self.steady = self.now
         self.words = 0
         self.edits = 0
         self.noise = ""
         self.started: dict[int, Report | None] = {}
         self.requests: list[RunRequest] = []
         self.cut_off: Callable[[LoopPlan, PendingRun], Report] = cut_off_run
+
+    def pass_time(self, seconds: float, *, clock_set_by: float = 0.0) -> None:
+        """Let time pass; the clock on the wall may also be set."""
+        self.steady += seconds
+        self.now += seconds + clock_set_by
 
 
 def state_of(*events: Event) -> Any:

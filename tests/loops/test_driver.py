@@ -105,6 +105,7 @@ class LoopMachine(RuleBasedStateMachine):
 
     def start(self) -> None:
         """Begin, or go on after a crash."""
+        self.world.steady = self.world.now  # a process sets its steady clock by the wall clock
         self.folder = LOOP_FOLDERS.find(self.home, self.folder.name)
         self.effects = FakeEffects(self.folder.plan(), self.world)
         self.loop = Loop(self.folder, self.effects)
@@ -177,7 +178,7 @@ class LoopMachine(RuleBasedStateMachine):
         events = [
             _paid(event, paid) if isinstance(event, TurnFinished) else event for event in events
         ]
-        self.world.now += 20
+        self.world.pass_time(20)
         told = report_of(self.plan, pending, events, ended_at=self.world.now, ending=ending)
         if not any(isinstance(event, TurnFinished) for event in events):
             told = _with_cost(told, cost)
@@ -244,7 +245,9 @@ class LoopMachine(RuleBasedStateMachine):
         wait = self.loop.state.wait
         assert wait is not None
         assert self.world.now < wait.until
-        self.world.now += seconds + more
+        before = self.loop.state.elapsed_s(self.world.steady)
+        self.world.pass_time(seconds + max(0.0, more), clock_set_by=min(0.0, more))
+        assert self.loop.state.elapsed_s(self.world.steady) >= before + seconds
         self.answer(None)
 
     @precondition(lambda self: self.asked("run") or self.asked("sleep") or self.asked("check"))

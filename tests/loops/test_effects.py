@@ -239,6 +239,11 @@ def test_a_stuck_agent_is_suspected_with_evidence_and_ended(
     (why,) = [event for event in events if isinstance(event, StuckSuspected)]
     assert any("no output for" in words for words in why.evidence)
     assert any(words.startswith("processes: 1") for words in why.evidence)
+    verdict = runs.find(tmp_path / "home", loop.state.attempts[0].report.run or "").verdict()
+    assert verdict is not None
+    suspicion = verdict.verdict.facts.suspicion
+    assert suspicion is not None
+    assert (suspicion.reason, suspicion.evidence) == (why.reason, why.evidence)
 
 
 def test_a_stuck_agent_can_be_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from rookery.loops.plan import Ceilings, Goal, LoopPlan, OnLimit, make_plan
-from rookery.loops.rules import after_run, before_run
+from rookery.loops.rules import Moment, after_run, before_run
 from rookery.loops.state import Attempt, Change, Check, LoopState, Report
 
 NOW = 1_794_000_000.0
@@ -31,7 +31,11 @@ def ran(status: Any = "success", *, checks: tuple[bool, ...] = (), **facts: Any)
 
 def decide(*attempts: Attempt, plan: LoopPlan = PLAN, age_s: float = 60, random: float = 1) -> Any:
     state = LoopState(started_at=NOW - age_s, agent="claude", attempts=attempts)
-    return after_run(plan, state, now=NOW, random=random)
+    return after_run(Moment(plan, state, NOW, age_s, random))
+
+
+def before(state: LoopState) -> Any:
+    return before_run(Moment(PLAN, state, NOW, state.elapsed_s(NOW), 0))
 
 
 def with_(**changes: Any) -> LoopPlan:
@@ -99,6 +103,22 @@ def test_checks_must_pass_as_well_as_words() -> None:
     assert decide(ran(said_done=False, checks=(True, True)), plan=plan).step == "continue"
 
 
+def test_checks_that_were_not_run_have_not_passed() -> None:
+    plan = with_(goal=Goal(signals=("DONE",), checks=("a", "b")))
+    cut = ran("limited", said_done=True, resets_at=NOW + 60)
+    assert decide(cut, plan=plan).step == "wait"
+    assert decide(ran(said_done=True, checks=(True,)), plan=plan).step == "continue"
+    checked = ran("limited", said_done=True, checks=(True, True))
+    assert decide(checked, plan=plan).end == "done"
+
+
+def test_work_that_cannot_be_committed_ends_the_loop() -> None:
+    uncommitted = msgspec.structs.replace(ran(said_done=True), problem="git commit failed: no")
+    decision = decide(uncommitted)
+    assert (decision.rule, decision.end) == ("not_committed", "not_started")
+    assert decision.reason == "git commit failed: no"
+
+
 def test_checks_alone_decide_when_no_words_were_asked_for() -> None:
     plan = with_(goal=Goal(checks=("a",)))
     assert decide(ran(checks=(True,)), plan=plan).end == "done"
@@ -125,15 +145,13 @@ def test_the_time_that_a_loop_lay_still_does_not_count() -> None:
     )
     state = ended.reopened(NOW)
     assert (ended.elapsed_s(NOW), state.elapsed_s(NOW)) == (3600, 3600)
-    assert before_run(PLAN, state, now=NOW, random=0).step == "continue"
+    assert before(state).step == "continue"
 
 
 def test_the_ceilings_hold_before_a_run_as_well() -> None:
     state = LoopState(started_at=NOW - 9 * 3600, agent="claude")
-    assert before_run(PLAN, state, now=NOW, random=0).end == "ceiling"
-    assert before_run(PLAN, LoopState(started_at=NOW, agent="claude"), now=NOW, random=0).step == (
-        "continue"
-    )
+    assert before(state).end == "ceiling"
+    assert before(LoopState(started_at=NOW, agent="claude")).step == "continue"
 
 
 def test_a_limit_is_waited_for_until_a_minute_after_its_end() -> None:
@@ -149,6 +167,14 @@ def test_a_limit_that_ends_after_the_loop_s_time_ends_the_loop() -> None:
 def test_a_limit_that_nobody_dates_is_tried_again_now_and_then() -> None:
     waits = [decide(*[ran("limited")] * n).until - NOW for n in (1, 2, 3, 7, 8)]
     assert waits == [60, 120, 240, 3600, 3600]
+
+
+def test_a_limit_that_is_over_and_still_holds_is_retried_less_and_less_often() -> None:
+    over = ran("limited", resets_at=NOW - 100)
+    waits = [decide(*[over] * n).until - NOW for n in (1, 2, 3, 7)]
+    assert waits == [60, 120, 240, 3600]
+    again = ran("limited", resets_at=NOW + 300)
+    assert decide(*[over] * 6, again).until == NOW + 360
 
 
 def test_failures_that_pass_are_waited_out_longer_each_time() -> None:

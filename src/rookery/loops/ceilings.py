@@ -19,11 +19,13 @@ class ReachedCeiling(msgspec.Struct, frozen=True):
     """The option that doubles it, such as `--max-iterations 40`."""
 
 
-def reached_ceilings(ceilings: Ceilings, state: LoopState, now: float) -> list[ReachedCeiling]:
-    """The ceilings that a loop has reached."""
+def reached_ceilings(
+    ceilings: Ceilings, state: LoopState, elapsed_s: float
+) -> list[ReachedCeiling]:
+    """The ceilings that a loop has reached after it has run for so long."""
     rows = (
         (state.iterations >= ceilings.iterations, _iterations(ceilings)),
-        (state.elapsed_s(now) >= ceilings.time_s, _time(ceilings)),
+        (elapsed_s >= ceilings.time_s, _time(ceilings)),
         (state.spent_usd >= ceilings.cost_usd, _cost(ceilings, state)),
         (state.tokens >= ceilings.tokens, _tokens(ceilings, state)),
         (state.turns >= ceilings.turns, _turns(ceilings, state)),

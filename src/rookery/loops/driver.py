@@ -19,7 +19,7 @@ from rookery.loops.events import (
 from rookery.loops.iteration import Iterations
 from rookery.loops.plan import LoopPlan
 from rookery.loops.progress import Progress
-from rookery.loops.rules import after_run, before_run
+from rookery.loops.rules import Moment, after_run, before_run
 from rookery.loops.state import LoopState, Wait
 from rookery.loops.storage import LoopFolder
 from rookery.loops.waits.wall_clock import wait_until
@@ -53,8 +53,8 @@ class Loop:
         self.plan: LoopPlan = folder.plan()
         self.effects = effects
         earlier = folder.state()
-        started = LoopState(started_at=effects.now(), agent=self.plan.run.agent)
-        self._progress = Progress(folder, earlier or started)
+        started = LoopState(started_at=effects.steady(), agent=self.plan.run.agent)
+        self._progress = Progress(folder, earlier or started, clock=effects.steady)
         self._resumed = earlier is not None
         self._stopping = asyncio.Event()
         self._iterations = Iterations(
@@ -92,9 +92,8 @@ class Loop:
         with ExitStack() as lock:
             lock.enter_context(self.folder.locked())
             # A commit must not mix the user's changes with the agent's.
-            commits_here = self._resumed and self.plan.commit and not self.plan.worktree
-            pending = self.state.pending
-            if commits_here and (files := await self.effects.foreign_changes(pending)):
+            pending, commits = self.state.pending, self._resumed and self.plan.commit
+            if commits and (files := await self.effects.foreign_changes(pending)):
                 raise ForeignChangesError(self.name, files)
             self._lock = lock.pop_all()
         known = self.folder.stop_request()
@@ -145,7 +144,7 @@ class Loop:
     async def _drive(self) -> None:
         try:
             if not self.state.is_over:
-                self._progress.state = self.state.reopened(self.effects.now())
+                self._progress.state = self.state.reopened(self.effects.steady())
                 self._progress.save()
                 self._emit_started()
                 await self._recover()
@@ -189,8 +188,7 @@ class Loop:
         if self._stopping.is_set():
             self._finish("interrupted", "interrupted")
             return
-        now, random = self.effects.now(), self.effects.random()
-        decision = before_run(self.plan, self.state, now=now, random=random)
+        decision = before_run(_moment(self.plan, self._progress, self.effects))
         if decision.step == "finish":
             self._follow(decision)
             return
@@ -198,16 +196,20 @@ class Loop:
         self._decide()
 
     async def _wait(self, wait: Wait) -> None:
-        effects, emit = self.effects, self._progress.emit
+        effects, progress, most = self.effects, self._progress, self.plan.ceilings.time_s
         if await wait_until(
-            wait, now=effects.now, sleep=effects.sleep, emit=emit, stopping=self._stopping
+            wait,
+            now=effects.now,
+            time_left_s=lambda: most - progress.elapsed_s,
+            sleep=effects.sleep,
+            emit=progress.emit,
+            stopping=self._stopping,
         ):
             self._progress.save(wait=None)
 
     def _decide(self) -> None:
         """Ask the rules what to do after a run, and do it."""
-        now, random = self.effects.now(), self.effects.random()
-        self._follow(after_run(self.plan, self.state, now=now, random=random))
+        self._follow(after_run(_moment(self.plan, self._progress, self.effects)))
 
     def _follow(self, decision: Decision) -> None:
         """Emit a decision, and save what it means together with what led to it."""
@@ -230,7 +232,8 @@ class Loop:
     def _finish(self, end: End, reason: str) -> None:
         now = self.effects.now()
         wait = self.state.wait if end == "interrupted" else None  # it may be resumed
-        self._progress.save(end=end, reason=reason, ended_at=now, wait=wait)
+        ended_at = self.effects.steady()
+        self._progress.save(end=end, reason=reason, ended_at=ended_at, wait=wait)
         state = self.state
         self._progress.emit(
             LoopFinished(
@@ -246,3 +249,7 @@ class Loop:
                 unknown_costs=state.unknown_costs,
             )
         )
+
+
+def _moment(plan: LoopPlan, progress: Progress, effects: Effects) -> Moment:
+    return Moment(plan, progress.state, effects.now(), progress.elapsed_s, effects.random())

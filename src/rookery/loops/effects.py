@@ -13,8 +13,10 @@ from msgspec.structs import replace
 
 from rookery.config.options import RunOptions
 from rookery.loops.agent_activity import loop_events
-from rookery.loops.changes import git
 from rookery.loops.changes.file_listing import Listings
+from rookery.loops.changes.git import Snapshots
+from rookery.loops.changes.git_command import GitError
+from rookery.loops.changes.repository import Committed, is_ignored
 from rookery.loops.checks import run_check
 from rookery.loops.current_run import recovered_report, run_folder
 from rookery.loops.events import LoopEvent, StuckSuspected
@@ -22,6 +24,7 @@ from rookery.loops.plan import LoopPlan
 from rookery.loops.report import report
 from rookery.loops.state import Change, Check, PendingRun, Report
 from rookery.loops.waits.resets import SystemZone
+from rookery.loops.waits.steady_clock import SteadyClock
 from rookery.model.errors import RookeryError, UnsupportedError
 from rookery.runs.heal import settle
 from rookery.runs.run import Run
@@ -47,6 +50,9 @@ class Effects(Protocol):
 
     def now(self) -> float:
         """The time on the wall clock."""
+
+    def steady(self) -> float:
+        """The time on a clock that shows the same at first, and never runs backwards."""
 
     def random(self) -> float:
         """A random number from 0 to 1."""
@@ -78,8 +84,8 @@ class Effects(Protocol):
     def change(self, before: Change | None) -> Change | None:
         """What changed since a snapshot; None if that cannot be known."""
 
-    def commit(self, message: str) -> str | None:
-        """Commit all changes and return the short hash; None without changes."""
+    def commit(self, message: str) -> Committed:
+        """Commit what the agent changed; a GitError if that is not possible."""
 
     def spent(self) -> float:
         """The known cost of the current run."""
@@ -98,9 +104,11 @@ class RealEffects:
         self._loop = loop
         self._home = home
         self._cwd = cwd or plan.run.cwd
+        self._clock = SteadyClock()
+        repository = plan.repository
         self._files = (
-            git.Snapshots(self._cwd, snapshots)
-            if git.is_tracked(self._cwd)
+            Snapshots(repository, snapshots)
+            if repository is not None and not is_ignored(self._cwd)
             else Listings(self._cwd, snapshots, without=home)
         )
         self._current: Run | None = None
@@ -112,6 +120,10 @@ class RealEffects:
     def now(self) -> float:
         """The time on the wall clock."""
         return time.time()
+
+    def steady(self) -> float:
+        """The time on a clock that cannot be set."""
+        return self._clock.now()
 
     def random(self) -> float:
         """A random number from 0 to 1."""
@@ -158,9 +170,13 @@ class RealEffects:
         """What changed since a snapshot."""
         return self._files.change(before)
 
-    def commit(self, message: str) -> str | None:
-        """Commit all changes."""
-        return git.commit(self._cwd, message)
+    def commit(self, message: str) -> Committed:
+        """Commit what the agent changed, to the repository and branch of the loop's start only."""
+        repository = self._plan.repository
+        if repository is None:
+            raise GitError(f"{self._cwd} isn't in a git repository")
+        repository.require_unchanged(self._cwd)
+        return repository.commit(message)
 
     def spent(self) -> float:
         """The known cost of the current run, from its ledger."""
@@ -218,9 +234,15 @@ class RealEffects:
         return await asyncio.to_thread(self._foreign_changes, pending)
 
     def _foreign_changes(self, pending: PendingRun | None) -> Sequence[str]:
+        repository = self._plan.repository
+        if repository is None:
+            return ()
+        repository.require_unchanged(self._cwd)
+        if self._plan.worktree:  # only the agent works there
+            return ()
         folder = None if pending is None else run_folder(self._home, self._loop, pending)
         verdict = None if folder is None else settle(folder)
-        return git.changed_after(self._cwd, verdict.ended_at if verdict else 0.0)
+        return repository.changed_after(verdict.ended_at if verdict else 0.0)
 
     async def _pass_on(self, current: Run, request: RunRequest, emit: Emit) -> None:
         async for record in current:
@@ -253,4 +275,4 @@ class RealEffects:
                 )
             )
             if self._plan.on_stuck != "warn":
-                current.stop("stuck")
+                current.stop("stuck", suspicion=evidence)

@@ -79,6 +79,8 @@ class IterationFinished(_LoopEvent, tag="iteration_finished", frozen=True, kw_on
     added: int | None = None
     removed: int | None = None
     commit: str | None = None
+    left_out: tuple[str, ...] = ()
+    """Changed files that are never committed: `.env`, ignored ones, those of a filter."""
 
 
 class CheckStarted(_LoopEvent, tag="check_started", frozen=True, kw_only=True):

@@ -2,9 +2,12 @@
 
 from collections.abc import Callable
 
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from rookery.config.options import RunOptions
+from rookery.loops.changes.git_command import GitError
+from rookery.loops.changes.repository import Committed
 from rookery.loops.effects import Effects, RunRequest
 from rookery.loops.events import (
     CheckFinished,
@@ -21,7 +24,7 @@ from rookery.model.text import count
 
 _SHORTEST_RUN_S = 1.0
 _LONGEST_OUTPUT = 2000
-_UNCHECKED = frozenset({"limited", "interrupted", "not_started"})
+_UNCHECKED = frozenset({"interrupted", "not_started"})
 
 
 class Iterations:
@@ -64,22 +67,31 @@ class Iterations:
     async def finish(self, pending: PendingRun, report: Report) -> None:
         """Check and count a run that has ended."""
         change = self._effects.change(pending.before)
-        commit = None
-        if self._plan.commit:
-            commit = self._effects.commit(f"rook {self._loop}: iteration {pending.iteration}")
-        self._progress.emit(_finished(pending, report, change, commit, at=self._effects.now()))
-        unchecked = report.status in _UNCHECKED
+        committed, problem = self._commit(pending)
+        self._progress.emit(_finished(pending, report, change, committed, at=self._effects.now()))
+        is_checked = problem is UNSET and _is_checked(report)
         self._progress.add_attempt(
             Attempt(
                 id=pending.id,
                 iteration=pending.iteration,
                 agent=pending.agent,
                 report=report,
-                checks=() if unchecked else await self.check(pending.iteration),
+                checks=await self.check(pending.iteration) if is_checked else (),
                 change=change,
-                commit=commit,
+                commit=committed.commit,
+                problem=problem,
             )
         )
+
+    def _commit(self, pending: PendingRun) -> tuple[Committed, str | UnsetType]:
+        """Commit what a run changed, if that was asked for; else return why it was not possible."""
+        if not self._plan.commit:
+            return Committed(), UNSET
+        try:
+            message = f"rook {self._loop}: iteration {pending.iteration}"
+            return self._effects.commit(message), UNSET
+        except GitError as error:
+            return Committed(), str(error)
 
     async def check(self, iteration: int) -> tuple[Check, ...]:
         """Run the checks; those that come after an interrupt are not run."""
@@ -123,7 +135,7 @@ class Iterations:
 
     def _request(self, pending: PendingRun) -> RunRequest:
         ceilings, state = self._plan.ceilings, self._progress.state
-        time_left = ceilings.time_s - state.elapsed_s(self._effects.now())
+        time_left = ceilings.time_s - self._progress.elapsed_s
         allowed = self._plan.iteration_s
         prompt = prompt_for(
             self._plan,
@@ -143,6 +155,13 @@ class Iterations:
             loop=(self._loop, pending.id),
         )
         return RunRequest(pending=pending, options=options)
+
+
+def _is_checked(report: Report) -> bool:
+    """Whether the checks run: after a limit only if the agent said before it that it is done."""
+    if report.status == "limited":
+        return report.said_done
+    return report.status not in _UNCHECKED
 
 
 def _options_for(plan: LoopPlan, agent: str, state: LoopState) -> RunOptions:
@@ -175,7 +194,7 @@ def _left(plan: LoopPlan, state: LoopState) -> str:
 
 
 def _finished(
-    pending: PendingRun, report: Report, change: Change | None, commit: str | None, *, at: float
+    pending: PendingRun, report: Report, change: Change | None, committed: Committed, *, at: float
 ) -> IterationFinished:
     return IterationFinished(
         at=at,
@@ -194,5 +213,6 @@ def _finished(
         files=change.files if change else report.files_changed,
         added=change.added if change else None,
         removed=change.removed if change else None,
-        commit=commit,
+        commit=committed.commit,
+        left_out=committed.left_out,
     )

@@ -6,6 +6,7 @@ import msgspec
 
 from rookery.config.options import FeedMode, LoopOptions, OnStuck, RunOptions
 from rookery.config.run_fields import flat, with_run
+from rookery.loops.changes.repository import Repository
 
 
 class Goal(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,6 +89,9 @@ class LoopPlan(msgspec.Struct, frozen=True, kw_only=True):
     continue_session: bool = False
     commit: bool = False
     worktree: bool = False
+    repository: Repository | None = None
+    """The repository that it works in, as it was at the start."""
+
     batch: tuple[str, int] | None = None
     """The batch that it belongs to, and the number of its task."""
 
@@ -102,7 +106,10 @@ def make_plan(**fields: Any) -> LoopPlan:
 
 def dump_plan(plan: LoopPlan) -> bytes:
     """Encode a plan for `plan.json`."""
-    return msgspec.json.encode(flat(plan, plan.run, _RUN_FIELDS))
+    fields = flat(plan, plan.run, _RUN_FIELDS)
+    if plan.repository is None:
+        del fields["repository"]
+    return msgspec.json.encode(fields)
 
 
 def load_plan(data: bytes) -> LoopPlan:

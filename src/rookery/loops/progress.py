@@ -1,7 +1,7 @@
 """The state and the events of a loop: written to disk first, then passed to its reader."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import msgspec
 
@@ -15,14 +15,20 @@ _MOST_UNREAD = 10_000  # beyond it, events of the agent are only in the log
 class Progress:
     """What a loop has done, and a queue of its events for one reader."""
 
-    def __init__(self, folder: LoopFolder, state: LoopState) -> None:
+    def __init__(self, folder: LoopFolder, state: LoopState, *, clock: Callable[[], float]) -> None:
         self.state = state
         self._folder = folder
+        self._clock = clock
         self._unread: asyncio.Queue[LoopEvent | None] = asyncio.Queue()
+
+    @property
+    def elapsed_s(self) -> float:
+        """How long the loop has run until now."""
+        return self.state.elapsed_s(self._clock())
 
     def save(self, **changes: object) -> None:
         """Change the state and write it to disk."""
-        self.state = msgspec.structs.replace(self.state, **changes)
+        self.state = msgspec.structs.replace(self.state, saved_at=self._clock(), **changes)
         self._folder.save_state(self.state)
 
     def add_attempt(self, attempt: Attempt) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from itertools import takewhile
 
 import msgspec
+from msgspec import UNSET
 
 from rookery.loops.ceilings import reached_ceilings
 from rookery.loops.events import Decision, End
@@ -26,6 +27,11 @@ class Moment(msgspec.Struct, frozen=True):
     plan: LoopPlan
     state: LoopState
     now: float
+    """The time on the wall clock, by which waits end."""
+
+    elapsed_s: float
+    """How long the loop has run."""
+
     random: float
     """A random share, 0 to 1, that spreads waits."""
 
@@ -37,20 +43,20 @@ class Moment(msgspec.Struct, frozen=True):
     @property
     def time_left_s(self) -> float:
         """How much of the loop's time is left."""
-        return self.plan.ceilings.time_s - self.state.elapsed_s(self.now)
+        return self.plan.ceilings.time_s - self.elapsed_s
 
 
 Rule = Callable[[Moment], Decision | None]
 
 
-def after_run(plan: LoopPlan, state: LoopState, *, now: float, random: float) -> Decision:
+def after_run(moment: Moment) -> Decision:
     """Decide after a run has ended: the first rule that applies decides."""
-    return _first(_AFTER, Moment(plan, state, now, random))
+    return _first(_AFTER, moment)
 
 
-def before_run(plan: LoopPlan, state: LoopState, *, now: float, random: float) -> Decision:
+def before_run(moment: Moment) -> Decision:
     """Decide before a run starts: the ceilings also hold after a wait or a crash."""
-    return _first(_BEFORE, Moment(plan, state, now, random))
+    return _first(_BEFORE, moment)
 
 
 def _first(rules: Sequence[tuple[str, Rule]], moment: Moment) -> Decision:
@@ -62,10 +68,12 @@ def _first(rules: Sequence[tuple[str, Rule]], moment: Moment) -> Decision:
 
 def is_done(plan: LoopPlan, attempt: Attempt) -> bool:
     """Whether the goal is met: the agent says so, if it was asked to, and every check passes."""
+    if len(attempt.checks) < len(plan.goal.checks) or not attempt.checks_pass:
+        return False
     if plan.goal.needs_answer:
-        return attempt.report.said_done and attempt.checks_pass
+        return attempt.report.said_done
     ended = attempt.report.status in ("success", "denied", "failed", "over_budget")
-    return ended and bool(plan.goal.checks) and bool(attempt.checks) and attempt.checks_pass
+    return ended and bool(plan.goal.checks)
 
 
 def _interrupted(moment: Moment) -> Decision | None:
@@ -73,6 +81,12 @@ def _interrupted(moment: Moment) -> Decision | None:
     if last.report.status != "interrupted" and not last.is_half_checked:
         return None
     return _finish(moment, "interrupted", "interrupted")
+
+
+def _not_committed(moment: Moment) -> Decision | None:
+    """Nothing more is done where the work cannot be kept."""
+    problem = moment.last.problem
+    return None if problem is UNSET else _finish(moment, "not_started", problem)
 
 
 def _completion(moment: Moment) -> Decision | None:
@@ -138,11 +152,14 @@ def _wait_for_provider(
             evidence=evidence,
             agent=policy.agent,
         )
+    row = _in_a_row(moment.state.attempts, lambda attempt: attempt.report.status == "limited")
+    retry = moment.now + unknown_reset_s(row, moment.random)
     if resets_at is not None:
         until = end_of_limit(resets_at, now=moment.now)
+        if resets_at <= moment.now:  # it should be over, and is not: do not retry every minute
+            until = max(until, retry)
     else:
-        row = _in_a_row(moment.state.attempts, lambda attempt: attempt.report.status == "limited")
-        until = moment.now + unknown_reset_s(row, moment.random)
+        until = retry
         evidence = (*evidence, "the end of the limit is not known: retrying from time to time")
     if until - moment.now > moment.time_left_s:
         return _finish(moment, "limited", f"{reason}; the limit outlasts the loop's time")
@@ -165,7 +182,7 @@ def _transient(moment: Moment) -> Decision | None:
 
 
 def _ceilings(moment: Moment) -> Decision | None:
-    reached = reached_ceilings(moment.plan.ceilings, moment.state, moment.now)
+    reached = reached_ceilings(moment.plan.ceilings, moment.state, moment.elapsed_s)
     if not reached:
         return None
     first, *others = reached
@@ -237,6 +254,7 @@ def _continue(moment: Moment) -> Decision:
 
 _AFTER: tuple[tuple[str, Rule], ...] = (
     ("interrupted", _interrupted),
+    ("not_committed", _not_committed),
     ("completion", _completion),
     ("not_started", _not_started),
     ("broken_check", _broken_check),

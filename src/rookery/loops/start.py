@@ -9,7 +9,7 @@ import msgspec
 
 from rookery import agents
 from rookery.loops.ceilings import reached_ceilings
-from rookery.loops.changes import git
+from rookery.loops.changes.repository import add_worktree, find_repository
 from rookery.loops.driver import Loop
 from rookery.loops.effects import RealEffects
 from rookery.loops.plan import Ceilings, Goal, LoopPlan
@@ -55,7 +55,7 @@ def _refuse_ended(name: str, state: LoopState, ceilings: Ceilings) -> None:
     """Refuse a loop that has ended, and name the options with which it can be resumed, if any."""
     if state.can_resume:
         return
-    reached = reached_ceilings(ceilings, state, state.ended_at or time.time())
+    reached = reached_ceilings(ceilings, state, state.elapsed_s(time.time()))
     if state.end in ("ceiling", "unverified") and not reached:
         return
     options = " ".join(ceiling.higher for ceiling in reached)
@@ -72,9 +72,10 @@ def checked(plan: LoopPlan) -> LoopPlan:
     if not plan.goal.needs_answer and not plan.goal.checks:
         plan = msgspec.structs.replace(plan, goal=Goal(ask_done=True))
     cwd = os.path.abspath(plan.run.cwd)
-    if (plan.commit or plan.worktree) and git.root(cwd) is None:
+    repository = find_repository(cwd)
+    if (plan.commit or plan.worktree) and repository is None:
         raise BadPlanError(f"{cwd} isn't in a git repository: leave out --commit and --worktree")
-    if plan.commit and not plan.worktree and not git.is_clean(cwd):
+    if repository and plan.commit and not plan.worktree and repository.uncommitted() != []:
         raise BadPlanError(
             "there are changes that are not committed, and --commit would mix them with the "
             "agent's: commit or stash them, or use --worktree"
@@ -92,7 +93,10 @@ def _loop(folder: LoopFolder, home: Path) -> Loop:
     plan = folder.plan()
     cwd = plan.run.cwd
     if plan.worktree:
-        git.add_worktree(cwd, folder.worktree, folder.branch)
+        add_worktree(cwd, folder.worktree, folder.branch)
         cwd = str(folder.worktree)
+    if plan.repository is None:  # fixed before the agent runs, which may lead git elsewhere
+        plan = msgspec.structs.replace(plan, repository=find_repository(cwd))
+        folder.save_plan(plan)
     effects = RealEffects(plan, loop=folder.name, home=home, snapshots=folder.snapshots, cwd=cwd)
     return Loop(folder, effects)

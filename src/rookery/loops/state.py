@@ -86,6 +86,9 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     checks: tuple[Check, ...] = ()
     change: Change | None = None
     commit: str | None = None
+    problem: str | msgspec.UnsetType = msgspec.UNSET
+    """Why its changes could not be committed."""
+
     why: str = ""
     """Why the loop continued or ended after it."""
 
@@ -146,13 +149,23 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
     paused_s: float = 0.0
     """How long it was stopped before it was resumed, in all."""
 
+    saved_at: float | msgspec.UnsetType = msgspec.UNSET
+    """When this state was saved, by the loop's own clock."""
+
     def elapsed_s(self, now: float) -> float:
         """How long it has been running, waits included, until its end or until now."""
         return max(0.0, (self.ended_at or now) - self.started_at - self.paused_s)
 
     def reopened(self, now: float) -> "LoopState":
-        """The state of a loop that is resumed: the time since its end does not count."""
-        pause = 0.0 if self.ended_at is None else max(0.0, now - self.ended_at)
+        """The state of a loop that is resumed: the time since its end does not count.
+
+        If the clock was set back meanwhile, the time that the loop has used stays used.
+        """
+        if self.ended_at is not None:
+            pause = now - self.ended_at
+        else:
+            known = self.started_at if self.saved_at is msgspec.UNSET else self.saved_at
+            pause = min(0.0, now - known)
         return msgspec.structs.replace(
             self, end=None, reason="", ended_at=None, paused_s=self.paused_s + pause
         )

@@ -16,6 +16,7 @@ from rookery.feed.live_records import LiveRecords
 from rookery.feed.source import Source
 from rookery.feed.tail import Tail, pieces
 from rookery.model.records import Record
+from rookery.model.stuck import Suspicion
 from rookery.model.verdict import StopReason, Verdict
 from rookery.process.liveness import start_ticks
 from rookery.runs.dialogue import Dialogue, OnPermission
@@ -171,13 +172,19 @@ class Run(RunResult):
         assert self.verdict is not None
         return self.verdict
 
-    def stop(self, why: StopReason = "interrupted", *, by: str | None = None) -> None:
+    def stop(
+        self,
+        why: StopReason = "interrupted",
+        *,
+        by: str | None = None,
+        suspicion: Suspicion | None = None,
+    ) -> None:
         """Ask the agent to end; if it does not, its recorder ends it. A second call insists.
 
-        `by` is the name of the signal that asked for it.
+        `by` is the name of the signal that asked for it; `suspicion` is why it seems to be stuck.
         """
         if self._supervisor is not None and not self.feed.is_over:
-            self._supervisor.stop(why, by=by)
+            self._supervisor.stop(why, by=by, suspicion=suspicion)
 
     def kill(self) -> None:
         """End the agent's whole process tree at once."""

@@ -75,12 +75,15 @@ class Supervisor:
             allow_denials=self._options.allow_denials,
         )
 
-    def stop(self, why: StopReason, *, by: str | None = None) -> None:
+    def stop(
+        self, why: StopReason, *, by: str | None = None, suspicion: Suspicion | None = None
+    ) -> None:
         """Ask the agent to end; if it does not, its recorder ends it. A second call kills it."""
         if self.stop_reason is not None:
             self.kill()
             return
         self.stop_reason, self._stopped_by = why, by
+        self._suspicion = suspicion
         if self._dialogue is None:
             self._recorder.stop(why)
         else:  # a message can interrupt it; a signal follows if that does not help
@@ -128,11 +131,12 @@ class Supervisor:
         ):
             self._dialogue.end()
         if self.stop_reason is None:
+            suspicion = None
             why = reason_to_stop(state, self._options, silent_s=silent_s)
             if why is None and self._watchdog is not None and self._watchdog.is_due(silent_s):
-                self._suspicion = self._watchdog.look(
+                suspicion = self._watchdog.look(
                     self._feed.snapshot(), silent_s=silent_s, count=self._feed.count
                 )
-                why = "stuck" if self._suspicion else None
+                why = "stuck" if suspicion else None
             if why is not None:
-                self.stop(why)
+                self.stop(why, suspicion=suspicion)

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from rookery.loops.changes import file_listing, git
+from rookery.loops.changes import file_listing
 from rookery.loops.changes.file_listing import Listings
+from rookery.loops.changes.git_command import do
+from rookery.loops.changes.repository import find_repository, is_ignored
 from rookery.loops.state import Change
 
 
@@ -88,9 +90,10 @@ def test_an_empty_folder_is_known_too(tmp_path: Path) -> None:
 
 def test_git_does_not_watch_what_it_ignores(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(work.parent))
-    assert not git.is_tracked(str(work))
-    git._do(str(work), "init", "--quiet")
-    assert git.is_tracked(str(work))
+    assert find_repository(str(work)) is None
+    do(str(work), "init", "--quiet")
+    assert find_repository(str(work)) is not None
+    assert not is_ignored(str(work))
     (work / ".gitignore").write_text("build/\n")
     (work / "build").mkdir()
-    assert not git.is_tracked(str(work / "build"))
+    assert is_ignored(str(work / "build"))

@@ -19,14 +19,21 @@ HOUR = 3600.0
 class Slept:
     """A loop that meets one limit and then is done; naps go as a list of extra sleep says."""
 
-    def __init__(self, home: Path, *, resets_in: float, extra: dict[int, float]) -> None:
+    def __init__(
+        self,
+        home: Path,
+        *,
+        resets_in: float,
+        extra: dict[int, float],
+        time_s: float = 48 * HOUR,
+    ) -> None:
         self.world = World()
         plan = make_plan(
             agent="claude",
             cwd="/",
             prompt="p",
             goal=Goal(until="DONE"),
-            ceilings=Ceilings(time_s=48 * HOUR),
+            ceilings=Ceilings(time_s=time_s),
         )
         self.folder = LOOP_FOLDERS.create(home, plan)
         self.effects = FakeEffects(plan, self.world)
@@ -53,7 +60,8 @@ class Slept:
             return
         kind, what, answer = self.effects.asked
         if kind == "sleep":
-            self.world.now += what + self.extra.get(self.naps, 0.0)
+            extra = self.extra.get(self.naps, 0.0)
+            self.world.pass_time(what + max(0.0, extra), clock_set_by=min(0.0, extra))
             self.naps += 1
             answer.set_result(None)
         elif kind == "run":
@@ -105,3 +113,20 @@ def test_a_wait_is_reported_at_once_and_every_ten_minutes(tmp_path: Path) -> Non
     assert [round(a - b) for a, b in pairwise(told)] == [600] * 6
     (over,) = [event for event in slept.events if isinstance(event, Resumed)]
     assert over.waited_s == pytest.approx(HOUR + 60)
+
+
+def test_a_clock_that_is_set_back_does_not_stretch_the_loop_s_time(tmp_path: Path) -> None:
+    slept = Slept(tmp_path, resets_in=HOUR, extra={5: -24 * HOUR}, time_s=2 * HOUR)
+    started = slept.world.steady
+    loop = asyncio.run(slept.play())
+    assert (loop.end, len(slept.begun)) == ("ceiling", 1)
+    assert slept.world.steady - started == 2 * HOUR
+    assert loop.state.elapsed_s(0.0) == 2 * HOUR
+
+
+def test_a_clock_that_is_set_ahead_does_not_use_up_the_loop_s_time(tmp_path: Path) -> None:
+    slept = Slept(tmp_path, resets_in=HOUR, extra={}, time_s=2 * HOUR)
+    slept.world.pass_time(0.0, clock_set_by=24 * HOUR)
+    slept.resets_at = slept.world.now + HOUR
+    loop = asyncio.run(slept.play())
+    assert loop.end == "done"

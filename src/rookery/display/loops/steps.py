@@ -67,6 +67,9 @@ def _iteration_finished(event: IterationFinished, _: LoopPlan, paint: Paint) -> 
     if event.run:
         parts.append(f"rook show {event.run}")
     yield " · ".join(parts)
+    if event.left_out:
+        names = safe_line(one_line(", ".join(event.left_out), _LONGEST_LINE))
+        yield paint("note", f"not committed: {names}")
 
 
 def _check_finished(event: CheckFinished, _: LoopPlan, paint: Paint) -> Iterator[str]:

@@ -136,5 +136,5 @@ def resume_hints(name: str, plan: LoopPlan, state: LoopState) -> Iterator[str]:
     if state.can_resume:
         yield command
     elif state.end in ("ceiling", "unverified"):
-        reached = reached_ceilings(plan.ceilings, state, state.ended_at or 0.0)
+        reached = reached_ceilings(plan.ceilings, state, state.elapsed_s(state.started_at))
         yield " ".join([command, *(ceiling.higher for ceiling in reached)])

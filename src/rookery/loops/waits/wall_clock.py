@@ -16,18 +16,24 @@ async def wait_until(
     wait: Wait,
     *,
     now: Callable[[], float],
+    time_left_s: Callable[[], float],
     sleep: Sleep,
     emit: Callable[[LoopEvent], None],
     stopping: asyncio.Event,
 ) -> bool:
-    """Wait to the end and report it from time to time; return False if the loop is stopped."""
+    """Wait to the end and report it from time to time; return False if the loop is stopped.
+
+    When the loop's time is used up the wait is over, however far the wall clock was set back.
+    """
     reported: float | None = None
-    while (moment := now()) < wait.until and not stopping.is_set():
+    while (moment := now()) < wait.until and (left_s := time_left_s()) > 0:
+        if stopping.is_set():
+            return False
         if reported is None or moment - reported >= _REPEAT_S or moment < reported:
             reported = moment
             left = wait.until - moment
             emit(Waiting(at=moment, until=wait.until, left_s=left, reason=wait.reason))
-        await _sleep_or_stop(sleep, min(_READ_CLOCK_S, wait.until - moment), stopping)
+        await _sleep_or_stop(sleep, min(_READ_CLOCK_S, wait.until - moment, left_s), stopping)
     if stopping.is_set():
         return False
     moment = now()
