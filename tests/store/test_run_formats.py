@@ -53,6 +53,7 @@ def test_the_fields_of_the_state_files_are_these(folder: RunFolder) -> None:
         "cost_usd": 0.25,
         "spent_usd": 0.125,
         "cost_source": "native",
+        "cost_at_least": False,
         "turns": 2,
         "session": "s",
         "model": "big",

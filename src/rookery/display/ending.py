@@ -125,7 +125,7 @@ def _lines(state: RunState) -> str:
 def _cost(state: RunState) -> str:
     cost, spent = state.ledger.cost, state.ledger.spent_usd
     total = numbers.price(cost)
-    share = numbers.price(Money(spent, cost.source))
+    share = numbers.price(Money(spent, cost.source, cost.at_least))
     return total if spent is None or share == total else f"{total} ({share} of it in this run)"
 
 

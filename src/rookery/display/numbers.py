@@ -16,7 +16,8 @@ def price(cost: Money, decimals: int = 4) -> str:
     """Format an amount: `$` is the agent's own figure, `~$` an estimate, `$?` unknown."""
     if cost.usd is None:
         return "$?"
-    return f"{'' if cost.source == 'native' else '~'}${cost.usd:.{decimals}f}"
+    amount = f"{'' if cost.source == 'native' else '~'}${cost.usd:.{decimals}f}"
+    return f"at least {amount}" if cost.at_least else amount
 
 
 def tokens(number: int) -> str:

@@ -180,10 +180,12 @@ def error(event: Error) -> Line:
 
 
 def ending(ended: TurnFinished, cost: Callable[[], Money]) -> Line:
-    """How a turn ended and what it cost; `cost` is called if the agent did not report it."""
+    """How a turn ended and what it cost; `cost` returns what is known of that beside its event."""
     if not ended.ok:
         return Line("error", f"FAILED: {cut(_reason(ended), _LONGEST_REASON)}")
-    known = cost() if ended.cost_usd is None else Money(ended.cost_usd, "native")
+    known = cost()
+    if ended.cost_usd is not None:
+        known = Money(ended.cost_usd, "native", known.at_least)
     return Line("cost", f"Complete (cost: {price(known)})")
 
 

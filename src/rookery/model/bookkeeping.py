@@ -7,9 +7,17 @@ own figures.
 from collections.abc import Sequence
 from itertools import islice
 
-from rookery.model.events import TurnFinished, Usage, UsageReported
-from rookery.model.ledger import Account, Entry, Ledger, Tokens, cache_write_of, total_of
-from rookery.model.price import Prices, dollars, nano, no_prices
+from rookery.model.events import ModelUsage, TurnFinished, Usage, UsageReported
+from rookery.model.ledger import (
+    NOT_REPORTED,
+    Account,
+    Entry,
+    Ledger,
+    Tokens,
+    cache_write_of,
+    total_of,
+)
+from rookery.model.price import Prices, credible, dollars, nano, no_prices
 
 _MOST_ENTRIES = 1024  # messages that may still be reported again
 
@@ -29,6 +37,7 @@ class OpenLedger(Ledger):
         self._earlier = earlier
         self._unnamed = 0
         self._totals_seen = 0
+        self._last_count = Tokens()  # the agent's own, which a resumed session continues
         self._dropped: Usage | None = None  # of messages let go since the session's last total
         self._dropped_turns: dict[int, tuple[set[str | None], Tokens]] = {}
 
@@ -44,8 +53,11 @@ class OpenLedger(Ledger):
 
         `model` is the session's, for a report that names none.
         """
-        usage = _usage(event)
+        usage, cost = _usage(event), credible(event.cost_usd)
         id = event.message_id
+        if event.scope == "session" and id is not None and usage == NOT_REPORTED and cost is None:
+            self._unreported.add(id)  # another session worked for this one, unseen
+            return
         if event.semantics == "cumulative":
             rest = self._rest(event.parent, usage)
             if rest is None:
@@ -65,27 +77,42 @@ class OpenLedger(Ledger):
             model=model,
             parent=event.parent,
             turn=old.turn if old else turn,
-            epoch=old.epoch if old else self._epoch,
             at=at,
             summed=event.scope != "message",
-            native=None if event.cost_usd is None else nano(event.cost_usd),
+            native=None if cost is None else nano(cost),
         )
-        entry.corrected = old is not None and old.corrected
+        if old is not None:
+            entry.epoch, entry.count, entry.corrected = old.epoch, old.count, old.corrected
         if event.semantics == "cumulative":
             entry.totals = None  # it is part of a total itself
+        self.has_usage = self.has_usage or usage != NOT_REPORTED
         self._book(entry, 1)
         self._keep(id, entry)
 
-    def settle(self, event: TurnFinished, *, turn: int = 0, at: float | None = None) -> None:
-        """Take over the agent's own figures for everything up to this result."""
-        grown = 0
-        if event.cost_usd is not None:
-            grown = self._take_total(event, nano(event.cost_usd))
+    def settle(
+        self,
+        event: TurnFinished,
+        *,
+        turn: int = 0,
+        at: float | None = None,
+        model: str | None = None,
+    ) -> None:
+        """Take over the agent's own figures for everything up to this result.
+
+        `model` is the session's, for a result whose messages reported no usage.
+        """
+        grown, cost = 0, credible(event.cost_usd)
+        if cost is not None:
+            grown = self._take_total(event, cost)
             self._native_turns[turn] = self._native_turns.get(turn, 0) + grown
+        self._correct(event, turn, at, model)
         if event.models is not None:
-            self.native_models = event.models
-        self._correct(event, turn, at)
-        if grown or _counts(event.usage):
+            self.native_models, self.has_usage = event.models, True
+            grown_tokens = self._take_count(event.models, event.spent)
+            if grown_tokens or _counts(event.usage):
+                self._count += 1
+                self._uncounted = Tokens()
+        if grown or (cost is not None and _counts(event.usage)):
             # An interrupted turn is reported with no cost and no usage, yet its tokens were spent:
             # then its messages stay unsettled, and estimated.
             self._epoch += 1
@@ -116,17 +143,36 @@ class OpenLedger(Ledger):
             return None
         return _less(now, [before])
 
-    def _take_total(self, event: TurnFinished, cost: int) -> int:
+    def _take_count(self, models: Sequence[ModelUsage], spent: Sequence[ModelUsage] | None) -> int:
+        """Take over the agent's count of all tokens and return how much it grew.
+
+        A resumed session continues its old count, which is not this process's. An interrupted turn
+        is reported with no tokens, yet they were spent: it changes nothing.
+        """
+        now, before = _sum(models), self._last_count
+        if not now.total:
+            return 0
+        grown = _sum(models)
+        if not before.total and spent is not None:
+            grown = _sum(spent)
+        elif now.total >= before.total:  # else the agent started its count again
+            grown.add(before, -1)
+        self._counted.add(grown)
+        self._last_count = now
+        return grown.total
+
+    def _take_total(self, event: TurnFinished, usd: float) -> int:
         """Take over the agent's total and return how much it grew."""
-        first, reported = self.native_nano is None, cost
+        cost = reported = nano(usd)
+        first = self.native_nano is None
         before = self._running
         if event.cost_semantics == "turn":
             cost += before
         self.native_nano = cost
-        self.native_usd = event.cost_usd if cost == reported else dollars(cost)
+        self.native_usd = usd if cost == reported else dollars(cost)
         if first and event.spent is not None:
             # A resumed session continues its old total.
-            self._base = max(0, cost - sum(nano(m.cost_usd or 0) for m in event.spent))
+            self._base = max(0, cost - sum(nano(credible(m.cost_usd) or 0) for m in event.spent))
             before = self._base
         if cost < before and cost:
             self._carried += before - self._base  # the agent started its total again
@@ -135,20 +181,24 @@ class OpenLedger(Ledger):
             self._running = cost
         return max(0, cost - before)
 
-    def _correct(self, event: TurnFinished, turn: int, at: float | None) -> None:
+    def _correct(self, event: TurnFinished, turn: int, at: float | None, model: str | None) -> None:
         """Add what a turn's messages used beyond what their own lines reported.
 
         Most agents report a message's usage when it begins and only the turn's when it ends.
         """
         models, reported = self._main_messages(turn)
+        alone = event.cost_usd is None and not self.has_usage  # no message reported its usage
+        if alone:
+            models = {model}
         if event.usage is None or len(models) != 1:
             return
         missing = _missing(event.usage, reported)
         if missing is None:
             return
         (model,) = models
-        entry = self._entry(missing, model=model, parent=None, turn=turn, epoch=self._epoch, at=at)
-        entry.messages, entry.totals, entry.corrected = 0, None, True
+        self.has_usage = True
+        entry = self._entry(missing, model=model, parent=None, turn=turn, at=at)
+        entry.messages, entry.totals, entry.corrected = int(alone), None, True
         self._book(entry, 1)
         self._keep(f"turn {turn}", entry)
 
@@ -187,7 +237,6 @@ class OpenLedger(Ledger):
         model: str | None,
         parent: str | None,
         turn: int,
-        epoch: int,
         at: float | None,
         summed: bool = False,
         native: int | None = None,
@@ -197,7 +246,8 @@ class OpenLedger(Ledger):
             model=model,
             parent=parent,
             turn=turn,
-            epoch=epoch,
+            epoch=self._epoch,
+            count=self._count,
             at=at,
             summed=summed,
             native=native,
@@ -239,6 +289,13 @@ def _plus(first: Usage | None, second: Usage) -> Usage:
         name: sum(getattr(part, name) or 0 for part in parts) for name in Usage.__struct_fields__
     }
     return Usage(**sums)
+
+
+def _sum(models: Sequence[ModelUsage]) -> Tokens:
+    total = Tokens()
+    for used in models:
+        total.add(used)
+    return total
 
 
 def _counts(usage: Usage | None) -> bool:

@@ -183,7 +183,7 @@ def _turn_finished(state: _Growing, event: TurnFinished, record: Record) -> None
         state.turns[turn].finished_at = record.at
     state.results.append(event)
     state.asks.clear()
-    state.books.settle(event, turn=turn, at=record.at)
+    state.books.settle(event, turn=turn, at=record.at, model=state.model)
     for denial in event.denials or ():
         if denial.tool_id not in state.denials:
             state.deny(denial)

@@ -13,6 +13,9 @@ from rookery.model.price import Price, Prices, dollars, no_prices
 
 Source = Literal["native", "estimated", "unknown"]
 
+NOT_REPORTED = Usage()
+"""The usage of a message whose tokens the agent does not report."""
+
 
 class Tokens(msgspec.Struct, kw_only=True):
     """Token counts that are added up."""
@@ -23,7 +26,7 @@ class Tokens(msgspec.Struct, kw_only=True):
     cache_write: int = 0
     web_searches: int = 0
 
-    def add(self, usage: Usage | ModelUsage, sign: int = 1) -> None:
+    def add(self, usage: "Usage | ModelUsage | Tokens", sign: int = 1) -> None:
         """Add a usage, or take it away again."""
         self.input += sign * (usage.input or 0)
         self.output += sign * (usage.output or 0)
@@ -58,11 +61,13 @@ class Account(msgspec.Struct):
         return None if self.unpriced else dollars(self.nano)
 
 
-class Money(msgspec.Struct, frozen=True):
+class Money(msgspec.Struct, frozen=True, omit_defaults=True):
     """An amount, and how far it can be trusted."""
 
     usd: float | None
     source: Source
+    at_least: bool = False
+    """Whether there was more, of which the agent does not report what it cost."""
 
 
 class Reconciliation(msgspec.Struct, frozen=True):
@@ -84,7 +89,8 @@ class Entry(msgspec.Struct):
     model: str | None
     parent: str | None
     turn: int
-    epoch: int  # how many results there were before it
+    epoch: int  # how many totals of money there were before it
+    count: int  # how many counts of all tokens there were before it
     at: float | None
     summed: bool = False  # several messages, reported as one
     native: int | None = None  # what the agent itself says it cost
@@ -104,14 +110,20 @@ class Ledger:
         self._entries: dict[str, Entry] = {}  # the latest messages, which may be reported again
         self._totals: dict[str | None, Usage] = {}  # last cumulative counters, by parent
         self._epoch = 0
+        self._count = 0
         self._base = 0  # what the agent's total began with
         self._carried = 0  # what was spent before the agent started its total again
         self._running = 0  # the agent's total, but for results that forgot it
         self._seen = Account()
         self._unsettled = Account()
+        self._counted = Tokens()  # by the agent itself, for this process
+        self._uncounted = Tokens()  # of messages since
+        self._unreported: set[str] = set()  # sessions of subagents whose usage is not reported
         self._by_model: dict[str | None, Account] = {}
         self._by_parent: dict[str | None, Account] = {}
         self._by_turn: dict[int, Account] = {}
+        self.has_usage = False
+        """Whether any tokens were reported."""
         self._estimating = False  # prices are looked up only once an estimate is asked for
         self.native_usd: float | None = None
         """The agent's own total at the last result that had one, as it wrote it."""
@@ -154,15 +166,16 @@ class Ledger:
     @property
     def cost(self) -> Money:
         """The run's cost now: the agent's figure, plus an estimate of what it has not counted."""
+        more = bool(self._unreported)
         if self.native_nano is not None and not self._unsettled.messages:
-            return Money(dollars(self.native_nano), "native")
+            return Money(dollars(self.native_nano), "native", more)
         if not self._unsettled.messages:
             return Money(None, "unknown")  # and no price is asked for
         counted, rest = self.native_nano or 0, self.unsettled
         if rest.unpriced and self.native_nano is None:
             return Money(None, "unknown")
         source: Source = "native" if rest.native == rest.messages else "estimated"
-        return Money(dollars(counted + rest.nano), source)
+        return Money(dollars(counted + rest.nano), source, more or rest.unpriced > 0)
 
     @property
     def spent_nano(self) -> int | None:
@@ -181,24 +194,21 @@ class Ledger:
 
     @property
     def tokens(self) -> Tokens:
-        """All tokens: the agent's own count if it gives one, plus what it has not counted."""
-        if not self.native_models:
+        """All tokens of this process: the agent's own count, plus what it has not counted.
+
+        Without a count of the agent's own, those of its messages.
+        """
+        if not self._count:
             return self._seen.tokens
         total = Tokens()
-        for used in self.native_models:
-            total.add(used)
-        total.add(_as_usage(self._unsettled.tokens))
+        total.add(self._counted)
+        total.add(self._uncounted)
         return total
 
     @property
     def total(self) -> Usage | None:
         """The session's cumulative counters, as last reported; None if they never were."""
         return self._totals.get(None)
-
-    @property
-    def has_usage(self) -> bool:
-        """Whether any tokens were reported."""
-        return self._seen.messages > 0 or self.native_models is not None
 
     @property
     def steps(self) -> int:
@@ -239,7 +249,7 @@ class Ledger:
         price = self._price(entry.model, entry.at)
         if price is not None and entry.summed:
             price = price.of_sums
-        if price is not None:
+        if price is not None and entry.usage != NOT_REPORTED:
             entry.nano = price.cost(entry.usage)
             entry.saved = price.saved(entry.usage)
         if entry.native is not None:
@@ -261,6 +271,8 @@ class Ledger:
         ]
         if entry.epoch == self._epoch:
             accounts.append(self._unsettled)
+        if entry.count == self._count:
+            self._uncounted.add(entry.usage, sign)
         for account in accounts:
             _add(account, entry, sign)
 
@@ -285,18 +297,10 @@ def _add(account: Account, entry: Entry, sign: int) -> None:
     account.unsaved += sign * (entry.saved is None)
 
 
-def _as_usage(tokens: Tokens) -> Usage:
-    return Usage(
-        input=tokens.input,
-        output=tokens.output,
-        cache_read=tokens.cache_read,
-        cache_write_5m=tokens.cache_write,
-        web_searches=tokens.web_searches,
-    )
-
-
-def cache_write_of(usage: Usage | ModelUsage) -> int:
+def cache_write_of(usage: Usage | ModelUsage | Tokens) -> int:
     """All that was written to the cache, for however long."""
+    if isinstance(usage, Tokens):
+        return usage.cache_write
     if isinstance(usage, ModelUsage) and usage.cache_write is not None:
         return usage.cache_write
     return (usage.cache_write_5m or 0) + (usage.cache_write_1h or 0)

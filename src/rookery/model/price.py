@@ -10,6 +10,7 @@ NANO = 1_000_000_000
 """Nano-dollars in a dollar; money is summed in nano-dollars."""
 
 _PICO_PER_NANO = 1000
+_MOST_USD = 1e6  # a message, turn or session that costs more is a mistake of its writer
 
 
 class Rates(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,6 +91,11 @@ Prices = Callable[[str, float | None], Price | None]
 def no_prices(model: str, at: float | None) -> None:
     """Return no price: a cost that the agent does not report stays unknown."""
     return
+
+
+def credible(usd: float | None) -> float | None:
+    """Return a cost that an agent reported; None for one that no run can have, as -5 or 1e308."""
+    return usd if usd is not None and 0 <= usd <= _MOST_USD else None
 
 
 def nano(dollars: float) -> int:

@@ -136,6 +136,7 @@ def _verdict_info(verdict: Verdict, state: RunState, *, ended_at: float) -> Verd
         cost_usd=cost.usd if native is None else native,
         spent_usd=state.ledger.spent_usd,
         cost_source=cost.source if native is None else "native",
+        cost_at_least=cost.at_least,
         turns=len(state.turns),
         session=state.session,
         model=state.model,

@@ -38,6 +38,9 @@ class ListedRun(msgspec.Struct, frozen=True, kw_only=True):
 
     spent_usd: float | None
     cost_source: Source
+    cost_at_least: bool = False
+    """Whether the agent does not report all that it spent."""
+
     what: str
     """The prompt or the command; of a damaged run, what is wrong with it."""
 
@@ -86,6 +89,7 @@ def _read(folder: RunFolder) -> ListedRun:
         cost_usd=verdict.cost_usd if verdict else None,
         spent_usd=verdict.spent_usd if verdict else None,
         cost_source=verdict.cost_source if verdict else "unknown",
+        cost_at_least=verdict is not None and verdict.cost_at_least,
         what=_what(info) if info else "it has no run.json",
     )
 

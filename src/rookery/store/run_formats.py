@@ -115,6 +115,9 @@ class VerdictInfo(msgspec.Struct, frozen=True, kw_only=True):
     cost_usd: float | None = None
     spent_usd: float | None = None
     cost_source: Source = "unknown"
+    cost_at_least: bool = False
+    """Whether the agent does not report all that it spent."""
+
     turns: int | None = None
     session: str | None = None
     model: str | None = None

@@ -15,6 +15,7 @@ from rookery.model.events import (
     Level,
     LimitReported,
     ModeChanged,
+    ModelUsage,
     Notice,
     PermissionDenied,
     PlanChanged,
@@ -37,6 +38,9 @@ from rookery.model.events import (
     UsageReported,
     UserMessage,
 )
+from rookery.model.fold import fold
+from rookery.model.ledger import Money
+from rookery.prices import PriceBook
 from tests.rules import each
 
 CASES = Path(__file__).parent / "cases"
@@ -628,3 +632,27 @@ def test_a_mode_change_that_is_reported_twice_is_not_a_tool_card() -> None:
     assert [type(event) for event in events if isinstance(event, (ModeChanged, ToolFinished))] == [
         ModeChanged
     ]
+
+
+@each("cost", [None, -5, 1e308])
+def test_a_result_without_a_credible_cost_or_usage_is_of_unknown_cost(cost: float | None) -> None:
+    answered = said({"type": "text", "text": "Hi."}, model="claude-sonnet-4-5", usage={})
+    result = {"type": "result", "subtype": "success", "result": "Hi.", "total_cost_usd": cost}
+    lines = [json.dumps(message).encode() + b"\n" for message in (init(), answered, result)]
+    state = fold(rookery.decode(lines, agent="claude"), PriceBook())
+    assert state.ledger.cost == Money(None, "unknown")
+    assert state.results[-1].cost_usd is None
+
+
+def test_a_cost_that_is_a_guess_is_not_the_agent_s_figure() -> None:
+    used = {"inputTokens": 10, "outputTokens": 5, "costUSD": 0.004, "costBasis": "unknown"}
+    result = {"type": "result", "subtype": "success", "result": "Hi.", "total_cost_usd": 0.004}
+    (turn,) = [
+        event
+        for event in read(init(), {**result, "modelUsage": {"made-up": used}})
+        if isinstance(event, TurnFinished)
+    ]
+    assert (turn.cost_usd, turn.models) == (
+        None,
+        (ModelUsage(model="made-up", input=10, output=5),),
+    )

@@ -26,6 +26,7 @@ from rookery.model.events import (
     UserMessage,
 )
 from rookery.model.fold import fold
+from rookery.model.ledger import Money
 from rookery.model.verdict import Facts, judge
 from tests.rules import each
 
@@ -415,3 +416,26 @@ def test_new_fields_are_looked_for_in_the_first_messages_only() -> None:
     lines = [{**text("x", id=f"t{n}"), "new": n} for n in range(150)]
     (found,) = records(start(), *lines)[-1].event.unknown_fields  # type: ignore[union-attr]
     assert (found.type, found.field, found.count) == ("text", "new", 20)
+
+
+def test_the_cost_of_a_run_with_a_subagent_is_a_minimum() -> None:
+    subagent = tool("task", status="completed", output="", metadata={"sessionId": "ses_2"})
+    stream = [
+        start(),
+        subagent,
+        finish("tool-calls"),
+        start("m2"),
+        text("Done."),
+        finish(name="m2"),
+    ]
+    lines = b"".join(json.dumps(line).encode() + b"\n" for line in stream)
+    state = fold(rookery.decode([lines], agent="opencode"))
+    assert state.ledger.cost == Money(0.5, "native", at_least=True)
+
+
+@each("absurd", [-5, 1e308])
+def test_a_cost_that_no_step_can_have_is_unknown(absurd: float) -> None:
+    lines = [start(), text("Done."), finish(cost=absurd)]
+    data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+    state = fold(rookery.decode([data], agent="opencode"))
+    assert (state.ledger.cost, state.ledger.native_usd) == (Money(None, "unknown"), None)

@@ -6,8 +6,9 @@ from rookery.adapter.salvage import raw_copy
 from rookery.agents.claude import shapes
 from rookery.agents.claude.memory import Memory
 from rookery.agents.claude.messages import allow_rule
-from rookery.agents.claude.usage import by_model, of_turn
+from rookery.agents.claude.usage import by_model, is_guessed, models_of, of_turn
 from rookery.model.events import Denial, Event, PermissionDenied, TurnFinished
+from rookery.model.price import credible
 
 _REASONS: Mapping[str, str] = {
     "error_max_turns": "max_turns",
@@ -35,7 +36,9 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
     for denial in denials:
         if denial.tool_id not in memory.fixes:
             events.append(_late_denial(memory, denial))
+    models = models_of(message.modelUsage)
     cost = message.cost_usd if message.total_cost_usd is None else message.total_cost_usd
+    cost = None if is_guessed(models) else credible(cost)
     events.append(
         TurnFinished(
             ok=is_ok(message),
@@ -50,8 +53,8 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
             cost_usd=cost,
             cost_semantics=None if cost is None else "cumulative",
             usage=of_turn(message.usage),
-            models=by_model(message.modelUsage),
-            spent=by_model(message.model_usage_since_last_result),
+            models=by_model(models),
+            spent=by_model(models_of(message.model_usage_since_last_result)),
             structured=raw_copy(message.structured_output),
         )
     )

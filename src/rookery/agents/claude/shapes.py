@@ -227,6 +227,7 @@ class ModelUsage(Shape):
     thinkingTokens: Count | None = None
     webSearchRequests: Count | None = None
     costUSD: float | None = None
+    costBasis: str | None = None
     contextWindow: Count | None = None
 
 

@@ -1,14 +1,19 @@
 """Converts Claude Code's token counts to those of events."""
 
+from collections.abc import Mapping
+
 import msgspec
 
 from rookery.adapter import salvage
 from rookery.adapter.shapes import NOTHING
 from rookery.agents.claude import shapes
 from rookery.model.events import ModelUsage, Usage, UsageReported
+from rookery.model.price import credible
 
 _models_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _model_decoder = msgspec.json.Decoder(shapes.ModelUsage)
+
+_GUESSED = "unknown"  # the basis of a cost that is made up (2.1.325 unknown_price)
 
 
 def reported(
@@ -56,16 +61,34 @@ def of_turn(usage: shapes.Usage | None) -> Usage | None:
     )
 
 
-def by_model(models: msgspec.Raw) -> tuple[ModelUsage, ...] | None:
-    """Tokens and cost of each model since the process started."""
-    entries = None if models is NOTHING else salvage.decode_part(models, _models_decoder)
+Models = Mapping[str, shapes.ModelUsage]
+"""What each model used and cost, in a result."""
+
+
+def models_of(raw: msgspec.Raw) -> Models | None:
+    """Read what each model used; None if the result does not have it."""
+    entries = None if raw is NOTHING else salvage.decode_part(raw, _models_decoder)
     if entries is None:
         return None
-    return tuple(_of_model(model, raw) for model, raw in entries.items())
+    return {
+        model: salvage.decode_part(used, _model_decoder) or shapes.ModelUsage()
+        for model, used in entries.items()
+    }
 
 
-def _of_model(model: str, raw: msgspec.Raw) -> ModelUsage:
-    used = salvage.decode_part(raw, _model_decoder) or shapes.ModelUsage()
+def is_guessed(models: Models | None) -> bool:
+    """Whether the total cost contains a guess, for a model without a known price."""
+    return any(used.costBasis == _GUESSED for used in (models or {}).values())
+
+
+def by_model(models: Models | None) -> tuple[ModelUsage, ...] | None:
+    """Tokens and cost of each model since the process started."""
+    if models is None:
+        return None
+    return tuple(_of_model(model, used) for model, used in models.items())
+
+
+def _of_model(model: str, used: shapes.ModelUsage) -> ModelUsage:
     return ModelUsage(
         model=model,
         input=used.inputTokens,
@@ -76,7 +99,7 @@ def _of_model(model: str, raw: msgspec.Raw) -> ModelUsage:
         cache_write_1h=used.cacheCreationEphemeral1hInputTokens,
         reasoning=used.thinkingTokens,
         web_searches=used.webSearchRequests,
-        cost_usd=used.costUSD,
+        cost_usd=None if used.costBasis == _GUESSED else credible(used.costUSD),
         context_window=used.contextWindow,
     )
 

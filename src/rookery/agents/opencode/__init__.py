@@ -44,7 +44,8 @@ AGENT = Agent(
         calls="no",
         notes=(
             "Texts and tool calls are reported when they are complete, not when they start.",
-            "Tokens of subagents and failed requests are not reported.",
+            "Tokens of subagents and failed requests are not reported: the cost of a run with "
+            'subagents is shown as "at least".',
             "The cost of a model without configured prices is not reported.",
             "Failed requests are retried silently, for a minute or more.",
             "Neither the model that answers nor the MCP server of a tool is reported.",

@@ -25,6 +25,7 @@ from rookery.model.events import (
     UsageReported,
     UserMessage,
 )
+from rookery.model.price import credible
 
 # The errors of refused calls; nothing else marks them (1.18.33 permission_ask_rejected,
 # permission_denied_rule).
@@ -104,6 +105,8 @@ def tool_use(memory: Memory, message: shapes.ToolUse, line: bytes) -> Events:
         return (started, _denial(memory, started, state.error or ""), finished)
     if status == "ok" and kind in tools.CHANGING:
         return (started, finished, *tools.changes(name, id, state))
+    if kind == "subagent" and state.metadata.sessionId is not None:
+        return (started, finished, _not_reported(id, state.metadata.sessionId))
     return (started, finished)
 
 
@@ -175,6 +178,11 @@ def _error(state: shapes.ToolState) -> str | None:
     return state.error or tools.note(state.output) or state.output
 
 
+def _not_reported(call: str, session: str) -> UsageReported:
+    """The usage of a subagent: it has a session of its own, which no message reports."""
+    return UsageReported(message_id=session, scope="session", semantics="final", parent=call)
+
+
 def _usage(part: shapes.StepFinishPart) -> UsageReported | None:
     """The usage of a step; None if the provider reported none, which OpenCode writes as zeros.
 
@@ -198,7 +206,7 @@ def _usage(part: shapes.StepFinishPart) -> UsageReported | None:
         cache_read=cache.read,
         cache_write_5m=cache.write,
         reasoning=tokens.reasoning,
-        cost_usd=part.cost or None,
+        cost_usd=credible(part.cost) or None,
     )
 
 

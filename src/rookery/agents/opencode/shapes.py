@@ -74,7 +74,7 @@ class WrittenInput(Shape):
 
 
 class ToolMetadata(Shape):
-    """What tools report in addition to their output: exit code of a command, files, the plan."""
+    """What tools report beside their output: exit code, files, the plan, a subagent's session."""
 
     exit: ExitCode | msgspec.UnsetType | None = msgspec.UNSET
     interrupted: bool | None = None
@@ -83,6 +83,7 @@ class ToolMetadata(Shape):
     exists: bool | None = None
     files: list[PatchedFile] | None = None
     todos: list[Todo] | None = None
+    sessionId: str | None = None
 
 
 class ToolState(Shape):

@@ -13,7 +13,7 @@ from rookery.display.console.look import columns, look_of
 from rookery.display.console.table import table
 from rookery.display.ending import style_of
 from rookery.display.numbers import moment, price
-from rookery.model.ledger import Money
+from rookery.model.ledger import Money, Source
 from rookery.model.text import duration, one_line
 from rookery.runs.listing import ListedRun, ListedStatus, list_runs
 
@@ -57,7 +57,8 @@ def runs_(options: ListOptions) -> None:
 
 def _cells(run: ListedRun, now: float) -> list[str]:
     """A run as a row for people."""
-    money = Money(run.spent_usd, "native" if run.cost_source == "native" else "estimated")
+    source: Source = "native" if run.cost_source == "native" else "estimated"
+    money = Money(run.spent_usd, source, run.cost_at_least)
     return [
         run.name,
         moment(run.started_at, now),
