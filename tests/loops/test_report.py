@@ -1,12 +1,14 @@
 """What the rules get to know of a run."""
 
-from datetime import UTC
+from datetime import UTC, datetime
 
 from rookery.loops.plan import Goal
 from rookery.loops.report import report
 from rookery.loops.state import Report
 from rookery.model.fold import fold
-from rookery.model.verdict import Facts, Verdict
+from rookery.model.verdict import Facts, Verdict, judge
+from tests.recorded import ALL, folded, name_of
+from tests.rules import each
 
 WORDS = "You've hit your limit · resets 8:17pm (UTC)"
 
@@ -33,3 +35,30 @@ def test_the_end_of_a_limit_is_not_read_from_the_verdicts_sentence() -> None:
     known = limited(Facts(limited=True, window=WORDS))
     assert "resets 8:17pm" in known.sentence
     assert known.resets_at is None
+
+
+RECORDED = {
+    "s50_limit-1.0.60": "2026-11-16 19:12:42",
+    "s50_limit-1.0.128": "2026-11-16 19:12:00",
+    "s50_limit-2.0.76": "2026-11-16 19:12:00",
+}
+
+
+@each("name", RECORDED)
+def test_the_end_of_a_recorded_limit_is_known(name: str) -> None:
+    (path,) = (path for path in ALL if name_of(path) == name)
+    state = folded(path)
+    found = report(
+        state,
+        judge(state),
+        goal=Goal(),
+        nonce="word",
+        run=None,
+        started_at=0.0,
+        ended_at=datetime(2026, 11, 16, 17, tzinfo=UTC).timestamp(),
+        local=UTC,
+    )
+    assert found.status == "limited"
+    assert (
+        f"{datetime.fromtimestamp(found.resets_at or 0, UTC):%Y-%m-%d %H:%M:%S}" == RECORDED[name]
+    )

@@ -301,6 +301,21 @@ ROWS: list[tuple[RunState, Facts, Verdict]] = [
         verdict("limited", "the provider's limit is used up"),
     ),
     (
+        one_turn(Error(kind="rate", message="Too many requests"), BAD),
+        Facts(),
+        verdict("limited", "Too many requests"),
+    ),
+    (
+        one_turn(Error(kind="rate"), Error(kind="internal"), BAD),
+        Facts(),
+        verdict("failed", "it broke"),
+    ),
+    (
+        one_turn(Error(kind="auth", message="Out of credit"), BAD),
+        Facts(),
+        verdict("failed", "it broke"),
+    ),
+    (
         one_turn(GOOD, TurnStarted(), REJECTED),
         Facts(signal=15),
         verdict("limited", "the 5-hour limit is used up"),

@@ -6,6 +6,7 @@ from typing import Literal, Self, assert_never
 
 import msgspec
 
+from rookery.model.events import Error
 from rookery.model.state import RunState
 from rookery.model.stuck import Suspicion
 from rookery.model.text import count, cut, duration, one_line
@@ -189,7 +190,7 @@ def _from_stream(state: RunState, known: Facts) -> Facts:
     failed = last if last is not None and not last.ok else None
     own = OWN_LIMITS.get(failed.reason) if failed else None
     reached = [limit for limit in state.limits.values() if limit.status == "rejected"]
-    quota = [error for error in state.errors if error.kind == "quota"]
+    quota = _quota_errors(state)
     return msgspec.structs.replace(
         known,
         heard=state.heard,
@@ -210,6 +211,12 @@ def _from_stream(state: RunState, known: Facts) -> Facts:
         resets_at=reached[-1].resets_at if reached else None,
         quota_message=None if reached else _first_line(error.message for error in quota[-1:]),
     )
+
+
+def _quota_errors(state: RunState) -> list[Error]:
+    """The errors that report a limit of the provider: a 429 does if nothing came after it."""
+    last = state.errors[-1:]
+    return [e for e in state.errors if e.kind == "quota"] or [e for e in last if e.kind == "rate"]
 
 
 def _died_unseen(facts: Facts) -> bool:

@@ -75,6 +75,10 @@ def answer(id: str, content: Any, **more: Any) -> dict[str, Any]:
     return {"type": "user", "message": {"content": [block]}}
 
 
+def result(**more: Any) -> dict[str, Any]:
+    return {"type": "result", "subtype": "success", "is_error": False, **more}
+
+
 def init(**more: Any) -> dict[str, Any]:
     return {"type": "system", "subtype": "init", "session_id": "s", **more}
 
@@ -487,7 +491,7 @@ def test_a_field_of_a_system_message_that_does_not_fit_is_dropped_and_counted() 
     ("words", "kind", "retryable"),
     [
         ({"error": "authentication_failed"}, "auth", False),
-        ({"error": "billing_error", "api_error_type": "invalid_request_error"}, "quota", False),
+        ({"error": "billing_error", "api_error_type": "invalid_request_error"}, "auth", False),
         ({"error": "rate_limit"}, "rate", True),
         ({"error": "rate_limit", "api_error": "usage_limit_reached"}, "quota", False),
         ({"error": "server_error"}, "internal", True),
@@ -504,6 +508,41 @@ def test_the_most_specific_name_decides_the_kind_of_error(
 ) -> None:
     message = said({"type": "text", "text": "it failed"}) | words
     assert read(message) == [BEGUN, Error(kind=kind, message="it failed", retryable=retryable)]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "retryable"),
+    [
+        ("You've hit your limit · resets 8:17pm (UTC)", "quota", False),
+        ("You've hit your Opus weekly limit · resets Mon 9am (UTC)", "quota", False),
+        ("You're out of extra usage · resets 8pm (UTC)", "quota", False),
+        ("Session limit reached ∙ resets 7:12pm", "quota", False),
+        ("Weekly limit reached ∙ resets Mon 9am", "quota", False),
+        ("Spending cap reached resets 7:05pm", "quota", False),
+        ("Limit reached – contact an admin to keep working", "quota", False),
+        ('API Error: 429 {"type":"error"}', "rate", True),
+        ('API Error: 529 {"type":"error"}', "overload", True),
+        ("Credit balance is too low", "auth", False),
+    ],
+)
+def test_a_failure_that_no_field_names_is_known_by_its_words(
+    text: str, kind: ErrorKind, retryable: bool
+) -> None:
+    error = Error(kind=kind, message=text, retryable=retryable)
+    message = said({"type": "text", "text": text})
+    assert read(message | {"error": "unknown"}) == [BEGUN, error]
+    events = read(result(is_error=True, result=text))  # 1.0 has no `error`
+    assert [event for event in events if isinstance(event, Error)] == [error]
+
+
+def test_the_moment_of_a_reset_is_read_from_the_words_of_1_0() -> None:
+    events = read(result(is_error=True, result="Claude AI usage limit reached|1794856362"))
+    assert LimitReported(status="rejected", resets_at=1794856362.0) in events
+
+
+def test_the_words_of_a_limit_in_an_answer_mean_nothing() -> None:
+    events = read(result(result="You've hit your limit · resets 8:17pm (UTC)"))
+    assert not any(isinstance(event, Error) for event in events)
 
 
 def test_a_rate_limit_is_a_quota_once_the_subscription_rejects() -> None:

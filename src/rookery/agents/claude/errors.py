@@ -1,10 +1,11 @@
 """Maps Claude Code's errors to neutral kinds of error."""
 
+import re
 from collections.abc import Mapping
 
 from rookery.agents.claude import shapes
 from rookery.agents.claude.tool_results import text_of
-from rookery.model.events import Error, ErrorKind
+from rookery.model.events import Error, ErrorKind, Event, LimitReported
 
 KINDS: Mapping[str, ErrorKind] = {
     "authentication_failed": "auth",
@@ -14,7 +15,7 @@ KINDS: Mapping[str, ErrorKind] = {
     "account_on_hold": "auth",
     "verification_required": "auth",
     "cloud_credential_error": "auth",
-    "billing_error": "quota",
+    "billing_error": "auth",  # credit does not come back by itself, as a quota does
     "usage_limit_reached": "quota",
     "rate_limit": "rate",
     "rate_limit_error": "rate",
@@ -33,11 +34,26 @@ KINDS: Mapping[str, ErrorKind] = {
 }
 """The kind for each value of `error`, `api_error` and `api_error_type`; `unknown` has none."""
 
+# The provider's limit in words: 1.0 has no field for it, 2.0.76 calls it a rate limit (s50_limit).
+_LIMIT = re.compile(
+    r"Claude AI usage limit reached(?:\|(?P<reset>\d{9,10})\b)?"
+    r"|You.ve hit your [^\n]{0,40}limit\b|You.re out of extra usage\b"
+    r"|(?:Session|Weekly|Opus|Opus weekly|Usage) limit (?:reached|resets)\b"
+    r"|Limit reached – |Spending cap reached\b"
+)
+# 1.0 and 2.0 name these failures only in their words (s50b_429, s50c_credit).
+_WORDS: tuple[tuple[re.Pattern[str], ErrorKind], ...] = (
+    (_LIMIT, "quota"),
+    (re.compile(r"API Error: 429\b|API Error: Rate limit reached"), "rate"),
+    (re.compile(r"API Error: 529\b"), "overload"),
+    (re.compile(r"Credit balance is too low\b"), "auth"),
+)
+
 _VAGUE = frozenset({"invalid_request", "invalid_request_error", "server_error", "api_error"})
 _PASSING = frozenset({"rate", "overload", "network", "internal"})
 
 
-def api_error(message: shapes.Assistant, *, limited: bool) -> Error:
+def api_error(message: shapes.Assistant, *, limited: bool) -> list[Event]:
     """Read an API failure, which is reported as a message of the model.
 
     `limited` means that the provider's limit was reached: before 2.1.325 the message itself
@@ -52,11 +68,33 @@ def api_error(message: shapes.Assistant, *, limited: bool) -> Error:
         kind = "quota"
     elif kind == "config" and text is not None and text.startswith("Prompt is too long"):
         kind = "context"  # no field says so (2.1.197 and 2.1.325 s11e_fail_prompt_too_long)
-    retryable = None if kind is None else kind in _PASSING
-    return Error(kind=kind or "internal", message=text, retryable=retryable)
+    elif kind in (None, "rate"):
+        kind = _kind_in_words(text) or kind
+    return _errors(kind, text)
+
+
+def error_in_words(text: str | None) -> list[Event]:
+    """Read a failure that only words report, as in 1.0; no events if they are not known."""
+    kind = _kind_in_words(text)
+    return [] if kind is None else _errors(kind, text)
 
 
 def kind_of(*names: str | None) -> ErrorKind | None:
     """The kind for the most specific of these names; None if all of them are unknown."""
     known = sorted((name for name in names if name and name in KINDS), key=_VAGUE.__contains__)
     return KINDS[known[0]] if known else None
+
+
+def _kind_in_words(text: str | None) -> ErrorKind | None:
+    return next((kind for words, kind in _WORDS if text and words.match(text)), None)
+
+
+def _errors(kind: ErrorKind | None, text: str | None) -> list[Event]:
+    """The error, and the limit before it if the words say when it resets."""
+    events: list[Event] = []
+    limit = _LIMIT.match(text or "") if kind == "quota" else None
+    if limit is not None and limit["reset"]:
+        events.append(LimitReported(status="rejected", resets_at=float(limit["reset"])))
+    retryable = None if kind is None else kind in _PASSING
+    events.append(Error(kind=kind or "internal", message=text, retryable=retryable))
+    return events

@@ -83,6 +83,7 @@ class Memory(memory.Memory):
         self.decisions: dict[str, bool] = {}  # whether a call was rejected, before its result
         self.fixes: dict[str, str | None] = {}  # what would allow the denied calls
         self.limited = False  # the provider's limit stops the work
+        self.error_reported = False  # a message of this turn reported an API failure
         self.ended_task: TaskFinished | None = None  # held back: its summary may come next
         self.plan = Plan()
         self._messages: dict[str, ApiMessage] = {}

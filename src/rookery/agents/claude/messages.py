@@ -55,7 +55,8 @@ def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Sequenc
     if parent is None and not memory.open_turns:
         events += memory.begin_turn()
     if message.error is not None:
-        events.append(api_error(message, limited=memory.limited))
+        events += api_error(message, limited=memory.limited)
+        memory.error_reported = True
         return events
     whole = memory.message(inner.id)
     streaming = memory.streaming.get(parent)

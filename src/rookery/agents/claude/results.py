@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from rookery.adapter.salvage import raw_copy
 from rookery.agents.claude import shapes
+from rookery.agents.claude.errors import error_in_words
 from rookery.agents.claude.memory import Memory
 from rookery.agents.claude.messages import allow_rule
 from rookery.agents.claude.usage import by_model, is_guessed, models_of, of_turn
@@ -30,6 +31,9 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
         events += memory.begin_turn()
     if memory.open_turns == 1:
         events += memory.unfinished()
+    if not is_ok(message) and not memory.error_reported:
+        events += error_in_words(message.result)
+    memory.error_reported = False
     memory.open_turns -= 1
     memory.results += 1
     denials = tuple(_denial(memory, denial) for denial in message.permission_denials or ())
