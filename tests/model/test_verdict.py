@@ -520,9 +520,32 @@ def test_the_limit_that_was_passed_is_a_fact_and_in_the_sentence(
     assert (told.status, told.sentence, told.facts.passed_limit) == (stopped_for, sentence, passed)
 
 
-def test_a_limit_that_was_passed_at_the_end_changes_no_success() -> None:
+@each("stopped_for", [None, "over_budget", "finished"])
+def test_a_limit_that_a_finished_agent_passed_is_a_success_with_a_remark(
+    stopped_for: StopReason | None,
+) -> None:
     passed = PassedLimit(kind="tokens", used=2, allowed=1)
-    assert judge(one_turn(GOOD), Facts(passed_limit=passed)) == verdict("success", "done")
+    facts = Facts(passed_limit=passed, agent_exit_code=0, stopped_for=stopped_for)
+    sentence = "done, but used 2 tokens (limit 1)"
+    assert judge(one_turn(GOOD), facts) == verdict("success", sentence)
+
+
+@each("end", [Facts(agent_exit_code=143), Facts(signal=9), Facts()])
+def test_an_agent_that_was_stopped_at_a_limit_is_over_budget_though_it_gave_a_result(
+    end: Facts,
+) -> None:
+    passed = PassedLimit(kind="tokens", used=2, allowed=1)
+    facts = msgspec.structs.replace(end, passed_limit=passed, stopped_for="over_budget")
+    assert judge(one_turn(GOOD), facts).status == "over_budget"
+
+
+def test_too_many_requests_at_the_end_are_a_limit() -> None:
+    refused = Error(kind="rate", message="Too many requests", retryable=True)
+    failed = TurnFinished(ok=False, reason="api_error", errors=("Too many requests",))
+    assert judge(one_turn(refused, failed)) == verdict("limited", "Too many requests")
+    other = Error(kind="internal", message="Oh", retryable=True)
+    assert judge(one_turn(refused, other, failed)).status == "failed"
+    assert judge(one_turn(refused, GOOD)).status == "success"
 
 
 @pytest.mark.parametrize(("reason", "kind"), [("max_turns", "turns"), ("max_budget", "cost")])

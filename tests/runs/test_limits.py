@@ -55,6 +55,15 @@ def test_nothing_stops_a_run_without_limits() -> None:
     assert reason(TURN, silent=1e6) is None
 
 
+def test_a_budget_stops_only_what_could_cost_more() -> None:
+    spent = usage("a", 5)
+    assert reason(TURN, spent, max_tokens=4) == "over_budget"
+    assert reason(TURN, spent, DONE, max_tokens=4) is None
+    assert reason(TURN, spent, DONE, max_tokens=4, silent=10.1) == "finished"
+    assert reason(TURN, spent, TASK, DONE, max_tokens=4) == "over_budget"
+    assert reason(TURN, spent, DONE, TURN, max_tokens=4) == "over_budget"
+
+
 def test_after_a_result_and_the_grace_it_is_finished() -> None:
     assert reason(TURN, DONE, silent=9.9) is None
     assert reason(TURN, DONE, silent=10.1) == "finished"

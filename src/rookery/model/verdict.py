@@ -241,7 +241,13 @@ def _timed_out(facts: Facts) -> bool:
 def _over_budget(facts: Facts) -> bool:
     by_agent = facts.passed_limit is not None and facts.passed_limit.by == "agent"
     unfinished = by_agent and not facts.finished
-    return facts.stopped_for == "over_budget" or facts.reason in OWN_LIMITS or unfinished
+    stopped = facts.stopped_for == "over_budget" and not _had_finished(facts)
+    return stopped or facts.reason in OWN_LIMITS or unfinished
+
+
+def _had_finished(facts: Facts) -> bool:
+    """Whether the agent ended well by itself, before it could be stopped."""
+    return facts.finished and facts.ok is True and facts.agent_exit_code == 0
 
 
 def _limited(facts: Facts) -> bool:
@@ -296,7 +302,8 @@ def _sentence(status: Outcome, facts: Facts) -> str:
     """Report a status in one sentence, which names what a person can act on."""
     match status:
         case "success":
-            return "done"
+            passed = facts.passed_limit is not None and facts.passed_limit.by == "rook"
+            return f"done, but {_which_limit(facts)}" if passed else "done"
         case "not_started":
             return _why_not_started(facts)
         case "interrupted":

@@ -9,12 +9,13 @@ _WAKING_S = 2.0  # the next turn begins 0.1 s after its task has ended (2.1.325)
 
 
 def reason_to_stop(state: RunState, options: RunOptions, *, silent_s: float) -> StopReason | None:
-    """Return why a run must be stopped now; it has written nothing for `silent_s` seconds."""
-    if passed_limit(state, options):
-        return "over_budget"
-    if finished(state) and silent_s > options.grace:
-        return "finished"
-    return None
+    """Return why a run must be stopped now; it has written nothing for `silent_s` seconds.
+
+    A budget stops only what could cost more: some agents report all usage with their last message.
+    """
+    if finished(state):
+        return "finished" if silent_s > options.grace else None
+    return "over_budget" if passed_limit(state, options) else None
 
 
 def passed_limit(
