@@ -1,63 +1,32 @@
 """The keyboard, a key at a time: what counts as a key, how a line is edited, whose turn it is."""
 
 import asyncio
-import os
-import pty
-import termios
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 
 import pytest
+from tests.cli.boards import Board, BoardAsker, at_once
 
-from rookery.cli.live.keys import Keys, terminal_path
+from rookery.cli.live.keys import QUIET_S, Keys, View, terminal_path
 from rookery.cli.live.permission_prompt import TerminalAsker
 from rookery.cli.live.screen_turns import Turns
-from rookery.model.questions import Ask, Decision
+from rookery.model.questions import Ask, Decision, Question
 
 
-class Board:
-    """A keyboard and a screen that nobody sits at."""
+def read(board: Board, what: Callable[[Keys], Awaitable[str | None]], *typed: str) -> str | None:
+    """Read something while keys are typed, each as soon as the one before was heard."""
 
-    def __init__(self) -> None:
-        self._master, self._slave = pty.openpty()
-        self.path = os.ttyname(self._slave)
-        self.heard = 0
-        os.set_blocking(self._master, False)
+    async def whole() -> str | None:
+        keys = Keys(board.path, heard=board.hear, sleep=at_once)
+        async with keys.showing(lambda: View("page\n")):
+            reading = asyncio.ensure_future(what(keys))
+            for number, chunk in enumerate(typed, 1):
+                board.type(chunk)
+                while board.heard < number and not reading.done():
+                    await asyncio.sleep(0.001)
+            return await asyncio.wait_for(reading, 30)
 
-    def close(self) -> None:
-        os.close(self._master)
-        os.close(self._slave)
-
-    def type(self, keys: str) -> None:
-        os.write(self._master, keys.encode())
-
-    def shown(self) -> str:
-        """What was written to the screen since the last look."""
-        try:
-            return os.read(self._master, 65536).decode()
-        except BlockingIOError:
-            return ""
-
-    def echoes(self) -> bool:
-        return bool(termios.tcgetattr(self._slave)[3] & termios.ECHO)
-
-    def read(self, what: Callable[[Keys], Awaitable[str | None]], *typed: str) -> str | None:
-        """Read something while keys are typed, each as soon as the one before was heard."""
-
-        async def whole() -> str | None:
-            keys = Keys(self.path, heard=self._hear)
-            async with keys.showing("page\n"):
-                reading = asyncio.ensure_future(what(keys))
-                for number, chunk in enumerate(typed, 1):
-                    self.type(chunk)
-                    while self.heard < number and not reading.done():
-                        await asyncio.sleep(0.001)
-                return await asyncio.wait_for(reading, 30)
-
-        return asyncio.run(whole())
-
-    def _hear(self) -> None:
-        self.heard += 1
+    return asyncio.run(whole())
 
 
 @pytest.fixture
@@ -73,7 +42,7 @@ def reason(keys: Keys) -> Awaitable[str | None]:
 
 
 def test_a_key_is_one_character_and_every_one_is_heard(board: Board) -> None:
-    assert board.read(Keys.key, "\x1b[A", "yes", "ä") == "ä"
+    assert read(board, Keys.key, "\x1b[A", "yes", "ä") == "ä"
     assert board.heard == 3
     assert board.shown() == "page\r\n"
 
@@ -95,23 +64,23 @@ def test_a_key_is_one_character_and_every_one_is_heard(board: Board) -> None:
     ],
 )
 def test_a_line_can_be_edited(board: Board, typed: list[str], text: str) -> None:
-    assert board.read(reason, *typed) == text
+    assert read(board, reason, *typed) == text
 
 
 @pytest.mark.parametrize("key", ["\x1b", "\x04"])
 def test_a_line_can_be_left(board: Board, key: str) -> None:
-    assert board.read(reason, key) is None
+    assert read(board, reason, key) is None
     assert board.shown() == "page\r\n> \r\n"
 
 
 def test_what_is_erased_is_gone_from_the_screen_whatever_its_width(board: Board) -> None:
-    assert board.read(reason, "a漢e\u0301", "\x7f\x7f\x7f", "\r") == "a"
+    assert read(board, reason, "a漢e\u0301", "\x7f\x7f\x7f", "\r") == "a"
     assert board.shown() == "page\r\n> a漢e\u0301" + "\b \b" * 3 + "\r\n"
 
 
 def test_a_line_has_an_end(board: Board) -> None:
     pieces = ["x" * 1000] * 5
-    text = board.read(reason, *pieces, "\r")
+    text = read(board, reason, *pieces, "\r")
     assert text == "x" * 4000
 
 
@@ -120,21 +89,20 @@ def test_the_terminal_echoes_before_and_after_and_not_meanwhile(board: Board) ->
         return str(board.echoes())
 
     assert board.echoes()
-    assert board.read(look) == "False"
+    assert read(board, look) == "False"
     assert board.echoes()
 
 
 def test_what_was_typed_before_is_forgotten(board: Board) -> None:
     board.type("y")
-    assert board.read(Keys.key, "n") == "n"
+    assert read(board, Keys.key, "n") == "n"
 
 
 def test_a_terminal_that_was_hung_up_gives_no_keys(board: Board) -> None:
     async def whole() -> None:
-        keys = Keys(board.path, heard=lambda: None)
-        async with keys.showing("page\n"):
-            os.close(board._master)
-            board._master = os.open(os.devnull, os.O_RDWR)
+        keys = Keys(board.path, heard=lambda: None, sleep=at_once)
+        async with keys.showing(lambda: View("page\n")):
+            board.hang_up()
             async with asyncio.timeout(0.2):
                 await keys.key()
 
@@ -164,7 +132,9 @@ def test_one_thing_is_asked_at_a_time(board: Board) -> None:
     screen = Screen()
 
     async def whole() -> list[Decision]:
-        asker = TerminalAsker(board.path, "claude", screen.turns, cwd="/", limit_s=30)
+        asker = TerminalAsker(
+            board.path, "claude", screen.turns, cwd="/", limit_s=30, sleep=at_once
+        )
         asks = [Ask(id=id, name="Bash") for id in ("1", "2")]
         deciding = [asyncio.ensure_future(asker(ask)) for ask in asks]
         text = ""
@@ -180,6 +150,63 @@ def test_one_thing_is_asked_at_a_time(board: Board) -> None:
         Decision(allow=False, by="person"),
     ]
     assert screen.order == ["pause", "resume"] * 2
+
+
+def test_keys_do_not_count_until_the_page_was_there_for_half_a_second(board: Board) -> None:
+    waits: list[float] = []
+    passed = asyncio.Event()
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        await passed.wait()
+
+    async def whole() -> Decision:
+        asker = TerminalAsker(board.path, "c", Screen().turns, cwd="/", limit_s=30, sleep=sleep)
+        deciding = asyncio.ensure_future(asker(Ask(id="1", name="Bash", title="ls")))
+        await board.until(lambda: "    │ ls" in board.rows())
+        await board.typed("y")  # the second half of a double tap
+        assert "[y] once" not in "".join(board.rows())
+        passed.set()
+        await board.until(lambda: "[y] once" in "".join(board.rows()))
+        board.type("n")
+        return await deciding
+
+    assert asyncio.run(whole()) == Decision(allow=False, by="person")
+    assert waits == [QUIET_S] == [0.5]
+
+
+def test_a_key_that_was_pressed_on_a_screen_of_another_size_does_not_count(board: Board) -> None:
+    async def whole() -> Decision:
+        asker = BoardAsker(board)
+        ask = Ask(id="1", name="Bash", title="\n".join(map(str, range(18))))
+        deciding = asyncio.ensure_future(asker(ask))
+        await board.until(lambda: "[y] once" in "".join(board.rows()))
+        board.resize(80, 12)  # not all of it is on the screen any more
+        await board.press("y")
+        await board.until(lambda: "[v] see the rest" in "".join(board.rows()))
+        assert "page 1/" in "".join(board.rows())
+        await board.press("y")
+        await board.press("n")
+        return await deciding
+
+    assert asyncio.run(whole()) == Decision(allow=False, by="person")
+
+
+def test_a_question_that_is_longer_than_the_screen_is_read_to_its_end(board: Board) -> None:
+    text = "\n".join(map(str, range(30)))
+
+    async def whole() -> Decision:
+        asker = BoardAsker(board)
+        question = Question(text=text)
+        asking = Ask(id="1", about="questions", questions=(question,))
+        deciding = asyncio.ensure_future(asker(asking))
+        await board.until(lambda: "[v] see the rest" in "".join(board.rows()))
+        await board.press("v")
+        await board.until(lambda: "type your answer" in "".join(board.rows()))
+        board.type("so\r")
+        return await deciding
+
+    assert asyncio.run(whole()) == Decision(allow=True, answers={text: "so"}, by="person")
 
 
 def test_a_key_gives_all_the_time_again(board: Board) -> None:

@@ -78,7 +78,7 @@ def test_once_is_asked_again(seat: Seat) -> None:
     code = seat.run(script, ("[y] once", "y"), ("[y] once", "n"))
     assert code == 4, seat.text
     assert (seat.project / "one.txt").exists()
-    assert "wants to run  Bash: touch one.txt" in seat.text
+    assert "\n         │ touch one.txt\n         [y] once" in seat.text
     assert "because: do it" in seat.text
     assert seat.decisions() == [
         {"allow": True, "by": "person"},
@@ -102,18 +102,21 @@ def test_always_holds_for_what_the_program_would_ask_again(seat: Seat) -> None:
     ]
 
 
-def test_always_for_an_edit_is_all_edits_in_this_folder(seat: Seat) -> None:
+def test_always_for_an_edit_is_every_change_in_this_folder(seat: Seat) -> None:
     path = str(seat.project / "a.txt")
     change = {"file_path": path, "old_string": "one\n", "new_string": "two\n"}
     script = [
         Reply(tools=[("Write", {"file_path": path, "content": "one\nand more\n"})]),
         Reply(tools=[("Edit", change)]),
+        bash("mv a.txt b.txt"),
         DONE,
     ]
-    assert seat.run(script, ("[a] always in this run (all edits in this folder)", "a")) == 0
-    assert "wants to edit  Write: " in seat.text
-    assert "\n         +one\n         +and more\n" in seat.text
-    assert (seat.project / "a.txt").read_text() == "two\nand more\n"
+    assert (
+        seat.run(script, ("[a] always in this run: all changes to files in this folder", "a")) == 0
+    )
+    assert "wants to edit  Write\n" in seat.text
+    assert "\n         │ +one\n         │ +and more\n" in seat.text
+    assert (seat.project / "b.txt").read_text() == "two\nand more\n"
     assert len(seat.decisions()) == 1
 
 
@@ -127,12 +130,12 @@ def test_an_edit_is_shown_as_the_lines_that_go_and_come(seat: Seat) -> None:
         DONE,
     ]
     assert seat.run(script, ("[y] once", "y")) == 0, seat.text
-    assert "\n         -old\n         +new\n         [y] once" in seat.text
+    assert "\n         │ -old\n         │ +new\n         [y] once" in seat.text
 
 
 def test_no_with_a_reason_tells_the_model_why(seat: Seat) -> None:
     code = seat.run(
-        [bash("touch one.txt"), DONE], ("[e] no", "e"), ("why not:", "use make instead\r")
+        [bash("touch one.txt"), DONE], ("[e] no, and", "e"), ("why not:", "use make instead\r")
     )
     assert code == 4, seat.text
     assert seat.results() == ["The user denied this: use make instead"]
@@ -162,7 +165,7 @@ def test_a_plan_is_shown_and_approved_or_not(seat: Seat, key: str, code: int) ->
         return DONE
 
     assert seat.run(answer, ("[y] yes, continue", key)) == code, seat.text
-    assert "[claude] has a plan:\n         # Plan\n         1. Do it\n" in seat.text
+    assert "[claude] has a plan:\n         │ # Plan\n         │ 1. Do it\n" in seat.text
     assert ("approved your plan" in seat.results()[-1]) == (key == "y")
 
 
@@ -184,10 +187,10 @@ def test_questions_are_answered_by_number_or_in_own_words(seat: Seat) -> None:
     ]
     code = seat.run(
         [Reply(tools=[("AskUserQuestion", {"questions": questions})]), DONE],
-        ("[claude] asks: Which database?", "7\r"),
-        ("choose from 1 to 2", "2\r"),
-        ("[claude] asks: Which extras?", "1,3\r"),
-        ("[claude] asks: Which name?", "call it rook\r"),
+        (answer := "then no answer)\n         >", "7\r"),
+        ("choose from 1 to 2\n         >", "2\r"),
+        (answer, "1,3\r"),
+        (answer, "call it rook\r"),
     )
     assert code == 0, seat.text
     assert "[1] SQLite: small" in seat.text
@@ -205,7 +208,7 @@ def test_what_a_background_task_wakes_can_still_ask(seat: Seat) -> None:
         return Reply(text="Launched.") if "tool_result" in said else launch
 
     launch = bash("sleep 1; echo end", run_in_background=True)
-    assert seat.run(answer, ("wants to run  Bash: touch later.txt", "y")) == 0, seat.text
+    assert seat.run(answer, ("│ touch later.txt\n         [y] once", "y")) == 0, seat.text
     assert (seat.project / "later.txt").exists()
     assert seat.text.count("[claude] Complete") == 2
 
@@ -247,7 +250,7 @@ def test_a_form_that_we_cannot_fill_in_is_refused_and_holds_nobody_up(seat: Seat
     server = {"command": sys.executable, "args": ["-c", SERVER]}
     code = seat.run(
         [Reply(tools=[("mcp__forms__ask", {})]), DONE],
-        ("wants to use  mcp__forms__ask", "y"),
+        ("[y] once", "y"),
         words=("--", "--mcp-config", json.dumps({"mcpServers": {"forms": server}})),
     )
     assert code == 0, seat.text

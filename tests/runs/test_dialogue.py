@@ -201,8 +201,9 @@ class Wire:
         self.dialogue.begin(self.folder, b"")
         self._seq = 0
 
-    def ask(self, id: str, command: str) -> None:
-        request = {"subtype": "can_use_tool", "tool_name": "Bash", "input": {"command": command}}
+    def ask(self, id: str, command: str, **more: Any) -> None:
+        input = {"command": command, **more}
+        request = {"subtype": "can_use_tool", "tool_name": "Bash", "input": input}
         told = {"type": "control_request", "request_id": id, "request": request}
         line = json.dumps(told).encode() + b"\n"
         offset = log_size(self.folder.path, "stdout")
@@ -246,6 +247,31 @@ def test_what_is_asked_at_once_and_is_always_allowed_with_another_is_not_asked(
 
     told = asyncio.run(whole())
     assert told == [("1", True, "program"), ("2", True, "rule"), ("4", True, "rule")]
+
+
+def test_always_does_not_cover_the_same_command_under_other_conditions(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    async def always(ask: Ask) -> Decision:
+        asked.append(ask.id)
+        return Decision(allow=True, always=True)
+
+    async def whole() -> None:
+        wire = Wire(tmp_path, always)
+        calls: list[dict[str, Any]] = [
+            {},
+            {"description": "harmless"},  # the same call in other words
+            {"dangerouslyDisableSandbox": True},
+        ]
+        for number, more in enumerate(calls, 1):
+            wire.ask(str(number), "ls", **more)
+            async with asyncio.timeout(30):
+                while wire.dialogue.waits:
+                    await asyncio.sleep(0)
+        await wire.dialogue.close()
+
+    asyncio.run(whole())
+    assert asked == ["1", "3"]
 
 
 def test_what_settles_itself_is_asked_no_longer(tmp_path: Path) -> None:

@@ -47,6 +47,12 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     title: str | None = None
     """The title of the call in full length: the command, path, URL or the whole input."""
 
+    cwd: str | None = None
+    """The folder that a command runs in, if the agent names one; else it is the run's."""
+
+    notes: tuple[str, ...] = ()
+    """What else decides, a line each, such as `outside its sandbox`."""
+
     detail: tuple[str, ...] = ()
     """More lines to decide by: those that a change adds (`+`) and removes (`-`), or the plan."""
 
@@ -57,7 +63,10 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     """Why the call needs approval."""
 
     always: str | None = None
-    """What can be allowed for the rest of the run instead of only this call; None if nothing."""
+    """The rule that can be allowed for the rest of the run; None if there is none."""
+
+    scope: str | None = None
+    """What that rule allows, in words; None if the rule itself says it."""
 
     remembers: bool = False
     """Whether the agent itself remembers what is always allowed."""

@@ -89,6 +89,14 @@ class HeldInput:
                 self._log = None
 
 
+_Scope = tuple[str | None, str | None, tuple[str, ...]]
+
+
+def _scope(ask: Ask) -> _Scope:
+    """What `always` covers: a call by the same rule, in the same folder, under the same notes."""
+    return ask.always, ask.cwd, ask.notes
+
+
 class _Open(NamedTuple):
     """A request that is being decided."""
 
@@ -109,7 +117,7 @@ class Dialogue:
         self._input = HeldInput()
         self._folder: RunFolder | None = None
         self._open: dict[str, _Open] = {}  # by call
-        self._always: set[str] = set()  # rules that the agent does not remember itself
+        self._always: set[_Scope] = set()  # rules that the agent does not remember itself
 
     @property
     def reading(self) -> int:
@@ -185,7 +193,7 @@ class Dialogue:
             if decision.allow and decision.always:
                 self._settle_others(ask)
 
-        if ask.always in self._always:
+        if _scope(ask) in self._always:
             decide(Decision(allow=True, by="rule"))
         elif self._answer is None or ask.about == "other":
             decide(Decision(allow=False, by="nobody"))
@@ -219,7 +227,7 @@ class Dialogue:
         assert self._folder is not None
         always = ask.always if decision.allow and decision.always else None
         if always is not None and not ask.remembers:
-            self._always.add(always)
+            self._always.add(_scope(ask))
         decided = decisions.Decided(
             at=time.time(),
             id=ask.id,
@@ -236,7 +244,7 @@ class Dialogue:
     def _settle_others(self, decided: Ask) -> None:
         """Allow other open requests that this decision has just allowed too."""
         for one in list(self._open.values()):
-            if one.ask.id != decided.id and one.ask.always == decided.always:
+            if one.ask.id != decided.id and _scope(one.ask) == _scope(decided):
                 one.task.cancel()
                 one.decide(Decision(allow=True, by="rule"))
 

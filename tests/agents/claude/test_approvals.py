@@ -145,6 +145,81 @@ def test_a_change_is_shown_as_removed_and_added_lines(
     assert (ask.kind, ask.title, ask.detail) == ("edit", "/a", lines)
 
 
+@pytest.mark.parametrize(
+    ("tool", "input", "notes"),
+    [
+        (
+            "Bash",
+            {"command": "ls", "dangerouslyDisableSandbox": True, "run_in_background": True},
+            ("outside its sandbox", "in the background"),
+        ),
+        (
+            "Bash",
+            {"command": "ls", "dangerouslyDisableSandbox": False, "timeout": None},
+            (),
+        ),
+        (
+            "Bash",
+            {"command": "ls", "timeout": 9, "run_in_background": True, "description": 1},
+            ("in the background", "with timeout: 9", "with description: 1"),
+        ),
+        (
+            "Edit",
+            {"file_path": "/a", "old_string": "a", "new_string": "b", "replace_all": True},
+            ("everywhere in the file",),
+        ),
+        # A tool takes only its own inputs: another one must not stand for what it writes.
+        (
+            "Write",
+            {"file_path": "/a", "content": "evil", "new_string": "harmless"},
+            ('with new_string: "harmless"',),
+        ),
+        (
+            "NotebookEdit",
+            {"notebook_path": "/a", "new_source": "x", "edit_mode": "delete"},
+            ('with edit_mode: "delete"',),
+        ),
+        ("Read", {"file_path": "/a", "limit": 5}, ("with limit: 5",)),
+        ("WebFetch", {"url": "https://a/", "prompt": "p"}, ('with prompt: "p"',)),
+        ("ExitPlanMode", {"plan": "x", "allowedPrompts": [1]}, ("with allowedPrompts: [1]",)),
+        ("mcp__x__y", {"a": 1}, ()),  # its title is the whole input
+    ],
+)
+def test_every_input_that_is_not_shown_elsewhere_is_a_note(
+    tool: str, input: dict[str, Any], notes: tuple[str, ...]
+) -> None:
+    assert asked(tool, input).notes == notes
+
+
+def test_only_the_text_that_a_tool_writes_is_shown_as_its_change() -> None:
+    ask = asked("Write", {"file_path": "/a", "content": "evil", "new_string": "harmless"})
+    assert ask.detail == ("+evil",)
+
+
+def test_each_of_several_edits_says_if_it_is_for_the_whole_file() -> None:
+    edits = [{"old_string": "a", "new_string": "b", "replace_all": True}, {"new_string": "c"}]
+    ask = asked("MultiEdit", {"file_path": "/a", "edits": edits})
+    assert ask.detail == (" everywhere in the file:", "-a", "+b", "+c")
+
+
+@pytest.mark.parametrize(
+    ("tool", "input", "always", "scope"),
+    [
+        ("Bash", {"command": "ls"}, "Bash(ls)", None),
+        ("Bash", {}, "Bash", "any call of Bash"),
+        ("Write", {"file_path": "/a", "content": "x"}, "Edit(//a)", "any change to this file"),
+        ("Read", {"file_path": "/a"}, "Read(//a)", "reading this file"),
+        ("WebFetch", {"url": "https://a.org/x"}, "WebFetch(domain:a.org)", None),
+        ("mcp__x__y", {"a": 1}, "mcp__x__y", "any call of mcp__x__y"),
+    ],
+)
+def test_what_is_always_allowed_is_named(
+    tool: str, input: dict[str, Any], always: str, scope: str | None
+) -> None:
+    ask = asked(tool, input)
+    assert (ask.always, ask.scope) == (always, scope)
+
+
 def test_all_edits_are_always_allowed_only_if_that_is_the_one_offer() -> None:
     edits = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
     folder = {"type": "addDirectories", "directories": ["/b"], "destination": "session"}
@@ -152,7 +227,10 @@ def test_all_edits_are_always_allowed_only_if_that_is_the_one_offer() -> None:
     one = line("Write", input, permission_suggestions=[edits])
     ask = read(one)
     assert ask is not None
-    assert (ask.always, ask.remembers) == ("all edits in this folder", True)
+    assert (ask.always, ask.remembers) == (
+        "all changes to files in this folder, by commands like rm and mv too",
+        True,
+    )
     told = answered(one, Decision(allow=True, always=True))
     assert told["updatedPermissions"] == [edits]
     # A file elsewhere would be asked for again: we remember it, by its own rule.

@@ -377,9 +377,71 @@ def test_a_request_for_a_patch_includes_its_changes() -> None:
         name="apply_patch",
         kind="edit",
         title="/p/new, /p/old",
-        detail=(" /p/new", "+one", " /p/old", "-a", "+b"),
+        detail=(" /p/new:", "+one", " /p/old:", "-a", "+b"),
         always="apply_patch(/p/new, /p/old)",
+        scope="any later change to these files",
     )
+
+
+def patch_asked(*changes: dict[str, Any], **params: Any) -> Ask:
+    client = Client(Task(prompt="Hi"))
+    for event in events(THREAD, TURN, told("item/started", item={**PATCH, "changes": changes})):
+        if isinstance(event, ToolStarted):
+            client.on_event(event, lambda: b"")
+    asked = {**told("item/fileChange/requestApproval", itemId="c", **params), "id": 3}
+    ask = client.read(line(asked))
+    assert ask is not None
+    return ask
+
+
+def test_a_patch_says_what_else_it_grants_and_what_always_means() -> None:
+    ask = patch_asked(CHANGES[0], grantRoot="/srv")
+    assert ask.notes == ("also allows every write below /srv for the rest of the session",)
+    assert (ask.detail, ask.scope) == (("+one",), "any later change to this file")
+
+
+def test_a_patch_says_which_files_it_moves_and_deletes() -> None:
+    moved = {"path": "/p/a", "kind": {"type": "update", "move_path": "/etc/b"}, "diff": ""}
+    gone = {"path": "/p/c", "kind": {"type": "delete"}, "diff": "one\n"}
+    ask = patch_asked(moved, gone)
+    assert ask.title == "/p/a, /p/c, /etc/b"
+    assert ask.always == "apply_patch(/p/a, /p/c, /etc/b)"
+    assert ask.detail == (" /p/a moves to /etc/b:", " /p/c is deleted:", "-one")
+    strange = {"path": "/p/a", "kind": {"type": "update"}, "diff": "not a hunk"}
+    assert patch_asked(strange).detail == (" not a hunk",)
+
+
+@pytest.mark.parametrize(
+    ("params", "title", "notes"),
+    [
+        ({"command": "ls", "cwd": "/srv"}, "ls", ()),
+        (
+            {"command": "ls", "networkApprovalContext": {"host": "a.org", "protocol": "https"}},
+            "ls",
+            ("connects to a.org (https)",),
+        ),
+        (
+            {"networkApprovalContext": {"host": "a.org", "protocol": "https"}},
+            "connects to a.org (https)",
+            (),
+        ),
+        (
+            {"command": "y", "kind": "writeStdin", "environmentId": "remote"},
+            "y",
+            ("types into a command that is running", "on the environment remote"),
+        ),
+        # A shell of the agent's own could do anything with a harmless command.
+        ({"command": "/tmp/x/bash -lc 'ls'"}, "/tmp/x/bash -lc 'ls'", ()),
+        ({"command": "/usr/bin/bash -c 'ls'"}, "ls", ()),
+    ],
+)
+def test_a_command_says_everything_that_decides(
+    params: dict[str, Any], title: str, notes: tuple[str, ...]
+) -> None:
+    asked = {**told("item/commandExecution/requestApproval", itemId="c", **params), "id": 0}
+    ask = Client(Task(prompt="Hi")).read(line(asked))
+    assert ask is not None
+    assert (ask.title, ask.notes, ask.cwd) == (title, notes, params.get("cwd"))
 
 
 @pytest.mark.parametrize(("allow", "word"), [(True, "accept"), (False, "decline")])

@@ -29,18 +29,19 @@ INTERRUPT = (
 """Stops the turn: a result followed in 15 of 15 trials (2.1.325), after SIGINT in 7 of 10."""
 
 
-class _Change(msgspec.Struct):
-    """The input of the tools that change files."""
+_CHANGES: Mapping[str, tuple[str, str]] = {
+    "Edit": ("old_string", "new_string"),
+    "Write": ("", "content"),
+    "NotebookEdit": ("", "new_source"),
+}
+"""The inputs of the tools that change a file: the text they replace, and its replacement."""
 
-    old_string: str | None = None
-    new_string: str | None = None
-    content: str | None = None
-    new_source: str | None = None
-    edits: "list[_Change] | None" = None
-
-
-class _Plan(msgspec.Struct):
-    plan: str | None = None
+_PHRASES = {
+    "dangerouslyDisableSandbox": "outside its sandbox",
+    "run_in_background": "in the background",
+    "replace_all": "everywhere in the file",
+}
+"""Inputs that decide, in words for when they are true."""
 
 
 class _Choice(msgspec.Struct):
@@ -58,17 +59,18 @@ class _Questions(msgspec.Struct):
     questions: list[_Asked] | None = None
 
 
-class _Command(msgspec.Struct):
-    command: str | None = None
-    description: str | None = None
-
-
 _line_decoder = msgspec.json.Decoder(shapes.ControlRequest)
-_change_decoder = msgspec.json.Decoder(_Change)
-_plan_decoder = msgspec.json.Decoder(_Plan)
 _questions_decoder = msgspec.json.Decoder(_Questions)
-_command_decoder = msgspec.json.Decoder(_Command)
 _parts_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_fields_decoder = msgspec.json.Decoder(dict[str, Any])
+
+
+class _Shown(msgspec.Struct):
+    """What a request shows of a call, and the inputs that it shows in places of their own."""
+
+    fields: set[str]
+    title: str | None = None
+    detail: Sequence[str] = ()
 
 
 def read(line: bytes) -> Ask | None:
@@ -82,27 +84,45 @@ def read(line: bytes) -> Ask | None:
             id=message.request_id, about="other", name=request.subtype, title=request.message
         )
     name = request.tool_name or ""
+    fields: Mapping[str, Any] = _decoded(request.input, _fields_decoder) or {}
     if name == _PLAN:
-        plan = _decoded(request.input, _plan_decoder)
-        lines = plan.plan.strip().split("\n") if plan and plan.plan else ()
-        return Ask(id=message.request_id, about="plan", name=name, detail=tuple(lines))
+        return _plan(message.request_id, fields)
     if name == _QUESTIONS:
         questions = tuple(_questions(request.input))
         return Ask(
             id=message.request_id, about="questions", name=name, kind="ask", questions=questions
         )
+    return _call(message.request_id, request, fields)
+
+
+def _plan(id: str, fields: Mapping[str, Any]) -> Ask:
+    plan = _text(fields, "plan")
+    lines = plan.strip().split("\n") if plan else ()
+    notes = _notes(fields, {"plan", "planFilePath"} if plan else set())
+    return Ask(id=id, about="plan", name=_PLAN, detail=tuple(lines), notes=notes)
+
+
+def _call(id: str, request: shapes.Request, fields: Mapping[str, Any]) -> Ask:
+    name = request.tool_name or ""
     kind = tools.kind(name)
     update = _update(request)
     rule = tools.allow_rule(name, request.input) if name else None
+    shown = _shown(name, kind, fields)
+    purpose = _text(fields, "description") if kind == "execute" and shown.title else None
+    if purpose:
+        shown.fields.add("description")
+    input = None if request.input is NOTHING else bytes(request.input).decode("utf-8", "replace")
     return Ask(
-        id=message.request_id,
+        id=id,
         name=request.tool_name,
         kind=kind,
-        title=_whole_title(kind, request.input),
-        detail=tuple(_changed_lines(request.input)) if kind == "edit" else (),
-        purpose=_purpose(request.input) if kind == "execute" else None,
+        title=shown.title or input,
+        detail=tuple(shown.detail),
+        notes=_notes(fields, shown.fields) if shown.title else (),
+        purpose=purpose,
         reason=request.decision_reason,
-        always=_scope(update) if update else rule,
+        always=_update_scope(update) if update else rule,
+        scope=None if update else _rule_scope(rule, name, kind),
         remembers=update is not None,
     )
 
@@ -158,10 +178,10 @@ def _rule(rule: shapes.Rule) -> dict[str, str | None]:
     return {"toolName": rule.toolName, **content}
 
 
-def _scope(update: Mapping[str, Any]) -> str:
+def _update_scope(update: Mapping[str, Any]) -> str:
     """What an update allows, for the user who decides about it."""
     if update["type"] == "setMode":
-        return "all edits in this folder"
+        return "all changes to files in this folder, by commands like rm and mv too"
     rules: Sequence[Mapping[str, str]] = update["rules"]
     return ", ".join(
         f"{rule['toolName']}({rule['ruleContent']})" if "ruleContent" in rule else rule["toolName"]
@@ -169,30 +189,60 @@ def _scope(update: Mapping[str, Any]) -> str:
     )
 
 
-def _whole_title(kind: ToolKind, input: msgspec.Raw) -> str | None:
-    """The title of a call in full length: a user decides by it."""
-    if kind == "execute":
-        execution = _decoded(input, _command_decoder)
-        title = execution.command if execution else None
-    elif kind in ("read", "edit"):
-        title = tools.path_of(input)
-    elif kind == "fetch":
-        title = tools.title(kind, input)
-    else:
-        title = None
-    return title or (None if input is NOTHING else bytes(input).decode("utf-8", "replace"))
+def _rule_scope(rule: str | None, name: str, kind: ToolKind) -> str | None:
+    """What a rule that we remember ourselves allows, if that is more than the rule says."""
+    if rule == name:
+        return f"any call of {name}"
+    return {"edit": "any change to this file", "read": "reading this file"}.get(kind)
 
 
-def _purpose(input: msgspec.Raw) -> str | None:
-    execution = _decoded(input, _command_decoder)
-    return execution.description if execution else None
+def _shown(name: str, kind: ToolKind, fields: Mapping[str, Any]) -> _Shown:
+    """The title of a call in full length, and the lines it changes: a user decides by them."""
+    names: Mapping[ToolKind, tuple[str, ...]] = {
+        "execute": ("command",),
+        "read": ("file_path", "notebook_path"),
+        "edit": ("file_path", "notebook_path"),
+        "fetch": ("url", "query"),
+    }
+    field = next((field for field in names.get(kind, ()) if _text(fields, field)), None)
+    if field is None:
+        return _Shown(set())
+    shown = _Shown({field}, _text(fields, field))
+    if kind == "edit":
+        old, new = _CHANGES.get(name, ("", ""))
+        edits = fields.get("edits") if name == "MultiEdit" else None
+        if isinstance(edits, list) and all(isinstance(edit, dict) for edit in edits):
+            shown.fields.add("edits")
+            shown.detail = [line for edit in edits for line in _edit_lines(edit)]
+        elif isinstance(fields.get(new), str):
+            shown.fields |= {old, new}
+            shown.detail = _difference(_lines(_text(fields, old) or ""), _lines(fields[new]))
+    return shown
 
 
-def _changed_lines(input: msgspec.Raw) -> Iterator[str]:
-    change = _decoded(input, _change_decoder)
-    for edit in (change.edits or (change,)) if change else ():
-        new = edit.new_string or edit.content or edit.new_source or ""
-        yield from _difference(_lines(edit.old_string or ""), _lines(new))
+def _edit_lines(edit: Mapping[str, Any]) -> Iterator[str]:
+    """One of several changes: its lines, and after a blank whatever else it says."""
+    shown = {"old_string", "new_string"}
+    yield from (f" {note}:" for note in _notes(edit, shown))
+    old, new = (_text(edit, name) or "" for name in ("old_string", "new_string"))
+    yield from _difference(_lines(old), _lines(new))
+
+
+def _notes(fields: Mapping[str, Any], shown: set[str]) -> tuple[str, ...]:
+    """What the inputs say that are not shown otherwise, starting with those that have a phrase."""
+    left = {name: value for name, value in fields.items() if name not in shown}
+    phrases = [_PHRASES[name] for name, value in left.items() if name in _PHRASES and value is True]
+    others = [
+        f"with {name}: {msgspec.json.encode(value).decode()}"
+        for name, value in left.items()
+        if value is not None and (name not in _PHRASES or not isinstance(value, bool))
+    ]
+    return (*phrases, *others)
+
+
+def _text(fields: Mapping[str, Any], name: str) -> str | None:
+    value = fields.get(name)
+    return value if isinstance(value, str) else None
 
 
 def _difference(old: Sequence[str], new: Sequence[str]) -> list[str]:

@@ -9,14 +9,19 @@ import sys
 import termios
 import tty
 import unicodedata
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from rookery.display.console.look import Look, look_of
+from rookery.display.prompt_pages import Size
 from rookery.model.safe import safe_line
 
+QUIET_S = 0.5
+"""How long keys are ignored after a page has appeared: they were meant for something else."""
+
 _FRONT_S = 0.2  # between two looks whether we are in the foreground
+_USUAL_SIZE = Size(80, 24)
 _LONGEST = 4000
 _ENTER, _ESCAPE, _END, _ALL = ("\r", "\n"), "\x1b", "\x04", "\x15"
 _BACK = ("\x7f", "\x08")
@@ -42,38 +47,70 @@ def terminal_look(path: str) -> Look:
         return Look()
 
 
+def terminal_size(path: str) -> Size:
+    """The size of the terminal of that path; the usual one if it is not known."""
+    try:
+        terminal = os.open(path, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            columns, rows = os.get_terminal_size(terminal)
+        finally:
+            os.close(terminal)
+    except OSError:  # it is gone
+        return _USUAL_SIZE
+    return Size(columns, rows) if columns and rows else _USUAL_SIZE
+
+
+class View(NamedTuple):
+    """What a user answers: text, and below it the keys, which appear when they work."""
+
+    text: str
+    keys: str = ""
+
+
 class Keys:
     """Reads keys from a terminal and writes to it; `heard` is called for each key.
 
     Ctrl-C and the like are still signals. Ctrl-Z restores the terminal first; when rook is
-    continued in the foreground, the page is shown again and reading continues.
+    continued in the foreground, the view is shown again and reading continues. It is also shown
+    again when the terminal gets another size.
     """
 
-    def __init__(self, path: str, *, heard: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        path: str,
+        *,
+        heard: Callable[[], None],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
         self._path = path
         self._heard = heard
+        self._sleep = sleep
         self._chunks: asyncio.Queue[str | None] = asyncio.Queue()
         self._text = codecs.getincrementaldecoder("utf-8")("replace")
         self._before: list[Any] | None = None
         self._fd = -1
-        self._page = ""
+        self._view: Callable[[], View] = lambda: View("")
         self._in_line = False
 
     @asynccontextmanager
-    async def showing(self, page: str) -> AsyncIterator[None]:
-        """Show a page and read keys while the block lasts; earlier input is discarded."""
-        self._page = page
+    async def showing(self, view: Callable[[], View]) -> AsyncIterator[None]:
+        """Show a view and read keys while the block lasts; earlier input is discarded.
+
+        The first keys that count are those that are pressed `QUIET_S` after it appeared.
+        """
+        self._view = view
         self._chunks = asyncio.Queue()
         self._fd = os.open(self._path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTSTP, self._suspend)
-        loop.add_signal_handler(signal.SIGCONT, self._chunks.put_nowait, None)
+        for number in (signal.SIGCONT, signal.SIGWINCH):
+            loop.add_signal_handler(number, self._chunks.put_nowait, None)
         try:
             await self._grab()
             yield
         finally:
-            loop.remove_signal_handler(signal.SIGTSTP)
-            loop.remove_signal_handler(signal.SIGCONT)
+            for number in (signal.SIGTSTP, signal.SIGCONT, signal.SIGWINCH):
+                loop.remove_signal_handler(number)
             self._give_back()
             os.close(self._fd)
             if self._in_line:
@@ -111,12 +148,16 @@ class Keys:
         """Write to the terminal."""
         await write(self._path, words)
 
+    async def show(self) -> None:
+        """Show the view again, as it is now; its keys work at once."""
+        await self.say("".join(self._view()))
+
     async def _end_line(self) -> None:
         self._in_line = False
         await self.say("\n")
 
     async def _chunk(self) -> str | None:
-        """What was typed, or None after we were continued."""
+        """What was typed, or None after the view had to be shown again."""
         chunk = await self._chunks.get()
         if chunk is None:
             await self._grab()
@@ -124,17 +165,28 @@ class Keys:
         return chunk
 
     async def _grab(self) -> None:
-        """Wait until rook is in the foreground, discard earlier input, and start reading keys."""
+        """Wait until rook is in the foreground, show the view, and start reading keys.
+
+        What was typed before the keys of the view appear is discarded.
+        """
+        while not self._chunks.empty():
+            self._chunks.get_nowait()
         if not self._in_front():
-            await self.say(self._page)
+            await self.show()
         while not self._in_front():
             await asyncio.sleep(_FRONT_S)
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(self._fd)
         if self._before is None:
             self._before = termios.tcgetattr(self._fd)
         tty.setcbreak(self._fd, termios.TCSANOW)
-        termios.tcflush(self._fd, termios.TCIFLUSH)
-        asyncio.get_running_loop().add_reader(self._fd, self._read)
-        await self.say(self._page)
+        text, keys = self._view()
+        await self.say(text)
+        await self._sleep(QUIET_S)
+        if self._before is not None and self._in_front():  # else it is shown again
+            termios.tcflush(self._fd, termios.TCIFLUSH)
+            loop.add_reader(self._fd, self._read)
+            await self.say(keys)
 
     def _give_back(self) -> None:
         asyncio.get_running_loop().remove_reader(self._fd)

@@ -44,14 +44,37 @@ def wrap(text: str, most: int) -> list[str]:
     """Break text into lines of at most this many columns, between words if possible."""
     lines, left, most = [], text, max(most, 2)
     while width(left) > most:
-        room, at = most, 0
-        while at < len(left) and (room := room - _cells(left[at])) >= 0:
-            at += 1
+        at = _most_characters(left, most)
         blank = left.rfind(" ", 1, at + 1)
         at = blank if blank > 0 else at
         lines.append(left[:at])
         left = left[at:].lstrip(" ")
     return [*lines, left]
+
+
+def rows(text: str, most: int) -> list[str]:
+    """Break text into rows of at most this many columns, after a blank if one is near.
+
+    No character is dropped: the rows together are the text.
+    """
+    found, start = [], 0
+    while len(text) - start > most or width(text[start : start + most]) > most:
+        end = start + _most_characters(text[start : start + most], most)
+        blank = text.rfind(" ", start + most // 2, end)
+        end = blank + 1 if blank > 0 else end
+        found.append(text[start:end])
+        start = end
+    return [*found, text[start:]]
+
+
+def _most_characters(text: str, most: int) -> int:
+    """How many characters of text fit into so many columns, at least one."""
+    if text.isascii():
+        return min(len(text), most)
+    room, at = most, 0
+    while at < len(text) and (room := room - _cells(text[at])) >= 0:
+        at += 1
+    return max(at, 1)
 
 
 @lru_cache(maxsize=4096)

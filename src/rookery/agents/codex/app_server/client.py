@@ -1,7 +1,7 @@
 """The client of the app server: starts a thread and a turn, and answers requests for approval."""
 
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -29,6 +29,7 @@ _PERMISSIONS: Mapping[Permission, Mapping[str, str]] = {
     "plan": {"approvalPolicy": "never", "sandbox": "read-only"},
     "all": {"approvalPolicy": "never", "sandbox": "danger-full-access"},
 }
+_LOCAL = "local"  # this machine
 _NOT_FOUND = -32601
 _UNAVAILABLE = "No user is available to answer this."
 
@@ -125,15 +126,7 @@ class Client:
         if message is None or id is None:
             return None
         if isinstance(message, shapes.CommandApproval):
-            command = tools.script(message.params.command or "") or None
-            return Ask(
-                id=str(id),
-                name=tools.SHELL,
-                kind="execute",
-                title=command,
-                reason=message.params.reason,
-                always=f"{tools.SHELL}({command})" if command else None,
-            )
+            return _command(str(id), message.params)
         if isinstance(message, shapes.FileApproval):
             return self._patch(str(id), message)
         return Ask(id=str(id), about="other", name=str(type(message).__struct_config__.tag))
@@ -143,22 +136,58 @@ class Client:
         started = self._patches.get(message.params.item_id or "")
         input = started.input if started else None
         patch = (salvage.decode_part(input, _patch_decoder) if input else None) or _Patch()
-        paths = [change.path for change in patch.changes if change.path]
-        several = len(patch.changes) > 1
-        detail: list[str] = []
-        for change in patch.changes:
-            if several and change.path:
-                detail.append(f" {change.path}")
-            detail += patches.changed_lines(change)
+        moves = [change.kind.move_path for change in patch.changes if change.kind]
+        paths = [change.path for change in patch.changes] + moves
+        files = [path for path in paths if path]
+        several = len(files) > 1
+        root = message.params.grant_root
+        grant = f"also allows every write below {root} for the rest of the session"
         return Ask(
             id=id,
             name=tools.PATCH,
             kind="edit",
-            title=", ".join(paths) or None,
-            detail=tuple(detail),
+            title=", ".join(files) or None,
+            detail=tuple(line for change in patch.changes for line in _changed(change, several)),
+            notes=(grant,) if root else (),
             reason=message.params.reason,
-            always=f"{tools.PATCH}({', '.join(paths)})" if paths else None,
+            always=f"{tools.PATCH}({', '.join(files)})" if files else None,
+            scope="any later change to these files" if several else "any later change to this file",
         )
+
+
+def _changed(change: shapes.Change, several: bool) -> Iterator[str]:
+    """The lines of a change, below what happens to the file if that needs to be said."""
+    kind = change.kind or shapes.Kind()
+    if kind.move_path:
+        yield f" {change.path} moves to {kind.move_path}:"
+    elif kind.type == "delete":
+        yield f" {change.path} is deleted:"
+    elif several:
+        yield f" {change.path}:"
+    lines = list(patches.changed_lines(change))
+    yield from lines or (f" {line}" for line in (change.diff or "").split("\n") if line)
+
+
+def _command(id: str, params: shapes.Params) -> Ask:
+    """The command that needs approval; one that only needs the network may not be named."""
+    command = tools.script(params.command or "") or None
+    network = params.network_approval_context or shapes.NetworkContext()
+    host = f"connects to {network.host} ({network.protocol})" if network.host else None
+    notes = [] if host is None or command is None else [host]
+    if params.kind == "writeStdin":
+        notes.append("types into a command that is running")
+    if params.environment_id not in (None, _LOCAL):
+        notes.append(f"on the environment {params.environment_id}")
+    return Ask(
+        id=id,
+        name=tools.SHELL,
+        kind="execute",
+        title=command or host,
+        cwd=params.cwd,
+        notes=tuple(notes),
+        reason=params.reason,
+        always=f"{tools.SHELL}({command})" if command else None,
+    )
 
 
 def answer(line: bytes, decision: Decision) -> bytes:

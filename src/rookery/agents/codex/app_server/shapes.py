@@ -166,6 +166,13 @@ class Holder(_Shape):
     item: Item | None = None
 
 
+class NetworkContext(_Shape):
+    """The host that a command wants to reach."""
+
+    host: str | None = None
+    protocol: str | None = None
+
+
 class Params(_Shape):
     """The parameters of other notifications and requests; each method fills some of them."""
 
@@ -179,6 +186,11 @@ class Params(_Shape):
     error: ErrorDetail | None = None
     will_retry: bool | None = None
     command: str | None = None
+    kind: str | None = None
+    cwd: str | None = None
+    environment_id: str | None = None
+    grant_root: str | None = None
+    network_approval_context: NetworkContext | None = None
     reason: str | None = None
     from_model: str | None = None
     to_model: str | None = None
