@@ -147,6 +147,8 @@ def _become_rook(streams: list[int], command: list[str], env: dict[str, str], cw
         os.environ.update(env)
         time.tzset()
         sys.argv = command
+        if fault := env.get("ROOKERY_TEST_FAULT"):
+            import_module("tests.faults.injection").begin(fault)
         import_module("rookery.cli.main").main()
         code = 0
     except SystemExit as end:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from rookery.batches.queue import Job, Queue, loop_result
 from rookery.batches.tasks import BatchTask
+from rookery.feed.tasks import task_group
 from rookery.loops.driver import Loop
 from rookery.loops.plan import Ceilings, Goal, LoopPlan
 from rookery.loops.start import new_loop, resumed_loop
@@ -123,7 +124,7 @@ class Batch:
     async def _work_all(self) -> None:
         budget = asyncio.create_task(self._watch_budget())
         try:
-            async with asyncio.TaskGroup() as group:
+            async with task_group() as group:
                 for _ in range(self._jobs):
                     group.create_task(self._work())
         finally:

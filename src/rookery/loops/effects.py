@@ -12,6 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rookery.config.options import RunOptions
+from rookery.feed.tasks import task_group
 from rookery.loops.agent_activity import loop_events
 from rookery.loops.changes.file_listing import Listings
 from rookery.loops.changes.git import Snapshots
@@ -201,7 +202,7 @@ class RealEffects:
             try:
                 if self.on_run is not None:
                     self.on_run(current, request.pending.id)
-                async with asyncio.TaskGroup() as group:
+                async with task_group() as group:
                     watchdog = group.create_task(self._watch(current, request, emit))
                     await self._pass_on(current, request, emit)
                     watchdog.cancel()

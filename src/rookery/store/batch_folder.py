@@ -11,6 +11,7 @@ import msgspec
 
 from rookery.model.errors import RookeryError
 from rookery.model.ledger import Source
+from rookery.store.files import explained
 from rookery.store.named_folders import FolderKind, NamedFolder
 
 BATCHES = FolderKind(parent="batches", what="batch")
@@ -99,8 +100,9 @@ class BatchFolder:
         """Append a result and sync it to disk."""
         fd = self._files.append(_RESULTS)
         try:
-            os.write(fd, _encode(result) + b"\n")
-            os.fsync(fd)
+            with explained(self.path / _RESULTS):
+                os.write(fd, _encode(result) + b"\n")
+                os.fsync(fd)
         finally:
             os.close(fd)
 

@@ -54,7 +54,7 @@ class Folder:
 
         Links may lead to the path, but not to what is below it.
         """
-        with _telling(path):
+        with explained(path):
             try:
                 folder: Folder | None = cls(os.open(path, _OPEN | os.O_DIRECTORY), path)
             except FileNotFoundError:
@@ -86,7 +86,7 @@ class Folder:
     def open(self, name: str) -> "Folder | None":
         """Open a folder of ours in this one; None if there is none, refused if it is a link."""
         path = self.path / name
-        with _telling(path):
+        with explained(path):
             try:
                 fd = os.open(name, _READ | os.O_DIRECTORY, dir_fd=self._fd)
             except FileNotFoundError:
@@ -103,13 +103,13 @@ class Folder:
         folder = self.open(name)
         if folder is None:
             raise RunFolderError(str(self.path / name), "was removed meanwhile")
-        with _telling(folder.path):
+        with explained(folder.path):
             _set_mode(folder._fd, _FOLDER_MODE)
         return folder
 
     def make(self, name: str) -> bool:
         """Make a folder in this one; False if something is there already, be it a mere link."""
-        with _telling(self.path / name):
+        with explained(self.path / name):
             try:
                 os.mkdir(name, _FOLDER_MODE, dir_fd=self._fd)
             except FileExistsError:
@@ -122,7 +122,7 @@ class Folder:
 
     def move(self, name: str, to: "Folder", new: str) -> bool:
         """Move a folder of this one, in one step; False if that name is taken, be it by a link."""
-        with _telling(to.path / new):
+        with explained(to.path / new):
             try:
                 os.rename(name, new, src_dir_fd=self._fd, dst_dir_fd=to._fd)
             except OSError as error:
@@ -143,12 +143,12 @@ class Folder:
 
     def folders(self) -> list[str]:
         """The names of the folders in this one, without links."""
-        with _telling(self.path), os.scandir(self._fd) as entries:
+        with explained(self.path), os.scandir(self._fd) as entries:
             return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
 
     def replace(self, name: str, data: bytes) -> None:
         """Write a file in one step: a reader always finds the old or the new content, whole."""
-        with _telling(self.path / name):
+        with explained(self.path / name):
             _holds(self._fd, self.path / name)
             with _written(self._fd, self.path / name, data) as temporary:
                 os.replace(temporary, name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
@@ -156,7 +156,7 @@ class Folder:
 
     def create(self, name: str, data: bytes) -> bool:
         """Write a file in one step; False, and nothing is changed, if there is one already."""
-        with _telling(self.path / name):
+        with explained(self.path / name):
             if _holds(self._fd, self.path / name):
                 return False
             with _written(self._fd, self.path / name, data) as temporary:
@@ -166,7 +166,7 @@ class Folder:
 
     def append(self, name: str) -> int:
         """Open a file to append to, made if it is missing; the descriptor is the caller's."""
-        with _telling(self.path / name):
+        with explained(self.path / name):
             try:
                 return _new(self._fd, name, os.O_APPEND)
             except FileExistsError:
@@ -222,7 +222,7 @@ def remove_stale(folder: Folder, older_s: float) -> None:
 def last_changes(folder: Folder) -> dict[str, float]:
     """When each folder in a folder last changed, by their names; links are left out."""
     changes: dict[str, float] = {}
-    with _telling(folder.path), os.scandir(folder._fd) as entries:
+    with explained(folder.path), os.scandir(folder._fd) as entries:
         for entry in entries:
             with suppress(FileNotFoundError):  # it was removed meanwhile
                 if entry.is_dir(follow_symlinks=False):
@@ -233,7 +233,7 @@ def last_changes(folder: Folder) -> dict[str, float]:
 @contextmanager
 def _reading(folder: int, path: Path) -> Iterator[int | None]:
     """A file, open to read while the block lasts; None if there is none."""
-    with _telling(path):
+    with explained(path):
         fd = _open_file(folder, path)
         try:
             yield fd
@@ -329,7 +329,7 @@ def _set_mode(fd: int, mode: int) -> None:
 
 
 @contextmanager
-def _telling(path: Path) -> Iterator[None]:
+def explained(path: Path) -> Iterator[None]:
     """Turn an error of the system into one that names the path and the way out."""
     try:
         yield

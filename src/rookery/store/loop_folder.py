@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from rookery.model.errors import DamagedRunError, RookeryError
+from rookery.store.files import explained
 from rookery.store.named_folders import FolderKind, NamedFolder
 
 LOOPS = FolderKind(parent="loops", what="loop")
@@ -123,7 +124,8 @@ class LoopFolder(Generic[_Plan, _State, _Event]):
         """Append an event to the log; `close` closes that log."""
         if self._event_log is None:
             self._event_log = self._files.append(_EVENTS)
-        os.write(self._event_log, self._codecs.event.encode(event) + b"\n")
+        with explained(self.path / _EVENTS):
+            os.write(self._event_log, self._codecs.event.encode(event) + b"\n")
 
     def events(self) -> Iterator[_Event]:
         """Read all events; one that a crash cut short is left out."""

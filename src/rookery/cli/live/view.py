@@ -17,6 +17,7 @@ from rookery.display.context import RunContext
 from rookery.display.outputs import Display
 from rookery.display.terminal import TerminalDisplay
 from rookery.feed.feed import START, Feed, Position
+from rookery.feed.tasks import task_group
 from rookery.model.records import dump
 from rookery.model.safe import safe, safe_line
 
@@ -65,7 +66,7 @@ class View:
     async def show(self) -> None:
         """Show what comes until the feed has ended."""
         try:
-            async with self._lines, self._beside, asyncio.TaskGroup() as group:
+            async with self._lines, self._beside, task_group() as group:
                 group.create_task(self._show_stderr())
                 if self._options.format == "text":
                     drawing = group.create_task(self._draw())

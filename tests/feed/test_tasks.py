@@ -1,0 +1,32 @@
+"""A group of tasks raises an error as it is."""
+
+import asyncio
+
+import pytest
+
+from rookery.feed.tasks import task_group
+
+
+async def _fail(error: Exception) -> None:
+    raise error
+
+
+def test_the_first_error_is_raised_itself_and_ends_the_others() -> None:
+    ended = []
+
+    async def wait() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("waiting")
+
+    async def work() -> None:
+        async with task_group() as outer:
+            outer.create_task(wait())
+            await asyncio.sleep(0)
+            async with task_group() as inner:
+                inner.create_task(_fail(OSError("full")))
+
+    with pytest.raises(OSError, match="full"):
+        asyncio.run(work())
+    assert ended == ["waiting"]
