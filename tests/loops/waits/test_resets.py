@@ -203,7 +203,7 @@ def test_a_backoff_grows_to_its_cap_and_never_under_half(failures: int, chance: 
 
 
 def test_every_recorded_limit_is_found_and_no_other(tmp_path: Path) -> None:
-    """Those that a limit ended say when it ends; tool output and other text never do."""
+    """Those that a limit ended say when it ends, except for a bare 429; other text never does."""
     told = {}
     for path in ALL:
         state = fold(rookery.decode(path, agent="claude"))
@@ -223,4 +223,6 @@ def test_every_recorded_limit_is_found_and_no_other(tmp_path: Path) -> None:
         else:
             assert found.resets_at is None or found.reset_from_field
     assert told
-    assert all(moment is not None for moment in told.values()), json.dumps(told)
+    assert {name for name, moment in told.items() if moment is None} == {
+        name for name in told if "_429-" in name
+    }, json.dumps(told)
