@@ -5,10 +5,12 @@ from collections.abc import Sequence
 import pytest
 
 from rookery.adapter.command_line import (
+    as_typed,
     asks_about_program,
     fits_argument,
     has_prompt,
     needs_stdin,
+    option,
     options_of,
     permission_of,
     value_of,
@@ -108,3 +110,17 @@ def test_help_and_version_are_questions_about_the_program(command: list[str], as
 )
 def test_only_what_is_surely_a_prompt_is_one(words: list[str], has: bool) -> None:
     assert has_prompt(["agent", *words], PROMPTS) is has
+
+
+def test_an_option_and_its_value_are_one_word() -> None:
+    assert option("--model", "-x --yolo") == ("--model=-x --yolo",)
+    assert option("--model", None) == option("--model", "") == ()
+
+
+def test_a_command_is_shown_as_a_person_would_type_it() -> None:
+    own = ("tool", "run", "--model=a b", "--title=", "--plain", "-c", "x.y=false")
+    assert as_typed(own, ("--kept=as it is",), "--", "Go") == (
+        *("tool", "run", "--model", "a b", "--title=", "--plain", "-c", "x.y=false"),
+        *("--kept=as it is", "--", "Go"),
+    )
+    assert as_typed(("tool",), (), "--prompt", "x" * 100_001) == ("tool",)

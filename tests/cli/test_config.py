@@ -105,9 +105,9 @@ def test_a_profile_that_is_not_named_says_nothing(desk: Desk) -> None:
 def test_lists_and_times_of_a_file_reach_the_run(desk: Desk) -> None:
     desk.project_file.write_text('allow = ["Read", "Bash(ls)"]\npermission = "plan"\n')
     desk.rook("run", "x")
-    command = asked(desk)["command"]
-    assert isinstance(command, list)
-    assert command[command.index("--allowedTools") + 1 :][:2] == ["Read", "Bash(ls)"]
+    argv = asked(desk)["argv"]
+    assert isinstance(argv, list)
+    assert argv[-2:] == ["--allowedTools=Read", "--allowedTools=Bash(ls)"]
     assert asked(desk)["permission"] == "plan"
     desk.project_file.write_text('idle_timeout = "1s"\n')
     assert desk.rook("run", "x", ROOKERY_SCRIPT="silent=20").returncode == 7

@@ -295,7 +295,7 @@ def test_without_a_terminal_the_agent_s_own_settings_are_the_default(desk: Desk)
     environment = {**desk.environment(), "ROOKERY_SCRIPT": "say=x print-call=call"}
     subprocess.run([ROOK, "run", "Go"], cwd=desk.folder, env=environment, check=True, input=b"")
     told = json.loads((desk.folder / "call").read_text())
-    assert told["arguments"] == ["-p", "--output-format", "stream-json", "--verbose", "Go"]
+    assert told["arguments"] == ["-p", "--output-format", "stream-json", "--verbose"]
 
 
 @pytest.mark.parametrize("flag", ["--detach", "--no-stream"])

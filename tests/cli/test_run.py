@@ -109,7 +109,7 @@ def test_a_missing_agent_tells_how_to_install_it(tmp_path: Path) -> None:
 
 def test_a_prompt_can_come_from_a_file_or_standard_input(desk: Desk) -> None:
     (desk.folder / "prompt").write_text("from a file")
-    script = f"say=x print-call={desk.folder}/call"
+    script = f"say=x read-stdin-first print-call={desk.folder}/call"
     assert desk.rook("run", "--prompt-file", "prompt", script=script).returncode == 0
     assert "from a file" in (desk.folder / "call").read_text()
     assert desk.rook("run", "--prompt-file", "-", script=script, stdin="piped").returncode == 0
@@ -119,17 +119,18 @@ def test_a_prompt_can_come_from_a_file_or_standard_input(desk: Desk) -> None:
 @pytest.mark.parametrize("name", ["prompt", "-"])
 def test_a_prompt_that_is_no_utf_8_is_read_as_far_as_it_is_text(desk: Desk, name: str) -> None:
     said = b"caf\xc3\xa9 \xff!"
+    call = f"read-stdin-first print-call={desk.folder}/call"
     (desk.folder / "prompt").write_bytes(said)
     done = subprocess.run(
         [ROOK, "run", "--prompt-file", name],
         cwd=desk.folder,
-        env={**desk.environment(f"say=x print-call={desk.folder}/call"), "LC_ALL": "C"},
+        env={**desk.environment(f"say=x {call}"), "LC_ALL": "C"},
         input=said,
         capture_output=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "café \ufffd!" in json.loads((desk.folder / "call").read_text())["arguments"]
+    assert json.loads((desk.folder / "call").read_text())["stdin"] == "café \ufffd!"
 
 
 def test_what_stands_behind_two_dashes_is_the_agent_s(desk: Desk) -> None:

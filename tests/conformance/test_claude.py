@@ -81,6 +81,24 @@ def test_a_denial_names_the_rule_and_the_rule_lets_it_pass(bench: Bench) -> None
     assert target.read_text() == "x"
 
 
+@conformance
+def test_each_rule_is_a_rule_and_never_an_option(bench: Bench) -> None:
+    target = bench.project / "w.txt"
+    script = [
+        Reply(tools=[("Write", {"file_path": str(target), "content": "x"})]),
+        Reply(tools=[("Bash", {"command": "touch b.txt", "description": "d"})]),
+        Reply(text="Done."),
+    ]
+    rules = ("--allow", f"Edit(/{target})", "--allow", "Bash(touch:*)")
+    done = bench.rook(script, "run", "--model=made-up", *rules, "Write it")
+    assert done.code == 0, done.err
+    assert (target.exists(), (bench.project / "b.txt").exists()) == (True, True)
+    (bench.project / "b.txt").unlink()
+    done = bench.rook(script, "run", "--allow", "Read --dangerously-skip-permissions", "Write it")
+    assert done.code == 4, done.err
+    assert not (bench.project / "b.txt").exists()
+
+
 @scenario("API error for good")
 def test_an_api_failure_is_a_failure(bench: Bench) -> None:
     done = bench.rook(lambda _: Failure(400, message="scripted"), "run", "Go")

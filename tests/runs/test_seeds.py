@@ -114,8 +114,8 @@ def test_seed_000_6_raw_fallback_passes_stdout_and_stderr(tmp_path: Path) -> Non
 # Seed 003 §1: "--output-format stream-json --verbose"; the prompt by standard input.
 def test_seed_003_1_the_flags_and_a_long_prompt_by_stdin() -> None:
     short = invoke(Task(prompt="hi"))
-    assert short.command == ("claude", "-p", "--output-format", "stream-json", "--verbose", "hi")
-    assert short.stdin is None
+    assert short.typed == ("claude", "-p", "--output-format", "stream-json", "--verbose", "hi")
+    assert (short.command, short.stdin) == (short.typed[:-1], b"hi")
     long = invoke(Task(prompt="x" * 1_000_000))
     assert long.stdin == b"x" * 1_000_000
     assert max(map(len, long.command)) < 100

@@ -21,9 +21,11 @@ if TYPE_CHECKING:
         Way,
     )
     from rookery.adapter.command_line import (
+        as_typed,
         fits_argument,
         has_prompt,
         needs_stdin,
+        option,
         options_of,
         permission_of,
         value_of,
@@ -44,8 +46,8 @@ if TYPE_CHECKING:
 _MODULES = {
     "rookery.adapter.agent": "PERMIT_ALL PERMIT_EDITS Agent Capabilities ControlChannel Invocation "
     "Permission Replacement Support Task Way",
-    "rookery.adapter.command_line": "fits_argument has_prompt needs_stdin options_of permission_of "
-    "value_of with_format",
+    "rookery.adapter.command_line": "as_typed fits_argument has_prompt needs_stdin option "
+    "options_of permission_of value_of with_format",
     "rookery.adapter.decoder": "Events LineDecoder Reader",
     "rookery.adapter.drift": "Drift",
     "rookery.adapter.memory": "Memory",
@@ -89,6 +91,7 @@ __all__ = [
     "Tools",
     "UnsupportedError",
     "Way",
+    "as_typed",
     "decode_part",
     "decoder_of",
     "first_of",
@@ -96,6 +99,7 @@ __all__ = [
     "fits_argument",
     "has_prompt",
     "needs_stdin",
+    "option",
     "options_of",
     "permission_of",
     "raw_copy",

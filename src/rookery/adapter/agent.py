@@ -95,6 +95,12 @@ class Invocation(msgspec.Struct, frozen=True, kw_only=True):
     """How to start an agent: its command line, its stdin and environment, and how to stop it."""
 
     command: tuple[str, ...]
+    typed: tuple[str, ...] | None = None
+    """The command as a person would type it, for display; None if `command` is that.
+
+    Every user of the machine can see a command line, so a prompt belongs on stdin and here.
+    """
+
     stdin: bytes | None = None
     """What to write to its stdin; None closes it."""
 

@@ -1,6 +1,7 @@
 """Reads and extends the user's command lines, and looks up an agent's permission modes."""
 
 import itertools
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import TypeVar
 
@@ -10,6 +11,8 @@ from rookery.model.errors import UnsupportedError
 T = TypeVar("T")
 
 _ABOUT_ITSELF = frozenset(("-h", "--help", "-v", "-V", "--version"))
+
+_WITH_VALUE = re.compile("--[a-zA-Z-]+=.")
 
 _LONGEST_ARGUMENT = 100_000  # Linux takes 131,071 bytes in one argument
 
@@ -22,6 +25,22 @@ def fits_argument(prompt: str) -> bool:
 def needs_stdin(prompt: str) -> bool:
     """Whether a prompt is too long for a command line, or would be read as an option."""
     return not fits_argument(prompt) or prompt.startswith("-")
+
+
+def option(flag: str, value: str | None) -> tuple[str, ...]:
+    """An option with its value as one word, so that no value can be read as another option."""
+    return (f"{flag}={value}",) if value else ()
+
+
+def as_typed(own: Sequence[str], args: Sequence[str], *prompt: str) -> tuple[str, ...]:
+    """A command line as a person would type it: `--flag value` in our own words, the prompt last.
+
+    A prompt that is too long for a command line is left out.
+    """
+    spaced = itertools.chain.from_iterable(
+        word.split("=", 1) if _WITH_VALUE.match(word) else (word,) for word in own
+    )
+    return (*spaced, *args, *(prompt if all(map(fits_argument, prompt)) else ()))
 
 
 def options_of(command: Sequence[str]) -> list[str]:

@@ -41,6 +41,14 @@ class EarlierRun(msgspec.Struct, frozen=True, kw_only=True):
                 f"continue with {self.agent} (leave out --agent), or start a new run"
             )
 
+    def check_session(self) -> None:
+        """Refuse a session id, which an agent wrote, that would be an option of its command."""
+        if self.session.startswith("-"):
+            raise NoSessionError(
+                f"run {self.run!r} has the session id {self.session!r}, which would be an option "
+                "of the agent: start a new run"
+            )
+
     def check_program(self) -> None:
         """Refuse a run of which it is unknown how to call its program."""
         if self.foreign_command is not None:

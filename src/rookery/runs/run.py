@@ -55,7 +55,8 @@ class Run(RunResult):
         continues: bool = False,
         on_permission: OnPermission | None = None,
     ) -> None:
-        self.command = call.command
+        self.command = call.typed or call.command
+        """The command as a person would type it, with the prompt, which may go to stdin instead."""
         self.options = options
         self.agent = agent
         self.called = options.called  # by the user; None is its own name
@@ -223,7 +224,8 @@ def _info(
         called=options.called,
         via=options.via or _usual_way(agent),
         program=list(options.program or ()) or None,
-        command=list(call.command),
+        command=list(call.typed or call.command),
+        argv=list(call.command) if call.typed else None,
         cwd=options.cwd,
         prompt=options.prompt,
         model=options.model,

@@ -42,6 +42,7 @@ def start(options: RunOptions, on_permission: OnPermission | None = None) -> Run
         replace(
             call,
             command=(*words, *call.command[1:]),
+            typed=(*words, *(call.typed or call.command)[1:]),
             environment={**_inherited(known), **call.environment, **options.env},
         ),
         replace(
@@ -64,6 +65,7 @@ def _resumed(agent: Agent, home: Path, name: str) -> EarlierRun:
     """The run to resume, if this agent can."""
     before = earlier_run(home, name)
     before.check_agent(agent.name)
+    before.check_session()
     if agent.capabilities.resume == "no":
         raise UnsupportedError(agent.name, "cannot resume a session", "start a new run")
     return before

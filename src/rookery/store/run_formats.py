@@ -41,6 +41,11 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     """The first words of the command, which call the agent; its arguments follow."""
 
     command: list[str]
+    """As a person would type it, with the prompt."""
+
+    argv: list[str] | None = None
+    """What was started; None if it is `command`."""
+
     cwd: str
     prompt: str | None = None
     model: str | None = None

@@ -62,17 +62,20 @@ def test_messages_of_others_are_not_its_own(message: dict[str, object]) -> None:
     assert not recognises(message)
 
 
-def test_a_plain_task_is_the_command_one_would_type() -> None:
+def test_a_prompt_goes_to_stdin_and_is_shown_as_one_would_type_it() -> None:
     assert invoke(Task(prompt="Fix the tests")) == Invocation(
-        command=("amp", "-x", "Fix the tests", *OUTPUT), stop_signal=signal.SIGINT
+        command=("amp", "-x", *OUTPUT),
+        typed=("amp", "-x", "Fix the tests", *OUTPUT),
+        stdin=b"Fix the tests",
+        stop_signal=signal.SIGINT,
     )
 
 
-def test_the_prompt_follows_its_flag_at_once() -> None:
+def test_a_typed_prompt_follows_its_flag_at_once() -> None:
     task = Task(
         prompt="go on", model="high", permission="all", resume="T-1", args=("--no-ide",), max_cost=1
     )
-    assert invoke(task).command == (
+    assert invoke(task).typed == (
         *("amp", "threads", "continue", "T-1"),
         *("-x", "go on"),
         *OUTPUT,
@@ -83,11 +86,11 @@ def test_the_prompt_follows_its_flag_at_once() -> None:
 
 
 def test_without_a_stream_it_writes_plain_text() -> None:
-    assert invoke(Task(prompt="go", stream=False)).command == ("amp", "-x", "go")
+    assert invoke(Task(prompt="go", stream=False)).command == ("amp", "-x")
 
 
 @pytest.mark.parametrize("prompt", ["ä" * 60_000, "--help"])
-def test_a_long_prompt_or_one_like_an_option_goes_by_standard_input(prompt: str) -> None:
+def test_a_long_prompt_or_one_like_an_option_is_no_argument(prompt: str) -> None:
     call = invoke(Task(prompt=prompt))
     assert (call.command, call.stdin) == (("amp", "-x", *OUTPUT), prompt.encode())
 

@@ -10,9 +10,12 @@ from rookery.agents.claude.command import invoke, keeps_variable, with_output_fl
 OUTPUT = ("--output-format", "stream-json", "--verbose")
 
 
-def test_a_plain_task_is_the_command_one_would_type() -> None:
+def test_a_prompt_goes_to_stdin_and_is_shown_as_one_would_type_it() -> None:
     assert invoke(Task(prompt="Fix the tests")) == Invocation(
-        command=("claude", "-p", *OUTPUT, "Fix the tests"), stop_signal=signal.SIGINT
+        command=("claude", "-p", *OUTPUT),
+        typed=("claude", "-p", *OUTPUT, "Fix the tests"),
+        stdin=b"Fix the tests",
+        stop_signal=signal.SIGINT,
     )
 
 
@@ -28,7 +31,22 @@ def test_every_field_of_a_task_has_its_flag() -> None:
         partial=True,
         args=("--append-system-prompt", "be brief"),
     )
-    assert invoke(task).command == (
+    call = invoke(task)
+    assert call.command == (
+        "claude",
+        "-p",
+        *OUTPUT,
+        "--include-partial-messages",
+        "--model=opus",
+        *("--permission-mode", "acceptEdits"),
+        *("--max-budget-usd", "1.5"),
+        *("--max-turns", "3"),
+        "--resume=s-1",
+        "--allowedTools=Bash(ls)",
+        "--allowedTools=Read",
+        *("--append-system-prompt", "be brief"),
+    )
+    assert call.typed == (
         "claude",
         "-p",
         *OUTPUT,
@@ -38,7 +56,7 @@ def test_every_field_of_a_task_has_its_flag() -> None:
         *("--max-budget-usd", "1.5"),
         *("--max-turns", "3"),
         *("--resume", "s-1"),
-        *("--allowedTools", "Bash(ls)", "Read"),
+        *("--allowedTools", "Bash(ls)", "--allowedTools", "Read"),
         *("--append-system-prompt", "be brief"),
         *("--", "go"),
     )
@@ -54,7 +72,7 @@ def test_every_field_of_a_task_has_its_flag() -> None:
 )
 def test_permissions_have_modes(permission: str, flags: tuple[str, ...]) -> None:
     task = Task(prompt="go", permission=permission)  # type: ignore[arg-type]
-    assert invoke(task).command == ("claude", "-p", *OUTPUT, *flags, "go")
+    assert invoke(task).command == ("claude", "-p", *OUTPUT, *flags)
 
 
 def test_a_task_that_may_ask_talks_over_standard_input() -> None:
@@ -64,7 +82,7 @@ def test_a_task_that_may_ask_talks_over_standard_input() -> None:
         command=(
             *("claude", "-p", *OUTPUT),
             *("--input-format", "stream-json", "--permission-prompt-tool", "stdio"),
-            *("--allowedTools", "Read"),
+            "--allowedTools=Read",
         ),
         stdin=said.encode(),
         keep_stdin_open=True,
@@ -74,11 +92,11 @@ def test_a_task_that_may_ask_talks_over_standard_input() -> None:
 
 def test_without_a_stream_it_writes_plain_text() -> None:
     task = Task(prompt="go", stream=False, partial=True)
-    assert invoke(task).command == ("claude", "-p", "go")
+    assert invoke(task).command == ("claude", "-p")
 
 
 def test_a_prompt_that_looks_like_an_option_stands_behind_two_dashes() -> None:
-    assert invoke(Task(prompt="--help")).command[-2:] == ("--", "--help")
+    assert (invoke(Task(prompt="--help")).typed or ())[-2:] == ("--", "--help")
 
 
 def test_a_long_prompt_goes_by_standard_input() -> None:

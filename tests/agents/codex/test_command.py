@@ -12,9 +12,12 @@ from rookery.model.errors import UnsupportedError
 BOUNDED = ("-c", "features.unbounded_connection_retries=false")
 
 
-def test_a_plain_task_is_the_command_one_would_type() -> None:
+def test_a_prompt_goes_to_stdin_and_is_shown_as_one_would_type_it() -> None:
     assert invoke(Task(prompt="Fix the tests")) == Invocation(
-        command=("codex", "exec", "--json", *BOUNDED, "Fix the tests"), stop_signal=signal.SIGINT
+        command=("codex", "exec", "--json", *BOUNDED, "-"),
+        typed=("codex", "exec", "--json", *BOUNDED, "Fix the tests"),
+        stdin=b"Fix the tests",
+        stop_signal=signal.SIGINT,
     )
 
 
@@ -31,13 +34,14 @@ def test_every_field_of_a_task_has_its_flag_before_the_resume_command() -> None:
         "codex",
         "exec",
         "--json",
-        *("--model", "gpt-5.5"),
+        "--model=gpt-5.5",
         *("--sandbox", "workspace-write"),
         *BOUNDED,
         *("--image", "a.png"),
         *("resume", "t-1"),
-        *("--", "go on"),
+        "-",
     )
+    assert (invoke(task).typed or ())[-4:] == ("resume", "t-1", "--", "go on")
 
 
 @pytest.mark.parametrize(
@@ -50,7 +54,7 @@ def test_every_field_of_a_task_has_its_flag_before_the_resume_command() -> None:
 )
 def test_permissions_have_modes(permission: Any, flags: tuple[str, ...]) -> None:
     task = Task(prompt="go on", permission=permission)
-    assert invoke(task).command == ("codex", "exec", "--json", *flags, *BOUNDED, "go on")
+    assert invoke(task).command == ("codex", "exec", "--json", *flags, *BOUNDED, "-")
 
 
 def test_without_a_stream_it_writes_plain_text() -> None:
@@ -59,7 +63,7 @@ def test_without_a_stream_it_writes_plain_text() -> None:
 
 @pytest.mark.parametrize("prompt", ["-v is broken, mend it", "resume", "help"])
 def test_a_prompt_that_looks_like_an_option_or_a_command_stays_a_prompt(prompt: str) -> None:
-    assert invoke(Task(prompt=prompt)).command[-2:] == ("--", prompt)
+    assert (invoke(Task(prompt=prompt)).typed or ())[-2:] == ("--", prompt)
 
 
 @pytest.mark.parametrize("prompt", ["ü" * 60_000, "-"])

@@ -14,9 +14,11 @@ OUTPUT = ("--output-format", "stream-json")
 ALONE = {"GEMINI_CLI_NO_RELAUNCH": "true"}
 
 
-def test_a_plain_task_is_the_command_one_would_type() -> None:
+def test_a_prompt_goes_to_stdin_and_is_shown_as_one_would_type_it() -> None:
     assert invoke(Task(prompt="Fix the tests")) == Invocation(
-        command=("gemini", *OUTPUT, *("--prompt", "Fix the tests")),
+        command=("gemini", *OUTPUT),
+        typed=("gemini", *OUTPUT, *("--prompt", "Fix the tests")),
+        stdin=b"Fix the tests",
         stop_signal=signal.SIGTERM,
         environment=ALONE,
     )
@@ -36,14 +38,14 @@ def test_every_field_of_a_task_has_its_flag() -> None:
     assert invoke(task).command == (
         "gemini",
         *OUTPUT,
-        *("--model", "gemini-2.5-pro"),
+        "--model=gemini-2.5-pro",
         *("--approval-mode", "auto_edit"),
         "--allowed-tools=run_shell_command(git)",
         "--allowed-tools=web_fetch",
-        *("--resume", "s-1"),
+        "--resume=s-1",
         "--skip-trust",
-        *("--prompt", "go"),
     )
+    assert (invoke(task).typed or ())[-2:] == ("--prompt", "go")
 
 
 @pytest.mark.parametrize(
@@ -56,15 +58,15 @@ def test_every_field_of_a_task_has_its_flag() -> None:
 )
 def test_permissions_have_modes(permission: Any, flags: tuple[str, ...]) -> None:
     task = Task(prompt="go", permission=permission)
-    assert invoke(task).command == ("gemini", *OUTPUT, *flags, *("--prompt", "go"))
+    assert invoke(task).command == ("gemini", *OUTPUT, *flags)
 
 
 def test_without_a_stream_it_writes_plain_text() -> None:
-    assert invoke(Task(prompt="go", stream=False)).command == ("gemini", *("--prompt", "go"))
+    assert invoke(Task(prompt="go", stream=False)).command == ("gemini",)
 
 
 @pytest.mark.parametrize("prompt", ["ä" * 60_000, "--help"])
-def test_a_long_prompt_or_one_like_an_option_goes_by_standard_input(prompt: str) -> None:
+def test_a_long_prompt_or_one_like_an_option_is_no_argument(prompt: str) -> None:
     call = invoke(Task(prompt=prompt))
     assert (call.command, call.stdin) == (("gemini", *OUTPUT), prompt.encode())
 

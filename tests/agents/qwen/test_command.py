@@ -13,9 +13,11 @@ from tests.rules import each
 OUTPUT = ("--output-format", "stream-json")
 
 
-def test_a_plain_task_is_the_command_one_would_type() -> None:
+def test_a_prompt_goes_to_stdin_and_is_shown_as_one_would_type_it() -> None:
     assert invoke(Task(prompt="Fix the tests")) == Invocation(
-        command=("qwen", *OUTPUT, *("--prompt", "Fix the tests")),
+        command=("qwen", *OUTPUT),
+        typed=("qwen", *OUTPUT, *("--prompt", "Fix the tests")),
+        stdin=b"Fix the tests",
         stop_signal=signal.SIGTERM,
         environment={"QWEN_CODE_NO_RELAUNCH": "true"},
     )
@@ -37,15 +39,15 @@ def test_every_field_of_a_task_has_its_flag() -> None:
         "qwen",
         *OUTPUT,
         "--include-partial-messages",
-        *("--model", "qwen3-coder"),
+        "--model=qwen3-coder",
         *("--approval-mode", "auto-edit"),
         "--allowed-tools=run_shell_command(git status)",
         "--allowed-tools=web_fetch",
         *("--max-session-turns", "3"),
-        *("--resume", "s-1"),
+        "--resume=s-1",
         "--bare",
-        *("--prompt", "go"),
     )
+    assert (invoke(task).typed or ())[-2:] == ("--prompt", "go")
 
 
 @pytest.mark.parametrize(
@@ -58,18 +60,15 @@ def test_every_field_of_a_task_has_its_flag() -> None:
 )
 def test_permissions_have_modes(permission: Any, flags: tuple[str, ...]) -> None:
     task = Task(prompt="go", permission=permission)
-    assert invoke(task).command == ("qwen", *OUTPUT, *flags, *("--prompt", "go"))
+    assert invoke(task).command == ("qwen", *OUTPUT, *flags)
 
 
 def test_without_a_stream_it_writes_plain_text() -> None:
-    assert invoke(Task(prompt="go", stream=False, partial=True)).command == (
-        "qwen",
-        *("--prompt", "go"),
-    )
+    assert invoke(Task(prompt="go", stream=False, partial=True)).command == ("qwen",)
 
 
 @pytest.mark.parametrize("prompt", ["ä" * 60_000, "--help"])
-def test_a_long_prompt_or_one_like_an_option_goes_by_standard_input(prompt: str) -> None:
+def test_a_long_prompt_or_one_like_an_option_is_no_argument(prompt: str) -> None:
     call = invoke(Task(prompt=prompt))
     assert (call.command, call.stdin) == (("qwen", *OUTPUT), prompt.encode())
 

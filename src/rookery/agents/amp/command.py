@@ -5,7 +5,7 @@ import signal
 from collections.abc import Mapping, Sequence
 
 from rookery.adapter.agent import Invocation, Permission, Task
-from rookery.adapter.command_line import needs_stdin, options_of, permission_of
+from rookery.adapter.command_line import fits_argument, options_of, permission_of
 from rookery.model.errors import UnsupportedError
 
 PROGRAMS = ("amp",)
@@ -24,23 +24,21 @@ _NESTED = re.compile(r"AMP_(CURRENT_THREAD_ID|THREAD_ID|PWD)|AGENT_THREAD_ID")
 
 
 def invoke(task: Task) -> Invocation:
-    """Return the command line for a task; a long prompt, or one like an option, goes to stdin.
-
-    The prompt must follow `-x` directly.
-    """
+    """Return the command line for a task; the prompt goes to stdin."""
     _refuse(task)
-    by_stdin = needs_stdin(task.prompt)
+    before = ("amp", *(("threads", "continue", task.resume) if task.resume else ()), "-x")
+    flags = (
+        *(OUTPUT_FLAGS if task.stream else ()),
+        *(("-m", task.model) if task.model else ()),
+        *permission_of("amp", _PERMISSIONS, task.permission),
+        *task.args,
+    )
+    # As an argument, the prompt would have to follow `-x` directly.
+    prompt = (task.prompt,) if fits_argument(task.prompt) else ()
     return Invocation(
-        command=(
-            "amp",
-            *(("threads", "continue", task.resume) if task.resume else ()),
-            *(("-x",) if by_stdin else ("-x", task.prompt)),
-            *(OUTPUT_FLAGS if task.stream else ()),
-            *(("-m", task.model) if task.model else ()),
-            *permission_of("amp", _PERMISSIONS, task.permission),
-            *task.args,
-        ),
-        stdin=task.prompt.encode() if by_stdin else None,
+        command=(*before, *flags),
+        typed=(*before, *prompt, *flags),
+        stdin=task.prompt.encode(),
         stop_signal=signal.SIGINT,  # it writes a result
     )
 

@@ -7,7 +7,13 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from rookery.adapter.agent import Invocation, Permission, Task
-from rookery.adapter.command_line import asks_about_program, fits_argument, options_of, value_of
+from rookery.adapter.command_line import (
+    as_typed,
+    asks_about_program,
+    option,
+    options_of,
+    value_of,
+)
 
 PROGRAMS = ("claude",)
 """The name of the program, without folder and `.exe`."""
@@ -33,30 +39,29 @@ _NESTED = re.compile(
 
 
 def invoke(task: Task) -> Invocation:
-    """Return the command line for a task; a long prompt goes to stdin.
+    """Return the command line for a task; the prompt goes to stdin.
 
-    So does every prompt with the permission `ask`: then stdin is a stream of messages.
+    With the permission `ask`, stdin is a stream of messages.
     """
     asks = task.permission == "ask"
-    by_stdin = asks or not fits_argument(task.prompt)
-    flags = [
+    own = (
+        "claude",
+        "-p",
         *(OUTPUT_FLAGS if task.stream else ()),
         *(("--include-partial-messages",) if task.partial and task.stream else ()),
-        *(("--model", task.model) if task.model else ()),
+        *option("--model", task.model),
         *_PERMISSIONS[task.permission],
         *(("--max-budget-usd", f"{task.max_cost:g}") if task.max_cost is not None else ()),
         *(("--max-turns", str(task.max_turns)) if task.max_turns is not None else ()),
-        *(("--resume", task.resume) if task.resume else ()),
-        *(("--allowedTools", *task.allow) if task.allow else ()),
-        *task.args,
-    ]
-    prompt: list[str] = [] if by_stdin else [task.prompt]
-    # Options with several values would consume the prompt, and a prompt may look like an option.
-    if prompt and (task.allow or task.args or task.prompt.startswith("-")):
-        prompt.insert(0, "--")
+        *option("--resume", task.resume),
+        *(f"--allowedTools={rule}" for rule in task.allow),
+    )
+    # Options with several values would consume a prompt, and a prompt may look like an option.
+    dashes = ("--",) if task.allow or task.args or task.prompt.startswith("-") else ()
     return Invocation(
-        command=("claude", "-p", *flags, *prompt),
-        stdin=_stdin(task) if by_stdin else None,
+        command=(*own, *task.args),
+        typed=None if asks else as_typed(own, task.args, *dashes, task.prompt),
+        stdin=_stdin(task),
         keep_stdin_open=asks,
         stop_signal=signal.SIGINT,  # 2.1 writes a result then
     )

@@ -74,7 +74,7 @@ AGENT = Agent(
     with_output_flags=with_output_flags,
     keeps_variable=keeps_variable,
     resumes=resumes,
-    chatter=("Reading additional input from stdin...",),  # even if stdin is closed
+    chatter=("Reading additional input from stdin...", "Reading prompt from stdin..."),
     ways=(
         Way(name="exec", usage="partly"),
         Way(

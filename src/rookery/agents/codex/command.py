@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from rookery.adapter.agent import Invocation, Permission, Task
 from rookery.adapter.command_line import (
+    as_typed,
     asks_about_program,
-    fits_argument,
+    option,
     options_of,
     permission_of,
 )
@@ -49,27 +50,26 @@ APP_SERVER = "app-server"
 
 
 def invoke(task: Task) -> Invocation:
-    """Return the command line for a task; a long prompt goes to stdin."""
+    """Return the command line for a task; the prompt goes to stdin."""
     _refuse(task)
     if task.via == APP_SERVER:
         return client.invoke(task, _BOUNDED)
-    by_stdin = not fits_argument(task.prompt) or task.prompt == "-"
-    flags = [
+    own = (
+        "codex",
+        "exec",
         *(OUTPUT_FLAGS if task.stream else ()),
-        *(("--model", task.model) if task.model else ()),
+        *option("--model", task.model),
         *permission_of("codex", _PERMISSIONS, task.permission),
         *_BOUNDED,
-        *task.args,
-        *(("resume", task.resume) if task.resume else ()),
-    ]
-    prompt = ["-"] if by_stdin else [task.prompt]
-    # Options with several values would consume the prompt, and a prompt may look like an option
-    # or a command.
-    if not by_stdin and (task.args or task.prompt.startswith("-") or " " not in task.prompt):
-        prompt.insert(0, "--")
+    )
+    rest = (*task.args, *(("resume", task.resume) if task.resume else ()))
+    # Options with several values would consume a prompt, and a prompt may look like an option or a
+    # command.
+    is_unsafe = task.args or task.prompt.startswith("-") or " " not in task.prompt
     return Invocation(
-        command=("codex", "exec", *flags, *prompt),
-        stdin=task.prompt.encode() if by_stdin else None,
+        command=(*own, *rest, "-"),
+        typed=as_typed(own, rest, *(("--",) if is_unsafe else ()), task.prompt),
+        stdin=task.prompt.encode(),
         stop_signal=signal.SIGINT,  # it ends its commands and its session, but reports nothing
     )
 

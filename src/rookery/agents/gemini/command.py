@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from rookery.adapter.agent import Invocation, Permission, Task
-from rookery.adapter.command_line import needs_stdin, permission_of, with_format
+from rookery.adapter.command_line import as_typed, option, permission_of, with_format
 from rookery.model.errors import UnsupportedError
 
 PROGRAMS = ("gemini",)
@@ -32,7 +32,7 @@ _NESTED = re.compile(r"GEMINI_CLI|GEMINI_CLI_(IDE_.*|NO_RELAUNCH|ACTIVITY_LOG_TA
 
 
 def invoke(task: Task) -> Invocation:
-    """Return the command line for a task; a long prompt, or one like an option, goes to stdin."""
+    """Return the command line for a task; the prompt goes to stdin."""
     mode = permission_of("gemini", _PERMISSIONS, task.permission)
     if task.max_turns is not None:
         raise UnsupportedError(
@@ -40,19 +40,18 @@ def invoke(task: Task) -> Invocation:
             "has no flag for the number of turns",
             "leave out --max-turns, or set model.maxSessionTurns in its settings.json",
         )
-    by_stdin = needs_stdin(task.prompt)
+    own = (
+        "gemini",
+        *(OUTPUT_FLAGS if task.stream else ()),
+        *option("--model", task.model),
+        *mode,
+        *(f"--allowed-tools={rule}" for rule in task.allow),
+        *option("--resume", task.resume),
+    )
     return Invocation(
-        command=(
-            "gemini",
-            *(OUTPUT_FLAGS if task.stream else ()),
-            *(("--model", task.model) if task.model else ()),
-            *mode,
-            *(f"--allowed-tools={rule}" for rule in task.allow),
-            *(("--resume", task.resume) if task.resume else ()),
-            *task.args,
-            *(() if by_stdin else ("--prompt", task.prompt)),
-        ),
-        stdin=task.prompt.encode() if by_stdin else None,
+        command=(*own, *task.args),
+        typed=as_typed(own, task.args, "--prompt", task.prompt),
+        stdin=task.prompt.encode(),
         environment=_ENVIRONMENT,
     )
 

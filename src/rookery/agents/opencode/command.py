@@ -5,9 +5,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from rookery.adapter.agent import Invocation, Permission, Task
-from rookery.adapter.command_line import options_of, permission_of, with_format
+from rookery.adapter.command_line import as_typed, option, options_of, permission_of, with_format
 from rookery.model.errors import RookeryError
-from rookery.model.text import one_line
 
 PROGRAMS = ("opencode",)
 """The name of the program, without folder and `.exe`."""
@@ -41,7 +40,6 @@ _RULE = re.compile(r"([\w*][\w*-]*)(?:\((.+)\))?", re.DOTALL)
 # the last matching rule wins. So our names end in a pattern that users don't write: it matches the
 # name before it, and nothing else without a space (1.18.33).
 _OURS = " *"
-_LONGEST_TITLE = 50
 
 # Variables that an outer OpenCode sets for its children; settings such as OPENCODE_CONFIG are the
 # user's and stay. PWD is removed too: OpenCode uses it instead of the folder it is started in.
@@ -53,15 +51,18 @@ def invoke(task: Task) -> Invocation:
 
     The prompt goes to stdin: an argument with a space would reach the model in quotation marks.
     """
+    own = (
+        "opencode",
+        "run",
+        *(OUTPUT_FLAGS if task.stream else ()),
+        *option("--model", task.model),
+        *permission_of("opencode", _FLAGS, task.permission),
+        *(option("--session", task.resume) or _title(task)),
+    )
     return Invocation(
-        command=(
-            "opencode",
-            "run",
-            *(OUTPUT_FLAGS if task.stream else ()),
-            *(("--model", task.model) if task.model else ()),
-            *permission_of("opencode", _FLAGS, task.permission),
-            *(("--session", task.resume) if task.resume else _title(task)),
-            *task.args,
+        command=(*own, *task.args),
+        typed=as_typed(
+            own, task.args, *(("--",) if task.prompt.startswith("-") else ()), task.prompt
         ),
         stdin=task.prompt.encode(),
         environment=_environment(task),
@@ -69,11 +70,12 @@ def invoke(task: Task) -> Invocation:
 
 
 def _title(task: Task) -> Sequence[str]:
-    """Name the session; otherwise OpenCode asks a model for a name in an unreported request."""
-    if any(word == "--title" or word.startswith("--title=") for word in task.args):
-        return ()
-    title = one_line(task.prompt, _LONGEST_TITLE)
-    return ("--title", title) if title and not title.startswith("-") else (f"--title={title}",)
+    """Have the session named after its prompt, which an empty title means.
+
+    Without a title, OpenCode asks a model for a name in an unreported request.
+    """
+    is_named = any(word.partition("=")[0] == "--title" for word in task.args)
+    return () if is_named else ("--title=",)
 
 
 def _environment(task: Task) -> Mapping[str, str]:

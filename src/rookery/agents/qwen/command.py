@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from rookery.adapter.agent import Invocation, Permission, Task
-from rookery.adapter.command_line import needs_stdin, options_of, permission_of, with_format
+from rookery.adapter.command_line import as_typed, option, options_of, permission_of, with_format
 
 PROGRAMS = ("qwen",)
 """The name of the program, without folder and `.exe`."""
@@ -32,24 +32,22 @@ _NESTED = re.compile(
 
 
 def invoke(task: Task) -> Invocation:
-    """Return the command line for a task; a long prompt, or one like an option, goes to stdin."""
+    """Return the command line for a task; the prompt goes to stdin."""
     mode = permission_of("qwen", _PERMISSIONS, task.permission)
-    by_stdin = needs_stdin(task.prompt)
+    own = (
+        "qwen",
+        *(OUTPUT_FLAGS if task.stream else ()),
+        *(("--include-partial-messages",) if task.partial and task.stream else ()),
+        *option("--model", task.model),
+        *mode,
+        *(f"--allowed-tools={rule}" for rule in task.allow),
+        *(("--max-session-turns", str(task.max_turns)) if task.max_turns is not None else ()),
+        *option("--resume", task.resume),
+    )
     return Invocation(
-        command=(
-            "qwen",
-            *(OUTPUT_FLAGS if task.stream else ()),
-            *(("--include-partial-messages",) if task.partial and task.stream else ()),
-            *(("--model", task.model) if task.model else ()),
-            *mode,
-            *(f"--allowed-tools={rule}" for rule in task.allow),
-            *(("--max-session-turns", str(task.max_turns)) if task.max_turns is not None else ()),
-            *(("--resume", task.resume) if task.resume else ()),
-            *task.args,
-            # Options with several values would consume a bare prompt.
-            *(() if by_stdin else ("--prompt", task.prompt)),
-        ),
-        stdin=task.prompt.encode() if by_stdin else None,
+        command=(*own, *task.args),
+        typed=as_typed(own, task.args, "--prompt", task.prompt),
+        stdin=task.prompt.encode(),
         environment=_ENVIRONMENT,
     )
 
