@@ -18,8 +18,9 @@ from money_table import table
 
 from rookery import agents
 from rookery.cli import main as command_line
-from rookery.cli.commands import config
+from rookery.cli.commands.settings import config
 from rookery.cli.complete import outline
+from rookery.config.option import Flag
 from rookery.config.settings import SETTINGS
 from rookery.model import events
 from rookery.model.records import schema
@@ -75,12 +76,20 @@ def settings_page() -> str:
     """The page on configuration as it is, with its table updated."""
     rows = "".join(
         f"| `{setting.name}` | {setting.takes} | {_default(config.default(setting))} | "
-        f"{setting.flag.help} |\n"
+        f"{_trust(setting.flag)} | {setting.flag.help} |\n"
         for setting in SETTINGS.values()
     )
-    return _with_table(
-        SETTINGS_PAGE, f"| setting | takes | default | meaning |\n| --- | --- | --- | --- |\n{rows}"
+    head = (
+        "| setting | takes | default | needs trust | meaning |\n| --- | --- | --- | --- | --- |\n"
     )
+    return _with_table(SETTINGS_PAGE, head + rows)
+
+
+def _trust(flag: Flag) -> str:
+    """When a project's value needs trust."""
+    if flag.strict:
+        return f"unless {' or '.join(f'`{json.dumps(value)}`' for value in flag.strict)}"
+    return {"always": "yes", "higher": "if higher", "never": "no"}[flag.loosens]
 
 
 def outline_text() -> str:

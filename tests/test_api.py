@@ -49,7 +49,15 @@ def test_the_help_shows_every_option() -> None:
 @pytest.mark.parametrize("function", [rookery.run, rookery.run_sync, rookery.loop])
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("timeout", "soon"), ("max_cost", "2"), ("max_turns", 0), ("allow", "Read"), ("cwd", 3)],
+    [
+        ("timeout", "soon"),
+        ("max_cost", "2"),
+        ("max_turns", 0),
+        ("allow", "Read"),
+        ("allow", ["Read", "--settings"]),
+        ("model", "--yolo"),
+        ("cwd", 3),
+    ],
 )
 def test_a_wrong_type_is_refused_before_anything_starts(
     tmp_path: Path, function: Callable[..., Any], option: str, value: object

@@ -57,6 +57,11 @@ class Desk:
     def rook(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
         return rook(*words, env=self.environment(**variables), cwd=self.project)
 
+    def trust(self) -> None:
+        """Trust the project's file as it is now."""
+        done = self.rook("trust", "--yes")
+        assert done.returncode == 0, done.stderr
+
     def shell(self, script: str, **variables: str) -> subprocess.CompletedProcess[str]:
         """Run a script of bash, with `rook` on PATH."""
         return subprocess.run(

@@ -112,12 +112,15 @@ def test_an_agent_of_ones_own_is_listed_and_asked_too(desk: Desk) -> None:
     assert row(desk, "work")["speaks"] == "claude"
 
 
-def test_a_command_of_a_project_is_asked_only_when_it_is_named(desk: Desk) -> None:
+def test_a_command_of_a_project_is_asked_only_when_it_is_named_and_trusted(desk: Desk) -> None:
     path = desk.program("wrapper", f'touch "{desk.home}/called"; echo {CHECKED}')
     desk.project_file.write_text(f'[agents.work]\nspeaks = "claude"\ncommand = ["{path}"]\n')
     out = desk.rook("agents", "--check")
     assert out.returncode == 0
     assert "a command of this project" in line(out.stdout, "work")
+    assert "run `rook trust`" in desk.rook("agents", "work").stderr
+    desk.trust()
+    assert "a command of this project" in line(desk.rook("agents").stdout, "work")
     assert not (desk.home / "called").exists()
     assert line(desk.rook("agents", "work").stdout, "work").startswith(f"work {CHECKED} yes ")
     assert (desk.home / "called").exists()

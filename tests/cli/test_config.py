@@ -34,6 +34,7 @@ def told(desk: Desk, name: str, *words: str, **variables: str) -> tuple[object, 
 def test_each_value_is_shown_with_the_file_and_line_it_comes_from(desk: Desk) -> None:
     desk.user_file.write_text('# mine\nmodel = "opus"\n')
     desk.project_file.write_text("max_cost = 2\n[profile.ci]\nquiet = true\n")
+    desk.trust()
     out = desk.rook("config", "--profile", "ci", ROOKERY_MAX_TURNS="7")
     lines = [" ".join(line.split()) for line in out.stdout.split("\n")]
     assert 'agent "claude" default' in lines
@@ -73,6 +74,7 @@ def test_each_source_is_stronger_than_the_one_before(desk: Desk) -> None:
     desk.user_file.write_text("max_cost = 1\n")
     assert told(desk, "max_cost") == (1, f"{desk.user_file}:1")
     desk.project_file.write_text("max_cost = 2\n[profile.ci]\nmax_cost = 3\n")
+    desk.trust()
     assert told(desk, "max_cost") == (2, f"{desk.project_file}:1")
     assert told(desk, "max_cost", "--profile", "ci") == (3, f"{desk.project_file}:3")
     assert told(desk, "max_cost", ROOKERY_PROFILE="ci") == (3, f"{desk.project_file}:3")
@@ -90,6 +92,7 @@ def test_of_any_two_sources_a_run_takes_the_stronger(desk: Desk, weak: str, stro
     for owner, file in (("user", desk.user_file), ("project", desk.project_file)):
         profile = said.get(f"{owner} profile", "")
         file.write_text(f"{said.get(f'{owner} file', '')}[profile.ci]\n{profile}")
+    desk.trust()
     flags = ["--model", "flag"] if "flag" in said else []
     variables = {"ROOKERY_MODEL": "variable"} if "variable" in said else {}
     assert desk.rook("run", "--profile", "ci", *flags, "x", **variables).returncode == 0
@@ -104,6 +107,7 @@ def test_a_profile_that_is_not_named_says_nothing(desk: Desk) -> None:
 
 def test_lists_and_times_of_a_file_reach_the_run(desk: Desk) -> None:
     desk.project_file.write_text('allow = ["Read", "Bash(ls)"]\npermission = "plan"\n')
+    desk.trust()
     desk.rook("run", "x")
     argv = asked(desk)["argv"]
     assert isinstance(argv, list)
@@ -113,32 +117,81 @@ def test_lists_and_times_of_a_file_reach_the_run(desk: Desk) -> None:
     assert desk.rook("run", "x", ROOKERY_SCRIPT="silent=20").returncode == 7
 
 
-def test_what_a_project_allows_is_said_first(desk: Desk) -> None:
+def test_what_a_project_loosens_is_printed_before_the_run(desk: Desk) -> None:
     rules = 'allow = ["Read", "Bash(ls)"]\n'
-    said = "rookery.toml:1 allows: Read, Bash(ls)\n"
+    line = 'rookery.toml:1 sets allow = ["Read", "Bash(ls)"] (you trusted this file)\n'
     desk.project_file.write_text(rules)
-    assert said in desk.rook("run", "--quiet", "x").stderr
-    assert said in desk.on_terminal("run", "--permission", "agent", "x")[1]
-    assert said in desk.rook("loop", "x", "--until", "Done.").stderr
-    assert "allows:" not in desk.rook("run", "--allow", "Read", "x").stderr
+    desk.trust()
+    assert line in desk.rook("run", "--quiet", "x").stderr
+    assert line in desk.on_terminal("run", "--permission", "agent", "x")[1]
+    assert line in desk.rook("loop", "x", "--until", "Done.").stderr
+    assert "trusted" not in desk.rook("run", "--allow", "Read", "x").stderr
+    assert "trusted" not in desk.rook("exec", "--", "claude", "-p", "x").stderr
     desk.project_file.unlink()
     desk.user_file.write_text(rules)
-    assert "allows:" not in desk.rook("run", "x").stderr
+    assert "allow =" not in desk.rook("run", "x").stderr
+
+
+def test_what_a_project_would_loosen_is_ignored_and_printed(desk: Desk) -> None:
+    desk.project_file.write_text('max_cost = 20\nallow = ["Read"]\nquiet = true\n')
+    ignored = f'[rook] {desk.project_file}:2: allow = ["Read"] is ignored: not trusted\n'
+    costs = f"[rook] {desk.project_file}:1: max_cost = 20 is ignored: not trusted\n"
+    hides = f"[rook] {desk.project_file}:3: quiet = true is ignored: not trusted\n"
+    way = "[rook] to use what the project's file loosens, review it with:  rook trust\n"
+    done = desk.rook("run", "x")
+    assert (done.returncode, done.stderr.startswith(ignored + hides + way)) == (0, True)
+    assert '"Done."' in done.stdout
+    assert "--allowedTools=Read" not in str(asked(desk))
+    assert "--max-budget-usd', '20'" in str(asked(desk)["argv"])  # a run has no limit by default
+    done = desk.rook("loop", "x", "--until", "Done.")  # and a loop has one of $10
+    assert done.stderr.startswith(costs + ignored + hides + way)
+    assert "· $10 ·" in done.stdout
+    assert "ignored" not in desk.rook("run", "--no-quiet", "--allow", "Read", "x").stderr
+    assert desk.shell("claude | rook").stderr.startswith(hides + way)
+    for words in (("exec", "--", "claude", "-p", "x"), ("attach",)):
+        assert desk.rook(*words).stderr.startswith(hides + way)
+
+
+def test_a_batch_keeps_a_limit_if_that_of_the_project_is_not_trusted(desk: Desk) -> None:
+    desk.project_file.write_text("max_cost = 20\n")
+    (desk.project / "tasks").write_text('{"prompt": "x"}\n')
+    done = desk.rook("batch", "tasks")
+    assert f"{desk.project_file}:1: max_cost = 20 is ignored: not trusted" in done.stderr
+    assert "--max-budget-usd', '10'" in str(asked(desk)["argv"])
+    desk.trust()
+    assert desk.rook("batch", "tasks").returncode == 0
+    assert "--max-budget-usd', '20'" in str(asked(desk)["argv"])
+
+
+def test_a_setting_that_needs_trust_is_shown_as_ignored(desk: Desk) -> None:
+    desk.user_file.write_text("max_cost = 1\n")
+    desk.project_file.write_text("max_cost = 2\n")
+    out = " ".join(desk.rook("config").stdout.split())
+    assert "max_cost 2 ~/project/rookery.toml:1 (ignored: not trusted; 1 applies)" in out
+    assert "review it with: rook trust" in out
+    rows = json.loads(desk.rook("config", "--json").stdout)["settings"]
+    (row,) = (row for row in rows if row["name"] == "max_cost")
+    assert (row["value"], row["ignored"], row["instead"]) == (2, True, 1)
+    desk.trust()
+    assert "ignored" not in desk.rook("config").stdout
 
 
 def test_a_flag_of_a_file_can_be_switched_off_on_the_command_line(desk: Desk) -> None:
     desk.project_file.write_text("quiet = true\n")
+    desk.trust()
     assert desk.rook("run", "x").stdout == "Done.\n"
     assert "[rook] Agent command" in desk.rook("run", "--no-quiet", "x").stdout
     assert "[rook] Agent command" in desk.rook("run", "--verbose", "x").stdout
     assert desk.rook("run", "--no-verbose", "x").stdout == "Done.\n"
     desk.project_file.write_text("no_text = true\n")
+    desk.trust()
     assert '"Done."' not in desk.rook("run", "x").stdout
     assert '"Done."' in desk.rook("run", "--text", "x").stdout
 
 
 def test_exec_takes_the_settings_that_it_has_options_for(desk: Desk) -> None:
     desk.project_file.write_text('quiet = true\nmodel = "opus"\n')
+    desk.trust()
     assert desk.rook("exec", "--", "claude", "-p", "x").stdout == "Done.\n"
 
 
@@ -161,6 +214,7 @@ def test_settings_reach_every_command_that_shows_a_run(desk: Desk, words: str) -
 
 def test_settings_reach_a_pipe_and_flags_are_stronger(desk: Desk) -> None:
     desk.project_file.write_text("quiet = true\n[profile.loud]\nquiet = false\nverbose = true\n")
+    desk.trust()
     assert desk.shell("claude | rook").stdout == "Done.\n"
     assert '[claude] "Done."' in desk.shell("claude | rook --no-quiet").stdout
     assert '[claude] "Done."' in desk.shell("claude | rook --verbose").stdout
@@ -220,17 +274,22 @@ def test_an_agent_of_ones_own_runs(desk: Desk) -> None:
     assert desk.rook("show").stdout.count('"At work."') == 1
 
 
-def test_an_agent_of_a_project_runs_when_it_is_named_and_never_unasked(desk: Desk) -> None:
+def test_an_agent_of_a_project_runs_when_it_is_named_and_trusted(desk: Desk) -> None:
     wrapper = desk.project / "tools" / "wrapper"
     wrapper.parent.mkdir()
     wrapper.write_text(f'#!/bin/sh\ntouch {desk.home}/called\nexec claude "$@"\n')
     wrapper.chmod(0o755)
     table = '[agents.work]\nspeaks = "claude"\ncommand = ["./tools/wrapper"]\n'
     desk.project_file.write_text(f'agent = "work"\n{table}')
-    assert desk.rook("run", "x").returncode == 2
-    desk.project_file.write_text(table)
-    desk.rook("run", "x")
+    assert desk.rook("run", "x").returncode == 0
     assert desk.rook("agents").returncode == 0
+    refused = desk.rook("run", "--agent", "work", "x")
+    assert refused.returncode == 2
+    assert "is a command of this project: review the file and run `rook trust`" in refused.stderr
+    assert not (desk.home / "called").exists()
+    desk.project_file.write_text(table)
+    desk.trust()
+    assert desk.rook("run", "x").returncode == 0
     assert not (desk.home / "called").exists()
     out = desk.shell("mkdir below && cd below && rook run --agent work x")
     assert (out.returncode, "Complete" in out.stdout) == (0, True)

@@ -207,3 +207,17 @@ def test_the_library_refuses_another_agent(tmp_path: Path) -> None:
         rookery.run("codex", "Go on", resume=name, home=tmp_path / "home")
     again = rookery.run("claude", "Go on", resume=name, home=tmp_path / "home")
     assert again.command[0] == str(tmp_path / "claude")
+
+
+def test_a_session_that_looks_like_an_option_is_not_resumed(desk: Desk) -> None:
+    lines = [json.loads(line) for line in CLAUDE.read_text().splitlines()]
+    hostile = [{**line, "session_id": "--dangerously-skip-permissions"} for line in lines]
+    stream = desk.home / "hostile.jsonl"
+    stream.write_text("".join(f"{json.dumps(line)}\n" for line in hostile))
+    desk.program("claude", f"{CALLED}cat {stream}")
+    desk.run()
+    (desk.home / "called").unlink()
+    done = desk.run("--resume", desk.last())
+    assert done.returncode == 2
+    assert "which would be an option of the agent: start a new run" in done.stderr
+    assert not (desk.home / "called").exists()

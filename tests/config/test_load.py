@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from rookery.config import trust
 from rookery.config.files import Surroundings
-from rookery.config.load import Config, load
+from rookery.config.load import Config, Review, load, review
 from rookery.model.errors import ConfigError
 
 
@@ -22,11 +23,21 @@ class Place:
         self.mine = self.config / "rookery.toml"
         self.shared = self.project / "rookery.toml"
 
-    def load(self, profile: str | None = None, **variables: str) -> Config:
-        around = Surroundings(
+    def around(self, **variables: str) -> Surroundings:
+        return Surroundings(
             cwd=self.project, home=self.home, user_folder=self.config, environment=variables
         )
-        return load(around, profile)
+
+    def load(self, profile: str | None = None, **variables: str) -> Config:
+        return load(self.around(**variables), profile)
+
+    def trust(self, text: str) -> None:
+        """Write the project's file, and trust it."""
+        self.shared.write_text(text)
+        around = self.around()
+        file = around.files()[1]
+        assert file is not None
+        trust.add(around.trusted, file)
 
     def refuses(self, file: Path, text: str, words: str, **variables: str) -> None:
         """See that a text is refused with these words, from the line on."""
@@ -57,7 +68,7 @@ def test_a_value_tells_its_file_and_line(place: Place) -> None:
 
 def test_the_projects_file_is_stronger_than_the_users(place: Place) -> None:
     place.mine.write_text("max_cost = 1\nmax_turns = 5\n")
-    place.shared.write_text("max_cost = 2\n")
+    place.trust("max_cost = 2\n")
     config = place.load()
     assert of(config, "max_cost") == (2.0, f"{place.shared}:1")
     assert of(config, "max_turns") == (5, f"{place.mine}:2")
@@ -74,7 +85,7 @@ def test_a_profile_is_stronger_than_any_file_without_it(place: Place) -> None:
 
 def test_the_projects_profile_is_stronger_than_the_users(place: Place) -> None:
     place.mine.write_text("[profile.ci]\nmax_cost = 3\nmax_turns = 9\n")
-    place.shared.write_text("[profile.ci]\nmax_cost = 4\n")
+    place.trust("[profile.ci]\nmax_cost = 4\n")
     config = place.load("ci")
     assert of(config, "max_cost") == (4.0, f"{place.shared}:2")
     assert of(config, "max_turns") == (9, f"{place.mine}:3")
@@ -199,7 +210,7 @@ def test_an_agent_of_ones_own_is_a_command_that_speaks_like_a_known_one(place: P
 def test_a_command_with_a_slash_is_meant_from_the_folder_of_its_file(
     place: Place, word: str, meant: str
 ) -> None:
-    place.shared.write_text(f'[agents.work]\nspeaks = "claude"\ncommand = ["{word}"]\n')
+    place.trust(f'[agents.work]\nspeaks = "claude"\ncommand = ["{word}"]\n')
     assert place.load().agents["work"].command == (meant.format(project=place.project),)
 
 
@@ -231,12 +242,143 @@ def test_an_agent_of_ones_own_that_is_wrong_is_told_with_its_line(
     place.refuses(place.shared, text, words)
 
 
-def test_a_project_cannot_choose_its_own_command_for_the_user(place: Place) -> None:
-    place.refuses(place.shared, f'agent = "work"\n{_WORK}', "1: agent 'work' is a command of this")
-    place.shared.write_text(_WORK)
-    assert of(place.load(ROOKERY_AGENT="work"), "agent") == ("work", "ROOKERY_AGENT")
+def test_a_command_of_a_project_needs_trust_whoever_chooses_it(place: Place) -> None:
+    words = "2: agent 'work' is a command of this project: review the file and run `rook trust`"
+    text = f'agent = "work"\n{_WORK}'
+    place.refuses(place.shared, text, words, ROOKERY_AGENT="work")
+    config = place.load()
+    assert (config.agents, [*config.ignored], [*config.ignored_agents]) == ({}, ["agent"], ["work"])
     place.mine.write_text('agent = "work"\n')
-    assert of(place.load(), "agent") == ("work", f"{place.mine}:1")
+    place.refuses(place.shared, text, words)
+    place.trust(text)
+    assert of(place.load(ROOKERY_AGENT="work"), "agent") == ("work", "ROOKERY_AGENT")
+    place.mine.unlink()
+    assert of(place.load(), "agent") == ("work", f"{place.shared}:1")
+
+
+_LOOSE = {
+    "agent": '"codex"',
+    "model": '"opus"',
+    "permission": '"edit"',
+    "allow": '["Read"]',
+    "stream": "false",
+    "allow_denials": "true",
+    "quiet": "true",
+    "no_text": "true",
+}
+"""A value of every setting that always loosens."""
+
+
+def test_what_a_project_loosens_is_ignored_until_it_is_trusted(place: Place) -> None:
+    text = "".join(f"{name} = {value}\n" for name, value in _LOOSE.items())
+    place.shared.write_text(text)
+    config = place.load()
+    assert (config.values, [*config.ignored]) == ({}, [*_LOOSE])
+    place.trust(text)
+    config = place.load()
+    assert ([*config.values], config.ignored) == ([*_LOOSE], {})
+    assert all(found.loosens for found in config.values.values())
+
+
+def test_trust_ends_when_the_file_changes_or_is_somewhere_else(place: Place) -> None:
+    place.trust('model = "opus"\n')
+    assert of(place.load(), "model")[0] == "opus"
+    place.shared.write_text('model = "opus" # changed\n')
+    assert place.load().values == {}
+    place.shared.write_text('model = "opus"\n')
+    assert of(place.load(), "model")[0] == "opus"
+    other = place.home / "other"
+    other.mkdir()
+    (other / "rookery.toml").write_text('model = "opus"\n')
+    around = Surroundings(cwd=other, home=place.home, user_folder=place.config, environment={})
+    assert load(around).values == {}
+
+
+def test_a_project_may_tighten_without_trust(place: Place) -> None:
+    place.mine.write_text(
+        'max_cost = 2\nallow = ["Read", "Edit"]\nquiet = true\npermission = "all"\n'
+    )
+    place.shared.write_text('max_cost = 1\nallow = ["Edit"]\nquiet = false\npermission = "plan"\n')
+    config = place.load()
+    assert {name: found.value for name, found in config.values.items()} == {
+        "max_cost": 1.0,
+        "allow": ("Edit",),
+        "quiet": False,
+        "permission": "plan",
+    }
+    assert config.ignored == {}
+
+
+@pytest.mark.parametrize("name", ["max_cost", "max_tokens", "max_turns", "timeout", "idle_timeout"])
+def test_a_limit_of_a_project_is_compared_with_the_users(place: Place, name: str) -> None:
+    place.mine.write_text(f"{name} = 20\n[profile.ci]\n{name} = 40\n")
+    place.shared.write_text(f"{name} = 30\n")
+    config = place.load()
+    assert (config.values[name].value, config.ignored[name].value) == (20, 30)
+    place.shared.write_text(f"[profile.ci]\n{name} = 30\n")
+    assert place.load("ci").values[name].value == 30
+    place.shared.write_text(f"[profile.ci]\n{name} = 50\n")
+    assert place.load("ci").values[name].value == 40
+    place.mine.unlink()
+    place.shared.write_text(f"{name} = 30\n")
+    assert place.load().values[name].value == 30  # a limit where there was none
+    assert load(place.around(), None, {name: 10}).values == {}  # a command with a limit of its own
+
+
+def test_a_stronger_source_of_the_user_hides_what_a_project_loosens(place: Place) -> None:
+    place.shared.write_text('model = "opus"\n')
+    config = place.load(ROOKERY_MODEL="haiku")
+    assert (of(config, "model")[0], config.ignored) == ("haiku", {})
+
+
+def test_a_review_lists_everything_that_needs_trust(place: Place) -> None:
+    assert review(place.around()) is None
+    place.mine.write_text("max_cost = 5\n[agents.mine]\nspeaks = 'claude'\ncommand = ['x']\n")
+    text = (
+        "max_cost = 4\nmax_turns = 2000\ntimeout = 9\nmodel = 'opus'\n"
+        "[profile.ci]\nmax_cost = 6\nquiet = true\nverbose = true\n"
+        f"{_WORK}[agents.mine]\nspeaks = 'claude'\ncommand = ['y']\n"
+    )
+    place.shared.write_text(text)
+    found = review(place.around())
+    assert isinstance(found, Review)
+    settings = [(each.name, each.profile) for each in found.settings]
+    assert settings == [
+        ("max_turns", None),  # more than a loop has
+        ("model", None),
+        ("max_cost", "ci"),
+        ("quiet", "ci"),
+    ]
+    assert ([each.name for each in found.agents], found.is_trusted) == (["work"], False)
+    place.trust(text)
+    found = review(place.around())
+    assert found is not None
+    assert found.is_trusted
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('model = "--yolo"\n', "1: model takes a name that doesn't begin with '-'"),
+        ('agent = "-x"\n', "1: agent takes a name that doesn't begin with '-'"),
+        (
+            'allow = ["Read", "--settings", \'{"hooks":{}}\']\n',
+            "1: allow takes a list of rules that don't begin with '-' (options for the agent go "
+            "after --, or in args), not",
+        ),
+        (
+            'allow = ["Read", "--dangerously-skip-permissions"]\n',
+            "1: allow takes a list of rules that don't begin with '-'",
+        ),
+    ],
+)
+def test_a_value_that_begins_with_a_dash_is_refused_in_every_file(
+    place: Place, text: str, words: str
+) -> None:
+    place.trust('model = "opus"\n')
+    place.refuses(place.shared, text, words)
+    place.shared.unlink()
+    place.refuses(place.mine, text, words)
 
 
 def test_a_project_cannot_take_the_place_of_a_command_of_the_user(place: Place) -> None:

@@ -52,6 +52,13 @@ def test_a_value_is_read_as_it_is_meant(name: str, passed: Any, held: Any) -> No
         ("env", {"A": 1}, "env takes"),
         ("stream", "no", "stream takes true or false, not 'no'"),
         ("model", "", "model takes a name, not ''"),
+        (
+            "model",
+            "--yolo",
+            "model takes a name that doesn't begin with '-' (options for the agent",
+        ),
+        ("allow", ["-x"], "allow takes a list of rules that don't begin with '-' (options for"),
+        ("allow", 3, "allow takes a list of rules, not 3"),
     ],
 )
 def test_a_wrong_value_is_refused_with_what_it_takes(name: str, passed: Any, message: str) -> None:

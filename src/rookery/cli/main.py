@@ -23,7 +23,7 @@ _COMMANDS = {
     "attach": ("attach:attach", "Show a run that another process started."),
     "batch": ("batch:command", "Run many tasks side by side."),
     "completion": ("completion:command", "Print the completion script of a shell."),
-    "config": ("config:command", "Show each setting and where it comes from."),
+    "config": ("settings.config:command", "Show each setting and where it comes from."),
     "decode": ("decode:command", "Turn a recorded agent stream into events."),
     "demo": ("demo:command", "See rook work with a scripted agent: no key, no network."),
     "exec": ("exec:exec_", "Run any command line as it is."),
@@ -36,6 +36,7 @@ _COMMANDS = {
     "schema": ("decode:schema_", "Print the JSON Schema of a record."),
     "show": ("show:show", "Show what a run did and how it ended."),
     "stop": ("stop:stop", "Stop a run or a loop."),
+    "trust": ("settings.trust:command", "Let a project's rookery.toml loosen settings."),
 }
 
 

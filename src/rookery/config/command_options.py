@@ -101,3 +101,13 @@ class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
         Count,
         Flag(help="List at most N runs.", commands=("runs",), words=("--limit", "-n"), metavar="N"),
     ] = 20
+
+
+class TrustOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of `rook trust`."""
+
+    yes: Annotated[bool, Flag(help="Trust the file without a question.", words=("--yes", "-y"))] = (
+        False
+    )
+    list: Annotated[bool, Flag(help="List the files that you trust.")] = False
+    revoke: Annotated[bool, Flag(help="Stop trusting the project's file.")] = False

@@ -28,6 +28,9 @@ class File:
     lines: dict[tuple[str, ...], int]
     """The line of each key."""
 
+    data: bytes = b""
+    """What was read."""
+
     def tables(self, key: str) -> dict[str, Any]:
         """The tables below a key, by name; anything else is left out."""
         found = self.table.get(key)
@@ -42,6 +45,11 @@ class Surroundings:
     home: Path
     user_folder: Path
     environment: Mapping[str, str]
+
+    @property
+    def trusted(self) -> Path:
+        """The folder that lists the files that the user trusts."""
+        return self.user_folder / "trusted"
 
     @property
     def user_file(self) -> Path:
@@ -83,7 +91,7 @@ def read(path: Path) -> File | None:
         text = data.decode("utf-8-sig")
         if len(data) > _LARGEST:
             raise ConfigError(str(path), "is too large for settings")
-        return File(path, tomllib.loads(text), key_lines(text))
+        return File(path, tomllib.loads(text), key_lines(text), data)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:

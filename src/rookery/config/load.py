@@ -1,19 +1,20 @@
 """Loads settings: which value of each applies, and where it comes from."""
 
-import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from rookery import agents
-from rookery.config.files import AGENTS, PROFILES, File, Surroundings
-from rookery.config.option import PREFIX, Option
+from rookery.config import trust
+from rookery.config.files import File, Surroundings
+from rookery.config.option import PREFIX, rows
+from rookery.config.options import LoopOptions
 from rookery.config.settings import SETTINGS
+from rookery.config.source import Found, OwnAgent, Source, hint, near, shown, wrong_value
 from rookery.model.errors import ConfigError
-from rookery.model.text import cut
 
 PROFILE_VARIABLE = PREFIX + "PROFILE"
 _OTHER_VARIABLES = frozenset(
@@ -21,39 +22,11 @@ _OTHER_VARIABLES = frozenset(
 )
 """Variables of rook that are not settings."""
 
-_LONGEST_SHOWN = 60
 _SURELY_MEANT = 0.8  # less similar variables belong to other programs
-_AGENT_KEYS = ("speaks", "command")
-_NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-
-
-class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """A value for a setting, and where it comes from."""
-
-    name: str
-    value: Any
-    raw: Any
-    """As it was written."""
-
-    place: str
-    """The file and the line, or the variable."""
-
-    profile: str | None = None
-    of_project: bool = False
-
-
-class OwnAgent(msgspec.Struct, frozen=True, kw_only=True):
-    """A command of the user's that writes the stream of an agent rook knows."""
-
-    name: str
-    speaks: str
-    command: tuple[str, ...]
-    place: str
-    of_project: bool
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True):
-    """All settings that apply."""
+    """All settings that apply, and those that a project's file would need trust for."""
 
     values: dict[str, Found]
     agents: dict[str, OwnAgent]
@@ -62,147 +35,152 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[Path, ...]
     """The files that were read, the weakest first."""
 
+    ignored: dict[str, Found] = {}
+    """What would apply if the user trusted the project's file."""
 
-def load(around: Surroundings, profile: str | None = None) -> Config:
+    ignored_agents: dict[str, OwnAgent] = {}
+
+
+class Review(msgspec.Struct, frozen=True, kw_only=True):
+    """What a project's file needs the user's trust for."""
+
+    file: File
+    is_trusted: bool
+    settings: tuple[Found, ...]
+    agents: tuple[OwnAgent, ...]
+
+
+def load(
+    around: Surroundings, profile: str | None = None, usual: Mapping[str, Any] | None = None
+) -> Config:
     """Load the settings that apply; a ConfigError names what is wrong, and the place.
 
     The weakest first: the user's file, the project's, the profile in each of them, the environment.
+    What loosens in a project's file that the user does not trust is left out. `usual` are the
+    defaults of the command, which say what loosens; those of `rook run` by default.
     """
-    own, project = around.files()
-    sources = [
-        _Source(file, of_project=file is project) for file in (own, project) if file is not None
-    ]
+    own, project = _sources(around)
+    sources = [source for source in (own, project) if source is not None]
     chosen = profile or around.environment.get(PROFILE_VARIABLE) or None
     profiles = tuple(sorted({name for source in sources for name in source.profiles}))
     if chosen is not None and chosen not in profiles:
         raise ConfigError(
             "--profile" if profile else PROFILE_VARIABLE,
-            f"there is no profile {chosen!r}{_hint(chosen, profiles) or _listed(profiles)}",
+            f"there is no profile {chosen!r}{hint(chosen, profiles) or _listed(profiles)}",
         )
-    values: dict[str, Found] = {}
-    for source in sources:
-        values.update(source.values)
-    for source in sources:
-        values.update(source.profiles.get(chosen or "", {}))
-    values.update(_from_environment(around.environment))
-    commands: dict[str, OwnAgent] = {}
-    for source in reversed(sources):  # a project cannot replace an agent of the user's
-        commands.update(source.agents)
+    before = _values_without(own, chosen, usual)
+    layers = [_compared(source.values, before) for source in sources]
+    layers += [_compared(source.profiles.get(chosen or "", {}), before) for source in sources]
+    layers.append(dict(_from_environment(around.environment)))
+    every = _merged(layers)
+    commands = {**(project.agents if project else {}), **(own.agents if own else {})}
+    _check_agent(every.get("agent"), commands)
+    trusted = project is None or not _needs_trust(every, commands) or _is_trusted(around, project)
     config = Config(
-        values=values,
-        agents=commands,
+        values=every if trusted else _merged(map(_without_loosening, layers)),
+        agents={name: each for name, each in commands.items() if trusted or not each.of_project},
         profile=chosen,
         profiles=profiles,
         files=tuple(source.file.path for source in sources),
+        ignored={} if trusted else {k: found for k, found in every.items() if found.loosens},
+        ignored_agents={} if trusted else {k: v for k, v in commands.items() if v.of_project},
     )
-    _check_agent(config)
+    agent = config.values.get("agent")
+    if agent is not None and agent.value in config.ignored_agents:
+        raise untrusted_agent(config.ignored_agents[agent.value])
     return config
 
 
-def _near(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
-    """The known word that was probably meant."""
-    spelled = word.lower().replace("-", "_")
-    from difflib import get_close_matches  # only a typo needs it
+def review(around: Surroundings) -> Review | None:
+    """What needs trust in the project's file, with any command and profile; None without a file."""
+    own, project = _sources(around)
+    if project is None:
+        return None
+    settings = _loosening(project.values, _values_without(own, None, lowest_limits()))
+    for name, table in project.profiles.items():
+        settings += _loosening(table, _values_without(own, name, lowest_limits()))
+    return Review(
+        file=project.file,
+        is_trusted=_is_trusted(around, project),
+        settings=tuple(settings),
+        agents=tuple(
+            each for each in project.agents.values() if not own or each.name not in own.agents
+        ),
+    )
 
-    return next(iter(get_close_matches(spelled, list(known), n=1, cutoff=likeness)), None)
+
+def untrusted_agent(own: OwnAgent) -> ConfigError:
+    """The error for an agent whose command the user has not trusted."""
+    return ConfigError(
+        own.place,
+        f"agent {own.name!r} is a command of this project: review the file and run `rook trust`, "
+        "or define the agent in your own settings",
+    )
 
 
-class _Source:
-    """One file, checked: every key and value in it is valid, whether it applies or not."""
+def _sources(around: Surroundings) -> tuple[Source | None, Source | None]:
+    own, project = around.files()
+    return (
+        Source(own, of_project=False) if own else None,
+        Source(project, of_project=True) if project else None,
+    )
 
-    def __init__(self, file: File, *, of_project: bool) -> None:
-        self.file = file
-        self.of_project = of_project
-        top = {k: v for k, v in file.table.items() if k not in (PROFILES, AGENTS)}
-        self.values = dict(self._settings(top, (), (*SETTINGS, PROFILES, AGENTS)))
-        self.profiles = {
-            name: dict(self._settings(table, (PROFILES, name), SETTINGS, profile=name))
-            for name, table in self._tables(PROFILES)
-        }
-        self.agents = {name: self._agent(name, table) for name, table in self._tables(AGENTS)}
 
-    def _tables(self, key: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        tables = self.file.table.get(key, {})
-        if not isinstance(tables, dict):
-            raise self._wrong((key,), f"{key} holds tables: write [{key}.NAME]")
-        for name, table in tables.items():
-            if not isinstance(table, dict):
-                problem = f"{name!r} is not a table: put it in a [{key}.NAME]"
-                raise self._wrong((key, name), problem)
-            if not _NAME.fullmatch(name):
-                problem = "a name has letters, digits, '.', '_' and '-'"
-                raise self._wrong((key, name), f"{name!r} cannot be a name: {problem}")
-            yield name, table
+def _is_trusted(around: Surroundings, project: Source) -> bool:
+    return trust.is_trusted(around.trusted, project.file)
 
-    def _settings(
-        self,
-        table: Mapping[str, Any],
-        above: tuple[str, ...],
-        known: Iterable[str],
-        profile: str | None = None,
-    ) -> Iterator[tuple[str, Found]]:
-        for name, raw in table.items():
-            path = (*above, name)
-            if name not in SETTINGS:
-                raise self._wrong(path, f"{name!r} is not a setting{_hint(name, known) or _HELP}")
-            setting = SETTINGS[name]
-            try:
-                value = setting.read(raw)
-            except ValueError:
-                raise self._wrong(path, _wrong_value(setting, raw)) from None
-            if self.of_project and (name, value) == ("permission", "all"):
-                raise self._wrong(path, _NOT_FOR_PROJECTS)
-            yield (
-                name,
-                Found(
-                    name=name,
-                    value=value,
-                    raw=raw,
-                    place=self._place(path),
-                    profile=profile,
-                    of_project=self.of_project,
-                ),
-            )
 
-    def _agent(self, name: str, table: Mapping[str, Any]) -> OwnAgent:
-        path = (AGENTS, name)
-        if agents.is_known(name):
-            raise self._wrong(path, f"rook has an agent {name!r} already: choose another name")
-        for key in table:
-            if key not in _AGENT_KEYS:
-                hint = _hint(key, _AGENT_KEYS) or f"; its keys are {' and '.join(_AGENT_KEYS)}"
-                hint = "; put settings before the first [table]" if key in SETTINGS else hint
-                raise self._wrong((*path, key), f"{key!r} is not a key of an agent{hint}")
-        for key in _AGENT_KEYS:
-            if key not in table:
-                raise self._wrong(path, f"agent {name!r} needs a {key!r}")
-        speaks, command = table["speaks"], table["command"]
-        if not agents.is_known(speaks):
-            hint = _hint(str(speaks), agents.names())
-            said = f"speaks takes one of {', '.join(agents.names())}, not {_shown(speaks)}{hint}"
-            raise self._wrong((*path, "speaks"), said)
-        if not _is_command(command):
-            said = f'command takes a list of words such as ["/opt/wrapper"], not {_shown(command)}'
-            raise self._wrong((*path, "command"), said)
-        return OwnAgent(
-            name=name,
-            speaks=speaks,
-            command=(self._program(command[0]), *command[1:]),
-            place=self._place(path),
-            of_project=self.of_project,
-        )
+def _needs_trust(values: Mapping[str, Found], commands: Mapping[str, OwnAgent]) -> bool:
+    return any(found.loosens for found in values.values()) or any(
+        own.of_project for own in commands.values()
+    )
 
-    def _program(self, word: str) -> str:
-        """Paths are relative to the folder of the file; a word without a slash is found on PATH."""
-        if "/" not in word:
-            return word
-        return str(self.file.path.parent / Path(word).expanduser())
 
-    def _place(self, path: tuple[str, ...]) -> str:
-        return f"{self.file.path}:{self.file.lines[path]}"
+def _values_without(
+    own: Source | None, profile: str | None, usual: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """The values that apply without a project's file."""
+    values = {name: setting.default for name, setting in SETTINGS.items()} | dict(usual or {})
+    if own is not None:
+        found = {**own.values, **own.profiles.get(profile or "", {})}
+        values.update({name: each.value for name, each in found.items()})
+    return values
 
-    def _wrong(self, path: tuple[str, ...], reason: str) -> ConfigError:
-        return ConfigError(self._place(path), reason)
+
+def lowest_limits() -> dict[str, Any]:
+    """The lowest default that a command has for each limit: loops have their own."""
+    loop = {row.name: row.default for row in rows(LoopOptions)}
+    return {
+        name: loop[name]
+        for name, setting in SETTINGS.items()
+        if setting.flag.loosens == "higher" and setting.default is None and name in loop
+    }
+
+
+def _compared(values: Mapping[str, Found], before: Mapping[str, Any]) -> dict[str, Found]:
+    """The values of a file, each with whether it loosens."""
+    return {
+        name: replace(found, loosens=_is_loosening(found, before)) for name, found in values.items()
+    }
+
+
+def _loosening(values: Mapping[str, Found], before: Mapping[str, Any]) -> list[Found]:
+    return [found for found in _compared(values, before).values() if found.loosens]
+
+
+def _is_loosening(found: Found, before: Mapping[str, Any]) -> bool:
+    return found.of_project and trust.loosens(SETTINGS[found.name], found.value, before[found.name])
+
+
+def _without_loosening(layer: Mapping[str, Found]) -> dict[str, Found]:
+    return {name: found for name, found in layer.items() if not found.loosens}
+
+
+def _merged(layers: Iterable[Mapping[str, Found]]) -> dict[str, Found]:
+    values: dict[str, Found] = {}
+    for layer in layers:
+        values.update(layer)
+    return values
 
 
 def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, Found]]:
@@ -212,7 +190,7 @@ def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, Fou
         if not variable.startswith(PREFIX) or variable in _OTHER_VARIABLES or not text.strip():
             continue
         if variable not in variables:
-            meant = _near(variable.removeprefix(PREFIX), SETTINGS, likeness=_SURELY_MEANT)
+            meant = near(variable.removeprefix(PREFIX), SETTINGS, likeness=_SURELY_MEANT)
             if meant is not None:
                 raise ConfigError(
                     variable, f"is not a setting; did you mean {SETTINGS[meant].variable}?"
@@ -222,59 +200,20 @@ def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, Fou
         try:
             value = setting.read_variable(text)
         except ValueError:
-            raise ConfigError(variable, _wrong_value(setting, text)) from None
+            raise ConfigError(variable, wrong_value(setting, text)) from None
         raw = text if setting.is_time else value
         yield setting.name, Found(name=setting.name, value=value, raw=raw, place=variable)
 
 
-def _check_agent(config: Config) -> None:
-    """Check that the chosen agent exists, and that this file may choose it."""
-    found = config.values.get("agent")
-    if found is None or agents.is_known(found.value):
+def _check_agent(found: Found | None, commands: Mapping[str, OwnAgent]) -> None:
+    """Check that the chosen agent exists."""
+    if found is None or agents.is_known(found.value) or found.value in commands:
         return
-    own = config.agents.get(found.value)
-    known = (*agents.names(), *sorted(config.agents))
-    if own is None:
-        hint = _hint(found.value, known) or _listed(known)
-        raise ConfigError(found.place, f"no agent named {_shown(found.raw)}{hint}")
-    if own.of_project and found.of_project:
-        raise ConfigError(
-            found.place,
-            f"agent {found.value!r} is a command of this project, which cannot choose it for you: "
-            f"use --agent {found.value}, or choose it in your own settings",
-        )
-
-
-def _is_command(value: Any) -> bool:
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(isinstance(word, str) and "\0" not in word for word in value)
-        and bool(value[0])
-    )
-
-
-def _wrong_value(setting: Option, raw: Any) -> str:
-    hint = _hint(str(raw), setting.choices)
-    return f"{setting.name} takes {setting.takes}, not {_shown(raw)}{hint}"
-
-
-def _hint(word: str, known: Iterable[str]) -> str:
-    meant = _near(word, known)
-    return f"; did you mean {meant!r}?" if meant else ""
+    known = (*agents.names(), *sorted(commands))
+    meant = hint(found.value, known) or _listed(known)
+    raise ConfigError(found.place, f"no agent named {shown(found.raw)}{meant}")
 
 
 def _listed(known: Iterable[str]) -> str:
     names = ", ".join(known)
     return f"; known: {names}" if names else "; there are none yet"
-
-
-def _shown(raw: Any) -> str:
-    return cut(json.dumps(raw, ensure_ascii=False, default=str), _LONGEST_SHOWN)
-
-
-_HELP = "; `rook config --help` lists them"
-_NOT_FOR_PROJECTS = (
-    "a project's settings cannot grant all permissions: use --permission all, or set it in "
-    "your own settings"
-)

@@ -31,13 +31,16 @@ Completion = Literal[
 ]
 """What a shell offers as the value of an option or an argument."""
 
-Name = Annotated[str, Meta(min_length=1, title="a name")]
+# What begins with a dash would be an option of the agent on its command line.
+_NO_OPTION = "^[^-]"
+Name = Annotated[str, Meta(min_length=1, pattern=_NO_OPTION, title="a name")]
 Text = Annotated[str, Meta(title="a text")]
 Texts = Annotated[
     tuple[Annotated[str, Meta(min_length=1, title="a text")], ...], Meta(title="a list of texts")
 ]
 Rules = Annotated[
-    tuple[Annotated[str, Meta(min_length=1, title="a rule")], ...], Meta(title="a list of rules")
+    tuple[Annotated[str, Meta(min_length=1, pattern=_NO_OPTION, title="a rule")], ...],
+    Meta(title="a list of rules"),
 ]
 Dollars = Annotated[float, Meta(ge=0, le=1e9, title="a number of dollars")]
 Count = Annotated[int, Meta(ge=1, title="a whole number above 0")]
@@ -46,11 +49,17 @@ Share = Annotated[float, Meta(gt=0, le=1, title="a share such as 80% or 0.8")]
 Folder = Annotated[str, Meta(min_length=1, title="a folder")]
 File = Annotated[str, Meta(min_length=1, title="a file")]
 
+FOR_AGENT = "options for the agent go after --, or in args"
+"""What to do instead of passing an option of the agent as a value."""
+
 _TIME, _SHARE = (str(get_args(kind)[1].title) for kind in (Seconds, Share))
 
 
 Loosens = Literal["always", "higher", "never"]
-"""Whether a value allows an agent more, or lets it cost more, than it could otherwise."""
+"""When a value allows an agent more, lets it cost more, or shows less, than would be without it.
+
+Such a value of a project's file applies only after `rook trust`.
+"""
 
 
 class Flag(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,6 +80,9 @@ class Flag(msgspec.Struct, frozen=True, kw_only=True):
     """Whether `rookery.toml` and a `ROOKERY_…` variable can set it, by its name."""
 
     loosens: Loosens = "always"
+    strict: tuple[Any, ...] = ()
+    """The values that loosen nothing, the strictest first."""
+
     yields_to: tuple[str, ...] = ()
     """The options that turn it off when they are on the command line and it is a setting."""
 
@@ -113,6 +125,20 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
         if self.choices:
             return f"one of {', '.join(self.choices)}"
         return "true or false" if self.type is bool else _title(self.type)
+
+    def takes_instead(self, raw: Any) -> str:
+        """A description of its values, for an error about a wrong one."""
+        if not self.is_like_option(raw):
+            return self.takes
+        verb = "don't" if self.is_list else "doesn't"
+        return f"{self.takes} that {verb} begin with '-' ({FOR_AGENT})"
+
+    def is_like_option(self, raw: Any) -> bool:
+        """Whether a value is refused because the agent would take it for one of its options."""
+        metas = getattr(self.element.type, "__metadata__", ())
+        refused = any(isinstance(meta, Meta) and meta.pattern == _NO_OPTION for meta in metas)
+        words = raw if isinstance(raw, (list, tuple)) else [raw]
+        return refused and any(isinstance(word, str) and word.startswith("-") for word in words)
 
     @property
     def element(self) -> "Option":
@@ -162,7 +188,8 @@ def checked(struct: type[_Options], values: Mapping[str, Any]) -> _Options:
             value = _prepared(_plain(raw), kind)
             made[name] = _checked(msgspec.convert(value, fields[name].type))
         except (ValueError, TypeError):
-            raise OptionError(name, _takes(name, kind), raw) from None
+            option = Option(name=name, type=kind, default=None, flag=Flag(help=""))
+            raise OptionError(name, option.takes_instead(_plain(raw)), raw) from None
     return struct(**made)
 
 
@@ -175,10 +202,6 @@ def _plain(raw: Any) -> Any:
     if isinstance(raw, Sequence) and not isinstance(raw, (str, bytes)):
         return tuple(raw)
     return raw
-
-
-def _takes(name: str, kind: Any) -> str:
-    return Option(name=name, type=kind, default=None, flag=Flag(help="")).takes
 
 
 def _prepared(raw: Any, kind: Any) -> Any:

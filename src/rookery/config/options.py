@@ -75,6 +75,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
             commands=_RUN,
             default="ask on a terminal, otherwise agent",
             setting=True,
+            strict=("plan", "ask"),
         ),
     ] = None
     ask_timeout: Annotated[
@@ -101,6 +102,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
             help="Show messages as they arrive, or only the agent's plain text.",
             commands=_RUN,
             setting=True,
+            strict=(True,),
         ),
     ] = True
     resume: Annotated[
@@ -135,7 +137,11 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
     allow_denials: Annotated[
         bool,
-        Flag(help="Count the run as a success even if tool calls were denied.", setting=True),
+        Flag(
+            help="Count the run as a success even if tool calls were denied.",
+            setting=True,
+            strict=(False,),
+        ),
     ] = False
     max_turns: Annotated[
         Count | None,
@@ -227,6 +233,7 @@ class ViewOptions(msgspec.Struct, frozen=True, kw_only=True):
             commands=("run", "exec", "attach", "rook"),
             words=("--quiet", "-q"),
             setting=True,
+            strict=(False,),
             yields_to=("verbose", "json", "format"),
         ),
     ] = False
@@ -246,6 +253,7 @@ class ViewOptions(msgspec.Struct, frozen=True, kw_only=True):
             help="Leave out the agent's messages.",
             commands=("run", "exec", "attach", "replay", "rook"),
             setting=True,
+            strict=(False,),
         ),
     ] = False
 

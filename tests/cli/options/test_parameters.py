@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from rookery.cli.options.parameters import argument, parameters, takes
-from rookery.config.option import Count, Flag, Seconds, Texts
+from rookery.config.option import Count, Flag, Name, Rules, Seconds, Texts
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,6 +20,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     kind: Annotated[Literal["red", "green"], Flag(help="Which.")] = "red"
     loud: Annotated[bool, Flag(help="Be loud.", setting=True)] = False
     other: Annotated[bool, Flag(help="Of another command.", commands=("other",))] = False
+    model: Annotated[Name | None, Flag(help="A name.")] = None
+    rules: Annotated[Rules, Flag(help="Rules.", words=("--rule",))] = ()
     plain: int = 7
 
 
@@ -64,6 +66,8 @@ def test_a_command_receives_its_options_as_one_value() -> None:
         (("--word", ""), "'' is not a text."),
         (("--kind", "gren"), "Did you mean 'green'?"),
         (("--other",), "No such option"),
+        (("--model=--yolo",), "'--yolo' begins with '-': options for the agent go after --"),
+        (("--rule=ok", "--rule", "-x"), "'-x' begins with '-': options for the agent go after --"),
     ],
 )
 def test_a_wrong_word_is_answered_with_what_the_option_takes(
@@ -81,4 +85,4 @@ def test_help_shows_defaults_as_people_write_them() -> None:
 
 def test_a_field_without_a_flag_is_not_an_option() -> None:
     names = [option.name for option in parameters("this", Options)]
-    assert names == ["wait", "times", "words", "kind", "loud"]
+    assert names == ["wait", "times", "words", "kind", "loud", "model", "rules"]

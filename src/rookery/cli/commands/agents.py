@@ -12,7 +12,8 @@ from rookery.cli.options.parameters import argument, takes
 from rookery.cli.options.settings_files import surroundings
 from rookery.cli.tables import print_table
 from rookery.config.command_options import AgentsOptions
-from rookery.config.load import OwnAgent, load
+from rookery.config.load import load, untrusted_agent
+from rookery.config.source import OwnAgent
 from rookery.model.errors import RookeryError, UnknownAgentError
 from rookery.model.safe import safe_line
 from rookery.process.programs import Installed, installed
@@ -82,9 +83,12 @@ def command(options: AgentsOptions, names: tuple[str, ...]) -> None:
 
 
 def _rows(names: Sequence[str]) -> list[_Row]:
-    own = load(surroundings()).agents
+    config = load(surroundings())
+    own = {**config.agents, **config.ignored_agents}
     known = (*agents.names(), *sorted(own))
     for name in names:
+        if name in config.ignored_agents:
+            raise untrusted_agent(own[name])
         if name not in known:
             raise UnknownAgentError(name, known)
     wanted = names or [name for name in known if _can_be_loaded(name, own.get(name))]

@@ -11,6 +11,7 @@ from rookery.cli.live.ending import EndedRun, print_end, print_result
 from rookery.cli.live.foreground import command_line
 from rookery.cli.live.output import put
 from rookery.cli.live.view import View
+from rookery.cli.options.defaults import print_project_settings
 from rookery.cli.options.parameters import argument, takes
 from rookery.cli.options.run_argument import find_run
 from rookery.config.command_options import AttachOptions
@@ -45,6 +46,7 @@ def attach(options: AttachOptions, view_options: ViewOptions, run: str | None) -
     and the run continues. The exit code is that of the run (see rook run --help), or 130 if you
     detach before the run has ended.
     """
+    print_project_settings()
     attached = AttachedRun(find_run(run))
     if options.stop:
         ask_to_stop(attached.folder)

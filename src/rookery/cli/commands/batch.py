@@ -17,11 +17,12 @@ from rookery.batches.tasks import BatchTask, read_tasks
 from rookery.cli.live.output import put
 from rookery.cli.options.defaults import (
     current_config,
-    print_rules_of_project,
+    print_project_settings,
     profile,
     resolve_agent,
 )
 from rookery.cli.options.parameters import argument, takes
+from rookery.config.load import lowest_limits
 from rookery.config.options import BatchOptions
 from rookery.display.loops.batch import current_line, result_line, spent_line
 from rookery.model.errors import UnknownAgentError
@@ -64,10 +65,14 @@ def command(options: BatchOptions, file: str | None) -> None:
 
 def _new(file: str) -> FolderQueue:
     """Make a batch from a file of tasks; fields that are not set come from the settings."""
-    print_rules_of_project()
+    print_project_settings(_SETTINGS)
     config = current_config()
-    values = {name: found.value for name, found in (config.values if config else {}).items()}
+    assert config is not None  # --profile has loaded it
+    values = {name: found.value for name, found in config.values.items()}
     defaults = {name: values[name] for name in _SETTINGS if values.get(name) is not None}
+    # A limit that is too high to be used without trust must not leave a task without a limit.
+    limits = {name: limit for name, limit in lowest_limits().items() if name in config.ignored}
+    defaults = {**{name: limits[name] for name in _SETTINGS if name in limits}, **defaults}
     if defaults.get("permission") == "ask":
         del defaults["permission"]  # a batch cannot ask for approval
     name = "standard input" if file == "-" else file

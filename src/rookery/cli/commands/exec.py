@@ -7,6 +7,7 @@ import click
 from rookery import agents
 from rookery.cli.live.background import put_away
 from rookery.cli.live.foreground import watch
+from rookery.cli.options.defaults import print_project_settings
 from rookery.cli.options.parameters import argument, takes
 from rookery.cli.options.view_options import check_view
 from rookery.config.options import RunOptions, StartOptions, ViewOptions
@@ -32,6 +33,7 @@ def exec_(
     shown as it comes, and its exit code says how it ended.
     """
     check_view(view_options, detach=starting.detach)
+    print_project_settings()
     known = agents.agent_for(command[0])
     words = known.with_output_flags(command) if known else None
     if words and (added := len(words) - len(command)):

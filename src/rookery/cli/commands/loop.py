@@ -15,7 +15,7 @@ from rookery.cli.commands.loops import put_runs, say
 from rookery.cli.commands.run import AgentArgs, agent_args
 from rookery.cli.live.loop_view import LoopOutput
 from rookery.cli.live.output import put
-from rookery.cli.options.defaults import print_rules_of_project, resolve_agent
+from rookery.cli.options.defaults import print_project_settings, resolve_agent
 from rookery.cli.options.parameters import argument, takes
 from rookery.config.options import LoopOptions, ViewOptions
 from rookery.display.console.look import look_of
@@ -54,7 +54,7 @@ def loop_(options: LoopOptions, view_options: ViewOptions, prompt: tuple[str, ..
             raise click.UsageError("--resume can't be combined with a prompt")
         loop = resumed_loop(options.resume, ceilings=_changed_ceilings(options))
     else:
-        print_rules_of_project()
+        print_project_settings()
         loop = new_loop(_plan(prompt, options))
     jsonl = options.format == "jsonl"
     view_options = replace(view_options, quiet=options.quiet or jsonl)

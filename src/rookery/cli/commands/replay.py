@@ -10,6 +10,7 @@ import click
 from rookery.cli.live.finished_run import display_of, say_end
 from rookery.cli.live.playback import Pace, ended_by_signals
 from rookery.cli.live.raw_text import last_words, shown_text
+from rookery.cli.options.defaults import print_project_settings
 from rookery.cli.options.parameters import argument, takes
 from rookery.cli.options.run_argument import find_run
 from rookery.config.command_options import ReplayOptions
@@ -35,6 +36,7 @@ Examples:
 @argument("run", required=False, completes="runs")
 def replay(options: ReplayOptions, view_options: ViewOptions, run: str | None) -> None:
     """Show a finished run again, as it happened."""
+    print_project_settings()
     folder = find_run(run)
     pace = Pace(math.inf if options.instant else options.speed)
     with ended_by_signals():

@@ -12,7 +12,7 @@ from rookery.adapter.agent import Agent, Permission
 from rookery.cli.demo_player import is_played
 from rookery.cli.live.background import put_away
 from rookery.cli.live.foreground import is_watched, watch
-from rookery.cli.options.defaults import ResolvedAgent, print_rules_of_project, resolve_agent
+from rookery.cli.options.defaults import ResolvedAgent, print_project_settings, resolve_agent
 from rookery.cli.options.parameters import argument, takes
 from rookery.cli.options.view_options import check_view
 from rookery.config.options import RunOptions, StartOptions, ViewOptions
@@ -58,7 +58,7 @@ def run_(
     """
     check_view(view_options, detach=starting.detach)
     prompt = _prompt(words, starting.prompt_file)
-    print_rules_of_project()
+    print_project_settings()
     chosen = resolve_agent(options.agent) if options.resume is None else _agent_of(options)
     watched = options.stream and not starting.detach
     budget = options.max_cost is not None or options.max_tokens is not None

@@ -1,6 +1,8 @@
 """Gives options the defaults that the user's settings contain."""
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import click
@@ -8,7 +10,7 @@ from click.core import ParameterSource
 
 from rookery import agents
 from rookery.cli.options.settings_files import surroundings
-from rookery.config.load import Config, load
+from rookery.config.load import Config, load, lowest_limits, untrusted_agent
 from rookery.config.settings import SETTINGS
 from rookery.model.errors import UnknownAgentError
 from rookery.model.safe import safe_line
@@ -20,22 +22,26 @@ class _ProfileOption(click.Option):
     completes = "profiles"
 
 
-def profile_option() -> click.Option:
-    """The option that chooses a profile; its callback loads the settings."""
+def profile_option(usual: Mapping[str, Any] | None = None) -> click.Option:
+    """The option that chooses a profile; its callback loads the settings.
+
+    `usual` are the defaults of limits, if the command has no options for them.
+    """
     return _ProfileOption(
         ["--profile"],
         metavar="NAME",
         help="Also use the settings of [profile.NAME] in rookery.toml.",
         is_eager=True,  # before any option asks for its default
         expose_value=False,
-        callback=_load_settings,
+        callback=partial(_load_settings, usual or {}),
     )
 
 
 def profile(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add `--profile` to a command whose own options are not settings."""
     params: list[click.Parameter] = getattr(function, "__click_params__", [])
-    function.__click_params__ = [*params, profile_option()]  # type: ignore[attr-defined]
+    option = profile_option(lowest_limits())
+    function.__click_params__ = [*params, option]  # type: ignore[attr-defined]
     return function
 
 
@@ -44,10 +50,12 @@ def with_settings(
 ) -> dict[str, Any]:
     """Return the flags; those that were not given have the values of the settings."""
     config = load(surroundings(), profile)
+    ctx.meta[_CONFIG] = config
     values: dict[str, Any] = dict(flags)
     for name in flags.keys() & config.values.keys():
         if ctx.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
             values[name] = config.values[name].value and not _is_contradicted(ctx, name)
+    print_project_settings(flags)
     return values
 
 
@@ -70,6 +78,8 @@ def resolve_agent(name: str) -> ResolvedAgent:
     """Find the agent that a name stands for."""
     config = current_config()
     own = config.agents if config else {}
+    if config and name in config.ignored_agents:
+        raise untrusted_agent(config.ignored_agents[name])
     if name in own:
         return ResolvedAgent(own[name].speaks, own[name].command, name)
     if not agents.is_known(name):
@@ -77,15 +87,35 @@ def resolve_agent(name: str) -> ResolvedAgent:
     return ResolvedAgent(name)
 
 
-def print_rules_of_project() -> None:
-    """Print which tools a project's file allows: a user who cloned it did not write it."""
+def print_project_settings(names: Collection[str] | None = None) -> None:
+    """Print what a project's file loosens, or would: a user who cloned it did not write it.
+
+    `names` are the settings that the command uses; by default those that it has options for.
+    """
     config, ctx = current_config(), click.get_current_context()
-    allow = config.values.get("allow") if config else None
-    if allow is None or not allow.of_project or not allow.value:
+    if config is None:
         return
-    if ctx.get_parameter_source("allow") is not ParameterSource.COMMANDLINE:
-        rules = ", ".join(allow.value)
-        click.echo(f"[rook] {safe_line(f'{allow.place} allows: {rules}')}", err=True)
+    used = {str(param.name) for param in ctx.command.params} if names is None else set(names)
+    used = {
+        name for name in used if ctx.get_parameter_source(name) is not ParameterSource.COMMANDLINE
+    }
+    for name, found in config.values.items():
+        if found.loosens and name in used:
+            _say(f"{found.place} sets {name} = {shown_value(found.raw)} (you trusted this file)")
+    ignored = [found for name, found in config.ignored.items() if name in used]
+    for found in ignored:
+        _say(f"{found.place}: {found.name} = {shown_value(found.raw)} is ignored: not trusted")
+    if ignored:
+        _say("to use what the project's file loosens, review it with:  rook trust")
+
+
+def shown_value(value: Any) -> str:
+    """A value on one line, as one would write it."""
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _say(line: str) -> None:
+    click.echo(f"[rook] {safe_line(line)}", err=True)
 
 
 def yield_to_others(ctx: click.Context, option: click.Parameter, value: Any) -> Any:
@@ -106,9 +136,13 @@ def _is_contradicted(ctx: click.Context, setting: str) -> bool:
     )
 
 
-def _load_settings(ctx: click.Context, _: click.Parameter, profile: str | None) -> None:
+def _load_settings(
+    usual: Mapping[str, Any], ctx: click.Context, _: click.Parameter, profile: str | None
+) -> None:
     if ctx.resilient_parsing:
         return
-    config = load(surroundings(), profile)
+    options = (row for param in ctx.command.params if (row := getattr(param, "row", None)))
+    defaults = {row.name: row.default for row in options if row.flag.setting}
+    config = load(surroundings(), profile, {**usual, **defaults})
     ctx.meta[_CONFIG] = config
     ctx.default_map = {name: found.value for name, found in config.values.items()}

@@ -10,7 +10,7 @@ from click.core import ParameterSource
 
 from rookery.cli.options.defaults import profile_option, yield_to_others
 from rookery.config.durations import written
-from rookery.config.option import Completion, Option, rows
+from rookery.config.option import FOR_AGENT, Completion, Option, rows
 
 
 class TableOption(click.Option):
@@ -129,6 +129,8 @@ class _Value(click.ParamType[Any]):
         try:
             return self.row.element.read_word(value)
         except ValueError:
+            if self.row.is_like_option(value):
+                self.fail(f"{value!r} begins with '-': {FOR_AGENT}.", param, ctx)
             self.fail(f"{value!r} is not {self.row.element.takes}.", param, ctx)
 
 

@@ -48,12 +48,19 @@ class _Row(msgspec.Struct, kw_only=True):
     value: Any
     source: str
     profile: str | None = None
+    ignored: bool = False
+    """Whether rook ignores it because the user does not trust the project's file."""
+
+    instead: Any = None
+    """The value that applies if it is ignored."""
 
 
 @click.command("config", cls=_Config, epilog=_EXAMPLES)
 @takes("config", ListOptions)
 def command(options: ListOptions) -> None:
     """Show each setting, and the file and line that it comes from.
+
+    A project's setting that needs `rook trust` is shown as ignored, with the value that applies.
 
     From the weakest to the strongest: your own rookery.toml, the project's, the profile in each of
     them, the environment (ROOKERY_MAX_COST=2), the options of a command.
@@ -65,6 +72,7 @@ def command(options: ListOptions) -> None:
         result = {
             "settings": rows,
             "agents": list(config.agents.values()),
+            "ignored_agents": list(config.ignored_agents.values()),
             "profile": config.profile,
             "profiles": config.profiles,
             "files": [str(path) for path in config.files],
@@ -104,14 +112,26 @@ def default(setting: Option) -> Any:
 
 
 def _row(config: Config, name: str) -> _Row:
-    found = config.values.get(name)
+    found, ignored = config.values.get(name), config.ignored.get(name)
+    usual = found.raw if found else default(SETTINGS[name])
+    if ignored is not None:
+        source, profile = ignored.place, ignored.profile
+        return _Row(
+            name=name,
+            value=ignored.raw,
+            source=source,
+            profile=profile,
+            ignored=True,
+            instead=usual,
+        )
     if found is None:
-        return _Row(name=name, value=default(SETTINGS[name]), source="default")
-    return _Row(name=name, value=found.raw, source=found.place, profile=found.profile)
+        return _Row(name=name, value=usual, source="default")
+    return _Row(name=name, value=usual, source=found.place, profile=found.profile)
 
 
 def _source(row: _Row) -> str:
-    return _short(row.source) + (f" (profile {row.profile})" if row.profile else "")
+    ignored = f" (ignored: not trusted; {_shown(row.instead)} applies)" if row.ignored else ""
+    return _short(row.source) + (f" (profile {row.profile})" if row.profile else "") + ignored
 
 
 def _say_files(config: Config) -> None:
@@ -120,6 +140,8 @@ def _say_files(config: Config) -> None:
         click.echo(safe_line(f"Read: {_short(str(path))}"))
     if own not in config.files:
         click.echo(safe_line(f"Your own settings go in {_short(str(own))}"))
+    if config.ignored or config.ignored_agents:
+        click.echo("To use what the project's file loosens, review it with:  rook trust")
     if not set(config.files) - {own}:
         click.echo(f"A project's settings go in a {NAME} at its root")
 
