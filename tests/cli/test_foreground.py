@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.test_run import Desk
+from tests.process.recording import wait_for
 from tests.terminals import Terminal
 from tests.warm import ROOK
 
@@ -306,3 +307,34 @@ def test_a_raw_command_s_run_can_be_shown_as_a_page(desk: Desk) -> None:
         going.finish()
         assert "a␛[2Jb" in going.text.split("\n")
         assert "c" in going.text.split("\n")
+
+
+BURST = """#!/bin/sh
+trap 'touch {folder}/asked' INT TERM
+cat {folder}/start
+while :; do cat {folder}/lines; done
+"""
+
+
+def test_three_times_ctrl_c_end_a_run_at_once_while_much_is_left_to_show(desk: Desk) -> None:
+    text = {"type": "text", "text": "lorem ipsum " * 20}
+    message = {"id": "m", "type": "message", "role": "assistant", "content": [text]}
+    line = json.dumps({"type": "assistant", "message": message, "session_id": "s"}) + "\n"
+    (desk.folder / "lines").write_text(line * 10_000)
+    start = '{"type":"system","subtype":"init","session_id":"s","model":"m"}\n'
+    (desk.folder / "start").write_text(start)
+    agent = desk.folder / "burst" / "claude"
+    agent.parent.mkdir()
+    agent.write_text(BURST.format(folder=desk.folder))
+    agent.chmod(0o755)
+    with rook(desk, "exec", "--", str(agent)) as going:
+        going.until("lorem ipsum")
+        # From here on nothing reads the terminal: rook cannot show the rest.
+        going.kill(signal.SIGINT)
+        wait_for((desk.folder / "asked").exists)
+        going.kill(signal.SIGINT)
+        wait_for(lambda: list(desk.folder.glob("home/runs/*/exit.json")))
+        going.kill(signal.SIGINT)
+        assert going.finish() == -signal.SIGINT
+    [line] = desk.rook("runs", "--json").stdout.splitlines()
+    assert json.loads(line)["status"] == "interrupted"

@@ -6,7 +6,7 @@ import pytest
 
 from rookery.adapter.agent import PERMIT_ALL, PERMIT_EDITS
 from rookery.display.console.paint import Paint
-from rookery.display.ending import AboutRun, summary
+from rookery.display.ending import AboutRun, summary, warnings
 from rookery.model.events import (
     Event,
     FileChanged,
@@ -175,3 +175,54 @@ def test_a_resumed_session_tells_what_this_run_spent() -> None:
     spent = (ModelUsage(model="m", cost_usd=0.2),)
     ended = TurnFinished(ok=True, cost_usd=0.5, cost_semantics="cumulative", spent=spent)
     assert lines(ended)[0].endswith(" · $0.5000 ($0.2000 of it in this run)")
+
+
+def test_warnings_come_before_the_status_and_are_safe() -> None:
+    facts = Facts(left_behind=("sl\x1b[2Jeep",), lost_bytes=None)
+    warned = lines(status="incomplete", facts=facts)
+    assert warned[:3] == [
+        "[rook] WARNING: the recorder died: output that it had not saved yet is lost",
+        "[rook] WARNING: ended 1 process that the agent left running: sl␛[2Jeep",
+        "[rook] incomplete: because",
+    ]
+    assert warned[-1] == "[rook] saved output, maybe not all of it: rook show k7f3"
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        (Facts(), []),
+        (
+            Facts(
+                stopped_for="interrupted", stopped_by="SIGHUP", signal=15, finished=True, ok=True
+            ),
+            [
+                "interrupted: the terminal was closed after the agent had finished;"
+                " the agent was killed by SIGTERM"
+            ],
+        ),
+        (
+            Facts(stopped_for="timed_out", agent_exit_code=1, finished=True, ok=True),
+            ["reached the time limit after the agent had finished; the agent exited with code 1"],
+        ),
+        (Facts(stopped_for="interrupted"), []),
+        (
+            Facts(lost_bytes=None),
+            ["the recorder died: output that it had not saved yet is lost"],
+        ),
+        (Facts(lost_bytes=7), ["the disk was full: 7 bytes of output were lost"]),
+        (
+            Facts(left_behind=("sleep",)),
+            ["ended 1 process that the agent left running: sleep"],
+        ),
+        (
+            Facts(left_behind=("a", "a", "b", "c", "d", "e", "f")),
+            ["ended 7 processes that the agent left running: a, b, c, d, e and 1 more"],
+        ),
+        (Facts(passed_limit=PassedLimit(kind="cost")), ["over budget: done, but late"]),
+        (Facts(unsaved="no"), ["the verdict could not be saved: no"]),
+    ],
+)
+def test_what_a_person_should_know_beside_the_status(facts: Facts, expected: list[str]) -> None:
+    verdict = Verdict(status="success", sentence="done, but late", exit_code=0, facts=facts)
+    assert warnings(verdict) == expected

@@ -1,5 +1,6 @@
 """Reading a growing log by position, with the times its bytes came."""
 
+import hashlib
 import os
 import tempfile
 from pathlib import Path
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from rookery.feed.tail import Tail, last_bytes, log_size, pieces, read_at
 from rookery.model.errors import UnsafeRunError
+from rookery.process.digest import Digest
 
 
 def write(folder: Path, name: str, data: bytes) -> None:
@@ -151,14 +153,56 @@ def test_a_log_is_read_in_pieces_to_its_present_end(tmp_path: Path) -> None:
         assert tail.read() == [(data[1_000_000:], None)]
 
 
-@pytest.mark.parametrize("name", ["stdout.raw", "arrivals"])
-def test_anything_but_a_plain_file_is_refused_without_waiting(tmp_path: Path, name: str) -> None:
+def make_fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def make_link(path: Path) -> None:
+    path.symlink_to(path.with_name("elsewhere"))
+
+
+STRANGERS = {"not a plain file": make_fifo, "is a link": make_link}
+
+
+@pytest.mark.parametrize("what", STRANGERS)
+def test_anything_but_a_plain_file_is_refused_without_waiting(tmp_path: Path, what: str) -> None:
+    STRANGERS[what](tmp_path / "stdout.raw")
+    with Tail(tmp_path, "stdout") as tail, pytest.raises(UnsafeRunError, match=what):
+        tail.read()
+
+
+@pytest.mark.parametrize("what", STRANGERS)
+def test_arrivals_that_are_not_a_plain_file_cost_only_the_times(tmp_path: Path, what: str) -> None:
     write(tmp_path, "stdout.raw", b"x")
-    (tmp_path / name).unlink(missing_ok=True)
-    os.mkfifo(tmp_path / name)
-    with Tail(tmp_path, "stdout") as tail, pytest.raises(UnsafeRunError, match="not a plain file"):
-        tail.read()
-    (tmp_path / name).unlink()
-    (tmp_path / name).symlink_to(tmp_path / "elsewhere")
-    with Tail(tmp_path, "stdout") as tail, pytest.raises(UnsafeRunError, match="is a link"):
-        tail.read()
+    STRANGERS[what](tmp_path / "arrivals")
+    with Tail(tmp_path, "stdout") as tail:
+        assert tail.read() == [(b"x", None)]
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        b"nan o 0 1",
+        b"1.000000 o x 1",
+        b"1.000000 o 0 1e9",
+        b"1.000000 o -1 9",
+        b"9" * 5000 + b".000000 o 0 1",
+        b"1.000000 o 0 " + b"9" * 5000,
+        b"1.000000 o \xff 1",
+    ],
+)
+def test_a_damaged_number_in_arrivals_costs_only_a_time(tmp_path: Path, damaged: bytes) -> None:
+    write(tmp_path, "stdout.raw", b"ab")
+    write(tmp_path, "arrivals", damaged + b"\n1.500000 o 0 2\n")
+    with Tail(tmp_path, "stdout") as tail:
+        tail.hear(damaged + b"\n")
+        assert tail.read() == [(b"ab", 1.5)]
+
+
+def test_nothing_is_read_after_the_end_that_the_recorder_reported(tmp_path: Path) -> None:
+    write(tmp_path, "stdout.raw", b"true" + b"forged")
+    with Tail(tmp_path, "stdout") as tail:
+        tail.end, tail.digest = 4, Digest()
+        assert tail.read() == [(b"true", None)]
+        assert tail.read() == []
+        assert tail.digest.hexdigest() == hashlib.sha256(b"true").hexdigest()

@@ -613,3 +613,45 @@ def test_a_verdict_is_the_same_after_it_was_encoded() -> None:
     passed = PassedLimit(kind="tokens", used=2, allowed=1)
     whole = judge_whole(one_turn(BASH), Facts(suspicion=suspicion, passed_limit=passed))
     assert msgspec.json.decode(msgspec.json.encode(whole), type=Verdict) == whole
+
+
+@pytest.mark.parametrize("reason", ["interrupted", "timed_out"])
+def test_what_was_stopped_after_its_whole_good_result_is_a_success(reason: Any) -> None:
+    stopped = Facts(stopped_for=reason, stopped_by="SIGINT", signal=2)
+    assert judge(one_turn(GOOD), stopped) == verdict("success", "done")
+    assert judge(one_turn(), stopped).status == reason
+    assert judge(one_turn(TurnFinished(ok=False)), stopped).status == reason
+    assert judge(after(TurnStarted(), GOOD, TurnStarted()), stopped).status == reason
+    assert judge(one_turn(GOOD, closed(truncated=True)), stopped).status == reason
+
+
+def test_an_exit_code_after_a_stop_is_no_result() -> None:
+    stopped = Facts(stopped_for="interrupted", agent_exit_code=0)
+    assert judge_whole(None, stopped).status == "interrupted"
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        Facts(),
+        Facts(stopped_for="interrupted"),
+        Facts(started=False),
+        Facts(recorder_died=True),
+        Facts(agent_exit_code=0),
+    ],
+)
+def test_a_changed_log_has_no_success(known: Facts) -> None:
+    changed = msgspec.structs.replace(known, tampered="stdout.raw has 9 bytes")
+    for state in (one_turn(GOOD), one_turn(), None):
+        found = judge_whole(state, changed)
+        assert (found.status, found.exit_code) == ("incomplete", 3)
+        assert found.sentence == "the saved output was changed: stdout.raw has 9 bytes"
+
+
+def test_a_recorder_that_could_not_start_says_why() -> None:
+    dead = Facts(recorder_died=True, started=False, complaint="OSError: no space")
+    assert judge_whole(after(), dead).status == "not_started"
+    assert judge_whole(after(), dead).sentence == "OSError: no space"
+    failed = Facts(recorder_died=True, complaint="OSError: no space")
+    why = "the recorder failed (OSError: no space): ended without a result"
+    assert judge_whole(None, failed).sentence == why

@@ -31,3 +31,20 @@ def test_a_link_in_its_place_is_not_followed(folder: int, tmp_path: Path) -> Non
     (tmp_path / "exit.json.part").symlink_to("elsewhere")
     with pytest.raises(OSError, match="symbolic links"):
         ExitFile(folder, "exit.json")
+
+
+@pytest.mark.parametrize("what", ["file", "fifo", "nothing", "link"])
+def test_what_the_agent_put_in_its_place_is_not_taken_for_it(
+    folder: int, tmp_path: Path, what: str
+) -> None:
+    file = ExitFile(folder, "exit.json")
+    part = tmp_path / "exit.json.part"
+    part.unlink()
+    if what == "file":
+        part.write_text('{"exit_code": 0, "forged": true}')
+    elif what == "fifo":
+        os.mkfifo(part)
+    elif what == "link":
+        part.symlink_to("elsewhere")
+    file.write({"exit_code": 1})
+    assert json.loads((tmp_path / "exit.json").read_bytes()) == {"exit_code": 1}

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from rookery.model.errors import RookeryError
 from rookery.process import recorder_process, trees
 from tests.process.recording import finish, is_gone, python, record, start, wait_for
 
@@ -371,3 +372,70 @@ def test_a_full_disk_loses_bytes_but_stalls_nothing_and_is_reported(tmp_path: Pa
         assert (disk / "stdout.raw").read_bytes() == b"x" * kept
     finally:
         subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_the_size_and_the_hash_of_what_was_written_are_recorded(tmp_path: Path) -> None:
+    told = record(tmp_path, ["sh", "-c", "printf abc; printf err >&2"])
+    assert told["logs"] == {
+        "stdout": {"size": 3, "sha256": hashlib.sha256(b"abc").hexdigest()},
+        "stderr": {"size": 3, "sha256": hashlib.sha256(b"err").hexdigest()},
+    }
+
+
+def test_bytes_that_another_process_appends_neither_move_nor_join_the_recorded_ones(
+    tmp_path: Path,
+) -> None:
+    script = (
+        "echo one; while [ ! -s stdout.raw ]; do :; done; printf forged >> stdout.raw; echo two"
+    )
+    told = record(tmp_path, ["sh", "-c", script])
+    assert told["logs"]["stdout"]["size"] == 8
+    assert told["logs"]["stdout"]["sha256"] == hashlib.sha256(b"one\ntwo\n").hexdigest()
+    assert (tmp_path / "stdout.raw").read_bytes() == b"one\ntwo\ned"
+
+
+@pytest.mark.parametrize("name", ["stdout.raw", "stderr.raw", "arrivals"])
+def test_a_fifo_in_the_place_of_a_log_does_not_block_the_recorder(
+    tmp_path: Path, name: str
+) -> None:
+    os.mkfifo(tmp_path / name)
+    told = record(tmp_path, ["touch", "begun"])
+    assert told["complaint"].startswith(f"{name} cannot be written")
+    assert not (tmp_path / "begun").exists()
+
+
+def test_a_fifo_in_the_place_of_the_prompt_does_not_block_the_recorder(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "stdin.raw")
+    told = record(tmp_path, ["cat"], stdin="file")
+    assert told["complaint"] == "stdin.raw cannot be read: is not a plain file"
+
+
+def test_a_fifo_in_the_place_of_the_recorder_s_own_log_is_reported(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "recorder.log")
+    with pytest.raises(RookeryError, match="the recorder cannot start"):
+        start(tmp_path, ["true"])
+
+
+def test_the_processes_that_an_agent_left_running_are_named(tmp_path: Path) -> None:
+    child = "echo $$ > pid.1; exec >/dev/null 2>&1; exec sleep 600"
+    script = f"setsid sh -c '{child}' & while [ ! -s pid.1 ]; do :; done"
+    script += "; while [ $(cat /proc/$(cat pid.1)/comm) != sleep ]; do :; done"
+    assert record(tmp_path, ["sh", "-c", script])["left_behind"] == ["sleep"]
+
+
+def test_an_agent_that_was_stopped_left_nothing_behind(tmp_path: Path) -> None:
+    recorder = start(tmp_path, ["sh", "-c", "sleep 600 & echo ready; wait"])
+    wait_for(lambda: (tmp_path / "stdout.raw").exists() and (tmp_path / "stdout.raw").read_bytes())
+    recorder.stop("interrupted")
+    assert finish(recorder, tmp_path)["left_behind"] == []
+
+
+def test_an_agent_is_ended_before_its_recorder_when_memory_is_short(tmp_path: Path) -> None:
+    script = "cat /proc/self/oom_score_adj; while [ ! -e go ]; do sleep 0.02; done"
+    recorder = start(tmp_path, ["sh", "-c", script])
+    wait_for(lambda: (tmp_path / "stdout.raw").exists() and (tmp_path / "stdout.raw").read_bytes())
+    own = int(Path("/proc/self/oom_score_adj").read_text())
+    assert int(Path(f"/proc/{recorder.pid}/oom_score_adj").read_text()) == own
+    (tmp_path / "go").touch()
+    finish(recorder, tmp_path)
+    assert int((tmp_path / "stdout.raw").read_text()) == min(own + 300, 1000)

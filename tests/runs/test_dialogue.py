@@ -187,7 +187,7 @@ def test_a_run_that_cannot_be_recorded_leaves_no_pipe_open(
 
     before = open_files()
     monkeypatch.setattr("sys.executable", "/nowhere/python")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(RookeryError, match=r"the recorder cannot start: .*/nowhere/python"):
         asyncio.run(fails())
     assert open_files() == before
 

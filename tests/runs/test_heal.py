@@ -20,6 +20,8 @@ LOST = ExitInfo(
     started_at=1000.5,
     ended_at=2000.0,
     complaint="its recorder died",
+    lost_stdout=None,
+    lost_stderr=None,
 )
 INCOMPLETE = VerdictInfo(
     status="incomplete",
@@ -28,7 +30,7 @@ INCOMPLETE = VerdictInfo(
     ended_at=2000.0,
     turns=0,
     model="big",
-    facts=Facts(agent="claude", recorder_died=True),
+    facts=Facts(agent="claude", recorder_died=True, lost_bytes=None),
 )
 STARTED = (
     json.dumps(
@@ -121,7 +123,13 @@ def test_a_lost_run_keeps_its_session_cost_and_answer(folder: RunFolder) -> None
         session="s-1",
         model="big",
         facts=Facts(
-            agent="claude", recorder_died=True, heard=True, finished=True, ok=True, results=1
+            agent="claude",
+            recorder_died=True,
+            lost_bytes=None,
+            heard=True,
+            finished=True,
+            ok=True,
+            results=1,
         ),
     )
     assert read_output(folder) == "All done."
@@ -146,7 +154,7 @@ def test_a_second_turn_that_was_cut_by_a_death_is_incomplete(folder: RunFolder) 
 
 @pytest.mark.parametrize(
     ("stopped_for", "expected"),
-    [("runner_gone", "success"), ("finished", "success"), ("stopped", "interrupted")],
+    [("runner_gone", "success"), ("finished", "success"), ("stopped", "success")],
 )
 def test_a_result_before_the_runner_died_is_judged_by_the_table(
     folder: RunFolder, stopped_for: str, expected: str
@@ -177,7 +185,9 @@ def test_an_agent_of_a_later_version_is_healed_without_its_log(tmp_path: Path) -
     folder = create(tmp_path, msgspec.structs.replace(INFO, agent="unheard-of"))
     append(folder, "stdout", b"{}\n")
     assert heal(folder, alive=everyone_dead, now=2000.0)
-    facts = Facts(agent="unheard-of", recorder_died=True, has_stream=False, heard=True)
+    facts = Facts(
+        agent="unheard-of", recorder_died=True, lost_bytes=None, has_stream=False, heard=True
+    )
     assert folder.verdict() == msgspec.structs.replace(INCOMPLETE, model=None, facts=facts)
 
 

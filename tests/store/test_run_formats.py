@@ -40,6 +40,8 @@ def test_the_fields_of_the_state_files_are_these(folder: RunFolder) -> None:
         "ended_at": 1002.5,
         "lost_stdout": 9,
         "lost_stderr": 10,
+        "logs": {},
+        "left_behind": [],
         "survivors": 0,
         "complaint": "none",
         "missing_program": None,
@@ -58,6 +60,7 @@ def test_the_fields_of_the_state_files_are_these(folder: RunFolder) -> None:
         "session": "s",
         "model": "big",
         "total": {"input": 3, "output": 1},
+        "log_sizes": {},
         "facts": {"denials": 1},
     }
 

@@ -14,9 +14,10 @@ from rookery.model.ledger import Money
 from rookery.model.safe import safe_line
 from rookery.model.state import RunState
 from rookery.model.text import count, duration
-from rookery.model.verdict import Outcome, Verdict
+from rookery.model.verdict import Outcome, Verdict, process_end
 
 _MOST_RULES = 3
+_MOST_NAMES = 5  # of processes
 _WIDEST = 80  # of steps on one line
 _LONGEST_RULE = 120  # longer ones are not worth typing
 
@@ -67,7 +68,8 @@ def style_of(status: Outcome) -> Literal["good", "note", "bad"]:
 def summary(verdict: Verdict, about: AboutRun, state: RunState, paint: Paint) -> list[str]:
     """The lines that end a run, each safe to print."""
     status, facts = verdict.status, list(_facts(about, state))
-    lines = [_headline(verdict, about, facts, paint)]
+    lines = [f"WARNING: {safe_line(warning)}" for warning in warnings(verdict)]
+    lines.append(_headline(verdict, about, facts, paint))
     if status != "success" and (state.heard or status != "not_started"):
         lines.append(" · ".join(facts))
     if kinds := _kinds(state):
@@ -75,6 +77,35 @@ def summary(verdict: Verdict, about: AboutRun, state: RunState, paint: Paint) ->
     lines += _laid_out([step for step in _next_steps(verdict, about, state) if step])
     prefix = paint("prefix", "[rook]")
     return [f"{prefix} {line}" for line in lines if line]
+
+
+def warnings(verdict: Verdict) -> list[str]:
+    """What a person should know about the end beside the status, each in one sentence."""
+    found, facts = [], verdict.facts
+    if facts.has_whole_result and facts.stopped_for in ("interrupted", "timed_out"):
+        stopped = Verdict.of(facts.stopped_for, facts).sentence
+        end = process_end(facts)
+        how = f"; the agent {end}" if end else ""
+        found.append(f"{stopped} after the agent had finished{how}")
+    elif verdict.status == "success" and facts.passed_limit is not None:
+        found.append(f"over budget: {verdict.sentence}")
+    if facts.lost_bytes is None:
+        found.append("the recorder died: output that it had not saved yet is lost")
+    elif facts.lost_bytes:
+        found.append(f"the disk was full: {facts.lost_bytes} bytes of output were lost")
+    if facts.left_behind:
+        found.append(_which_left_behind(facts.left_behind))
+    if facts.unsaved:
+        found.append(f"the verdict could not be saved: {facts.unsaved}")
+    return found
+
+
+def _which_left_behind(names: tuple[str, ...]) -> str:
+    shown = list(dict.fromkeys(names))
+    more = f" and {len(shown) - _MOST_NAMES} more" if len(shown) > _MOST_NAMES else ""
+    which = ", ".join(shown[:_MOST_NAMES])
+    number = "1 process" if len(names) == 1 else f"{len(names)} processes"
+    return f"ended {number} that the agent left running: {which}{more}"
 
 
 def _headline(verdict: Verdict, about: AboutRun, facts: list[str], paint: Paint) -> str:
@@ -165,11 +196,20 @@ def _next_steps(verdict: Verdict, about: AboutRun, state: RunState) -> Iterator[
             yield f"details: {show} --full"
             yield _labelled("try again: ", resume)
         case "incomplete" | "interrupted":
-            kept = "saved output, not all of it" if verdict.facts.lost_bytes else "saved output"
-            yield f"{kept}: {show}"
+            yield f"{_how_much_is_saved(verdict)}: {show}"
             yield _labelled("continue: ", resume)
         case _:
             assert_never(status)
+
+
+def _how_much_is_saved(verdict: Verdict) -> str:
+    match verdict.facts.lost_bytes:
+        case 0:
+            return "saved output"
+        case None:
+            return "saved output, maybe not all of it"
+        case _:
+            return "saved output, not all of it"
 
 
 def _how_to_install(about: AboutRun) -> Iterator[str]:

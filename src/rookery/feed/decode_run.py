@@ -1,12 +1,14 @@
 """`rookery.decode`: the records of a file, of bytes, or of a run by its folder or its name."""
 
 import os
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
 from rookery.adapter.lines import DEFAULT_CAP
 from rookery.feed import decode as streams
 from rookery.feed.decode import ByteSource
+from rookery.feed.integrity import changed_run
 from rookery.feed.tail import pieces
 from rookery.model.errors import RookeryError
 from rookery.model.records import Record
@@ -29,12 +31,14 @@ def decode(
 
     A file opened by its path is closed at the end; an open file stays open. Raises
     UnreadableSourceError, UnknownAgentError or UndetectedAgentError, but never because of what a
-    line contains.
+    line contains. Warns if the logs of a run are not what its recorder wrote.
     """
     folder = _run_folder(source)
     if folder is None:
         return streams.decode(source, agent, cap=cap)
     info = folder.info()
+    if how := changed_run(folder.path):
+        warnings.warn(f"the output of run {folder.name} was changed: {how}", stacklevel=2)
     named = agent or (info.agent if info else None)
     return streams.decode_pieces(pieces(folder.path), named, folder.name, cap=cap)
 

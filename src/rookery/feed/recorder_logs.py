@@ -79,6 +79,6 @@ class RecorderLogs:
     def _on_tick(self) -> None:
         self._loop.call_later(_TICK_S, self._do, self._on_tick)
         if self._idle:
-            self.read()  # in case a bell was lost
+            self.read(timed=True)  # in case a bell was lost
         self._idle = True
         self._tick()

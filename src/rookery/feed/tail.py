@@ -1,22 +1,22 @@
 """Reads the raw logs of a run by position, with arrival times: nothing else opens them to read."""
 
-import errno
 import os
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
-from stat import S_ISREG
 from typing import Self
 
-from rookery.model.errors import RunFolderError, UnsafeRunError
+from rookery.model.errors import UnsafeRunError
+from rookery.process.digest import Digest
 from rookery.store.arrivals import Stream, parse_arrival
-from rookery.store.file_names import LOGS, Log
+from rookery.store.file_names import LOGS
+from rookery.store.files import open_file
 
 _SMALL = 64 << 10  # read at once; more only when there was more
 _LARGE = 256 << 10
 _TIMES = 64 << 10
-# A link is refused, and a pipe or a device in place of a log must not make us wait.
-_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+_CHUNK = 1 << 20
 
 Piece = tuple[bytes, float | None]
 """Bytes that arrived together, and when."""
@@ -24,7 +24,7 @@ Piece = tuple[bytes, float | None]
 
 def read_at(folder: Path, stream: Stream, offset: int, size: int) -> bytes:
     """Read at most `size` bytes of a log at a position; nothing at its end."""
-    log = _open_log(folder, stream)
+    log = open_file(folder / LOGS[stream])
     if log is None:
         return b""
     try:
@@ -35,13 +35,22 @@ def read_at(folder: Path, stream: Stream, offset: int, size: int) -> bytes:
 
 def log_size(folder: Path, stream: Stream) -> int:
     """How many bytes a log has now."""
-    log = _open_log(folder, stream)
+    log = open_file(folder / LOGS[stream])
     if log is None:
         return 0
     try:
         return os.fstat(log).st_size
     finally:
         os.close(log)
+
+
+def log_chunks(folder: Path, stream: Stream) -> Iterator[bytes]:
+    """The bytes that a log has now, without their times."""
+    log = open_file(folder / LOGS[stream])
+    if log is not None:
+        with open(log, "rb", buffering=0) as file:
+            while data := file.read(_CHUNK):
+                yield data
 
 
 def last_bytes(folder: Path, stream: Stream, size: int) -> bytes:
@@ -63,6 +72,10 @@ class Tail:
         self._last: float | None = None  # of the times that are known
         self._most = _SMALL
         self.position = position
+        self.end: int | None = None
+        """Where the log ends, once that is known: nothing after it is read."""
+        self.digest: Digest | None = None
+        """Hashes what is read, if it is set before the first read."""
         self.is_behind = False
         """Whether the last read left something."""
 
@@ -81,8 +94,7 @@ class Tail:
         if self._log is None and not self._open():
             return []
         assert self._log is not None
-        most = self._most if until is None else min(self._most, max(0, until - self.position))
-        data = os.pread(self._log, most, self.position)
+        data = os.pread(self._log, self._room(until), self.position)
         if not data:
             self.is_behind = False
             return []
@@ -95,6 +107,8 @@ class Tail:
                 end = max(start, self._known)
                 data = data[: end - start]
         self.position = end
+        if self.digest is not None:
+            self.digest.update(data)
         if self._came and self._came[0][0] == end:  # it came in one piece
             return [(data, self._came.popleft()[1])]
         return self._cut(data, start, end)
@@ -113,10 +127,16 @@ class Tail:
         self._log = self._arrivals = None
 
     def _open(self) -> bool:
-        self._log = _open_log(self._folder, self._stream)
+        self._log = open_file(self._folder / LOGS[self._stream])
         if self._log is not None:
-            self._arrivals = _open_log(self._folder, "arrivals")
+            with suppress(UnsafeRunError):  # without arrivals, the times are not known
+                self._arrivals = open_file(self._folder / LOGS["arrivals"])
         return self._log is not None
+
+    def _room(self, until: int | None) -> int:
+        """How many bytes to read at most."""
+        ends = (end for end in (until, self.end) if end is not None)
+        return min([self._most, *(max(0, end - self.position) for end in ends)])
 
     def _cut(self, data: bytes, start: int, end: int) -> list[Piece]:
         """Cut what was read into the pieces in which it arrived."""
@@ -168,20 +188,3 @@ def pieces(folder: Path, stream: Stream = "stdout") -> Iterator[Piece]:
     with Tail(folder, stream) as tail:
         while read := tail.read():
             yield from read
-
-
-def _open_log(folder: Path, log: Log) -> int | None:
-    """Open a log to read; None if there is none, and anything but a plain file is refused."""
-    path = folder / LOGS[log]
-    try:
-        fd = os.open(path, _FLAGS)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise UnsafeRunError(str(path), "is a link") from error
-        raise RunFolderError(str(path), error.strerror or str(error)) from error
-    if not S_ISREG(os.fstat(fd).st_mode):
-        os.close(fd)
-        raise UnsafeRunError(str(path), "is not a plain file")
-    return fd

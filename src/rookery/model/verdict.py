@@ -90,8 +90,14 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     text_only: bool = False
     """Whether it wrote text but no message."""
 
-    lost_bytes: int = 0
-    """How much of its output a full disk lost."""
+    lost_bytes: int | None = 0
+    """How much of its output a full disk lost; None if its recorder died, and that is unknown."""
+
+    tampered: str | None = None
+    """How its saved logs differ from what the recorder wrote."""
+
+    left_behind: tuple[str, ...] = ()
+    """The names of the processes that the agent left running when it exited, and rook ended."""
 
     unsaved: str | None = None
     """Why this verdict is not in the run folder."""
@@ -144,6 +150,15 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def was_stopped(self) -> bool:
         """Whether rook ended it before it had finished."""
         return self.stopped_for not in (None, "finished")
+
+    @property
+    def has_whole_result(self) -> bool:
+        """Whether the last turn ended well, and nothing of the agent's was cut off after it.
+
+        The exit code of a command that no adapter knows may come of being stopped.
+        """
+        cut_off = self.truncated or self.cut_tasks > 0
+        return self.has_stream and self.finished and self.ok is True and not cut_off
 
 
 NOTHING_KNOWN = Facts()
@@ -219,8 +234,13 @@ def _quota_errors(state: RunState) -> list[Error]:
     return [e for e in state.errors if e.kind == "quota"] or [e for e in last if e.kind == "rate"]
 
 
+def _tampered(facts: Facts) -> bool:
+    return facts.tampered is not None
+
+
 def _died_unseen(facts: Facts) -> bool:
-    return facts.recorder_died and not facts.results and not facts.was_stopped
+    unseen = facts.recorder_died and facts.started
+    return unseen and not facts.results and not facts.was_stopped
 
 
 def _not_started(facts: Facts) -> bool:
@@ -231,11 +251,16 @@ def _not_started(facts: Facts) -> bool:
 def _interrupted(facts: Facts) -> bool:
     # An agent that rook asks to stop reports an interruption, whatever rook's reason was.
     reported = facts.reason == "interrupted" and not facts.was_stopped
-    return facts.stopped_for == "interrupted" or reported
+    return _cut_by("interrupted", facts) or reported
 
 
 def _timed_out(facts: Facts) -> bool:
-    return facts.stopped_for == "timed_out"
+    return _cut_by("timed_out", facts)
+
+
+def _cut_by(why: StopReason, facts: Facts) -> bool:
+    """Whether rook stopped it for this reason, before it had given a whole good result."""
+    return facts.stopped_for == why and not facts.has_whole_result
 
 
 def _over_budget(facts: Facts) -> bool:
@@ -282,6 +307,7 @@ def _success(_: Facts) -> bool:
 
 
 _RULES: tuple[tuple[Outcome, Callable[[Facts], bool]], ...] = (
+    ("incomplete", _tampered),
     ("incomplete", _died_unseen),
     ("not_started", _not_started),
     ("interrupted", _interrupted),
@@ -315,8 +341,7 @@ def _sentence(status: Outcome, facts: Facts) -> str:
         case "stuck":
             return _why_stuck(facts)
         case "incomplete":
-            died = "the recorder or the rook process died: " if facts.recorder_died else ""
-            return died + _why_incomplete(facts)
+            return _why_incomplete(facts)
         case "failed":
             return _why_failed(facts)
         case "denied":
@@ -332,9 +357,9 @@ def _why_not_started(facts: Facts) -> str:
     if not facts.started:
         return facts.complaint or f"{agent} could not be started"
     if facts.text_only:
-        end = f", and {_exit(facts)}" if _exit(facts) else ""
+        end = f", and {process_end(facts)}" if process_end(facts) else ""
         return f"{agent} wrote text, but no messages{end}"
-    return f"{agent} {_exit(facts) or 'ended'} before its first message"
+    return f"{agent} {process_end(facts) or 'ended'} before its first message"
 
 
 def _which_limit(facts: Facts) -> str:
@@ -372,18 +397,27 @@ def _why_stuck(facts: Facts) -> str:
 
 
 def _why_incomplete(facts: Facts) -> str:
+    if facts.tampered is not None:
+        return f"the saved output was changed: {facts.tampered}"
+    died = "the recorder or the rook process died: " if facts.recorder_died else ""
+    if facts.recorder_died and facts.complaint is not None:
+        died = f"the recorder failed ({facts.complaint}): "
+    return died + _where_it_ended(facts)
+
+
+def _where_it_ended(facts: Facts) -> str:
     if not facts.finished and facts.signal is not None:
-        return f"{_exit(facts)}{_place(facts)}"
+        return f"{process_end(facts)}{_place(facts)}"
     if facts.truncated:
         return f"the output is cut off{_place(facts)}"
     if not facts.finished:
-        return f"{_exit(facts) or 'ended'} without a result{_place(facts)}"
+        return f"{process_end(facts) or 'ended'} without a result{_place(facts)}"
     return f"{_were(facts.cut_tasks, 'background task')} cut off when the agent ended"
 
 
 def _why_failed(facts: Facts) -> str:
     if not facts.has_stream:
-        return _exit(facts) or ""
+        return process_end(facts) or ""
     reason = (facts.reason or "").replace("_", " ")
     return facts.message or reason or "the agent gave no reason"
 
@@ -413,7 +447,7 @@ _LONGEST_TITLE = 60
 _LONGEST_COMPLAINT = 300
 
 
-def _exit(facts: Facts) -> str | None:
+def process_end(facts: Facts) -> str | None:
     """How the process ended; None if that is unknown."""
     if facts.signal is not None:
         name = _SIGNALS.get(facts.signal, f"signal {facts.signal}")

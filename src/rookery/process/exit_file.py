@@ -5,12 +5,14 @@ from __future__ import annotations
 import errno
 import os
 
+from rookery.process.plain_file import open_plain
+
 TYPE_CHECKING = False  # from typing, which takes longer to import than all the rest
 if TYPE_CHECKING:
     from typing import Any
 
 _RESERVED = 4096  # bytes that are reserved at the start, while the disk has space
-_FRESH = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+_FRESH = os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 
 class ExitFile:
@@ -20,7 +22,7 @@ class ExitFile:
         self._folder = folder
         self._name = name
         self._unfinished = f"{name}.part"
-        self._fd = os.open(self._unfinished, _FRESH, 0o600, dir_fd=folder)
+        self._fd = open_plain(self._unfinished, _FRESH, folder)
         try:
             os.write(self._fd, b" " * _RESERVED)
         except OSError:
@@ -30,6 +32,8 @@ class ExitFile:
         """Write the fields as JSON, to the disk, and give the file its name."""
         import json  # the start of the agent does not wait for it
 
+        if not self._is_in_place():  # the agent put another file there
+            self._replace()
         data = json.dumps(fields).encode() + b"\n"
         try:
             os.pwrite(self._fd, data, 0)
@@ -40,3 +44,15 @@ class ExitFile:
                 raise
         os.rename(self._unfinished, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
         os.fsync(self._folder)
+
+    def _is_in_place(self) -> bool:
+        try:
+            named = os.stat(self._unfinished, dir_fd=self._folder, follow_symlinks=False)
+        except OSError:
+            return False
+        return os.path.samestat(named, os.fstat(self._fd))
+
+    def _replace(self) -> None:
+        self._unfinished = f".{self._name}.{os.urandom(8).hex()}.part"
+        os.close(self._fd)
+        self._fd = open_plain(self._unfinished, _FRESH | os.O_EXCL, self._folder)

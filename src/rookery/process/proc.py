@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 _PROC = "/proc"
 
@@ -10,11 +11,13 @@ _PROC = "/proc"
 class Stat:
     """The parts of a process's `stat` that rook uses."""
 
-    __slots__ = ("cpu_ticks", "is_in_exec", "parent", "start_ticks", "state")
+    __slots__ = ("cpu_ticks", "is_in_exec", "name", "parent", "session", "start_ticks", "state")
 
-    def __init__(self, fields: list[bytes]) -> None:
+    def __init__(self, name: bytes, fields: list[bytes]) -> None:
+        self.name = name.decode("utf-8", "replace")
         self.state = fields[0].decode()
         self.parent = int(fields[1])
+        self.session = int(fields[3])
         self.cpu_ticks = int(fields[11]) + int(fields[12])
         self.start_ticks = int(fields[19])
         # Its memory is there, but its environment is not yet.
@@ -27,12 +30,20 @@ class Stat:
 
 
 def is_available() -> bool:
-    """Whether this system has a /proc."""
-    return os.path.isdir(f"{_PROC}/self")
+    """Whether this system has a /proc, and it has our own process ids.
+
+    In a PID namespace, /proc may be that of another one: its ids would be those of strangers.
+    """
+    try:
+        return os.readlink(f"{_PROC}/self") == str(os.getpid())
+    except OSError:
+        return False
 
 
 def pids() -> list[int]:
-    """The ids of all processes."""
+    """The ids of all processes; none where /proc is not ours."""
+    if not is_available():
+        return []
     try:
         return [int(name) for name in os.listdir(_PROC) if name.isdigit()]
     except OSError:
@@ -40,14 +51,17 @@ def pids() -> list[int]:
 
 
 def stat(pid: int) -> Stat | None:
-    """What the system knows of a process; None if it has gone."""
+    """What the system knows of a process; None if it has gone, or /proc is not ours."""
+    if not is_available():
+        return None
     try:
         with open(f"{_PROC}/{pid}/stat", "rb") as file:
             line = file.read()
     except OSError:
         return None
-    fields = line[line.rfind(b")") + 2 :].split()  # the name may contain blanks and brackets
-    return Stat(fields) if len(fields) > 48 else None
+    end = line.rfind(b")")  # the name may contain blanks and brackets
+    fields = line[end + 2 :].split()
+    return Stat(line[line.find(b"(") + 1 : end], fields) if len(fields) > 48 else None
 
 
 def environment(pid: int) -> bytes | None:
@@ -60,6 +74,21 @@ def environment(pid: int) -> bytes | None:
             return file.read()
     except OSError:
         return None
+
+
+def oom_score() -> int | None:
+    """How much likelier we are ended when memory is short; None where the system does not say."""
+    try:
+        with open(f"{_PROC}/self/oom_score_adj", "rb") as file:
+            return int(file.read())
+    except (OSError, ValueError):
+        return None
+
+
+def set_oom_score(score: int) -> None:
+    """Set that of ours, and of processes that we start from now on; it may not be permitted."""
+    with suppress(OSError), open(f"{_PROC}/self/oom_score_adj", "wb") as file:
+        file.write(b"%d" % score)
 
 
 def open_files() -> list[int]:

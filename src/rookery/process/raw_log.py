@@ -6,25 +6,33 @@ import os
 import time
 from contextlib import suppress
 
+from rookery.process.digest import Digest
+from rookery.process.plain_file import open_plain
+
 TYPE_CHECKING = False  # from typing, which takes longer to import than all the rest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _SMALL = 64 << 10  # read at once; more only while an agent writes so much
 _LARGE = 1 << 20
-_APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+_WRITE = os.O_WRONLY | os.O_CREAT
 
 
 class Log:
-    """One raw log: appends bytes as they arrive, and counts those that a full disk loses."""
+    """One raw log: appends bytes as they arrive, and counts those that a full disk loses.
+
+    It writes at its own position, so bytes that another process appends do not move the log's. Its
+    size and digest are of what it wrote itself, whatever the file has.
+    """
 
     def __init__(self, folder: int, name: str, letter: bytes, arrivals: Arrivals) -> None:
-        self._fd = os.open(name, _APPEND, 0o600, dir_fd=folder)
+        self._fd = open_plain(name, _WRITE, folder)
         self._letter = letter
         self._arrivals = arrivals
         self._gap = 0
         self._synced = 0
-        self.size = os.fstat(self._fd).st_size
+        self._digest = Digest()
+        self.size = 0
         self.lost = 0
         self.most = _SMALL
         """How much to read for it at once."""
@@ -37,6 +45,7 @@ class Log:
         written = self._write(data)
         self.size = begun + written
         if written:
+            self._digest.update(data if written == size else data[:written])
             if self._gap:
                 self._arrivals.add(at, self._letter.upper(), begun, self._gap)
                 self._gap = 0
@@ -50,12 +59,18 @@ class Log:
         done = 0
         while done < len(data):
             try:
-                done += os.write(self._fd, memoryview(data)[done:] if done else data)
+                rest = memoryview(data)[done:] if done else data
+                done += os.pwrite(self._fd, rest, self.size + done)
             except InterruptedError:
                 continue
             except OSError:
                 break
         return done
+
+    @property
+    def sha256(self) -> str:
+        """The digest of what was written, for readers to compare."""
+        return self._digest.hexdigest()
 
     def close(self) -> None:
         """Record a last gap, sync everything to disk and close the log."""
@@ -79,8 +94,10 @@ class Arrivals:
     What cannot be written now is tried again.
     """
 
-    def __init__(self, folder: int, name: str, ring: Callable[[bytes], None] | None = None) -> None:
-        self._fd = os.open(name, _APPEND, 0o600, dir_fd=folder)
+    def __init__(
+        self, folder: int, name: str, ring: Callable[[bytes], object] | None = None
+    ) -> None:
+        self._fd = open_plain(name, _WRITE | os.O_APPEND, folder)
         self._ring = ring
         self._waiting = b""
 

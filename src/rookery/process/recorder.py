@@ -21,6 +21,7 @@ from contextlib import suppress
 
 from rookery.process import trees
 from rookery.process.exit_file import ExitFile
+from rookery.process.plain_file import open_plain
 from rookery.process.raw_log import Arrivals, Log
 
 TYPE_CHECKING = False  # from typing, which takes longer to import than all the rest
@@ -61,6 +62,8 @@ class Recorder:
         self._commands = b""
         self._told_to_sync = threading.Event()
         self._over = False
+        self._owes_answer = False
+        self._left_behind: list[str] = []
         self._missing_program: str | None = None
 
     def run(self) -> None:
@@ -107,8 +110,12 @@ class Recorder:
     def _start(self) -> str | None:
         """Start the agent in its own session; return the reason if that fails."""
         plan = self._plan
+        try:
+            stdin = _stdin(plan, self._folder)
+        except OSError as error:
+            return f"{plan['files']['stdin']} cannot be read: {error.strerror}"
         pipes = [trees.roomy_pipe(), trees.roomy_pipe()]
-        stdin = _stdin(plan, self._folder)
+        own = trees.raise_oom_score()  # of what we start: the system ends it before us
         try:
             process = subprocess.Popen(
                 plan["command"],
@@ -127,6 +134,7 @@ class Recorder:
         except ValueError as error:
             return f"it could not be started: {error}"
         finally:
+            trees.lower_oom_score(own)
             os.close(stdin)
             for _, writing in pipes:
                 os.close(writing)
@@ -172,6 +180,8 @@ class Recorder:
                 self._stop("runner_gone", at_once=True)
         if self._steps or self._deadline is not None:
             self._keep_time()
+        if self._owes_answer:
+            self._owes_answer = not _ring(self._plan["answer"])
 
     def _hear_signals(self) -> None:
         """Handle the signals that arrived: SIGTERM stops the agent, SIGHUP and SIGINT do not."""
@@ -249,6 +259,7 @@ class Recorder:
             if word == "sync":
                 self._told_to_sync.set()
             elif word in ("stop", "kill"):
+                self._owes_answer = True
                 self._stop(why or "stopped", at_once=word == "kill")
 
     def _stop(self, why: str, *, at_once: bool = False) -> None:
@@ -273,6 +284,8 @@ class Recorder:
     def _end_rest(self, now: float) -> None:
         """Start to end what is left of the leader's tree, at once if that was requested."""
         self._ending = True
+        if self._stopping is None:
+            self._left_behind = trees.names(trees.descendants(os.getpid()))
         kills = [when for when, number in self._steps if number == signal.SIGKILL]
         soonest = min([now + self._plan["grace_s"], *kills])
         self._steps = [(now, signal.SIGTERM), (soonest, signal.SIGKILL)]
@@ -291,6 +304,7 @@ class Recorder:
             log.close()
         code, number = _how(self._status)
         lost = [log.lost for log in self._logs] or [0, 0]
+        opened = zip(("stdout", "stderr"), self._logs, strict=False)
         self._exit_file.write(
             {
                 "format": 1,
@@ -303,6 +317,8 @@ class Recorder:
                 "ended_at": time.time(),
                 "lost_stdout": lost[0],
                 "lost_stderr": lost[-1],
+                "logs": {name: {"size": log.size, "sha256": log.sha256} for name, log in opened},
+                "left_behind": self._left_behind,
                 "survivors": len(trees.descendants(os.getpid())),
                 "complaint": complaint,
                 "missing_program": self._missing_program,
@@ -326,7 +342,7 @@ class Recorder:
 def _stdin(plan: dict[str, Any], folder: int) -> int:
     """The agent's standard input: nothing, the saved prompt, or a pipe from the runner."""
     if plan["stdin"] == "file":
-        return os.open(plan["files"]["stdin"], os.O_RDONLY | os.O_NOFOLLOW, dir_fd=folder)
+        return open_plain(plan["files"]["stdin"], os.O_RDONLY, folder)
     if isinstance(plan["stdin"], int):
         return int(plan["stdin"])
     return os.open(os.devnull, os.O_RDONLY)
@@ -363,12 +379,13 @@ def _how(status: int | None) -> tuple[int | None, int | None]:
     return os.WEXITSTATUS(status), None
 
 
-def _ring(bell: bytes = b"\n") -> None:
+def _ring(bell: bytes = b"\n") -> bool:
     """Wake the runner; if its pipe is full of bells, one more can be lost."""
     try:
         os.write(1, bell)
     except OSError:
-        return
+        return False
+    return True
 
 
 def _readable(fd: int) -> bool:

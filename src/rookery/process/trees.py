@@ -21,12 +21,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 _PR_SET_CHILD_SUBREAPER = 36
+_PR_GET_CHILD_SUBREAPER = 37
+_MORE_LIKELY = 300  # of at most 1000: what an agent's processes get above our own score
 _MOST_S = 5.0  # for those whom not even SIGKILL ends: they wait for a disk, or are not ours
 _PAUSE_S = 0.001
 _EXEC_S = 1.0  # an exec takes no longer, even on a busy machine
 _ROOM = 1 << 20  # what Linux lets anybody ask for
 MARKER = "ROOKERY_RUN"
 """The environment variable by which what outlives its recorder is found."""
+
+RECORDS = "ROOKERY_RECORDS"
+"""The environment variable of a recorder itself: the run that it records."""
 
 
 def promises() -> list[str]:
@@ -35,7 +40,7 @@ def promises() -> list[str]:
     if not sys.platform.startswith("linux"):
         missing.append("orphans of the agent may escape: there is no child subreaper")
     if not proc.is_available():
-        missing.append("only the agent's own process group is ended: there is no /proc")
+        missing.append("only the agent's own process group is ended: /proc is not that of rook")
     if not hasattr(os, "pidfd_open"):
         missing.append("the end of the agent is noticed by signals: there is no pidfd")
     return missing
@@ -50,6 +55,32 @@ def become_subreaper() -> bool:
         return done == 0
     except (OSError, AttributeError):
         return False
+
+
+def is_subreaper() -> bool:
+    """Whether orphaned descendants become our children."""
+    if not sys.platform.startswith("linux"):
+        return False
+    answer = ctypes.c_int()
+    try:
+        ctypes.CDLL(None).prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(answer), 0, 0, 0)
+    except (OSError, AttributeError):
+        return False
+    return answer.value == 1
+
+
+def raise_oom_score() -> int | None:
+    """Make what we start from now on likelier to be ended for lack of memory; return the score."""
+    score = proc.oom_score()
+    if score is not None:
+        proc.set_oom_score(min(score + _MORE_LIKELY, 1000))
+    return score
+
+
+def lower_oom_score(score: int | None) -> None:
+    """Set our own score to what it was; what was started meanwhile keeps its own."""
+    if score is not None:
+        proc.set_oom_score(score)
 
 
 def tree(root: int, leader: int) -> list[int]:
@@ -130,6 +161,38 @@ def marked(marker: str) -> list[int]:
         time.sleep(_PAUSE_S)
 
 
+def adopted(since: int) -> list[int]:
+    """The processes of an agent whose recorder was killed that became ours, and all below them.
+
+    They may have cleared their environment. Ours alone are those that carry no marker of another
+    run, started after the recorder did (in ticks) and are not in our own session.
+    """
+    if not is_subreaper():
+        return []
+    me, ours = os.getpid(), os.getsid(0)
+    found = [
+        pid
+        for pid in proc.pids()
+        if (stat := proc.stat(pid)) is not None
+        and (stat.parent, stat.is_alive) == (me, True)
+        and stat.session != ours
+        and stat.start_ticks >= since
+        and not _has_marker(pid)
+    ]
+    return [*found, *(below for pid in found for below in descendants(pid))]
+
+
+def _has_marker(pid: int) -> bool:
+    variables = (proc.environment(pid) or b"").split(b"\0")
+    return any(one.startswith((f"{MARKER}=".encode(), f"{RECORDS}=".encode())) for one in variables)
+
+
+def names(pids: Iterable[int]) -> list[str]:
+    """What the system calls these processes, each as often as it is there."""
+    stats = map(proc.stat, pids)
+    return sorted(stat.name for stat in stats if stat is not None and stat.is_alive)
+
+
 def _has_exec(pid: int) -> bool:
     """Whether a process showed no environment because it was in the middle of an exec."""
     stat = proc.stat(pid)
@@ -180,9 +243,19 @@ def kill(find: Callable[[], list[int]], within_s: float = _MOST_S) -> list[int]:
     return left
 
 
-def kill_marked(marker: str, within_s: float = _MOST_S) -> list[int]:
-    """End what outlived a killed recorder; give those that nothing can end."""
-    return kill(lambda: marked(marker), within_s)
+def kill_marked(
+    marker: str, within_s: float = _MOST_S, *, adopted_since: int | None = None
+) -> list[int]:
+    """End what outlived a killed recorder; return those that nothing can end.
+
+    With `adopted_since`, the start of the recorder, also what became ours by its death.
+    """
+
+    def find() -> list[int]:
+        ours = adopted(adopted_since) if adopted_since is not None else []
+        return list({*marked(marker), *ours})
+
+    return kill(find, within_s)
 
 
 def _is_group(leader: int) -> bool:

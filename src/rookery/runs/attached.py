@@ -4,6 +4,7 @@ import asyncio
 import time
 
 from rookery.feed.feed import Feed, Position
+from rookery.feed.integrity import checked_verdict
 from rookery.feed.source import Source
 from rookery.feed.tail import Tail
 from rookery.model.errors import RookeryError
@@ -44,21 +45,30 @@ class AttachedRun:
         A run whose processes died is judged; a RookeryError says that this was not possible.
         """
         try:
-            while (verdict := await self._verdict()) is None:
+            while await self._verdict() is None:
                 await self.read()
                 await asyncio.sleep(_POLL_S)
-            await self.read()  # once there is a verdict, nothing more is written
+            await self._read_rest()
             self.feed.close()
+            verdict = await asyncio.to_thread(checked_verdict, self.folder)
+            assert verdict is not None, "a verdict stays"
             return verdict
         finally:
             self.feed.end()
             self._stdout.close()
             self._stderr.close()
 
-    async def read(self) -> None:
-        """Read everything that the logs have now."""
+    async def _read_rest(self) -> None:
+        """Read to the end of the logs: once there is a verdict, nothing more is written."""
+        exit = self.folder.exit()
+        sizes = exit.log_sizes if exit else {}
+        self._stdout.end, self._stderr.end = sizes.get("stdout"), sizes.get("stderr")
+        await self.read(timed=False)
+
+    async def read(self, *, timed: bool = True) -> None:
+        """Read everything that the recorder has reported so far; if not `timed`, all there is."""
         while True:
-            pieces, errors = self._stdout.read(), self._stderr.read()
+            pieces, errors = self._stdout.read(timed=timed), self._stderr.read(timed=timed)
             if pieces:
                 self.feed.take(pieces)
             if errors:

@@ -11,7 +11,7 @@ import msgspec
 
 from rookery.model.errors import RookeryError
 from rookery.model.verdict import Verdict
-from rookery.process import proc
+from rookery.process import proc, trees
 from rookery.runs.run import Run
 from rookery.store.file_names import RUNNER_LOG
 
@@ -85,6 +85,7 @@ def _become_runner(run: Run, starter: _StartPipe) -> NoReturn:
     try:
         os.setsid()
         _leave_terminal()
+        trees.become_subreaper()  # what a killed recorder leaves behind becomes ours
         asyncio.run(_run(run, starter))
         code = 0
     except RookeryError as error:

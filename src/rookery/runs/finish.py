@@ -10,7 +10,12 @@ from rookery.feed.answers import run_answer
 from rookery.feed.decode import decode_pieces
 from rookery.feed.tail import pieces
 from rookery.model.completion import final_text
-from rookery.model.errors import RunFolderError, UndetectedAgentError, UnknownAgentError
+from rookery.model.errors import (
+    RookeryError,
+    RunFolderError,
+    UndetectedAgentError,
+    UnknownAgentError,
+)
 from rookery.model.fold import fold
 from rookery.model.state import RunState
 from rookery.model.verdict import (
@@ -22,11 +27,13 @@ from rookery.model.verdict import (
     Verdict,
     judge,
 )
+from rookery.store.file_names import RECORDER_LOG
 from rookery.store.output import has_output, write_output
 from rookery.store.run_folder import RunFolder
 from rookery.store.run_formats import ExitInfo, VerdictInfo
 
 _RECORDER_DIED = ("lost", "runner_gone")
+_DIED = "its recorder died"
 _REASONS: dict[str | None, StopReason] = {
     **{reason: reason for reason in get_args(StopReason)},
     "stopped": "interrupted",
@@ -47,14 +54,18 @@ def finish(
     `known` is what the caller knows beside the recorded exit. Without a state the program is a
     command that no adapter knows. With `overwrite` false, a verdict that is there stays.
     """
-    verdict = judge(state, _with_exit(known, exit, agent))
+    facts = _with_exit(known, exit, agent)
+    if folder is not None and facts.tampered is None:
+        facts = msgspec.structs.replace(facts, tampered=_changed_size(folder, exit))
+    verdict = judge(state, facts)
     if folder is None:
         return verdict
     folder.release()
-    info = _verdict_info(verdict, state or RunState(), ended_at=exit.ended_at)
+    info = _verdict_info(verdict, state or RunState(), exit)
     try:
         try:
-            write_output(folder, run_answer(folder.path, state))
+            if facts.tampered is None:  # nobody knows who wrote the answer of a changed log
+                write_output(folder, run_answer(folder.path, state))
         finally:  # a full disk may have no room for the answer, but for the verdict
             saved = folder.write_verdict(info, overwrite=overwrite)
     except RunFolderError as error:
@@ -62,10 +73,13 @@ def finish(
     return verdict if saved else _unsaved(verdict, "another process has judged the run")
 
 
-def recorded_exit(folder: RunFolder, *, now: float, overwrite: bool = True) -> ExitInfo:
+def recorded_exit(
+    folder: RunFolder, *, now: float, started: bool = True, overwrite: bool = True
+) -> ExitInfo:
     """Read how the process ended; if its recorder died, the last sign of life is the end.
 
-    With `overwrite` false, an exit.json that cannot be read is an error.
+    `started` is false if that recorder died before it could start the agent. With `overwrite`
+    false, an exit.json that cannot be read is an error.
     """
     try:
         exit = folder.exit()
@@ -75,7 +89,7 @@ def recorded_exit(folder: RunFolder, *, now: float, overwrite: bool = True) -> E
         exit = None
     if exit is not None:
         return exit
-    lost = _lost(folder, now)
+    lost = _lost(folder, now, started=started)
     try:
         folder.write_exit(lost, overwrite=overwrite)
     except RunFolderError:
@@ -107,7 +121,7 @@ def _with_exit(known: Facts, exit: ExitInfo, agent: Agent | None) -> Facts:
         known,
         agent=known.agent or (agent.name if agent else None),
         started=exit.started,
-        complaint=None if died else exit.complaint,
+        complaint=None if exit.complaint == _DIED else exit.complaint,
         missing_program=exit.missing_program,
         recorder_died=died,
         agent_exit_code=code,
@@ -115,8 +129,20 @@ def _with_exit(known: Facts, exit: ExitInfo, agent: Agent | None) -> Facts:
         stopped_for=recorded if recorded == "timed_out" else known.stopped_for or recorded,
         stopped_by="rook stop" if stopped_by_others else known.stopped_by,
         passed_limit=known.passed_limit or (PassedLimit(kind=own, by="agent") if own else None),
-        lost_bytes=exit.lost_stdout + exit.lost_stderr,
+        lost_bytes=_sum(exit.lost_stdout, exit.lost_stderr),
+        left_behind=tuple(exit.left_behind),
     )
+
+
+def _changed_size(folder: RunFolder, exit: ExitInfo) -> str | None:
+    with suppress(RookeryError):  # a folder that is gone is reported when the verdict is saved
+        return folder.changed_size(exit.log_sizes)
+    return None
+
+
+def _sum(*counts: int | None) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
 
 
 def _unsaved(verdict: Verdict, why: str) -> Verdict:
@@ -124,7 +150,7 @@ def _unsaved(verdict: Verdict, why: str) -> Verdict:
     return msgspec.structs.replace(verdict, facts=facts)
 
 
-def _verdict_info(verdict: Verdict, state: RunState, *, ended_at: float) -> VerdictInfo:
+def _verdict_info(verdict: Verdict, state: RunState, exit: ExitInfo) -> VerdictInfo:
     """The verdict as it is saved, with when the run ended and what it cost."""
     cost = state.ledger.cost
     native = state.ledger.native_usd
@@ -132,7 +158,7 @@ def _verdict_info(verdict: Verdict, state: RunState, *, ended_at: float) -> Verd
         status=verdict.status,
         sentence=verdict.sentence,
         exit_code=verdict.exit_code,
-        ended_at=ended_at,
+        ended_at=exit.ended_at,
         cost_usd=cost.usd if native is None else native,
         spent_usd=state.ledger.spent_usd,
         cost_source=cost.source if native is None else "native",
@@ -141,19 +167,30 @@ def _verdict_info(verdict: Verdict, state: RunState, *, ended_at: float) -> Verd
         session=state.session,
         model=state.model,
         total=state.ledger.total,
+        log_sizes=exit.log_sizes,
         facts=verdict.facts,
     )
 
 
-def _lost(folder: RunFolder, now: float) -> ExitInfo:
+def _lost(folder: RunFolder, now: float, *, started: bool) -> ExitInfo:
     info, last = None, now
     with suppress(RunFolderError):
         info = folder.info()
         last = min(now, max((arrival.at for arrival in folder.arrivals()), default=now))
     return ExitInfo(
-        started=True,
+        started=started,
         stopped_for="lost",
         started_at=info.started_at if info else None,
         ended_at=last,
-        complaint="its recorder died",
+        complaint=_last_error(folder) or _DIED,
+        lost_stdout=None,
+        lost_stderr=None,
     )
+
+
+def _last_error(folder: RunFolder) -> str | None:
+    """The last line that the recorder wrote about itself; None if it wrote nothing."""
+    with suppress(RunFolderError), folder.opened() as files:
+        lines = (files.read(RECORDER_LOG) or b"").decode("utf-8", "replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), None)
+    return None

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from rookery import agents
 from rookery.adapter.agent import Agent
+from rookery.feed.integrity import tampering
 from rookery.feed.source import state_of
 from rookery.model.errors import RookeryError, UnknownAgentError
 from rookery.model.price import Prices, no_prices
@@ -54,9 +55,10 @@ def heal(
 def _finish(folder: RunFolder, info: RunInfo, now: float, prices: Prices) -> Verdict:
     exit = recorded_exit(folder, now=now, overwrite=False)
     state = state_of(folder, info, prices)
-    known = Facts(agent=info.label, allow_denials=info.allow_denials)
+    changed = tampering(folder, exit)
+    known = Facts(agent=info.label, allow_denials=info.allow_denials, tampered=changed)
     if state is None and info.piped:
-        state, known = RunState(), Facts(text_only=True)
+        state, known = RunState(), Facts(text_only=True, tampered=changed)
     return finish(folder, exit, state, known, agent=_agent(info), overwrite=False)
 
 

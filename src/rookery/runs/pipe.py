@@ -21,7 +21,7 @@ from rookery.store import runs
 from rookery.store.arrivals import Stream
 from rookery.store.file_names import ARRIVALS, STDOUT
 from rookery.store.run_folder import RunFolder
-from rookery.store.run_formats import ExitInfo, RunInfo
+from rookery.store.run_formats import ExitInfo, RunInfo, WrittenLog
 
 _CHUNK = 256 << 10
 _MOST_UNREAD = 16 << 20  # bytes in memory only, before the agent has to wait for slow readers
@@ -126,17 +126,19 @@ class PipedRun:
 
     async def _finish(self) -> Verdict:
         """Judge by the stream alone: how the process ended is unknown."""
-        lost = 0
+        lost, logs = 0, dict[str, WrittenLog]()
         if self._recording is not None:
             await self._recording.close()
             self._record_agent()  # if there was no room before, there is some now
-            lost = self._recording.log.lost
+            log = self._recording.log
+            lost, logs = log.lost, {"stdout": WrittenLog(size=log.size, sha256=log.sha256)}
         exit = ExitInfo(
             started=True,
             stopped_for="stopped" if self._input.stopped else None,
             started_at=self._started_at,
             ended_at=time.time(),
             lost_stdout=lost,
+            logs=logs,
         )
         try:
             if self.folder is not None:

@@ -202,7 +202,8 @@ class Run(RunResult):
             await supervisor.follow()
         finally:
             try:
-                exit = recorded_exit(self.folder, now=time.time())
+                started = supervisor.agent_started
+                exit = recorded_exit(self.folder, now=time.time(), started=started)
                 state = self.state if self.agent else None
                 facts = supervisor.facts(exit, self.label if self.agent else None)
                 self.verdict = finish(self.folder, exit, state, facts, agent=self.agent)

@@ -1,18 +1,23 @@
 """Supervises a run: feeds what its recorder wrote, enforces its limits, answers, stops it."""
 
 import asyncio
+from contextlib import suppress
 
 from rookery.config.options import RunOptions
 from rookery.feed.feed import Feed
+from rookery.feed.integrity import not_as_written
 from rookery.feed.recorder_logs import RecorderLogs
 from rookery.feed.tail import Piece, Tail
+from rookery.model.errors import RookeryError, UnsafeRunError
 from rookery.model.records import Record
 from rookery.model.stuck import Suspicion
 from rookery.model.verdict import Facts, StopReason
+from rookery.process.digest import Digest
 from rookery.process.recorder_process import RecorderProcess
 from rookery.runs.dialogue import Dialogue
 from rookery.runs.limits import has_results, passed_limit, reason_to_stop, wants_no_more
 from rookery.runs.watchdog import Silence, Watchdog
+from rookery.store.arrivals import Stream
 from rookery.store.run_folder import RunFolder
 from rookery.store.run_formats import ExitInfo
 
@@ -45,6 +50,8 @@ class Supervisor:
         idle_s = options.idle_timeout
         self._watchdog = None if idle_s is None else Watchdog(str(folder.path), idle_s)
         self._synced_results = 0  # the logs are on disk up to this result
+        self._read: dict[Stream, Tail] = {}  # what was read to its end
+        self._refused: str | None = None
 
     async def follow(self) -> None:
         """Read, fold and decide until the recorder has ended and everything is read."""
@@ -52,16 +59,43 @@ class Supervisor:
         path = self._folder.path
         try:
             with Tail(path, "stdout") as stdout, Tail(path, "stderr") as stderr:
+                stdout.digest, stderr.digest = Digest(), Digest()
                 streams = ((stdout, self._take), (stderr, self._take_errors))
                 logs = RecorderLogs(self._recorder, streams, tick=self._tick)
                 await logs.follow()
+                sizes = self._sizes()
+                stdout.end, stderr.end = sizes.get("stdout"), sizes.get("stderr")
                 while logs.read():
                     await asyncio.sleep(0)
-                self._act_on(self._feed.close())
+                self._read = {"stdout": stdout, "stderr": stderr}
+        except UnsafeRunError as error:  # something else is in a log's place
+            self._refused = str(error)
         finally:
             if self._dialogue is not None:
                 await self._dialogue.close()
             await asyncio.to_thread(self._recorder.close)
+        self._act_on(self._feed.close())
+
+    @property
+    def agent_started(self) -> bool:
+        """Whether the recorder got as far as starting the agent."""
+        return self._recorder.has_started
+
+    def _sizes(self) -> dict[str, int]:
+        """How much the recorder has written; empty if it died."""
+        with suppress(RookeryError):
+            exit = self._folder.exit()
+            return exit.log_sizes if exit else {}
+        return {}
+
+    def _tampering(self, exit: ExitInfo) -> str | None:
+        """How what was read and decoded differs from what the recorder wrote."""
+        for stream, tail in self._read.items():
+            written = exit.logs.get(stream)
+            read = tail.digest.hexdigest() if tail.digest else None
+            if written is not None and read != written.sha256:
+                return not_as_written(stream)
+        return self._refused
 
     def facts(self, exit: ExitInfo, agent: str | None) -> Facts:
         """What rook itself knows about how the run ended; `agent` is what sentences call it."""
@@ -73,6 +107,7 @@ class Supervisor:
             passed_limit=passed_limit(self._feed.state, self._options, timed_out=timed_out),
             suspicion=self._suspicion,
             allow_denials=self._options.allow_denials,
+            tampered=self._tampering(exit),
         )
 
     def stop(
@@ -106,6 +141,8 @@ class Supervisor:
         self._feed.ring()
 
     def _tick(self) -> None:
+        if self._recorder.is_unresponsive:
+            self._recorder.abandon()
         self._silence.look()
         self._decide()
 

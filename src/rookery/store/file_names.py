@@ -33,6 +33,13 @@ LOGS: dict[Log, str] = {
     "stdin": STDIN,
     "arrivals": ARRIVALS,
 }
+
+
+def log_file(log: Log) -> str:
+    """The name of a log's file."""
+    return LOGS[log]
+
+
 RECORDER_FILES = {
     "stdout": STDOUT,
     "stderr": STDERR,

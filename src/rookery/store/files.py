@@ -230,11 +230,25 @@ def last_changes(folder: Folder) -> dict[str, float]:
     return changes
 
 
+def wrong_size(folder: Folder, name: str, size: int) -> str | None:
+    """What is wrong with a file that should have this size; None if nothing is.
+
+    The file is not opened. If the size is 0, it may be missing.
+    """
+    try:
+        found = os.stat(name, dir_fd=folder._fd, follow_symlinks=False)
+    except OSError:
+        return "is missing" if size else None
+    if not S_ISREG(found.st_mode):
+        return "is not a plain file"
+    return None if found.st_size == size else f"has {found.st_size} bytes"
+
+
 @contextmanager
 def _reading(folder: int, path: Path) -> Iterator[int | None]:
     """A file, open to read while the block lasts; None if there is none."""
     with explained(path):
-        fd = _open_file(folder, path)
+        fd = open_file(path, folder)
         try:
             yield fd
         finally:
@@ -242,11 +256,17 @@ def _reading(folder: int, path: Path) -> Iterator[int | None]:
                 os.close(fd)
 
 
-def _open_file(folder: int, path: Path) -> int | None:
-    try:
-        return _plain(os.open(path.name, _READ, dir_fd=folder), path)
-    except FileNotFoundError:
-        return None
+def open_file(path: Path, folder: int | None = None) -> int | None:
+    """Open a file of ours to read, in an open folder if one is given; None if there is none.
+
+    Anything but a plain file is refused, at once: a pipe does not block, a link is not followed.
+    """
+    with explained(path):
+        try:
+            name = path if folder is None else path.name
+            return _plain(os.open(name, _READ, dir_fd=folder), path)
+        except FileNotFoundError:
+            return None
 
 
 @contextmanager

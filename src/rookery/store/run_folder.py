@@ -1,7 +1,7 @@
 """The folder of one run: reads and writes its files."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import TypeVar
 from rookery.model.errors import RunFolderError, UnknownRunError
 from rookery.store.arrivals import Arrival, read_arrivals
 from rookery.store.file_names import ARRIVALS, EXIT, INFO, LOGS, ROOM, VERDICT, Log
-from rookery.store.files import Folder
+from rookery.store.files import Folder, wrong_size
 from rookery.store.names import check_name
 from rookery.store.run_formats import ExitInfo, RunInfo, VerdictInfo, dump, parse
 
@@ -47,8 +47,24 @@ class RunFolder:
         return self._load(EXIT, ExitInfo)
 
     def verdict(self) -> VerdictInfo | None:
-        """How the run ended; None until it is judged."""
-        return self._load(VERDICT, VerdictInfo)
+        """How the run ended; None until it is judged.
+
+        A log that is not as long as what the recorder wrote makes it `incomplete`.
+        """
+        saved = self._load(VERDICT, VerdictInfo)
+        if saved is None or saved.facts.tampered is not None:
+            return saved
+        how = self.changed_size(saved.log_sizes)
+        return saved if how is None else saved.with_tampered_logs(how)
+
+    def changed_size(self, sizes: Mapping[str, int]) -> str | None:
+        """Which log does not have the size it should have; None if all have."""
+        with self.opened() as folder:
+            for log, name in LOGS.items():
+                size = sizes.get(log)
+                if size is not None and (how := wrong_size(folder, name, size)) is not None:
+                    return f"{name} {how}, but the recorder wrote {size}"
+        return None
 
     def write_info(self, info: RunInfo) -> None:
         """Save the run's options and processes, in one step."""

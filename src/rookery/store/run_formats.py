@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from typing import Annotated, NoReturn, TypeVar
+from typing import Annotated, NoReturn, Self, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -84,6 +84,13 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
         return self.agent and (self.called or self.agent)
 
 
+class WrittenLog(msgspec.Struct, frozen=True, kw_only=True):
+    """What a recorder wrote to one log."""
+
+    size: int
+    sha256: str
+
+
 class ExitInfo(msgspec.Struct, frozen=True, kw_only=True):
     """How the agent's process ended: `exit.json`."""
 
@@ -95,10 +102,16 @@ class ExitInfo(msgspec.Struct, frozen=True, kw_only=True):
     stopped_for: str | None = None
     started_at: Moment | None = None
     ended_at: Moment
-    lost_stdout: int = 0
-    """Bytes that a full disk lost."""
+    lost_stdout: int | None = 0
+    """Bytes that a full disk lost; None if the recorder died, and the count with it."""
 
-    lost_stderr: int = 0
+    lost_stderr: int | None = 0
+    logs: dict[str, WrittenLog] = {}
+    """What the recorder wrote to each log; empty if it died, or was of an earlier version."""
+
+    left_behind: list[str] = []
+    """The names of the processes that the agent left running when it exited, and rook ended."""
+
     survivors: int = 0
     """Processes of the agent that could not be ended."""
 
@@ -107,6 +120,11 @@ class ExitInfo(msgspec.Struct, frozen=True, kw_only=True):
 
     missing_program: str | None = None
     """The program that is not installed."""
+
+    @property
+    def log_sizes(self) -> dict[str, int]:
+        """How many bytes the recorder wrote to each log; empty if that is unknown."""
+        return {log: written.size for log, written in self.logs.items()}
 
 
 class VerdictInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,6 +147,9 @@ class VerdictInfo(msgspec.Struct, frozen=True, kw_only=True):
     total: Usage | None = None
     """What the whole session has used, if its agent counts that; a resumed run starts there."""
 
+    log_sizes: dict[str, int] = {}
+    """How many bytes the recorder wrote to each log; empty if that is unknown."""
+
     facts: Facts = Facts()
 
     @property
@@ -139,6 +160,17 @@ class VerdictInfo(msgspec.Struct, frozen=True, kw_only=True):
             sentence=self.sentence,
             exit_code=self.exit_code,
             facts=self.facts,
+        )
+
+    def with_tampered_logs(self, how: str) -> Self:
+        """The same run, judged again because its logs are not what the recorder wrote."""
+        verdict = Verdict.of("incomplete", msgspec.structs.replace(self.facts, tampered=how))
+        return msgspec.structs.replace(
+            self,
+            status=verdict.status,
+            sentence=verdict.sentence,
+            exit_code=verdict.exit_code,
+            facts=verdict.facts,
         )
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import shutil
-import signal
 import sys
 import time
 from pathlib import Path
@@ -14,6 +13,7 @@ from msgspec.structs import replace
 from rookery.batches.batch import Batch
 from rookery.batches.queue import FolderQueue, find_queue, new_queue
 from rookery.batches.tasks import BatchTask, read_tasks
+from rookery.cli.live.foreground import on_interrupts
 from rookery.cli.live.output import put
 from rookery.cli.options.defaults import (
     current_config,
@@ -27,6 +27,7 @@ from rookery.config.options import BatchOptions
 from rookery.display.loops.batch import current_line, result_line, spent_line
 from rookery.model.errors import UnknownAgentError
 from rookery.model.text import count
+from rookery.process import trees
 from rookery.store.batch_folder import BatchTerms
 
 _EXAMPLES = """\b
@@ -92,13 +93,13 @@ def _with_command(task: BatchTask) -> BatchTask:
 
 
 async def _run(queue: FolderQueue, terms: BatchTerms, *, as_json: bool) -> int:
+    trees.become_subreaper()
     before, every = queue.folder.results(), len(queue.tasks())
     _say_start(queue.folder.name, terms, every=every, left=every - len(before))
     failed = sum(not result.ok for result in before)
     async with Batch(queue, jobs=terms.jobs, max_cost=terms.max_cost, before=before) as batch:
         stopped = asyncio.Event()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            asyncio.get_running_loop().add_signal_handler(number, _stop, batch, stopped)
+        on_interrupts(lambda _: _stop(batch, stopped))
         table = _LiveTable(batch)
         drawing = asyncio.create_task(table.draw())
         async for result in batch:

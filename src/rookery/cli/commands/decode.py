@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
 from itertools import chain
+from pathlib import Path
 from typing import BinaryIO
 
 import click
@@ -15,10 +16,12 @@ from rookery.config.command_options import DecodeOptions
 from rookery.display.context import RunContext
 from rookery.display.plain import PlainDisplay
 from rookery.feed.decode import StrictDecoder, open_source, read_chunks
+from rookery.feed.integrity import changed_run
 from rookery.model.errors import RookeryError, UnreadableSourceError
 from rookery.model.events import StreamClosed, Unknown, Unreadable
 from rookery.model.fold import Fold, fold
 from rookery.model.records import Record, dump, schema
+from rookery.model.safe import safe_line
 from rookery.prices import PriceBook
 from rookery.runs.summary import summarise
 
@@ -84,6 +87,8 @@ def _records(file: str, decoder: StrictDecoder) -> Iterator[list[Record]]:
             yield doubt.over(decoder.feed(chunk))
     yield doubt.over(decoder.close())
     doubt.warn(decoder)
+    if Path(file).suffix == ".raw" and (how := changed_run(Path(file).parent)):
+        click.echo(f"[rook] WARNING: {safe_line(f'{file} was changed: {how}')}", err=True)
 
 
 class _Doubt:

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import signal
 import sys
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from msgspec.structs import replace
 
 from rookery.cli.commands.loops import put_runs, say
 from rookery.cli.commands.run import AgentArgs, agent_args
+from rookery.cli.live.foreground import on_interrupts
 from rookery.cli.live.loop_view import LoopOutput
 from rookery.cli.live.output import put
 from rookery.cli.options.defaults import print_project_settings, resolve_agent
@@ -27,6 +27,7 @@ from rookery.loops.plan import CEILINGS, LoopPlan, plan_of
 from rookery.loops.prompts import VARIABLES, unknown_variables
 from rookery.loops.start import new_loop, resumed_loop
 from rookery.model.safe import safe
+from rookery.process import trees
 
 _EXAMPLES = """\b
 Examples:
@@ -102,12 +103,12 @@ def _plan(prompt: tuple[str, ...], options: LoopOptions) -> LoopPlan:
 
 async def _watch(loop: Loop, view_options: ViewOptions, *, jsonl: bool) -> int:
     """Display a loop to its end; Ctrl-C ends it, the second time at once."""
+    trees.become_subreaper()
     output = LoopOutput(loop.plan, view_options)
     if isinstance(loop.effects, RealEffects) and not view_options.quiet:
         loop.effects.on_run = output.watch
     async with loop:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            asyncio.get_running_loop().add_signal_handler(number, loop.stop)
+        on_interrupts(lambda _: loop.stop())
         async for event in loop:
             if jsonl:
                 put(sys.stdout, _json(event))

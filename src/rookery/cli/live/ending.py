@@ -82,12 +82,6 @@ def _laid_out(out: TextIO, look: Look, answer: str) -> str:
 def print_end(view_options: ViewOptions, ended: EndedRun) -> None:
     """Print how it ended, what it did and what to do next."""
     verdict, state = ended.verdict, ended.state
-    if verdict.facts.lost_bytes:
-        _say(f"WARNING: the disk was full: {verdict.facts.lost_bytes} bytes of output were lost")
-    if verdict.status == "success" and verdict.facts.passed_limit is not None:
-        _say(f"WARNING: over budget: {verdict.sentence}")
-    if verdict.facts.unsaved:
-        _say(f"WARNING: the verdict could not be saved: {verdict.facts.unsaved}")
     if view_options.verbose:
         errors = state.unknown.total() + state.unreadable
         _say(f"stream stats: {state.records} events, {errors} errors")

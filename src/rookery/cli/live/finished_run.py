@@ -15,6 +15,7 @@ from rookery.display.context import RunContext
 from rookery.display.ending import summary
 from rookery.display.outputs import Display
 from rookery.display.words import from_home
+from rookery.feed.integrity import checked_verdict
 from rookery.model.state import RunState
 from rookery.store.file_names import OUTPUT
 from rookery.store.output import has_output
@@ -48,7 +49,7 @@ def ending_lines(
     folder: RunFolder, state: RunState, paint: Paint, home: str | None = None
 ) -> Iterator[str]:
     """How a run ended, what to do next, and where its answer is."""
-    saved, info = folder.verdict(), folder.info()
+    saved, info = checked_verdict(folder), folder.info()
     prefix = paint("prefix", "[rook]")
     if saved is None:
         yield f"{prefix} run {folder.name} is running"

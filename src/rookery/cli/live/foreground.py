@@ -6,7 +6,8 @@ import shlex
 import signal
 import sys
 import time
-from functools import partial
+from collections.abc import Callable
+from itertools import count
 
 from msgspec.structs import replace
 
@@ -24,6 +25,8 @@ from rookery.process import trees
 from rookery.runs.limits import late_limits, unheld_limits
 from rookery.runs.run import Run
 
+_LAST_HANDLED = 2  # Ctrl-C: the first asks, the second kills
+
 
 def is_watched(view_options: ViewOptions) -> bool:
     """Whether a status line shows what the agent does before a message of it is complete."""
@@ -32,19 +35,18 @@ def is_watched(view_options: ViewOptions) -> bool:
 
 def watch(run: Run, view_options: ViewOptions) -> int:
     """Run to the end and show it; return the exit code."""
+    trees.become_subreaper()  # what a killed recorder leaves behind becomes ours
     return asyncio.run(_watch(run, view_options))
 
 
 async def _watch(run: Run, view_options: ViewOptions) -> int:
-    loop = asyncio.get_running_loop()
     turns = Turns()
     if run.asks and run.agent and (path := terminal_path()):
         limit_s = run.options.ask_timeout
         run.on_permission = TerminalAsker(path, run.label, turns, cwd=run.cwd, limit_s=limit_s)
         run.options = replace(run.options, ask_timeout=None)  # a key restarts the asker's own timer
     async with run:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, partial(run.stop, by=number.name))
+        on_interrupts(lambda number: run.stop(by=number.name))
         for warning in warnings(run):
             put(sys.stderr, f"[rook] WARNING: {warning}")
         if view_options.lively and (view_options.verbose or not is_watched(view_options)):
@@ -58,6 +60,26 @@ async def _watch(run: Run, view_options: ViewOptions) -> int:
         put(sys.stderr, f"[rook] WARNING: {unheld}")
     print_end(view_options, ended)
     return verdict.exit_code
+
+
+def on_interrupts(stop: Callable[[signal.Signals], None]) -> None:
+    """Call `stop` at each Ctrl-C, SIGTERM and SIGHUP; the third Ctrl-C ends rook at once.
+
+    It ends rook even while much is left to read or the screen is stalled: the recorder then ends
+    the agent, and the next command that looks at the run judges it.
+    """
+    loop = asyncio.get_running_loop()
+    presses = count(1)
+
+    def interrupt() -> None:
+        if next(presses) == _LAST_HANDLED:
+            loop.remove_signal_handler(signal.SIGINT)
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+        stop(signal.SIGINT)
+
+    loop.add_signal_handler(signal.SIGINT, interrupt)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, stop, number)
 
 
 def warnings(run: Run) -> list[str]:
