@@ -61,6 +61,9 @@ class Place:
 
     def check(self, fault: str, shown: str) -> None:
         """Check that everything is still listed and shown, and that nothing promised is lost."""
+        for name, run in self._listed("runs").items():
+            if run["status"] == "running":  # its runner was killed: the recorder ends it
+                self.desk.rook("attach", name)
         runs, loops = self._listed("runs"), self._listed("loops")
         assert self.good.items() <= runs.items(), fault
         assert self.good_loops.items() <= loops.items(), fault
