@@ -2,16 +2,20 @@
 
 import asyncio
 import json
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rookery.batches.batch import Batch
 from rookery.batches.queue import find_queue, new_queue
 from rookery.batches.tasks import BatchTask, make_task, read_tasks
+from rookery.loops.events import LoopEvent, ToolStarted
 from rookery.loops.storage import LOOP_FOLDERS
 from rookery.store import runs
-from rookery.store.batch_folder import BatchResult
+from rookery.store.batch_folder import BatchFolder, BatchResult
+from rookery.store.loop_folder import LoopFolder
 from tests.loops.playing import calls, install
 
 
@@ -283,3 +287,54 @@ def test_a_damaged_folder_of_another_run_does_not_stop_a_batch(
     (loop.path / "plan.json").write_text("{")
     _, (result,) = play([make_task(prompt="x", id="1", cwd=str(work))])
     assert result.ok
+
+
+def test_a_missing_working_folder_ends_one_task_and_not_the_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=DONE"], monkeypatch)
+    gone = str(tmp_path / "gone")
+    asked = [
+        make_task(prompt="x", id="run", cwd=gone),
+        make_task(prompt="x", id="loop", cwd=gone, check="true", until="DONE"),
+        make_task(prompt="x", id="fine", cwd=str(work)),
+    ]
+    _, results = play(asked, jobs=1)
+    assert {result.id: result.ok for result in results} == {
+        "run": False,
+        "loop": False,
+        "fine": True,
+    }
+
+
+def test_a_full_disk_ends_one_task_and_not_the_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=DONE"], monkeypatch)
+    asked = [make_task(prompt="x", id=id, cwd=str(work), until="DONE") for id in ("a", "b")]
+    write, full = LoopFolder.add_event, iter([True])
+
+    def add_event(folder: LoopFolder[Any, Any, Any], event: LoopEvent) -> None:
+        if isinstance(event, ToolStarted) and next(full, False):
+            folder._event_log = os.open("/dev/full", os.O_WRONLY)
+        write(folder, event)
+
+    monkeypatch.setattr(LoopFolder, "add_event", add_event)
+    _, results = play(asked, jobs=1)
+    assert [(result.id, result.ok) for result in results] == [("a", False), ("b", True)]
+    assert "No space left on device" in results[0].sentence
+
+
+def test_a_result_that_cannot_be_saved_is_reported_and_the_batch_continues(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=DONE"], monkeypatch)
+    asked = [make_task(prompt="x", id=id, cwd=str(work)) for id in ("a", "b")]
+
+    def add_result(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(BatchFolder, "add_result", add_result)
+    _, results = play(asked, jobs=1)
+    assert [result.ok for result in results] == [True, True]
+    assert all("not saved: " in result.sentence for result in results)

@@ -423,7 +423,7 @@ def test_a_batch_goes_on_though_nobody_reads(
 def test_a_batch_takes_settings_and_agents_of_the_users_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    work = install(tmp_path, ["say=fine"], monkeypatch)
+    work = install(tmp_path, ["say=fine", "play=budget delay=0.01"], monkeypatch)
     own = tmp_path / "config" / "rookery"
     own.mkdir(parents=True)
     claude = tmp_path / "bin" / "claude"
@@ -474,3 +474,25 @@ def test_a_batch_whose_budget_is_used_up_says_how_to_go_on(
     assert richer.returncode == 0
     assert "3 of 3 tasks done" in richer.stderr
     assert rook("batch", "--resume", name).returncode == 0
+
+
+def test_one_damaged_loop_hides_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = install(tmp_path, ["say=DONE"], monkeypatch)
+    name = rook("loop", "Fix it", "--until", "DONE", "--cwd", str(work)).stdout.split()[1]
+    (tmp_path / "home" / "loops" / "loop-empty").mkdir()
+    listed = rook("loops")
+    assert (listed.returncode, listed.stderr) == (0, "")
+    rows = {line.split()[0]: line for line in listed.stdout.splitlines()[1:]}
+    assert "done" in rows[name]
+    assert "damaged" in rows["loop-empty"]
+    assert "plan.json: is missing" in rows["loop-empty"]
+    (tmp_path / "home" / "loops" / "loop-empty" / "state.json").write_bytes(b"\xff")
+    lines = [json.loads(line) for line in rook("loops", "--json").stdout.splitlines()]
+    assert {line["loop"]: "error" in line for line in lines} == {name: False, "loop-empty": True}
+
+
+def test_a_batch_is_not_shown_as_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROOKERY_HOME", str(tmp_path))
+    shown = rook("show", "batch-k7f3")
+    assert shown.returncode == 2
+    assert "is a batch, not a run: continue it with  rook batch --resume batch-k7f3" in shown.stderr

@@ -32,13 +32,12 @@ def begin(fault: str) -> None:
     if process == "runner":
         inject(action, int(at), tally)
         return
-    from rookery.process import recorder_process
+    from rookery.process import bare_python
 
     with open(__file__) as file:
         text = file.read()
-    recorder_process._BOOT = (
-        f"{text}\ninject({action!r}, {int(at)}, {tally!r})\n{recorder_process._BOOT}"
-    )
+    fault = f"inject({action!r}, {int(at)}, {tally!r})"
+    bare_python._BOOT = f"{text}\n{fault}\n{bare_python._BOOT}"
 
 
 def inject(action: str, at: int, tally: str) -> None:

@@ -177,33 +177,10 @@ def test_a_limit_that_is_over_and_still_holds_is_retried_less_and_less_often() -
     assert decide(*[over] * 6, again).until == NOW + 360
 
 
-def test_failures_that_pass_are_waited_out_longer_each_time() -> None:
-    overloaded = ran("failed", error_kind="overload")
-    waits = [decide(*[overloaded] * n).until - NOW for n in range(1, 11)]
-    assert waits == [2, 4, 8, 16, 32, 64, 128, 256, 300, 300]
-    assert decide(overloaded, random=0.0).until - NOW == 1  # spread, but never under half
-
-
-def test_waiting_is_no_iteration() -> None:
-    state = LoopState(
-        started_at=NOW,
-        agent="claude",
-        attempts=(LIMITED, ran("failed", error_kind="network"), ran()),
-    )
-    assert state.iterations == 1
-
-
 def test_a_crash_of_ours_is_not_the_agent_s_error() -> None:
     cut = ran("incomplete", recovered=True, changed=0)
     assert decide(*[cut] * 6).step == "continue"
     assert decide(*[ran("incomplete")] * 3).end == "no_progress"
-
-
-def test_an_unknown_cost_is_not_zero() -> None:
-    state = LoopState(
-        started_at=NOW, agent="claude", attempts=(ran(), ran(spent_usd=None), ran("not_started"))
-    )
-    assert state.unknown_costs == 1
 
 
 def test_the_reason_names_the_rules_that_would_let_denied_tools_pass() -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-KINDS = ("run", "settings")
+KINDS = ("run", "loop", "batch", "settings")
 PER_PROCESS = 25
-QUICK = {"run": 100, "settings": 25}
+QUICK = {"run": 100, "loop": 50, "batch": 50, "settings": 25}
 SOAK = 500
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rookery.model.errors import RookeryError
-from rookery.process import recorder_process, trees
+from rookery.process import bare_python, trees
 from tests.process.recording import finish, is_gone, python, record, start, wait_for
 
 
@@ -266,9 +266,7 @@ main()
 def test_an_agent_that_survives_sigkill_is_counted_as_a_survivor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        recorder_process, "_BOOT", recorder_process._BOOT.replace("main()\n", IMMORTAL)
-    )
+    monkeypatch.setattr(bare_python, "_BOOT", bare_python._BOOT.replace("main()\n", IMMORTAL))
     recorder = start(tmp_path, ["sh", "-c", "echo ready; sleep 60; :"])
     wait_for(lambda: (tmp_path / "stdout.raw").exists() and (tmp_path / "stdout.raw").read_bytes())
     recorder.kill("interrupted")
@@ -296,7 +294,7 @@ os.fsync = fsync
 def test_a_slow_disk_does_not_stall_reading(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recorder_process, "_BOOT", SLOW_DISK + recorder_process._BOOT)
+    monkeypatch.setattr(bare_python, "_BOOT", SLOW_DISK + bare_python._BOOT)
     log = tmp_path / "stdout.raw"
     script = "echo one; while [ ! -e told ]; do sleep 0.02; done; echo two"
     recorder = start(tmp_path, ["sh", "-c", script])
@@ -311,7 +309,7 @@ def test_a_slow_disk_does_not_stall_reading(
 def test_everything_recorded_is_on_disk_at_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recorder_process, "_BOOT", SLOW_DISK + recorder_process._BOOT)
+    monkeypatch.setattr(bare_python, "_BOOT", SLOW_DISK + bare_python._BOOT)
     (tmp_path / "go").touch()
     record(tmp_path, ["sh", "-c", "echo out; echo err >&2"])
     synced = (tmp_path / "synced").read_text().split()

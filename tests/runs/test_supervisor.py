@@ -13,7 +13,7 @@ from rookery.config.options import RunOptions
 from rookery.display.ending import warnings
 from rookery.feed.integrity import checked_verdict
 from rookery.model.verdict import Verdict
-from rookery.process import recorder_process
+from rookery.process import bare_python, recorder_process
 from rookery.runs.run import Run
 from rookery.runs.start import start_command
 from rookery.store.output import read_output
@@ -207,8 +207,8 @@ main()
 def test_a_recorder_that_hangs_does_not_hold_up_ctrl_c(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    boot = recorder_process._BOOT.replace("main()\n", DEAF)
-    monkeypatch.setattr(recorder_process, "_BOOT", boot)
+    boot = bare_python._BOOT.replace("main()\n", DEAF)
+    monkeypatch.setattr(bare_python, "_BOOT", boot)
     monkeypatch.setattr(recorder_process, "_ANSWER_S", 0.1)
     ended = run(tmp_path, "say(start); time.sleep(600)", stop_stopped_recorder)
     assert verdict_of(ended).sentence == "interrupted by Ctrl-C"
@@ -218,7 +218,7 @@ def test_a_recorder_that_hangs_does_not_hold_up_ctrl_c(
 def test_a_recorder_that_cannot_start_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recorder_process, "_BOOT", "raise OSError('no space for it')")
+    monkeypatch.setattr(bare_python, "_BOOT", "raise OSError('no space for it')")
     ended = run(tmp_path, "say(start)")
     assert (verdict_of(ended).status, ended.exit_code) == ("not_started", 9)
     assert verdict_of(ended).sentence == "OSError: no space for it"

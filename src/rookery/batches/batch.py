@@ -137,8 +137,15 @@ class Batch:
             self._ended.append(result)
             if not result.ok and not self._may_start():
                 continue  # stopped by us or by our budget: it is done when the batch is resumed
+            self._results.put_nowait(await self._kept(result))
+
+    async def _kept(self, result: BatchResult) -> BatchResult:
+        """Keep a result; if that fails, it says so, and the task is done again on a resume."""
+        try:
             await self._queue.done(result)
-            self._results.put_nowait(result)
+        except (RookeryError, OSError) as error:
+            return replace(result, sentence=f"{result.sentence} (not saved: {error})".lstrip())
+        return result
 
     async def _result(self, job: Job) -> BatchResult:
         task, earlier_usd = job.task, self._earlier.pop(job.task.id, 0.0)
@@ -146,7 +153,7 @@ class Batch:
         self.current[task.id] = current
         try:
             return await (self._loop if task.is_loop else self._run)(job, current)
-        except RookeryError as error:
+        except (RookeryError, OSError) as error:  # it ends this task, and no other
             return BatchResult(
                 id=task.id,
                 ok=False,

@@ -105,6 +105,7 @@ class RealEffects:
         self._loop = loop
         self._home = home
         self._cwd = cwd or plan.run.cwd
+        self._marker = str(snapshots.parent)
         self._clock = SteadyClock()
         repository = plan.repository
         self._files = (
@@ -140,7 +141,7 @@ class RealEffects:
 
     async def check(self, command: str) -> Check:
         """Run a check; `stop` ends it."""
-        work = run_check(command, cwd=self._cwd, timeout_s=self._plan.check_s)
+        work = run_check(command, cwd=self._cwd, timeout_s=self._plan.check_s, marker=self._marker)
         self._checking = asyncio.ensure_future(work)
         try:
             return await self._checking

@@ -5,7 +5,6 @@ import os
 import select
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -15,25 +14,16 @@ import msgspec
 
 from rookery.model.errors import RookeryError
 from rookery.process import trees
+from rookery.process.bare_python import bare_python
 from rookery.process.liveness import start_ticks
 from rookery.process.plain_file import open_plain
 
-# The packages are made bare: what they import for others takes longer than the recorder itself.
-_BOOT = """
-import sys
-for name, path in zip(("rookery", "rookery.process"), sys.argv[1:]):
-    sys.modules[name] = package = type(sys)(name)
-    package.__path__ = [path]
-from rookery.process.recorder import main
-main()
-"""
 _MOST_BELLS = 65536
 _ANSWER = b"!\n"  # what it rings when it has read a command; no arrival begins so
 _START_S = 30.0  # for a recorder to read its plan, on a machine that is very busy
 _ANSWER_S = 5.0  # for one to read a command
 _END_S = 15.0  # for one to end its agent and itself: it takes 5.5 s and what the disk takes
 _KILLED_S = 5.0  # for one that was killed: it may wait for a disk
-_PACKAGE = Path(__file__).parent.parent
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,7 +63,7 @@ class RecorderProcess:
             raise RookeryError(f"the recorder cannot start: {error}") from error
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _BOOT, _PACKAGE, _PACKAGE / "process"],
+                bare_python("recorder"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,

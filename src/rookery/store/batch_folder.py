@@ -5,9 +5,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from rookery.model.errors import RookeryError
 from rookery.model.ledger import Source
@@ -16,6 +17,7 @@ from rookery.store.named_folders import FolderKind, NamedFolder
 
 BATCHES = FolderKind(parent="batches", what="batch")
 
+_MOST_JOBS = 10_000
 _TASKS, _TERMS, _RESULTS = "tasks.jsonl", "batch.json", "results.jsonl"
 
 
@@ -23,7 +25,7 @@ class BatchTerms(msgspec.Struct, frozen=True, kw_only=True):
     """How many tasks run at once, and what all may cost: `batch.json`."""
 
     format: int = 1
-    jobs: int = 2
+    jobs: Annotated[int, Meta(ge=1, le=_MOST_JOBS)] = 2
     max_cost: float | None = None
 
 

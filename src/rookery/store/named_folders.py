@@ -13,8 +13,10 @@ import msgspec
 from rookery.model.errors import DamagedRunError
 from rookery.store.files import Folder
 from rookery.store.names import check_name, is_name, new_names, pick
+from rookery.store.new_folders import make_folder
 
 _LOCK = "lock"
+_WRONG = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 _Value = TypeVar("_Value")
 
@@ -36,14 +38,13 @@ class FolderKind:
 
     def create(self, home: str | PathLike[str], files: Mapping[str, bytes]) -> Path:
         """Make a folder with these files, under a new name; make home too if it is missing."""
-        path = _absolute(home)
-        with Folder.made(path) as above, above.own(self.parent) as others:
-            names = (self.prefix + name for name in new_names())
-            name = next(name for name in names if others.make(name))
-            with others.own(name) as folder:
-                for file, data in files.items():
-                    folder.replace(file, data)
-        return path / self.parent / name
+
+        def write(folder: Folder, _: str) -> None:
+            for file, data in files.items():
+                folder.replace(file, data)
+
+        names = (self.prefix + name for name in new_names())
+        return make_folder(_absolute(home), self.parent, names, write)
 
     def find(self, home: str | PathLike[str], name: str) -> Path:
         """Find a folder by its name or the unique beginning of it, with or without the prefix."""
@@ -86,7 +87,7 @@ class NamedFolder:
         data = self.read(file)
         try:
             return None if data is None else decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except _WRONG as error:
             message = "has unexpected contents"
             raise DamagedRunError(str(self.path / file), message) from error
 
@@ -95,7 +96,7 @@ class NamedFolder:
         for line in (self.read(file) or b"").split(b"\n"):
             try:
                 yield decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError):
+            except _WRONG:
                 continue
 
     def replace(self, file: str, data: bytes) -> None:

@@ -10,14 +10,13 @@ from pathlib import Path
 
 import msgspec
 
-from rookery.model.errors import RookeryError, RunFolderError
-from rookery.store.file_names import INFO, NEW, RUNS
-from rookery.store.files import Folder, last_changes, remove_stale
+from rookery.model.errors import RookeryError
+from rookery.store.file_names import INFO, RUNS
+from rookery.store.files import Folder, last_changes
 from rookery.store.names import check_name, is_name, new_names, pick
+from rookery.store.new_folders import make_folder
 from rookery.store.run_folder import RunFolder
 from rookery.store.run_formats import RunInfo, dump
-
-_STALE_S = 3600.0
 
 
 def create(home: str | PathLike[str], info: RunInfo) -> RunFolder:
@@ -25,20 +24,11 @@ def create(home: str | PathLike[str], info: RunInfo) -> RunFolder:
 
     It gets its name when it has its `run.json`, so that every run folder has one.
     """
-    path = _absolute(home)
-    with Folder.made(path) as above, above.own(RUNS) as others, above.own(NEW) as makers:
-        remove_stale(makers, _STALE_S)  # left by processes that were killed while they made a run
-        unnamed = os.urandom(8).hex()
-        try:
-            with makers.own(unnamed) as folder:
-                for name in new_names():
-                    folder.replace(INFO, dump(msgspec.structs.replace(info, name=name)))
-                    if makers.move(unnamed, others, name):
-                        return RunFolder(path / RUNS / name)
-        except RunFolderError:
-            makers.remove(unnamed)
-            raise
-    raise AssertionError("there is always another name")
+
+    def write(folder: Folder, name: str) -> None:
+        folder.replace(INFO, dump(msgspec.structs.replace(info, name=name)))
+
+    return RunFolder(make_folder(_absolute(home), RUNS, new_names(), write))
 
 
 def find(home: str | PathLike[str], name: str) -> RunFolder:

@@ -180,6 +180,7 @@ def test_a_clock_without_zone_is_ours_also_behind_a_change_of_the_hour(eve: str,
         (-1.0, None),
         (float("inf"), None),
         (float("nan"), None),
+        (1e300, None),
     ],
 )
 def test_a_field_in_seconds_or_milliseconds(field: float | None, moment: float | None) -> None:

@@ -18,10 +18,13 @@ from rookery.display.loops.summary import LoopView
 from rookery.loops.current_run import current_run
 from rookery.loops.state import Attempt
 from rookery.loops.storage import LOOP_FOLDERS, LoopFolder, newest_first
+from rookery.model.errors import RookeryError
+from rookery.model.safe import safe_line
 from rookery.model.text import one_line
 from rookery.store.home import home_folder
 
 _LONGEST_PROMPT = 50
+_LONGEST_ERROR = 200
 _UNCUT = 10_000
 _OUTPUT_LINES = 5
 _OUTPUT_LINES_FULL = 200
@@ -34,7 +37,7 @@ def loops_(options: ListOptions) -> None:
     folders = newest_first(home_folder())
     if options.json:
         for folder in folders:
-            click.echo(msgspec.json.encode({"loop": folder.name, "state": folder.state()}))
+            click.echo(msgspec.json.encode(_json(folder)))
         return
     if not folders:
         click.echo('There are no loops yet. Start one:  rook loop "Fix the tests" --check "…"')
@@ -43,8 +46,19 @@ def loops_(options: ListOptions) -> None:
         put(sys.stdout, line)
 
 
+def _json(folder: LoopFolder) -> dict[str, object]:
+    try:
+        return {"loop": folder.name, "state": folder.state()}
+    except RookeryError as error:
+        return {"loop": folder.name, "state": None, "error": str(error)}
+
+
 def _row(folder: LoopFolder) -> tuple[str, str, str, str]:
-    view = _view(folder)
+    """A loop as a row; one that is damaged says so, and hides no other."""
+    try:
+        view = _view(folder)
+    except RookeryError as error:
+        return folder.name, "damaged", "", safe_line(one_line(str(error), _LONGEST_ERROR))
     prompt = one_line(view.plan.run.prompt or view.plan.prompt_file or "", _LONGEST_PROMPT)
     return view.name, view.status, view.used, prompt
 

@@ -1,5 +1,7 @@
 """The run that an argument names."""
 
+import shlex
+
 from rookery.model.errors import RookeryError
 from rookery.store import runs
 from rookery.store.home import home_folder
@@ -11,6 +13,9 @@ def find_run(name: str | None) -> RunFolder:
     home = home_folder()
     if name is not None and name.startswith("loop-"):
         raise RookeryError(f"{name} is a loop, not a run: use  rook show {name}")
+    if name is not None and name.startswith("batch-"):
+        resume = shlex.join(["rook", "batch", "--resume", name])
+        raise RookeryError(f"{name} is a batch, not a run: continue it with  {resume}")
     if name is not None:
         return runs.find(home, name)
     last = runs.last(home)

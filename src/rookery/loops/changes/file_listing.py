@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rookery.loops.state import Change
 
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 _MOST_FILES = 50_000
 _TIME_LIMIT_S = 5.0
 _LEFT_OUT = frozenset(
@@ -38,8 +39,12 @@ class Listings:
         if listing is None:
             return None
         data = b"\0".join(part for pair in listing.items() for part in pair)
-        self._kept.parent.mkdir(parents=True, exist_ok=True)
-        self._kept.write_bytes(data)
+        try:
+            self._kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with open(os.open(self._kept, _NEW, 0o600), "wb") as file:
+                file.write(data)
+        except OSError:  # such as a full disk
+            return None
         return Change(mark=_mark(data))
 
     def change(self, before: Change | None) -> Change | None:

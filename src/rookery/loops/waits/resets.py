@@ -59,7 +59,8 @@ def from_field(value: float | None) -> float | None:
     """Read a timestamp field, in seconds or milliseconds; None if it is not usable."""
     if value is None or not math.isfinite(value) or value <= 0:
         return None
-    return value / 1000 if value > _MILLISECONDS else value
+    moment = value / 1000 if value > _MILLISECONDS else value
+    return moment if moment <= _MILLISECONDS else None
 
 
 def from_text(text: str | None, *, now: float, local: tzinfo) -> float | None:
@@ -69,7 +70,7 @@ def from_text(text: str | None, *, now: float, local: tzinfo) -> float | None:
     head = text[:_LONGEST_TEXT].replace("\u202f", " ").replace("\u00a0", " ")
     for read in _FORMS:
         if (moment := read(head, now, local)) is not None:
-            return moment
+            return moment if moment <= _MILLISECONDS else None
     return None
 
 
