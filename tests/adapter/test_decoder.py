@@ -1,6 +1,7 @@
 """The decoder contract, tried on a real agent's messages: any bytes in any cuts, nothing lost."""
 
 import json
+import re
 from collections.abc import Iterable
 from itertools import combinations, pairwise
 from typing import Any
@@ -258,20 +259,18 @@ def test_lines_of_white_space_are_blank() -> None:
     assert events_of(*blank) == [closed(lines=len(blank), blank=len(blank))]
 
 
-def test_a_line_over_the_cap_is_announced_with_its_place() -> None:
+def test_a_line_over_the_cap_is_read_in_part_and_announced_with_its_place() -> None:
     long = line(said(text("x" * 5000)))
     raw = INIT + b"\n" + long + b"\n" + RESULT + b"\n"
     place = len(INIT) + 1
-    assert decode(cut_at(raw, range(0, len(raw), 99)), cap=1000)[2:] == [
-        Record(
-            2,
-            None,
-            place,
-            len(long),
-            Unreadable(reason="oversized", preview=long[:200].decode()),
-        ),
-        Record(3, None, place + len(long) + 1, len(RESULT), TurnFinished(ok=True, text=WORDS)),
-        Record(4, None, len(raw), 0, closed(results=1, lines=3)),
+    records = decode(cut_at(raw, range(0, len(raw), 99)), cap=1000)
+    warning = Unreadable(reason="oversized", preview=long[:200].decode())
+    assert records[2] == Record(2, None, place, len(long), warning)
+    assert isinstance(cut := records[3].event, Text)
+    assert re.fullmatch(r"x+ \[\.\.\. \d+ bytes left out \.\.\.\] x+", cut.text)
+    assert records[4:] == [
+        Record(4, None, place + len(long) + 1, len(RESULT), TurnFinished(ok=True, text=WORDS)),
+        Record(5, None, len(raw), 0, closed(results=1, lines=3)),
     ]
 
 

@@ -19,7 +19,8 @@ MIB = 1024 * 1024
 CAP = MIB // 4  # counting memory byte by byte is slow
 NOT_NEWLINES = ("\r", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029")
 
-ATOMS = [c.encode() for c in NOT_NEWLINES] + [b"\n", b"\n\n", b"\r\n", b"{}", b"\xff", b"\x85", b""]
+ATOMS = [c.encode() for c in NOT_NEWLINES]
+ATOMS += [b"\n", b"\n\n", b"\r\n", b"{}", b"\xff", b"\x85", b"", b"\\", b'"', b'\\"']
 hostile = st.lists(st.sampled_from(ATOMS) | st.binary(max_size=20)).map(b"".join)
 
 
@@ -44,12 +45,16 @@ def model(data: bytes, cap: int = DEFAULT_CAP) -> list[Line]:
     """The lines of some bytes by the plainest means."""
     *ended, last = data.split(b"\n")
     whole = [line + b"\n" for line in ended] + ([last] if last else [])
-    return [
-        line
-        if len(line.removesuffix(b"\n")) <= cap
-        else Oversized(len(line), line[: min(cap, 512)])
-        for line in whole
-    ]
+    return [line if len(line.removesuffix(b"\n")) <= cap else ends_of(line, cap) for line in whole]
+
+
+def ends_of(line: bytes, cap: int) -> Oversized:
+    kept = min((cap + 1) // 2, 32 * 1024)
+    quotes, escaped = 0, False
+    for place, byte in enumerate(line[:-kept]):
+        quotes += byte == ord('"') and not escaped and place >= kept
+        escaped = byte == ord("\\") and not escaped
+    return Oversized(len(line), line[:kept], line[-kept:], quotes, escaped)
 
 
 @steady
@@ -124,7 +129,7 @@ def test_a_line_that_comes_alone_is_not_copied() -> None:
 
 
 def test_a_line_that_comes_alone_may_be_too_long_or_the_end_of_another() -> None:
-    assert LineBuffer(cap=3).feed(b"1234\n") == [Oversized(5, b"123")]
+    assert LineBuffer(cap=3).feed(b"1234\n") == [Oversized(5, b"12", b"4\n")]
     buffer = LineBuffer()
     assert buffer.feed(b"be") == []
     assert buffer.feed(b"gun\n") == [b"begun\n"]
@@ -149,11 +154,11 @@ def test_a_line_of_just_the_cap_is_kept_and_a_longer_one_is_not(
 def test_a_line_over_the_cap_gives_its_size_and_head_and_the_next_is_read() -> None:
     long = bytes(range(11, 211)) * 100
     lines = lines_of(cut_at(b"a\n" + long + b"\nb\n", range(0, 20_000, 777)), cap=10_000)
-    assert lines == [b"a\n", Oversized(len(long) + 1, long[:512]), b"b\n"]
+    assert lines == [b"a\n", ends_of(long + b"\n", 10_000), b"b\n"]
 
 
 def test_a_last_line_over_the_cap_has_no_newline_in_its_size() -> None:
-    assert lines_of([b"x" * 600, b"y" * 600], 1000) == [Oversized(1200, b"x" * 512)]
+    assert lines_of([b"x" * 600, b"y" * 600], 1000) == [Oversized(1200, b"x" * 500, b"y" * 500)]
 
 
 @pytest.mark.parametrize("cap", [0, -1])
@@ -179,7 +184,8 @@ def peak_of(pieces: Iterable[bytes], cap: int) -> tuple[list[Line], int]:
 def test_a_line_of_100_megabytes_costs_little_memory() -> None:
     chunk = b"x" * (64 * 1024)
     lines, peak = peak_of((chunk if n < 1600 else b"\n" for n in range(1601)), MIB)
-    assert lines == [Oversized(1600 * len(chunk) + 1, chunk[:512])]
+    kept = b"x" * 32 * 1024
+    assert lines == [Oversized(1600 * len(chunk) + 1, kept, kept[1:] + b"\n")]
     assert peak < 2.5 * MIB
 
 

@@ -278,7 +278,7 @@ def test_a_failed_turn_tells_the_first_line_of_the_reason() -> None:
 def test_errors_and_skipped_lines_are_told() -> None:
     assert shown(Error(kind="network"), Unreadable(reason="oversized")) == [
         "[claude] ERROR: network",
-        "[rook] WARNING: skipped a line of 12.3 MB",
+        "[rook] WARNING: cannot show all of a line of 12.3 MB: it is at byte 0 of the output",
     ]
 
 

@@ -10,6 +10,7 @@ import msgspec
 from rookery.adapter import salvage
 from rookery.adapter.drift import Drift
 from rookery.adapter.lines import DEFAULT_CAP, Line, LineBuffer, Oversized
+from rookery.adapter.oversized import Shortened, shortened
 from rookery.model.events import Event, StreamClosed, Unknown, Unreadable
 from rookery.model.records import Record
 
@@ -186,7 +187,7 @@ class LineDecoder:
     def _salvage(self, line: Line) -> Sequence[Event]:
         """Read as much as possible of a line that doesn't have an expected shape."""
         if isinstance(line, Oversized):
-            return (salvage.unreadable(line.head, "oversized"),)
+            return self._shorten(line)
         if not line.removeprefix(_BOM).strip():
             self._blank += 1
             return ()
@@ -203,6 +204,15 @@ class LineDecoder:
         else:
             events.append(salvage.unreadable(line, "not_an_object"))
         return events
+
+    def _shorten(self, line: Oversized) -> Sequence[Event]:
+        """Report a line that is too long to be kept, and read what its ends have of a message."""
+        warning = salvage.unreadable(line.head, "oversized")
+        short = shortened(line)
+        repaired = None if short is None else salvage.parse(short)
+        if not isinstance(repaired, salvage.Repaired) or not isinstance(repaired.value, dict):
+            return (warning,)
+        return (warning, *self._fit(repaired.value, Shortened(repaired.json)))
 
     def _fit(self, value: dict[str, Any], raw: bytes) -> Sequence[Event]:
         """Read a message after dropping the fields that do not fit its shape."""
@@ -240,7 +250,8 @@ def _mark_cut(records: list[Record], last: Line | None) -> tuple[list[Record], b
     is_message = head.removeprefix(_BOM).lstrip()[:1] in (b"{", b"[")
     for n, record in enumerate(records):
         event = record.event
-        if isinstance(event, Unreadable) and is_message:
+        is_alone = len(records) == 1  # otherwise the ends of a long message were read
+        if isinstance(event, Unreadable) and is_message and is_alone:
             truncated = True
             if event.reason == "not_json":
                 event = Unreadable(reason="truncated", preview=event.preview)

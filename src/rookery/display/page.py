@@ -242,7 +242,8 @@ class Page:
         if event is None:
             return
         place = item.place
-        record = Record(item.seq, item.begin, 0, place.length if place else 0, event)
+        offset, length = (place.offset, place.length) if place else (0, 0)
+        record = Record(item.seq, item.begin, offset, length, event)
         if warning := words.warning(record):
             yield self._rook + self._paint("error", f"WARNING: {warning}")
             return

@@ -193,7 +193,10 @@ def warning(record: Record) -> str | None:
     """Warn about a line that could not be read."""
     match record.event:
         case Unreadable(reason="oversized"):
-            return f"skipped a line of {record.length / 1e6:.1f} MB"
+            size = f"{record.length / 1e6:.1f} MB"
+            return (
+                f"cannot show all of a line of {size}: it is at byte {record.offset} of the output"
+            )
         case Unreadable(reason="truncated"):
             return "the last line was cut off"
     return None

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from rookery.adapter.oversized import Shortened
 from rookery.adapter.salvage import raw_copy
 from rookery.agents.claude import shapes
 from rookery.agents.claude.errors import error_in_words
@@ -59,7 +60,7 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
             usage=of_turn(message.usage),
             models=by_model(models),
             spent=by_model(models_of(message.model_usage_since_last_result)),
-            structured=raw_copy(message.structured_output),
+            structured=None if isinstance(line, Shortened) else raw_copy(message.structured_output),
         )
     )
     return events

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from rookery.adapter.decoder import Events, LineDecoder
 from rookery.adapter.drift import watch
 from rookery.adapter.lines import DEFAULT_CAP
+from rookery.adapter.oversized import Shortened
 from rookery.adapter.reader import Table, TableReader
 from rookery.adapter.salvage import raw_copy
 from rookery.adapter.tokens import uncached
@@ -92,7 +93,7 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
             duration_s=_seconds(message.duration_ms),
             api_duration_s=_seconds(message.duration_api_ms),
             turns=message.num_turns,
-            structured=raw_copy(message.structured_result),
+            structured=None if isinstance(line, Shortened) else raw_copy(message.structured_result),
         )
     )
     memory.end_turn()
