@@ -44,7 +44,7 @@ FILLERS = {
 }
 SIZES = [(80, 24), (40, 15)]
 OURS = (  # how a line of ours begins, after the indentation
-    *("│ ", "┆ ", "⋮ ", "  ", "[y] ", "[a] ", "[n] ", "[e] ", "[v] ", "(5m, "),
+    *("│ ", "┆ ", "… ", "  ", "[y] ", "[a] ", "[n] ", "[e] ", "[v] ", "(5m, "),
     *("in ", "because: ", "needs approval: ", "with ", "tool: "),
 )
 
@@ -142,6 +142,6 @@ def test_the_real_command_is_on_the_screen_whenever_y_works(
     first, *_, last = sitting.pages if len(sitting.pages) > 1 else sitting.pages * 2
     for rows in (first, last):
         keys = next(at for at, row in enumerate(rows) if row[9:].startswith(("[y] ", "[v] ")))
-        bars = [at for at, row in enumerate(rows[:keys]) if row[9:10] in ("│", "┆", "⋮")]
+        bars = [at for at, row in enumerate(rows[:keys]) if row[9:10] in ("│", "┆", "…")]
         assert rows[bars[0]].startswith(f"         │ {EVIL}")
         assert bars == list(range(bars[0], keys))  # nothing is between it and the keys

@@ -175,7 +175,7 @@ def test_a_long_command_can_be_allowed_when_v_has_shown_all_of_it(desk: Desk) ->
     command = "\n".join(f"echo {number}" for number in range(90))
     with desk.terminal(command=command) as terminal:
         terminal.until("[v] see the rest, then decide")
-        assert "         ⋮ 37 more lines\n" in terminal.text
+        assert "         … 37 more lines\n" in terminal.text
         assert "echo 89" not in terminal.text
         assert "[y]" not in terminal.text
         terminal.type("v")

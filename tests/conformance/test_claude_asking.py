@@ -112,7 +112,10 @@ def test_always_for_an_edit_is_every_change_in_this_folder(seat: Seat) -> None:
         DONE,
     ]
     assert (
-        seat.run(script, ("[a] always in this run: all changes to files in this folder", "a")) == 0
+        seat.run(
+            script, ("[a] always in this run: all file changes in this folder, rm and mv too", "a")
+        )
+        == 0
     )
     assert "wants to edit  Write\n" in seat.text
     assert "\n         │ +one\n         │ +and more\n" in seat.text

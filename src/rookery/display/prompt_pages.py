@@ -124,14 +124,14 @@ class Prompt:
 
     def _sheet(self, rows: PromptRows, size: Size) -> _Sheet:
         subject = list(self._subject(rows))
-        parts = [rows.labelled(*part) for part in self._remarks()]
+        parts = [(style, rows.labelled(label, text)) for style, label, text in self._remarks()]
         used = _FREE + 1 + max(len(self._keys(rows, allow=a, more=True)) for a in (True, False))
         for most in _ROWS_OF_A_PART:
             remarks: list[str] = []
             hidden: list[str] = []
-            for part in parts:
+            for style, part in parts:
                 shown = rows.cut(part, min(most, max(size.rows // 3 - len(remarks), 0)))
-                remarks += shown
+                remarks += [self._paint(style, row) for row in shown]
                 hidden += part if len(shown) < len(part) else []
             left = size.rows - used - len(remarks)
             if left >= min(len(subject), _MANY_ROWS):
@@ -150,8 +150,8 @@ class Prompt:
         if len(subject) > left:
             again = 1 if left < 2 * _MANY_ROWS else _FEWEST_ROWS
             end = len(subject) - (left - 1 - again)
-            more = f"⋮ {count(len(subject) - left + 1, 'more line')}"
-            seen = f"⋮ {count(end - again, 'line')}, shown before"
+            more = f"… {count(len(subject) - left + 1, 'more line')}"
+            seen = f"… {count(end - again, 'line')}, shown before"
             first = [*subject[: left - 1], *rows.own(more)]
             last = [*subject[:again], *rows.own(seen), *subject[end:]]
             between = subject[left - 1 : end]
@@ -184,17 +184,17 @@ class Prompt:
         if ask.about == "tool" and not title and not ask.detail:
             yield from rows.own(_UNKNOWN)
 
-    def _remarks(self) -> Iterator[tuple[str, str]]:
-        """What else decides, and then the agent's own words about it, each with our label."""
+    def _remarks(self) -> Iterator[tuple[str, str, str]]:
+        """What else decides, then the agent's words about it, each with a style and our label."""
         ask = self._ask
         if ask.kind == "execute":
-            yield "in ", self._folder(ask.cwd or self._cwd)
+            yield "text", "in ", self._folder(ask.cwd or self._cwd)
         for note in ask.notes:
-            yield "", note
+            yield "note", "", note
         if ask.purpose:
-            yield "because: ", ask.purpose
+            yield "aside", "because: ", ask.purpose
         if ask.reason:
-            yield "needs approval: ", ask.reason
+            yield "aside", "needs approval: ", ask.reason
 
     def _keys(
         self, rows: PromptRows, *, allow: bool = False, more: bool = False

@@ -73,7 +73,7 @@ class PromptRows:
         for blank, group in groupby(lines, _blank):
             run = list(group)
             if blank is not None and len(run) > _MOST_BLANK_LINES:
-                yield from self.own(f"⋮ {blank}{len(run)} blank lines")
+                yield from self.own(f"… {blank}{len(run)} blank lines")
                 continue
             for line in run:
                 style = styles.get(line[:1]) or styles.get("")

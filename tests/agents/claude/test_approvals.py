@@ -228,7 +228,7 @@ def test_all_edits_are_always_allowed_only_if_that_is_the_one_offer() -> None:
     ask = read(one)
     assert ask is not None
     assert (ask.always, ask.remembers) == (
-        "all changes to files in this folder, by commands like rm and mv too",
+        "all file changes in this folder, rm and mv too",
         True,
     )
     told = answered(one, Decision(allow=True, always=True))

@@ -181,7 +181,7 @@ def _rule(rule: shapes.Rule) -> dict[str, str | None]:
 def _update_scope(update: Mapping[str, Any]) -> str:
     """What an update allows, for the user who decides about it."""
     if update["type"] == "setMode":
-        return "all changes to files in this folder, by commands like rm and mv too"
+        return "all file changes in this folder, rm and mv too"
     rules: Sequence[Mapping[str, str]] = update["rules"]
     return ", ".join(
         f"{rule['toolName']}({rule['ruleContent']})" if "ruleContent" in rule else rule["toolName"]
