@@ -54,6 +54,17 @@ def test_no_module_is_longer_than_a_reader_can_hold(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").split("\n")) <= 500
 
 
+def test_every_command_that_is_suggested_is_quoted() -> None:
+    unquoted = re.compile(
+        r"""f["'][^"']*\brook (?:show|run|attach|stop|loop|batch|rm|replay) [^"']*\{(?!_)"""
+    )
+    assert not [path for path in ALL if unquoted.search(path.read_text(encoding="utf-8"))]
+
+
+def test_only_the_safe_output_has_the_bytes_of_standard_output() -> None:
+    assert _modules_that_mention(r"stdout\.buffer|stderr\.buffer|sys\.__std") == set()
+
+
 def test_every_agent_in_the_registry_has_a_folder_and_the_other_way_round() -> None:
     folders = {path.parent.name for path in SOURCE.glob("agents/*/__init__.py")}
     assert folders == set(agents.NAMES)

@@ -333,3 +333,17 @@ def test_plain_text_cannot_be_asked_for_leave(desk: Desk) -> None:
     )
     assert done.returncode == 2
     assert done.stderr == "[rook] plain text cannot be answered: choose another --permission\n"
+
+
+def test_a_secret_in_a_request_is_not_shown_and_the_decision_is_about_the_request(
+    desk: Desk,
+) -> None:
+    token = "ghp_" + "aB3dE5fG7hJ9" * 3
+    command = f"{'echo a b c; ' * 8}curl -H 'Authorization: token {token}' https://example.org"
+    with desk.terminal(command=command) as terminal:
+        terminal.until("[y] once")
+        terminal.type("y")
+        assert terminal.finish() == 0
+    assert "[redacted: GitHub token]" in terminal.text
+    assert token[4:16] not in terminal.text
+    assert desk.decisions()[0]["title"] == command

@@ -344,6 +344,8 @@ def test_a_denied_call_is_told_once_with_the_rule_that_would_allow_it() -> None:
     assert shown(start, failed, denied)[1:] == ["[claude] ERROR: no", line]
     assert shown(PermissionDenied(name="Write")) == ["[claude] DENIED: Write"]
     assert shown(PermissionDenied()) == ["[claude] DENIED: a tool"]
+    line = "[claude] DENIED: Bash (allow it: 'Bash(echo '\"'\"'; rm x)')"
+    assert shown(PermissionDenied(name="Bash", fix="Bash(echo '; rm x)")) == [line]
     line = "[claude] DENIED: Bash (allow it: --permission all)"
     assert shown(PermissionDenied(name="Bash", fix="--permission all")) == [line]
 

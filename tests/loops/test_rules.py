@@ -1,5 +1,6 @@
 """Every rule by itself, and their order."""
 
+import shlex
 from typing import Any
 
 import msgspec
@@ -186,3 +187,9 @@ def test_a_crash_of_ours_is_not_the_agent_s_error() -> None:
 def test_the_reason_names_the_rules_that_would_let_denied_tools_pass() -> None:
     decision = decide(*[ran("denied", denials=("Bash(rm:*)", "Edit(//x)"))] * 3)
     assert "--allow 'Bash(rm:*)' --allow 'Edit(//x)'" in decision.reason
+
+
+def test_the_rules_that_it_names_are_quoted_for_a_shell() -> None:
+    rule = "Bash(echo '; rm -rf ~; echo ')"
+    decision = decide(*[ran("denied", denials=(rule,))] * 3)
+    assert shlex.split(decision.reason.partition("allow them with ")[2]) == ["--allow", rule]

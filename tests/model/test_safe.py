@@ -1,12 +1,13 @@
 """Safe text: nothing an agent writes can do more to a terminal than be read."""
 
+import json
 import unicodedata
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rookery.model.safe import safe
+from rookery.model.safe import defused, defused_json, safe, safe_json
 
 steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -86,3 +87,64 @@ def test_what_was_unsafe_can_be_seen(text: str, shown: str) -> None:
 )
 def test_text_of_any_script_is_left_as_it_is(text: str) -> None:
     assert safe(text) == text
+
+
+JSON = st.recursive(any_text, lambda inner: st.lists(inner) | st.dictionaries(any_text, inner))
+
+
+@steady
+@given(JSON)
+def test_json_keeps_its_values_when_it_is_made_safe(value: object) -> None:
+    text = json.dumps(value, ensure_ascii=False)
+    assert json.loads(safe_json(text)) == value
+    assert not any(map(is_unsafe, safe_json(text)))
+
+
+CI_COMMANDS = (
+    "::error::x",
+    "::warning file=a.js,line=1::x",
+    "::set-output name=a::b",
+    "::STOP-commands::token",
+    "##vso[task.complete]",
+    "##[group]x",
+    "##TeamCity[x]",
+    "section_end:15:name",
+    "travis_fold:start:x",
+)
+
+
+@pytest.mark.parametrize("command", CI_COMMANDS)
+@pytest.mark.parametrize("before", ["", " ", "\t", '[claude] "', "text\n", "a.b "])
+def test_a_command_for_ci_is_broken(command: str, before: str) -> None:
+    assert command not in defused(before + command)
+    assert defused(before + command).replace(" ", "") == (before + command).replace(" ", "")
+    text = json.dumps(before + command)
+    assert command not in defused_json(text)
+    assert json.loads(defused_json(text)) == before + command
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "std::vector<int>::iterator and io::error::Error",
+        "Foo::bar::baz()",
+        "## Heading [link]",
+        "a::b",
+        "::1 and fe80::1",
+        "--- a/file",
+        "ratio 1::2",
+    ],
+)
+def test_what_only_looks_like_a_command_for_ci_stays(text: str) -> None:
+    assert defused(f"see {text}") == f"see {text}"
+    assert defused_json(text) == text
+
+
+@steady
+@given(st.lists(any_text | st.sampled_from(CI_COMMANDS)).map("".join))
+def test_no_line_starts_as_a_command_does(text: str) -> None:
+    for line in defused(safe(text), headings=True).split("\n"):
+        assert not line.lstrip().startswith("::")
+        assert not line.startswith(("--- ", "+++ ", "~~~ "))
+        assert "##[" not in line
+        assert "##vso[" not in line.lower()

@@ -1,10 +1,12 @@
 """Text: one line of at most so many characters."""
 
+import shlex
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rookery.model.text import cut, duration, first_line, one_line
+from rookery.model.text import cut, duration, first_line, one_line, suggested
 
 steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -81,3 +83,13 @@ def test_durations_are_short(seconds: float | None, shown: str) -> None:
 )
 def test_the_first_line_is_cut_only_if_it_is_too_long(text: str, line: str) -> None:
     assert first_line(text, 10) == line
+
+
+@steady
+@given(st.lists(st.text()))
+def test_a_suggested_command_has_each_word_as_it_is(words: list[str]) -> None:
+    assert shlex.split(suggested("show", *words)) == ["rook", "show", *words]
+
+
+def test_a_suggested_command_is_as_one_would_type_it() -> None:
+    assert suggested("show", "k7f3", "--full") == "rook show k7f3 --full"

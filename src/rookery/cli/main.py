@@ -5,6 +5,7 @@ import os
 import sys
 from importlib import import_module
 from io import TextIOWrapper
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -50,6 +51,7 @@ class _Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> object:
         """Run a command; Ctrl-C and a closed pipe end it without a message."""
+        _guard_outputs()
         try:
             code = super().invoke(ctx)
             sys.stdout.flush()
@@ -59,6 +61,8 @@ class _Commands(click.Group):
             # Whatever is still buffered must not be written at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise click.exceptions.Exit(_BROKEN_PIPE) from None
+        except click.ClickException as error:
+            raise _safe(error) from None
         except RookeryError as error:
             from rookery.model.safe import safe_line  # so that --help stays quick
 
@@ -67,6 +71,13 @@ class _Commands(click.Group):
         except OSError as error:  # commands report by themselves what they cannot read
             raise click.exceptions.Exit(_cannot_write(error)) from None
         return code
+
+    def make_context(self, *args: Any, **options: Any) -> click.Context:
+        """Read the command line; an error quotes it without control characters."""
+        try:
+            return super().make_context(*args, **options)
+        except click.ClickException as error:
+            raise _safe(error) from None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -189,6 +200,22 @@ def main() -> None:
         sys.exit(_cannot_write(error))
     finally:
         gc.freeze()  # searching all modules for garbage takes a sixth of the time of `rook --help`
+
+
+def _guard_outputs() -> None:
+    """Keep secrets out of all that is printed from now on; the help has none."""
+    from rookery.cli.safe_output import guard_outputs  # so that --help stays quick
+
+    guard_outputs()
+
+
+def _safe(error: click.ClickException) -> click.ClickException:
+    """An error whose message, which may quote anything, is safe to print."""
+    from rookery.model.safe import safe  # so that --help stays quick
+
+    _guard_outputs()
+    vars(error)["message"] = safe(error.message)
+    return error
 
 
 def _help_width() -> int:

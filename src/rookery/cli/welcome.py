@@ -5,6 +5,7 @@ import shutil
 from rookery import agents
 from rookery.adapter.agent import Agent
 from rookery.cli.tables import columns
+from rookery.model.text import suggested
 
 _PROMPT = '"Fix the failing tests"'
 
@@ -37,4 +38,4 @@ def _run(here: list[Agent]) -> str:
     """The first run to try, with an agent that is installed."""
     if not here or here[0].name == agents.NAMES[0]:
         return f"rook run {_PROMPT}"
-    return f"rook run --agent {here[0].name} {_PROMPT}"
+    return f"{suggested('run', '--agent', here[0].name)} {_PROMPT}"

@@ -13,7 +13,7 @@ from rookery.display.console.paint import Paint
 from rookery.model.ledger import Money
 from rookery.model.safe import safe_line
 from rookery.model.state import RunState
-from rookery.model.text import count, duration
+from rookery.model.text import count, duration, suggested
 from rookery.model.verdict import Outcome, Verdict, process_end
 
 _MOST_RULES = 3
@@ -174,7 +174,7 @@ def _next_steps(verdict: Verdict, about: AboutRun, state: RunState) -> Iterator[
         return
     if about.run is None:
         return
-    show, resume = f"rook show {about.run}", _resume(about)
+    show, resume = suggested("show", about.run), _resume(about)
     status = verdict.status
     match status:
         case "success":
@@ -185,7 +185,9 @@ def _next_steps(verdict: Verdict, about: AboutRun, state: RunState) -> Iterator[
             yield f"details: {show}"
         case "limited":
             yield _labelled("continue after the reset: ", resume)
-            other = f'rook run --agent {about.other_agent} "…"' if about.other_agent else ""
+            other = (
+                f'{suggested("run", "--agent", about.other_agent)} "…"' if about.other_agent else ""
+            )
             yield _labelled("or use another agent now: ", other) or f"details: {show}"
         case "over_budget" | "timed_out":
             yield _labelled("continue with a higher limit: ", _resume(about, *_flag(verdict)))
@@ -247,7 +249,7 @@ def _labelled(label: str, command: str) -> str:
 def _resume(about: AboutRun, *flags: str) -> str:
     if not about.resumable or about.run is None:
         return ""
-    return " ".join(["rook run", "--resume", about.run, *flags, '"…"'])
+    return " ".join([suggested("run", "--resume", about.run), *flags, '"…"'])
 
 
 def _rules(state: RunState) -> list[str]:

@@ -1,5 +1,6 @@
 """The words for each event, shared by all displays."""
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
@@ -165,7 +166,8 @@ def denied(event: PermissionDenied, known: Call | None) -> Line:
     fix = event.fix or ""
     short = len(fix) <= _LONGEST_RULE and "\n" not in fix  # otherwise it is too long to type
     words = known.words if known else event.name or "a tool"
-    shown = fix if is_permission(fix) else f"'{fix}'"
+    quoted = shlex.quote(fix)
+    shown = fix if is_permission(fix) else f"'{fix}'" if quoted == fix else quoted
     return Line("error", "DENIED", f": {words}", (f"allow it: {shown}",) if fix and short else ())
 
 

@@ -25,6 +25,7 @@ from rookery.loops.storage import LoopFolder
 from rookery.loops.waits.wall_clock import wait_until
 from rookery.model.errors import RookeryError
 from rookery.model.safe import safe_line
+from rookery.model.text import suggested
 
 _READ_STOP_REQUEST_S = 0.5
 _MOST_NAMED = 5
@@ -38,7 +39,7 @@ class ForeignChangesError(RookeryError):
         rest = f" and {len(files) - _MOST_NAMED} more" if len(files) > _MOST_NAMED else ""
         super().__init__(
             f"these changes are not committed, and --commit would mix them with the agent's: "
-            f"{named}{rest}; commit or stash them, then  rook loop --resume {loop}"
+            f"{named}{rest}; commit or stash them, then  {suggested('loop', '--resume', loop)}"
         )
 
 

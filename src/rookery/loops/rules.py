@@ -1,5 +1,6 @@
 """What a loop does next, as pure functions of its plan and its state: one small rule each."""
 
+import shlex
 from collections.abc import Callable, Sequence
 from itertools import takewhile
 
@@ -213,7 +214,7 @@ def _denials(moment: Moment) -> Decision | None:
     denied = {attempt.report.denials for attempt in row}
     if len(row) < most or len(denied) != 1 or not (rules := denied.pop()):
         return None
-    allow = " ".join(f"--allow '{rule}'" for rule in rules)
+    allow = " ".join(f"--allow {shlex.quote(rule)}" for rule in rules)
     reason = f"the same tools were denied {most} times; allow them with {allow}"
     return _finish(moment, "no_progress", reason, rules)
 

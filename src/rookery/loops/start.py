@@ -16,6 +16,7 @@ from rookery.loops.plan import Ceilings, Goal, LoopPlan
 from rookery.loops.state import LoopState
 from rookery.loops.storage import LOOP_FOLDERS, LoopFolder
 from rookery.model.errors import RookeryError
+from rookery.model.text import suggested
 from rookery.store.home import home_folder
 
 
@@ -59,8 +60,9 @@ def _refuse_ended(name: str, state: LoopState, ceilings: Ceilings) -> None:
     if state.end in ("ceiling", "unverified") and not reached:
         return
     options = " ".join(ceiling.higher for ceiling in reached)
-    hint = f"resume it with  rook loop --resume {name} {options}" if reached else None
-    details = f"details: rook show {name}"
+    resume = suggested("loop", "--resume", name)
+    hint = f"resume it with  {resume} {options}" if reached else None
+    details = f"details: {suggested('show', name)}"
     raise BadPlanError(f"loop {name} has ended: {state.reason}; {hint or details}")
 
 

@@ -1,6 +1,7 @@
 """Makes agent text safe to show: no escape sequence or control character reaches a terminal."""
 
 import re
+from functools import cache
 
 # C0 and C1 controls, DEL, and what reorders or hides text: bidirectional controls, line and
 # paragraph separators, lone surrogates, tags. Zero-width joiners stay: emoji and Indic need them.
@@ -28,6 +29,53 @@ def uncoloured(text: str) -> str:
 def safe_line(text: str) -> str:
     """Make text safe as `safe` does, and keep it on one line."""
     return safe(text).replace("\n", " ").replace("\t", " ")
+
+
+def defused(text: str, *, headings: bool = False) -> str:
+    """Break what a CI service would run as a command, by a space: `::error::` is `: :error::`.
+
+    `headings` is for a service that makes headings of lines that start with `---` or the like.
+    """
+    text = _ci_start().sub(r"\g<0> ", _ci_command().sub(r"\g<0> ", text))
+    return _ci_heading().sub(" ", text) if headings else text
+
+
+def defused_json(text: str) -> str:
+    """Break the same in JSON by an escape, which changes no value."""
+    return _ci_command().sub(lambda match: match[0][:-1] + _escape(match[0][-1]), text)
+
+
+def safe_json(text: str) -> str:
+    """Escape in JSON what `safe` would replace; no value changes."""
+    return _UNSAFE.sub(lambda match: _KEPT.get(match[0]) or _escape(match[0]), text)
+
+
+@cache
+def _ci_command() -> re.Pattern[str]:
+    """What CI services run or fold; where one insists on the start of a line, anywhere as well."""
+    return re.compile(
+        r"#(?=#(?:vso|teamcity)?\[)"
+        r"|:(?=:[A-Za-z][\w-]*(?:::|[ \t]))(?:(?<![\w:>]:)|(?<=\\[nrt]:))"
+        r"|(?:section_(?:start|end)|travis_(?:fold|time))(?=:)",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _ci_start() -> re.Pattern[str]:
+    """What may be a command at the start of a line."""
+    return re.compile(r"^[^\S\n]*:(?=:)", re.MULTILINE)
+
+
+@cache
+def _ci_heading() -> re.Pattern[str]:
+    return re.compile(r"^(?=(?:---|\+\+\+|~~~|\^\^\^)(?: |$))", re.MULTILINE)
+
+
+def _escape(character: str) -> str:
+    """A character as JSON escapes it; beyond the first plane as two halves."""
+    data = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{data[at : at + 2].hex()}" for at in range(0, len(data), 2))
 
 
 def _visible(match: re.Match[str]) -> str:

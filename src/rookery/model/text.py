@@ -19,6 +19,13 @@ def count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
+def suggested(*words: str) -> str:
+    """A command of rook to type or paste; each word is quoted for a shell if it needs to be."""
+    import shlex  # so that --help stays quick
+
+    return shlex.join(["rook", *words])
+
+
 def duration(seconds: float | None) -> str:
     """Format a length of time: `4.2s`, `42s`, `1m 42s`, `2h 05m`."""
     if seconds is None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from rookery.model.errors import DamagedRunError, RookeryError
+from rookery.model.text import suggested
 from rookery.store.files import explained
 from rookery.store.named_folders import FolderKind, NamedFolder
 
@@ -29,14 +30,16 @@ class LoopBusyError(RookeryError):
     """Another process runs the loop."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"loop {name!r} is already running: watch it with  rook show {name}")
+        super().__init__(
+            f"loop {name!r} is already running: watch it with  {suggested('show', name)}"
+        )
 
 
 class LoopNotRunningError(RookeryError):
     """No process runs the loop, so there is nothing to stop."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"loop {name!r} is not running: see  rook show {name}")
+        super().__init__(f"loop {name!r} is not running: see  {suggested('show', name)}")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from rookery.model.errors import RookeryError, RunFolderError
+from rookery.model.text import suggested
 from rookery.store import runs
 from rookery.store.batch_folder import BATCHES, BatchFolder
 from rookery.store.file_names import NEW, RUNS
@@ -130,7 +131,8 @@ def _obstacle_of_run(
         info, ended = None, False
     works = at_work(info, alive) if info is not None else False
     if works or (not ended and marked(str(folder.path))):
-        return f"run {folder.name} is running: stop it first with  rook stop {folder.name}"
+        stop = suggested("stop", folder.name)
+        return f"run {folder.name} is running: stop it first with  {stop}"
     owner = info.loop if info is not None else None
     for kind in (LOOPS, BATCHES) if owner is not None and is_name(owner) else ():
         path = folder.path.parent.parent / kind.parent / str(owner)

@@ -1,5 +1,6 @@
 """`rook agents`: which agents there are, whether they are installed, and what each reports."""
 
+import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -8,6 +9,7 @@ import msgspec
 
 from rookery import agents
 from rookery.adapter.agent import Agent, Capabilities, Way
+from rookery.cli.live.output import put_json
 from rookery.cli.options.parameters import argument, takes
 from rookery.cli.options.settings_files import surroundings
 from rookery.cli.tables import print_table
@@ -67,7 +69,7 @@ def command(options: AgentsOptions, names: tuple[str, ...]) -> None:
     rows = _rows(names)
     if options.json:
         for row in rows:
-            click.echo(msgspec.json.encode(row))
+            put_json(sys.stdout, msgspec.json.encode(row))
     else:
         _print(rows)
     if options.check:

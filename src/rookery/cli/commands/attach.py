@@ -18,6 +18,8 @@ from rookery.config.command_options import AttachOptions
 from rookery.config.options import ViewOptions
 from rookery.display.console.look import look_of
 from rookery.feed.feed import START
+from rookery.model.safe import safe_line
+from rookery.model.text import suggested
 from rookery.runs.attached import AttachedRun
 from rookery.runs.heal import ask_to_stop
 from rookery.store.file_names import RUNNER_LOG
@@ -54,7 +56,8 @@ def attach(options: AttachOptions, view_options: ViewOptions, run: str | None) -
         verdict = asyncio.run(_follow(attached, view_options, from_now=options.from_now))
     except (KeyboardInterrupt, asyncio.CancelledError):
         name = attached.folder.name
-        put(sys.stderr, f"[rook] run {name} continues: rook attach {name} · rook stop {name}")
+        commands = f"{suggested('attach', name)} · {suggested('stop', name)}"
+        put(sys.stderr, f"[rook] run {name} continues: {commands}")
         raise click.exceptions.Exit(_INTERRUPTED) from None
     ended = EndedRun(verdict.verdict, attached.feed.state, attached.feed.agent, attached.folder)
     print_result(sys.stdout, view_options, ended)
@@ -104,4 +107,4 @@ def _report_log(folder: RunFolder) -> None:
     """Point to the errors of a background runner, if there are any."""
     log = folder.path / RUNNER_LOG
     if log.exists() and log.stat().st_size:
-        click.echo(f"[rook] errors of its background runner: {log}", err=True)
+        click.echo(f"[rook] errors of its background runner: {safe_line(str(log))}", err=True)

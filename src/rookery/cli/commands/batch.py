@@ -14,7 +14,7 @@ from rookery.batches.batch import Batch
 from rookery.batches.queue import FolderQueue, find_queue, new_queue
 from rookery.batches.tasks import BatchTask, read_tasks
 from rookery.cli.live.foreground import on_interrupts
-from rookery.cli.live.output import put
+from rookery.cli.live.output import put, put_json
 from rookery.cli.options.defaults import (
     current_config,
     print_project_settings,
@@ -24,9 +24,11 @@ from rookery.cli.options.defaults import (
 from rookery.cli.options.parameters import argument, takes
 from rookery.config.load import lowest_limits
 from rookery.config.options import BatchOptions
+from rookery.display.console.cells import fit
 from rookery.display.loops.batch import current_line, result_line, spent_line
 from rookery.model.errors import UnknownAgentError
-from rookery.model.text import count
+from rookery.model.safe import safe_line
+from rookery.model.text import count, suggested
 from rookery.process import trees
 from rookery.store.batch_folder import BatchTerms
 
@@ -105,8 +107,10 @@ async def _run(queue: FolderQueue, terms: BatchTerms, *, as_json: bool) -> int:
         async for result in batch:
             table.clear()
             failed += not result.ok
-            line = msgspec.json.encode(result).decode() if as_json else result_line(result)
-            put(sys.stdout, line)
+            if as_json:
+                put_json(sys.stdout, msgspec.json.encode(result))
+            else:
+                put(sys.stdout, result_line(result))
         drawing.cancel()
         table.clear()
     _say_end(queue, batch, every=every, failed=failed)
@@ -130,7 +134,7 @@ def _say_end(queue: FolderQueue, batch: Batch, *, every: int, failed: int) -> No
     _say(f"{done} of {count(every, 'task')} done · {failed} failed · {spent_line(batch)}")
     if done < every:
         more = " --max-cost …" if batch.is_over_budget else ""
-        _say(f"resume:  rook batch --resume {queue.folder.name}{more}")
+        _say(f"resume:  {suggested('batch', '--resume', queue.folder.name)}{more}")
 
 
 class _LiveTable:
@@ -146,7 +150,7 @@ class _LiveTable:
             self.clear()
             now = time.time()
             rows = [current_line(each, now=now) for each in self._batch.current.values()]
-            click.echo("".join(f"{row[: _width()]}\n" for row in rows), err=True, nl=False)
+            click.echo("".join(f"{fit(row, _width())}\n" for row in rows), err=True, nl=False)
             self._lines = len(rows)
             await asyncio.sleep(_FRAME_S)
 
@@ -162,4 +166,4 @@ def _width() -> int:
 
 
 def _say(message: str) -> None:
-    click.echo(f"[rook] {message}", err=True)
+    click.echo(f"[rook] {safe_line(message)}", err=True)

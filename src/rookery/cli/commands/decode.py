@@ -1,5 +1,6 @@
 """`rook decode` and `rook schema`: recorded streams in, events out, and their shape."""
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -11,12 +12,15 @@ import click
 import msgspec
 
 from rookery import agents
+from rookery.cli.live.output import put_json
 from rookery.cli.options.parameters import argument, takes
+from rookery.cli.safe_output import guarded
 from rookery.config.command_options import DecodeOptions
 from rookery.display.context import RunContext
 from rookery.display.plain import PlainDisplay
 from rookery.feed.decode import StrictDecoder, open_source, read_chunks
 from rookery.feed.integrity import changed_run
+from rookery.feed.unsplit_secrets import UnsplitSecrets
 from rookery.model.errors import RookeryError, UnreadableSourceError
 from rookery.model.events import StreamClosed, Unknown, Unreadable
 from rookery.model.fold import Fold, fold
@@ -63,11 +67,10 @@ def command(options: DecodeOptions, files: tuple[str, ...]) -> None:
             elif options.format == "text":
                 _print_text(file, decoder, verbose=options.verbose)
             else:
-                for records in _records(file, decoder):
-                    _write(b"".join(dump(record) + b"\n" for record in records))
+                _print_records(file, decoder)
         except RookeryError as error:
             sys.stdout.flush()
-            click.echo(f"[rook] {error}", err=True)
+            click.echo(f"[rook] {safe_line(str(error))}", err=True)
             failed = True
     if failed:
         raise click.exceptions.Exit(2)
@@ -76,7 +79,13 @@ def command(options: DecodeOptions, files: tuple[str, ...]) -> None:
 @click.command("schema", epilog="Example:  rook schema > record.schema.json")
 def schema_() -> None:
     """Print the JSON Schema of a record, as `rook decode` writes one on each line."""
-    click.echo(msgspec.json.format(msgspec.json.encode(schema()), indent=2))
+    put_json(sys.stdout, msgspec.json.format(msgspec.json.encode(schema()), indent=2))
+
+
+def _print_records(file: str, decoder: StrictDecoder) -> None:
+    secrets, out = UnsplitSecrets(os.environ), guarded(sys.stdout)
+    for records in _records(file, decoder):
+        out.write_json(b"".join(dump(secrets.unsplit(record)) + b"\n" for record in records))
 
 
 def _records(file: str, decoder: StrictDecoder) -> Iterator[list[Record]]:
@@ -113,7 +122,7 @@ class _Doubt:
         found = agents.detect(b"\n".join(self._strange))
         hint = f"; they look like {found.name}'s: --agent {found.name}" if found else ""
         words = f"{decoder.name}: none of its lines is a message of {decoder.agent}{hint}"
-        click.echo(f"[rook] WARNING: {words}", err=True)
+        click.echo(f"[rook] WARNING: {safe_line(words)}", err=True)
 
 
 def _shown(batches: Iterator[list[Record]]) -> Iterator[Record]:
@@ -141,12 +150,7 @@ def _print_text(file: str, decoder: StrictDecoder, *, verbose: bool) -> None:
 def _print_summary(file: str, decoder: StrictDecoder) -> None:
     state = fold(chain.from_iterable(_records(file, decoder)), PriceBook())
     name = "-" if file == "-" else file
-    _write(msgspec.json.encode(summarise(state, file=name, agent=decoder.agent)) + b"\n")
-
-
-def _write(data: bytes) -> None:
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
+    put_json(sys.stdout, msgspec.json.encode(summarise(state, file=name, agent=decoder.agent)))
 
 
 def _text_chunks(source: BinaryIO, name: str) -> Iterator[bytes]:

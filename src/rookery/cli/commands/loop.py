@@ -14,7 +14,7 @@ from rookery.cli.commands.loops import put_runs, say
 from rookery.cli.commands.run import AgentArgs, agent_args
 from rookery.cli.live.foreground import on_interrupts
 from rookery.cli.live.loop_view import LoopOutput
-from rookery.cli.live.output import put
+from rookery.cli.live.output import put, put_json
 from rookery.cli.options.defaults import print_project_settings, resolve_agent
 from rookery.cli.options.parameters import argument, takes
 from rookery.config.options import LoopOptions, ViewOptions
@@ -22,11 +22,12 @@ from rookery.display.console.look import look_of
 from rookery.display.loops.summary import LoopView
 from rookery.loops.driver import Loop
 from rookery.loops.effects import RealEffects
-from rookery.loops.events import AGENT_EVENTS, LoopEvent
+from rookery.loops.events import AGENT_EVENTS
 from rookery.loops.plan import CEILINGS, LoopPlan, plan_of
 from rookery.loops.prompts import VARIABLES, unknown_variables
 from rookery.loops.start import new_loop, resumed_loop
-from rookery.model.safe import safe
+from rookery.model.safe import safe_line
+from rookery.model.text import suggested
 from rookery.process import trees
 
 _EXAMPLES = """\b
@@ -90,7 +91,7 @@ def _plan(prompt: tuple[str, ...], options: LoopOptions) -> LoopPlan:
     for name in unknown_variables(text):
         known = ", ".join(VARIABLES)
         message = f"{{{{{name}}}}} is not a known variable and is left as it is; known: {known}"
-        click.echo(f"[rook] WARNING: {message}", err=True)
+        click.echo(f"[rook] WARNING: {safe_line(message)}", err=True)
     agent, program, called = resolve_agent(options.agent)
     return plan_of(
         replace(options, agent=agent),
@@ -111,7 +112,7 @@ async def _watch(loop: Loop, view_options: ViewOptions, *, jsonl: bool) -> int:
         on_interrupts(lambda _: loop.stop())
         async for event in loop:
             if jsonl:
-                put(sys.stdout, _json(event))
+                put_json(sys.stdout, msgspec.json.encode(event))
             elif not isinstance(event, AGENT_EVENTS):  # the run itself is displayed
                 await output.show(event)
     output.close()
@@ -119,11 +120,6 @@ async def _watch(loop: Loop, view_options: ViewOptions, *, jsonl: bool) -> int:
         _put_end(loop)
     assert loop.exit_code is not None
     return loop.exit_code
-
-
-def _json(event: LoopEvent) -> str:
-    line = msgspec.json.encode(event).decode()
-    return safe(line) if look_of(sys.stdout, os.environ).terminal else line
 
 
 def _put_end(loop: Loop) -> None:
@@ -135,6 +131,6 @@ def _put_end(loop: Loop) -> None:
     view = LoopView(name=loop.name, plan=loop.plan, state=loop.state, is_running=False, now=now)
     put_runs(view)
     say(view.activity(look.paint()))
-    say(f"{view.used} · rook show {loop.name}")
+    say(f"{view.used} · {suggested('show', loop.name)}")
     for line in view.resume_hints():
         say(line)

@@ -8,15 +8,17 @@ from collections.abc import Callable, Sequence
 import click
 import msgspec
 
-from rookery.cli.live.output import put
+from rookery.cli.live.output import put, put_json
 from rookery.cli.options.parameters import takes
+from rookery.cli.safe_output import guarded
 from rookery.config.command_options import ListOptions
 from rookery.display.console.look import columns, look_of
 from rookery.display.console.table import table
 from rookery.display.loops import steps, summary
 from rookery.display.loops.summary import LoopView
 from rookery.loops.current_run import current_run
-from rookery.loops.state import Attempt
+from rookery.loops.events import CheckFinished
+from rookery.loops.state import Attempt, Check
 from rookery.loops.storage import LOOP_FOLDERS, LoopFolder, newest_first
 from rookery.model.errors import RookeryError
 from rookery.model.safe import safe_line
@@ -37,7 +39,7 @@ def loops_(options: ListOptions) -> None:
     folders = newest_first(home_folder())
     if options.json:
         for folder in folders:
-            click.echo(msgspec.json.encode(_json(folder)))
+            put_json(sys.stdout, msgspec.json.encode(_json(folder)))
         return
     if not folders:
         click.echo('There are no loops yet. Start one:  rook loop "Fix the tests" --check "…"')
@@ -109,8 +111,14 @@ def _put_checks(attempt: Attempt, paint: steps.Paint, most: int) -> None:
     """Print the checks of an iteration, and the output of those that failed."""
     for check in attempt.checks:
         say(f"iteration {attempt.iteration} · {steps.check_line(check, paint)}")
-        for line in steps.check_output(check, paint, most=most):
-            put(sys.stdout, line)
+        put_check_output(check, paint, most)
+
+
+def put_check_output(check: Check | CheckFinished, paint: steps.Paint, most: int) -> None:
+    """Print the last lines of the output of a check that failed."""
+    redact = guarded(sys.stdout).redacted  # before lines are left out
+    for line in steps.check_output(check, paint, most=most, redact=redact):
+        put(sys.stdout, line)
 
 
 def put_runs(view: LoopView) -> None:

@@ -3,24 +3,24 @@
 import math
 import os
 import sys
-from collections.abc import Iterator
 
 import click
 
 from rookery.cli.live.finished_run import display_of, say_end
 from rookery.cli.live.playback import Pace, ended_by_signals
-from rookery.cli.live.raw_text import last_words, shown_text
+from rookery.cli.live.raw_text import RawOutput, last_words, shown_text
 from rookery.cli.options.defaults import print_project_settings
 from rookery.cli.options.parameters import argument, takes
 from rookery.cli.options.run_argument import find_run
+from rookery.cli.safe_output import guarded
 from rookery.config.command_options import ReplayOptions
 from rookery.config.options import Format, ViewOptions
 from rookery.display.asking import decided
 from rookery.display.console.look import look_of
 from rookery.feed.stored import iterate, stored_feed
-from rookery.feed.tail import Piece, pieces
+from rookery.feed.tail import pieces
+from rookery.feed.unsplit_secrets import UnsplitSecrets
 from rookery.model.records import dump
-from rookery.model.safe import safe
 from rookery.store import decisions
 from rookery.store.run_folder import RunFolder
 
@@ -63,16 +63,14 @@ def _replay(folder: RunFolder, view_options: ViewOptions, pace: Pace) -> None:
 
 def _pass_on(folder: RunFolder, form: Format, pace: Pace) -> None:
     """Write a run's records as JSON lines, or its bytes, at the pace at which they came."""
-    terminal = look_of(sys.stdout, os.environ).terminal
-    for data, at in _pieces(folder, form):
-        pace.wait(at)
-        sys.stdout.buffer.write(safe(data.decode()).encode() if terminal else data)
-        sys.stdout.buffer.flush()
-
-
-def _pieces(folder: RunFolder, form: Format) -> Iterator[Piece]:
     if form == "raw":
-        yield from pieces(folder.path)
-    else:
-        for record in iterate(stored_feed(folder).since(0)):
-            yield dump(record) + b"\n", record.at
+        raw = RawOutput(sys.stdout)
+        for data, at in pieces(folder.path):
+            pace.wait(at)
+            raw.write(data)
+        raw.close()
+        return
+    secrets, out = UnsplitSecrets(os.environ), guarded(sys.stdout)
+    for record in iterate(stored_feed(folder).since(0)):
+        pace.wait(record.at)
+        out.write_json(dump(secrets.unsplit(record)) + b"\n")

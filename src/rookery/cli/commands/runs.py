@@ -7,6 +7,7 @@ import time
 import click
 import msgspec
 
+from rookery.cli.live.output import put_json
 from rookery.cli.options.parameters import takes
 from rookery.config.command_options import ListOptions
 from rookery.display.console.look import columns, look_of
@@ -37,7 +38,7 @@ def runs_(options: ListOptions) -> None:
     rows = list_runs(limit=options.limit)
     if options.json:
         for row in rows:
-            click.echo(msgspec.json.encode(row))
+            put_json(sys.stdout, msgspec.json.encode(row))
         return
     if not rows:
         click.echo('There are no runs yet. Start one:  rook run "Fix the tests"   or  rook demo')

@@ -14,6 +14,7 @@ from rookery.cli.live.pager import paged
 from rookery.cli.live.raw_text import last_words, shown_text
 from rookery.cli.options.parameters import argument, takes
 from rookery.cli.options.run_argument import find_run
+from rookery.cli.safe_output import guarded
 from rookery.config.command_options import ShowOptions
 from rookery.config.options import ViewOptions
 from rookery.display.asking import decided
@@ -104,7 +105,8 @@ def _page(folder: RunFolder, look: Look, *, verbose: bool, full: bool) -> Iterat
     yield from map(shown_text, iterate(feed.lines("stdout")))
     yield from page.lines(timeline.items)
     yield from last_words(folder, feed.state, paint, full=full)
-    yield from page.answer(None if full else final_text(feed.state))
+    answer = guarded(sys.stdout).redacted(final_text(feed.state) or "")
+    yield from page.answer(None if full else answer)
     yield from ending_lines(folder, feed.state, paint, home)
     for line in spending_lines(feed.state.ledger, _subagents(timeline), verbose=verbose or full):
         yield f"{paint('prefix', '[rook]')} {line}"

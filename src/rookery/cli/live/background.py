@@ -6,6 +6,8 @@ from rookery.cli.live.ending import EndedRun, print_end
 from rookery.cli.live.foreground import warnings
 from rookery.cli.live.raw_text import without_chatter
 from rookery.config.options import ViewOptions
+from rookery.model.safe import safe_line
+from rookery.model.text import suggested
 from rookery.runs.detach import RunStart, detach
 from rookery.runs.run import Run
 
@@ -30,9 +32,10 @@ def put_away(run: Run, view_options: ViewOptions) -> int:
 def _where(start: RunStart) -> str:
     name = start.name
     if start.verdict is None:
-        return f"it runs in the background: rook attach {name} · rook stop {name}"
-    return f"it has ended already: {start.verdict.status.replace('_', ' ')} · rook show {name}"
+        return f"it runs in the background: {suggested('attach', name)} · {suggested('stop', name)}"
+    status = start.verdict.status.replace("_", " ")
+    return f"it has ended already: {status} · {suggested('show', name)}"
 
 
 def _say(words: str) -> None:
-    click.echo(f"[rook] {words}", err=True)
+    click.echo(f"[rook] {safe_line(words)}", err=True)

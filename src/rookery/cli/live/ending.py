@@ -10,7 +10,8 @@ import msgspec
 from rookery import agents
 from rookery.adapter.agent import Agent
 from rookery.cli.demo_player import is_played
-from rookery.cli.live.output import put
+from rookery.cli.live.output import put, put_json
+from rookery.cli.safe_output import guarded
 from rookery.config.options import ViewOptions
 from rookery.display.console.look import Look, columns, look_of
 from rookery.display.console.markdown import markdown
@@ -18,7 +19,7 @@ from rookery.display.ending import AboutRun, summary
 from rookery.display.words import is_shown_whole
 from rookery.model.completion import final_text
 from rookery.model.errors import UnknownAgentError
-from rookery.model.safe import safe
+from rookery.model.safe import safe, safe_line
 from rookery.model.state import RunState
 from rookery.model.verdict import Verdict
 from rookery.runs.summary import summarise
@@ -41,7 +42,7 @@ class EndedRun(NamedTuple):
 def print_result(out: TextIO, view_options: ViewOptions, ended: EndedRun) -> None:
     """Write what was asked for: one JSON object, or the answer where no line has shown it."""
     if view_options.json:
-        put(out, msgspec.json.encode(_as_json(ended)).decode())
+        put_json(out, msgspec.json.encode(_as_json(ended)))
     elif ended.agent is not None and view_options.format == "text":
         _print_answer(out, view_options, final_text(ended.state) or "")
 
@@ -76,6 +77,7 @@ def _print_answer(out: TextIO, view_options: ViewOptions, answer: str) -> None:
 
 
 def _laid_out(out: TextIO, look: Look, answer: str) -> str:
+    answer = guarded(out).redacted(answer)  # before a line break can split a secret
     return markdown(answer, width=min(columns(out), _WIDEST_ANSWER), colour=look.colour)
 
 
@@ -118,4 +120,4 @@ def _known_agent(name: str | None) -> Agent | None:
 
 
 def _say(words: str) -> None:
-    put(sys.stderr, f"[rook] {words}")
+    put(sys.stderr, f"[rook] {safe_line(words)}")

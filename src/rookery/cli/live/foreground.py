@@ -48,7 +48,7 @@ async def _watch(run: Run, view_options: ViewOptions) -> int:
     async with run:
         on_interrupts(lambda number: run.stop(by=number.name))
         for warning in warnings(run):
-            put(sys.stderr, f"[rook] WARNING: {warning}")
+            put(sys.stderr, f"[rook] WARNING: {safe_line(warning)}")
         if view_options.lively and (view_options.verbose or not is_watched(view_options)):
             put(sys.stdout, f"[rook] Agent command: {command_line(run.command)}")
         await show_run(run, view_options, turns)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import click
 
-from rookery.cli.commands.loops import say
+from rookery.cli.commands.loops import put_check_output, say
 from rookery.cli.live.foreground import show_run
 from rookery.cli.live.output import put
 from rookery.config.options import ViewOptions
@@ -80,8 +80,7 @@ class LoopOutput:
             self._ticker.start(lambda: f"check {command}: {clock(time.monotonic() - started)}")
         elif isinstance(event, CheckFinished):
             most = _OUTPUT_LINES_VERBOSE if self._view_options.verbose else _OUTPUT_LINES
-            for line in steps.check_output(event, self._look.paint(), most=most):
-                put(sys.stdout, line)
+            put_check_output(event, self._look.paint(), most)
 
     def close(self) -> None:
         """Remove the temporary line."""

@@ -4,6 +4,8 @@ import os
 import sys
 from typing import TextIO
 
+from rookery.cli.safe_output import guarded
+
 FRAME_S = 0.1
 """Seconds between two updates of a status line."""
 
@@ -13,6 +15,14 @@ def put(out: TextIO, words: str) -> None:
     try:
         out.write(f"{words}\n")
         out.flush()
+    except OSError as error:
+        go_unseen(out, error)
+
+
+def put_json(out: TextIO, data: bytes) -> None:
+    """Write a line of JSON as `put` writes text."""
+    try:
+        guarded(out).write_json(data + b"\n")
     except OSError as error:
         go_unseen(out, error)
 

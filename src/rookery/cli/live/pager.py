@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 
 import click
 
+from rookery.cli.safe_output import SafeOutput
+
 _LESS = "FRX"  # quit if it fits on one screen, keep colours, leave the page on the screen
 
 
@@ -30,8 +32,9 @@ def paged(lines: Iterable[str], environ: Mapping[str, str]) -> None:
     assert process.stdin is not None
     try:
         with process.stdin as page:
+            safe_page = SafeOutput(page, environ)
             for line in lines:
-                page.write(f"{line}\n")
+                safe_page.write(f"{line}\n")
     except (BrokenPipeError, KeyboardInterrupt):
         pass  # the reader has seen enough
     while True:

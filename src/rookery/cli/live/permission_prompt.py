@@ -6,11 +6,15 @@ import termios
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
+import msgspec
+from msgspec.structs import replace
+
 from rookery.cli.live.keys import QUIET_S, Keys, View, terminal_look, terminal_size, write
 from rookery.cli.live.screen_turns import Turns
 from rookery.display.asking import chosen, outcome
 from rookery.display.prompt_pages import Page, Prompt, Size
 from rookery.model.questions import Ask, Decision, Question
+from rookery.model.redaction import Redactor
 
 
 class TerminalAsker:
@@ -39,7 +43,7 @@ class TerminalAsker:
         """Ask, and return the decision; if it is no longer needed, say so."""
         prompt = Prompt(
             self._agent,
-            ask,
+            _redacted(ask),
             cwd=self._cwd,
             home=self._home,
             limit_s=self._limit_s,
@@ -100,8 +104,8 @@ class TerminalAsker:
 
     async def _answers(self, keys: Keys, prompt: Prompt, ask: Ask) -> Decision:
         answers: dict[str, str] = {}
-        for question in ask.questions:
-            screen = _Screen(self._path, partial(prompt.question_pages, question))
+        for question, shown in zip(ask.questions, _redacted(ask).questions, strict=True):
+            screen = _Screen(self._path, partial(prompt.question_pages, shown))
             async with keys.showing(screen.view):
                 answer = await _answer(keys, prompt, question, screen)
             if answer:
@@ -109,6 +113,14 @@ class TerminalAsker:
         if not answers:
             return Decision(allow=False, reason="there is no answer to this", by="person")
         return Decision(allow=True, answers=answers, by="person")
+
+
+def _redacted(ask: Ask) -> Ask:
+    """A request as it is shown: without secrets, before it is divided into lines."""
+    redactor = Redactor(os.environ)
+    detail = redactor.text("\n".join(ask.detail)).split("\n") if ask.detail else ()
+    shown = msgspec.json.encode(replace(ask, detail=tuple(detail)))
+    return msgspec.json.decode(redactor.data(shown), type=Ask)
 
 
 class _Screen:

@@ -17,6 +17,8 @@ from rookery.cli.live.view import View
 from rookery.cli.live.writer import Writer
 from rookery.config.options import PipeOptions, ViewOptions
 from rookery.display.console.look import look_of
+from rookery.model.safe import safe_line
+from rookery.model.text import suggested
 from rookery.model.verdict import Verdict
 from rookery.runs.pipe import PipedRun
 from rookery.store.home import home_folder
@@ -121,11 +123,11 @@ _HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def _explain(piped: PipedRun) -> None:
     """Say how to pipe an agent's messages to rook."""
     if piped.folder is not None:
-        _say(f"its output was recorded: rook show {piped.folder.name}")
+        _say(f"its output was recorded: {suggested('show', piped.folder.name)}")
     first = agents.agent(agents.NAMES[0])
     command = " ".join((first.programs[0], "-p", '"…"', *first.output_flags))
     _say(f"pipe an agent's messages to rook:  {command} | rook   ·   or see rook --help")
 
 
 def _say(message: str) -> None:
-    click.echo(f"[rook] {message}", err=True)
+    click.echo(f"[rook] {safe_line(message)}", err=True)

@@ -1,14 +1,18 @@
 """Text that is not an agent's message, made safe to print."""
 
+import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
+from typing import TextIO
 
 from rookery import agents
+from rookery.cli.safe_output import guarded
 from rookery.display.console.paint import Paint
 from rookery.feed.tail import last_bytes, log_size
 from rookery.model.errors import RookeryError
 from rookery.model.safe import safe, safe_line, uncoloured
 from rookery.model.state import RunState
+from rookery.model.text import suggested
 from rookery.store.arrivals import Stream
 from rookery.store.run_folder import RunFolder
 
@@ -19,6 +23,32 @@ _MOST = 20  # lines
 def shown_text(line: str) -> str:
     """A line of plain text, safe to print."""
     return safe(uncoloured(line))
+
+
+class RawOutput:
+    """Writes an agent's own bytes: exact to a file or pipe, safe and whole lines to a terminal."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._partial = b""
+
+    def write(self, data: bytes) -> None:
+        """Write the next bytes; on a terminal, a line that is not complete waits."""
+        if not self._out.isatty():
+            exact = guarded(self._out).exact
+            exact.write(data)
+            exact.flush()
+            return
+        lines, newline, rest = (self._partial + data).rpartition(b"\n")
+        self._partial = rest
+        if newline:
+            self._out.write(safe(lines.decode("utf-8", "replace")) + "\n")
+            self._out.flush()
+
+    def close(self) -> None:
+        """Write what waits."""
+        if self._partial:
+            self.write(b"\n")
 
 
 def without_chatter(agent: str | None, lines: Iterable[str]) -> list[str]:
@@ -43,14 +73,15 @@ def last_words(
     for stream in streams:
         size = log_size(folder.path, stream)
         data = last_bytes(folder.path, stream, size if full else _LAST)
-        lines = [shown_text(line.decode("utf-8", "replace")) for line in data.split(b"\n")]
+        text = guarded(sys.stdout).redacted(data.decode("utf-8", "replace"))
+        lines = [shown_text(line) for line in text.split("\n")]  # of what has no secrets
         if lines[-1] == "":
             lines.pop()
         shown = lines if full else lines[-_MOST:]
         if not any(line.strip() for line in shown):
             continue
         cut = size > len(data) or len(shown) < len(lines)
-        more = f", its last lines (all: rook show {folder.name} --full)" if cut else ""
+        more = f", its last lines (all: {suggested('show', folder.name, '--full')})" if cut else ""
         yield f"{paint('prefix', '[rook]')} it wrote to {stream}{more}:"
         yield from shown
 

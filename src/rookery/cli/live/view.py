@@ -1,16 +1,18 @@
 """The view of a feed: what it reports goes to an output as lines, JSON or the agent's bytes."""
 
 import asyncio
+import os
 import sys
 import time
 from collections.abc import Callable, Coroutine
 from typing import TextIO, TypeVar
 
 from rookery.cli.live.output import FRAME_S, go_unseen
-from rookery.cli.live.raw_text import shown_text, without_chatter
+from rookery.cli.live.raw_text import RawOutput, shown_text, without_chatter
 from rookery.cli.live.screen_turns import Turns
 from rookery.cli.live.writer import Writer
 from rookery.cli.options.view_options import display_on, reports_starts
+from rookery.cli.safe_output import guarded
 from rookery.config.options import ViewOptions
 from rookery.display.console.look import Look
 from rookery.display.context import RunContext
@@ -18,8 +20,9 @@ from rookery.display.outputs import Display
 from rookery.display.terminal import TerminalDisplay
 from rookery.feed.feed import START, Feed, Position
 from rookery.feed.tasks import task_group
+from rookery.feed.unsplit_secrets import UnsplitSecrets
 from rookery.model.records import dump
-from rookery.model.safe import safe, safe_line
+from rookery.model.safe import safe_line
 
 Result = TypeVar("Result")
 
@@ -58,6 +61,7 @@ class View:
         shows_text = view_options.format == "text" and not view_options.json
         self._text = feed.lines("stdout", start.stdout) if shows_text else None
         self._stderr = feed.lines("stderr", start.stderr)
+        self._raw = RawOutput(out)
         self._lines = Writer(self._put)
         self._beside = Writer(self._put_errors)
         on_screen = look.terminal and sys.stderr.isatty()
@@ -137,17 +141,17 @@ class View:
             await asyncio.sleep(FRAME_S)
 
     async def _pass_on(self) -> None:
-        """Pass on records as JSON, or the agent's own bytes; escaped only for a terminal."""
-        async with Writer(self._put_bytes) as out:
-            if self._options.format == "raw":
+        """Pass on records as JSON, or the agent's own bytes."""
+        if self._options.format == "raw":
+            async with Writer(self._put_raw) as out:
                 async for data in self._feed.chunks("stdout"):
-                    await out.put([self._escaped(data)])
-            elif self._feed.agent is not None:
+                    await out.put([data])
+            self._try(self._out, self._raw.close)
+        elif self._feed.agent is not None:
+            secrets = UnsplitSecrets(os.environ)
+            async with Writer(self._put_json) as out:
                 async for record in self._feed.since(0):
-                    await out.put([self._escaped(dump(record)) + b"\n"])
-
-    def _escaped(self, data: bytes) -> bytes:
-        return safe(data.decode("utf-8", "replace")).encode() if self._look.terminal else data
+                    await out.put([dump(secrets.unsplit(record)) + b"\n"])
 
     def _open_display(self) -> Display | None:
         """Open the display once the agent is known."""
@@ -189,12 +193,11 @@ class View:
 
         self._try(sys.stderr, write)
 
-    def _put_bytes(self, pieces: list[bytes]) -> None:
-        def write() -> None:
-            self._out.buffer.write(b"".join(pieces))
-            self._out.buffer.flush()
+    def _put_raw(self, pieces: list[bytes]) -> None:
+        self._try(self._out, lambda: self._raw.write(b"".join(pieces)))
 
-        self._try(self._out, write)
+    def _put_json(self, pieces: list[bytes]) -> None:
+        self._try(self._out, lambda: guarded(self._out).write_json(b"".join(pieces)))
 
     def _try(self, out: TextIO, write: Callable[[], None]) -> None:
         try:

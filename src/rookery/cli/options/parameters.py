@@ -11,6 +11,7 @@ from click.core import ParameterSource
 from rookery.cli.options.defaults import profile_option, yield_to_others
 from rookery.config.durations import written
 from rookery.config.option import FOR_AGENT, Completion, Option, rows
+from rookery.model.safe import safe_line
 
 
 class TableOption(click.Option):
@@ -147,11 +148,11 @@ class OneOf(click.Choice[str]):
             return super().convert(value, param, ctx)
         usual = str(param.default)
         command = ctx.command_path if ctx else "this command"
-        click.echo(
-            f'[rook] your settings have {param.name} = "{value}", which {command} does not '
-            f"support: using {usual!r}; choose another with {param.opts[0]}",
-            err=True,
+        message = (
+            f'your settings have {param.name} = "{value}", which {command} does not '
+            f"support: using {usual!r}; choose another with {param.opts[0]}"
         )
+        click.echo(f"[rook] {safe_line(message)}", err=True)
         return usual
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:

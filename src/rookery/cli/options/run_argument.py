@@ -1,8 +1,7 @@
 """The run that an argument names."""
 
-import shlex
-
 from rookery.model.errors import RookeryError
+from rookery.model.text import suggested
 from rookery.store import runs
 from rookery.store.home import home_folder
 from rookery.store.run_folder import RunFolder
@@ -12,9 +11,9 @@ def find_run(name: str | None) -> RunFolder:
     """Find a run by its name or the beginning of it; without a name, the last run."""
     home = home_folder()
     if name is not None and name.startswith("loop-"):
-        raise RookeryError(f"{name} is a loop, not a run: use  rook show {name}")
+        raise RookeryError(f"{name} is a loop, not a run: use  {suggested('show', name)}")
     if name is not None and name.startswith("batch-"):
-        resume = shlex.join(["rook", "batch", "--resume", name])
+        resume = suggested("batch", "--resume", name)
         raise RookeryError(f"{name} is a batch, not a run: continue it with  {resume}")
     if name is not None:
         return runs.find(home, name)

@@ -5,7 +5,7 @@ from rookery.display.loops.summary import total_cost
 from rookery.display.numbers import price
 from rookery.model.ledger import Money
 from rookery.model.safe import safe_line
-from rookery.model.text import duration, one_line
+from rookery.model.text import duration, one_line, suggested
 from rookery.store.batch_folder import BatchResult
 
 _LONGEST = 60
@@ -22,7 +22,7 @@ def result_line(result: BatchResult) -> str:
     if not result.ok:
         parts.append(safe_line(one_line(result.sentence, _LONGEST)))
     if details := result.loop or result.run:
-        parts.append(f"rook show {details}")
+        parts.append(suggested("show", details))
     return " · ".join(parts)
 
 

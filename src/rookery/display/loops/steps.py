@@ -25,7 +25,7 @@ from rookery.loops.plan import Ceilings, LoopPlan
 from rookery.loops.state import Check
 from rookery.model.ledger import Money
 from rookery.model.safe import safe_line
-from rookery.model.text import count, cut, duration, one_line
+from rookery.model.text import count, cut, duration, one_line, suggested
 from rookery.model.verdict import Outcome
 
 _LONGEST_REASON = 160
@@ -65,7 +65,7 @@ def _iteration_finished(event: IterationFinished, _: LoopPlan, paint: Paint) -> 
     if event.commit:
         parts.append(f"commit {event.commit}")
     if event.run:
-        parts.append(f"rook show {event.run}")
+        parts.append(suggested("show", event.run))
     yield " · ".join(parts)
     if event.left_out:
         names = safe_line(one_line(", ".join(event.left_out), _LONGEST_LINE))
@@ -102,11 +102,13 @@ _HINTS = {
 }
 
 
-def check_output(check: Check | CheckFinished, paint: Paint, *, most: int) -> Iterator[str]:
-    """The last lines of the output of a check that failed."""
+def check_output(
+    check: Check | CheckFinished, paint: Paint, *, most: int, redact: Callable[[str], str]
+) -> Iterator[str]:
+    """The last lines of the output of a check that failed; `redact` gets all of it."""
     if check.ok:
         return
-    output = [line for line in check.output.split("\n") if line.strip()]
+    output = [line for line in redact(check.output).split("\n") if line.strip()]
     if len(output) > most:
         yield paint("aside", f"  [...{len(output) - most} lines before]")
     yield from (f"  {safe_line(cut(line, _LONGEST_LINE))}" for line in output[-most:])

@@ -13,7 +13,7 @@ from rookery.loops.state import Attempt, LoopState
 from rookery.model.ledger import Money, least_certain
 from rookery.model.price import dollars, nano
 from rookery.model.safe import safe_line
-from rookery.model.text import count, duration, one_line
+from rookery.model.text import count, duration, one_line, suggested
 
 _LONGEST_WHY = 60
 
@@ -60,9 +60,9 @@ class LoopView(msgspec.Struct, frozen=True, kw_only=True):
             return ending(self.state.end, self.state.reason, paint)
         if not self.is_running:
             return "cut off: rook was killed while the loop was running"
-        stop = f"rook stop {self.name}"
+        stop = suggested("stop", self.name)
         if self.current is not None and self.current.ended_at is None:
-            attach = f"rook attach {self.current.run}"
+            attach = suggested("attach", self.current.run)
             return f"iteration {self.current.iteration} is running · {attach} · {stop}"
         if self.current is not None:
             return f"iteration {self.current.iteration} is being checked · {stop}"
@@ -132,7 +132,7 @@ def total_cost(cost: Money, unknown: int, what: str) -> str:
 
 def resume_hints(name: str, plan: LoopPlan, state: LoopState) -> Iterator[str]:
     """How to resume a loop that has stopped, if it can be resumed."""
-    command = f"resume:  rook loop --resume {name}"
+    command = f"resume:  {suggested('loop', '--resume', name)}"
     if state.can_resume:
         yield command
     elif state.end in ("ceiling", "unverified"):

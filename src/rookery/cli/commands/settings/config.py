@@ -2,11 +2,13 @@
 
 import json
 import os
+import sys
 from typing import Any
 
 import click
 import msgspec
 
+from rookery.cli.live.output import put_json
 from rookery.cli.options.defaults import current_config, profile_option
 from rookery.cli.options.parameters import takes
 from rookery.cli.options.settings_files import surroundings
@@ -77,7 +79,7 @@ def command(options: ListOptions) -> None:
             "profiles": config.profiles,
             "files": [str(path) for path in config.files],
         }
-        click.echo(msgspec.json.encode(result))
+        put_json(sys.stdout, msgspec.json.encode(result))
         return
     print_table(
         [
