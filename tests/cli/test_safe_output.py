@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.cli.desk import Desk
-from tests.model.test_redaction import KEY, TOKENS, VALUE, secret_of
+from tests.model.redaction.test_redactor import KEY, TOKENS, VALUE, secret_of
 from tests.terminals import Terminal
 from tests.warm import ROOK
 

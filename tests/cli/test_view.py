@@ -98,7 +98,7 @@ def test_an_edit_that_is_attached_to_has_its_lines(desk: Desk) -> None:
 
 
 def test_a_pipe_on_a_terminal_has_a_status_line_that_is_then_gone(desk: Desk) -> None:
-    with piped(desk, "claude", script="play=short delay=0.1", columns=200) as going:
+    with piped(desk, "claude", script="play=short delay=0.5", columns=200) as going:
         going.until(lambda: has_status(going))
         assert going.finish() == 0
         assert_clean(going)

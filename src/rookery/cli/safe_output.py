@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from stat import S_ISREG
 from typing import IO, Any, BinaryIO, TextIO, cast
 
-from rookery.model.redaction import RedactedLines, Redactor
+from rookery.model.redaction.redactor import RedactedLines, Redactor
 
 _CI_VARIABLES = (
     "CI",

@@ -20,11 +20,11 @@ from rookery.display.context import RunContext
 from rookery.display.plain import PlainDisplay
 from rookery.feed.decode import StrictDecoder, open_source, read_chunks
 from rookery.feed.integrity import changed_run
-from rookery.feed.unsplit_secrets import UnsplitSecrets
 from rookery.model.errors import RookeryError, UnreadableSourceError
 from rookery.model.events import StreamClosed, Unknown, Unreadable
 from rookery.model.fold import Fold, fold
 from rookery.model.records import Record, dump, schema
+from rookery.model.redaction.deltas import UnsplitSecrets
 from rookery.model.safe import safe_line
 from rookery.prices import PriceBook
 from rookery.runs.summary import summarise

@@ -19,8 +19,8 @@ from rookery.display.asking import decided
 from rookery.display.console.look import look_of
 from rookery.feed.stored import iterate, stored_feed
 from rookery.feed.tail import pieces
-from rookery.feed.unsplit_secrets import UnsplitSecrets
 from rookery.model.records import dump
+from rookery.model.redaction.deltas import UnsplitSecrets
 from rookery.store import decisions
 from rookery.store.run_folder import RunFolder
 

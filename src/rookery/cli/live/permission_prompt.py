@@ -14,7 +14,7 @@ from rookery.cli.live.screen_turns import Turns
 from rookery.display.asking import chosen, outcome
 from rookery.display.prompt_pages import Page, Prompt, Size
 from rookery.model.questions import Ask, Decision, Question
-from rookery.model.redaction import Redactor
+from rookery.model.redaction.redactor import Redactor
 
 
 class TerminalAsker:

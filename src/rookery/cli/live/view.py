@@ -20,8 +20,8 @@ from rookery.display.outputs import Display
 from rookery.display.terminal import TerminalDisplay
 from rookery.feed.feed import START, Feed, Position
 from rookery.feed.tasks import task_group
-from rookery.feed.unsplit_secrets import UnsplitSecrets
 from rookery.model.records import dump
+from rookery.model.redaction.deltas import UnsplitSecrets
 from rookery.model.safe import safe_line
 
 Result = TypeVar("Result")

@@ -16,7 +16,7 @@ from rookery.model.events import (
     ToolProgress,
 )
 from rookery.model.records import Record
-from rookery.model.redaction import Redactor
+from rookery.model.redaction.redactor import Redactor
 
 _FIELDS: Mapping[type, str] = {
     TextDelta: "text",

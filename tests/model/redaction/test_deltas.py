@@ -4,12 +4,12 @@ from itertools import pairwise
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.model.redaction.test_redactor import KEY, TOKENS, VALUE, secret_of
 
-from rookery.feed.unsplit_secrets import UnsplitSecrets
 from rookery.model.events import Text, TextDelta, ToolInputDelta, ToolProgress
 from rookery.model.records import Record
-from rookery.model.redaction import Redactor
-from tests.model.test_redaction import KEY, TOKENS, VALUE, secret_of
+from rookery.model.redaction.deltas import UnsplitSecrets
+from rookery.model.redaction.redactor import Redactor
 
 steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 ENVIRON = {"MY_TOKEN": VALUE}

@@ -1,0 +1,1 @@
+"""Secrets in text: what they look like, where their values come from, how they are replaced."""

@@ -1,0 +1,116 @@
+"""What tokens look like, and a quick search for them."""
+
+import re
+from functools import cache
+from typing import NamedTuple
+
+_WORD, _ALNUM, _HEX = rb"[A-Za-z0-9_-]", rb"[A-Za-z0-9]", rb"[a-f0-9]"
+# Not inside of a word; what ends an escape of JSON or a colour code does not count.
+_ALONE = rb"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt])|(?<=\[[0-9]m)|(?<=[\[;][0-9]{2}m))"
+CUT = rb"(?=\.\.\.|\xe2\x80\xa6)"
+"""What matches the end of text that a display has cut."""
+
+_LEAST_OF_CUT = 8
+
+
+class Shape(NamedTuple):
+    """What a kind of token looks like: how it starts, as nothing else does, and its characters."""
+
+    name: str
+    starts: str
+    body: bytes
+    least: int
+    """How many characters of the body make a token; fewer do where text was cut."""
+
+    before: bytes = b""
+    after: bytes = b""
+
+
+SHAPES = (
+    Shape("Anthropic key", "sk-ant-", _WORD, 16),
+    Shape("OpenAI key", "sk-proj- sk-svcacct- sk-admin-", _WORD, 16),
+    Shape("OpenRouter key", "sk-or-v1- sk-or-", _ALNUM, 20),
+    Shape("API key", "sk-", _ALNUM, 20, _ALONE),
+    Shape("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", _ALNUM, 30),
+    Shape("GitHub token", "github_pat_", rb"\w", 20),
+    Shape("GitLab token", "glpat- gldt- glrt- glcbt- glptt- glft- glagent- glsoat-", _WORD, 16),
+    Shape("AWS key", "AKIA ASIA ABIA ACCA", rb"[A-Z0-9]", 16, _ALONE),
+    Shape("Slack token", "xoxa- xoxb- xoxc- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-", _WORD, 16),
+    Shape("Google key", "AIza", _WORD, 30),
+    Shape("Google token", "ya29.", _WORD, 20),
+    Shape("Google client secret", "GOCSPX-", _WORD, 20),
+    Shape("JSON web token", "eyJ", _WORD, 8, _ALONE, rb"\.eyJ[\w-]{8,}(?:\.[\w-]*)?"),
+    Shape("npm token", "npm_", _ALNUM, 30),
+    Shape("PyPI token", "pypi-AgE", _WORD, 30),
+    Shape("Hugging Face token", "hf_", _ALNUM, 30),
+    Shape("Stripe key", "sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ whsec_", _ALNUM, 16),
+    Shape("SendGrid key", "SG.", _WORD, 16, _ALONE, rb"\.[\w-]{16,}"),
+    Shape("Groq key", "gsk_", _ALNUM, 32),
+    Shape("xAI key", "xai-", _ALNUM, 32),
+    Shape("DigitalOcean token", "doo_v1_ dop_v1_ dor_v1_", _HEX, 32),
+    Shape("Docker token", "dckr_pat_ dckr_oat_", _WORD, 16),
+    Shape("Shopify token", "shpat_ shpca_ shppa_ shpss_", _HEX, 32),
+    Shape("Vault token", "hvs. hvb.", _WORD, 20),
+    Shape("Linear key", "lin_api_", _ALNUM, 32),
+    Shape("Notion token", "ntn_", _ALNUM, 40),
+    Shape("Tailscale key", "tskey-", _WORD, 20),
+    Shape("age key", "AGE-SECRET-KEY-1", rb"[A-Z0-9]", 50),
+    Shape("Databricks token", "dapi", _HEX, 32, _ALONE),
+    Shape("Telegram token", ":AA", _WORD, 32, rb"(?<=[0-9]{8})"),
+)
+"""Tokens that their first characters give away."""
+
+_STARTS = tuple(start for shape in SHAPES for start in shape.starts.split())
+_TABLE = bytes(
+    97 if chr(n).isascii() and (chr(n).isalnum() or n in b"_-") else 32 for n in range(256)
+)
+_RUN = b"a" * 12  # every token has so many characters of a word in a row, even one that was cut
+_BEFORE_RUN = 6  # how much of a token's start may be before them, as `ya29.`
+
+
+def without_tokens(data: bytes) -> bytes:
+    """Replace tokens by their names. Only long words are searched, which makes it quick."""
+    marks = data.translate(_TABLE)
+    parts: list[bytes] = []
+    done, at = 0, marks.find(_RUN)
+    while at >= 0:
+        end = marks.find(b" ", at)
+        end = len(data) if end < 0 else end
+        for start in _starts().finditer(data, max(done, at - _BEFORE_RUN), end):
+            token = _tokens().match(data, start.start()) if start.start() >= done else None
+            if token:
+                parts += (data[done : token.start()], _mark(token))
+                done = token.end()
+        at = marks.find(_RUN, max(end, done))
+    return b"".join((*parts, data[done:])) if parts else data
+
+
+def has_start(word: str) -> bool:
+    """Whether a token may start in a word."""
+    return _starts().search(word.encode("utf-8", "replace")) is not None
+
+
+def _mark(token: re.Match[bytes]) -> bytes:
+    return f"[redacted: {SHAPES[(token.lastindex or 1) - 1].name}]".encode()
+
+
+@cache
+def _starts() -> re.Pattern[bytes]:
+    """What matches the start of a token; one branch for each first letter, which makes it quick."""
+    rests: dict[str, list[str]] = {}
+    for start in _STARTS:
+        rests.setdefault(start[0], []).append(re.escape(start[1:]))
+    branches = (f"{first}(?:{'|'.join(parts)})" for first, parts in rests.items())
+    return re.compile("|".join(branches).encode())
+
+
+@cache
+def _tokens() -> re.Pattern[bytes]:
+    return re.compile(b"|".join(map(_token, SHAPES)))
+
+
+def _token(shape: Shape) -> bytes:
+    starts = b"|".join(re.escape(start.encode()) for start in shape.starts.split())
+    whole = rb"%b{%d,}%b" % (shape.body, shape.least, shape.after)
+    cut = rb"%b{%d,}(?:\.[\w-]+)?%b" % (shape.body, _LEAST_OF_CUT, CUT)
+    return b"(" + shape.before + b"(?:" + starts + b")(?:" + whole + b"|" + cut + b"))"
