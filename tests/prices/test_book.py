@@ -160,6 +160,9 @@ def test_our_price_of_every_model_equals_what_the_agent_computed(
     for result in results(path):
         for model, used in (result.get("modelUsage") or {}).items():
             price = book(model)
+            if used.get("costBasis") == "unknown":
+                assert price is None  # the agent guessed
+                continue
             assert price is not None
             split = "cacheCreationEphemeral5mInputTokens"
             usage = Usage(
