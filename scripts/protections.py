@@ -38,8 +38,8 @@ PATIENCE = 180
 """Seconds after which a test that runs without a protection hangs, which is a failure as well."""
 
 _STARTER = """#!{python}
-from rookery.cli.entry import start
-start()
+from rookery.cli.main import main
+main()
 """
 
 

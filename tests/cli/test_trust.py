@@ -48,7 +48,7 @@ def test_a_file_that_would_add_options_to_the_agent_starts_nothing(desk: Desk, n
     assert not (desk.home / "call").exists()
 
 
-def test_what_follows_a_blank_in_a_rule_is_no_option(desk: Desk) -> None:
+def test_what_follows_a_blank_in_a_rule_is_not_an_option(desk: Desk) -> None:
     desk.user_file.write_text(f"allow = ['Read --settings {HOOK}']\nmodel = 'x --yolo'\n")
     assert called(desk, "run", "x")["arguments"][-2:] == [
         "--model=x --yolo",

@@ -242,7 +242,7 @@ def test_an_agent_of_ones_own_that_is_wrong_is_told_with_its_line(
     place.refuses(place.shared, text, words)
 
 
-def test_a_command_of_a_project_needs_trust_whoever_chooses_it(place: Place) -> None:
+def test_a_command_of_a_project_needs_trust_even_if_the_user_chooses_it(place: Place) -> None:
     words = "2: agent 'work' is a command of this project: review the file and run `rook trust`"
     text = f'agent = "work"\n{_WORK}'
     place.refuses(place.shared, text, words, ROOKERY_AGENT="work")

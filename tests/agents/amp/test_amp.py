@@ -90,7 +90,7 @@ def test_without_a_stream_it_writes_plain_text() -> None:
 
 
 @pytest.mark.parametrize("prompt", ["ä" * 60_000, "--help"])
-def test_a_long_prompt_or_one_like_an_option_is_no_argument(prompt: str) -> None:
+def test_a_long_prompt_or_one_like_an_option_is_not_an_argument(prompt: str) -> None:
     call = invoke(Task(prompt=prompt))
     assert (call.command, call.stdin) == (("amp", "-x", *OUTPUT), prompt.encode())
 
