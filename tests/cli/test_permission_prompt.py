@@ -244,6 +244,16 @@ def test_ctrl_z_gives_the_terminal_back_and_the_question_is_asked_again(desk: De
         assert terminal.modes == before
 
 
+def test_on_a_terminal_of_another_size_the_question_is_shown_again(desk: Desk) -> None:
+    with desk.terminal() as terminal:
+        terminal.until(KEYS)
+        terminal.resize(130, 60)
+        terminal.until(KEYS, times=2)
+        assert terminal.text.count("         │ rm -r build\n") == 2
+        terminal.type("y")
+        assert terminal.finish() == 0
+
+
 def test_in_the_background_it_waits_until_it_is_brought_to_the_foreground(desk: Desk) -> None:
     environment = {**desk.environment(), "PS1": "$ "}
     environment["PATH"] = f"{ROOK.parent}{os.pathsep}{environment['PATH']}"
