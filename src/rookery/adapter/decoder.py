@@ -15,6 +15,7 @@ from rookery.model.events import Event, StreamClosed, Unknown, Unreadable
 from rookery.model.records import Record
 
 _BOM = b"\xef\xbb\xbf"
+_TRIM_SIZE = 1_000_000  # bytes between two looks at how much is remembered
 
 Events = Event | Sequence[Event]
 """What a message is decoded to: one event, or a tuple or list of any number of events."""
@@ -81,6 +82,7 @@ class LineDecoder:
         self._blank = 0
         self._eventless = 0  # lines without an event, blank or silent
         self._closed = False
+        self._trim_at = _TRIM_SIZE
 
     def feed(self, data: bytes, at: float | None = None) -> list[Record]:
         """Decode the lines that these bytes complete."""
@@ -89,8 +91,14 @@ class LineDecoder:
         self._at = at
         lines = self._lines.feed(data)
         if len(lines) == 1:
-            return self._record(lines[0])
-        return self._records(lines) if lines else []
+            records = self._record(lines[0])
+        else:
+            records = self._records(lines) if lines else []
+        if self._offset >= self._trim_at:
+            self._trim_at = self._offset + _TRIM_SIZE
+            trim = getattr(self._reader.memory, "trim", None)  # a memory of another package's own
+            records += self._between_lines(trim() if trim is not None else ())
+        return records
 
     def close(self) -> list[Record]:
         """Decode a last line without newline, end what is open and close the stream."""
@@ -110,10 +118,13 @@ class LineDecoder:
             silent=self._eventless - self._blank,
             unknown_fields=self._reader.drift.fields(),
         )
-        for event in (*events, closed):
-            records.append(Record(self._seq, None, self._offset, 0, event))
-            self._seq += 1
-        return records
+        self._at = None
+        return [*records, *self._between_lines((*events, closed))]
+
+    def _between_lines(self, events: Sequence[Event]) -> list[Record]:
+        """Number events that no line reports."""
+        seq, self._seq = self._seq, self._seq + len(events)
+        return [Record(n, self._at, self._offset, 0, event) for n, event in enumerate(events, seq)]
 
     def _record(self, line: Line) -> list[Record]:
         """Do for one line what `_records` does for many: a running agent writes one at a time.

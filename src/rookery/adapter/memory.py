@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from rookery.adapter.bounded import forget_oldest
 from rookery.adapter.drift import Drift
+from rookery.model.bounds import take_oldest
 from rookery.model.events import (
     Event,
     PermissionDenied,
@@ -22,6 +23,11 @@ from rookery.model.events import (
 )
 
 _MOST_CALLS = 4096  # finished calls to remember, as more messages about them may follow
+_MOST_OPEN = 20_000  # calls and tasks without an end
+_MOST_SESSIONS = 1000
+_MOST_SIZE = 8_000_000  # characters and bytes of all open calls, and of all of their ids
+LONGEST_TEXT = 4_000_000
+"""How many characters of a text that arrives in pieces are kept."""
 
 
 class Memory:
@@ -43,6 +49,7 @@ class Memory:
         self.pieces: list[str] = []  # its pieces so far
         self.answer: str | None = None  # the last complete text that arrived in pieces
         self._thinking = False  # whether the partial text is a thought
+        self._part: tuple[str | None, int] = (None, 0)  # the text that was split, and how often
         self._unnamed = 0
 
     def begin_turn(self) -> list[Event]:
@@ -84,6 +91,8 @@ class Memory:
 
     def add_delta(self, id: str, piece: str, *, thinking: bool = False) -> list[Event]:
         """Add a piece of a text or thought; a piece of another one completes the one before."""
+        if self._part[0] == id:
+            id = f"{id}+{self._part[1]}"
         events = [] if self.partial_id == id else self.end_text()
         self.partial_id, self._thinking = id, thinking
         self.pieces.append(piece)
@@ -177,6 +186,36 @@ class Memory:
         self.tasks.clear()
         return events
 
+    def trim(self) -> list[Event]:
+        """Let go of what is too much to remember; the decoder calls this once per megabyte.
+
+        A long text is completed and continues under another id. The oldest open calls lose their
+        inputs; if there are still too many calls or tasks, the oldest end as `orphaned`.
+        """
+        events = self._split_text()
+        if sum(map(_size, self.tools.values())) > _MOST_SIZE:
+            for id in [*self.tools][:-1]:
+                self.tools[id] = _slim(self.tools[id])
+        for calls in (dict(self.tools), self.held):
+            oldest = take_oldest(calls, _id_size, most=_MOST_OPEN, most_size=_MOST_SIZE)
+            for id in oldest if calls is not self.held else ():
+                events += self.finish(id, "orphaned")
+        tasks = take_oldest(self.tasks, _task_size, most=_MOST_OPEN, most_size=_MOST_SIZE)
+        events += map(orphaned, tasks.values())
+        take_oldest(self.ended, _id_size, most=2 * _MOST_CALLS, most_size=_MOST_SIZE)
+        if len(self.sessions) > _MOST_SESSIONS:
+            self.sessions.clear()
+        return events
+
+    def _split_text(self) -> list[Event]:
+        if self.partial_id is None or sum(map(len, self.pieces)) <= LONGEST_TEXT:
+            return []
+        first, parts = self.partial_id, 1
+        if self._part[0] is not None and self.partial_id == f"{self._part[0]}+{self._part[1]}":
+            first, parts = self._part[0], self._part[1] + 1
+        self._part = (first, parts)
+        return self.end_text()
+
     def close(self) -> tuple[Sequence[Event], int]:
         """End everything open; return the events and the number of open tool calls."""
         open_tools = len(self.tools)
@@ -188,3 +227,22 @@ def orphaned(task: TaskStarted) -> TaskFinished:
     return TaskFinished(
         id=task.id, status="orphaned", kind=task.kind, title=task.title, tool_id=task.tool_id
     )
+
+
+def _size(call: ToolStarted) -> int:
+    return len(call.title or "") + (0 if call.input is None else memoryview(call.input).nbytes)
+
+
+def _slim(call: ToolStarted) -> ToolStarted:
+    """A call without its bulky parts."""
+    if call.input is None and call.title is None:
+        return call
+    return ToolStarted(id=call.id, name=call.name, kind=call.kind, parent=call.parent)
+
+
+def _id_size(id: str, call: ToolStarted | None) -> int:
+    return len(id) + len(call.name if call else "")
+
+
+def _task_size(id: str, task: TaskStarted) -> int:
+    return len(id) + len(task.title or "")

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from rookery.model.bookkeeping import NOTHING, OpenLedger
+from rookery.model.bounds import take_oldest
 from rookery.model.events import (
     ContextCompacted,
     Denial,
@@ -45,6 +46,12 @@ _GONE = ("delete", "move")
 _FAILED = frozenset({"error", "timed_out", "cancelled"})
 _MOST_TEXT = 4_000_000  # characters of what the main agent said
 _MOST_ERRORS = 100
+_MOST_ITEMS = 20_000  # of anything that is listed
+_MOST_RESULTS = 1000  # with all they report
+_MOST_QUESTIONS = 1000
+_MOST_NAMES = 1000  # of unknown messages, and of limits
+_MOST_SIZE = 8_000_000  # characters or bytes of all items of a kind
+_TRIM_SIZE = 1_000_000  # bytes of the stream between two looks at how much is kept
 
 
 class Beginning(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,6 +125,9 @@ class _Growing(RunState):
         self.asks = self._asks
         self.failed = self._failed
         self.text_size = 0
+        self.trim_at = _TRIM_SIZE
+        self.slim = 0  # how many of the first results have lost their contents
+        self.slim_turns = 0  # the same for turns
 
     def take(self, records: Iterable[Record]) -> None:
         """Take in the next records; a ValueError refuses one that is not the next."""
@@ -134,6 +144,52 @@ class _Growing(RunState):
                     self.started_at = record.at
                 self.last_activity = record.at
             self.records = expected
+            if record.offset >= self.trim_at:
+                self.trim_at = record.offset + _TRIM_SIZE
+                self.trim()
+
+    def trim(self) -> None:
+        """Let go of the oldest items of which there are too many; they still count."""
+        dropped, most = self.dropped, {"most": _MOST_ITEMS, "most_size": _MOST_SIZE}
+        dropped.denials += len(take_oldest(self.denials, _denial_size, **most))
+        if len(self.failed) > _MOST_ITEMS or sum(map(len, self.failed)) > _MOST_SIZE:
+            dropped.failed += len(self.failed)
+            self.failed.clear()
+        take_oldest(self.asks, _question_size, most=_MOST_QUESTIONS, most_size=_MOST_SIZE)
+        for file in take_oldest(self.files, lambda path, _: len(path), **most).values():
+            dropped.files += 1
+            dropped.added = _sum(dropped.added, file.added)
+            dropped.removed = _sum(dropped.removed, file.removed)
+        take_oldest(self.open_tools, _span_size, **most)
+        take_oldest(self.open_tasks, _span_size, **most)
+        take_oldest(self.limits, _name_size, most=_MOST_NAMES, most_size=_MOST_SIZE)
+        strangers = take_oldest(self.unknown, _name_size, most=_MOST_NAMES, most_size=_MOST_SIZE)
+        if strangers:
+            self.unknown[None] += sum(strangers.values())
+        while len(self.errors) > 1 and sum(map(_error_size, self.errors)) > _MOST_SIZE:
+            del self.errors[0]
+        self._trim_results()
+
+    def _trim_results(self) -> None:
+        """Empty the oldest results and turns; there are still as many."""
+        total = sum(map(_result_size, self.results[self.slim :]))
+        kept = len(self.results) - self.slim
+        if kept > _MOST_RESULTS or total > _MOST_SIZE:
+            while kept > 1 and (kept > _MOST_RESULTS // 2 or total > _MOST_SIZE // 2):
+                total -= _result_size(self.results[self.slim])
+                self._empty_result(self.slim)
+                self.slim, kept = self.slim + 1, kept - 1
+        for turn in range(self.slim_turns, len(self.turns) - _MOST_ITEMS):
+            self.turns[turn] = _EMPTY_TURN
+            self.slim_turns = turn + 1
+
+    def _empty_result(self, number: int) -> None:
+        result = self.results[number]
+        if result.turns is not None:
+            self.dropped.steps = (self.dropped.steps or 0) + result.turns
+        self.results[number] = _EMPTY_RESULTS[result.ok]
+        if number < len(self.turns):
+            self.turns[number] = _EMPTY_TURN
 
     def answered(self, event: PermissionRequested) -> None:
         """Take in that a question was answered."""
@@ -178,7 +234,7 @@ def _turn_started(state: _Growing, event: TurnStarted, record: Record) -> None:
 def _turn_finished(state: _Growing, event: TurnFinished, record: Record) -> None:
     # Results come in the order of their turns, even when one is held back.
     turn = state.next_result
-    if turn < len(state.turns):
+    if turn < len(state.turns) and state.turns[turn] is not _EMPTY_TURN:
         state.turns[turn].result = event
         state.turns[turn].finished_at = record.at
     state.results.append(event)
@@ -368,3 +424,34 @@ _FOLDS: dict[type, Callable[[_Growing, Any, Record], None]] = {
 
 def _sum(total: int | None, more: int | None) -> int | None:
     return None if total is None or more is None else total + more
+
+
+_EMPTY_TURN = Turn(None, None)
+_EMPTY_RESULTS = {ok: TurnFinished(ok=ok) for ok in (True, False)}
+
+
+def _name_size(name: str | None, _: object) -> int:
+    return len(name or "")
+
+
+def _span_size(id: str, span: ToolSpan | TaskSpan) -> int:
+    return len(id) + len(span.title or "")
+
+
+def _denial_size(id: str | None, denial: PermissionDenied | Denial) -> int:
+    reason = denial.reason if isinstance(denial, PermissionDenied) else None
+    return len(id or "") + len(denial.name or "") + len(reason or "")
+
+
+def _question_size(_: str | None, asked: Asked) -> int:
+    input = asked.event.input
+    return len(asked.event.reason or "") + (0 if input is None else memoryview(input).nbytes)
+
+
+def _error_size(error: Error) -> int:
+    return len(error.message or "")
+
+
+def _result_size(result: TurnFinished) -> int:
+    raw = 0 if result.structured is None else memoryview(result.structured).nbytes
+    return len(result.text or "") + sum(map(len, result.errors or ())) + raw

@@ -92,6 +92,17 @@ class Asked(msgspec.Struct, frozen=True):
     at: float | None
 
 
+class Dropped(msgspec.Struct):
+    """What is no longer listed in a state, because there was too much of it, and still counts."""
+
+    steps: int | None = None
+    denials: int = 0
+    failed: int = 0
+    files: int = 0
+    added: int | None = 0
+    removed: int | None = 0
+
+
 class RunState:
     """What a stream has reported so far. It is read only: `model/fold.py` makes it.
 
@@ -142,6 +153,7 @@ class RunState:
         self.phase: Phase = "starting"
         self.phase_since: float | None = None
         self.retrying_since: float | None = None
+        self.dropped = Dropped()
         self._failed: set[str] = set()  # the calls that failed and were not denied
         self._asks: dict[str | None, Asked] = {}  # by call, until the stream shows an answer
 
@@ -153,6 +165,7 @@ class RunState:
         prompt sets off.
         """
         counts = [result.turns for result in self.results if result.turns is not None]
+        counts += [] if self.dropped.steps is None else [self.dropped.steps]
         return sum(counts) if counts else None
 
     @property
@@ -175,12 +188,12 @@ class RunState:
     @property
     def denied_tools(self) -> int:
         """How many tool calls were not permitted."""
-        return len(self.denials)
+        return len(self.denials) + self.dropped.denials
 
     @property
     def failed_tools(self) -> int:
         """How many tool calls failed, those that were not permitted aside."""
-        return len(self._failed)
+        return len(self._failed) + self.dropped.failed
 
     @property
     def lines(self) -> int | None:
@@ -222,7 +235,7 @@ class RunState:
             questions=tuple(map(self._question, list(self._asks.values())[-MOST_ITEMS:])),
             questions_open=len(self._asks),
             retry=_retry(self.retrying, self.retrying_since) if self.retrying else None,
-            files=_file_counts(self.files.values()),
+            files=_file_counts(self.files.values(), self.dropped),
             turns=len(self.turns),
             results=len(self.results),
             ok=self.results[-1].ok if self.results else None,
@@ -352,10 +365,12 @@ def _plan(items: tuple[PlanItem, ...]) -> Plan:
     return Plan(steps=steps, total=len(items), done=done)
 
 
-def _file_counts(files: Collection[FileState]) -> FileCounts:
-    added = [file.added for file in files]
-    removed = [file.removed for file in files]
-    return FileCounts(changed=len(files), added=_total(added), removed=_total(removed))
+def _file_counts(files: Collection[FileState], dropped: Dropped) -> FileCounts:
+    return FileCounts(
+        changed=len(files) + dropped.files,
+        added=_total([dropped.added, *(file.added for file in files)]),
+        removed=_total([dropped.removed, *(file.removed for file in files)]),
+    )
 
 
 def _total(counts: list[int | None]) -> int | None:

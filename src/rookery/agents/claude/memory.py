@@ -10,6 +10,7 @@ from rookery.adapter.bounded import forget_oldest
 from rookery.agents.claude.fields import CHECKED_VERSIONS, KNOWN_FIELDS
 from rookery.agents.claude.shapes import Usage
 from rookery.agents.claude.tool_results import Plan
+from rookery.model.bounds import keep_end, take_oldest
 from rookery.model.events import (
     Event,
     TaskFinished,
@@ -23,6 +24,8 @@ T = TypeVar("T")
 
 _MOST_MESSAGES = 256  # API messages that may still get another line
 _MOST_CALLS = 4096  # finished tool calls that may be mentioned again
+_MOST_BLOCKS = 1000  # of a message, that arrive in pieces at the same time
+_MOST_SIZE = 8_000_000  # characters of all those pieces
 _LONGEST_REFUSAL = 2000  # a longer text is the output of a tool
 
 
@@ -144,6 +147,15 @@ class Memory(memory.Memory):
         self.streaming.clear()
         return events
 
+    def trim(self) -> list[Event]:
+        """Keep the end of a text in pieces, for its whole is yet to come."""
+        take_oldest(self.streaming, _pieces_size, most=_MOST_MESSAGES, most_size=_MOST_SIZE)
+        for message in self.streaming.values():
+            take_oldest(message.open, _block_size, most=_MOST_BLOCKS, most_size=_MOST_SIZE)
+            for block in message.open.values():
+                keep_end(block.pieces, memory.LONGEST_TEXT)
+        return super().trim()
+
     def close(self) -> tuple[Sequence[Event], int]:
         """End everything open; return the events and the number of open tool calls."""
         events, open_tools = super().close()
@@ -153,3 +165,11 @@ class Memory(memory.Memory):
 def _remember(calls: dict[str, T], id: str, value: T) -> None:
     calls[id] = value
     forget_oldest(calls, _MOST_CALLS)
+
+
+def _pieces_size(_: str | None, message: ApiMessage) -> int:
+    return sum(_block_size(index, block) for index, block in message.open.items())
+
+
+def _block_size(_: int, block: OpenBlock) -> int:
+    return sum(map(len, block.pieces))

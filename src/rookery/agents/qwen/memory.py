@@ -4,7 +4,11 @@ import msgspec
 
 from rookery.adapter import memory
 from rookery.agents.qwen.fields import KNOWN_FIELDS
+from rookery.model.bounds import keep_end, take_oldest
 from rookery.model.events import Event, Text, Thinking
+
+_MOST_BLOCKS = 1000  # that arrive in pieces at the same time
+_MOST_SIZE = 8_000_000  # characters of all those pieces
 
 
 class OpenBlock(msgspec.Struct):
@@ -71,6 +75,15 @@ class Memory(memory.Memory):
         """Return the partial texts: the complete ones won't arrive."""
         return [event for parent in [*self.blocks] for event in self.end_message(parent)]
 
+    def trim(self) -> list[Event]:
+        """Keep the end of a text in pieces, for its whole is yet to come."""
+        take_oldest(self.blocks, _pieces_size, most=_MOST_BLOCKS, most_size=_MOST_SIZE)
+        for blocks in self.blocks.values():
+            take_oldest(blocks, _block_size, most=_MOST_BLOCKS, most_size=_MOST_SIZE)
+            for block in blocks.values():
+                keep_end(block.pieces, memory.LONGEST_TEXT)
+        return super().trim()
+
     def abandon(self) -> list[Event]:
         """End everything open as `orphaned`."""
         return [*self.unfinished(), *super().abandon()]
@@ -82,3 +95,11 @@ def _whole(block: OpenBlock, parent: str | None) -> list[Event]:
         return []
     whole = Thinking if block.type == "thinking" else Text
     return [whole(id=block.id, text=text, parent=parent)]
+
+
+def _pieces_size(_: str | None, blocks: dict[int, OpenBlock]) -> int:
+    return sum(_block_size(index, block) for index, block in blocks.items())
+
+
+def _block_size(_: int, block: OpenBlock) -> int:
+    return sum(map(len, block.pieces))
