@@ -234,8 +234,29 @@ def test_json_that_is_not_a_message_is_unreadable(value: bytes, reason: Any) -> 
     ]
 
 
+@pytest.mark.parametrize("depth", [10, 399, 1000, 100_000])
+def test_a_message_is_read_whatever_its_unknown_fields_nest(depth: int) -> None:
+    line = RESULT[:-1] + b',"new":' + b"[" * depth + b"]" * depth + b"}"
+    assert events_of(line, b"")[:2] == events_of(RESULT, b"")[:2]
+
+
+@pytest.mark.parametrize("depth", [10, 199, 200, 300, 399, 1000, 20_000])
+def test_depth_is_cut_at_the_same_level_wherever_the_decoder_is_called(depth: int) -> None:
+    command = b'{"a":' * depth + b"1" + b"}" * depth
+    content = b'[{"type":"tool_use","id":"t","name":"New","input":' + command + b"}]"
+    line = b'{"type":"assistant","message":{"id":"m","content":' + content + b"}}"
+
+    def called(frames: int) -> list[Any]:
+        return called(frames - 1) if frames else events_of(line, b"")
+
+    [started] = [event for event in called(0) if isinstance(event, ToolStarted)]
+    assert started.input is not None
+    assert bytes(started.input).count(b"{") == min(depth, 200)
+    assert called(200) == called(0)
+
+
 def test_json_that_is_too_deep_is_unreadable_and_the_stream_continues() -> None:
-    deep = b'{"type":"user","a":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+    deep = b'{"type":"unheard of","a":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
     assert events_of(deep, RESULT, b"") == [
         Unreadable(reason="too_deep", preview=deep[:200].decode()),
         TurnStarted(origin="prompt"),

@@ -122,6 +122,26 @@ def test_json_that_is_too_deep_is_unreadable(opening: bytes, ending: bytes, odd:
     assert salvage.parse(line) == Unreadable(reason="too_deep", preview=line[:200].decode())
 
 
+@pytest.mark.parametrize(
+    ("json", "cut"),
+    [
+        (b'{"a":[1,"]["],"b":2}', b'{"a":[1,"]["],"b":2}'),
+        (b'{"a":[[1],2,{"b":3}],"c":"[[[["}', b'{"a":[null,2,null],"c":"[[[["}'),
+        (b'[[["\\"]",1]]]', b"[[null]]"),
+        (b"[[[[[", b"[[null"),
+        (b"[[[]]]]]]", b"[[null]]]]]"),
+        (b'"[[[[[[" [[[1]]]', b'"[[[[[[" [[null]]'),
+    ],
+)
+def test_what_is_nested_too_deep_becomes_null(json: bytes, cut: bytes) -> None:
+    assert salvage.shallow(json, 2) == cut
+
+
+def test_json_that_is_not_too_deep_is_not_copied() -> None:
+    json = b"[[1],[2],[3],[4]]"
+    assert salvage.shallow(json, 2) is json
+
+
 def test_a_preview_is_short_and_good_unicode() -> None:
     told = salvage.unreadable("ñ".encode() * 1000 + b"\n", "not_json")
     assert told == Unreadable(reason="not_json", preview="ñ" * 100)

@@ -204,7 +204,7 @@ class LineDecoder:
             return ()
         repaired = salvage.parse(line)
         if isinstance(repaired, Unreadable):
-            return (repaired,)
+            return self._read_shallow(line) if repaired.reason == "too_deep" else (repaired,)
         events: list[Event] = []
         if isinstance(repaired.value, dict):
             events += self._fit(repaired.value, repaired.json)
@@ -224,6 +224,15 @@ class LineDecoder:
         if not isinstance(repaired, salvage.Repaired) or not isinstance(repaired.value, dict):
             return (warning,)
         return (warning, *self._fit(repaired.value, Shortened(repaired.json)))
+
+    def _read_shallow(self, line: bytes) -> Sequence[Event]:
+        """Read a message of a known type without what is nested too deep."""
+        rest = salvage.parse(salvage.shallow(line, salvage.DEEPEST_LINE))
+        if isinstance(rest, salvage.Repaired) and isinstance(rest.value, dict):
+            name = rest.value.get(self._tag_field)
+            if isinstance(name, str) and name in self._tags:
+                return self._fit(rest.value, rest.json)
+        return (salvage.unreadable(line, "too_deep"),)
 
     def _fit(self, value: dict[str, Any], raw: bytes) -> Sequence[Event]:
         """Read a message after dropping the fields that do not fit its shape."""

@@ -12,6 +12,13 @@ from rookery.model.events import Unreadable
 T = TypeVar("T")
 
 _MOST_DROPS = 64
+DEEPEST_PART = 200
+"""How many levels of arrays and objects a part of a message may have, in every Python version."""
+
+DEEPEST_LINE = 400
+"""The same for a line; every parser reads that deep, wherever it is called."""
+
+_BRACKET = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 _MOST_DIGITS = 4000  # Python refuses to read longer integers
 _LONG_NUMBER = re.compile(rb"(?<![0-9])[0-9]{%d}" % _MOST_DIGITS)
 _DIGIT = re.compile(rb"[0-9]")
@@ -36,6 +43,8 @@ def parse(line: bytes) -> Repaired | Unreadable:
     Invalid UTF-8 and lone surrogates become U+FFFD, numbers that are too large become null, and
     a BOM and raw control characters are accepted.
     """
+    if shallow(line, DEEPEST_LINE) is not line:
+        return unreadable(line, "too_deep")
     try:
         line.decode()
         value = _load(line)
@@ -53,6 +62,28 @@ def unreadable(line: bytes, reason: Any) -> Unreadable:
     return Unreadable(reason=reason, preview=line[:200].rstrip().decode("utf-8", "replace"))
 
 
+def shallow(json: bytes, deepest: int) -> bytes:
+    """Replace what is nested deeper than that by null; the same object if nothing is."""
+    if json.count(b"[") + json.count(b"{") <= deepest:
+        return json
+    depth, done, start, pieces = 0, 0, 0, list[bytes]()
+    for match in _BRACKET.finditer(json):
+        byte = json[match.start()]
+        if byte in b"[{":
+            depth += 1
+            if depth == deepest + 1:
+                start = match.start()
+        elif byte in b"]}":
+            depth -= 1
+            if depth == deepest:
+                pieces += [json[done:start], b"null"]
+                done = match.end()
+    if depth > deepest:  # it is cut off in there
+        pieces += [json[done:start], b"null"]
+        done = len(json)
+    return b"".join([*pieces, json[done:]]) if pieces else json
+
+
 def raw_copy(raw: bytes | msgspec.Raw) -> msgspec.Raw | None:
     """Copy a raw part for use in an event, so that it does not keep its line in memory.
 
@@ -60,10 +91,13 @@ def raw_copy(raw: bytes | msgspec.Raw) -> msgspec.Raw | None:
     repaired. Returns None for a part that the message does not have.
     """
     json = bytes(raw).strip()
-    if json.isascii() and 0 < len(json) < _MOST_DIGITS:
+    if json.isascii() and 0 < len(json) <= 2 * DEEPEST_PART:
         return msgspec.Raw(json)  # as most are
     if not json:
         return None
+    json = shallow(json, DEEPEST_PART)
+    if json.isascii() and len(json) < _MOST_DIGITS:
+        return msgspec.Raw(json)
     if _is_utf8(json) and not _has_long_number(json):
         return msgspec.Raw(json)
     repaired = parse(json)
