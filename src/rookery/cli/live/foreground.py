@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from itertools import count
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -24,6 +25,7 @@ from rookery.prices import price_file_problem
 from rookery.process import trees
 from rookery.runs.limits import late_limits, unheld_limits
 from rookery.runs.run import Run
+from rookery.store.home import home_folder, space_problem
 
 _LAST_HANDLED = 2  # Ctrl-C: the first asks, the second kills
 
@@ -85,7 +87,8 @@ def on_interrupts(stop: Callable[[signal.Signals], None]) -> None:
 def warnings(run: Run) -> list[str]:
     """What to warn of before a run starts: what rook cannot promise for it here."""
     late = late_limits(run.agent, run.options, via=run.via)
-    problems = (late, price_file_problem())
+    home = Path(run.options.home) if run.options.home else home_folder()
+    problems = (late, price_file_problem(), space_problem(home))
     return [*trees.promises(), *(problem for problem in problems if problem)]
 
 
