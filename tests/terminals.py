@@ -111,6 +111,7 @@ class Terminal:
         self.screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self.screen)
         known = {**env, "TERM": "xterm-256color", "LANG": "C.UTF-8"}
+        self._is_gone = False  # the terminal, or all that had it open
         self.pid, self._descriptor = pty.fork()
         if self.pid == 0:
             try:
@@ -128,7 +129,8 @@ class Terminal:
             with suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)
-        os.close(self._descriptor)
+        with suppress(OSError):  # it was hung up
+            os.close(self._descriptor)
 
     @property
     def text(self) -> str:
@@ -168,6 +170,25 @@ class Terminal:
         _, status = os.waitpid(self.pid, 0)
         self.pid = 0
         return os.waitstatus_to_exitcode(status)
+
+    def ends_within(self, seconds: float) -> bool:
+        """Read until the command has ended, or for so long; return whether it has ended."""
+        end = time.monotonic() + seconds
+        while self.pid:
+            if not self._is_gone and self._read() is None:
+                self._is_gone = True
+            if self._is_gone:
+                select.select([], [], [], 0.02)
+            if os.waitpid(self.pid, os.WNOHANG)[0]:
+                self.pid = 0
+            elif time.monotonic() >= end:
+                return False
+        return True
+
+    def hang_up(self) -> None:
+        """Close the terminal, as a user does who closes its window."""
+        os.close(self._descriptor)
+        self._is_gone = True
 
     def _read(self) -> bytes | None:
         if not select.select([self._descriptor], [], [], 0.1)[0]:

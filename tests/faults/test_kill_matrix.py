@@ -1,0 +1,117 @@
+"""Whoever of a run gets which signal, whenever: it ends, nothing is left, and its verdict is true.
+
+`make soak` tries every combination of who gets a signal, which one, what the agent's processes look
+like and what it was doing; `make test` tries one in so many.
+"""
+
+import json
+import os
+import signal
+from contextlib import suppress
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from rookery.process import trees
+from rookery.store import runs
+from tests.cli.desk import Desk
+from tests.process.recording import wait_for
+from tests.rules import each
+from tests.runs.test_soak import working_in
+from tests.terminals import Terminal
+from tests.warm import ROOK
+
+TARGETS = ("runner", "recorder", "both", "agent", "terminal")
+SIGNALS = ("KILL", "STOP", "HUP", "INT", "TERM")
+SHAPES = {
+    "alone": "",
+    "ignores SIGTERM": "ignore-sigterm",
+    "child holds the pipe": "grandchild-holds-pipe=20",
+    "forking daemons": "forkers=2",
+    "both": "ignore-sigterm forkers=1 grandchild-holds-pipe=20",
+}
+MOMENTS = {  # what it does when the signal comes, and what the screen shows by then
+    "waiting": ("silent=25", "waiting for the model"),
+    "tool": ("hang-in-tool", "npm run dev"),
+    "burst": ("flood=400000000", "claude 2.1.325"),
+    "result": ("hang-after-result", "Done."),
+}
+CASES = [*product(TARGETS, SIGNALS, SHAPES, MOMENTS)]
+SHARE = 42  # has no divisor in common with a number of signals or targets
+PATIENCE_S = 8.0
+"""Seconds after which a person presses Ctrl-C, and then again."""
+
+
+@each(("target", "number", "shape", "moment"), CASES[::SHARE])
+def test_some_kills_leave_nothing_and_end_truthfully(
+    tmp_path_factory: pytest.TempPathFactory, target: str, number: str, shape: str, moment: str
+) -> None:
+    _try(tmp_path_factory.mktemp("killed"), target, number, shape, moment)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(("target", "number", "shape", "moment"), CASES)
+def test_all_kills_leave_nothing_and_end_truthfully(
+    tmp_path: Path, target: str, number: str, shape: str, moment: str
+) -> None:
+    _try(tmp_path, target, number, shape, moment)
+
+
+def _try(folder: Path, target: str, number: str, shape: str, moment: str) -> None:
+    desk = Desk(folder / "desk")
+    script, shown = MOMENTS[moment]
+    environment = desk.environment(ROOKERY_SCRIPT=f"say=Done. {script} {SHAPES[shape]}")
+    command: list[str | Path] = [ROOK, "run", "--permission", "agent", "Fix it"]
+    with Terminal(command, environment, cwd=desk.project) as terminal:
+        terminal.until(shown)
+        (run,) = runs.runs(desk.home / "runs-home")
+        _strike(terminal, run.path, target, signal.Signals[f"SIG{number}"])
+        _end(terminal)
+    wait_for(lambda: not [pid for pid in working_in(desk.project) if pid != os.getpid()])
+    wait_for(lambda: trees.marked(str(run.path)) == [])
+    assert "Traceback" not in terminal.raw.decode(errors="replace")
+    _check_verdict(desk, run.path, moment)
+
+
+def _strike(terminal: Terminal, folder: Path, target: str, number: signal.Signals) -> None:
+    info = json.loads((folder / "run.json").read_text())
+    if target == "terminal":
+        if number in (signal.SIGKILL, signal.SIGHUP):
+            terminal.hang_up()
+        elif number == signal.SIGINT:
+            terminal.type("\x03")
+        else:  # a terminal that nobody reads any more, or whose session is told to end
+            terminal.kill(signal.SIGCONT if number == signal.SIGSTOP else number)
+        return
+    agents = [pid for pid in trees.marked(str(folder)) if pid != info["recorder_pid"]]
+    pids = {
+        "runner": [info["runner_pid"]],
+        "recorder": [info["recorder_pid"]],
+        "both": [info["recorder_pid"], info["runner_pid"]],
+        "agent": agents,
+    }[target]
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
+def _end(terminal: Terminal) -> None:
+    """Wait for `rook`; press Ctrl-C three times, each after a while, if it does not end."""
+    for _ in range(3):
+        if terminal.ends_within(PATIENCE_S):
+            return
+        for number in (signal.SIGCONT, signal.SIGINT):
+            with suppress(ProcessLookupError):
+                terminal.kill(number)
+    assert terminal.ends_within(60), terminal.text
+
+
+def _check_verdict(desk: Desk, folder: Path, moment: str) -> None:
+    listed = desk.rook("runs", "--json")
+    assert (listed.returncode, listed.stderr) == (0, "")
+    (row,) = map(json.loads, listed.stdout.splitlines())
+    answered = b'"type":"result"' in (folder / "stdout.raw").read_bytes()
+    assert (row["status"] == "success") == answered or row["status"] == "incomplete", row
+    if moment != "result":
+        assert row["status"] in {"interrupted", "incomplete", "stuck", "failed"}, row
