@@ -42,10 +42,17 @@ from rookery.model.verdict import (
     Verdict,
 )
 from rookery.model.verdict import judge as judge_whole
-from tests.recorded import ALL, CASES, folded, name_of, results
+from tests.recorded import ALL, CASES, facts, folded, name_of, results
 from tests.rules import each
 
 # Every recorded case is judged in tests/agents/test_verdicts.py.
+
+CONTRADICTED = {
+    name
+    for status in ("failed", "incomplete")
+    for name in facts("claude")["verdicts"][status].split()
+}
+"""The streams whose other messages contradict a good result, as a person has read them."""
 
 
 @each("path", ALL, ids=name_of)
@@ -55,7 +62,7 @@ def test_the_last_raw_result_and_the_verdict_never_contradict_each_other(path: P
     good = good and told[-1].get("subtype") in (None, "success")
     status = judge(folded(path)).status
     assert good or status not in ("success", "denied"), "a false success"
-    if good and name_of(path) not in ("session-extras", "s27c_background_never_ends-2.1.197"):
+    if good and name_of(path) not in CONTRADICTED:
         assert status in ("success", "denied"), "a false failure"
 
 
@@ -209,6 +216,61 @@ ROWS: list[tuple[RunState, Facts, Verdict]] = [
         one_turn(TurnFinished(ok=False, reason="hook_stopped")),
         Facts(),
         verdict("failed", "hook stopped"),
+    ),
+    (
+        one_turn(TurnFinished(ok=False, reason="blocked", errors=("no secrets",))),
+        Facts(),
+        verdict("failed", "no secrets"),
+    ),
+    (
+        one_turn(TurnFinished(ok=False, reason="no_structured_output", text="I will not.")),
+        Facts(),
+        verdict("failed", "no structured output"),
+    ),
+    (
+        one_turn(TurnFinished(ok=False, reason="cut", text="This is half of")),
+        Facts(agent_exit_code=0),
+        verdict("incomplete", "only a part of the answer arrived"),
+    ),
+    (
+        one_turn(TurnFinished(ok=False, reason="paused", errors=("it paused",))),
+        Facts(),
+        verdict("incomplete", "it paused"),
+    ),
+    (
+        one_turn(TurnFinished(ok=True)),
+        Facts(agent_exit_code=0),
+        verdict("incomplete", "the agent ended without an answer"),
+    ),
+    (
+        one_turn(Text(id="1", text="I will look."), BASH, TurnFinished(ok=True, text=" \n")),
+        Facts(),
+        verdict("incomplete", "the agent ended without an answer"),
+    ),
+    (
+        one_turn(Text(id="1", text="Done."), TurnFinished(ok=True)),
+        Facts(),
+        verdict("success", "done"),
+    ),
+    (
+        one_turn(TurnFinished(ok=True, text="", structured=msgspec.Raw(b"{}"))),
+        Facts(),
+        verdict("success", "done"),
+    ),
+    (
+        one_turn(TurnFinished(ok=True, text="", reason="local_command")),
+        Facts(),
+        verdict("success", "done"),
+    ),
+    (
+        one_turn(DENIED, TurnFinished(ok=True)),
+        Facts(),
+        verdict("denied", "1 tool call was not permitted"),
+    ),
+    (
+        one_turn(DENIED, TurnFinished(ok=True)),
+        Facts(allow_denials=True),
+        verdict("incomplete", "the agent ended without an answer"),
     ),
     (one_turn(TurnFinished(ok=False)), Facts(), verdict("failed", "the agent gave no reason")),
     (
@@ -492,7 +554,7 @@ def test_the_facts_stand_beside_every_status() -> None:
     assert killed.facts == Facts(
         signal=9, stopped_for="timed_out", heard=True, open_tool="Bash: npm test", asked="Bash"
     )
-    good = judge_whole(one_turn(denied, TurnFinished(ok=True)), Facts(allow_denials=True))
+    good = judge_whole(one_turn(denied, GOOD), Facts(allow_denials=True))
     assert (good.status, good.facts.denials) == ("success", 1)
 
 

@@ -6,7 +6,7 @@ from typing import Literal, Self, assert_never
 
 import msgspec
 
-from rookery.model.events import Error
+from rookery.model.events import Error, TurnFinished
 from rookery.model.state import RunState
 from rookery.model.stuck import Suspicion
 from rookery.model.text import count, cut, duration, one_line
@@ -120,6 +120,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     message: str | None = None
     """Why the last turn failed, in the agent's words."""
 
+    no_answer: bool = False
+    """Whether the last turn succeeded without an answer: neither text nor structured output."""
+
     results: int = 0
     denials: int = 0
     cut_tasks: int = 0
@@ -214,6 +217,7 @@ def _from_stream(state: RunState, known: Facts) -> Facts:
         ok=last.ok if last else None,
         reason=failed.reason if failed else None,
         message=_first_line(failed.errors or ()) if failed else None,
+        no_answer=last is not None and last.ok and not _has_answer(state, last),
         passed_limit=known.passed_limit or (PassedLimit(kind=own, by="agent") if own else None),
         results=len(state.results),
         denials=len(state.denials),
@@ -226,6 +230,13 @@ def _from_stream(state: RunState, known: Facts) -> Facts:
         resets_at=reached[-1].resets_at if reached else None,
         quota_message=None if reached else _first_line(error.message for error in quota[-1:]),
     )
+
+
+def _has_answer(state: RunState, last: TurnFinished) -> bool:
+    """Whether a turn that succeeded has an answer, or did what needs none."""
+    if last.structured is not None or last.reason == "local_command":
+        return True
+    return bool(last.text.strip() if last.text is not None else state.texts)
 
 
 def _quota_errors(state: RunState) -> list[Error]:
@@ -286,7 +297,8 @@ def _stuck(facts: Facts) -> bool:
 
 def _incomplete(facts: Facts) -> bool:
     cut_off = facts.truncated and facts.stopped_for != "finished"
-    return not facts.finished or cut_off or facts.cut_tasks > 0
+    partial = facts.reason in _PARTIAL_ANSWERS
+    return not facts.finished or cut_off or partial or facts.cut_tasks > 0
 
 
 def _stopped_at_denial(facts: Facts) -> bool:
@@ -300,6 +312,10 @@ def _failed(facts: Facts) -> bool:
 
 def _denied(facts: Facts) -> bool:
     return facts.denials > 0 and not facts.allow_denials
+
+
+def _unanswered(facts: Facts) -> bool:
+    return facts.no_answer
 
 
 def _success(_: Facts) -> bool:
@@ -319,6 +335,7 @@ _RULES: tuple[tuple[Outcome, Callable[[Facts], bool]], ...] = (
     ("denied", _stopped_at_denial),
     ("failed", _failed),
     ("denied", _denied),
+    ("incomplete", _unanswered),
     ("success", _success),
 )
 """The first rule that holds decides."""
@@ -412,7 +429,11 @@ def _where_it_ended(facts: Facts) -> str:
         return f"the output is cut off{_place(facts)}"
     if not facts.finished:
         return f"{process_end(facts) or 'ended'} without a result{_place(facts)}"
-    return f"{_were(facts.cut_tasks, 'background task')} cut off when the agent ended"
+    if facts.reason in _PARTIAL_ANSWERS:
+        return facts.message or "only a part of the answer arrived"
+    if facts.cut_tasks:
+        return f"{_were(facts.cut_tasks, 'background task')} cut off when the agent ended"
+    return "the agent ended without an answer"
 
 
 def _why_failed(facts: Facts) -> str:
@@ -421,6 +442,9 @@ def _why_failed(facts: Facts) -> str:
     reason = (facts.reason or "").replace("_", " ")
     return facts.message or reason or "the agent gave no reason"
 
+
+_PARTIAL_ANSWERS = frozenset({"cut", "paused", "context_window"})
+"""The reasons for which only a part of an answer arrived."""
 
 _INTERRUPTED: dict[str | None, str] = {
     "SIGINT": "interrupted by Ctrl-C",

@@ -47,6 +47,7 @@ class ApiMessage(msgspec.Struct):
     usage: UsageReported | None = None
     last_usage: Usage | None = None  # usage and stop reason in the last line
     last_stop_reason: str | None = None
+    stop_reason: str | None = None  # of any of its lines or its last piece
     superseded: bool = False  # another message began before the end of this one
 
     def whole(self, type: str, text: str | None = None, *, tool_id: str | None = None) -> str:
@@ -64,6 +65,24 @@ class ApiMessage(msgspec.Struct):
     def _close(self, index: int) -> str:
         self.blocks = max(self.blocks, index + 1)
         return self.open.pop(index).id
+
+
+class TurnSigns(msgspec.Struct):
+    """What a turn reports about its answer, besides its result."""
+
+    last_message: ApiMessage | None = None
+    """The last message that the model sent to the main agent."""
+
+    ended_tokens: int = 0
+    """The tokens of the main agent's messages for which a stop reason was reported."""
+
+    blocked: str | None = None
+    """Why a hook kept the prompt from the model."""
+
+    command_output: str | None = None
+    """What a local slash command wrote instead of the model; None without one."""
+
+    command_failed: bool = False
 
 
 class Memory(memory.Memory):
@@ -87,6 +106,10 @@ class Memory(memory.Memory):
         self.fixes: dict[str, str | None] = {}  # what would allow the denied calls
         self.limited = False  # the provider's limit stops the work
         self.error_reported = False  # a message of this turn reported an API failure
+        self.signs = TurnSigns()
+        self.names_stops = False  # the stream reports why messages of the model stopped
+        self.wants_structure = False  # the answer must fit a schema
+        self.reports_tasks = False  # the stream reports background tasks by themselves
         self.ended_task: TaskFinished | None = None  # held back: its summary may come next
         self.plan = Plan()
         self._messages: dict[str, ApiMessage] = {}
@@ -111,6 +134,15 @@ class Memory(memory.Memory):
             forget_oldest(self._messages, _MOST_MESSAGES)
             known = self._messages[id] = ApiMessage(id)
         return known
+
+    def stop(self, message: ApiMessage, reason: str | None, *, main: bool) -> None:
+        """Remember why a message of the model stopped, if that is known."""
+        if reason is None or message.stop_reason is not None:
+            return
+        message.stop_reason = reason
+        self.names_stops = True
+        if main and message.usage is not None:
+            self.signs.ended_tokens += tokens_of(message.usage)
 
     def fail(self, id: str, error: str) -> None:
         """Remember the message of a failed call, unless it is too long for a refusal."""
@@ -160,6 +192,18 @@ class Memory(memory.Memory):
         """End everything open; return the events and the number of open tool calls."""
         events, open_tools = super().close()
         return [*self.release_task(), *self.unfinished(), *events], open_tools
+
+
+def tokens_of(usage: UsageReported | Usage) -> int:
+    """All tokens that a message or a turn reports."""
+    parts: tuple[int | None, ...]
+    if isinstance(usage, UsageReported):
+        written = (usage.cache_write_5m, usage.cache_write_1h)
+        parts = (usage.input, usage.output, usage.cache_read, *written)
+    else:
+        written = (usage.cache_creation_input_tokens, None)
+        parts = (usage.input_tokens, usage.output_tokens, usage.cache_read_input_tokens, *written)
+    return sum(part or 0 for part in parts)
 
 
 def _remember(calls: dict[str, T], id: str, value: T) -> None:

@@ -15,6 +15,7 @@ from rookery.agents.claude import shapes, tool_results, tools
 from rookery.agents.claude.errors import api_error
 from rookery.agents.claude.memory import ApiMessage, Memory, OpenBlock
 from rookery.agents.claude.shapes import UseResult
+from rookery.agents.claude.tool_results import text_of
 from rookery.agents.claude.usage import reported
 from rookery.model.events import (
     Event,
@@ -22,6 +23,9 @@ from rookery.model.events import (
     Notice,
     PermissionDenied,
     PlanChanged,
+    Status,
+    TaskFinished,
+    TaskStarted,
     Text,
     TextDelta,
     Thinking,
@@ -67,8 +71,14 @@ def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Sequenc
         events.append(Text(id=id, text=inner.content, parent=parent))
     else:
         events += _blocks(memory, whole, inner.content or (), parent, line)
-    if inner.usage is not None and inner.model != _SYNTHETIC:
+    if inner.model == _SYNTHETIC:
+        memory.signs.command_output = text_of(inner.content) or ""
+        return events
+    if inner.usage is not None:
         events += _usage(whole, inner, parent)
+    if parent is None:
+        memory.signs.last_message = whole
+    memory.stop(whole, inner.stop_reason, main=parent is None)
     return events
 
 
@@ -76,7 +86,7 @@ def user(memory: Memory, message: shapes.User, line: bytes) -> Sequence[Event]:
     """Read a line of tool results, or of text for the model."""
     content = message.message.content if message.message else None
     if isinstance(content, str):
-        return _user_text(message, content)
+        return _user_text(memory, message, content)
     for meta in message.tool_result_meta or ():
         if meta.id and meta.permission_decision and meta.permission_decision.decision:
             rejected = meta.permission_decision.decision == "reject"
@@ -89,7 +99,7 @@ def user(memory: Memory, message: shapes.User, line: bytes) -> Sequence[Event]:
         if block.type == "tool_result":
             events += _finish(memory, block, result, message.parent_tool_use_id)
         elif block.type == "text":
-            events += _user_text(message, block.text or "")
+            events += _user_text(memory, message, block.text or "")
         elif block.type not in ("image", "document"):
             unknown = block.type
     if unknown is not None:
@@ -149,6 +159,8 @@ def _message_start(
         events += memory.begin_turn()
     if first.usage is not None:
         events += _usage(whole, first, parent)
+    if parent is None:
+        memory.signs.last_message = whole
     return events
 
 
@@ -156,15 +168,16 @@ def _message_delta(
     memory: Memory, parent: str | None, part: shapes.MessageDelta
 ) -> Sequence[Event]:
     whole = memory.streaming.get(parent)
-    if part.usage is None or whole is None:
+    if whole is None:
         return ()
-    final = shapes.Message(
-        id=whole.id,
-        model=whole.usage.model if whole.usage else None,
-        stop_reason=part.delta.stop_reason if part.delta else None,
-        usage=part.usage,
-    )
-    return _usage(whole, final, parent)
+    stop_reason = part.delta.stop_reason if part.delta else None
+    events: Sequence[Event] = ()
+    if part.usage is not None:
+        model = whole.usage.model if whole.usage else None
+        final = shapes.Message(id=whole.id, model=model, stop_reason=stop_reason, usage=part.usage)
+        events = _usage(whole, final, parent)
+    memory.stop(whole, stop_reason, main=parent is None)
+    return events
 
 
 def _block_start(memory: Memory, parent: str | None, part: shapes.BlockStart) -> Sequence[Event]:
@@ -312,7 +325,34 @@ def _finish(
     )
     if tool is not None and outcome.status == "ok":
         events += _changes(memory, id, tool, result)
+        if result is not None and not memory.reports_tasks:
+            events += _background(memory, tool, result)
     return events
+
+
+def _background(memory: Memory, tool: ToolStarted, result: UseResult) -> Sequence[Event]:
+    """Read that a subagent began in the background, or its end: 2.0.76 has no messages for it."""
+    if result.status == "async_launched" and result.agentId is not None:
+        started = memory.tasks[result.agentId] = TaskStarted(
+            id=result.agentId,
+            kind="subagent",
+            title=result.description or tool.title,
+            tool_id=tool.id,
+            background=True,
+        )
+        return (started,)
+    asked = result.task if tool.name in tools.TASK_OUTPUT else None
+    if asked is None or asked.status in tools.RUNNING:
+        return ()
+    known = memory.tasks.pop(asked.task_id or "", None)
+    if known is None:
+        return ()
+    status: Status = "ok" if asked.status == "completed" else "error"
+    return (
+        TaskFinished(
+            id=known.id, status=status, kind=known.kind, title=known.title, tool_id=known.tool_id
+        ),
+    )
 
 
 def deny(
@@ -382,13 +422,15 @@ def set_mode(memory: Memory, mode: str) -> Sequence[Event]:
     return (ModeChanged(mode=mode),)
 
 
-def _user_text(message: shapes.User, text: str) -> Sequence[Event]:
+def _user_text(memory: Memory, message: shapes.User, text: str) -> Sequence[Event]:
     if text in _INTERRUPTS:
         return (Notice(level="warning", text=text[1:-1]),)
     if not text:
         return ()
     if match := _COMMAND_OUTPUT.fullmatch(text):
-        return _command_output(match[2].strip(), failed=match[1] == "stderr")
+        memory.signs.command_output = output = match[2].strip()
+        memory.signs.command_failed = failed = match[1] == "stderr"
+        return _command_output(output, failed=failed)
     return (
         UserMessage(
             text=text,

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from rookery.adapter.oversized import Shortened
 from rookery.adapter.salvage import raw_copy
 from rookery.agents.claude import shapes
+from rookery.agents.claude.answers import answer_of, is_ok, judge_answer
 from rookery.agents.claude.errors import error_in_words
-from rookery.agents.claude.memory import Memory
+from rookery.agents.claude.memory import Memory, TurnSigns
 from rookery.agents.claude.messages import allow_rule
 from rookery.agents.claude.usage import by_model, is_guessed, models_of, of_turn
 from rookery.model.events import Denial, Event, PermissionDenied, TurnFinished
@@ -35,6 +36,8 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
     if not is_ok(message) and not memory.error_reported:
         events += error_in_words(message.result)
     memory.error_reported = False
+    ending = judge_answer(memory, message)
+    memory.signs = TurnSigns()
     memory.open_turns -= 1
     memory.results += 1
     denials = tuple(_denial(memory, denial) for denial in message.permission_denials or ())
@@ -46,11 +49,11 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
     cost = None if is_guessed(models) else credible(cost)
     events.append(
         TurnFinished(
-            ok=is_ok(message),
-            text=message.result,
-            stop_reason=message.stop_reason,
-            reason=_reason(message),
-            errors=_errors(message),
+            ok=is_ok(message) and ending.whole,
+            text=answer_of(message),
+            stop_reason=message.stop_reason or None,
+            reason=ending.reason or _reason(message),
+            errors=(ending.words,) if ending.words else _errors(message),
             denials=denials or None,
             duration_s=_seconds(message.duration_ms),
             api_duration_s=_seconds(message.duration_api_ms),
@@ -64,12 +67,6 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
         )
     )
     return events
-
-
-def is_ok(message: shapes.Result) -> bool:
-    """Whether a turn succeeded: an API failure has the subtype `success`, too."""
-    failed = message.is_error is not None and message.is_error is not False
-    return not failed and message.subtype in (None, "success")
 
 
 def _reason(message: shapes.Result) -> str | None:

@@ -82,6 +82,7 @@ class Hunk(Shape):
 
 class ListedTask(Shape):
     id: str | None = None
+    task_id: str | None = None
     subject: str | None = None
     status: str | None = None
 
@@ -102,6 +103,9 @@ class UseResult(Shape):
     tasks: list[ListedTask] | None = None
     taskId: str | None = None
     statusChange: StatusChange | None = None
+    status: str | None = None
+    agentId: str | None = None
+    description: str | None = None
 
 
 class User(Shape, tag="user"):
@@ -203,8 +207,9 @@ class Result(Shape, tag="result"):
     is_error: Any = None
     result: str | None = None
     errors: list[str] | None = None
-    stop_reason: str | None = None
+    stop_reason: str | msgspec.UnsetType | None = msgspec.UNSET
     terminal_reason: str | None = None
+    local_command: str | None = None
     duration_ms: Seconds | None = None
     duration_api_ms: Seconds | None = None
     num_turns: Count | None = None
@@ -426,6 +431,7 @@ class Notice(Shape):
     error: str | None = None
     error_code: str | None = None
     reason: str | None = None
+    prevent_continuation: bool | None = None
 
 
 Shapes = (

@@ -38,6 +38,7 @@ _TASK_STATUS: Mapping[str, Status] = {
     "stopped": "cancelled",
     "killed": "cancelled",
 }
+_STRUCTURED_OUTPUT = "StructuredOutput"  # the tool exists only with `--json-schema`
 _LEVELS: Mapping[str, Level] = {"warning": "warning", "error": "error"}
 
 
@@ -81,6 +82,7 @@ def _init(memory: Memory, init: shapes.Init) -> Sequence[Event]:
             events.append(ModelChanged(before=memory.model, after=init.model))
     memory.model = init.model
     memory.mode = init.permissionMode
+    memory.wants_structure = _STRUCTURED_OUTPUT in (init.tools or ())
     events += memory.begin_turn()
     return events
 
@@ -163,6 +165,7 @@ def _hook_response(memory: Memory, hook: shapes.Hook) -> Sequence[Event]:
 
 def _task_started(memory: Memory, task: shapes.Task) -> Sequence[Event]:
     id = task.task_id or memory.new_id("task")
+    memory.reports_tasks = True
     if id in memory.tasks:
         return ()
     started = memory.tasks[id] = TaskStarted(
@@ -260,6 +263,8 @@ def _notice(memory: Memory, notice: shapes.Notice) -> Sequence[Event]:
     text = notice.content or notice.text or notice.error or notice.error_code or notice.reason
     failed = notice.error or notice.error_code
     level = "error" if failed else _LEVELS.get(notice.level or "", "info")
+    if notice.prevent_continuation:
+        memory.signs.blocked = text or ""
     return (Notice(level=level, text=text),) if text else ()
 
 

@@ -59,6 +59,12 @@ KINDS: Mapping[str, ToolKind] = {
 PLAN_MODE = {"EnterPlanMode": "plan", "ExitPlanMode": None}
 """The tools that change the mode, with the mode they enter."""
 
+TASK_OUTPUT = frozenset({"TaskOutput", "AgentOutputTool"})
+"""The tools that ask for what a background task has done."""
+
+RUNNING = frozenset({None, "running", "pending"})
+"""The states of a background task that has not ended."""
+
 _FOR_THE_USER = frozenset({"AskUserQuestion", "ExitPlanMode"})  # no rule answers for the user
 
 _LONGEST_TITLE = 1000
