@@ -123,11 +123,11 @@ from pathlib import Path
 from rookery.process import trees
 from tests.process.recording import start, python, wait_for
 folder = Path({folder!r})
+if {subreaper}: trees.become_subreaper()
+recorder = start(folder, python({code!r}))
 own = subprocess.Popen(["sleep", "600"])
 marked = {{**os.environ, trees.MARKER: "another run"}}
 other = subprocess.Popen(["sleep", "600"], env=marked, start_new_session=True)
-if {subreaper}: trees.become_subreaper()
-recorder = start(folder, python({code!r}))
 wait_for(lambda: (folder / "pid.2").exists() and (folder / "pid.2").read_text())
 os.kill(recorder.pid, signal.SIGKILL)
 wait_for(lambda: recorder.hear() is None, recorder.bell)

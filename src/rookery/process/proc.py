@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
+TYPE_CHECKING = False  # from typing, which takes longer to import than all the rest
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 _PROC = "/proc"
 
 
@@ -52,8 +56,18 @@ def pids() -> list[int]:
 
 def stat(pid: int) -> Stat | None:
     """What the system knows of a process; None if it has gone, or /proc is not ours."""
-    if not is_available():
-        return None
+    return _stat(pid) if is_available() else None
+
+
+def stats() -> Iterator[tuple[int, Stat]]:
+    """What the system knows of all processes."""
+    for pid in pids():
+        found = _stat(pid)
+        if found is not None:
+            yield pid, found
+
+
+def _stat(pid: int) -> Stat | None:
     try:
         with open(f"{_PROC}/{pid}/stat", "rb") as file:
             line = file.read()

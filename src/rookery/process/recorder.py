@@ -161,7 +161,8 @@ class Recorder:
         if not self._ending:
             if self._stopping is None and self._reading and now < self._drain_until:
                 return True
-            self._end_rest(now)
+            if trees.is_anybody_left(self._leader):  # looking at all processes takes long
+                self._end_rest(now)
         return trees.is_anybody_left(self._leader)
 
     def _turn(self) -> None:
@@ -304,6 +305,7 @@ class Recorder:
             log.close()
         code, number = _how(self._status)
         lost = [log.lost for log in self._logs] or [0, 0]
+        survivors = trees.is_anybody_left(self._leader) and trees.descendants(os.getpid())
         opened = zip(("stdout", "stderr"), self._logs, strict=False)
         self._exit_file.write(
             {
@@ -319,7 +321,7 @@ class Recorder:
                 "lost_stderr": lost[-1],
                 "logs": {name: {"size": log.size, "sha256": log.sha256} for name, log in opened},
                 "left_behind": self._left_behind,
-                "survivors": len(trees.descendants(os.getpid())),
+                "survivors": len(survivors or ()),
                 "complaint": complaint,
                 "missing_program": self._missing_program,
             }

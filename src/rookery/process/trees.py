@@ -130,12 +130,10 @@ def descendants(root: int) -> list[int]:
     """All living processes below one, by the parents that /proc lists; zombies are not living."""
     children: dict[int, list[int]] = {}
     living: set[int] = set()
-    for pid in proc.pids():
-        found = proc.stat(pid)
-        if found is not None:
-            children.setdefault(found.parent, []).append(pid)
-            if found.is_alive:
-                living.add(pid)
+    for pid, found in proc.stats():
+        children.setdefault(found.parent, []).append(pid)
+        if found.is_alive:
+            living.add(pid)
     below: list[int] = []
     queue = [root]
     while queue:
@@ -172,9 +170,8 @@ def adopted(since: int) -> list[int]:
     me, ours = os.getpid(), os.getsid(0)
     found = [
         pid
-        for pid in proc.pids()
-        if (stat := proc.stat(pid)) is not None
-        and (stat.parent, stat.is_alive) == (me, True)
+        for pid, stat in proc.stats()
+        if (stat.parent, stat.is_alive) == (me, True)
         and stat.session != ours
         and stat.start_ticks >= since
         and not _has_marker(pid)
