@@ -145,3 +145,24 @@ def test_the_real_command_is_on_the_screen_whenever_y_works(
         bars = [at for at, row in enumerate(rows[:keys]) if row[9:10] in ("│", "┆", "…")]
         assert rows[bars[0]].startswith(f"         │ {EVIL}")
         assert bars == list(range(bars[0], keys))  # nothing is between it and the keys
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        ": -----BEGIN PRIVATE KEY-----\n",
+        ": -----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n",
+        "bearer() { $1; }; bearer ",
+        "aws_secret_access_key=",
+    ],
+)
+def test_what_looks_like_a_secret_does_not_hide_the_program_to_run(before: str) -> None:
+    program = "/home/dev/project1/build/evil"
+    after = "\n: -----END PRIVATE KEY-----" if "BEGIN" in before else ""
+    ask = Ask(id="1", name="Bash", kind="execute", title=f"{before}{program}{after}")
+    sitting = Sitting(80, 24)
+    try:
+        asyncio.run(sitting.decide(ask))
+    finally:
+        sitting.close()
+    assert program in "".join(sitting.pages[-1])

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 import msgspec
-from msgspec.structs import replace
 
 from rookery.cli.live.keys import QUIET_S, Keys, View, terminal_look, terminal_size, write
 from rookery.cli.live.screen_turns import Turns
@@ -116,11 +115,8 @@ class TerminalAsker:
 
 
 def _redacted(ask: Ask) -> Ask:
-    """A request as it is shown: without secrets, before it is divided into lines."""
-    redactor = Redactor(os.environ)
-    detail = redactor.text("\n".join(ask.detail)).split("\n") if ask.detail else ()
-    shown = msgspec.json.encode(replace(ask, detail=tuple(detail)))
-    return msgspec.json.decode(redactor.data(shown), type=Ask)
+    """A request as it is shown: without secrets, but with everything that it would run."""
+    return msgspec.json.decode(Redactor(os.environ).request(msgspec.json.encode(ask)), type=Ask)
 
 
 class _Screen:

@@ -16,6 +16,10 @@ _KEY_LINE = (
 _KEY_LAST_LINE = rb"(?:\s|\\+[nr])*(?=[a-z0-9/]*[A-Z+=])[A-Za-z0-9+/=]+"
 _KEY_END = re.compile(r"-----END [A-Z ]*-----")
 _KEY_MARK = b"[redacted: private key]"
+_BEFORE_HEADER = (
+    rb"((?i:bearer[ \t]+(?=\S*[0-9])|authorization[\"']?:[ \t]*[\"']?basic[ \t]+"
+    rb"|aws_secret_access_key[\"']?\s*[=:]\s*[\"']?))"
+)
 _FEW = 4  # characters of a value, which give nothing away
 _LONGEST_CONTEXT = 64  # characters before a secret that say that it is one
 
@@ -37,18 +41,29 @@ class Redactor:
 
     def data(self, data: bytes) -> bytes:
         """Return UTF-8 text, such as JSON lines, without its secrets; often the same object."""
+        if _KEY in data:
+            data = _private_key().sub(_KEY_MARK, data)
+        return self._without_words(data, _headers())
+
+    def request(self, data: bytes) -> bytes:
+        """Return what a user decides by without its secrets, except those that could be a path.
+
+        A line of a private key and a credential with a slash may also be the program to run, which
+        a model could hide that way.
+        """
+        return self._without_words(data, _headers_without_paths())
+
+    def _without_words(self, data: bytes, headers: re.Pattern[bytes]) -> bytes:
         for value in self._values:
             if value.head in data:
                 data = value.pattern.sub(value.mark, data)
-        if _KEY in data:
-            data = _private_key().sub(_KEY_MARK, data)
         if b"://" in data and b"@" in data:
             data = _credentials().sub(rb"\1[redacted: password]@", data)
         if _WEBHOOK in data:
             data = _webhook().sub(rb"\1[redacted: webhook]", data)
         for context in _CONTEXTS:
             if context in data:
-                data = _headers().sub(rb"\1[redacted: credential]", data)
+                data = headers.sub(rb"\1[redacted: credential]", data)
                 break
         return without_tokens(data)
 
@@ -139,7 +154,9 @@ def _webhook() -> re.Pattern[bytes]:
 
 @cache
 def _headers() -> re.Pattern[bytes]:
-    return re.compile(
-        rb"((?i:bearer[ \t]+(?=\S*[0-9])|authorization[\"']?:[ \t]*[\"']?basic[ \t]+"
-        rb"|aws_secret_access_key[\"']?\s*[=:]\s*[\"']?))[\w.~+/=-]{16,}"
-    )
+    return re.compile(_BEFORE_HEADER + rb"[\w.~+/=-]{16,}")
+
+
+@cache
+def _headers_without_paths() -> re.Pattern[bytes]:
+    return re.compile(_BEFORE_HEADER + rb"[\w.~+=-]{16,}+(?!/)")
