@@ -1,9 +1,11 @@
 """The file that says how the agent's process ended."""
 
+import errno
 import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,3 +50,39 @@ def test_what_the_agent_put_in_its_place_is_not_taken_for_it(
         part.symlink_to("elsewhere")
     file.write({"exit_code": 1})
     assert json.loads((tmp_path / "exit.json").read_bytes()) == {"exit_code": 1}
+
+
+def test_it_is_on_disk_before_it_has_its_name_and_then_the_name_is(
+    folder: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[tuple[str, str]] = []
+
+    def note(name: str) -> None:
+        real = getattr(os, name)
+
+        def noted(what: Any, *args: Any, **kwargs: Any) -> Any:
+            path = os.readlink(f"/proc/self/fd/{what}") if isinstance(what, int) else what
+            done.append((name, os.path.basename(path)))
+            return real(what, *args, **kwargs)
+
+        monkeypatch.setattr(os, name, noted)
+
+    file = ExitFile(folder, "exit.json")
+    for name in ("pwrite", "fsync", "rename"):
+        note(name)
+    file.write({"exit_code": 0})
+    part = "exit.json.part"
+    assert done == [("pwrite", part), ("fsync", part), ("rename", part), ("fsync", tmp_path.name)]
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EDQUOT])
+def test_a_disk_that_fails_to_sync_does_not_keep_it_from_its_name(
+    folder: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def fsync(fd: int) -> None:
+        if fd != folder:
+            raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    ExitFile(folder, "exit.json").write({"exit_code": 0})
+    assert json.loads((tmp_path / "exit.json").read_bytes()) == {"exit_code": 0}

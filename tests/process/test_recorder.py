@@ -38,13 +38,17 @@ def test_arrivals_record_when_which_bytes_came(tmp_path: Path) -> None:
     assert all(before <= float(line.split()[0]) <= time.time() for line in lines)
 
 
-def test_all_files_are_private_under_any_umask(tmp_path: Path) -> None:
-    before = os.umask(0)
+@pytest.mark.parametrize("umask", [0, 0o777])
+def test_all_files_are_private_under_any_umask(tmp_path: Path, umask: int) -> None:
+    before = os.umask(umask)
     try:
-        record(tmp_path, ["true"])
+        record(tmp_path, ["sh", "-c", "umask"])
     finally:
         os.umask(before)
-    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
+    names = ("stdout.raw", "stderr.raw", "arrivals", "exit.json")
+    assert {(tmp_path / name).stat().st_mode & 0o777 for name in names} == {0o600}
+    assert (tmp_path / "recorder.log").stat().st_mode & 0o077 == 0
+    assert int((tmp_path / "stdout.raw").read_text(), 8) == umask
 
 
 @pytest.mark.parametrize(
@@ -186,6 +190,40 @@ def test_a_stopped_agent_is_woken_to_end(tmp_path: Path) -> None:
     assert finish(recorder, tmp_path)["survivors"] == 0
 
 
+def test_an_agent_that_signals_its_own_group_does_not_reach_its_recorder(tmp_path: Path) -> None:
+    ended = record(tmp_path, ["sh", "-c", "echo out; kill -KILL 0"])
+    assert (ended["signal"], ended["stopped_for"]) == (signal.SIGKILL, None)
+    assert (tmp_path / "stdout.raw").read_text() == "out\n"
+
+
+LAST_WORDS = """
+import os, signal, sys, time
+def end(*_):
+    open("ending", "w").close()
+    while not os.path.exists("go"): time.sleep(0.01)
+    os.write(1, b"x" * 300_000)
+    os._exit(0)
+signal.signal(signal.SIGTERM, end)
+print("ready", flush=True)
+while True: time.sleep(600)
+"""
+
+
+def test_what_an_agent_wrote_while_it_was_stopped_is_read_after_its_end(tmp_path: Path) -> None:
+    recorder = start(tmp_path, python(LAST_WORDS), grace_s=600.0)
+    log = tmp_path / "stdout.raw"
+    wait_for(lambda: log.exists() and log.read_bytes())
+    recorder.stop("interrupted")
+    wait_for((tmp_path / "ending").exists)
+    (agent,) = trees.marked(str(tmp_path))
+    os.kill(recorder.pid, signal.SIGSTOP)  # so that it is behind when the agent ends
+    (tmp_path / "go").touch()
+    wait_for(lambda: is_gone(agent))
+    os.kill(recorder.pid, signal.SIGCONT)
+    finish(recorder, tmp_path)
+    assert log.stat().st_size == 300_000 + len("ready\n")
+
+
 TREE = """
 import os, sys, time, signal
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -314,6 +352,15 @@ def test_everything_recorded_is_on_disk_at_the_end(
     record(tmp_path, ["sh", "-c", "echo out; echo err >&2"])
     synced = (tmp_path / "synced").read_text().split()
     assert {str(tmp_path / "stdout.raw"), str(tmp_path / "stderr.raw")} <= set(synced)
+
+
+def test_what_an_agent_wrote_is_on_disk_while_it_is_silent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bare_python, "_BOOT", SLOW_DISK + bare_python._BOOT)
+    (tmp_path / "go").touch()
+    script = "echo one; until grep -q stdout.raw synced 2>/dev/null; do sleep 0.05; done"
+    assert record(tmp_path, ["sh", "-c", script])["exit_code"] == 0
 
 
 HOST = """

@@ -108,11 +108,18 @@ def test_a_recorder_that_dies_at_once_has_started_nothing(
     assert "no space for it" in (tmp_path / "recorder.log").read_text()
 
 
-# A child that no marker finds, of an agent whose recorder is killed.
+# A process that no marker finds and that the agent is not the parent of.
 CLEARED = """
 import os, subprocess, sys, time
-code = "import os, time; open('pid.2', 'w').write(str(os.getpid())); time.sleep(600)"
-subprocess.Popen([sys.executable, "-I", "-S", "-c", code], env={}, start_new_session=True)
+code = (
+    "import os, sys, time\\n"
+    "while os.getppid() == int(sys.argv[1]): time.sleep(0.01)\\n"
+    "open('pid.2', 'w').write(str(os.getpid())); time.sleep(600)"
+)
+if os.fork() == 0:
+    words = [sys.executable, "-I", "-S", "-c", code, str(os.getpid())]
+    subprocess.Popen(words, env={}, start_new_session=True)
+    os._exit(0)
 time.sleep(600)
 """
 HOST = """
@@ -153,3 +160,20 @@ def test_a_child_that_cleared_its_environment_is_ended_by_a_runner_that_is_a_sub
     child = int((tmp_path / "pid.2").read_text())
     assert is_gone(child) is subreaper
     trees.send([child], signal.SIGKILL)
+
+
+def test_a_signal_to_our_group_does_not_reach_it(tmp_path: Path) -> None:
+    recorder = start(tmp_path, ["true"])
+    try:
+        assert os.getsid(recorder.pid) == os.getpgid(recorder.pid) == recorder.pid
+    finally:
+        finish(recorder, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["subprocess", "threading", "select", "json"])
+def test_modules_in_the_working_folder_are_not_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (tmp_path / f"{name}.py").write_text("raise SystemExit('imported from the project')")
+    monkeypatch.chdir(tmp_path)
+    assert finish(start(tmp_path, ["true"]), tmp_path)["exit_code"] == 0

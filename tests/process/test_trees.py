@@ -1,6 +1,7 @@
 """The seam to the system: what it knows of processes, and what it says it cannot know."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -105,3 +106,28 @@ def test_a_pipe_keeps_what_an_agent_did_not_wait_for() -> None:
     finally:
         os.close(reading)
         os.close(writing)
+
+
+def test_a_stopped_process_is_continued_to_end_by_itself(tmp_path: Path) -> None:
+    script = "trap 'exit 7' TERM; : > ready; while :; do sleep 0.05; done"
+    process = subprocess.Popen(["sh", "-c", script], cwd=tmp_path)
+    try:
+        wait_for((tmp_path / "ready").exists)
+        process.send_signal(signal.SIGSTOP)
+        wait_for(lambda: (stat := proc.stat(process.pid)) is not None and stat.state == "T")
+        trees.terminate([process.pid])
+        assert process.wait(60) == 7
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_child_that_cleared_its_environment_is_ended_with_its_parent(tmp_path: Path) -> None:
+    script = "env -i sh -c 'echo $$ > pid; exec sleep 600' & wait"
+    marked = {**os.environ, trees.MARKER: str(tmp_path)}
+    parent = subprocess.Popen(["sh", "-c", script], cwd=tmp_path, env=marked)
+    pid = tmp_path / "pid"
+    wait_for(lambda: pid.exists() and pid.read_text().strip())
+    assert trees.kill_marked(str(tmp_path)) == []
+    parent.wait()
+    assert is_gone(int(pid.read_text()))

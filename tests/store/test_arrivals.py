@@ -1,9 +1,11 @@
 """The file of arrival times: whole lines only, whatever a crash left of it."""
 
+import tracemalloc
+
 import pytest
 
 from rookery.store import run_folder
-from rookery.store.arrivals import Arrival
+from rookery.store.arrivals import Arrival, read_arrivals
 from rookery.store.run_folder import RunFolder
 from tests.store.samples import append
 
@@ -59,3 +61,13 @@ def test_damaged_arrivals_are_left_out_and_the_others_read(
     ]
     append(folder, "arrivals", first + b"".join(junk) + rest)
     assert list(folder.arrivals()) == ARRIVED
+
+
+def test_a_line_without_end_is_not_kept() -> None:
+    piece = b"x" * 65536
+    tracemalloc.start()
+    try:
+        assert list(read_arrivals(piece for _ in range(100))) == []
+        assert tracemalloc.get_traced_memory()[1] < 10 * len(piece)
+    finally:
+        tracemalloc.stop()

@@ -1,5 +1,6 @@
 """Batch folders: tasks, terms, results and the lock."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,23 @@ def test_a_result_that_a_crash_cut_short_is_left_out(tmp_path: Path) -> None:
     with (folder.path / "results.jsonl").open("ab") as file:
         file.write(b'{"id":"2","ok":tr\n\xff\n')
     assert folder.results() == [result]
+
+
+def test_a_result_is_on_disk_when_it_was_added(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = batch_folder.create(tmp_path, b"")
+    synced: list[bytes] = []
+    real = os.fsync
+
+    def fsync(fd: int) -> None:
+        synced.append(Path(os.readlink(f"/proc/self/fd/{fd}")).read_bytes())
+        real(fd)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    folder.add_result(BatchResult(id="1", ok=True, status="success", exit_code=0, duration_s=1.0))
+    assert synced == [(folder.path / "results.jsonl").read_bytes()]
+    assert synced != [b""]
 
 
 def test_only_one_process_runs_a_batch(tmp_path: Path) -> None:

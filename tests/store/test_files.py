@@ -260,6 +260,25 @@ def test_a_file_is_on_disk_before_it_has_its_name_and_then_the_name_is(
     assert done == ["write", "fsync", naming, "fsync folder"]
 
 
+def test_the_name_of_a_folder_is_on_disk_when_it_is_made_and_when_it_is_moved(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+    real = os.fsync
+
+    def fsync(fd: int) -> None:
+        synced.append(os.readlink(f"/proc/self/fd/{fd}"))
+        real(fd)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with folder.own("there") as there:
+        assert synced == [str(folder.path)]
+        folder.make("moved")
+        synced.clear()
+        assert folder.move("moved", there, "named")
+        assert synced == [str(there.path)]
+
+
 class Failing:
     """Lets a function of the system fail at its n-th call, once or from then on."""
 

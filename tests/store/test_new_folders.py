@@ -1,6 +1,7 @@
 """Folders are made whole, and get their name only then."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,16 @@ def test_one_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> Non
     with pytest.raises(RunFolderError):
         make_folder(tmp_path, "things", ["free"], write)
     assert (os.listdir(tmp_path / "things"), os.listdir(tmp_path / "new")) == ([], [])
+
+
+def test_what_a_killed_process_left_unfinished_is_swept_away(tmp_path: Path) -> None:
+    make_folder(tmp_path, "things", ["first"], lambda *_: None)
+    for name, age_s in (("old", 7200.0), ("recent", 60.0)):
+        (tmp_path / "new" / name).mkdir()
+        then = time.time() - age_s
+        os.utime(tmp_path / "new" / name, (then, then))
+    make_folder(tmp_path, "things", ["second"], lambda *_: None)
+    assert os.listdir(tmp_path / "new") == ["recent"]
 
 
 def test_loops_and_batches_are_made_in_this_way(

@@ -126,8 +126,8 @@ def open_pidfd(pid: int) -> int | None:
         return None
 
 
-def descendants(root: int) -> list[int]:
-    """All living processes below one, by the parents that /proc lists; zombies are not living."""
+def descendants(*roots: int) -> list[int]:
+    """All living processes below some, by the parents that /proc lists; zombies are not living."""
     children: dict[int, list[int]] = {}
     living: set[int] = set()
     for pid, found in proc.stats():
@@ -135,7 +135,7 @@ def descendants(root: int) -> list[int]:
         if found.is_alive:
             living.add(pid)
     below: list[int] = []
-    queue = [root]
+    queue = [*roots]
     while queue:
         for child in children.get(queue.pop(), ()):
             queue.append(child)
@@ -176,7 +176,7 @@ def adopted(since: int) -> list[int]:
         and stat.start_ticks >= since
         and not _has_marker(pid)
     ]
-    return [*found, *(below for pid in found for below in descendants(pid))]
+    return [*found, *descendants(*found)] if found else []
 
 
 def _has_marker(pid: int) -> bool:
@@ -245,12 +245,15 @@ def kill_marked(
 ) -> list[int]:
     """End what outlived a killed recorder; return those that nothing can end.
 
-    With `adopted_since`, the start of the recorder, also what became ours by its death.
+    What is below a process with the marker belongs to it, even without a marker of its own. With
+    `adopted_since`, the start of the recorder, also what became ours by its death.
     """
 
     def find() -> list[int]:
+        agents = marked(marker)
+        below = descendants(*agents) if agents else []
         ours = adopted(adopted_since) if adopted_since is not None else []
-        return list({*marked(marker), *ours})
+        return list({*agents, *below, *ours})
 
     return kill(find, within_s)
 
