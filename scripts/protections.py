@@ -36,6 +36,8 @@ ROOT = Path(__file__).parent.parent
 TABLES = ROOT / "tests" / "protections"
 PATIENCE = 180
 """Seconds after which a test that runs without a protection hangs, which is a failure as well."""
+PATIENCE_FOR_ALL = 3600
+"""The same for all tests together, before anything is removed."""
 
 _STARTER = """#!{python}
 from rookery.cli.main import main
@@ -108,7 +110,7 @@ class Copy:
         finally:
             file.write_text(text)
 
-    def passes(self, tests: Sequence[str]) -> bool:
+    def passes(self, tests: Sequence[str], patience_s: float = PATIENCE) -> bool:
         """Whether tests pass; those that do not end, fail."""
         options = ["-q", "-x", "-n0", "-p", "no:cacheprovider", "-m", ""]
         command = [str(self._python), "-B", "-m", "pytest", *options, *tests]
@@ -121,7 +123,7 @@ class Copy:
             start_new_session=True,
         )
         try:
-            output, _ = process.communicate(timeout=PATIENCE)
+            output, _ = process.communicate(timeout=patience_s)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
@@ -168,7 +170,7 @@ def main(arguments: Sequence[str]) -> int:
         count = min(len(chosen), os.cpu_count() or 1)
         copies = [Copy(Path(place) / str(n)) for n in range(count)]
         tests = sorted({test for protection in chosen for test in protection.tests})
-        if not copies[0].passes(tests):
+        if not copies[0].passes(tests, PATIENCE_FOR_ALL):
             print("these tests must pass before anything is removed:", *tests, file=sys.stderr)
             return 2
         left = [*survivors(chosen, copies)]

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,37 @@ def test_without_anybody_to_answer_nothing_is_allowed(tmp_path: Path) -> None:
     assert run.exit_code == 4
     assert b"No user is available to approve this." in run.stdout()
     assert decided(run) == [Decision(allow=False, by="nobody")]
+
+
+ELICITS = """
+import json, sys
+def say(**message): print(json.dumps(message), flush=True)
+sys.stdin.readline()
+say(type="system", subtype="init", session_id="s", model="m")
+say(type="control_request", request_id="1", request={"subtype": "elicitation", "message": "Key?"})
+sys.stdin.readline()
+text = {"type": "text", "text": "Done."}
+say(type="assistant", message={"id": "m", "content": [text], "stop_reason": "end_turn"})
+say(type="result", subtype="success", is_error=False, result="Done.", stop_reason="end_turn")
+sys.stdin.read()
+"""
+
+
+def test_what_no_person_can_answer_is_denied_without_a_question(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(ELICITS)
+    program = tmp_path / "claude"
+    program.write_text(f"#!/bin/sh\nexec {sys.executable} -I -S {tmp_path}/agent.py\n")
+    program.chmod(0o755)
+    asked: list[Ask] = []
+
+    async def answer(ask: Ask) -> Decision:
+        asked.append(ask)
+        return Decision(allow=True)
+
+    run = play(tmp_path, "", permission="ask", on_permission=answer)
+    assert (run.exit_code, asked) == (0, [])
+    assert decided(run) == [Decision(allow=False, by="nobody")]
+    assert stdin_of(run)[1]["response"]["subtype"] == "error"
 
 
 def test_an_answer_that_does_not_come_in_time_is_no(tmp_path: Path) -> None:

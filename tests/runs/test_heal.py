@@ -1,13 +1,19 @@
 """Healing: a run that nobody saw end is judged by its log, once, and by one of many."""
 
 import json
+import os
+import signal
+import subprocess
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from rookery.model.errors import RookeryError
 from rookery.model.verdict import Facts
-from rookery.runs.heal import heal
+from rookery.process import trees
+from rookery.process.liveness import start_ticks
+from rookery.runs.heal import ask_to_stop, heal, healed
 from rookery.store.output import read_output
 from rookery.store.run_folder import RunFolder
 from rookery.store.run_formats import ExitInfo, VerdictInfo
@@ -262,3 +268,29 @@ def test_of_two_processes_that_heal_at_once_each_run_is_healed_by_one(tmp_path: 
     for folder in folders:
         assert (folder.exit(), folder.verdict()) == (LOST, INCOMPLETE)
         assert len(list(folder.path.iterdir())) == 3
+
+
+def test_the_processes_that_outlived_a_healed_run_are_ended(folder: RunFolder) -> None:
+    marked = {**os.environ, trees.MARKER: str(folder.path)}
+    left = subprocess.Popen(["sleep", "600"], env=marked)
+    try:
+        assert healed(folder).verdict() is not None
+        assert left.wait(60) == -signal.SIGKILL
+    finally:
+        left.kill()
+        left.wait()
+
+
+def test_a_process_that_is_not_the_recorder_is_not_signalled(folder: RunFolder) -> None:
+    other = subprocess.Popen(["sleep", "600"])
+    ticks = start_ticks(other.pid)
+    assert ticks is not None
+    info = msgspec.structs.replace(INFO, recorder_pid=other.pid, recorder_ticks=ticks - 1)
+    folder.write_info(info)
+    try:
+        with pytest.raises(RookeryError, match="is not running"):
+            ask_to_stop(folder)
+        assert other.poll() is None
+    finally:
+        other.kill()
+        other.wait()

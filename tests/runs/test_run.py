@@ -52,3 +52,16 @@ def test_a_flooding_child_that_ignores_sigterm_cannot_hang_us(tmp_path: Path) ->
         return run
 
     assert asyncio.run(main()).exit_code == 0
+
+
+def test_the_space_that_was_reserved_is_free_at_the_end(tmp_path: Path) -> None:
+    options = RunOptions(cwd=str(tmp_path), home=str(tmp_path))
+
+    async def main() -> Run:
+        async with start_command(["sh", "-c", "ls $ROOKERY_RUN_DIR/.room"], options) as run:
+            await run.wait()
+        return run
+
+    run = asyncio.run(main())
+    assert run.exit_code == 0
+    assert not (run.folder.path / ".room").exists()

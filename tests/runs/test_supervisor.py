@@ -240,3 +240,28 @@ def test_processes_that_an_agent_left_running_are_ended_with_a_word(tmp_path: Pa
     assert len(verdict.facts.left_behind) == 1
     assert verdict.facts.left_behind[0].startswith("python")
     assert "ended 1 process that the agent left running: python" in warnings(verdict)[0]
+
+
+SYNCED_ON_REQUEST = """
+import os
+real = os.fsync
+def fsync(fd):
+    real(fd)
+    name = os.readlink(f"/proc/self/fd/{fd}")
+    if name.endswith("stdout.raw"):
+        with open(name) as log: size = len(log.read())
+        with open(os.path.dirname(name) + "/synced", "w") as file: file.write(str(size))
+os.fsync = fsync
+"""
+
+
+def test_a_result_is_on_disk_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    never = "import rookery.process.recorder as r; r._SYNC_S = None\nmain()\n"
+    boot = SYNCED_ON_REQUEST + bare_python._BOOT.replace("main()\n", never)
+    monkeypatch.setattr(bare_python, "_BOOT", boot)
+    code = """
+say(start + result)
+synced = folder + "/synced"
+until(lambda: os.path.exists(synced) and open(synced).read() == str(len(start + result)))
+"""
+    assert verdict_of(run(tmp_path, code)).status == "success"

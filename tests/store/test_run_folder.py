@@ -86,3 +86,10 @@ def test_after_each_of_200_kills_of_a_writer_the_verdict_is_whole(folder: RunFol
     word, torn = out.split()
     assert word == b"whole"
     assert int(torn) > 0, "no kill came in the middle of a write: this test tests nothing"
+
+
+def test_space_for_the_verdict_is_reserved_and_free_again(folder: RunFolder) -> None:
+    folder.reserve()
+    assert (folder.path / ".room").stat().st_size == 32 * 1024
+    folder.release()
+    assert not (folder.path / ".room").exists()

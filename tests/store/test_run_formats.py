@@ -140,6 +140,16 @@ def test_a_damaged_state_file_is_a_typed_error_that_quotes_nothing(
     assert str(caught.value).isprintable()
 
 
+@pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity"])
+def test_a_cost_that_is_not_a_number_is_damage(constant: str, folder: RunFolder) -> None:
+    folder.write_verdict(VERDICT)
+    path = folder.path / "verdict.json"
+    path.write_text(path.read_text().replace('"cost_usd": 0.25', f'"cost_usd": {constant}'))
+    assert constant in path.read_text()
+    with pytest.raises(DamagedRunError, match="not JSON"):
+        folder.verdict()
+
+
 def test_every_cut_of_a_state_file_is_a_typed_error(folder: RunFolder) -> None:
     folder.write_verdict(VERDICT)
     path = folder.path / "verdict.json"

@@ -97,3 +97,17 @@ def test_git_does_not_watch_what_it_ignores(work: Path, monkeypatch: pytest.Monk
     (work / ".gitignore").write_text("build/\n")
     (work / "build").mkdir()
     assert is_ignored(str(work / "build"))
+
+
+def test_a_list_is_private_and_is_not_written_through_a_link(work: Path) -> None:
+    kept = work.parent / "keep" / "files"
+    before = os.umask(0)
+    try:
+        assert listings(work).take() is not None
+        assert kept.stat().st_mode & 0o777 == 0o600
+    finally:
+        os.umask(before)
+    kept.unlink()
+    kept.symlink_to(work / "notes.txt")
+    assert listings(work).take() is None
+    assert (work / "notes.txt").read_text() == "a\n"

@@ -98,7 +98,7 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
         # Only these: the agent may have staged others.
         do(
             self.top,
-            *("commit", "--quiet", "--no-verify", "--no-gpg-sign", "--only"),
+            *("commit", "--quiet", "--only"),
             *("--message", message, *from_input),
             env=env,
             names=listed,
