@@ -18,7 +18,7 @@ OPENCODE_VERSION := 1.18.33
 GEMINI := $(AGENTS)/node_modules/.bin/gemini
 GEMINI_VERSION := 0.61.0
 QWEN := $(AGENTS)/node_modules/.bin/qwen
-QWEN_VERSION := 0.15.10
+QWEN_VERSION := 0.24.4
 NAMED := $(shell echo '$(AGENT)' | tr a-z A-Z)
 ifneq ($(VERSION),)
 $(NAMED)_VERSION := $(VERSION)

@@ -1,5 +1,6 @@
 """`Agent`, the description of one coding agent: how to start it, read it and talk to it."""
 
+import re
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
@@ -214,6 +215,18 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
 
     They are recorded like everything else, but not shown while the agent works.
     """
+
+    forks: tuple[str, ...] = ()
+    """Other programs that take the same flags and write the same messages, for `rook exec`."""
+
+    unpermitted: str | None = None
+    """What the agent may not do unless it is given a permission, as a warning before the run."""
+
+    refusals: re.Pattern[str] | None = None
+    """Finds, in a line on stderr, why a call was refused of which no message reports it."""
+
+    refusal_fix: str | None = None
+    """What would allow such a call."""
 
     limit_codes: Mapping[int, str] = {}
     """The exit codes that alone report a limit of its own, as `max_turns` or `max_budget`."""

@@ -85,7 +85,7 @@ def _all() -> Iterator[Agent]:
 def agent_for(command: str) -> Agent | None:
     """Return the agent that a command runs, by the name of its program; None if unknown."""
     program = command.replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
-    return next((known for known in _all() if program in known.programs), None)
+    return next((known for known in _all() if program in (*known.programs, *known.forks)), None)
 
 
 def decoder(name: str, *, cap: int = DEFAULT_CAP) -> Decoder:

@@ -130,7 +130,8 @@ def _facts(about: AboutRun, state: RunState) -> Iterator[str]:
         yield f"{count(len(state.files), 'file')} {_lines(state)}".rstrip()
     ledger = state.ledger
     if ledger.has_usage and ledger.cost.usd is None:
-        yield f"{numbers.tokens(ledger.tokens.total)} tokens"  # the cost is not known
+        mark = "~" if ledger.estimates_tokens else ""
+        yield f"{mark}{numbers.tokens(ledger.tokens.total)} tokens"  # the cost is not known
     if ledger.has_usage or ledger.native_usd is not None:
         yield _cost(state)
 
@@ -180,7 +181,7 @@ def _next_steps(verdict: Verdict, about: AboutRun, state: RunState) -> Iterator[
         case "success":
             yield from (show, resume)
         case "denied" | "stuck":
-            rules = _rules(state)
+            rules = _rules(verdict, state)
             yield _labelled("allow it: " if rules else "continue: ", _resume(about, *rules))
             yield f"details: {show}"
         case "limited":
@@ -252,9 +253,10 @@ def _resume(about: AboutRun, *flags: str) -> str:
     return " ".join([suggested("run", "--resume", about.run), *flags, '"…"'])
 
 
-def _rules(state: RunState) -> list[str]:
+def _rules(verdict: Verdict, state: RunState) -> list[str]:
     """The flags that would allow what was denied, or asked and never answered."""
     asked = [state.asked.fix] if state.asked else []
+    asked.append(verdict.facts.refusal_fix)
     fixes = [denial.fix for denial in state.denials.values()] + asked
     rules = dict.fromkeys(fix for fix in fixes if fix and len(fix) <= _LONGEST_RULE)
     if PERMIT_ALL in rules:

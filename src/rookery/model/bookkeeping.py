@@ -83,6 +83,7 @@ class OpenLedger(Ledger):
         )
         if old is not None:
             entry.epoch, entry.count, entry.corrected = old.epoch, old.count, old.corrected
+        entry.final = event.semantics != "snapshot"
         if event.semantics == "cumulative":
             entry.totals = None  # it is part of a total itself
         self.has_usage = self.has_usage or usage != NOT_REPORTED

@@ -99,6 +99,7 @@ class Entry(msgspec.Struct):
     messages: int = 1
     totals: int | None = 0  # how many totals of the session there were before it
     corrected: bool = False  # whether its turn's result was compared with it
+    final: bool = True  # whether its usage is not only that of its start
 
 
 class Ledger:
@@ -204,6 +205,11 @@ class Ledger:
         total.add(self._counted)
         total.add(self._uncounted)
         return total
+
+    @property
+    def estimates_tokens(self) -> bool:
+        """Whether the output of some messages is not known exactly, as in a run that was killed."""
+        return any(not e.final and e.count == self._count for e in self._entries.values())
 
     @property
     def total(self) -> Usage | None:

@@ -125,6 +125,12 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     results: int = 0
     denials: int = 0
+    refusals: tuple[str, ...] = ()
+    """Why calls were refused of which only stderr reports it."""
+
+    refusal_fix: str | None = None
+    """What would allow them."""
+
     cut_tasks: int = 0
     """Background tasks that were cut off when the agent ended."""
 
@@ -311,7 +317,7 @@ def _failed(facts: Facts) -> bool:
 
 
 def _denied(facts: Facts) -> bool:
-    return facts.denials > 0 and not facts.allow_denials
+    return (facts.denials > 0 or bool(facts.refusals)) and not facts.allow_denials
 
 
 def _unanswered(facts: Facts) -> bool:
@@ -362,7 +368,7 @@ def _sentence(status: Outcome, facts: Facts) -> str:
         case "failed":
             return _why_failed(facts)
         case "denied":
-            return facts.message or f"{_were(facts.denials, 'tool call')} not permitted"
+            return facts.message or _what_was_denied(facts)
         case _:
             assert_never(status)
 
@@ -441,6 +447,12 @@ def _why_failed(facts: Facts) -> str:
         return process_end(facts) or ""
     reason = (facts.reason or "").replace("_", " ")
     return facts.message or reason or "the agent gave no reason"
+
+
+def _what_was_denied(facts: Facts) -> str:
+    number = facts.denials + len(facts.refusals)
+    reason = _first_line(facts.refusals)
+    return f"{_were(number, 'tool call')} not permitted{f': {reason}' if reason else ''}"
 
 
 _PARTIAL_ANSWERS = frozenset({"cut", "paused", "context_window"})

@@ -8,7 +8,7 @@ import msgspec
 from rookery.adapter.agent import Agent
 from rookery.feed.answers import run_answer
 from rookery.feed.decode import decode_pieces
-from rookery.feed.tail import pieces
+from rookery.feed.tail import last_bytes, pieces
 from rookery.model.completion import final_text
 from rookery.model.errors import (
     RookeryError,
@@ -32,6 +32,8 @@ from rookery.store.output import has_output, write_output
 from rookery.store.run_folder import RunFolder
 from rookery.store.run_formats import ExitInfo, VerdictInfo
 
+_MOST_STDERR = 1024 * 1024  # bytes, in which refusals are looked for
+_MOST_REFUSALS = 100
 _RECORDER_DIED = ("lost", "runner_gone")
 _DIED = "its recorder died"
 _REASONS: dict[str | None, StopReason] = {
@@ -54,7 +56,7 @@ def finish(
     `known` is what the caller knows beside the recorded exit. Without a state the program is a
     command that no adapter knows. With `overwrite` false, a verdict that is there stays.
     """
-    facts = _with_exit(known, exit, agent)
+    facts = _with_refusals(_with_exit(known, exit, agent), folder, agent)
     if folder is not None and facts.tampered is None:
         facts = msgspec.structs.replace(facts, tampered=_changed_size(folder, exit))
     verdict = judge(state, facts)
@@ -143,6 +145,19 @@ def _changed_size(folder: RunFolder, exit: ExitInfo) -> str | None:
 def _sum(*counts: int | None) -> int | None:
     known = [count for count in counts if count is not None]
     return sum(known) if len(known) == len(counts) else None
+
+
+def _with_refusals(known: Facts, folder: RunFolder | None, agent: Agent | None) -> Facts:
+    """Add the refusals that an agent reports only on stderr."""
+    if folder is None or agent is None or agent.refusals is None:
+        return known
+    text = ""
+    with suppress(RookeryError):
+        text = last_bytes(folder.path, "stderr", _MOST_STDERR).decode("utf-8", "replace")
+    found = [match for line in text.split("\n") if (match := agent.refusals.search(line))]
+    reasons = tuple(match[1] for match in found[:_MOST_REFUSALS])
+    fix = agent.refusal_fix if reasons else None
+    return msgspec.structs.replace(known, refusals=reasons, refusal_fix=fix)
 
 
 def _unsaved(verdict: Verdict, why: str) -> Verdict:

@@ -52,6 +52,13 @@ def late_limits(agent: Agent | None, options: RunOptions, *, via: str | None = N
     return f"{agent.name} does not report all usage while it works: the limit may stop it late"
 
 
+def missing_permission(agent: Agent | None, options: RunOptions) -> str | None:
+    """Return a warning if the agent may do little because it was given no permission."""
+    if agent is None or options.permission != "agent" or options.args:
+        return None
+    return agent.unpermitted
+
+
 def unheld_limits(state: RunState, options: RunOptions) -> str | None:
     """Return which limit could not stop a finished run, because its usage is unknown."""
     ledger = state.ledger

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 import rookery
+from rookery.agents import detect
 from rookery.model.events import (
     Denial,
     Error,
@@ -698,3 +699,43 @@ def test_a_cost_that_is_a_guess_is_not_the_agent_s_figure() -> None:
         None,
         (ModelUsage(model="made-up", input=10, output=5),),
     )
+
+
+def test_droid_s_stream_is_not_taken_for_claude_s() -> None:
+    lines = [
+        {
+            "type": "system",
+            "subtype": "init",
+            "cwd": "/",
+            "session_id": "a",
+            "tools": [],
+            "model": "m",
+        },
+        {"type": "message", "role": "user", "id": "b", "text": "hi", "session_id": "a"},
+        {"type": "tool_call", "id": "c", "toolName": "Execute", "session_id": "a"},
+        {"type": "tool_result", "id": "c", "isError": False, "value": "hi", "session_id": "a"},
+        {"type": "completion", "finalText": "Done.", "session_id": "a"},
+    ]
+    assert detect(b"".join(json.dumps(line).encode() + b"\n" for line in lines)) is None
+
+
+def test_the_output_of_a_stream_that_breaks_off_is_estimated_from_its_text() -> None:
+    used = {"input_tokens": 11, "output_tokens": 1}
+    block = {"type": "text", "text": "x" * 400}
+    call_block = {"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": "y" * 386}}
+    lines = [
+        init(),
+        said(block, id="a", model="m", usage=used),
+        said(call_block, id="a", model="m", usage=used),
+        said(block, id="b", model="m", usage={**used, "output_tokens": 7}, stop_reason="end_turn"),
+        piece(type="message_start", message={"id": "c", "model": "m", "usage": used}),
+        delta(0, type="text_delta", text="z" * 80),
+    ]
+    data = b"".join(json.dumps(line, separators=(",", ":")).encode() + b"\n" for line in lines)
+    ledger = fold(rookery.decode([data], agent="claude")).ledger
+    assert (ledger.tokens.input, ledger.tokens.output) == (33, 200 + 7 + 20)
+    assert ledger.estimates_tokens
+    result = {"type": "result", "subtype": "success", "usage": {"output_tokens": 300}}
+    whole = [data, json.dumps({**result, "total_cost_usd": 1}).encode() + b"\n"]
+    counted = fold(rookery.decode(whole, agent="claude")).ledger
+    assert counted.cost == Money(1, "native")

@@ -187,3 +187,28 @@ def test_a_run_takes_as_long_as_its_process_wherever_it_is_told(desk: Desk) -> N
     folder = Path(told["file"])
     ended = {json.loads((folder / f"{name}.json").read_text())["ended_at"] for name in _ENDINGS}
     assert len(ended) == 1
+
+
+REJECTED = (
+    "patch rejected: writing is blocked by read-only sandbox; rejected by user approval settings"
+)
+
+
+def test_a_patch_that_only_stderr_reports_as_rejected_is_a_denial(desk: Desk) -> None:
+    line = f"2026-11-16T17:43:04.512783Z ERROR codex_core::tools::router: error={REJECTED}"
+    program = desk.folder / "codex"
+    program.write_text(f'#!/bin/sh\ncat "$STREAM"\necho "{line}" >&2\n')
+    done = desk.rook("text", "run", "--agent", "codex", "Write it")
+    assert done.returncode == 4, done.stderr
+    assert f"[rook] denied: 1 tool call was not permitted: {REJECTED}" in done.stderr
+    assert "allow it: rook run --resume" in done.stderr
+    assert "--permission edit" in done.stderr.split("allow it: ")[1]
+    allowed = desk.rook("text", "run", "--agent", "codex", "--allow-denials", "Write it")
+    assert allowed.returncode == 0, allowed.stderr
+
+
+def test_a_run_without_a_permission_warns_that_nothing_may_be_written(desk: Desk) -> None:
+    warning = "[rook] WARNING: codex may not change any file, unless its own settings allow it"
+    assert warning in desk.rook("text", "run", "--agent", "codex", "Go on").stderr
+    free = desk.rook("text", "run", "--agent", "codex", "--permission", "edit", "Go on")
+    assert warning not in free.stderr

@@ -439,3 +439,35 @@ def test_a_cost_that_no_step_can_have_is_unknown(absurd: float) -> None:
     data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
     state = fold(rookery.decode([data], agent="opencode"))
     assert (state.ledger.cost, state.ledger.native_usd) == (Money(None, "unknown"), None)
+
+
+def unavailable(name: str, *others: str) -> Json:
+    offered = ", ".join(others)
+    told = f"Model tried to call unavailable tool '{name}'. Available tools: {offered}."
+    return tool("invalid", status="completed", output=f"The arguments are invalid: {told}")
+
+
+@each(
+    ("called", "others", "status"),
+    [
+        ("bash", ["edit", "invalid"], "denied"),
+        ("write", ["bash", "invalid"], "denied"),
+        ("write", ["apply_patch", "bash"], "error"),  # another tool for the same purpose
+        ("made_up", ["bash"], "error"),
+    ],
+)
+def test_a_tool_that_is_not_offered_is_forbidden_if_it_always_is_otherwise(
+    called: str, others: list[str], status: str
+) -> None:
+    stream = (start(), unavailable(called, *others))
+    (finished,) = events(*stream, of=ToolFinished)
+    assert finished.status == status
+    assert len(events(*stream, of=PermissionDenied)) == (status == "denied")
+    assert finished.name == (called if status == "denied" else "invalid")
+
+
+@each("command", ["kilo", "/usr/bin/kilocode"])
+def test_the_streams_of_forks_are_read_like_its_own(command: str) -> None:
+    parser = rookery.parser_for(command)
+    assert parser is not None
+    assert parser.agent == "opencode"

@@ -34,11 +34,17 @@ _TYPES = frozenset(
 )
 
 
+_OWN_FIELDS = frozenset({"apiKeySource", "mcp_servers", "permissionMode", "slash_commands", "uuid"})
+"""Fields of a whole first message; Droid's looks the same otherwise, but what follows does not."""
+
+
 def recognises(message: Mapping[str, Any]) -> bool:
     """Whether a message is one of Claude Code's: its type, and another field that identifies it."""
     type = message.get("type")
     if not isinstance(type, str) or type not in _TYPES:
         return False
+    if message.get("subtype") == "init" and "cwd" in message and "tools" in message:
+        return not _OWN_FIELDS.isdisjoint(message)
     inner = message.get("message")
     return (
         "session_id" in message

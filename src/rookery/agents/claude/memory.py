@@ -26,6 +26,7 @@ _MOST_MESSAGES = 256  # API messages that may still get another line
 _MOST_CALLS = 4096  # finished tool calls that may be mentioned again
 _MOST_BLOCKS = 1000  # of a message, that arrive in pieces at the same time
 _MOST_SIZE = 8_000_000  # characters of all those pieces
+_CHARACTERS_PER_TOKEN = 4  # about right for English and code
 _LONGEST_REFUSAL = 2000  # a longer text is the output of a tool
 
 
@@ -49,6 +50,7 @@ class ApiMessage(msgspec.Struct):
     last_stop_reason: str | None = None
     stop_reason: str | None = None  # of any of its lines or its last piece
     superseded: bool = False  # another message began before the end of this one
+    size: int = 0  # characters of its whole blocks
 
     def whole(self, type: str, text: str | None = None, *, tool_id: str | None = None) -> str:
         """The id of a complete block: that of its pieces if there were any."""
@@ -112,6 +114,7 @@ class Memory(memory.Memory):
         self.reports_tasks = False  # the stream reports background tasks by themselves
         self.ended_task: TaskFinished | None = None  # held back: its summary may come next
         self.plan = Plan()
+        self.uncounted: dict[str, ApiMessage] = {}  # only usage from their start is known
         self._messages: dict[str, ApiMessage] = {}
         self._errors: dict[str, str] = {}  # the short messages of failed calls
 
@@ -168,6 +171,25 @@ class Memory(memory.Memory):
         event, self.ended_task = self.ended_task, None
         return (event,)
 
+    def count(self, message: ApiMessage, usage: UsageReported) -> None:
+        """Remember the usage of a message, and whether it is the final one."""
+        message.usage = usage
+        if usage.semantics == "final":
+            self.uncounted.pop(message.id, None)
+        else:
+            self.uncounted[message.id] = message
+            forget_oldest(self.uncounted, _MOST_CALLS)
+
+    def estimated(self) -> list[Event]:
+        """Estimate the output of messages for which no final count will arrive."""
+        events: list[Event] = []
+        for message in self.uncounted.values():
+            pieces = (piece for block in message.open.values() for piece in block.pieces)
+            output = (message.size + sum(map(len, pieces))) // _CHARACTERS_PER_TOKEN
+            if message.usage is not None and output > (message.usage.output or 0):
+                events.append(msgspec.structs.replace(message.usage, output=output))
+        return events
+
     def unfinished(self) -> list[Event]:
         """Return the partial texts when the agent stopped: the complete ones won't arrive."""
         events: list[Event] = []
@@ -190,8 +212,9 @@ class Memory(memory.Memory):
 
     def close(self) -> tuple[Sequence[Event], int]:
         """End everything open; return the events and the number of open tool calls."""
+        estimated = self.estimated()
         events, open_tools = super().close()
-        return [*self.release_task(), *self.unfinished(), *events], open_tools
+        return [*self.release_task(), *self.unfinished(), *events, *estimated], open_tools
 
 
 def tokens_of(usage: UsageReported | Usage) -> int:

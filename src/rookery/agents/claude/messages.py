@@ -68,6 +68,7 @@ def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Sequenc
         streaming.superseded = True  # its end was lost (2.1.197 s07b_partial_retry_midstream)
     if isinstance(inner.content, str):
         id = whole.whole("text", inner.content)
+        whole.size += len(inner.content)
         events.append(Text(id=id, text=inner.content, parent=parent))
     else:
         events += _blocks(memory, whole, inner.content or (), parent, line)
@@ -75,7 +76,7 @@ def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Sequenc
         memory.signs.command_output = text_of(inner.content) or ""
         return events
     if inner.usage is not None:
-        events += _usage(whole, inner, parent)
+        events += _usage(memory, whole, inner, parent)
     if parent is None:
         memory.signs.last_message = whole
     memory.stop(whole, inner.stop_reason, main=parent is None)
@@ -158,7 +159,7 @@ def _message_start(
     if parent is None and not memory.open_turns:
         events += memory.begin_turn()
     if first.usage is not None:
-        events += _usage(whole, first, parent)
+        events += _usage(memory, whole, first, parent)
     if parent is None:
         memory.signs.last_message = whole
     return events
@@ -175,7 +176,7 @@ def _message_delta(
     if part.usage is not None:
         model = whole.usage.model if whole.usage else None
         final = shapes.Message(id=whole.id, model=model, stop_reason=stop_reason, usage=part.usage)
-        events = _usage(whole, final, parent)
+        events = _usage(memory, whole, final, parent)
     memory.stop(whole, stop_reason, main=parent is None)
     return events
 
@@ -218,7 +219,9 @@ def _open(
     return block
 
 
-def _usage(whole: ApiMessage, message: shapes.Message, parent: str | None) -> Sequence[Event]:
+def _usage(
+    memory: Memory, whole: ApiMessage, message: shapes.Message, parent: str | None
+) -> Sequence[Event]:
     """Report a message's usage, unless its line before had the same."""
     if message.usage == whole.last_usage and message.stop_reason == whole.last_stop_reason:
         return ()
@@ -226,7 +229,7 @@ def _usage(whole: ApiMessage, message: shapes.Message, parent: str | None) -> Se
     whole.last_usage, whole.last_stop_reason = message.usage, message.stop_reason
     if usage == whole.usage:
         return ()
-    whole.usage = usage
+    memory.count(whole, usage)
     return (usage,)
 
 
@@ -243,15 +246,18 @@ def _blocks(
         if block.type == "text":
             id = whole.whole("text", block.text)
             if block.text:
+                whole.size += len(block.text)
                 events.append(Text(id=id, text=block.text, parent=parent))
         elif block.type == "thinking":
             id = whole.whole("thinking", block.thinking)
+            whole.size += len(block.thinking or "")
             events.append(Thinking(id=id, text=block.thinking or None, parent=parent))
         elif block.type == "redacted_thinking":
             id = whole.whole("redacted_thinking")
             events.append(Thinking(id=id, redacted=True, parent=parent))
         elif block.type.endswith("tool_use"):
             whole.whole(block.type, tool_id=block.id)
+            whole.size += len(bytes(block.input))
             events += _start(memory, block, parent)
         elif block.type.endswith("tool_result"):
             whole.whole(block.type)

@@ -45,6 +45,8 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
         if denial.tool_id not in memory.fixes:
             events.append(_late_denial(memory, denial))
     models = models_of(message.modelUsage)
+    if models or (message.usage is not None and message.usage.output_tokens):
+        memory.uncounted.clear()
     cost = message.cost_usd if message.total_cost_usd is None else message.total_cost_usd
     cost = None if is_guessed(models) else credible(cost)
     events.append(

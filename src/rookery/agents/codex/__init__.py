@@ -1,9 +1,10 @@
 """Codex CLI, run as `codex exec --json` or `codex app-server`."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from rookery.adapter.agent import Agent, Capabilities, Way
+from rookery.adapter.agent import PERMIT_EDITS, Agent, Capabilities, Way
 from rookery.agents.codex.command import (
     APP_SERVER,
     OUTPUT_FLAGS,
@@ -61,8 +62,9 @@ AGENT = Agent(
             "Limits on cost and tokens therefore take effect only when the turn has ended.",
             "It reports neither its model nor its version, so the cost can be estimated only for "
             "a model that you choose.",
-            "Commands blocked by the sandbox or rules are not reported; only those its reviewer "
-            "declines are.",
+            "Without a permission, its sandbox is read-only unless its settings say otherwise. A "
+            "command that fails on a read-only file system and a patch that stderr reports as "
+            "rejected count as denied; other calls that the sandbox blocks are not reported.",
             "The output of a command is reported when the command ends.",
             "The end of an interrupted turn is not reported.",
         ),
@@ -74,6 +76,11 @@ AGENT = Agent(
     with_output_flags=with_output_flags,
     keeps_variable=keeps_variable,
     resumes=resumes,
+    unpermitted="codex may not change any file, unless its own settings allow it: "
+    "--permission edit allows it",
+    # No message reports a patch that the sandbox refuses (0.166.0).
+    refusals=re.compile(r" ERROR codex_core::tools::router: error=(patch rejected: .+)"),
+    refusal_fix=PERMIT_EDITS,
     chatter=("Reading additional input from stdin...", "Reading prompt from stdin..."),
     ways=(
         Way(name="exec", usage="partly"),

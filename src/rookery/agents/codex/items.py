@@ -99,8 +99,15 @@ def command_completed(memory: Memory, item: shapes.CommandCompleted, line: bytes
             id=id, status="ok", name=SHELL, kind="execute", output=output, exit_code=exit_code
         )
     status = tools.STATUSES.get(item.status, "error")
-    error = output or None
-    return memory.finish(id, status, name=SHELL, kind="execute", error=error, exit_code=exit_code)
+    refused = status == "error" and tools.is_blocked(output)
+    return memory.finish(
+        id,
+        "denied" if refused else status,
+        name=SHELL,
+        kind="execute",
+        error=output or None,
+        exit_code=exit_code,
+    )
 
 
 def patch_started(memory: Memory, item: shapes.FileChange, line: bytes) -> Sequence[Event]:

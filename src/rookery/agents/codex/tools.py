@@ -18,6 +18,15 @@ STATUSES: Mapping[str | None, Status] = {
 }
 """How a call ended; any other value is an error."""
 
+_MOST_SEARCHED = 64 * 1024  # characters at the end of an output
+_READ_ONLY = re.compile(r": Read-only file system$", re.MULTILINE)
+
+
+def is_blocked(output: str | None) -> bool:
+    """Whether the sandbox made a command fail; no field says so (0.166.0 sandbox_denied_cmd)."""
+    return output is not None and _READ_ONLY.search(output[-_MOST_SEARCHED:]) is not None
+
+
 CHANGES: Mapping[str | None, Change] = {"add": "add", "delete": "delete", "update": "modify"}
 """The kinds of changes to a file; a move is reported as an update of its old path."""
 

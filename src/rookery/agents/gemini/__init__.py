@@ -61,6 +61,8 @@ AGENT = Agent(
             "Tools that need approval are hidden from the model; a call of one is shown as denied.",
             "Retries of failed requests are not reported; a text that broke off is followed by "
             "that of the retry without a separator.",
+            "An answer that the model cut off (MAX_TOKENS) or that a filter stopped (SAFETY, "
+            "RECITATION) is reported as a success, like a whole one.",
             "When interrupted, it stops in the middle of its output and exits with 0.",
             "It refuses to work in an untrusted folder: trust the folder once, or pass "
             "`-- --skip-trust`.",

@@ -28,6 +28,7 @@ def recognises(message: Mapping[str, Any]) -> bool:
 AGENT = Agent(
     name="opencode",
     programs=PROGRAMS,
+    forks=("kilo", "kilocode"),
     install="npm install -g opencode-ai",
     output_flags=OUTPUT_FLAGS,
     checked_versions=CHECKED_VERSIONS,

@@ -85,12 +85,13 @@ def tool_use(memory: Memory, message: shapes.ToolUse, line: bytes) -> Events:
     if not memory.is_new(part.id):
         return ()
     id = part.id or memory.new_id("call")
-    name = part.tool or "tool"
+    forbidden = tools.forbidden_tool(part.tool, state.output)
+    name = forbidden or part.tool or "tool"
     kind = tools.KINDS.get(name, "other")
     title = tools.title(kind, state)
     input = salvage.raw_copy(state.input)
     started = ToolStarted(id=id, name=name, kind=kind, title=title, input=input)
-    status = _status(name, state)
+    status = "denied" if forbidden else _status(name, state)
     code = state.metadata.exit
     finished = ToolFinished(
         id=id,
@@ -102,7 +103,7 @@ def tool_use(memory: Memory, message: shapes.ToolUse, line: bytes) -> Events:
         exit_code=code if isinstance(code, int) else None,
     )
     if status == "denied":
-        return (started, _denial(memory, started, state.error or ""), finished)
+        return (started, _denial(memory, started, _error(state) or ""), finished)
     if status == "ok" and kind in tools.CHANGING:
         return (started, finished, *tools.changes(name, id, state))
     if kind == "subagent" and state.metadata.sessionId is not None:

@@ -45,6 +45,24 @@ KINDS: Mapping[str, ToolKind] = {
 A server's tool is called SERVER_TOOL, and both names may contain underscores.
 """
 
+_UNAVAILABLE = re.compile(r"Model tried to call unavailable tool '([^']+)'\. Available tools: (.*)")
+_ALWAYS_OFFERED = frozenset({"bash", "glob", "grep", "read", "task", "todowrite", "webfetch"})
+_EDITING = frozenset({"edit", "write"})  # offered to models that do not get `apply_patch`
+
+
+def forbidden_tool(name: str | None, output: str | None) -> str | None:
+    """The tool that a model called though a rule forbids it; None if that is not what happened.
+
+    OpenCode does not offer such a tool, and the tool `invalid` answers (1.18.33 tool_forbidden).
+    """
+    match = _UNAVAILABLE.search(output or "") if name == "invalid" else None
+    if match is None:
+        return None
+    tool, others = match[1], match[2].removesuffix(".").split(", ")
+    offered = tool in _ALWAYS_OFFERED or (tool in _EDITING and "apply_patch" not in others)
+    return tool if offered else None
+
+
 CHANGING: frozenset[ToolKind] = frozenset({"edit", "plan"})
 """The kinds of tools that change files or the plan."""
 

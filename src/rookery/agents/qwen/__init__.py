@@ -47,6 +47,8 @@ AGENT = Agent(
             "if it wrote nothing.",
             "0.24.4 reports retries once an answer has started; other retries are not reported.",
             "The work of background subagents is not reported, only how they ended.",
+            "An answer that the model cut off (length) or that a filter stopped (content_filter) "
+            "is reported as a success, like a whole one.",
             "When interrupted, it ends without a result; when it reaches a limit of its own, only "
             "its exit code says so.",
         ),

@@ -23,7 +23,7 @@ from rookery.display.console.look import look_of
 from rookery.model.safe import safe_line
 from rookery.prices import price_file_problem
 from rookery.process import trees
-from rookery.runs.limits import late_limits, unheld_limits
+from rookery.runs.limits import late_limits, missing_permission, unheld_limits
 from rookery.runs.run import Run
 from rookery.store.home import home_folder, space_problem
 
@@ -88,7 +88,8 @@ def warnings(run: Run) -> list[str]:
     """What to warn of before a run starts: what rook cannot promise for it here."""
     late = late_limits(run.agent, run.options, via=run.via)
     home = Path(run.options.home) if run.options.home else home_folder()
-    problems = (late, price_file_problem(), space_problem(home))
+    unpermitted = missing_permission(run.agent, run.options)
+    problems = (late, unpermitted, price_file_problem(), space_problem(home))
     return [*trees.promises(), *(problem for problem in problems if problem)]
 
 
