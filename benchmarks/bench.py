@@ -20,7 +20,7 @@ from more_corpora import AmpCorpus, GeminiCorpus, QwenCorpus
 from opencode_corpus import OpenCodeCorpus
 from running import cpu, latency, many
 from sdk import Sdk
-from showing import show, viewer
+from showing import redaction, show, viewer
 from starting import start, whole_run
 from timing import Row, dearer, faster, peak_memory, race, table
 
@@ -187,7 +187,7 @@ BENCHES: Mapping[str, Callable[[Setting], Iterator[Row]]] = {
     for each in (
         *(file, lines, codex, others, fold, sdk, unknown, long, memory, imports),
         *(start, whole_run, listing, latency, cpu, many),
-        *(show, viewer),
+        *(show, redaction, viewer),
     )
 }
 

@@ -12,17 +12,19 @@ from functools import partial
 from io import StringIO
 from pathlib import Path
 from statistics import quantiles
-from typing import Protocol
+from typing import Any, Protocol
 
 from running import writer_of
-from timing import Row, faster, race
+from timing import Row, dearer, faster, race
 
 import rookery
+from rookery.cli.safe_output import SafeOutput
 from rookery.display.console.paint import Paint
 from rookery.display.console.screen import Screen
 from rookery.display.plain import PlainDisplay
 from rookery.display.terminal import TerminalDisplay
-from rookery.model.records import Record
+from rookery.model.records import Record, dump
+from rookery.model.redaction.redactor import Redactor
 
 SESSIONS = Path(__file__).parent.parent / "src" / "rookery" / "testing"
 MOST_US = 5.0
@@ -43,7 +45,8 @@ def show(setting: Setting) -> Iterator[Row]:
     """The events of recorded sessions to lines: plain, and for a terminal, and by rich."""
     records = list(_records())
     plain = partial(_plain, records)
-    lines = [line for record in records for line in _display().lines(record)]
+    display = PlainDisplay(StringIO(), "claude", verbose=True)
+    lines = [line for record in records for line in display.lines(record)]
     rich = partial(_rich, lines)
     terminal, other = race(setting.rounds, plain, partial(_terminal, records), rich)
     each = _per_call(plain) / len(records) * 1e6
@@ -59,6 +62,18 @@ def show(setting: Setting) -> Iterator[Row]:
     yield faster("lines for a terminal", "rich.Console.print of the plain lines", other / terminal)
     (ratio,) = race(setting.rounds, partial(_painted, lines), rich)
     yield faster("a line in colour, words aside", "rich.Console.print of the line", ratio, 50.0)
+
+
+def redaction(setting: Setting) -> Iterator[Row]:
+    """What it costs that no secret is printed: lines for people, and records as JSON."""
+    records = list(_records())
+    safe = SafeOutput(StringIO(), {"SOME_TOKEN": "some value of 2 words"})
+    (lines,) = race(setting.rounds, partial(_plain, records), partial(_plain, records, safe))
+    yield dearer("plain lines without secrets", "the same lines as they are", lines, 2.0)
+    whole = b"".join(dump(record) for record in records)
+    dumped = partial(_dumped, SESSIONS / "demo.jsonl")
+    (json,) = race(setting.rounds, dumped, partial(_redacted, dumped, whole))
+    yield dearer("records as JSON without secrets", "decoding and dumping them", json, 2.5)
 
 
 def viewer(setting: Setting) -> Iterator[Row]:
@@ -118,12 +133,18 @@ def _records() -> Iterator[Record]:
         yield from rookery.decode(SESSIONS / name, "claude")
 
 
-def _display() -> PlainDisplay:
-    return PlainDisplay(StringIO(), "claude", verbose=True)
+def _dumped(path: Path) -> None:
+    for record in rookery.decode(path, "claude"):
+        dump(record)
 
 
-def _plain(records: Iterable[Record]) -> None:
-    display = _display()
+def _redacted(action: Callable[[], None], data: bytes) -> None:
+    action()
+    Redactor().data(data)
+
+
+def _plain(records: Iterable[Record], out: Any = None) -> None:
+    display = PlainDisplay(out or StringIO(), "claude", verbose=True)
     for record in records:
         display.show(record)
 

@@ -177,6 +177,15 @@ def test_nothing_on_a_terminal_has_a_secret(desk: Desk) -> None:
         assert "[redacted: " in shown[words]
 
 
+def test_an_output_for_ascii_alone_is_safe(desk: Desk) -> None:
+    install(desk, session(*SECRETS))
+    desk.rook("run", "x")
+    for words in (("show", "--full"), ("runs",), ("show", GITHUB)):
+        done = desk.shell(f"rook {shlex.join(words)}", PYTHONIOENCODING="ascii", **ENVIRON)
+        assert_clean(done.stdout + done.stderr)
+        assert "[redacted: " in done.stdout + done.stderr or words == ("runs",)
+
+
 def test_the_values_are_those_of_the_environment_at_the_time(desk: Desk) -> None:
     install(desk, session(VALUE))
     assert VALUE in desk.rook("run", "x").stdout
@@ -204,6 +213,14 @@ def test_checks_and_reports_of_a_loop_have_no_secrets(desk: Desk) -> None:
         assert_clean(desk.rook(*form, **ENVIRON).stdout)
     name = json.loads(desk.rook("loops", "--json").stdout.split("\n")[0])["loop"]
     assert_clean(desk.rook("show", name, "--full", **ENVIRON).stdout)
+
+
+def test_the_last_lines_that_are_shown_do_not_start_inside_of_a_secret(desk: Desk) -> None:
+    (desk.home / "log").write_text(f"{KEY}\n" + "".join(f"line {n}\n" for n in range(17)))
+    desk.rook("exec", "--", "sh", "-c", f"cat {desk.home}/log >&2; exit 1")
+    shown = desk.rook("show").stdout
+    assert_clean(shown)
+    assert "line 16\n" in shown
 
 
 def test_a_batch_has_no_secrets(desk: Desk) -> None:

@@ -1,12 +1,13 @@
 """Replaces secrets in text for people and programs, and finds those that are not complete."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 
-from rookery.model.redaction.shapes import has_start, without_tokens
+from rookery.model.redaction.shapes import LONG_WORD, has_start, marked_words, without_tokens
 from rookery.model.redaction.variables import secret_values
 
+# Each has a long word itself, or is before one.
 _CONTEXTS = (b"earer ", b"EARER ", b"uthorization", b"secret_access_key", b"SECRET_ACCESS_KEY")
 _WEBHOOK = b"hooks.slack.com/"
 _KEY = b"PRIVATE KEY"
@@ -43,7 +44,7 @@ class Redactor:
         """Return UTF-8 text, such as JSON lines, without its secrets; often the same object."""
         if _KEY in data:
             data = _private_key().sub(_KEY_MARK, data)
-        return self._without_words(data, _headers())
+        return self._replaced(data, _headers)
 
     def request(self, data: bytes) -> bytes:
         """Return what a user decides by without its secrets, except those that could be a path.
@@ -51,21 +52,24 @@ class Redactor:
         A line of a private key and a credential with a slash may also be the program to run, which
         a model could hide that way.
         """
-        return self._without_words(data, _headers_without_paths())
+        return self._replaced(data, _headers_without_paths)
 
-    def _without_words(self, data: bytes, headers: re.Pattern[bytes]) -> bytes:
+    def _replaced(self, data: bytes, headers: Callable[[], re.Pattern[bytes]]) -> bytes:
         for value in self._values:
             if value.head in data:
                 data = value.pattern.sub(value.mark, data)
         if b"://" in data and b"@" in data:
             data = _credentials().sub(rb"\1[redacted: password]@", data)
+        marks = marked_words(data)
+        if LONG_WORD not in marks:
+            return data  # as most lines
         if _WEBHOOK in data:
-            data = _webhook().sub(rb"\1[redacted: webhook]", data)
+            data, marks = _webhook().sub(rb"\1[redacted: webhook]", data), b""
         for context in _CONTEXTS:
             if context in data:
-                data = headers.sub(rb"\1[redacted: credential]", data)
+                data, marks = headers().sub(rb"\1[redacted: credential]", data), b""
                 break
-        return without_tokens(data)
+        return without_tokens(data, marks or marked_words(data))
 
     def unfinished(self, text: str) -> int:
         """How many characters at the end of text may belong to a secret that goes on."""

@@ -64,24 +64,30 @@ _STARTS = tuple(start for shape in SHAPES for start in shape.starts.split())
 _TABLE = bytes(
     97 if chr(n).isascii() and (chr(n).isalnum() or n in b"_-") else 32 for n in range(256)
 )
-_RUN = b"a" * 12  # every token has so many characters of a word in a row, even one that was cut
-_BEFORE_RUN = 6  # how much of a token's start may be before them, as `ya29.`
+LONG_WORD = b"a" * 12
+"""What `marked_words` has for every token, even for one that was cut."""
+
+_BEFORE_WORD = 6  # how much of a token may be before its long word: `ya29.`
 
 
-def without_tokens(data: bytes) -> bytes:
-    """Replace tokens by their names. Only long words are searched, which makes it quick."""
-    marks = data.translate(_TABLE)
+def marked_words(data: bytes) -> bytes:
+    """Text with an `a` for each character of a word, and a blank for all others."""
+    return data.translate(_TABLE)
+
+
+def without_tokens(data: bytes, marks: bytes) -> bytes:
+    """Replace tokens by their names; only words that are marked as long are searched."""
     parts: list[bytes] = []
-    done, at = 0, marks.find(_RUN)
+    done, at = 0, marks.find(LONG_WORD)
     while at >= 0:
         end = marks.find(b" ", at)
         end = len(data) if end < 0 else end
-        for start in _starts().finditer(data, max(done, at - _BEFORE_RUN), end):
+        for start in _starts().finditer(data, max(done, at - _BEFORE_WORD), end):
             token = _tokens().match(data, start.start()) if start.start() >= done else None
             if token:
                 parts += (data[done : token.start()], _mark(token))
                 done = token.end()
-        at = marks.find(_RUN, max(end, done))
+        at = marks.find(LONG_WORD, max(end, done))
     return b"".join((*parts, data[done:])) if parts else data
 
 
