@@ -50,7 +50,7 @@ class ApiMessage(msgspec.Struct):
     last_stop_reason: str | None = None
     stop_reason: str | None = None  # of any of its lines or its last piece
     superseded: bool = False  # another message began before the end of this one
-    size: int = 0  # characters of its whole blocks
+    sizes: dict[int, int] = {}  # characters of its whole blocks, by their hashes
 
     def whole(self, type: str, text: str | None = None, *, tool_id: str | None = None) -> str:
         """The id of a complete block: that of its pieces if there were any."""
@@ -63,6 +63,10 @@ class ApiMessage(msgspec.Struct):
             return self._close(alike[0])
         self.blocks += 1
         return f"{self.id}:{self.blocks - 1}"
+
+    def measure(self, block: str | bytes) -> None:
+        """Add the size of a whole block; a line that is repeated counts once."""
+        self.sizes[hash(block)] = len(block)
 
     def _close(self, index: int) -> str:
         self.blocks = max(self.blocks, index + 1)
@@ -185,7 +189,8 @@ class Memory(memory.Memory):
         events: list[Event] = []
         for message in self.uncounted.values():
             pieces = (piece for block in message.open.values() for piece in block.pieces)
-            output = (message.size + sum(map(len, pieces))) // _CHARACTERS_PER_TOKEN
+            written = sum(message.sizes.values()) + sum(map(len, pieces))
+            output = written // _CHARACTERS_PER_TOKEN
             if message.usage is not None and output > (message.usage.output or 0):
                 events.append(msgspec.structs.replace(message.usage, output=output))
         return events

@@ -68,7 +68,7 @@ def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Sequenc
         streaming.superseded = True  # its end was lost (2.1.197 s07b_partial_retry_midstream)
     if isinstance(inner.content, str):
         id = whole.whole("text", inner.content)
-        whole.size += len(inner.content)
+        whole.measure(inner.content)
         events.append(Text(id=id, text=inner.content, parent=parent))
     else:
         events += _blocks(memory, whole, inner.content or (), parent, line)
@@ -246,18 +246,18 @@ def _blocks(
         if block.type == "text":
             id = whole.whole("text", block.text)
             if block.text:
-                whole.size += len(block.text)
+                whole.measure(block.text)
                 events.append(Text(id=id, text=block.text, parent=parent))
         elif block.type == "thinking":
             id = whole.whole("thinking", block.thinking)
-            whole.size += len(block.thinking or "")
+            whole.measure(block.thinking or "")
             events.append(Thinking(id=id, text=block.thinking or None, parent=parent))
         elif block.type == "redacted_thinking":
             id = whole.whole("redacted_thinking")
             events.append(Thinking(id=id, redacted=True, parent=parent))
         elif block.type.endswith("tool_use"):
             whole.whole(block.type, tool_id=block.id)
-            whole.size += len(bytes(block.input))
+            whole.measure(bytes(block.input))
             events += _start(memory, block, parent)
         elif block.type.endswith("tool_result"):
             whole.whole(block.type)
