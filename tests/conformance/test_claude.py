@@ -138,6 +138,35 @@ def test_a_resumed_run_tells_its_own_share_of_the_cost(bench: Bench) -> None:
     assert 0 < done.told["spent_usd"] < done.told["cost_usd"]
 
 
+def test_a_limit_of_tokens_counts_what_a_resumed_run_uses_itself(bench: Bench) -> None:
+    used = {"input_tokens": 5000, "output_tokens": 5}
+    bench.rook([Reply(text="One.", usage=used)], "run", "First")
+    again = ("run", "--resume", bench.last_run(), "--max-tokens", "8000", "--json", "Second")
+    done = bench.rook([Reply(text="Two.", usage=used)], *again)
+    assert (done.code, done.told["sentence"]) == (0, "done"), done.err
+    assert (done.told["tokens"]["input"], done.told["tokens"]["output"]) == (5000, 5)
+
+
+def test_a_cost_that_is_a_guess_is_unknown(bench: Bench) -> None:
+    done = bench.rook([Reply(text="Hello.")], "run", "--model", "made-up", "--json", "Say hello")
+    assert done.code == 0, done.err
+    assert (done.told["cost_usd"], done.told["cost_source"]) == (None, "unknown")
+
+
+def test_a_run_that_is_killed_counts_what_its_messages_wrote(bench: Bench) -> None:
+    pid = bench.project / "pid"
+    script = [
+        Reply(
+            text="word " * 200,
+            tools=[("Bash", {"command": "echo $PPID > pid; kill -9 $PPID", "description": "end"})],
+        )
+    ]
+    done = bench.rook(script, "run", "--permission", "all", "--json", "Work")
+    assert done.code == 3, done.err
+    assert pid.exists()
+    assert done.told["tokens"]["output"] >= 250
+
+
 def test_background_work_is_waited_for(bench: Bench) -> None:
     background = {"command": "sleep 1; echo end", "description": "bg", "run_in_background": True}
 

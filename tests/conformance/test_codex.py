@@ -333,3 +333,14 @@ def _written(bench: Bench, text: str) -> Path:
     file = bench.home / "prompt.txt"
     file.write_text(text, encoding="utf-8")
     return file
+
+
+@conformance
+def test_a_patch_that_its_default_sandbox_rejects_is_a_denial(bench: Bench) -> None:
+    patch = "*** Begin Patch\n*** Add File: a.txt\n+one\n*** End Patch\n"
+    script = [Reply(tools=[("apply_patch", patch)]), Reply(text="I could not.")]
+    done = bench.rook(script, *RUN, "Write it")
+    assert done.code == 4, done.err
+    assert "WARNING: codex may not change any file" in done.err
+    assert "denied: 1 tool call was not permitted: patch rejected: " in done.err
+    assert not (bench.project / "a.txt").exists()

@@ -356,3 +356,10 @@ def test_a_command_line_of_the_user_s(bench: OpenCodeBench) -> None:
 def test_a_wrong_flag_is_no_start(bench: OpenCodeBench) -> None:
     done = bench.run([], "Go", "--", "--no-such-flag")
     assert (done.code, done.lines) == (9, []), done.err
+
+
+def test_a_tool_that_a_rule_forbids_is_a_denial(bench: OpenCodeBench) -> None:
+    bench.settings = {"permission": {"bash": "deny"}}
+    done = bench.run([Reply(tools=[bash("true")]), Reply(text="I could not.")], "Work on it")
+    assert done.code == 4, done.err
+    assert "denied: 1 tool call was not permitted" in done.err

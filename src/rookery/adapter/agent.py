@@ -219,6 +219,9 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     forks: tuple[str, ...] = ()
     """Other programs that take the same flags and write the same messages, for `rook exec`."""
 
+    login_prompt: str | None = None
+    """How a line on stdout begins after which the agent waits for a login, for ever."""
+
     unpermitted: str | None = None
     """What the agent may not do unless it is given a permission, as a warning before the run."""
 

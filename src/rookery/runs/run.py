@@ -137,7 +137,13 @@ class Run(RunResult):
             dialogue=dialogue,
         )
         self._supervisor = Supervisor(
-            self.feed, recorder, folder, self.options, silence=self.silence, dialogue=dialogue
+            self.feed,
+            recorder,
+            folder,
+            self.options,
+            silence=self.silence,
+            dialogue=dialogue,
+            login_prompt=self.agent.login_prompt if self.agent else None,
         )
         self._following = asyncio.create_task(self._follow(self._supervisor))
         return self

@@ -9,6 +9,7 @@ from rookery.feed.integrity import not_as_written
 from rookery.feed.recorder_logs import RecorderLogs
 from rookery.feed.tail import Piece, Tail
 from rookery.model.errors import RookeryError, UnsafeRunError
+from rookery.model.events import Unreadable
 from rookery.model.records import Record
 from rookery.model.stuck import Suspicion
 from rookery.model.verdict import Facts, StopReason
@@ -36,6 +37,7 @@ class Supervisor:
         *,
         silence: Silence,
         dialogue: Dialogue | None = None,
+        login_prompt: str | None = None,
     ) -> None:
         self.stop_reason: StopReason | None = None
         """Why the agent was asked to stop."""
@@ -47,6 +49,7 @@ class Supervisor:
         self._folder = folder
         self._options = options
         self._dialogue = dialogue
+        self._login_prompt = login_prompt
         idle_s = options.idle_timeout
         self._watchdog = None if idle_s is None else Watchdog(str(folder.path), idle_s)
         self._synced_results = 0  # the logs are on disk up to this result
@@ -155,6 +158,15 @@ class Supervisor:
         if self._dialogue is not None:
             for record in records if self.stop_reason is None else ():
                 self._dialogue.take(record, self._feed.source.answered)
+        if self._login_prompt is not None and self.stop_reason is None:
+            self._stop_at_login(records, self._login_prompt)
+
+    def _stop_at_login(self, records: list[Record], prompt: str) -> None:
+        """Stop an agent that waits for a login, which would take for ever."""
+        lines = [r.event.preview or "" for r in records if isinstance(r.event, Unreadable)]
+        asked = next((line for line in lines if line.startswith(prompt)), None)
+        if asked is not None:
+            self.stop("stuck", suspicion=Suspicion("waits for a login", (asked,)))
 
     def _decide(self) -> None:
         """Stop the run if a limit was passed, it has finished, or it is stuck."""

@@ -1,5 +1,6 @@
 """Amp, as its documents tell of it: its stream, how it is told apart, and its command line."""
 
+import os
 import signal
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from rookery.model.completion import final_text
 from rookery.model.errors import UnsupportedError
 from tests.recorded import cases, folded, messages, name_of, results
 from tests.rules import each
+from tests.warm import rook
 
 OUTPUT = ("--stream-json", "--stream-json-thinking")
 
@@ -127,3 +129,21 @@ def test_a_user_s_command_gets_what_is_missing(given: list[str], expected: Any) 
 )
 def test_variables_of_an_outer_amp_are_not_inherited(name: str, *, kept: bool) -> None:
     assert keeps_variable(name) is kept
+
+
+@pytest.mark.slow
+def test_without_a_login_it_is_stopped_and_its_words_are_shown(tmp_path: Path) -> None:
+    program = tmp_path / "amp"
+    program.write_text(
+        "#!/bin/sh\necho 'No API key found. Starting login flow...'\n"
+        "printf 'When prompted, paste your code here: '\nexec sleep 600\n"
+    )
+    program.chmod(0o755)
+    env = {
+        "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
+        "HOME": str(tmp_path),
+        "ROOKERY_HOME": str(tmp_path / "home"),
+    }
+    done = rook("run", "--agent", "amp", "Say hello", cwd=tmp_path, env=env)
+    assert done.returncode == 7, done.stderr
+    assert "stuck: waits for a login (No API key found. Starting login flow...)" in done.stderr

@@ -48,6 +48,8 @@ AGENT = Agent(
             "It reports neither its model nor its version, so the cost cannot be estimated.",
             "The work and the tokens of subagents are not reported.",
             "A tool that needs approval ends the run.",
+            "Without a login it waits for one: rook stops it then. Run `amp login` first, or set "
+            "AMP_API_KEY.",
         ),
     ),
     evidence="documentation",
@@ -56,4 +58,5 @@ AGENT = Agent(
     invoke=invoke,
     with_output_flags=with_output_flags,
     keeps_variable=keeps_variable,
+    login_prompt="No API key found.",
 )
