@@ -284,7 +284,7 @@ ROWS: list[tuple[RunState, Facts, Verdict]] = [
         Facts(signal=9),
         verdict("incomplete", "was killed by SIGKILL, in the middle of Bash: npm test"),
     ),
-    (one_turn(), Facts(signal=64), verdict("incomplete", "was killed by signal 64")),
+    (one_turn(), Facts(signal=99), verdict("incomplete", "was killed by signal 99")),
     (
         one_turn(BASH, ToolFinished(id="1", status="orphaned"), closed(truncated=True)),
         Facts(agent_exit_code=0),

@@ -1,6 +1,8 @@
 """Small questions about text that need no terminal and no agent."""
 
 import re
+from datetime import UTC, datetime
+from signal import Signals
 
 _FIRST_LINE = re.compile(r"\S[^\n]*")
 
@@ -24,6 +26,29 @@ def suggested(*words: str) -> str:
     import shlex  # so that --help stays quick
 
     return shlex.join(["rook", *words])
+
+
+def were(number: int, what: str) -> str:
+    """Format a number with its noun and verb: `1 call was`, `2 calls were`."""
+    return f"{count(number, what)} {'was' if number == 1 else 'were'}"
+
+
+def minute(moment: float | None) -> str | None:
+    """Format a moment: `2026-01-31 08:17 UTC`; None if no calendar has it."""
+    if moment is None:
+        return None
+    try:
+        return f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d %H:%M UTC}"
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def signal_name(number: int) -> str:
+    """Name a signal: `SIGKILL`, or `signal 99` if this system has no such signal."""
+    try:
+        return Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def duration(seconds: float | None) -> str:

@@ -1,7 +1,6 @@
 """How a run ended: the facts, the status they add up to, and the sentence that reports it."""
 
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
 from typing import Literal, Self, assert_never
 
 import msgspec
@@ -9,7 +8,7 @@ import msgspec
 from rookery.model.events import Error, TurnFinished
 from rookery.model.state import RunState
 from rookery.model.stuck import Suspicion
-from rookery.model.text import count, cut, duration, one_line
+from rookery.model.text import duration, first_line, minute, one_line, signal_name, were
 
 Outcome = Literal[
     "success",
@@ -408,7 +407,8 @@ def _which_provider_limit(facts: Facts) -> str:
     if facts.quota_message is not None:
         return facts.quota_message
     window = _WINDOWS.get(facts.window, f"{facts.window} limit")
-    return f"the {window} is used up{_reset(facts.resets_at)}"
+    reset = minute(facts.resets_at)
+    return f"the {window} is used up{'' if reset is None else f'; resets {reset}'}"
 
 
 def _why_stuck(facts: Facts) -> str:
@@ -438,7 +438,7 @@ def _where_it_ended(facts: Facts) -> str:
     if facts.reason in _PARTIAL_ANSWERS:
         return facts.message or "only a part of the answer arrived"
     if facts.cut_tasks:
-        return f"{_were(facts.cut_tasks, 'background task')} cut off when the agent ended"
+        return f"{were(facts.cut_tasks, 'background task')} cut off when the agent ended"
     return "the agent ended without an answer"
 
 
@@ -452,7 +452,7 @@ def _why_failed(facts: Facts) -> str:
 def _what_was_denied(facts: Facts) -> str:
     number = facts.denials + len(facts.refusals)
     reason = _first_line(facts.refusals)
-    return f"{_were(number, 'tool call')} not permitted{f': {reason}' if reason else ''}"
+    return f"{were(number, 'tool call')} not permitted{f': {reason}' if reason else ''}"
 
 
 _PARTIAL_ANSWERS = frozenset({"cut", "paused", "context_window"})
@@ -469,16 +469,6 @@ _WINDOWS = {
     "five_hour": "5-hour limit",
     "seven_day": "7-day limit",
 }
-_SIGNALS = {
-    1: "SIGHUP",
-    2: "SIGINT",
-    6: "SIGABRT",
-    9: "SIGKILL",
-    11: "SIGSEGV",
-    13: "SIGPIPE",
-    15: "SIGTERM",
-}
-_MOMENT = "%Y-%m-%d %H:%M UTC"
 _LONGEST_TITLE = 60
 _LONGEST_COMPLAINT = 300
 
@@ -486,20 +476,9 @@ _LONGEST_COMPLAINT = 300
 def process_end(facts: Facts) -> str | None:
     """How the process ended; None if that is unknown."""
     if facts.signal is not None:
-        name = _SIGNALS.get(facts.signal, f"signal {facts.signal}")
-        return f"was killed by {name}"
+        return f"was killed by {signal_name(facts.signal)}"
     code = facts.agent_exit_code
     return None if code is None else f"exited with code {code}"
-
-
-def _reset(moment: float | None) -> str:
-    """When a limit resets, if the provider reported a moment that a calendar has."""
-    if moment is None:
-        return ""
-    try:
-        return f"; resets {datetime.fromtimestamp(moment, UTC):{_MOMENT}}"
-    except (ValueError, OverflowError, OSError):
-        return ""
 
 
 def _place(facts: Facts) -> str:
@@ -516,9 +495,5 @@ def _open_tool(state: RunState) -> str | None:
 
 
 def _first_line(texts: Iterable[str | None]) -> str | None:
-    lines = (text.strip().partition("\n")[0] for text in texts if text)
-    return next((cut(line, _LONGEST_COMPLAINT) for line in lines if line), None)
-
-
-def _were(number: int, noun: str) -> str:
-    return f"{count(number, noun)} {'was' if number == 1 else 'were'}"
+    lines = (first_line(text, _LONGEST_COMPLAINT) for text in texts if text)
+    return next(filter(None, lines), None)
