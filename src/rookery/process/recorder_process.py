@@ -21,8 +21,8 @@ from rookery.process.plain_file import open_plain
 _MOST_BELLS = 65536
 _ANSWER = b"!\n"  # what it rings when it has read a command; no arrival begins so
 _START_S = 30.0  # for a recorder to read its plan, on a machine that is very busy
-_ANSWER_S = 5.0  # for one to read a command
-_END_S = 15.0  # for one to end its agent and itself: it takes 5.5 s and what the disk takes
+_ANSWER_S = 10.0  # for one to read a command
+_END_S = 30.0  # for one to end its agent and itself: it takes 5.5 s and what the disk takes
 _KILLED_S = 5.0  # for one that was killed: it may wait for a disk
 
 

@@ -159,11 +159,12 @@ def marked(marker: str) -> list[int]:
         time.sleep(_PAUSE_S)
 
 
-def adopted(since: int) -> list[int]:
+def adopted(marker: str, since: int) -> list[int]:
     """The processes of an agent whose recorder was killed that became ours, and all below them.
 
-    They may have cleared their environment. Ours alone are those that carry no marker of another
-    run, started after the recorder did (in ticks) and are not in our own session.
+    They may have cleared their environment. They are those of our children that started after the
+    recorder did (in ticks), are not in our own session, and carry no marker of another run. One
+    that is ending is among them, although its environment is gone: its children will become ours.
     """
     if not is_subreaper():
         return []
@@ -174,14 +175,17 @@ def adopted(since: int) -> list[int]:
         if (stat.parent, stat.is_alive) == (me, True)
         and stat.session != ours
         and stat.start_ticks >= since
-        and not _has_marker(pid)
+        and not _is_of_another_run(pid, marker)
     ]
     return [*found, *descendants(*found)] if found else []
 
 
-def _has_marker(pid: int) -> bool:
+def _is_of_another_run(pid: int, marker: str) -> bool:
+    """Whether a process is a recorder, or belongs to an agent with another marker."""
     variables = (proc.environment(pid) or b"").split(b"\0")
-    return any(one.startswith((f"{MARKER}=".encode(), f"{RECORDS}=".encode())) for one in variables)
+    markers = (f"{MARKER}=".encode(), f"{RECORDS}=".encode())
+    own = f"{MARKER}={marker}".encode()
+    return any(one.startswith(markers) and one != own for one in variables)
 
 
 def names(pids: Iterable[int]) -> list[str]:
@@ -252,7 +256,7 @@ def kill_marked(
     def find() -> list[int]:
         agents = marked(marker)
         below = descendants(*agents) if agents else []
-        ours = adopted(adopted_since) if adopted_since is not None else []
+        ours = adopted(marker, adopted_since) if adopted_since is not None else []
         return list({*agents, *below, *ours})
 
     return kill(find, within_s)
