@@ -171,10 +171,18 @@ def test_the_command_is_shown_as_one_would_type_it_without_secrets(desk: Desk) -
 def test_nothing_on_a_terminal_has_a_secret(desk: Desk) -> None:
     install(desk, session(*SECRETS, deltas=False), "\n".join(SECRETS) + "\n")
     shown = {}
+    desk.program("pager", "exec cat")
     for words in (("run", "x"), ("run", "--format", "raw", "x"), ("show", "--no-pager"), ("show",)):
-        _, shown[words] = desk.on_terminal(*words, TERM="xterm", **ENVIRON)
+        _, shown[words] = desk.on_terminal(*words, TERM="xterm", PAGER="pager", **ENVIRON)
         assert_clean(shown[words])
         assert "[redacted: " in shown[words]
+
+
+def test_completions_have_no_secrets(desk: Desk) -> None:
+    desk.rook("run", f"Use {GITHUB}")
+    words = {"_ROOK_COMPLETE": "zsh_complete", "COMP_WORDS": "rook show ", "COMP_CWORD": "2"}
+    shown = desk.rook(**words).stdout
+    assert shown.endswith("\nUse [redacted: GitHub token]\n")
 
 
 def test_an_output_for_ascii_alone_is_safe(desk: Desk) -> None:

@@ -33,9 +33,9 @@ class SafeOutput:
         self._in_ci = is_ci(environ) and not _is_file(stream)
         self._headings = "BUILDKITE" in environ
 
-    def write(self, text: str | bytes) -> int:
+    def write(self, text: str) -> int:
         """Write text without its secrets; pieces must not end inside of a line."""
-        shown = self._redacted(text if isinstance(text, str) else text.decode())
+        shown = self._redacted(text)
         if self._in_ci:
             from rookery.model.safe import defused  # so that --help stays quick
 

@@ -9,6 +9,7 @@ from typing import Any
 from rookery.cli.options.settings_files import surroundings
 from rookery.config.files import AGENTS, PROFILES
 from rookery.model.errors import ConfigError
+from rookery.model.redaction.redactor import Redactor
 from rookery.model.safe import safe_line
 from rookery.model.text import one_line
 from rookery.process.liveness import is_same_process
@@ -98,7 +99,8 @@ def _prompt_of(file: Path) -> str | None:
     info = _loaded(file)
     try:
         prompt = info.get("prompt") or info.get("prompt_file") or " ".join(info["command"])
-        return safe_line(one_line(prompt, _LONGEST_HELP))
+        line = one_line(prompt, _LONGEST_HELP)
+        return safe_line(Redactor(os.environ).text(line))
     except (AttributeError, KeyError, TypeError):
         return None  # incomplete or damaged: its name is enough
 
