@@ -69,7 +69,7 @@ def test_a_stopped_agent_is_stuck(tmp_path: Path) -> None:
 
 
 def test_a_tool_in_which_nothing_happens_is_stuck_in_the_end(tmp_path: Path) -> None:
-    run = play(tmp_path, "hang-in-tool", idle_timeout=0.5, timeout=60.0)
+    run = play(tmp_path, "hang-in-tool", idle_timeout=4.0, timeout=60.0)
     assert run.verdict is not None
     assert run.verdict.status == "stuck"
     assert " has not finished, and there is no activity" in run.verdict.sentence
