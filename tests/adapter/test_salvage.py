@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rookery.adapter import salvage
-from rookery.adapter.salvage import Fitted, Repaired
+from rookery.adapter.salvage import DEEPEST_LINE, Fitted, Repaired
 from rookery.model.events import Unreadable
 from tests.rules import each
 
@@ -120,6 +120,12 @@ def test_a_line_that_is_not_json_is_unreadable(line: bytes) -> None:
 def test_json_that_is_too_deep_is_unreadable(opening: bytes, ending: bytes, odd: bytes) -> None:
     line = opening * DEEP + odd + ending * DEEP
     assert salvage.parse(line) == Unreadable(reason="too_deep", preview=line[:200].decode())
+
+
+def test_one_level_more_than_the_deepest_is_too_deep() -> None:
+    deepest, deeper = (b"[" * n + b"]" * n for n in (DEEPEST_LINE, DEEPEST_LINE + 1))
+    assert isinstance(salvage.parse(deepest), Repaired)
+    assert salvage.parse(deeper) == salvage.unreadable(deeper, "too_deep")
 
 
 @pytest.mark.parametrize(

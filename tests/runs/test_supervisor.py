@@ -110,6 +110,7 @@ def test_a_forged_result_that_was_decoded_and_is_gone_again_is_no_success(tmp_pa
     assert (ended.folder.path / "stdout.raw").read_text() == START + " " * len(RESULT) + "\n"
     assert (verdict_of(ended).status, ended.exit_code) == ("incomplete", 3)
     assert verdict_of(ended).facts.tampered == "stdout.raw is not what the recorder wrote"
+    assert read_output(ended.folder) is None
 
 
 def test_bytes_that_nobody_reported_are_not_decoded(tmp_path: Path) -> None:
@@ -264,4 +265,5 @@ say(start + result)
 synced = folder + "/synced"
 until(lambda: os.path.exists(synced) and open(synced).read() == str(len(start + result)))
 """
-    assert verdict_of(run(tmp_path, code)).status == "success"
+    facts = verdict_of(run(tmp_path, code)).facts
+    assert (facts.agent_exit_code, facts.stopped_for) == (0, None)

@@ -109,7 +109,7 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
     def _changes(self) -> tuple[list[str], list[str]] | None:
         """The changed files to commit, and those that are never committed; None if git fails."""
         words = ("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all")
-        status = ask(self.top, *words, "--ignore-submodules=dirty", env=self.env)
+        status = ask(self.top, *words, env=self.env)
         if status is None:
             return None
         entries = [(entry[:2], entry[3:]) for entry in status.split("\0") if entry]
