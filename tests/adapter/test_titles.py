@@ -4,22 +4,25 @@ import msgspec
 import pytest
 
 from rookery.adapter.shapes import NOTHING
-from rookery.adapter.titles import first_of, first_short_string, title_of
+from rookery.adapter.titles import first_of, informing_string, title_of
 
 
 @pytest.mark.parametrize(
     ("input", "title"),
     [
         (b'{"n": 1, "text": " hi\\n there "}', "hi there"),
-        (b'{"a": "", "b": "  ", "c": "x"}', "x"),
-        (b'{"long": "%b", "short": "s"}' % (b"x" * 201), "s"),
+        (b'{"path": "", "query": "  ", "name": "x"}', "x"),
+        (b'{"foo": "bar", "name": "first", "path": "second"}', "first"),
+        (b'{"prompt": "%b", "name": "s"}' % (b"x" * 201), "s"),
+        (b'{"foo": "bar"}', None),
+        (b'{"path": 5}', None),
         (b'{"inner": {"text": "x"}}', None),
         (b'["x"]', None),
         (b"{torn", None),
     ],
 )
-def test_the_first_short_string_is_the_title(input: bytes, title: str | None) -> None:
-    assert first_short_string(msgspec.Raw(input)) == title
+def test_the_first_field_that_informs_is_the_title(input: bytes, title: str | None) -> None:
+    assert informing_string(msgspec.Raw(input)) == title
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,8 @@ def test_a_title_that_is_given_is_kept() -> None:
     ("name", "input", "title"),
     [
         ("sh", b'{"task":"7","command":""}', "7"),
-        ("sh", b'{"other":"seven"}', "seven"),
+        ("sh", b'{"other":"seven"}', None),
+        ("sh", b'{"name":"seven"}', "seven"),
         ("todo", b'{"text":"seven"}', None),
         ("new", b'{"text":"seven"}', "seven"),
         ("new", b'{"count":7}', None),

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from rookery.adapter.reader import Read, Table, TableReader, decoder_of
     from rookery.adapter.salvage import decode_part, raw_copy
     from rookery.adapter.shapes import NOTHING, Count, ExitCode, Milliseconds, Shape
-    from rookery.adapter.titles import first_of, first_short_string, title_of
+    from rookery.adapter.titles import first_of, informing_string, title_of
     from rookery.adapter.tokens import uncached
     from rookery.adapter.tools import Tools, split_mcp
     from rookery.model.errors import UnsupportedError
@@ -54,7 +54,7 @@ _MODULES = {
     "rookery.adapter.reader": "Read Table TableReader decoder_of",
     "rookery.adapter.salvage": "decode_part raw_copy",
     "rookery.adapter.shapes": "NOTHING Count ExitCode Milliseconds Shape",
-    "rookery.adapter.titles": "first_of first_short_string title_of",
+    "rookery.adapter.titles": "first_of informing_string title_of",
     "rookery.adapter.tokens": "uncached",
     "rookery.adapter.tools": "Tools split_mcp",
     "rookery.model.errors": "UnsupportedError",
@@ -95,9 +95,9 @@ __all__ = [
     "decode_part",
     "decoder_of",
     "first_of",
-    "first_short_string",
     "fits_argument",
     "has_prompt",
+    "informing_string",
     "needs_stdin",
     "option",
     "options_of",

@@ -11,19 +11,30 @@ from rookery.adapter import salvage
 from rookery.adapter.shapes import NOTHING
 from rookery.model.text import one_line
 
-_LONGEST = 200  # a string of an unknown field that makes a good title is short
-_LONGEST_KNOWN = 1000  # a known field may be longer
+_LONGEST = 200  # a string of an unknown tool that makes a good title is short
+_LONGEST_KNOWN = 1000  # a field of a known tool may be longer
+
+_INFORMING = frozenset(
+    {
+        *("file_path", "path", "filename", "file", "notebook_path", "dir", "directory", "uri"),
+        *("url", "command", "cmd", "pattern", "query", "search", "regex", "question", "prompt"),
+        *("description", "subject", "title", "name", "message", "text", "summary", "skill"),
+        *("task", "tool", "cron", "schedule", "key", "id"),
+    }
+)
+"""The fields that say what a call of an unknown tool is about."""
 
 _any_decoder: msgspec.json.Decoder[object] = msgspec.json.Decoder(object)
 
 
-def first_short_string(input: msgspec.Raw) -> str | None:
-    """The first short string of an object, on one line; None if it has none."""
-    value = None if input is NOTHING else salvage.decode_part(input, _any_decoder)
-    if isinstance(value, dict):
-        for item in value.values():
-            if isinstance(item, str) and item.strip() and len(item) <= _LONGEST:
-                return one_line(item, _LONGEST)
+def informing_string(input: msgspec.Raw) -> str | None:
+    """The first short string of a field that is known to inform, on one line; None without one."""
+    fields = None if input is NOTHING else salvage.decode_part(input, _any_decoder)
+    if isinstance(fields, dict):
+        for name, text in fields.items():
+            short = isinstance(text, str) and text.strip() and len(text) <= _LONGEST
+            if short and name in _INFORMING:
+                return one_line(text, _LONGEST)
     return None
 
 
@@ -39,14 +50,14 @@ def title_of(input: msgspec.Raw, *names: str) -> str | None:
 
 
 def title_reader(names: tuple[str, ...]) -> Callable[[msgspec.Raw], str | None]:
-    """Return a function that makes a title: of these fields, or else the first short string."""
+    """Return a function that makes a title: of these fields, or else what informs."""
     first = first_reader(names)
 
     def title(input: msgspec.Raw) -> str | None:
         text = first(input)
         if text is not None and (line := one_line(text, _LONGEST_KNOWN)):
             return line
-        return first_short_string(input)
+        return informing_string(input)
 
     return title
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from rookery.adapter.salvage import raw_copy
-from rookery.adapter.titles import first_short_string, title_reader
+from rookery.adapter.titles import informing_string, title_reader
 from rookery.model.events import ToolKind, ToolStarted
 
 
@@ -36,11 +36,11 @@ class Tools:
         return self.kinds.get(name, "other")
 
     def title(self, kind: ToolKind, input: msgspec.Raw) -> str | None:
-        """Return a one-line title for a call; for unknown inputs, their first short string."""
+        """Return a one-line title for a call; for unknown inputs, a field that informs."""
         read = self._title_readers.get(kind)
         if read is None:  # made for the first call: an agent has more kinds than most runs use
             names = self._titles.get(kind)
-            read = title_reader(names) if names else first_short_string if names is None else _none
+            read = title_reader(names) if names else informing_string if names is None else _none
             self._title_readers[kind] = read
         return read(input)
 

@@ -228,8 +228,8 @@ def test_malformed_json_is_unreadable_and_the_stream_continues() -> None:
         ("WebSearch", {"query": "dogs"}, "dogs"),
         ("AskUserQuestion", {"questions": [{"question": "Which?"}]}, "Which?"),
         ("mcp__tiny__echo", {"n": 1, "text": "hello"}, "hello"),
-        # The seed leaves this empty; the issue asks for the first short string of other tools.
-        ("Unknown", {"foo": "bar"}, "bar"),
+        ("Unknown", {"foo": "bar"}, None),
+        ("Unknown", {"foo": "bar", "query": "dogs"}, "dogs"),
         ("Read", {"wrong": "x"}, None),
         ("Read", "not an object", None),
     ],

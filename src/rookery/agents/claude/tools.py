@@ -1,7 +1,7 @@
 """Claude Code's tools: their kinds, titles of calls, and the rules that would allow them.
 
 It has no `Tools`: a built-in tool called without its known inputs gets no title, where `Tools`
-would take any short string, and the title of a question is inside a list.
+would take any field that informs, and the title of a question is inside a list.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ import msgspec
 from rookery.adapter import salvage
 from rookery.adapter.agent import Replacement
 from rookery.adapter.shapes import NOTHING
-from rookery.adapter.titles import first_of, first_short_string, title_of
+from rookery.adapter.titles import first_of, informing_string, title_of
 from rookery.model.events import ToolKind, ToolStarted
 from rookery.model.text import one_line
 
@@ -114,12 +114,12 @@ def kind(name: str) -> ToolKind:
 def title(kind: ToolKind, input: msgspec.Raw) -> str | None:
     """Return a one-line title for a call: its path, command, pattern or URL.
 
-    For a tool whose inputs are unknown, it is the first short string.
+    For a tool whose inputs are unknown, it is the first field that is known to inform.
     """
     if kind == "ask":
         return _first_question(input)
     names = _TITLE_FIELDS.get(kind)
-    return first_short_string(input) if names is None else title_of(input, *names)
+    return informing_string(input) if names is None else title_of(input, *names)
 
 
 def subagent(input: msgspec.Raw) -> str | None:

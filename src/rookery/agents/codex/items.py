@@ -8,7 +8,7 @@ from msgspec import Raw
 
 from rookery.adapter import salvage
 from rookery.adapter.decoder import Events
-from rookery.adapter.titles import first_short_string
+from rookery.adapter.titles import informing_string
 from rookery.agents.codex import shapes, tools
 from rookery.agents.codex.memory import Memory
 from rookery.agents.codex.tools import SHELL, command_title
@@ -147,7 +147,7 @@ def mcp_started(memory: Memory, item: shapes.McpToolCall, line: bytes) -> Sequen
             id=memory.item(item.id),
             name=_mcp_name(item),
             kind="other",
-            title=first_short_string(arguments),
+            title=informing_string(arguments),
             input=salvage.raw_copy(arguments),
             server=item.server,
             tool=item.tool,

@@ -11,7 +11,7 @@ import msgspec
 
 from rookery.adapter import salvage
 from rookery.adapter.shapes import NOTHING
-from rookery.adapter.titles import first_of, first_short_string
+from rookery.adapter.titles import first_of, informing_string
 from rookery.agents.opencode import shapes
 from rookery.agents.opencode.shapes import ToolState
 from rookery.model.events import Change, Event, FileChanged, PlanChanged, PlanItem, ToolKind
@@ -94,7 +94,7 @@ def title(kind: ToolKind, state: ToolState) -> str | None:
     if files and kind == "edit":  # OpenCode's title of a patch is its whole output
         return one_line(", ".join(f.relativePath or "" for f in files), _LONGEST_TITLE)
     if kind == "other":
-        return first_short_string(state.input)
+        return informing_string(state.input)
     if kind in _RELATIVE and state.title:
         return one_line(_path(state.title, state), _LONGEST_TITLE)
     text = first_of(state.input, *_TITLE_FIELDS) or state.title
