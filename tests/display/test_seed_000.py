@@ -62,7 +62,7 @@ def test_streaming_mode_applies_to_every_agent(name: str) -> None:
 @pytest.mark.slow
 def test_without_streaming_the_agent_s_own_text_is_shown(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
-    (tmp_path / "claude").write_text("#!/bin/sh\necho Just text. $@\n")
+    (tmp_path / "claude").write_text("#!/bin/sh\necho Just text. $@ $(cat)\n")
     done = desk.rook("run", "--no-stream", "x")
     assert "Just text. -p x" in done.stdout.split("\n")
     assert done.returncode == 0
