@@ -37,6 +37,7 @@ def run(
     max_turns: int | None = None,
     timeout: Duration | None = None,
     idle_timeout: Duration | None = None,
+    max_log_size: int | str | None = 10_000_000_000,
     resume: str | None = None,
     env: Mapping[str, str] | None = None,
     args: Sequence[str] = (),
@@ -66,6 +67,8 @@ def run(
         max_turns: Stop the run after so many turns of the model.
         timeout: Stop the run after this long.
         idle_timeout: Stop the run after this long without any sign of life.
+        max_log_size: Record at most this many bytes of output, or a text such as "500MB"; the
+            agent continues.
         resume: The name of an earlier run whose session to continue, with its program unless
             `program` names another one.
         env: Variables to add to our environment. Variables that would confuse a nested agent are
@@ -103,6 +106,7 @@ def run_sync(
     max_turns: int | None = None,
     timeout: Duration | None = None,
     idle_timeout: Duration | None = None,
+    max_log_size: int | str | None = 10_000_000_000,
     resume: str | None = None,
     env: Mapping[str, str] | None = None,
     args: Sequence[str] = (),

@@ -45,7 +45,12 @@ def test_bash_completes_commands(desk: Desk) -> None:
 
 
 def test_bash_completes_options_and_their_opposites(desk: Desk) -> None:
-    assert offered(desk, "run", "--max-") == ["--max-cost", "--max-tokens", "--max-turns"]
+    assert offered(desk, "run", "--max-") == [
+        "--max-cost",
+        "--max-tokens",
+        "--max-turns",
+        "--max-log-size",
+    ]
     assert "--no-verbose" in offered(desk, "run", "--no-")
     assert offered(desk, "run", "--pro") == ["--prompt-file", "--profile"]
 

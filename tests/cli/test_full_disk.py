@@ -1,4 +1,4 @@
-"""A disk that is full: the verdict is saved, or the user is warned."""
+"""A disk or a record that is full: the verdict is saved, or the user is warned."""
 
 import subprocess
 from collections.abc import Iterator
@@ -48,3 +48,14 @@ def test_a_verdict_that_cannot_be_kept_is_told(desk: Desk, small_disk: Path) -> 
     assert "not kept" in desk.rook("runs").stdout
     (small_disk / "filler").unlink()
     assert "success" in desk.rook("runs").stdout  # it is judged anew, now that there is room
+
+
+def test_a_record_that_reached_its_limit_says_where_it_ends(desk: Desk) -> None:
+    words = ("exec", "--max-log-size", "1kB", "--", "sh", "-c", "seq 5000; touch ended")
+    done = desk.rook(*words)
+    assert done.returncode == 0
+    assert "WARNING: the record ends after 1.0 kB (max_log_size): 22.9 kB of output" in done.stderr
+    assert "the disk was full" not in done.stderr
+    assert [path.stat().st_size for path in (desk.folder / "home").glob("runs/*/stdout.raw")] == [
+        1000
+    ]

@@ -419,6 +419,24 @@ def test_a_full_disk_loses_bytes_but_stalls_nothing_and_is_reported(tmp_path: Pa
         subprocess.run(["umount", str(disk)], check=True)
 
 
+def test_no_more_than_the_limit_is_recorded_and_the_agent_continues(tmp_path: Path) -> None:
+    code = "import sys; sys.stderr.write('e' * 300); sys.stderr.flush()\n"
+    code += "sys.stdout.write('x' * 500_000); sys.stdout.flush(); open('ended', 'w')"
+    told = record(tmp_path, python(code), max_log_size=100_000)
+    sizes = [(tmp_path / name).stat().st_size for name in ("stdout.raw", "stderr.raw")]
+    assert (tmp_path / "ended").exists()
+    assert (told["exit_code"], told["log_limit"]) == (0, 100_000)
+    assert sum(sizes) == 100_000
+    assert sum(sizes) + told["lost_stdout"] + told["lost_stderr"] == 500_300
+    assert told["logs"]["stdout"]["size"] == sizes[0]
+
+
+def test_output_within_the_limit_is_recorded_whole(tmp_path: Path) -> None:
+    told = record(tmp_path, python("print('x' * 99_999)"), max_log_size=100_000)
+    assert (told["log_limit"], told["lost_stdout"]) == (None, 0)
+    assert (tmp_path / "stdout.raw").stat().st_size == 100_000
+
+
 def test_the_size_and_the_hash_of_what_was_written_are_recorded(tmp_path: Path) -> None:
     told = record(tmp_path, ["sh", "-c", "printf abc; printf err >&2"])
     assert told["logs"] == {

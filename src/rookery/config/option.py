@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from rookery.config.durations import seconds
+from rookery.config.sizes import size
 from rookery.model.errors import OptionError
 
 PREFIX = "ROOKERY_"
@@ -46,13 +47,14 @@ Dollars = Annotated[float, Meta(ge=0, le=1e9, title="a number of dollars")]
 Count = Annotated[int, Meta(ge=1, title="a whole number above 0")]
 Seconds = Annotated[float, Meta(gt=0, lt=1e9, title="a time such as 90s, 5m or 2h")]
 Share = Annotated[float, Meta(gt=0, le=1, title="a share such as 80% or 0.8")]
+Bytes = Annotated[int, Meta(ge=1, title="a size such as 500MB or 10GB")]
 Folder = Annotated[str, Meta(min_length=1, title="a folder")]
 File = Annotated[str, Meta(min_length=1, title="a file")]
 
 FOR_AGENT = "options for the agent go after --, or in args"
 """What to do instead of passing an option of the agent as a value."""
 
-_TIME, _SHARE = (str(get_args(kind)[1].title) for kind in (Seconds, Share))
+_TIME, _SHARE, _SIZE = (str(get_args(kind)[1].title) for kind in (Seconds, Share, Bytes))
 
 
 Loosens = Literal["always", "higher", "never"]
@@ -118,6 +120,11 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
     def is_time(self) -> bool:
         """Whether it is a length of time."""
         return _title(self.type) == _TIME
+
+    @property
+    def is_size(self) -> bool:
+        """Whether it is a number of bytes."""
+        return _title(self.type) == _SIZE
 
     @property
     def takes(self) -> str:
@@ -212,6 +219,9 @@ def _prepared(raw: Any, kind: Any) -> Any:
             return raw.total_seconds()
         length = seconds(str(raw)) if type(raw) in (int, float, str) else None
         return raw if length is None else length
+    if title == _SIZE and isinstance(raw, str):
+        number = size(raw)
+        return raw if number is None else number
     if title == _SHARE and isinstance(raw, str) and raw.endswith("%"):
         return float(raw[:-1]) / 100
     return raw

@@ -13,6 +13,7 @@ from msgspec import Meta
 
 from rookery.adapter.agent import Permission
 from rookery.config.option import (
+    Bytes,
     Count,
     Dollars,
     File,
@@ -164,6 +165,15 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
             loosens="higher",
         ),
     ] = None
+
+    max_log_size: Annotated[
+        Bytes | None,
+        Flag(
+            help="Record at most this much of the agent's output; the agent continues.",
+            metavar="SIZE",
+            setting=True,
+        ),
+    ] = 10_000_000_000
 
     prompt: str | None = None
     args: tuple[str, ...] = ()

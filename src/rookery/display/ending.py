@@ -91,6 +91,11 @@ def warnings(verdict: Verdict) -> list[str]:
         found.append(f"over budget: {verdict.sentence}")
     if facts.lost_bytes is None:
         found.append("the recorder died: output that it had not saved yet is lost")
+    elif facts.lost_bytes and facts.log_limit is not None:
+        found.append(
+            f"the record ends after {numbers.size(facts.log_limit)} (max_log_size): "
+            f"{numbers.size(facts.lost_bytes)} of output were not recorded"
+        )
     elif facts.lost_bytes:
         found.append(f"the disk was full: {facts.lost_bytes} bytes of output were lost")
     if facts.left_behind:

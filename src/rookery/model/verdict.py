@@ -92,6 +92,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     lost_bytes: int | None = 0
     """How much of its output a full disk lost; None if its recorder died, and that is unknown."""
 
+    log_limit: int | None = None
+    """The limit of recorded bytes, if it was reached: the logs end there."""
+
     tampered: str | None = None
     """How its saved logs differ from what the recorder wrote."""
 

@@ -18,14 +18,37 @@ _LARGE = 1 << 20
 _WRITE = os.O_WRONLY | os.O_CREAT
 
 
+class Room:
+    """How much the logs of a run may still grow; None is as much as there is."""
+
+    def __init__(self, left: int | None) -> None:
+        self._left = left
+        self.is_used_up = False
+
+    def fit(self, data: bytes) -> bytes:
+        """Return the part of the data that there is room for."""
+        if self._left is None or len(data) <= self._left:
+            return data
+        self.is_used_up = True
+        return data[: self._left]
+
+    def use(self, size: int) -> None:
+        """Take the room of what was written."""
+        if self._left is not None:
+            self._left -= size
+
+
 class Log:
-    """One raw log: appends bytes as they arrive, and counts those that a full disk loses.
+    """One raw log: appends bytes as they arrive, and counts those that do not fit.
 
     It writes at its own position, so bytes that another process appends do not move the log's. Its
     size and digest are of what it wrote itself, whatever the file has.
     """
 
-    def __init__(self, folder: int, name: str, letter: bytes, arrivals: Arrivals) -> None:
+    def __init__(
+        self, folder: int, name: str, letter: bytes, arrivals: Arrivals, room: Room | None = None
+    ) -> None:
+        self._room = room or Room(None)
         self._fd = open_plain(name, _WRITE, folder)
         self._letter = letter
         self._arrivals = arrivals
@@ -42,7 +65,8 @@ class Log:
         at = time.time()
         begun, size = self.size, len(data)
         self.most = _LARGE if size >= self.most else _SMALL
-        written = self._write(data)
+        written = self._write(self._room.fit(data))
+        self._room.use(written)
         self.size = begun + written
         if written:
             self._digest.update(data if written == size else data[:written])

@@ -22,7 +22,7 @@ from contextlib import suppress
 from rookery.process import trees
 from rookery.process.exit_file import ExitFile
 from rookery.process.plain_file import open_plain
-from rookery.process.raw_log import Arrivals, Log
+from rookery.process.raw_log import Arrivals, Log, Room
 
 TYPE_CHECKING = False  # from typing, which takes longer to import than all the rest
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ class Recorder:
         self._folder = os.open(plan["folder"], os.O_RDONLY | os.O_DIRECTORY)
         self._exit_file = ExitFile(self._folder, plan["files"]["exit"])
         self._logs: list[Log] = []
+        self._room = Room(plan["max_log_size"])
         self._reading: dict[int, Log] = {}  # by the descriptor that is read
         self._poll = select.poll()
         self._started_at = time.time()
@@ -102,7 +103,7 @@ class Recorder:
             files = self._plan["files"]
             arrivals = Arrivals(self._folder, files["arrivals"], _ring)
             for name, letter in (("stdout", b"o"), ("stderr", b"e")):
-                self._logs.append(Log(self._folder, files[name], letter, arrivals))
+                self._logs.append(Log(self._folder, files[name], letter, arrivals, self._room))
         except OSError as error:
             return f"{error.filename} cannot be written: {error.strerror}"
         return None
@@ -319,6 +320,7 @@ class Recorder:
                 "ended_at": time.time(),
                 "lost_stdout": lost[0],
                 "lost_stderr": lost[-1],
+                "log_limit": self._plan["max_log_size"] if self._room.is_used_up else None,
                 "logs": {name: {"size": log.size, "sha256": log.sha256} for name, log in opened},
                 "left_behind": self._left_behind,
                 "survivors": len(survivors or ()),

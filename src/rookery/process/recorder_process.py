@@ -39,6 +39,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     stdin: str | int = "null"
     """`null`, `file` (the `stdin` of `files`) or a descriptor to pass to the agent."""
 
+    max_log_size: int | None = None
+    """How many bytes of output are recorded."""
+
     deadline_s: float | None = None
     grace_s: float = 5.0
     ask_signal: int = 15
@@ -177,6 +180,7 @@ def _encoded(plan: Plan) -> bytes:
             "cwd": plan.cwd,
             "environment": {**plan.environment, trees.MARKER: str(plan.folder)},
             "stdin": plan.stdin,
+            "max_log_size": plan.max_log_size,
             "deadline_s": plan.deadline_s,
             "grace_s": plan.grace_s,
             "ask_signal": int(plan.ask_signal),

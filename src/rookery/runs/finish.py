@@ -132,6 +132,7 @@ def _with_exit(known: Facts, exit: ExitInfo, agent: Agent | None) -> Facts:
         stopped_by="rook stop" if stopped_by_others else known.stopped_by,
         passed_limit=known.passed_limit or (PassedLimit(kind=own, by="agent") if own else None),
         lost_bytes=_sum(exit.lost_stdout, exit.lost_stderr),
+        log_limit=exit.log_limit,
         left_behind=tuple(exit.left_behind),
     )
 

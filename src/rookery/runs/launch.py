@@ -38,6 +38,7 @@ async def start_recorder(
     *,
     cwd: str,
     timeout_s: float | None,
+    max_log_size: int | None,
     dialogue: Dialogue | None,
 ) -> RecorderProcess:
     """Start the recorder, which starts the agent; if that fails, nothing is left running."""
@@ -52,6 +53,7 @@ async def start_recorder(
                     cwd=cwd,
                     environment={**call.environment, "ROOKERY_RUN_DIR": str(folder.path)},
                     stdin=stdin,
+                    max_log_size=max_log_size,
                     deadline_s=timeout_s,
                     ask_signal=call.stop_signal,
                 )

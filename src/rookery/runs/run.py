@@ -134,6 +134,7 @@ class Run(RunResult):
             self._call,
             cwd=self.cwd,
             timeout_s=self.options.timeout,
+            max_log_size=self.options.max_log_size,
             dialogue=dialogue,
         )
         self._supervisor = Supervisor(

@@ -106,6 +106,9 @@ class ExitInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes that a full disk lost; None if the recorder died, and the count with it."""
 
     lost_stderr: int | None = 0
+    log_limit: int | None = None
+    """The `max_log_size` in bytes, if it was reached: then that is why the bytes were lost."""
+
     logs: dict[str, WrittenLog] = {}
     """What the recorder wrote to each log; empty if it died, or was of an earlier version."""
 

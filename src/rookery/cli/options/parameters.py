@@ -11,6 +11,7 @@ from click.core import ParameterSource
 from rookery.cli.options.defaults import profile_option, yield_to_others
 from rookery.config.durations import written
 from rookery.config.option import FOR_AGENT, Completion, Option, rows
+from rookery.config.sizes import written_size
 from rookery.model.safe import safe_line
 
 
@@ -43,6 +44,7 @@ class TableOption(click.Option):
         elif self.row.type is not bool and self.row.default not in (None, (), "."):
             value = self.row.default
             number = f"{value:g}" if isinstance(value, float) else str(value)
+            number = written_size(value) if self.row.is_size else number
             extra["default"] = written(value) if self.row.is_time else number
         return extra
 

@@ -19,6 +19,7 @@ from rookery.config.files import NAME
 from rookery.config.load import Config
 from rookery.config.option import Option
 from rookery.config.settings import SETTINGS
+from rookery.config.sizes import written_size
 from rookery.model.safe import safe_line
 
 _EXAMPLES = """\b
@@ -110,6 +111,8 @@ command.params.append(profile_option())
 def default(setting: Option) -> Any:
     """The value of a setting that has not been set, as one would write it."""
     value = setting.default
+    if setting.is_size and value is not None:
+        return written_size(value)
     return written(value) if setting.is_time and value is not None else value
 
 
