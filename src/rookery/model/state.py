@@ -40,7 +40,7 @@ from rookery.model.snapshot import (
     ToolCounts,
     short,
 )
-from rookery.model.text import count
+from rookery.model.text import count, one_line
 
 
 class Turn(msgspec.Struct):
@@ -61,6 +61,11 @@ class ToolSpan(msgspec.Struct):
     title: str | None
     parent: str | None
     started_at: float | None = None
+
+    def described(self, longest_title: int) -> str:
+        """The name and title of the call, on one line."""
+        title = f": {one_line(self.title, longest_title)}" if self.title else ""
+        return f"{self.name or 'a tool'}{title}"
 
 
 class TaskSpan(msgspec.Struct):

@@ -8,7 +8,7 @@ import msgspec
 from rookery.model.events import Error, TurnFinished
 from rookery.model.state import RunState
 from rookery.model.stuck import Suspicion
-from rookery.model.text import duration, first_line, minute, one_line, signal_name, were
+from rookery.model.text import duration, first_line, minute, signal_name, were
 
 Outcome = Literal[
     "success",
@@ -216,7 +216,7 @@ def _from_stream(state: RunState, known: Facts) -> Facts:
     failed = last if last is not None and not last.ok else None
     own = OWN_LIMITS.get(failed.reason) if failed else None
     reached = [limit for limit in state.limits.values() if limit.status == "rejected"]
-    quota = _quota_errors(state)
+    quota, tool = _quota_errors(state), state.unfinished_tool
     return msgspec.structs.replace(
         known,
         heard=state.heard,
@@ -231,7 +231,7 @@ def _from_stream(state: RunState, known: Facts) -> Facts:
         denials=len(state.denials),
         cut_tasks=state.cut_tasks,
         truncated=state.closed is not None and state.closed.truncated,
-        open_tool=_open_tool(state),
+        open_tool=None if tool is None else tool.described(_LONGEST_TITLE),
         asked=(state.asked.name or "a tool") if state.asked else None,
         limited=bool(reached or quota),
         window=reached[-1].window if reached else None,
@@ -486,15 +486,6 @@ def process_end(facts: Facts) -> str | None:
 
 def _place(facts: Facts) -> str:
     return "" if facts.open_tool is None else f", in the middle of {facts.open_tool}"
-
-
-def _open_tool(state: RunState) -> str | None:
-    """The name and title of the last tool call that never finished."""
-    tool = state.unfinished_tool
-    if tool is None:
-        return None
-    title = f": {one_line(tool.title, _LONGEST_TITLE)}" if tool.title else ""
-    return f"{tool.name or 'a tool'}{title}"
 
 
 def _first_line(texts: Iterable[str | None]) -> str | None:
