@@ -40,6 +40,7 @@ def test_the_fields_of_the_state_files_are_these(folder: RunFolder) -> None:
         "ended_at": 1002.5,
         "lost_stdout": 9,
         "lost_stderr": 10,
+        "log_limit": None,
         "logs": {},
         "left_behind": [],
         "survivors": 0,

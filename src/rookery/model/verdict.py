@@ -90,7 +90,10 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Whether it wrote text but no message."""
 
     lost_bytes: int | None = 0
-    """How much of its output a full disk lost; None if its recorder died, and that is unknown."""
+    """How much of its output was not recorded; None if its recorder died, and that is unknown."""
+
+    log_limit: int | None = None
+    """The `max_log_size`, if that is why; otherwise the disk was full."""
 
     log_limit: int | None = None
     """The limit of recorded bytes, if it was reached: the logs end there."""
@@ -467,11 +470,7 @@ _INTERRUPTED: dict[str | None, str] = {
     "SIGHUP": "interrupted: the terminal was closed",
     "rook stop": "interrupted by rook stop",
 }
-_WINDOWS = {
-    None: "provider's limit",
-    "five_hour": "5-hour limit",
-    "seven_day": "7-day limit",
-}
+_WINDOWS = {None: "provider's limit", "five_hour": "5-hour limit", "seven_day": "7-day limit"}
 _LONGEST_TITLE = 60
 _LONGEST_COMPLAINT = 300
 
