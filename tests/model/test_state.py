@@ -601,6 +601,13 @@ def test_a_recorded_stream_is_known_as_its_messages_tell_it(path: Path) -> None:
         and block.get("name") not in ("EnterPlanMode", "ExitPlanMode")
         and isinstance(block.get("id"), str)
     }
+    called |= {
+        message["event"]["content_block"]["id"]
+        for message in messages(path)
+        if path.parent.name != "strange-shapes"
+        and message.get("type") == "stream_event"
+        and message["event"].get("content_block", {}).get("type") == "tool_use"
+    }
     if path.parent.name not in ("heartbeat", "strange-shapes"):
         assert {item.key for item in listed(path) if item.kind in ("tool", "subagent")} == called
 

@@ -198,10 +198,15 @@ class ToolStarted(_Event, tag="tool_started", frozen=True, kw_only=True):
 
 
 class ToolInputDelta(_Event, tag="tool_input_delta", frozen=True, kw_only=True):
-    """A piece of the input of a tool call that is still being written, as JSON text."""
+    """A piece of the input of a tool call that is still being written, as JSON text.
+
+    An empty piece with the `name` of the tool reports that the model begins to write the call.
+    """
 
     id: str
     json: str
+    name: str | None = None
+    parent: str | None = None
 
 
 class ToolProgress(_Event, tag="tool_progress", frozen=True, kw_only=True):

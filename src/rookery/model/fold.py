@@ -28,6 +28,7 @@ from rookery.model.events import (
     TextDelta,
     ThinkingDelta,
     ToolFinished,
+    ToolInputDelta,
     ToolProgress,
     ToolStarted,
     TurnFinished,
@@ -361,6 +362,11 @@ def _thinks(state: _Growing, event: ThinkingDelta, record: Record) -> None:
         state.enter("thinking", record)
 
 
+def _writes_call(state: _Growing, event: ToolInputDelta, record: Record) -> None:
+    if event.name is not None and state.phase != "writing":
+        state.enter("writing", record)
+
+
 def _said(state: _Growing, event: Text, record: Record) -> None:
     state.enter("waiting", record)
     if event.parent is not None:
@@ -414,6 +420,7 @@ _FOLDS: dict[type, Callable[[_Growing, Any, Record], None]] = {
     ContextCompacted: _context_compacted,
     TextDelta: _writes,
     ThinkingDelta: _thinks,
+    ToolInputDelta: _writes_call,
     Text: _said,
     Error: _error,
     Unknown: _unknown,

@@ -22,6 +22,7 @@ from rookery.model.events import (
     PlanChanged,
     PlanItem,
     SessionStarted,
+    Status,
     StreamClosed,
     TaskFinished,
     Text,
@@ -410,11 +411,49 @@ def test_pieces_of_several_open_blocks_keep_to_their_own() -> None:
         delta(2, type="input_json_delta", partial_json="}"),
     ) == [
         BEGUN,
+        ThinkingDelta(id="m:0", text=""),
+        ToolInputDelta(id="t", json="", name="Bash"),
         ToolInputDelta(id="t", json="{"),
         TextDelta(id="m:1", text="a"),
         ThinkingDelta(id="m:0", text="b"),
         ToolInputDelta(id="t", json="}"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("after", "status"),
+    [
+        ((), "orphaned"),
+        (({"type": "result", "subtype": "success", "is_error": False},), "orphaned"),
+        ((piece(type="message_start", message={"id": "n"}),), "cancelled"),
+        ((said({"type": "text", "text": "again"}),), "cancelled"),
+    ],
+)
+def test_a_call_that_is_cut_while_it_is_written_starts_and_ends(
+    after: tuple[dict[str, Any], ...], status: Status
+) -> None:
+    tool = {"type": "tool_use", "id": "t", "name": "Bash", "input": {}}
+    events = read(
+        piece(type="message_start", message={"id": "m"}),
+        piece(type="content_block_start", index=0, content_block=tool),
+        delta(0, type="input_json_delta", partial_json='{"command'),
+        *after,
+        close=True,
+    )
+    spans = [event for event in events if isinstance(event, (ToolStarted, ToolFinished))]
+    assert spans == [
+        ToolStarted(id="t", name="Bash", kind="execute"),
+        ToolFinished(id="t", status=status, name="Bash", kind="execute"),
+    ]
+
+
+def test_a_call_that_was_announced_starts_once_with_its_input() -> None:
+    tool = {"type": "tool_use", "id": "t", "name": "Bash", "input": {}}
+    begun = piece(type="message_start", message={"id": "msg_1"})
+    opened = piece(type="content_block_start", index=0, content_block=tool)
+    events = read(begun, opened, call("t", "Bash", {"command": "ls"}), close=True)
+    (started,) = (event for event in events if isinstance(event, ToolStarted))
+    assert started.title == "ls"
 
 
 @pytest.mark.parametrize(

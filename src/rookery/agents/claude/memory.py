@@ -13,9 +13,12 @@ from rookery.agents.claude.tool_results import Plan
 from rookery.model.bounds import keep_end, take_oldest
 from rookery.model.events import (
     Event,
+    Status,
     TaskFinished,
     Text,
     Thinking,
+    ToolInputDelta,
+    ToolStarted,
     TurnStarted,
     UsageReported,
 )
@@ -113,6 +116,7 @@ class Memory(memory.Memory):
         self.limited = False  # the provider's limit stops the work
         self.error_reported = False  # a message of this turn reported an API failure
         self.signs = TurnSigns()
+        self.announced: dict[str, ToolStarted] = {}  # calls whose input is being written
         self.names_stops = False  # the stream reports why messages of the model stopped
         self.wants_structure = False  # the answer must fit a schema
         self.reports_tasks = False  # the stream reports background tasks by themselves
@@ -195,6 +199,21 @@ class Memory(memory.Memory):
                 events.append(msgspec.structs.replace(message.usage, output=output))
         return events
 
+    def announce(self, started: ToolStarted) -> Sequence[Event]:
+        """Report that the model begins to write a call; its start follows with the input."""
+        self.announced[started.id] = started
+        forget_oldest(self.announced, _MOST_CALLS)
+        return (ToolInputDelta(id=started.id, json="", name=started.name, parent=started.parent),)
+
+    def drop_calls(self, status: Status, *, parent: str | None) -> list[Event]:
+        """Start and end the calls of one agent whose input was never written to its end."""
+        calls = [call for call in self.announced.values() if call.parent == parent]
+        events: list[Event] = []
+        for call in calls:
+            del self.announced[call.id]
+            events += [*self.start(call), *self.finish(call.id, status)]
+        return events
+
     def unfinished(self) -> list[Event]:
         """Return the partial texts when the agent stopped: the complete ones won't arrive."""
         events: list[Event] = []
@@ -218,8 +237,11 @@ class Memory(memory.Memory):
     def close(self) -> tuple[Sequence[Event], int]:
         """End everything open; return the events and the number of open tool calls."""
         estimated = self.estimated()
+        started = [event for call in self.announced.values() for event in self.start(call)]
+        self.announced.clear()
         events, open_tools = super().close()
-        return [*self.release_task(), *self.unfinished(), *events, *estimated], open_tools
+        partial = [*self.unfinished(), *started]
+        return [*self.release_task(), *partial, *events, *estimated], open_tools
 
 
 def tokens_of(usage: UsageReported | Usage) -> int:

@@ -66,6 +66,7 @@ def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Sequenc
     streaming = memory.streaming.get(parent)
     if streaming is not None and streaming is not whole:
         streaming.superseded = True  # its end was lost (2.1.197 s07b_partial_retry_midstream)
+        events += memory.drop_calls("cancelled", parent=parent)
     if isinstance(inner.content, str):
         id = whole.whole("text", inner.content)
         whole.measure(inner.content)
@@ -155,7 +156,7 @@ def _message_start(
     # Its content may already contain text (1.0, 2.0): the deltas and the whole line repeat it.
     first = part.message or shapes.Message()
     whole = memory.streaming[parent] = memory.message(first.id)
-    events: list[Event] = []
+    events = memory.drop_calls("cancelled", parent=parent)
     if parent is None and not memory.open_turns:
         events += memory.begin_turn()
     if first.usage is not None:
@@ -183,8 +184,15 @@ def _message_delta(
 
 def _block_start(memory: Memory, parent: str | None, part: shapes.BlockStart) -> Sequence[Event]:
     block = part.content_block or shapes.Block()
-    _open(memory, parent, part.index, block.type, block.id)
-    return ()
+    opened = _open(memory, parent, part.index, block.type, block.id)
+    if block.type == "thinking":
+        return (ThinkingDelta(id=opened.id, text="", parent=parent),)
+    id, name = block.id, block.name or ""
+    if id is None or not block.type.endswith("tool_use") or name in tools.PLAN_MODE:
+        return ()
+    if memory.has_started(id):
+        return ()
+    return memory.announce(_started(id, name, parent, NOTHING))
 
 
 def _message_stop(memory: Memory, parent: str | None, part: object) -> Sequence[Event]:
@@ -273,23 +281,28 @@ def _start(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[
     id, name = block.id or memory.new_id("tool"), block.name or ""
     if id in memory.tools or id in memory.mode_calls or memory.has_ended(id):
         return ()
+    memory.announced.pop(id, None)
     if name in tools.PLAN_MODE:
         memory.mode_calls[id] = name
         return ()
+    started = memory.tools[id] = _started(id, name, parent, block.input)
+    return (started,)
+
+
+def _started(id: str, name: str, parent: str | None, input: msgspec.Raw) -> ToolStarted:
     kind = tools.kind(name)
     server, tool = split_mcp(name)
-    started = memory.tools[id] = ToolStarted(
+    return ToolStarted(
         id=id,
         name=name,
         kind=kind,
-        title=tools.title(kind, block.input),
-        input=raw_copy(block.input),
+        title=tools.title(kind, input),
+        input=raw_copy(input),
         server=server,
         tool=tool,
-        subagent=tools.subagent(block.input) if kind == "subagent" else None,
+        subagent=tools.subagent(input) if kind == "subagent" else None,
         parent=parent,
     )
-    return (started,)
 
 
 def _finish(

@@ -33,6 +33,7 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
         events += memory.begin_turn()
     if memory.open_turns == 1:
         events += memory.unfinished()
+        events += memory.drop_calls("orphaned", parent=None)
     if not is_ok(message) and not memory.error_reported:
         events += error_in_words(message.result)
     memory.error_reported = False
