@@ -38,7 +38,7 @@ MOMENTS = {  # what it does when the signal comes, and what the screen shows by 
     "result": ("hang-after-result", "Done."),
 }
 CASES = [*product(TARGETS, SIGNALS, SHAPES, MOMENTS)]
-SHARE = 42  # has no divisor in common with a number of signals or targets
+SHARE = 83  # every target and every signal has its turn
 PATIENCE_S = 8.0
 """Seconds after which a person presses Ctrl-C, and then again."""
 
