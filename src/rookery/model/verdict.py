@@ -95,9 +95,6 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     log_limit: int | None = None
     """The `max_log_size`, if that is why; otherwise the disk was full."""
 
-    log_limit: int | None = None
-    """The limit of recorded bytes, if it was reached: the logs end there."""
-
     tampered: str | None = None
     """How its saved logs differ from what the recorder wrote."""
 
