@@ -4,6 +4,7 @@ import asyncio
 import fcntl
 import os
 import pty
+import select
 import struct
 import termios
 from collections.abc import Callable
@@ -65,12 +66,11 @@ class Board:
         count = fcntl.ioctl(self._slave, termios.FIONREAD, struct.pack("i", 0))
         return int(struct.unpack("i", count)[0])
 
-    def shown(self) -> str:
-        """What was written to the screen since the last look."""
-        try:
-            data = os.read(self._master, 65536)
-        except BlockingIOError:
-            return ""
+    def shown(self, patience: float = 0.0) -> str:
+        """What was written to the screen since the last look, and what follows within a moment."""
+        data = b""
+        while select.select([self._master], [], [], patience)[0]:  # the system passes it on in parts
+            data += os.read(self._master, 65536)
         self._stream.feed(data)
         return data.decode(errors="replace")
 

@@ -44,7 +44,7 @@ def reason(keys: Keys) -> Awaitable[str | None]:
 def test_a_key_is_one_character_and_every_one_is_heard(board: Board) -> None:
     assert read(board, Keys.key, "\x1b[A", "yes", "ä") == "ä"
     assert board.heard == 3
-    assert board.shown() == "page\r\n"
+    assert board.shown(0.05) == "page\r\n"
 
 
 @pytest.mark.parametrize(
@@ -70,12 +70,12 @@ def test_a_line_can_be_edited(board: Board, typed: list[str], text: str) -> None
 @pytest.mark.parametrize("key", ["\x1b", "\x04"])
 def test_a_line_can_be_left(board: Board, key: str) -> None:
     assert read(board, reason, key) is None
-    assert board.shown() == "page\r\n> \r\n"
+    assert board.shown(0.05) == "page\r\n> \r\n"
 
 
 def test_what_is_erased_is_gone_from_the_screen_whatever_its_width(board: Board) -> None:
     assert read(board, reason, "a漢e\u0301", "\x7f\x7f\x7f", "\r") == "a"
-    assert board.shown() == "page\r\n> a漢e\u0301" + "\b \b" * 3 + "\r\n"
+    assert board.shown(0.05) == "page\r\n> a漢e\u0301" + "\b \b" * 3 + "\r\n"
 
 
 def test_a_line_has_an_end(board: Board) -> None:
@@ -141,7 +141,7 @@ def test_one_thing_is_asked_at_a_time(board: Board) -> None:
         for times, key in enumerate("yn", 1):
             while text.count("[y] once") < times:
                 await asyncio.sleep(0.001)
-                text += board.shown()
+                text += board.shown(0.05)
             board.type(key)
         return list(await asyncio.gather(*deciding))
 
