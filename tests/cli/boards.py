@@ -67,9 +67,11 @@ class Board:
         return int(struct.unpack("i", count)[0])
 
     def shown(self, patience: float = 0.0) -> str:
-        """What was written to the screen since the last look, and what follows within a moment."""
+        """What was written to the screen since the last look, and in the moment after it."""
         data = b""
-        while select.select([self._master], [], [], patience)[0]:  # the system passes it on in parts
+        while select.select([self._master], [], [], patience)[
+            0
+        ]:  # the system passes it on in parts
             data += os.read(self._master, 65536)
         self._stream.feed(data)
         return data.decode(errors="replace")
