@@ -23,6 +23,15 @@ NAMED := $(shell echo '$(AGENT)' | tr a-z A-Z)
 ifneq ($(VERSION),)
 $(NAMED)_VERSION := $(VERSION)
 endif
+define installed
+$(1)_READY := $(AGENTS)/.$(2)@$($(1)_VERSION)
+PACKAGE_$(2)@$($(1)_VERSION) := $(3)@$($(1)_VERSION)
+endef
+$(eval $(call installed,CLAUDE,claude,@anthropic-ai/claude-code))
+$(eval $(call installed,CODEX,codex,@openai/codex))
+$(eval $(call installed,OPENCODE,opencode,opencode-ai))
+$(eval $(call installed,GEMINI,gemini,@google/gemini-cli))
+$(eval $(call installed,QWEN,qwen,@qwen-code/qwen-code))
 REAL_AGENTS := ROOKERY_TEST_CLAUDE=$(abspath $(CLAUDE)) ROOKERY_TEST_CODEX=$(abspath $(CODEX))
 
 .PHONY: demo quick test check lint types imports unit bench soak protections conformance docs figures format clean pictures release
@@ -47,7 +56,7 @@ types: $(VENV)/.dev
 imports: $(VENV)/.dev
 	$(BIN)/lint-imports
 
-unit: $(VENV)/.dev $(CLAUDE) $(CODEX)
+unit: $(VENV)/.dev $(CLAUDE_READY) $(CODEX_READY)
 	$(BIN)/pytest -n auto -m quick --cov --cov-report=
 	$(BIN)/coverage report --fail-under=95
 	$(REAL_AGENTS) $(BIN)/pytest -n auto -m 'not quick and not soak and not conformance'
@@ -56,10 +65,10 @@ soak: $(VENV)/.dev ## the long versions of the hostile tests
 	$(BIN)/pytest -n auto -m soak
 	$(BIN)/pytest -n auto -m quick --hypothesis-profile=search
 
-protections: $(VENV)/.dev $(CLAUDE) $(CODEX) ## remove each protection in turn: a named test must fail
+protections: $(VENV)/.dev $(CLAUDE_READY) $(CODEX_READY) ## remove each protection in turn: a named test must fail
 	$(REAL_AGENTS) $(BIN)/python scripts/protections.py $(WORDS)
 
-TRIED := $(if $(filter *,$(AGENT)),$(CLAUDE) $(CODEX) $(OPENCODE) $(GEMINI) $(QWEN),$($(NAMED)))
+TRIED := $(if $(filter *,$(AGENT)),$(CLAUDE_READY) $(CODEX_READY) $(OPENCODE_READY) $(GEMINI_READY) $(QWEN_READY),$($(NAMED)_READY))
 
 conformance: $(VENV)/.dev $(TRIED) ## the real agents against scripted models, every scenario
 	$(REAL_AGENTS) ROOKERY_TEST_OPENCODE=$(abspath $(OPENCODE)) \
@@ -69,7 +78,7 @@ conformance: $(VENV)/.dev $(TRIED) ## the real agents against scripted models, e
 bench: $(VENV)/.bench ## ratios against named references, taken in one run
 	$(BIN)/python benchmarks/bench.py
 
-pictures: $(VENV)/.pictures $(CLAUDE) ## take the pictures of the docs again, in a real terminal
+pictures: $(VENV)/.pictures $(CLAUDE_READY) ## take the pictures of the docs again, in a real terminal
 	ROOKERY_TEST_CLAUDE=$(abspath $(CLAUDE)) $(BIN)/python scripts/pictures.py
 
 docs: $(VENV)/.dev ## write the generated pages again
@@ -105,20 +114,11 @@ $(VENV)/.dev: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --group dev
 	touch $@
 
-$(CLAUDE): ## the real agent that tests run against a scripted model on loopback
-	npm install --silent --no-fund --no-audit --prefix $(AGENTS) @anthropic-ai/claude-code@$(CLAUDE_VERSION)
-
-$(CODEX):
-	npm install --silent --no-fund --no-audit --prefix $(AGENTS) @openai/codex@$(CODEX_VERSION)
-
-$(OPENCODE):
-	npm install --silent --no-fund --no-audit --prefix $(AGENTS) opencode-ai@$(OPENCODE_VERSION)
-
-$(GEMINI):
-	npm install --silent --no-fund --no-audit --prefix $(AGENTS) @google/gemini-cli@$(GEMINI_VERSION)
-
-$(QWEN):
-	npm install --silent --no-fund --no-audit --prefix $(AGENTS) @qwen-code/qwen-code@$(QWEN_VERSION)
+# One stamp for each agent and version: another version above installs that version.
+$(AGENTS)/.%: ## a real agent that tests run against a scripted model on loopback
+	npm install --silent --no-fund --no-audit --prefix $(AGENTS) $(PACKAGE_$*)
+	rm -f $(AGENTS)/.$(firstword $(subst @, ,$*))@*
+	touch $@
 
 $(VENV)/.bench: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --group bench
