@@ -15,7 +15,15 @@ _PROC = "/proc"
 class Stat:
     """The parts of a process's `stat` that rook uses."""
 
-    __slots__ = ("cpu_ticks", "is_in_exec", "name", "parent", "session", "start_ticks", "state")
+    __slots__ = (
+        "cpu_ticks",
+        "has_environment",
+        "name",
+        "parent",
+        "session",
+        "start_ticks",
+        "state",
+    )
 
     def __init__(self, name: bytes, fields: list[bytes]) -> None:
         self.name = name.decode("utf-8", "replace")
@@ -24,8 +32,10 @@ class Stat:
         self.session = int(fields[3])
         self.cpu_ticks = int(fields[11]) + int(fields[12])
         self.start_ticks = int(fields[19])
-        # Its memory is there, but its environment is not yet.
-        self.is_in_exec = fields[20] != b"0" and fields[48] == b"0"
+        # In the middle of an exec there is memory, but the environment has no place yet.
+        self.has_environment = fields[20] != b"0" and (
+            fields[48] == b"0" or fields[47] != fields[48]
+        )
 
     @property
     def is_alive(self) -> bool:

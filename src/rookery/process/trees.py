@@ -25,7 +25,7 @@ _PR_GET_CHILD_SUBREAPER = 37
 _MORE_LIKELY = 300  # of at most 1000: what an agent's processes get above our own score
 _MOST_S = 5.0  # for those whom not even SIGKILL ends: they wait for a disk, or are not ours
 _PAUSE_S = 0.001
-_EXEC_S = 1.0  # an exec takes no longer, even on a busy machine
+_EXEC_S = 5.0  # an exec takes no longer, even on a busy machine
 _ROOM = 1 << 20  # what Linux lets anybody ask for
 MARKER = "ROOKERY_RUN"
 """The environment variable by which what outlives its recorder is found."""
@@ -153,7 +153,7 @@ def marked(marker: str) -> list[int]:
     while True:
         environments = [(pid, proc.environment(pid)) for pid in unclear]
         found += [pid for pid, text in environments if text and wanted in text.split(b"\0")]
-        unclear = [pid for pid, text in environments if text == b"" and _has_exec(pid)]
+        unclear = [pid for pid, text in environments if text == b"" and _is_in_exec(pid)]
         if not unclear or time.monotonic() > until:
             return found
         time.sleep(_PAUSE_S)
@@ -194,10 +194,10 @@ def names(pids: Iterable[int]) -> list[str]:
     return sorted(stat.name for stat in stats if stat is not None and stat.is_alive)
 
 
-def _has_exec(pid: int) -> bool:
-    """Whether a process showed no environment because it was in the middle of an exec."""
+def _is_in_exec(pid: int) -> bool:
+    """Whether a process that showed no environment has one, or is about to have one."""
     stat = proc.stat(pid)
-    return stat is not None and (stat.is_in_exec or bool(proc.environment(pid)))
+    return stat is not None and stat.has_environment
 
 
 def send(pids: Iterable[int], number: int) -> None:
