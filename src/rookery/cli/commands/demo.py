@@ -1,7 +1,11 @@
 """`rook demo`: a minute of a lively session, played by a scripted agent inside the package."""
 
 import os
+import shlex
+import shutil
+import sys
 import tempfile
+from pathlib import Path
 
 import click
 
@@ -10,6 +14,7 @@ from rookery.cli.live.foreground import watch
 from rookery.cli.options.parameters import takes
 from rookery.config.command_options import ReplayOptions
 from rookery.config.options import RunOptions, ViewOptions
+from rookery.model.safe import safe_line
 from rookery.runs.start import start
 
 _DENIED = 4  # the demo shows a denial: for a demo that is a success
@@ -33,4 +38,15 @@ def command(playing: ReplayOptions, view_options: ViewOptions) -> None:
             env={"ROOKERY_SCRIPT": f"speed={playing.speed:g}"},
         )
         code = watch(start(options), view_options)
+    hint = path_hint(sys.argv[0])
+    if hint is not None:
+        click.echo(f"[rook] {safe_line(hint)}", err=True)
     raise click.exceptions.Exit(0 if code == _DENIED else code)
+
+
+def path_hint(program: str) -> str | None:
+    """How to call `rook` by its name in this shell; None if that works already."""
+    path = Path(program).absolute()
+    if path.name != "rook" or shutil.which("rook") is not None:
+        return None
+    return f'to have rook on PATH: export PATH={shlex.quote(str(path.parent))}:"$PATH"'

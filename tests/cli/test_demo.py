@@ -1,0 +1,36 @@
+"""`rook demo`: what it prints for those who have just set it up."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.warm import ROOK
+
+from rookery.cli.commands.demo import path_hint
+
+
+@pytest.mark.parametrize(
+    ("on_path", "hint"),
+    [(False, f'[rook] to have rook on PATH: export PATH={ROOK.parent}:"$PATH"\n'), (True, "")],
+)
+def test_the_demo_shows_how_to_have_rook_on_path(tmp_path: Path, on_path: bool, hint: str) -> None:
+    environment = {
+        "HOME": str(tmp_path),
+        "PATH": str(ROOK.parent) if on_path else "/nowhere",
+        "ROOKERY_HOME": str(tmp_path / "runs"),
+    }
+    done = subprocess.run(
+        [ROOK, "demo", "--speed", "200"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr.endswith(hint)
+    assert ("to have rook on PATH" in done.stderr) is not on_path
+
+
+def test_a_folder_with_a_blank_is_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert path_hint("/a b/rook") == "to have rook on PATH: export PATH='/a b':\"$PATH\""
+    assert path_hint("/a/pytest") is None

@@ -1,0 +1,60 @@
+"""Nothing leaves the machine: no module can connect, and a run with an estimate does not."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent.parent / "src" / "rookery"
+NETWORK = {
+    "aiohttp", "ftplib", "http", "httpx", "imaplib", "poplib", "requests", "smtplib", "socket",
+    "socketserver", "ssl", "telnetlib", "urllib3", "websockets", "xmlrpc",
+}  # fmt: skip
+SERVERS = "testing"  # the scripted model APIs, which listen on 127.0.0.1 for a test
+
+WATCHED = """
+import sys
+
+CONNECTS = ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto")
+seen = []
+sys.addaudithook(lambda event, args: seen.append((event, args)) if event in CONNECTS else None)
+
+import rookery
+from rookery.prices.book import PriceBook
+from rookery.testing import agent_command
+
+run = rookery.run_sync("claude", "Go", program=agent_command("--script-play", "short"))
+assert run.verdict.status == "success", run.verdict
+assert rookery.list_runs()[0].name == run.name
+assert PriceBook()("claude-sonnet-4-5") is not None  # from the list of genai-prices
+assert seen == [], seen
+"""
+
+
+def _imports(file: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_no_module_imports_what_connects() -> None:
+    files = [file for file in SOURCE.rglob("*.py") if file.relative_to(SOURCE).parts[0] != SERVERS]
+    found = [
+        f"{file.relative_to(SOURCE)}: {name}"
+        for file in files
+        for name in _imports(file)
+        if name.split(".")[0] in NETWORK or name.startswith("urllib.request")
+    ]
+    assert found == []
+
+
+def test_a_run_and_a_price_connect_to_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROOKERY_HOME", str(tmp_path))
+    subprocess.run([sys.executable, "-c", WATCHED], cwd=tmp_path, check=True, timeout=120)
