@@ -239,7 +239,8 @@ def test_runs_are_listed_shown_and_replayed(desk: Desk) -> None:
     desk.rook("run", "First thing")
     desk.rook("run", "Second thing", script="say=x error-result")
     listed = desk.rook("runs").stdout.split("\n")
-    assert listed[0].split() == ["RUN", "WHEN", "AGENT", "STATUS", "TIME", "COST", "WHAT"]
+    head = ["RUN", "WHEN", "AGENT", "MODEL", "STATUS", "TIME", "COST", "FOLDER", "WHAT"]
+    assert listed[0].split() == head
     assert "failed" in listed[1]
     assert "Second thing" in listed[1]
     assert "success" in listed[2]

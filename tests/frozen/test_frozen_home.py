@@ -32,7 +32,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, An
 
 
 Opened = tuple[Path, dict[str, Any]]
-LIST = "runs --json --limit 100"
+LISTS = ("runs --json --limit 100", "loops --json")
 
 
 def test_the_folders_of_earlier_versions_are_shown_as_they_were(opened: Opened) -> None:
@@ -40,7 +40,7 @@ def test_the_folders_of_earlier_versions_are_shown_as_they_were(opened: Opened) 
     changed = {
         words: (_told(stored), _told(now[words]))
         for words, stored in VIEWS.items()
-        if words != LIST and _told(stored) != _told(now[words])
+        if words not in LISTS and _told(stored) != _told(now[words])
     }
     assert changed == {}
 
@@ -51,10 +51,13 @@ def _told(view: dict[str, Any]) -> list[str]:
     return [f"exit code {view['exit_code']}", *(line for line in lines if line != line.upper())]
 
 
-def test_the_runs_of_earlier_versions_are_listed_as_they_were(opened: Opened) -> None:
-    stored = [json.loads(line) for line in VIEWS[LIST]["stdout"]]
-    now = [json.loads(line) for line in opened[1][LIST]["stdout"]]
-    assert [row["name"] for row in now] == [row["name"] for row in stored]
+@pytest.mark.parametrize("words", LISTS)
+def test_the_runs_and_loops_of_earlier_versions_are_listed_as_they_were(
+    words: str, opened: Opened
+) -> None:
+    stored = [json.loads(line) for line in VIEWS[words]["stdout"]]
+    now = [json.loads(line) for line in opened[1][words]["stdout"]]
+    assert opened[1][words]["exit_code"] == VIEWS[words]["exit_code"]
     assert [
         {key: row.get(key) for key in then} for row, then in zip(now, stored, strict=True)
     ] == stored

@@ -61,6 +61,8 @@ def test_the_fields_of_the_state_files_are_these(folder: RunFolder) -> None:
         "session": "s",
         "model": "big",
         "total": {"input": 3, "output": 1},
+        "tokens": None,
+        "files": None,
         "log_sizes": {},
         "facts": {"denials": 1},
     }
@@ -96,9 +98,13 @@ def test_an_older_folder_opens_and_fields_that_are_gone_are_ignored(folder: RunF
     )
 
 
-def test_a_newer_folder_says_that_it_needs_a_newer_rookery(folder: RunFolder) -> None:
-    for name in ("run.json", "exit.json", "verdict.json"):
-        (folder.path / name).write_text('{"format": 2, "all": "new"}')
+@pytest.mark.parametrize("change", [{"all": "new"}, {}])
+def test_a_newer_folder_says_that_it_needs_a_newer_rookery(
+    folder: RunFolder, change: dict[str, str]
+) -> None:
+    for name, info in (("run.json", INFO), ("exit.json", EXIT), ("verdict.json", VERDICT)):
+        fields = change or msgspec.to_builtins(info)  # nothing at all is as it was, or all
+        (folder.path / name).write_text(json.dumps({**fields, "format": 2}))
     for read in (folder.info, folder.exit, folder.verdict):
         with pytest.raises(
             NewerRunError, match=r"format 2; this version reads format 1; upgrade rookery"

@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from rookery.config.option import Count, Flag, Name, Seconds
+from rookery.config.option import Count, Flag, Folder, Name, Seconds
+from rookery.model.verdict import ListedStatus
 
 Speed = Annotated[float, Meta(gt=0, title="a number above 0")]
 
@@ -94,13 +95,32 @@ class ShowOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of `rook runs`, `rook loops` and `rook config`."""
+    """The options of `rook loops`, `rook batches` and `rook config`."""
+
+    json: Annotated[bool, Flag(help="Print JSON: one object on each line.")] = False
+
+
+class RunsOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of `rook runs`."""
 
     json: Annotated[bool, Flag(help="Print JSON: one object on each line.")] = False
     limit: Annotated[
-        Count,
-        Flag(help="List at most N runs.", commands=("runs",), words=("--limit", "-n"), metavar="N"),
+        Count, Flag(help="List at most N runs.", words=("--limit", "-n"), metavar="N")
     ] = 20
+    all: Annotated[bool, Flag(help="List all runs.", words=("--all", "-a"))] = False
+    agent: Annotated[
+        Name | None, Flag(help="List runs of this agent.", metavar="NAME", completes="agents")
+    ] = None
+    status: Annotated[
+        ListedStatus | None, Flag(help="List runs with this status.", metavar="STATUS")
+    ] = None
+    cwd: Annotated[
+        Folder | None,
+        Flag(help="List runs in this folder and below it.", metavar="DIR", completes="folders"),
+    ] = None
+    since: Annotated[
+        Seconds | None, Flag(help="List runs that started within this time, such as 7d.")
+    ] = None
 
 
 class TrustOptions(msgspec.Struct, frozen=True, kw_only=True):

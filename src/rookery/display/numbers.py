@@ -6,7 +6,7 @@ Durations and plurals are in `model/text.py`, since sentences of the model have 
 import time
 
 from rookery.model.ledger import Money
-from rookery.model.text import duration
+from rookery.model.text import count, duration
 
 _TOKENS_IN_MILLIONS = 999_950  # what is less reads better in thousands
 _NEXT_UNIT = 999.95  # bytes, kB or MB that would be shown as 1000.0
@@ -18,6 +18,14 @@ def price(cost: Money, decimals: int = 4) -> str:
         return "$?"
     amount = f"{'' if cost.source == 'native' else '~'}${cost.usd:.{decimals}f}"
     return f"at least {amount}" if cost.at_least else amount
+
+
+def total_cost(cost: Money, unknown: int, what: str) -> str:
+    """Format a sum of costs; if some are unknown, the least it can be."""
+    if not unknown:
+        return price(cost)
+    known = price(Money(cost.usd, cost.source))
+    return f"at least {known} ({count(unknown, what)} reported no cost)"
 
 
 def tokens(number: int) -> str:

@@ -22,6 +22,9 @@ Outcome = Literal[
     "timed_out",
     "interrupted",
 ]
+ListedStatus = Literal[Outcome, "running", "damaged", "not kept"]
+"""How a run ended, that it is running, or why that is unknown."""
+
 EXIT_CODES: dict[Outcome, int] = {
     "success": 0,
     "failed": 1,

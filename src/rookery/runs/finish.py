@@ -1,6 +1,7 @@
 """The one end of a run: judge it, save its answer, save its verdict."""
 
 from contextlib import suppress
+from itertools import islice
 from typing import get_args
 
 import msgspec
@@ -34,6 +35,7 @@ from rookery.store.run_formats import ExitInfo, VerdictInfo
 
 _MOST_STDERR = 1024 * 1024  # bytes, in which refusals are looked for
 _MOST_REFUSALS = 100
+_MOST_FILES = 200  # of those saved with the verdict, for which there is room on a full disk
 _RECORDER_DIED = ("lost", "runner_gone")
 _DIED = "its recorder died"
 _REASONS: dict[str | None, StopReason] = {
@@ -183,6 +185,8 @@ def _verdict_info(verdict: Verdict, state: RunState, exit: ExitInfo) -> VerdictI
         session=state.session,
         model=state.model,
         total=state.ledger.total,
+        tokens=state.token_counts,
+        files=list(islice(state.files, _MOST_FILES)),
         log_sizes=exit.log_sizes,
         facts=verdict.facts,
     )

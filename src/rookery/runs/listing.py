@@ -2,103 +2,240 @@
 
 import os
 import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import islice
-from typing import Literal
+from typing import NamedTuple
 
 import msgspec
 
 from rookery.model.errors import RookeryError
 from rookery.model.ledger import Source
-from rookery.model.verdict import Outcome
-from rookery.runs.heal import healed, is_cared_for
+from rookery.model.snapshot import TokenCounts
+from rookery.model.verdict import ListedStatus
 from rookery.store import runs
 from rookery.store.home import home_folder
 from rookery.store.run_folder import RunFolder
-from rookery.store.run_formats import RunInfo
-
-ListedStatus = Outcome | Literal["running", "damaged", "not kept"]
-"""How a run ended, that it is running, or why that is unknown."""
+from rookery.store.run_formats import RunInfo, VerdictInfo
+from rookery.store.runs import NewestFirst, ReadRun
 
 
 class ListedRun(msgspec.Struct, frozen=True, kw_only=True):
-    """A run in a list."""
+    """A run in a list. What an earlier version of rook did not record is None."""
 
     name: str
-    agent: str | None
-    called: str | None
+    agent: str | None = None
+    called: str | None = None
     """The user's name for the agent; None if it has none."""
 
     status: ListedStatus
-    started_at: float | None
+    started_at: float | None = None
     """In seconds since 1970."""
 
-    seconds: float | None
-    cost_usd: float | None
+    seconds: float | None = None
+    cost_usd: float | None = None
     """As its agent reports it: of a resumed session, maybe with what earlier runs spent."""
 
-    spent_usd: float | None
-    cost_source: Source
+    spent_usd: float | None = None
+    """What this run has spent, so far if it is running."""
+
+    cost_source: Source = "unknown"
     cost_at_least: bool = False
     """Whether the agent does not report all that it spent."""
+
+    cwd: str | None = None
+    model: str | None = None
+    tokens: TokenCounts | None = None
+    session: str | None = None
+    """The agent's own id of the session."""
+
+    exit_code: int | None = None
+    """The exit code of `rook run`; None while it runs."""
+
+    files: tuple[str, ...] | None = None
+    """The files that the agent reported as changed, at most the first 200."""
 
     what: str
     """The prompt or the command; of a damaged run, what is wrong with it."""
 
 
-def list_runs(
-    *, limit: int | None = None, home: str | os.PathLike[str] | None = None
-) -> list[ListedRun]:
-    """List the recorded runs, newest first, at most `limit` of them.
+class RunFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which runs to list; None means any."""
 
-    `home` is the folder that holds all runs; by default $ROOKERY_HOME or the user's data folder. A
-    run that cannot be read is listed as damaged.
-    """
-    newest = runs.newest_first(home or home_folder())
-    return [_listed(folder) for folder in islice(newest, limit)]
+    agent: str | None = None
+    """The name of the agent, or the user's own name for it."""
 
+    status: ListedStatus | None = None
+    cwd: str | None = None
+    """A folder: runs in it and below it."""
 
-def _listed(folder: RunFolder) -> ListedRun:
-    try:
-        return _read(healed(folder))
-    except RookeryError as error:
-        return ListedRun(
-            name=folder.name,
-            agent=None,
-            called=None,
-            status="damaged",
-            started_at=None,
-            seconds=None,
-            cost_usd=None,
-            spent_usd=None,
-            cost_source="unknown",
-            what=str(error),
+    since: float | None = None
+    """The earliest start, in seconds since 1970."""
+
+    @property
+    def takes_all(self) -> bool:
+        """Whether no run is left out."""
+        return self == RunFilter()
+
+    def takes(self, run: ListedRun) -> bool:
+        """Whether a run is to be listed."""
+        return (
+            self.agent in (None, run.agent, run.called)
+            and self.status in (None, run.status)
+            and (self.cwd is None or _is_below(run.cwd, self.cwd))
         )
 
 
-def _read(folder: RunFolder) -> ListedRun:
-    info, verdict = folder.info(), folder.verdict()
-    started = info.started_at if info else None
-    ended = verdict.ended_at if verdict else time.time()
-    return ListedRun(
-        name=folder.name,
-        agent=info.agent if info else None,
-        called=info.called if info else None,
-        status=verdict.status if verdict else _without_verdict(folder, info),
-        started_at=started,
-        seconds=None if started is None else max(0.0, ended - started),
-        cost_usd=verdict.cost_usd if verdict else None,
-        spent_usd=verdict.spent_usd if verdict else None,
-        cost_source=verdict.cost_source if verdict else "unknown",
-        cost_at_least=verdict is not None and verdict.cost_at_least,
-        what=_what(info) if info else "it has no run.json",
+class RunList(NamedTuple):
+    """The runs that were asked for, and how many more there are."""
+
+    runs: list[ListedRun]
+    more: int
+
+
+def list_runs(
+    *,
+    limit: int | None = None,
+    agent: str | None = None,
+    status: ListedStatus | None = None,
+    cwd: str | os.PathLike[str] | None = None,
+    since: float | None = None,
+    home: str | os.PathLike[str] | None = None,
+) -> list[ListedRun]:
+    """List the recorded runs, newest first, at most `limit` of them.
+
+    `agent`, `status`, `cwd` (that folder and all below it) and `since` (seconds since 1970) leave
+    out the others. `home` is the folder that holds all runs; by default $ROOKERY_HOME or the
+    user's data folder. A run that cannot be read is listed as damaged.
+    """
+    folder = None if cwd is None else os.path.abspath(cwd)
+    wanted = RunFilter(agent=agent, status=status, cwd=folder, since=since)
+    return list(islice(_wanted(NewestFirst(home or home_folder()), wanted), limit))
+
+
+def listed_runs(wanted: RunFilter, limit: int | None) -> RunList:
+    """List the wanted runs, newest first, and count those beyond the limit."""
+    every = NewestFirst(home_folder())
+    matching = _wanted(every, wanted)
+    listed = list(islice(matching, limit))
+    if wanted.takes_all:  # counted without reading them
+        return RunList(listed, len(every) - len(listed))
+    return RunList(listed, sum(1 for _ in matching))
+
+
+def combined(names: Iterable[str]) -> ListedRun:
+    """What runs that belong together have used and changed, as one; those removed are left out."""
+    found = []
+    for name in names:
+        with suppress(RookeryError):
+            folder = runs.find(home_folder(), name)
+            found.append(_read(folder, folder.info()))
+    last = found[-1] if found else ListedRun(name="", status="not kept", what="")
+    files = dict.fromkeys(file for run in found for file in run.files or ())
+    known = [run.tokens for run in found if run.tokens is not None]
+    return msgspec.structs.replace(
+        last, tokens=_sum(known) if known else None, files=tuple(files) if found else None
     )
 
 
-def _without_verdict(folder: RunFolder, info: RunInfo | None) -> ListedStatus:
-    """The status of a run without a verdict: its processes may have died on a full disk."""
+def _wanted(every: Iterable[ReadRun], wanted: RunFilter) -> Iterator[ListedRun]:
+    for run in every:
+        if wanted.since is not None and run.started_at < wanted.since:
+            return  # and so did all that follow
+        listed = _listed(run)
+        if wanted.takes(listed):
+            yield listed
+
+
+def _is_below(path: str | None, folder: str) -> bool:
+    return path is not None and f"{path}/".startswith(f"{folder.rstrip('/')}/")
+
+
+def _listed(run: ReadRun) -> ListedRun:
+    try:
+        if run.problem is not None:
+            raise run.problem
+        return _read(run.folder, run.info)
+    except RookeryError as error:
+        return ListedRun(name=run.folder.name, status="damaged", what=str(error))
+
+
+def _read(folder: RunFolder, info: RunInfo | None) -> ListedRun:
+    verdict = folder.verdict()
     if info is None:
-        return "damaged"
-    return "running" if is_cared_for(folder) else "not kept"
+        return ListedRun(
+            name=folder.name,
+            status=verdict.status if verdict else "damaged",
+            what="it has no run.json",
+        )
+    if verdict is None:
+        return _without_verdict(folder, info)
+    return _ended(folder.name, info, verdict)
+
+
+def _ended(name: str, info: RunInfo, verdict: VerdictInfo) -> ListedRun:
+    return ListedRun(
+        name=name,
+        agent=info.agent,
+        called=info.called,
+        status=verdict.status,
+        started_at=info.started_at,
+        seconds=max(0.0, verdict.ended_at - info.started_at),
+        cost_usd=verdict.cost_usd,
+        spent_usd=verdict.spent_usd,
+        cost_source=verdict.cost_source,
+        cost_at_least=verdict.cost_at_least,
+        cwd=info.cwd,
+        model=verdict.model or info.model,
+        tokens=verdict.tokens,
+        session=verdict.session,
+        exit_code=verdict.exit_code,
+        files=None if verdict.files is None else tuple(verdict.files),
+        what=_what(info),
+    )
+
+
+def _without_verdict(folder: RunFolder, info: RunInfo) -> ListedRun:
+    """A run that is running, or whose processes died: then it is judged now, if that is possible.
+
+    That may have failed on a full disk.
+    """
+    from rookery.feed.source import state_of  # the lists of most days need none of it
+    from rookery.prices import PriceBook
+    from rookery.runs.heal import healed, is_cared_for
+
+    if (verdict := healed(folder).verdict()) is not None:
+        return _ended(folder.name, info, verdict)
+    state = state_of(folder, info, PriceBook())
+    cost = state.ledger.cost if state else None
+    return ListedRun(
+        name=folder.name,
+        agent=info.agent,
+        called=info.called,
+        status="running" if is_cared_for(folder) else "not kept",
+        started_at=info.started_at,
+        seconds=max(0.0, time.time() - info.started_at),
+        cost_usd=cost.usd if cost else None,
+        spent_usd=state.ledger.spent_usd if state else None,
+        cost_source=cost.source if cost else "unknown",
+        cost_at_least=cost is not None and cost.at_least,
+        cwd=info.cwd,
+        model=(state.model if state else None) or info.model,
+        tokens=state.token_counts if state else None,
+        session=state.session if state else None,
+        files=tuple(state.files) if state else None,
+        what=_what(info),
+    )
+
+
+def _sum(counts: Iterable[TokenCounts]) -> TokenCounts:
+    """All tokens together; a kind that none of them reports stays unknown."""
+    sums: dict[str, int] = {}
+    for each in counts:
+        for kind in TokenCounts.__struct_fields__:
+            if (number := getattr(each, kind)) is not None:
+                sums[kind] = sums.get(kind, 0) + number
+    return TokenCounts(**sums)
 
 
 def _what(info: RunInfo) -> str:

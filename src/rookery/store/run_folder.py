@@ -51,20 +51,17 @@ class RunFolder:
 
         A log that is not as long as what the recorder wrote makes it `incomplete`.
         """
-        saved = self._load(VERDICT, VerdictInfo)
-        if saved is None or saved.facts.tampered is not None:
-            return saved
-        how = self.changed_size(saved.log_sizes)
+        with self.opened() as folder:
+            saved = load(folder, VERDICT, VerdictInfo)
+            if saved is None or saved.facts.tampered is not None:
+                return saved
+            how = _changed_size(folder, saved.log_sizes)
         return saved if how is None else saved.with_tampered_logs(how)
 
     def changed_size(self, sizes: Mapping[str, int]) -> str | None:
         """Which log does not have the size it should have; None if all have."""
         with self.opened() as folder:
-            for log, name in LOGS.items():
-                size = sizes.get(log)
-                if size is not None and (how := wrong_size(folder, name, size)) is not None:
-                    return f"{name} {how}, but the recorder wrote {size}"
-        return None
+            return _changed_size(folder, sizes)
 
     def write_info(self, info: RunInfo) -> None:
         """Save the run's options and processes, in one step."""
@@ -121,8 +118,7 @@ class RunFolder:
 
     def _load(self, name: str, kind: type[_Info]) -> _Info | None:
         with self.opened() as folder:
-            data = folder.read(name)
-        return None if data is None else parse(data, kind, str(self.path / name))
+            return load(folder, name, kind)
 
     def _chunks(self, name: str) -> Iterator[bytes]:
         offset = 0
@@ -130,3 +126,17 @@ class RunFolder:
             while data := folder.read_at(name, offset, _CHUNK):
                 yield data
                 offset += len(data)
+
+
+def load(folder: Folder, name: str, kind: type[_Info]) -> _Info | None:
+    """Read a state file of a run's open folder; None if it does not exist."""
+    data = folder.read(name)
+    return None if data is None else parse(data, kind, str(folder.path / name))
+
+
+def _changed_size(folder: Folder, sizes: Mapping[str, int]) -> str | None:
+    for log, name in LOGS.items():
+        size = sizes.get(log)
+        if size is not None and (how := wrong_size(folder, name, size)) is not None:
+            return f"{name} {how}, but the recorder wrote {size}"
+    return None

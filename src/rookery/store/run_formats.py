@@ -11,6 +11,7 @@ from rookery.model.errors import DamagedRunError, NewerRunError
 from rookery.model.events import Usage
 from rookery.model.fold import Beginning
 from rookery.model.ledger import Source
+from rookery.model.snapshot import TokenCounts
 from rookery.model.verdict import Facts, Outcome, Verdict
 
 FORMAT = 1
@@ -150,6 +151,12 @@ class VerdictInfo(msgspec.Struct, frozen=True, kw_only=True):
     total: Usage | None = None
     """What the whole session has used, if its agent counts that; a resumed run starts there."""
 
+    tokens: TokenCounts | None = None
+    """What this run has used; None if an earlier version saved it."""
+
+    files: list[str] | None = None
+    """The first files that the agent reported as changed; None if an earlier version saved it."""
+
     log_sizes: dict[str, int] = {}
     """How many bytes the recorder wrote to each log; empty if that is unknown."""
 
@@ -206,18 +213,32 @@ def dump(info: RunInfo | ExitInfo | VerdictInfo) -> bytes:
 
 def parse(data: bytes, kind: type[_Info], path: str) -> _Info:
     """Decode a state file; the error names its path and quotes nothing of it."""
-    # Not msgspec's own decoder: it rejects the surrogates that stand for bytes that are not UTF-8.
+    try:
+        info = msgspec.json.decode(data, type=kind)
+    except (ValueError, RecursionError):
+        return _parse_slowly(data, kind, path)
+    _refuse_newer(info.format, path)
+    return info
+
+
+def _parse_slowly(data: bytes, kind: type[_Info], path: str) -> _Info:
+    """Decode what msgspec rejects, such as surrogates for bytes that are not UTF-8."""
     try:
         fields = json.loads(data, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise DamagedRunError(path, "is cut off or not JSON") from error
     version = fields.get("format") if isinstance(fields, dict) else None
-    if isinstance(version, int) and version > FORMAT:
-        raise NewerRunError(path, f"has format {version}; this version reads format {FORMAT}")
+    if isinstance(version, int):
+        _refuse_newer(version, path)
     try:
         return msgspec.convert(fields, kind)
     except (ValueError, OverflowError) as error:  # its text may quote what an agent wrote
         raise DamagedRunError(path, "has unexpected contents") from error
+
+
+def _refuse_newer(version: int, path: str) -> None:
+    if version > FORMAT:
+        raise NewerRunError(path, f"has format {version}; this version reads format {FORMAT}")
 
 
 def _refuse(constant: str) -> NoReturn:

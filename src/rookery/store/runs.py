@@ -7,6 +7,7 @@ from heapq import heappop, heappush
 from operator import itemgetter
 from os import PathLike
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -15,7 +16,7 @@ from rookery.store.file_names import INFO, RUNS
 from rookery.store.files import Folder, last_changes
 from rookery.store.names import check_name, is_name, new_names, pick
 from rookery.store.new_folders import make_folder
-from rookery.store.run_folder import RunFolder
+from rookery.store.run_folder import RunFolder, load
 from rookery.store.run_formats import RunInfo, dump
 
 
@@ -50,22 +51,52 @@ def runs(home: str | PathLike[str]) -> list[RunFolder]:
     return list(newest_first(home))
 
 
-def newest_first(home: str | PathLike[str]) -> Iterator[RunFolder]:
-    """Yield all runs, the newest first, and read no more of them than the order needs.
+class ReadRun(NamedTuple):
+    """A run with its `run.json`, which was read to put the runs in order."""
+
+    folder: RunFolder
+    info: RunInfo | None
+    problem: RookeryError | None = None
+    """Why `run.json` could not be read."""
+
+    @property
+    def started_at(self) -> float:
+        """When it started; unknown counts as before all others."""
+        return -math.inf if self.info is None else self.info.started_at
+
+
+class NewestFirst:
+    """All runs, the newest first; no more of them are read than the order needs.
 
     No run started after its folder last changed. So a run comes next when it started after all
     unread folders changed. Runs without a start time come last.
     """
-    path = _absolute(home) / RUNS
-    changes = _last_changes(_absolute(home))
-    read: list[tuple[float, str]] = []
-    for name, changed in sorted(changes.items(), key=itemgetter(1), reverse=True):
-        while read and -read[0][0] > changed:
-            yield RunFolder(path / heappop(read)[1])
-        started = _started(RunFolder(path / name))
-        heappush(read, (-min(started, changed), name))
-    while read:
-        yield RunFolder(path / heappop(read)[1])
+
+    def __init__(self, home: str | PathLike[str]) -> None:
+        self._home = _absolute(home)
+        self._changes = _last_changes(self._home)
+
+    def __len__(self) -> int:
+        return len(self._changes)
+
+    def __iter__(self) -> Iterator[ReadRun]:
+        folders = Folder.at(self._home, RUNS) if self._changes else None
+        if folders is None:
+            return
+        read: list[tuple[float, str, ReadRun]] = []
+        with folders:
+            for name, changed in sorted(self._changes.items(), key=itemgetter(1), reverse=True):
+                while read and -read[0][0] > changed:
+                    yield heappop(read)[-1]
+                run = _read(folders, name)
+                heappush(read, (-min(run.started_at, changed), name, run))
+        while read:
+            yield heappop(read)[-1]
+
+
+def newest_first(home: str | PathLike[str]) -> Iterator[RunFolder]:
+    """Yield all runs, the newest first."""
+    return (run.folder for run in NewestFirst(home))
 
 
 def last(home: str | PathLike[str]) -> RunFolder | None:
@@ -95,9 +126,13 @@ def _last_changes(home: Path) -> dict[str, float]:
         return {name: at for name, at in last_changes(folder).items() if is_name(name)}
 
 
-def _started(folder: RunFolder) -> float:
+def _read(folders: Folder, name: str) -> ReadRun:
+    run = RunFolder(folders.path / name)
     try:
-        info = folder.info()
-    except RookeryError:
-        return -math.inf
-    return -math.inf if info is None else info.started_at
+        folder = folders.open(name)
+        if folder is None:
+            return ReadRun(run, None)
+        with folder:
+            return ReadRun(run, load(folder, INFO, RunInfo))
+    except RookeryError as error:
+        return ReadRun(run, None, error)

@@ -49,7 +49,7 @@ def print_result(out: TextIO, view_options: ViewOptions, ended: EndedRun) -> Non
 
 def _as_json(ended: EndedRun) -> dict[str, Any]:
     verdict, state, agent, folder, _ = ended
-    about = about_run(ended)
+    about, info = about_run(ended), folder.info() if folder else None
     summary = summarise(state, file=str(folder.path) if folder else "-", agent=agent)
     ok = verdict.status == "success" if agent is None else summary.ok
     return {
@@ -57,6 +57,8 @@ def _as_json(ended: EndedRun) -> dict[str, Any]:
         "ok": ok,
         "status": verdict.status,
         "run": about.run,
+        "cwd": info.cwd if info else state.cwd,
+        "files": list(state.files),
         "session": state.session,
         "steps": state.steps,
         "exit_code": verdict.exit_code,

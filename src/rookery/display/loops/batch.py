@@ -1,8 +1,7 @@
 """The tasks of a batch as lines of text."""
 
 from rookery.batches.batch import Batch, CurrentTask
-from rookery.display.loops.summary import total_cost
-from rookery.display.numbers import price
+from rookery.display.numbers import price, total_cost
 from rookery.model.ledger import Money
 from rookery.model.safe import safe_line
 from rookery.model.text import duration, one_line, suggested

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from rookery.display.loops.steps import Paint, changes, ending, waiting
-from rookery.display.numbers import price
+from rookery.display.numbers import price, total_cost
 from rookery.loops.ceilings import reached_ceilings
 from rookery.loops.current_run import CurrentRun
 from rookery.loops.plan import LoopPlan
@@ -121,13 +121,6 @@ def total(state: LoopState, *, now: float, current: CurrentRun | None = None) ->
     elif unknown:
         parts.append(price(Money(None, "unknown")))
     return " · ".join(parts)
-
-
-def total_cost(cost: Money, unknown: int, what: str) -> str:
-    """A sum of costs; if some are unknown, the least it can be."""
-    if not unknown:
-        return price(cost)
-    return f"at least {price(cost)} ({count(unknown, what)} reported no cost)"
 
 
 def resume_hints(name: str, plan: LoopPlan, state: LoopState) -> Iterator[str]:
