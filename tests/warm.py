@@ -9,6 +9,7 @@ import atexit
 import json
 import os
 import pkgutil
+import select
 import socket
 import subprocess
 import sys
@@ -55,6 +56,9 @@ def rook_bytes(
     message = json.dumps(call).encode()
     assert len(message) < _LARGEST_CALL
     inputs = (os.open(os.devnull, os.O_RDONLY), None) if stdin is None else os.pipe()
+    if inputs[1] is not None and len(stdin or b"") <= select.PIPE_BUF:
+        _write(inputs[1], stdin or b"")  # before the start: rook does not wait long for it
+        inputs = (inputs[0], None)
     outputs = [os.pipe() for _ in ("stdout", "stderr", "exit code")]
     theirs = [inputs[0], *(write for _, write in outputs)]
     socket.send_fds(_server(), [message], theirs)

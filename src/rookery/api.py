@@ -24,6 +24,7 @@ def run(
     agent: str,
     prompt: str,
     *,
+    stdin: str | None = None,
     cwd: StrPath = ".",
     model: str | None = None,
     permission: Permission = "agent",
@@ -53,6 +54,7 @@ def run(
     Args:
         agent: The name of the agent, as `rook agents` lists it.
         prompt: What the agent is asked to do.
+        stdin: Text to add to the prompt, as the agent itself adds what is piped to it.
         cwd: The folder to work in.
         model: The model to use; by default the agent's own choice.
         permission: What the agent may do without asking. With `ask`, `on_permission` decides.
@@ -93,6 +95,7 @@ def run_sync(
     agent: str,
     prompt: str,
     *,
+    stdin: str | None = None,
     cwd: StrPath = ".",
     model: str | None = None,
     permission: Permission = "agent",

@@ -18,6 +18,7 @@ def loop(
     agent: str,
     prompt: str = "",
     *,
+    stdin: str | None = None,
     prompt_file: StrPath | None = None,
     cwd: StrPath = ".",
     until: str | None = None,
@@ -55,6 +56,7 @@ def loop(
     Args:
         agent: The name of the agent, as `rook agents` lists it.
         prompt: What the agent is asked to do in every iteration.
+        stdin: Text to add to every prompt, as the agent itself adds what is piped to it.
         prompt_file: Read the prompt from this file before every iteration.
         cwd: The folder to work in.
         until: The loop is done when this is the agent's whole answer.
@@ -93,13 +95,16 @@ def loop(
     with an `OptionError` before anything starts.
     """
     values = locals()
-    run_values = {name: values.pop(name) for name in ("env", "args", "program", "called", "home")}
+    run_values = {
+        name: values.pop(name) for name in ("stdin", "env", "args", "program", "called", "home")
+    }
     values.pop("prompt")
     options = checked(LoopOptions, values)
     run = run_options({"agent": agent, "prompt": prompt, **run_values})
     plan = plan_of(
         options,
         prompt=run.prompt or "",
+        stdin=run.stdin,
         env=run.env,
         args=run.args,
         program=run.program,

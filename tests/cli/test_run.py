@@ -125,7 +125,7 @@ def test_a_prompt_that_is_no_utf_8_is_read_as_far_as_it_is_text(desk: Desk, name
         [ROOK, "run", "--prompt-file", name],
         cwd=desk.folder,
         env={**desk.environment(f"say=x {call}"), "LC_ALL": "C"},
-        input=said,
+        input=said if name == "-" else b"",
         capture_output=True,
         check=False,
     )

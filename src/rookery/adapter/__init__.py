@@ -15,10 +15,13 @@ if TYPE_CHECKING:
         ControlChannel,
         Invocation,
         Permission,
+        PromptLimit,
         Replacement,
         Support,
         Task,
         Way,
+        prompt_before_stdin,
+        stdin_before_prompt,
     )
     from rookery.adapter.command_line import (
         as_typed,
@@ -45,7 +48,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "rookery.adapter.agent": "PERMIT_ALL PERMIT_EDITS Agent Capabilities ControlChannel Invocation "
-    "Permission Replacement Support Task Way",
+    "Permission PromptLimit Replacement Support Task Way prompt_before_stdin stdin_before_prompt",
     "rookery.adapter.command_line": "as_typed fits_argument has_prompt needs_stdin option "
     "options_of permission_of value_of with_format",
     "rookery.adapter.decoder": "Events LineDecoder Reader",
@@ -80,6 +83,7 @@ __all__ = [
     "Memory",
     "Milliseconds",
     "Permission",
+    "PromptLimit",
     "Read",
     "Reader",
     "Replacement",
@@ -102,8 +106,10 @@ __all__ = [
     "option",
     "options_of",
     "permission_of",
+    "prompt_before_stdin",
     "raw_copy",
     "split_mcp",
+    "stdin_before_prompt",
     "title_of",
     "uncached",
     "value_of",

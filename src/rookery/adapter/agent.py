@@ -50,6 +50,27 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     """Additional arguments, passed unchanged."""
 
 
+class PromptLimit(msgspec.Struct, frozen=True):
+    """The longest prompt that an agent takes, with everything that is piped to it."""
+
+    most: int = 10 * 1024 * 1024
+    unit: Literal["bytes", "characters"] = "bytes"
+
+    def size_of(self, prompt: str) -> int:
+        """The size of a prompt in this unit."""
+        return len(prompt) if self.unit == "characters" else len(prompt.encode())
+
+
+def prompt_before_stdin(prompt: str, data: str) -> str:
+    """Join a prompt and what is piped to it: the prompt on its own line comes first."""
+    return f"{prompt}\n{data}"
+
+
+def stdin_before_prompt(prompt: str, data: str) -> str:
+    """Join a prompt and what is piped to it: the prompt comes last, after a blank line."""
+    return f"{data}\n\n{prompt}"
+
+
 Support = Literal["yes", "no", "partly"]
 """Whether an agent's stream reports something."""
 
@@ -230,6 +251,12 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
 
     refusal_fix: str | None = None
     """What would allow such a call."""
+
+    with_stdin: Callable[[str, str], str] = prompt_before_stdin
+    """Joins a prompt and the text that is piped to it, as the agent itself does."""
+
+    prompt_limit: PromptLimit = PromptLimit()
+    """The longest prompt that it takes."""
 
     limit_codes: Mapping[int, str] = {}
     """The exit codes that alone report a limit of its own, as `max_turns` or `max_budget`."""

@@ -33,6 +33,14 @@ Format = Literal["text", "jsonl", "raw"]
 FeedMode = Literal["append", "prepend", "replace", "none"]
 """Where the output of failed checks goes in the next prompt of a loop."""
 
+StdinMode = Literal["auto", "wait", "ignore"]
+"""Whether to wait for what is piped to rook: for a few seconds, until it ends, or not at all."""
+
+STDIN_HELP = (
+    "Add what is piped to rook: if it begins within 3 seconds (auto), however long it takes (wait),"
+    " or never (ignore)."
+)
+
 OnStuck = Literal["warn", "stop", "retry"]
 LoopPermission = Literal["edit", "all", "plan", "agent"]
 """What an agent may do in a loop or a batch, which cannot ask."""
@@ -176,6 +184,9 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     ] = 10_000_000_000
 
     prompt: str | None = None
+    stdin: str | None = None
+    """Text to add to the prompt, as the agent itself adds what is piped to it."""
+
     args: tuple[str, ...] = ()
     """Further arguments for the agent, passed on as they are."""
 
@@ -213,6 +224,7 @@ class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
             completes="files",
         ),
     ] = None
+    stdin_mode: Annotated[StdinMode, Flag(help=STDIN_HELP, words=("--stdin",))] = "auto"
     detach: Annotated[
         bool,
         Flag(help="Run in the background and print the run's name.", words=("--detach", "-d")),
@@ -403,11 +415,12 @@ class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):
     prompt_file: Annotated[
         File | None,
         Flag(
-            help="Read the prompt from FILE before every iteration.",
+            help="Read the prompt from FILE before every iteration; - is standard input.",
             metavar="FILE",
             completes="files",
         ),
     ] = None
+    stdin_mode: Annotated[StdinMode, Flag(help=STDIN_HELP, words=("--stdin",))] = "auto"
     resume: Annotated[
         Name | None,
         Flag(help="Continue a loop that stopped.", metavar="LOOP", completes="loops"),

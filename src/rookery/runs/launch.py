@@ -14,6 +14,7 @@ from rookery.adapter.agent import Invocation
 from rookery.process.liveness import start_ticks
 from rookery.process.recorder_process import Plan, RecorderProcess
 from rookery.runs.dialogue import Dialogue
+from rookery.runs.standard_input import PipedInput
 from rookery.store import runs
 from rookery.store.file_names import RECORDER_FILES, STDIN
 from rookery.store.run_folder import RunFolder
@@ -23,12 +24,12 @@ _LONGEST_PROMPT = 100_000
 
 
 def make_folder(home: Path, info: RunInfo, call: Invocation) -> RunFolder:
-    """Make the folder of a run, with room reserved for its verdict and a long input stored."""
+    """Make the folder of a run: reserve room for its verdict, and store an input that needs it."""
     folder = runs.create(home, info)
     folder.reserve()
-    if call.stdin is not None and _is_stored(call):
+    if _is_stored(call, info.prompt or ""):
         with folder.opened() as files:
-            files.create(STDIN, call.stdin)
+            files.create(STDIN, call.stdin or b"")
     return folder
 
 
@@ -39,12 +40,15 @@ async def start_recorder(
     cwd: str,
     timeout_s: float | None,
     max_log_size: int | None,
-    dialogue: Dialogue | None,
+    source: Dialogue | PipedInput | None,
 ) -> RecorderProcess:
-    """Start the recorder, which starts the agent; if that fails, nothing is left running."""
+    """Start the recorder, which starts the agent; if that fails, nothing is left running.
+
+    The agent reads from `source`, or the input of the call.
+    """
     recorder = None
     try:
-        with _stdin(folder, call, dialogue) as stdin:
+        with _stdin(folder, call, source) as stdin:
             recorder = RecorderProcess(
                 Plan(
                     folder=folder.path,
@@ -58,33 +62,35 @@ async def start_recorder(
                     ask_signal=call.stop_signal,
                 )
             )
-        if dialogue is not None:
-            dialogue.begin(folder, call.stdin or b"")
+        if source is not None:
+            source.begin(folder, call.stdin or b"")
         _record_pids(folder, recorder.pid)
     except BaseException:
-        if dialogue is not None:
-            await dialogue.close()
+        if source is not None:
+            await source.close()
         if recorder is not None:
             recorder.close()
         raise
     return recorder
 
 
-def _is_stored(call: Invocation) -> bool:
-    """Whether the input is kept as `stdin.raw`; a short one is the prompt in run.json."""
-    return not call.keep_stdin_open and len(call.stdin or b"") > _LONGEST_PROMPT
+def _is_stored(call: Invocation, prompt: str) -> bool:
+    """Whether the input is kept as `stdin.raw`: a short prompt is in run.json already."""
+    if call.keep_stdin_open or call.stdin is None:
+        return False
+    return len(call.stdin) > _LONGEST_PROMPT or call.stdin != prompt.encode()
 
 
 @contextmanager
 def _stdin(
-    folder: RunFolder, call: Invocation, dialogue: Dialogue | None
+    folder: RunFolder, call: Invocation, source: Dialogue | PipedInput | None
 ) -> Iterator[Literal["null", "file"] | int]:
-    """What the agent reads as its stdin: a dialogue, the input, or nothing."""
-    if dialogue is not None:
-        yield dialogue.reading
+    """What the agent reads as its stdin: what comes from a source, the input, or nothing."""
+    if source is not None:
+        yield source.reading
     elif call.stdin is None:
         yield "null"
-    elif _is_stored(call):
+    elif (folder.path / STDIN).exists():
         yield "file"
     else:
         with TemporaryFile(dir=folder.path) as file:  # has no name

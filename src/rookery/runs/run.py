@@ -23,6 +23,7 @@ from rookery.runs.dialogue import Dialogue, OnPermission
 from rookery.runs.finish import finish, recorded_exit
 from rookery.runs.launch import make_folder, start_recorder
 from rookery.runs.resume import EarlierRun
+from rookery.runs.standard_input import PipedInput
 from rookery.runs.summary import RunResult
 from rookery.runs.supervisor import Supervisor
 from rookery.runs.watchdog import Silence
@@ -42,7 +43,8 @@ class Run(RunResult):
     """One run of an agent, live or over. Use it in `async with`; leaving the block ends the run.
 
     `call` has the whole environment of the agent. `before` is the run whose session it resumes;
-    a command line may resume a session (`continues`) that no run of ours began.
+    a command line may resume a session (`continues`) that no run of ours began. What comes from
+    the descriptor `stdin`, which the run closes, is passed on to the agent.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class Run(RunResult):
         before: EarlierRun | None = None,
         continues: bool = False,
         on_permission: OnPermission | None = None,
+        stdin: int | None = None,
     ) -> None:
         self.command = call.typed or call.command
         """The command as a person would type it, with the prompt, which may go to stdin instead."""
@@ -80,6 +83,8 @@ class Run(RunResult):
         self.state = self.feed.state
         self.silence = Silence()
         """For how long the agent has written nothing."""
+        self._stdin = stdin
+        self._piped: PipedInput | None = None
         self._folder: RunFolder | None = None
         self._supervisor: Supervisor | None = None
         self._following: asyncio.Task[None] | None = None
@@ -129,13 +134,15 @@ class Run(RunResult):
         dialogue = None
         if self._call.keep_stdin_open and control:
             dialogue = Dialogue(control, self.on_permission, self.options.ask_timeout)
+        if self._stdin is not None:
+            self._piped = PipedInput(self._stdin, max_log_size=self.options.max_log_size)
         recorder = await start_recorder(
             folder,
             self._call,
             cwd=self.cwd,
             timeout_s=self.options.timeout,
             max_log_size=self.options.max_log_size,
-            dialogue=dialogue,
+            source=dialogue or self._piped,
         )
         self._supervisor = Supervisor(
             self.feed,
@@ -216,6 +223,8 @@ class Run(RunResult):
                 self.verdict = finish(self.folder, exit, state, facts, agent=self.agent)
             finally:  # even if the end cannot be saved, readers must not wait any longer
                 self.feed.end()
+                if self._piped is not None:
+                    await self._piped.close()
 
 
 def _info(

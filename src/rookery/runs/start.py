@@ -35,14 +35,17 @@ def start(options: RunOptions, on_permission: OnPermission | None = None) -> Run
         options = replace(options, program=before.program, called=called)
     asked = options.permission == "ask"
     via = _chosen_way(known, options.via, before, stream=options.stream, asked=asked)
-    task = _task(replace(options, via=via), session=before.session if before else None)
+    prompt = _writable(options.prompt)
+    whole = _whole_prompt(known, prompt, _writable(options.stdin))
+    session = before.session if before else None
+    task = _task(replace(options, via=via, prompt=whole), session=session)
     call = known.invoke(task)
     words, cwd = options.program or call.command[:1], _absolute(options.cwd)
     return Run(
         replace(
             call,
             command=(*words, *call.command[1:]),
-            typed=(*words, *(call.typed or call.command)[1:]),
+            typed=(*words, *_as_given(call, whole, prompt)[1:]),
             environment={**_inherited(known), **call.environment, **options.env},
         ),
         replace(
@@ -51,7 +54,7 @@ def start(options: RunOptions, on_permission: OnPermission | None = None) -> Run
             home=str(where),
             permission=task.permission,
             program=_lasting(words, cwd),
-            prompt=task.prompt,
+            prompt=prompt or whole,
             via=via,
         ),
         agent=known if options.stream else None,
@@ -71,13 +74,35 @@ def _resumed(agent: Agent, home: Path, name: str) -> EarlierRun:
     return before
 
 
+def _writable(text: str | None) -> str:
+    """A text that can be written: an argument that is not UTF-8 comes as surrogates."""
+    return (text or "").encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+
+
+def _whole_prompt(agent: Agent, prompt: str, data: str) -> str:
+    """The prompt and what is piped to it; alone, that is the prompt."""
+    whole = agent.with_stdin(prompt, data) if prompt and data else prompt or data
+    limit = agent.prompt_limit
+    if limit.size_of(whole) > limit.most:
+        raise UnsupportedError(
+            agent.name,
+            f"takes at most {limit.most:,} {limit.unit} of prompt and piped input",
+            "write them to a file, and name the file in the prompt",
+        )
+    return whole
+
+
+def _as_given(call: Invocation, whole: str, prompt: str) -> tuple[str, ...]:
+    """The command as a person would type it: what is piped to it is not a part of it."""
+    typed = call.typed or call.command
+    return tuple(prompt if prompt and word == whole else word for word in typed)
+
+
 def _task(options: RunOptions, *, session: str | None) -> Task:
     """What the agent is asked to do."""
     budget = options.max_cost is not None or options.max_tokens is not None
-    # An argument that is not UTF-8 comes as surrogates, which cannot be written.
-    prompt = (options.prompt or "").encode("utf-8", "surrogatepass").decode("utf-8", "replace")
     return Task(
-        prompt=prompt,
+        prompt=options.prompt or "",
         model=options.model,
         permission=options.permission or "agent",
         allow=options.allow,
@@ -137,8 +162,10 @@ def _lasting(words: Sequence[str], cwd: str) -> tuple[str, ...]:
     return (os.path.join(cwd, first) if "/" in first else first, *rest)
 
 
-def start_command(command: Sequence[str], options: RunOptions, *, raw: bool = False) -> Run:
-    """Make a run of a command line as it is.
+def start_command(
+    command: Sequence[str], options: RunOptions, *, raw: bool = False, stdin: int | None = None
+) -> Run:
+    """Make a run of a command line as it is, with what comes from the descriptor `stdin`.
 
     Its output is not decoded if no adapter knows the command, or if it is `raw`.
     """
@@ -158,6 +185,7 @@ def start_command(command: Sequence[str], options: RunOptions, *, raw: bool = Fa
         ),
         agent=None if raw else known,
         continues=known is not None and known.resumes(command),
+        stdin=stdin,
     )
 
 

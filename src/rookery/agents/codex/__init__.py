@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from rookery.adapter.agent import PERMIT_EDITS, Agent, Capabilities, Way
+from rookery.adapter.agent import PERMIT_EDITS, Agent, Capabilities, PromptLimit, Way
 from rookery.agents.codex.command import (
     APP_SERVER,
     OUTPUT_FLAGS,
@@ -13,6 +13,7 @@ from rookery.agents.codex.command import (
     keeps_variable,
     resumes,
     with_output_flags,
+    with_stdin,
 )
 from rookery.agents.codex.fields import CHECKED_VERSIONS
 from rookery.agents.codex.streams import decoder, is_rpc
@@ -69,6 +70,8 @@ AGENT = Agent(
             "The end of an interrupted turn is not reported.",
         ),
     ),
+    with_stdin=with_stdin,
+    prompt_limit=PromptLimit(1 << 20, "characters"),  # its own error names it (0.166.0)
     evidence="recordings",
     decoder=decoder,
     recognises=recognises,

@@ -100,6 +100,12 @@ def with_output_flags(command: Sequence[str]) -> list[str] | None:
     return [*command[:at], *added, *command[at:]]
 
 
+def with_stdin(prompt: str, data: str) -> str:
+    """Join a prompt and what is piped to it, as `codex exec` does (0.166.0)."""
+    end = "" if data.endswith("\n") else "\n"
+    return f"{prompt}\n\n<stdin>\n{data}{end}</stdin>"
+
+
 def resumes(command: Sequence[str]) -> bool:
     """Whether a command line resumes a thread, or a copy of one."""
     return any(word in ("resume", "fork") for word in options_of(command))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rookery.adapter.agent import Agent, Capabilities
+from rookery.adapter.agent import Agent, Capabilities, PromptLimit, stdin_before_prompt
 from rookery.agents.gemini.command import (
     OUTPUT_FLAGS,
     PROGRAMS,
@@ -68,6 +68,8 @@ AGENT = Agent(
             "`-- --skip-trust`.",
         ),
     ),
+    with_stdin=stdin_before_prompt,
+    prompt_limit=PromptLimit(8 * 1024 * 1024),  # what is longer is cut off
     evidence="recordings",
     decoder=decoder,
     recognises=recognises,

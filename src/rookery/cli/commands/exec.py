@@ -9,6 +9,7 @@ from rookery.cli.live.background import put_away
 from rookery.cli.live.foreground import watch
 from rookery.cli.options.defaults import print_project_settings
 from rookery.cli.options.parameters import argument, takes
+from rookery.cli.options.piped_input import PipedStdin
 from rookery.cli.options.view_options import check_view
 from rookery.config.options import RunOptions, StartOptions, ViewOptions
 from rookery.runs.start import start_command
@@ -17,6 +18,7 @@ _EXAMPLES = """\b
 Examples:
   rook exec -- claude -p "Fix the tests"
   rook exec --timeout 10m -- ./my-agent.sh
+  git diff | rook exec -- claude -p "Review this"
 """
 
 
@@ -30,7 +32,8 @@ def exec_(
 
     If the command is a headless prompt for an agent that rook knows, rook adds the options that
     make the agent print its messages as JSON. Any other command runs unchanged: its output is
-    shown as it comes, and its exit code says how it ended.
+    shown as it comes, and its exit code says how it ended. What is piped to rook is passed on to
+    the command as it comes.
     """
     check_view(view_options, detach=starting.detach)
     print_project_settings()
@@ -40,6 +43,10 @@ def exec_(
         pairs = zip(words, command, strict=False)
         at = next((n for n, (ours, given) in enumerate(pairs) if ours != given), len(command))
         click.echo(f"[rook] added: {shlex.join(words[at : at + added])}", err=True)
-    run = start_command(words or command, options, raw=words is None)
+    piped = PipedStdin(starting.stdin_mode, quiet=view_options.quiet)
+    stdin = piped.descriptor()
+    run = start_command(words or command, options, raw=words is None, stdin=stdin)
     show = put_away if starting.detach else watch
-    raise click.exceptions.Exit(show(run, view_options))
+    code = show(run, view_options)
+    piped.warn_of_loss()
+    raise click.exceptions.Exit(code)

@@ -3,13 +3,13 @@
 import asyncio
 import os
 import sys
-from pathlib import Path
 
 import click
 import msgspec
 from click.core import ParameterSource
 from msgspec.structs import replace
 
+from rookery import agents
 from rookery.cli.commands.loops import put_runs, say
 from rookery.cli.commands.run import AgentArgs, agent_args
 from rookery.cli.live.foreground import on_interrupts
@@ -17,6 +17,7 @@ from rookery.cli.live.loop_view import LoopOutput
 from rookery.cli.live.output import put, put_json
 from rookery.cli.options.defaults import print_project_settings, resolve_agent
 from rookery.cli.options.parameters import argument, takes
+from rookery.cli.options.piped_input import PipedStdin, given_prompt
 from rookery.config.options import LoopOptions, ViewOptions
 from rookery.display.console.look import look_of
 from rookery.display.loops.summary import LoopView
@@ -81,21 +82,24 @@ def _changed_ceilings(options: LoopOptions) -> dict[str, float]:
     return {CEILINGS[str(param.name)]: getattr(options, str(param.name)) for param in given}
 
 
-def _plan(prompt: tuple[str, ...], options: LoopOptions) -> LoopPlan:
-    file = options.prompt_file
-    if file is None and (not prompt or not prompt[0].strip()):
-        raise click.UsageError('the prompt is missing: rook loop "Fix the tests" --check "pytest"')
-    if len(prompt) + (file is not None) > 1:
-        raise click.UsageError("there is more than one prompt: put it in quotes")
-    text = prompt[0] if prompt else Path(file or "").read_text("utf-8", "replace")
-    for name in unknown_variables(text):
+def _plan(words: tuple[str, ...], options: LoopOptions) -> LoopPlan:
+    agent, program, called = resolve_agent(options.agent)
+    prompt, stdin = given_prompt(
+        words,
+        options.prompt_file,
+        PipedStdin(options.stdin_mode, quiet=options.quiet),
+        limit=agents.agent(agent).prompt_limit,
+        example='rook loop "Fix the tests" --check "pytest"',
+    )
+    for name in unknown_variables(prompt):
         known = ", ".join(VARIABLES)
         message = f"{{{{{name}}}}} is not a known variable and is left as it is; known: {known}"
         click.echo(f"[rook] WARNING: {safe_line(message)}", err=True)
-    agent, program, called = resolve_agent(options.agent)
+    file = None if options.prompt_file == "-" else options.prompt_file
     return plan_of(
-        replace(options, agent=agent),
-        prompt="" if file else text,
+        replace(options, agent=agent, prompt_file=file),
+        prompt="" if file else prompt,
+        stdin=stdin,
         program=program,
         called=called,
         args=tuple(agent_args()),

@@ -1,7 +1,6 @@
 """`rook run`: runs an agent on a prompt."""
 
 import sys
-from collections.abc import Sequence
 
 import click
 from click.core import ParameterSource
@@ -14,6 +13,7 @@ from rookery.cli.live.background import put_away
 from rookery.cli.live.foreground import is_watched, watch
 from rookery.cli.options.defaults import ResolvedAgent, print_project_settings, resolve_agent
 from rookery.cli.options.parameters import argument, takes
+from rookery.cli.options.piped_input import PipedStdin, given_prompt
 from rookery.cli.options.view_options import check_view
 from rookery.config.options import RunOptions, StartOptions, ViewOptions
 from rookery.runs.resume import NoSessionError, earlier_run
@@ -26,7 +26,8 @@ Examples:
   rook run --max-cost 2 --timeout 30m --permission edit "Port the parser"
   rook run --resume k7f3 "Continue"
   rook run --detach "Port the parser"            prints its name; then: rook attach
-  git diff | rook run --prompt-file - -- --append-system-prompt "Be brief."
+  git diff | rook run "Review this" -- --append-system-prompt "Be brief."
+  rook run < task.md
 """
 
 
@@ -57,9 +58,16 @@ def run_(
     budget, 6 limited, 7 stuck, 9 not started, 124 timed out, 130 interrupted.
     """
     check_view(view_options, detach=starting.detach)
-    prompt = _prompt(words, starting.prompt_file)
     print_project_settings()
     chosen = resolve_agent(options.agent) if options.resume is None else _agent_of(options)
+    piped = PipedStdin(starting.stdin_mode, quiet=view_options.quiet)
+    given = given_prompt(
+        words,
+        starting.prompt_file,
+        piped,
+        limit=agents.agent(chosen.agent).prompt_limit,
+        example='rook run "Fix the tests"',
+    )
     watched = options.stream and not starting.detach
     budget = options.max_cost is not None or options.max_tokens is not None
     options = replace(
@@ -67,26 +75,17 @@ def run_(
         agent=chosen.agent,
         program=chosen.program,
         called=chosen.called,
-        prompt=prompt,
+        prompt=given.prompt,
+        stdin=given.stdin,
         permission=options.permission
         or _usual_permission(chosen.agent, options.via, watched=watched),
         args=tuple(agent_args()),
         partial=budget or is_watched(view_options),
     )
     show = put_away if starting.detach else watch
-    raise click.exceptions.Exit(show(start(options), view_options))
-
-
-def _prompt(words: Sequence[str], file: str | None) -> str:
-    """The one prompt that was given: a word, or a file."""
-    if file is not None:
-        with click.open_file(file, encoding="utf-8", errors="replace") as source:
-            words = (source.read(), *words)
-    if not words or not words[0].strip():
-        raise click.UsageError('the prompt is missing: rook run "Fix the tests"')
-    if len(words) > 1:
-        raise click.UsageError("there is more than one prompt: put it in quotes")
-    return words[0]
+    code = show(start(options), view_options)
+    piped.warn_of_loss()
+    raise click.exceptions.Exit(code)
 
 
 def _agent_of(options: RunOptions) -> ResolvedAgent:
