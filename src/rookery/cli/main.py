@@ -30,6 +30,7 @@ _COMMANDS = {
     "exec": ("exec:exec_", "Run any command line as it is."),
     "loop": ("loop:loop_", "Run an agent repeatedly until the work is done."),
     "loops": ("loops:loops_", "List the loops."),
+    "report": ("report:report", "Report a run, loop or batch as Markdown, JUnit or JSON."),
     "replay": ("replay:replay", "Show a finished run again, as it happened."),
     "rm": ("rm:rm", "Remove runs, loops and batches."),
     "run": ("run:run_", "Run an agent on a prompt and show what it does."),

@@ -43,6 +43,11 @@ class SafeOutput:
         self._stream.write(shown)
         return len(text)
 
+    def write_command(self, line: str) -> None:
+        """Write a line that a CI service is meant to run: it is not broken."""
+        self._stream.write(f"{self._redacted(line)}\n")
+        self._stream.flush()
+
     def writelines(self, lines: list[str]) -> None:
         """Write pieces of text, each as `write` does."""
         for line in lines:

@@ -87,6 +87,18 @@ class ReplayOptions(msgspec.Struct, frozen=True, kw_only=True):
     instant: Annotated[bool, Flag(help="Play without pauses.", commands=("replay",))] = False
 
 
+class ReportOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of `rook report`."""
+
+    format: Annotated[
+        Literal["markdown", "github", "junit", "json"],
+        Flag(
+            help="Print Markdown, annotations for GitHub Actions (and write the step's summary and "
+            "outputs there), JUnit XML, or one JSON object."
+        ),
+    ] = "markdown"
+
+
 class ShowOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of `rook show`."""
 

@@ -1,6 +1,5 @@
 """The end of a run in a few lines: how it ended, what it did, and what to do next."""
 
-import shlex
 from collections.abc import Iterator
 from typing import Literal, assert_never
 
@@ -267,4 +266,4 @@ def _rules(verdict: Verdict, state: RunState) -> list[str]:
     if PERMIT_ALL in rules:
         return [PERMIT_ALL]  # needs nothing beside it
     typeable = [rule for rule in rules if safe_line(rule) == rule][:_MOST_RULES]
-    return [fix if words.is_permission(fix) else f"--allow {shlex.quote(fix)}" for fix in typeable]
+    return [words.allowing_option(fix) for fix in typeable]

@@ -176,6 +176,11 @@ def is_permission(fix: str) -> bool:
     return fix in (PERMIT_EDITS, PERMIT_ALL)
 
 
+def allowing_option(fix: str) -> str:
+    """The option of a command that would allow a denied call, by its rule or its permission."""
+    return fix if is_permission(fix) else f"--allow {shlex.quote(fix)}"
+
+
 def error(event: Error) -> Line:
     """A failure that is not a tool's."""
     return Line("error", f"ERROR: {one_line(event.message or event.kind, _LONGEST_OUTPUT)}")

@@ -73,7 +73,7 @@ def _json(folder: LoopFolder) -> dict[str, object]:
 def _row(folder: LoopFolder) -> tuple[str, str, str, str]:
     """A loop as a row; one that is damaged says so, and hides no other."""
     try:
-        view = _view(folder)
+        view = view_of(folder)
     except RookeryError as error:
         return folder.name, "damaged", "", safe_line(one_line(str(error), _LONGEST_ERROR))
     prompt = one_line(view.plan.run.prompt or view.plan.prompt_file or "", _LONGEST_PROMPT)
@@ -83,7 +83,7 @@ def _row(folder: LoopFolder) -> tuple[str, str, str, str]:
 def show_loop(name: str, *, full: bool = False) -> None:
     """Show what a loop did; `full` includes the checks of every iteration, not only the last."""
     folder = LOOP_FOLDERS.find(home_folder(), name)
-    view, paint = _view(folder), look_of(sys.stdout, os.environ).paint()
+    view, paint = view_of(folder), look_of(sys.stdout, os.environ).paint()
     say(f"{paint('strong', view.name)} · {steps.goal(view.plan)}")
     if view.plan.worktree:
         say(steps.worktree(str(folder.worktree), folder.branch))
@@ -106,7 +106,7 @@ def stop_loop(name: str) -> None:
     click.echo(f"[rook] asked loop {folder.name} to stop", err=True)
 
 
-def _view(folder: LoopFolder) -> LoopView:
+def view_of(folder: LoopFolder) -> LoopView:
     """Read a loop as it is now."""
     is_running, state, now = folder.is_running, folder.state(), time.time()
     pending = None if state is None else state.pending

@@ -27,6 +27,14 @@ def put_json(out: TextIO, data: bytes) -> None:
         go_unseen(out, error)
 
 
+def put_command(out: TextIO, line: str) -> None:
+    """Write a line that a CI service is meant to run, as `put` writes text."""
+    try:
+        guarded(out).write_command(line)
+    except OSError as error:
+        go_unseen(out, error)
+
+
 def go_unseen(out: TextIO, error: OSError) -> None:
     """Discard all further output; say why, unless the reader has just closed the pipe."""
     nowhere = os.open(os.devnull, os.O_WRONLY)

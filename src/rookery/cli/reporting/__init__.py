@@ -1,0 +1,1 @@
+"""Reports of runs, loops and batches, and where they go."""

@@ -1,0 +1,110 @@
+"""Makes the report of a run, a loop or a batch, live or from disk, without its secrets."""
+
+import os
+import shlex
+
+from rookery.batches.queue import FolderQueue
+from rookery.cli.commands.loops import view_of
+from rookery.cli.options.run_argument import find_run
+from rookery.display.loops.summary import LoopView
+from rookery.display.reports.batch import batch_report
+from rookery.display.reports.loop import loop_report
+from rookery.display.reports.report import Report, cleaned
+from rookery.display.reports.run import run_report
+from rookery.feed.answers import run_answer
+from rookery.feed.integrity import checked_verdict
+from rookery.feed.source import state_of
+from rookery.loops.storage import LOOP_FOLDERS
+from rookery.model.errors import RookeryError
+from rookery.model.redaction.redactor import Redactor
+from rookery.model.state import RunState
+from rookery.model.verdict import Verdict
+from rookery.prices import PriceBook
+from rookery.runs.heal import healed
+from rookery.store import batch_folder, runs
+from rookery.store.batch_folder import BatchBusyError
+from rookery.store.file_names import OUTPUT
+from rookery.store.home import home_folder
+from rookery.store.output import has_output
+from rookery.store.run_folder import RunFolder
+
+
+def find_report(name: str | None) -> Report:
+    """Report what a name stands for; without one, the last run."""
+    if name is not None and name.startswith("loop-"):
+        return report_of_loop(view_of(LOOP_FOLDERS.find(home_folder(), name)))
+    if name is not None and name.startswith("batch-"):
+        return _stored_batch(name)
+    return _stored_run(healed(find_run(name)))
+
+
+def report_of_run(folder: RunFolder, verdict: Verdict | None, state: RunState | None) -> Report:
+    """Report a run; a command that no adapter knows has no state, a running one no verdict."""
+    info, exit = folder.info(), folder.exit()
+    report = run_report(
+        folder.name,
+        verdict,
+        state=state or RunState(),
+        duration_s=exit.ended_at - info.started_at if exit and info else None,
+        agent=info.label if info else None,
+        prompt=(info.prompt or shlex.join(info.command)) if info else None,
+        answer=run_answer(folder.path, state),
+        answer_file=_answer_file(folder),
+    )
+    return _clean(report)
+
+
+def report_of_loop(view: LoopView) -> Report:
+    """Report a loop."""
+    return _clean(loop_report(view, _answer_file_of))
+
+
+def report_of_batch(
+    queue: FolderQueue,
+    *,
+    exit_code: int | None = None,
+    duration_s: float | None = None,
+    is_running: bool = False,
+) -> Report:
+    """Report a batch."""
+    folder = queue.folder
+    return _clean(
+        batch_report(
+            folder.name,
+            folder.results(),
+            planned=len(queue.tasks()),
+            exit_code=exit_code,
+            duration_s=duration_s,
+            is_running=is_running,
+        )
+    )
+
+
+def _stored_run(folder: RunFolder) -> Report:
+    saved, info = checked_verdict(folder), folder.info()
+    state = state_of(folder, info, PriceBook()) if info else None
+    return report_of_run(folder, saved.verdict if saved else None, state)
+
+
+def _stored_batch(name: str) -> Report:
+    queue = FolderQueue(batch_folder.find(home_folder(), name))
+    try:
+        with queue.folder.locked():
+            return report_of_batch(queue)
+    except BatchBusyError:
+        return report_of_batch(queue, is_running=True)
+
+
+def _answer_file_of(run: str) -> str | None:
+    try:
+        return _answer_file(runs.find(home_folder(), run))
+    except RookeryError:
+        return None  # it was removed
+
+
+def _answer_file(folder: RunFolder) -> str | None:
+    return str(folder.path / OUTPUT) if has_output(folder) else None
+
+
+def _clean(report: Report) -> Report:
+    return cleaned(report, Redactor(os.environ).text)

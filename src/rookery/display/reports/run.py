@@ -1,0 +1,70 @@
+"""The report of one run, from its verdict and its folded stream."""
+
+from rookery.display.ending import warnings
+from rookery.display.reports.report import (
+    RUNNING,
+    Report,
+    ReportedDenial,
+    ReportedFile,
+)
+from rookery.display.words import allowing_option
+from rookery.model.state import RunState
+from rookery.model.text import relative
+from rookery.model.verdict import Verdict
+
+
+def run_report(
+    name: str,
+    verdict: Verdict | None,
+    *,
+    state: RunState,
+    duration_s: float | None = None,
+    agent: str | None = None,
+    prompt: str | None = None,
+    answer: str | None = None,
+    answer_file: str | None = None,
+) -> Report:
+    """Report a run; without a verdict it is running. `prompt` may be the command of a program."""
+    ledger = state.ledger
+    return Report(
+        kind="run",
+        name=name,
+        status=verdict.status if verdict else RUNNING,
+        ok=verdict is not None and verdict.status == "success",
+        exit_code=verdict.exit_code if verdict else None,
+        sentence=verdict.sentence if verdict else "",
+        prompt=prompt,
+        agent=agent,
+        model=state.model,
+        duration_s=duration_s,
+        spent_usd=ledger.spent_usd,
+        cost_source=ledger.cost.source,
+        cost_at_least=ledger.cost.at_least,
+        tokens=ledger.tokens.total if ledger.has_usage else None,
+        turns=state.steps,
+        tools=state.tool_counts,
+        files=_files(state),
+        denials=_denials(state),
+        errors=tuple(error.message or error.kind for error in state.errors),
+        warnings=tuple(warnings(verdict)) if verdict else (),
+        answer=answer,
+        answer_file=answer_file,
+    )
+
+
+def _files(state: RunState) -> tuple[ReportedFile, ...]:
+    return tuple(
+        ReportedFile(path=relative(path, state.cwd), added=file.added, removed=file.removed)
+        for path, file in state.files.items()
+    )
+
+
+def _denials(state: RunState) -> tuple[ReportedDenial, ...]:
+    """What was denied; a call that was denied several times, once."""
+    denials = (
+        ReportedDenial(
+            tool=denial.name or "a tool", allow=allowing_option(denial.fix) if denial.fix else None
+        )
+        for denial in state.denials.values()
+    )
+    return tuple(dict.fromkeys(denials))
