@@ -26,6 +26,7 @@ def loop(
     ask_done: bool = False,
     checks: Sequence[str] = (),
     check_timeout: Duration = 600.0,
+    check_first: bool = True,
     feed: FeedMode = "append",
     feed_bytes: int = 8000,
     max_iterations: int = 20,
@@ -65,6 +66,7 @@ def loop(
             each prompt asks for. This is the default without `until`, `signals` and `checks`.
         checks: Shell commands that must pass before the loop is done.
         check_timeout: Stop a check after this long.
+        check_first: Run the checks before the first iteration, and start none if the work is done.
         feed: Where the output of failed checks goes in the next prompt.
         feed_bytes: How much of that output to include, from its end.
         max_iterations: Stop after so many iterations; waits don't count.

@@ -45,24 +45,43 @@ def test_a_loop_is_told_step_by_step(tmp_path: Path, monkeypatch: pytest.MonkeyP
     told = [line.partition(" · ")[0] for line in lines if line.startswith("[rook]")]
     assert told[1:] == [
         "[rook] at most 20 iterations",
+        told[2],
         "[rook] ── iteration 1 of 20",
         "[rook] success",
-        told[4],
+        told[5],
         "[rook] continues",
         "[rook] ── iteration 2 of 20",
         "[rook] success",
-        told[8],
+        told[9],
         "[rook] done",
         "[rook] 2 iterations",
     ]
     assert "[rook] continues · the agent did not say it is done" in lines
-    assert told[4].startswith("[rook] check test -f ok: failed (exit 1")
-    assert told[8].startswith("[rook] check test -f ok: passed")
+    for before_or_after in (told[2], told[5]):
+        assert before_or_after.startswith("[rook] check test -f ok: failed (exit 1")
+    assert told[9].startswith("[rook] check test -f ok: passed")
     heading = lines.index("[rook] ── iteration 2 of 20 · claude ──")
     assert lines[heading + 1 :][0].startswith("[claude] ")  # a run is shown under its heading
     assert '[claude] "no"' in lines[:heading]
-    assert [row.split()[0] for row in lines[-5:-3]] == ["1", "2"]
+    head, *rows = lines[-6:-3]
+    assert head.split()[:3] == ["STATUS", "CHECK", "TIME"]
+    assert [re.split(r"  +", row)[:3] for row in rows] == [
+        ["1", "not done", "failed"],
+        ["2", "success", "passed"],
+    ]
     assert " · rook show loop-" in lines[-2]
+
+
+def test_a_loop_with_nothing_to_do_exits_with_0_and_spends_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=no"], monkeypatch)
+    done = rook("loop", "Fix it", "--check", "true", "--cwd", str(work))
+    assert (done.returncode, calls(tmp_path)) == (0, 0)
+    assert "[rook] done · every check passes already\n" in done.stdout
+    assert "[rook] 0 iterations · " in done.stdout
+    asked = rook("loop", "Fix it", "--check", "true", "--no-check-first", "--cwd", str(work))
+    assert (asked.returncode, calls(tmp_path)) == (0, 1)
 
 
 def test_what_a_failed_check_printed_is_shown(

@@ -94,7 +94,11 @@ def test_a_check_that_fails_goes_into_the_next_prompt(
     assert loop.end == "done"
     assert calls(tmp_path) == 2
     told = [event for event in events if isinstance(event, CheckFinished)]
-    assert [(event.ok, event.exit_code) for event in told] == [(False, 3), (True, 0)]
+    assert [(event.iteration, event.ok, event.exit_code) for event in told] == [
+        (0, False, 3),
+        (1, False, 3),
+        (2, True, 0),
+    ]
     second = runs.find(tmp_path / "home", loop.state.attempts[1].report.run or "").info()
     assert second is not None
     assert second.prompt is not None
@@ -356,7 +360,8 @@ def test_an_interrupted_check_has_not_failed_and_is_run_again(
         return loop
 
     # At the ceiling, where a check that fails would end it as unverified.
-    first = asyncio.run(until_it_checks(plan(work, goal=goal, ceilings=Ceilings(iterations=1))))
+    asked = plan(work, goal=goal, ceilings=Ceilings(iterations=1), check_first=False)
+    first = asyncio.run(until_it_checks(asked))
     assert (first.end, first.state.attempts[0].why) == ("interrupted", "interrupted")
     assert [check.stopped for check in first.state.attempts[0].checks] == ["interrupted"] * 2
     second = asyncio.run(to_the_end(resumed_loop(first.name)))
@@ -370,6 +375,41 @@ def test_a_check_that_cannot_run_ends_it_after_the_first_iteration(
 ) -> None:
     work = install(tmp_path, ["say=no"], monkeypatch)
     (work / "plain.txt").write_text("")
-    loop, _ = play(plan(work, goal=Goal(checks=(check,))))
+    loop, _ = play(plan(work, goal=Goal(checks=(check,)), check_first=False))
     assert (loop.end, loop.exit_code, calls(tmp_path)) == ("not_started", 9, 1)
     assert loop.state.reason == f"the check cannot run (exit code {code}): {check}"
+
+
+@pytest.mark.parametrize(("check", "code"), [("no-such-command", 127), ("./plain.txt", 126)])
+def test_a_check_that_cannot_run_is_reported_before_the_first_iteration(
+    check: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=no"], monkeypatch)
+    (work / "plain.txt").write_text("")
+    loop, _ = play(plan(work, goal=Goal(until="DONE", checks=("false", check))))
+    assert (loop.end, loop.exit_code, calls(tmp_path)) == ("not_started", 9, 0)
+    assert loop.state.reason.startswith(f"the check cannot run (exit code {code}): {check}; ")
+    assert "--no-check-first" in loop.state.reason
+
+
+def test_a_loop_whose_checks_pass_already_ends_without_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=no"], monkeypatch)
+    loop, events = play(plan(work, goal=Goal(checks=("true", "true"))))
+    assert (loop.end, loop.exit_code, calls(tmp_path)) == ("done", 0, 0)
+    assert (loop.state.attempts, loop.spent_usd) == ((), 0.0)
+    assert not any(isinstance(event, IterationStarted) for event in events)
+
+
+def test_a_resumed_loop_checks_first_what_was_done_by_hand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=no"], monkeypatch)
+    goal = Goal(checks=("test -f fixed",))
+    first, _ = play(plan(work, goal=goal, ceilings=Ceilings(iterations=1)))
+    assert (first.end, calls(tmp_path)) == ("ceiling", 1)
+    (work / "fixed").touch()
+    again = asyncio.run(to_the_end(resumed_loop(first.name, ceilings={"iterations": 2})))
+    assert (again.end, again.state.reason) == ("done", "every check passes already")
+    assert calls(tmp_path) == 1

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from rookery.loops.changes.git_command import GitError
 from rookery.loops.changes.repository import Committed
 from rookery.loops.driver import Loop
@@ -11,7 +13,7 @@ from rookery.loops.effects import Emit, RunRequest
 from rookery.loops.events import IterationFinished, LoopEvent
 from rookery.loops.plan import Ceilings, Goal, LoopPlan, make_plan
 from rookery.loops.state import Check, Report
-from rookery.loops.storage import LOOP_FOLDERS
+from rookery.loops.storage import LOOP_FOLDERS, LoopFolder
 from rookery.model.errors import RookeryError
 from rookery.model.events import (
     Event,
@@ -70,16 +72,32 @@ class Scripted(FakeEffects):
         return done
 
 
-def effects(goal: Goal, *, commit: bool = False, ceilings: Ceilings = Ceilings()) -> Scripted:  # noqa: B008 - frozen
+def effects(
+    goal: Goal,
+    *,
+    commit: bool = False,
+    ceilings: Ceilings = Ceilings(),  # noqa: B008 - frozen
+    check_first: bool = False,
+) -> Scripted:
     plan = make_plan(
-        agent="claude", cwd="/", prompt="p", goal=goal, commit=commit, ceilings=ceilings
+        agent="claude",
+        cwd="/",
+        prompt="p",
+        goal=goal,
+        commit=commit,
+        ceilings=ceilings,
+        check_first=check_first,
     )
     return Scripted(plan, World())
 
 
 def play(scripted: Scripted, home: Path) -> tuple[Loop, Sequence[LoopEvent]]:
+    return continued(LOOP_FOLDERS.create(home, scripted.plan), scripted)
+
+
+def continued(folder: LoopFolder, scripted: Scripted) -> tuple[Loop, Sequence[LoopEvent]]:
     async def whole() -> tuple[Loop, Sequence[LoopEvent]]:
-        async with Loop(LOOP_FOLDERS.create(home, scripted.plan), scripted) as loop:
+        async with Loop(folder, scripted) as loop:
             events = [event async for event in loop]
         return loop, events
 
@@ -159,3 +177,35 @@ def test_work_that_cannot_be_committed_is_not_checked_and_counts(tmp_path: Path)
     loop, _ = play(scripted, tmp_path)
     assert (loop.end, loop.state.reason) == ("not_started", "git commit failed: no space")
     assert (loop.state.spent_usd, loop.state.pending) == (0.25, None)
+
+
+@pytest.mark.parametrize(
+    ("check_first", "goal", "checks", "runs"),
+    [
+        (True, Goal(checks=("make test",)), [True], 0),
+        (False, Goal(checks=("make test",)), [True], 1),
+        (True, Goal(until="DONE", checks=("make test",)), [True, True], 1),  # it must say so too
+        (True, Goal(checks=("make test",)), [False, True], 1),
+        (True, Goal(until="DONE"), [], 1),
+    ],
+)
+def test_checks_that_pass_before_the_first_iteration_end_the_loop(
+    check_first: bool, goal: Goal, checks: list[bool], runs: int, tmp_path: Path
+) -> None:
+    scripted = effects(goal, check_first=check_first)
+    scripted.runs, scripted.checks = [[*BEGIN, turn(text="DONE")]], checks
+    loop, _ = play(scripted, tmp_path)
+    assert (loop.end, len(loop.state.attempts), scripted.checks) == ("done", runs, [])
+
+
+def test_work_that_is_not_committed_is_not_done_whatever_the_checks_say(tmp_path: Path) -> None:
+    scripted = effects(Goal(checks=("make test",)), commit=True, check_first=True)
+    scripted.runs = [[*BEGIN, turn()], [*BEGIN, turn()]]
+    scripted.checks = [False, True, True]
+    scripted.commits = [GitError("git commit failed: no space"), Committed(commit="abc1234")]
+    first, _ = play(scripted, tmp_path)
+    assert first.end == "not_started"
+    folder = LOOP_FOLDERS.find(tmp_path, first.name)
+    folder.save_state(first.state.reopened(scripted.world.now))
+    again, _ = continued(folder, scripted)
+    assert (again.end, [a.commit for a in again.state.attempts]) == ("done", [None, "abc1234"])

@@ -17,6 +17,7 @@ from rookery.loops.state import LoopState
 from rookery.loops.storage import LOOP_FOLDERS, LoopFolder
 from rookery.model.completion import final_text
 from rookery.model.errors import RookeryError
+from rookery.model.ledger import Source
 from rookery.model.price import dollars, nano
 from rookery.prices import PriceBook
 from rookery.runs.heal import settle
@@ -157,10 +158,17 @@ def loop_result(task: BatchTask, name: str, state: LoopState) -> BatchResult:
         loop=name,
         run=last.report.run if last else None,
         spent_usd=state.known_usd,
-        cost_source="unknown" if state.unknown_costs else state.cost_source,
+        cost_source=_cost_source(state),
         duration_s=state.elapsed_s(state.started_at),
         answer=last.report.answer if last else None,
     )
+
+
+def _cost_source(state: LoopState) -> Source:
+    """How certain the cost of a loop is; that nothing was run is certain."""
+    if not state.attempts:
+        return "native"
+    return "unknown" if state.unknown_costs else state.cost_source
 
 
 def _loop_so_far(task: BatchTask, loop: LoopFolder, started: _RunsByPart) -> BatchResult:

@@ -370,6 +370,13 @@ class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = ()
     check_timeout: Annotated[Seconds, Flag(help="Stop a check after this long.")] = 600.0
+    check_first: Annotated[
+        bool,
+        Flag(
+            help="Run the checks before the first iteration, and start none if the work is done.",
+            words=("--check-first/--no-check-first",),
+        ),
+    ] = True
     feed: Annotated[
         FeedMode, Flag(help="Where a failed check's output goes in the next prompt.")
     ] = "append"

@@ -19,7 +19,7 @@ from rookery.loops.events import (
 from rookery.loops.iteration import Iterations
 from rookery.loops.plan import LoopPlan
 from rookery.loops.progress import Progress
-from rookery.loops.rules import Moment, after_run, before_run
+from rookery.loops.rules import Moment, after_first_checks, after_run, before_run
 from rookery.loops.state import LoopState, Wait
 from rookery.loops.storage import LoopFolder
 from rookery.loops.waits.wall_clock import wait_until
@@ -147,40 +147,42 @@ class Loop:
             if not self.state.is_over:
                 self._progress.state = self.state.reopened(self.effects.steady())
                 self._progress.save()
-                self._emit_started()
-                await self._recover()
+                self._progress.emit(_started(self, resumed=self._resumed))
+                if not await self._recover():
+                    await self._check_first()
                 while self.state.end is None:
                     await self._step()
         finally:
             self._progress.close()
 
-    def _emit_started(self) -> None:
-        in_worktree = self.plan.worktree
-        self._progress.emit(
-            LoopStarted(
-                at=self.effects.now(),
-                loop=self.name,
-                agent=self.state.agent,
-                ceilings=self.plan.ceilings,
-                resumed=self._resumed,
-                iterations=self.state.iterations,
-                worktree=str(self.folder.worktree) if in_worktree else None,
-                branch=self.folder.branch if in_worktree else None,
-            )
-        )
+    async def _recover(self) -> bool:
+        """Count a run that a crash cut short, or repeat checks that an interrupt ended.
 
-    async def _recover(self) -> None:
-        """Count a run that a crash cut short, or repeat checks that an interrupt ended."""
+        Returns whether there was such a run or such checks.
+        """
         pending, last = self.state.pending, self.state.last
         if pending is not None:
             report = await self.effects.recover(pending)
-            if report is not None:
-                await self._iterations.finish(pending, report)
-                self._decide()
+            if report is None:
+                return False
+            await self._iterations.finish(pending, report)
         elif last is not None and last.is_half_checked:
             checks = await self._iterations.check(last.iteration)
             self._progress.replace_last(msgspec.structs.replace(last, checks=checks, why=""))
-            self._decide()
+        else:
+            return False
+        self._decide()
+        return True
+
+    async def _check_first(self) -> None:
+        """Run the checks before the agent is paid for; end the loop if it has nothing to do."""
+        if not self.plan.check_first or self._stopping.is_set():
+            return
+        checks = await self._iterations.check(self.state.iterations)
+        if not self._stopping.is_set():
+            moment = _moment(self.plan, self._progress, self.effects)
+            if (decision := after_first_checks(moment, checks)) is not None:
+                self._follow(decision)
 
     async def _step(self) -> None:
         """Wait if a wait is due, then run the agent once, unless a rule ends the loop."""
@@ -250,6 +252,20 @@ class Loop:
                 unknown_costs=state.unknown_costs,
             )
         )
+
+
+def _started(loop: Loop, *, resumed: bool) -> LoopStarted:
+    in_worktree = loop.plan.worktree
+    return LoopStarted(
+        at=loop.effects.now(),
+        loop=loop.name,
+        agent=loop.state.agent,
+        ceilings=loop.plan.ceilings,
+        resumed=resumed,
+        iterations=loop.state.iterations,
+        worktree=str(loop.folder.worktree) if in_worktree else None,
+        branch=loop.folder.branch if in_worktree else None,
+    )
 
 
 def _moment(plan: LoopPlan, progress: Progress, effects: Effects) -> Moment:

@@ -84,6 +84,9 @@ class LoopPlan(msgspec.Struct, frozen=True, kw_only=True):
     check_s: float = 600.0
     """The time limit of one check."""
 
+    check_first: bool = True
+    """Whether the checks run before the first iteration, and before that of a resumed loop."""
+
     feed: FeedMode = "append"
     feed_bytes: int = 8000
     continue_session: bool = False

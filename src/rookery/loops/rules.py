@@ -10,7 +10,7 @@ from msgspec import UNSET
 from rookery.loops.ceilings import reached_ceilings
 from rookery.loops.events import Decision, End
 from rookery.loops.plan import LoopPlan
-from rookery.loops.state import Attempt, LoopState
+from rookery.loops.state import Attempt, Check, LoopState
 from rookery.loops.waits.backoff import (
     MOST_BACKOFF_S,
     backoff_s,
@@ -20,6 +20,7 @@ from rookery.loops.waits.backoff import (
 from rookery.model.text import one_line
 
 _LONGEST_ERROR = 200
+_BEFORE_PAYING = "nothing was spent; if the agent is to make it work, use --no-check-first"
 
 
 class Moment(msgspec.Struct, frozen=True):
@@ -60,6 +61,29 @@ def before_run(moment: Moment) -> Decision:
     return _first(_BEFORE, moment)
 
 
+def after_first_checks(moment: Moment, checks: Sequence[Check]) -> Decision | None:
+    """Decide before an iteration is paid for: whether the work is done, or a check cannot run.
+
+    None means that the loop continues.
+    """
+    decision = None
+    if broken := _broken(checks, moment.state.iterations):
+        decision = _cannot_check(moment, broken, _BEFORE_PAYING)
+    elif _is_done_already(moment, checks):
+        decision = _finish(moment, "done", "every check passes already", _passed(checks))
+    return None if decision is None else msgspec.structs.replace(decision, rule="check_first")
+
+
+def _is_done_already(moment: Moment, checks: Sequence[Check]) -> bool:
+    """Whether the checks pass, and the agent has said that it is done, if it was asked to."""
+    last = moment.state.last
+    if last is not None and last.problem is not UNSET:
+        return False  # its changes are not committed yet
+    said_done = last is not None and last.report.said_done
+    passes = bool(checks) and all(check.ok for check in checks)
+    return passes and (said_done or not moment.plan.goal.needs_answer)
+
+
 def _first(rules: Sequence[tuple[str, Rule]], moment: Moment) -> Decision:
     for name, rule in rules:
         if (decision := rule(moment)) is not None:
@@ -94,8 +118,11 @@ def _completion(moment: Moment) -> Decision | None:
     if not is_done(moment.plan, moment.last):
         return None
     said = ("the agent says it is done",) if moment.last.report.said_done else ()
-    passed = tuple(f"passed: {check.command}" for check in moment.last.checks)
-    return _finish(moment, "done", "the goal is met", said + passed)
+    return _finish(moment, "done", "the goal is met", said + _passed(moment.last.checks))
+
+
+def _passed(checks: Sequence[Check]) -> tuple[str, ...]:
+    return tuple(f"passed: {check.command}" for check in checks)
 
 
 def _not_started(moment: Moment) -> Decision | None:
@@ -107,16 +134,20 @@ def _not_started(moment: Moment) -> Decision | None:
 
 def _broken_check(moment: Moment) -> Decision | None:
     """A check that the shell cannot even start will not pass, whatever the agent does."""
-    broken = tuple(check for check in moment.last.checks if check.cannot_run)
-    if not broken or moment.state.iterations > 1:
-        return None
+    broken = _broken(moment.last.checks, moment.state.iterations - 1)
+    return _cannot_check(moment, broken) if broken else None
+
+
+def _broken(checks: Sequence[Check], iterations: int) -> tuple[Check, ...]:
+    """The checks that cannot run, if no iteration before could have made them work."""
+    return () if iterations > 0 else tuple(check for check in checks if check.cannot_run)
+
+
+def _cannot_check(moment: Moment, broken: Sequence[Check], hint: str = "") -> Decision:
     first = broken[0]
-    return _finish(
-        moment,
-        "not_started",
-        f"the check cannot run (exit code {first.exit_code}): {first.command}",
-        tuple(check.output.strip() for check in broken),
-    )
+    reason = f"the check cannot run (exit code {first.exit_code}): {first.command}"
+    evidence = tuple(check.output.strip() for check in broken)
+    return _finish(moment, "not_started", f"{reason}; {hint}" if hint else reason, evidence)
 
 
 def _limit(moment: Moment) -> Decision | None:

@@ -1,7 +1,9 @@
 """The steps of a loop as lines of text."""
 
+import pytest
+
 from rookery.display.loops import steps
-from rookery.loops.events import Decision
+from rookery.loops.events import Decision, IterationFinished
 from rookery.loops.plan import Ceilings, Goal, make_plan
 
 PLAN = make_plan(
@@ -29,6 +31,18 @@ def test_a_switch_says_what_the_other_agent_is_not_given() -> None:
         "without --model, --allow, the arguments --add-dir /x, which codex may not support",
     ]
     assert switched("claude") == ["switches to claude · a limit"]
+
+
+@pytest.mark.parametrize(("checks", "colour"), [((), "good"), (("make test",), None)])
+def test_a_run_that_is_not_checked_yet_is_not_shown_as_good(
+    checks: tuple[str, ...], colour: str | None
+) -> None:
+    plan = make_plan(agent="claude", cwd="/", goal=Goal(until="DONE", checks=checks))
+    ended = IterationFinished(
+        at=0.0, iteration=1, attempt=1, agent="claude", status="success", sentence="", duration_s=1
+    )
+    (line,) = steps.lines(ended, plan, lambda style, text: f"<{style}>{text}")
+    assert line.startswith(f"<{colour}>success" if colour else "success")
 
 
 def test_one_is_told_in_the_singular() -> None:

@@ -14,7 +14,7 @@ from rookery.cli.safe_output import guarded
 from rookery.config.command_options import ListOptions
 from rookery.display.console.look import columns, look_of
 from rookery.display.console.table import table
-from rookery.display.loops import steps, summary
+from rookery.display.loops import steps
 from rookery.display.loops.summary import LoopView
 from rookery.loops.current_run import current_run
 from rookery.loops.events import EXIT_CODES, CheckFinished
@@ -31,6 +31,8 @@ _LONGEST_ERROR = 200
 _UNCUT = 10_000
 _OUTPUT_LINES = 5
 _OUTPUT_LINES_FULL = 200
+_STATUSES = {"STATUS": steps.iteration_status, "CHECK": steps.check_status}
+"""The columns in colour, and what says in which."""
 
 
 @click.command("loops", epilog="Example:  rook loops")
@@ -144,10 +146,10 @@ def put_runs(view: LoopView) -> None:
     def painted(row: int, column: int, text: str) -> str:
         if row < 0:
             return paint("strong", text)
-        is_status = column == summary.HEAD.index("STATUS") and row < len(attempts)
-        return steps.status(attempts[row].report.status, paint) if is_status else text
+        status = _STATUSES.get(view.head[column]) if row < len(attempts) else None
+        return text if status is None or not text else paint(status(attempts[row])[1], text)
 
-    for line in _laid_out(summary.HEAD, view.rows, painted) if view.rows else ():
+    for line in _laid_out(view.head, view.rows, painted) if view.rows else ():
         put(sys.stdout, line)
 
 

@@ -22,7 +22,7 @@ from rookery.loops.events import (
     Waiting,
 )
 from rookery.loops.plan import Ceilings, LoopPlan
-from rookery.loops.state import Check
+from rookery.loops.state import Attempt, Check
 from rookery.model.ledger import Money
 from rookery.model.safe import safe_line
 from rookery.model.text import count, cut, duration, one_line, suggested
@@ -57,9 +57,11 @@ def _iteration_started(event: IterationStarted, plan: LoopPlan, paint: Paint) ->
     yield paint("strong", f"── {number} · {safe_line(agent)} ──")
 
 
-def _iteration_finished(event: IterationFinished, _: LoopPlan, paint: Paint) -> Iterator[str]:
+def _iteration_finished(event: IterationFinished, plan: LoopPlan, paint: Paint) -> Iterator[str]:
     cost = price(Money(event.spent_usd, event.cost_source))
-    parts = [status(event.status, paint), duration(event.duration_s), cost]
+    awaits_check = event.status == "success" and plan.goal.checks  # so it may yet fail
+    outcome = event.status if awaits_check else status(event.status, paint)
+    parts = [outcome, duration(event.duration_s), cost]
     if event.files:
         parts.append(changes(event.files, event.added, event.removed))
     if event.commit:
@@ -200,6 +202,29 @@ def ending(end: End, reason: str, paint: Paint) -> str:
 def status(outcome: Outcome, paint: Paint) -> str:
     """The status of a run, in its colour."""
     return paint(style_of(outcome), outcome.replace("_", " "))
+
+
+def iteration_status(attempt: Attempt) -> tuple[str, str]:
+    """The status of an iteration and its style: a success is one only if its checks pass."""
+    outcome = attempt.report.status
+    if outcome == "success" and not attempt.checks_pass:
+        return "not done", "note"
+    return outcome.replace("_", " "), style_of(outcome)
+
+
+def check_status(attempt: Attempt) -> tuple[str, str]:
+    """Whether the checks of an iteration passed, in a word or two, and the style of it."""
+    failed = [check for check in attempt.checks if not check.ok]
+    if not failed:
+        return ("passed", "good") if attempt.checks else ("", "aside")
+    if attempt.is_half_checked:
+        return "interrupted", "note"
+    if len(attempt.checks) > 1:
+        return f"{len(failed)} of {len(attempt.checks)} failed", "bad"
+    (check,) = failed
+    return ("cannot run" if check.cannot_run else check.stopped or "failed").replace(
+        "_", " "
+    ), "bad"
 
 
 def worktree(path: str, branch: str) -> str:

@@ -4,7 +4,14 @@ from collections.abc import Iterator
 
 import msgspec
 
-from rookery.display.loops.steps import Paint, changes, ending, waiting
+from rookery.display.loops.steps import (
+    Paint,
+    changes,
+    check_status,
+    ending,
+    iteration_status,
+    waiting,
+)
 from rookery.display.numbers import price, total_cost
 from rookery.loops.ceilings import reached_ceilings
 from rookery.loops.current_run import CurrentRun
@@ -17,9 +24,9 @@ from rookery.model.text import count, duration, one_line, suggested
 
 _LONGEST_WHY = 60
 
-Row = tuple[str, str, str, str, str, str, str]
+Row = tuple[str, ...]
 
-HEAD = ("", "STATUS", "TIME", "COST", "CHANGES", "RUN", "WHY")
+HEAD: Row = ("", "STATUS", "CHECK", "TIME", "COST", "CHANGES", "RUN", "WHY")
 """The head of the table of runs."""
 
 
@@ -48,10 +55,22 @@ class LoopView(msgspec.Struct, frozen=True, kw_only=True):
         return total(self.state, now=self.now, current=self.current) if self.state else ""
 
     @property
+    def head(self) -> Row:
+        """The head of the table of its runs."""
+        return self._with_columns(HEAD)
+
+    @property
     def rows(self) -> list[Row]:
-        """Its runs as rows under `HEAD`."""
+        """Its runs as rows under `head`."""
         rows = [row(attempt) for attempt in self.state.attempts] if self.state else []
-        return rows + ([self._current_row(self.current)] if self.current else [])
+        rows += [self._current_row(self.current)] if self.current else []
+        return [self._with_columns(each) for each in rows]
+
+    def _with_columns(self, cells: Row) -> Row:
+        """Leave out the column of checks if the loop has none."""
+        has_checks = bool(self.plan.goal.checks)
+        pairs = zip(HEAD, cells, strict=True)
+        return tuple(cell for name, cell in pairs if has_checks or name != "CHECK")
 
     def activity(self, paint: Paint) -> str:
         """What it does now, and how to watch or stop it; or how it ended."""
@@ -78,7 +97,8 @@ class LoopView(msgspec.Struct, frozen=True, kw_only=True):
     def _current_row(self, current: CurrentRun) -> Row:
         took = duration((current.ended_at or self.now) - current.started_at)
         cost = price(Money(current.spent_usd, current.cost_source))
-        return (f"{current.iteration}", self.status, took, cost, "", current.run, "")
+        checking = "running" if self.is_running and current.ended_at is not None else ""
+        return (f"{current.iteration}", self.status, checking, took, cost, "", current.run, "")
 
 
 def row(attempt: Attempt) -> Row:
@@ -92,7 +112,8 @@ def row(attempt: Attempt) -> Row:
     cost = price(Money(report.spent_usd, report.cost_source))
     return (
         f"{attempt.iteration}" if attempt.counts else "–",
-        report.status.replace("_", " "),
+        iteration_status(attempt)[0],
+        check_status(attempt)[0],
         duration(report.ended_at - report.started_at),
         "" if report.status == "not_started" else cost,
         " · ".join(part for part in (changed, attempt.commit) if part),
