@@ -15,7 +15,7 @@ import msgspec
 from app_server_corpus import AppServerCorpus
 from codex_corpus import CodexCorpus
 from corpus import Corpus
-from listing import listing
+from listing import listing, short_commands
 from more_corpora import AmpCorpus, GeminiCorpus, QwenCorpus
 from opencode_corpus import OpenCodeCorpus
 from running import cpu, latency, many
@@ -186,7 +186,7 @@ BENCHES: Mapping[str, Callable[[Setting], Iterator[Row]]] = {
     each.__name__: each
     for each in (
         *(file, lines, codex, others, fold, sdk, unknown, long, memory, imports),
-        *(start, whole_run, listing, latency, cpu, many),
+        *(start, whole_run, listing, short_commands, latency, cpu, many),
         *(show, redaction, viewer),
     )
 }

@@ -1,4 +1,4 @@
-"""What `rook runs` costs in a home with very many runs."""
+"""What `rook runs` costs with very many runs, and short commands in a home as people have it."""
 
 import os
 import sys
@@ -7,14 +7,17 @@ from pathlib import Path
 from statistics import median
 from typing import Protocol
 
-from starting import ROOK, rook_environment
+from starting import ROOK, SESSION, rook_environment
 from timing import Row, dearer, race_children, spent_by_children
 
-from rookery.store.file_names import INFO, RUNS, VERDICT
+from rookery.store.file_names import INFO, RUNS, STDOUT, VERDICT
 from rookery.store.run_formats import RunInfo, VerdictInfo, dump
 
 MANY, FEWER = 20_000, 2_000
 MOST_CPU_S = 0.3
+USUAL = 300
+MOST_USUAL_CPU_S = 0.15
+LIBRARIES = "import click, msgspec"
 _SCAN = """
 import json, os, sys
 runs = [(entry.stat().st_mtime, entry.path) for entry in os.scandir(sys.argv[1])]
@@ -47,15 +50,34 @@ def listing(setting: Setting) -> Iterator[Row]:
     yield Row(what, "CPU time", f"{seconds:.3f} s", f"≤ {MOST_CPU_S:.2f} s", seconds <= MOST_CPU_S)
 
 
+def short_commands(setting: Setting) -> Iterator[Row]:
+    """The CPU time of what people type most, and that of importing the libraries that it needs."""
+    home = setting.folder / "usual"
+    _make(home / RUNS, USUAL)
+    environment = {**rook_environment(setting.folder), "ROOKERY_HOME": str(home)}
+    least = [sys.executable, "-c", LIBRARIES]
+    for words, at_most in ((["--version"], 1.5), (["runs"], 2.5), (["show"], 3.5)):
+        what = f"rook {words[0]}, {USUAL} runs"
+        ratio = race_children(setting.starts, least, [ROOK, *words], environment)
+        yield dearer(what, f"python -c {LIBRARIES!r}", ratio, at_most)
+        spent = [spent_by_children([ROOK, *words], environment) for _ in range(setting.starts)]
+        most = MOST_USUAL_CPU_S
+        yield Row(what, "CPU time", f"{min(spent):.3f} s", f"≤ {most:.2f} s", min(spent) <= most)
+
+
 def _make(runs: Path, count: int) -> None:
     """Make many finished runs, one a minute."""
     runs.mkdir(parents=True, mode=0o700)
+    session = SESSION.read_bytes()
     for number in range(count):
         started = 1e9 + 60.0 * number
-        info = RunInfo(command=["true"], cwd="/", prompt="Fix it", started_at=started)
+        info = RunInfo(
+            agent="claude", command=["claude"], cwd="/", prompt="Fix it", started_at=started
+        )
         verdict = VerdictInfo(status="success", sentence="", exit_code=0, ended_at=started + 30)
         run = runs / f"r{number}"
         run.mkdir(mode=0o700)
         (run / INFO).write_bytes(dump(info))
+        (run / STDOUT).write_bytes(session)
         (run / VERDICT).write_bytes(dump(verdict))
         os.utime(run, (started + 30, started + 30))

@@ -236,6 +236,29 @@ def imported_by(desk: Desk, *words: str) -> set[str]:
     return set(out.stdout.splitlines()[-1].split())
 
 
+LISTING_DOES_WITHOUT = {
+    *("asyncio", "genai_prices", "logging", "rich", "ssl", "subprocess", "tomllib"),
+    *("rookery.adapter.agent", "rookery.agents", "rookery.config.load", "rookery.config.options"),
+    *("rookery.display.words", "rookery.feed.source", "rookery.model.fold", "rookery.runs.heal"),
+}
+"""What `rook runs` must not import while no run is running: it would double its CPU time."""
+
+SHOWING_DOES_WITHOUT = {"asyncio", "genai_prices", "logging", "rich", "ssl", "subprocess"}
+"""What `rook show` in a pipe must not import for a run whose agent reports its cost."""
+
+
+def test_listing_runs_imports_nothing_that_only_live_runs_need(desk: Desk) -> None:
+    desk.rook("run", "Fix it")
+    imported = imported_by(desk, "runs")
+    assert not LISTING_DOES_WITHOUT & imported
+    assert len({name for name in imported if name.startswith("rookery.")}) <= 50
+
+
+def test_showing_a_run_imports_no_event_loop_and_no_prices(desk: Desk) -> None:
+    desk.rook("run", "Fix it")
+    assert not SHOWING_DOES_WITHOUT & imported_by(desk, "show")
+
+
 def test_help_imports_only_what_it_shows_and_click(desk: Desk) -> None:
     imported = imported_by(desk, "--help")
     assert {name for name in imported if name.startswith("rookery")} == HELP_NEEDS

@@ -1,19 +1,19 @@
 """The end of a run in a few lines: how it ended, what it did, and what to do next."""
 
 from collections.abc import Iterator
-from typing import Literal, assert_never
+from typing import assert_never
 
 import msgspec
 
 from rookery.adapter.agent import PERMIT_ALL
 from rookery.display import numbers, words
 from rookery.display.console import cells
-from rookery.display.console.paint import Paint
+from rookery.display.console.paint import Paint, style_of
 from rookery.model.ledger import Money
 from rookery.model.safe import safe_line
 from rookery.model.state import RunState
 from rookery.model.text import count, duration, suggested
-from rookery.model.verdict import Outcome, Verdict, process_end
+from rookery.model.verdict import Verdict, process_end
 
 _MOST_RULES = 3
 _MOST_NAMES = 5  # of processes
@@ -40,28 +40,6 @@ class AboutRun(msgspec.Struct, frozen=True, kw_only=True):
 
     other_agent: str | None = None
     """An agent that could do the work instead."""
-
-
-def style_of(status: Outcome) -> Literal["good", "note", "bad"]:
-    """The style in which a status is shown."""
-    match status:
-        case "success":
-            return "good"
-        case "limited":
-            return "note"
-        case (
-            "failed"
-            | "incomplete"
-            | "denied"
-            | "over_budget"
-            | "stuck"
-            | "not_started"
-            | "timed_out"
-            | "interrupted"
-        ):
-            return "bad"
-        case _:
-            assert_never(status)
 
 
 def summary(verdict: Verdict, about: AboutRun, state: RunState, paint: Paint) -> list[str]:

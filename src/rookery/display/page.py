@@ -28,6 +28,7 @@ from rookery.model.events import (
 from rookery.model.records import Record
 from rookery.model.safe import safe, safe_line
 from rookery.model.snapshot import RunningTool
+from rookery.model.text import from_home
 from rookery.model.timeline import Item, ItemKind
 from rookery.store.decisions import Decided
 
@@ -155,7 +156,7 @@ class Page:
         parts = [
             f"{self._agent} {item.name}" if item.name else self._agent,
             item.title or self._context.model,
-            words.from_home(cwd, self._options.home) if cwd else None,
+            from_home(cwd, self._options.home) if cwd else None,
         ]
         yield self._rook + safe_line(" · ".join(part for part in parts if part))
 

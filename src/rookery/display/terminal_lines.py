@@ -24,6 +24,7 @@ from rookery.model.events import (
 )
 from rookery.model.records import Record
 from rookery.model.safe import safe_line
+from rookery.model.text import from_home
 
 _ALWAYS_SHOWN = (Retrying, ContextCompacted, ModelChanged)  # without --verbose, too
 _SHOWN_BY_OTHERS = ("denied", "cancelled")  # these calls get a line of another kind
@@ -116,7 +117,7 @@ class TerminalLines:
         parts = [
             f"{self._agent} {event.version}" if event.version else self._agent,
             event.model or self._context.model,
-            words.from_home(self._layout.cwd, self._home) if self._layout.cwd else None,
+            from_home(self._layout.cwd, self._home) if self._layout.cwd else None,
             f"run {self._context.run}" if self._context.run else None,
         ]
         yield self._rook + safe_line(" · ".join(part for part in parts if part))

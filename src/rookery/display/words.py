@@ -110,14 +110,6 @@ def call(started: ToolStarted | RunningTool, at: float | None, cwd: str | None) 
     return Call(started.name or "a tool", about, path, kind, at, started.parent)
 
 
-def from_home(path: str, home: str | None) -> str:
-    """A path with the user's home folder as `~`."""
-    folder = (home or "").rstrip("/")
-    if folder and (path == folder or path.startswith(f"{folder}/")):
-        return f"~{path[len(folder) :]}"
-    return path
-
-
 def text(said: Text) -> Line:
     """The first line of an agent's text, in quotes."""
     first = first_line(said.text, _LONGEST_TEXT).replace("\\", "\\\\").replace('"', '\\"')

@@ -1,6 +1,9 @@
 """Wakes every reader of a feed when there is more to read."""
 
-import asyncio
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import asyncio
 
 
 class Bell:
@@ -27,6 +30,8 @@ class Bell:
 
     async def wait(self, seen: int) -> None:
         """Wait until the count is greater than `seen`; return at once after the end."""
+        import asyncio  # so that what never waits stays quick
+
         while self.count <= seen and not self.ended:
             waiter = asyncio.get_running_loop().create_future()
             self._waiting.append(waiter)

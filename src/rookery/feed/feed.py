@@ -1,12 +1,10 @@
 """A feed: what one run has written, decoded, for any number of readers."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from rookery.adapter.lines import LineBuffer
 from rookery.feed.bell import Bell
-from rookery.feed.live_records import LiveRecords
 from rookery.feed.source import Source, StreamDecoder, text_of
 from rookery.feed.tail import Piece
 from rookery.feed.window import Window
@@ -14,6 +12,9 @@ from rookery.model.records import Record
 from rookery.model.snapshot import Snapshot
 from rookery.model.state import RunState
 from rookery.store.arrivals import Stream
+
+if TYPE_CHECKING:
+    from rookery.feed.live_records import LiveRecords
 
 
 class ByteReader(Protocol):
@@ -111,8 +112,10 @@ class Feed:
             return _stored_records(self, log, seq)
         return self._records(seq)
 
-    def live(self, buffer: int = 256) -> LiveRecords:
+    def live(self, buffer: int = 256) -> "LiveRecords":
         """The records from now on; those that do not fit the buffer are dropped and counted."""
+        from rookery.feed.live_records import LiveRecords  # so that what never waits stays quick
+
         live = LiveRecords(buffer)
         if self.is_over:
             live.end()
@@ -228,6 +231,8 @@ class _LogDecoder:
 
     async def next_after(self, seq: int) -> list[Record]:
         """Decode up to the next records from `seq` on; nothing if there are none yet."""
+        import asyncio  # so that what never waits stays quick
+
         while (records := self.read()) is not None:
             if records and records[-1].seq >= seq:
                 return [record for record in records if record.seq >= seq]

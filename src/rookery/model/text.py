@@ -85,3 +85,11 @@ def relative(path: str, folder: str | None) -> str:
     if not folder or not path.startswith(start):
         return path
     return path[len(start) :].lstrip("/") or path
+
+
+def from_home(path: str, home: str | None) -> str:
+    """A path with the user's home folder as `~`."""
+    folder = (home or "").rstrip("/")
+    if folder and (path == folder or path.startswith(f"{folder}/")):
+        return f"~{path[len(folder) :]}"
+    return path

@@ -224,9 +224,11 @@ def last_changes(folder: Folder) -> dict[str, float]:
     changes: dict[str, float] = {}
     with explained(folder.path), os.scandir(folder._fd) as entries:
         for entry in entries:
-            with suppress(FileNotFoundError):  # it was removed meanwhile
+            try:
                 if entry.is_dir(follow_symlinks=False):
                     changes[entry.name] = entry.stat(follow_symlinks=False).st_mtime
+            except FileNotFoundError:
+                pass  # it was removed meanwhile
     return changes
 
 

@@ -3,15 +3,17 @@
 import os
 from pathlib import Path
 
-from platformdirs import user_data_path
-
 _LEAST_FREE = 200_000_000  # bytes; a long run of an agent that prints much needs less
 
 
 def home_folder() -> Path:
     """The folder that holds all runs."""
     named = os.environ.get("ROOKERY_HOME")
-    return Path(named).expanduser() if named else user_data_path("rookery", appauthor=False)
+    if named:
+        return Path(named).expanduser()
+    from platformdirs import user_data_path  # so that lists stay quick
+
+    return user_data_path("rookery", appauthor=False)
 
 
 def space_problem(home: Path) -> str | None:

@@ -2,17 +2,19 @@
 
 import json
 from collections.abc import Callable
-from typing import Annotated, NoReturn, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, NoReturn, Self, TypeVar
 
 import msgspec
 from msgspec import Meta
 
 from rookery.model.errors import DamagedRunError, NewerRunError
 from rookery.model.events import Usage
-from rookery.model.fold import Beginning
 from rookery.model.ledger import Source
 from rookery.model.snapshot import TokenCounts
 from rookery.model.verdict import Facts, Outcome, Verdict
+
+if TYPE_CHECKING:
+    from rookery.model.fold import Beginning
 
 FORMAT = 1
 """The version of the state files; a folder of a later one is not read."""
@@ -187,8 +189,10 @@ class VerdictInfo(msgspec.Struct, frozen=True, kw_only=True):
 _Info = TypeVar("_Info", RunInfo, ExitInfo, VerdictInfo)
 
 
-def beginning_of(info: RunInfo | None) -> Beginning:
+def beginning_of(info: RunInfo | None) -> "Beginning":
     """What is known about a run before its agent has written anything."""
+    from rookery.model.fold import Beginning  # so that lists stay quick
+
     if info is None:
         return Beginning()
     cwd = None if info.piped else info.cwd  # the writer of a pipe may work anywhere

@@ -13,13 +13,12 @@ from rookery.cli.options.parameters import takes
 from rookery.config.command_options import RunsOptions
 from rookery.display.console import cells
 from rookery.display.console.look import columns, look_of
+from rookery.display.console.paint import style_of
 from rookery.display.console.table import table
-from rookery.display.ending import style_of
 from rookery.display.numbers import moment, price, total_cost
-from rookery.display.words import from_home
 from rookery.model.ledger import Money, Source, least_certain
 from rookery.model.price import dollars, nano
-from rookery.model.text import count, duration, one_line
+from rookery.model.text import count, duration, from_home, one_line
 from rookery.model.verdict import ListedStatus
 from rookery.runs.listing import ListedRun, RunFilter, RunList, listed_runs
 

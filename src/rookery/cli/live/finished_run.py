@@ -14,9 +14,9 @@ from rookery.display.console.paint import Paint
 from rookery.display.context import RunContext
 from rookery.display.ending import summary
 from rookery.display.outputs import Display
-from rookery.display.words import from_home
 from rookery.feed.integrity import checked_verdict
 from rookery.model.state import RunState
+from rookery.model.text import from_home
 from rookery.store.file_names import OUTPUT
 from rookery.store.output import has_output
 from rookery.store.run_folder import RunFolder

@@ -1,7 +1,6 @@
 """Shows a page in the user's pager, or prints it if there is none."""
 
 import shlex
-import subprocess
 from collections.abc import Iterable, Mapping
 
 import click
@@ -17,6 +16,8 @@ def paged(lines: Iterable[str], environ: Mapping[str, str]) -> None:
     if not words or words == ["cat"]:
         _straight(lines)
         return
+    import subprocess  # so that what is piped stays quick
+
     try:
         process = subprocess.Popen(
             words,

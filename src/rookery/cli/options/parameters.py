@@ -8,7 +8,6 @@ import click
 import msgspec
 from click.core import ParameterSource
 
-from rookery.cli.options.defaults import profile_option, yield_to_others
 from rookery.config.durations import written
 from rookery.config.option import FOR_AGENT, Completion, Option, rows
 from rookery.config.sizes import written_size
@@ -28,7 +27,7 @@ class TableOption(click.Option):
             default=row.default,
             metavar=row.flag.metavar,
             help=row.flag.help,
-            callback=yield_to_others if row.flag.yields_to else None,
+            callback=_yield_to_others if row.flag.yields_to else None,
         )
 
     @property
@@ -82,6 +81,8 @@ def takes(command: str, *structs: type[msgspec.Struct]) -> _Decorator:
         arguments: list[click.Parameter] = getattr(function, "__click_params__", [])
         every: list[click.Parameter] = [option for _, params in options for option in params]
         if any(isinstance(one, TableOption) and one.row.flag.setting for one in every):
+            from rookery.cli.options.defaults import profile_option  # so that lists stay quick
+
             every.append(profile_option())
         with_values.__click_params__ = [*arguments, *reversed(every)]  # type: ignore[attr-defined]
         return with_values
@@ -96,6 +97,12 @@ def parameters(command: str, struct: type[msgspec.Struct]) -> list[TableOption]:
         for row in rows(struct)
         if not row.flag.commands or command in row.flag.commands
     ]
+
+
+def _yield_to_others(ctx: click.Context, option: click.Parameter, value: Any) -> Any:
+    from rookery.cli.options.defaults import yield_to_others  # so that lists stay quick
+
+    return yield_to_others(ctx, option, value)
 
 
 def _words(row: Option) -> Sequence[str]:

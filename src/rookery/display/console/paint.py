@@ -1,7 +1,10 @@
 """Colours and links, written by hand: the only escape sequences that come from lines."""
 
 from collections.abc import Mapping
+from typing import Literal, assert_never
 from urllib.parse import quote
+
+from rookery.model.verdict import Outcome
 
 _CODES: Mapping[str, str] = {
     "prefix": "36",
@@ -46,3 +49,25 @@ class Paint:
             return text
         address = f"file://{self._host}{quote(path.encode('utf-8', 'replace'))}"
         return f"\x1b]8;;{address}\x1b\\{text}\x1b]8;;\x1b\\"
+
+
+def style_of(status: Outcome) -> Literal["good", "note", "bad"]:
+    """The style in which a status is shown."""
+    match status:
+        case "success":
+            return "good"
+        case "limited":
+            return "note"
+        case (
+            "failed"
+            | "incomplete"
+            | "denied"
+            | "over_budget"
+            | "stuck"
+            | "not_started"
+            | "timed_out"
+            | "interrupted"
+        ):
+            return "bad"
+        case _:
+            assert_never(status)

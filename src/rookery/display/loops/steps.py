@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from rookery.display.ending import style_of
+from rookery.display.console.paint import style_of
 from rookery.display.numbers import changed_lines, price
 from rookery.loops.events import (
     CANNOT_EXECUTE,
