@@ -34,7 +34,7 @@ $(eval $(call installed,GEMINI,gemini,@google/gemini-cli))
 $(eval $(call installed,QWEN,qwen,@qwen-code/qwen-code))
 REAL_AGENTS := ROOKERY_TEST_CLAUDE=$(abspath $(CLAUDE)) ROOKERY_TEST_CODEX=$(abspath $(CODEX))
 
-.PHONY: demo quick test check lint types imports unit bench soak protections conformance docs figures format clean pictures release
+.PHONY: demo quick test check lint types imports unit test-portable bench soak protections conformance docs figures format clean pictures release
 
 demo: $(VENV)/.installed ## the whole path with a scripted agent: no key, no network
 	$(BIN)/rook demo --speed 4
@@ -52,6 +52,7 @@ lint: $(VENV)/.dev
 
 types: $(VENV)/.dev
 	$(BIN)/mypy
+	$(BIN)/mypy --platform darwin --cache-dir .mypy_cache/darwin src
 
 imports: $(VENV)/.dev
 	$(BIN)/lint-imports
@@ -60,6 +61,10 @@ unit: $(VENV)/.dev $(CLAUDE_READY) $(CODEX_READY)
 	$(BIN)/pytest -n auto -m quick --cov --cov-report=
 	$(BIN)/coverage report --fail-under=95
 	$(REAL_AGENTS) $(BIN)/pytest -n auto -m 'not quick and not soak and not conformance'
+
+PORTABLE := process runs store feed cli loops batches
+test-portable: $(VENV)/.dev ## the tests of what touches the system, with Linux's own calls taken away
+	$(BIN)/python scripts/portable.py -n auto $(PORTABLE:%=tests/%)
 
 soak: $(VENV)/.dev ## the long versions of the hostile tests
 	$(BIN)/pytest -n auto -m soak

@@ -20,11 +20,9 @@ import argparse
 import os
 import shutil
 import signal
-import site
 import subprocess
 import sys
 import tomllib
-import venv
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -32,17 +30,14 @@ from pathlib import Path
 from queue import SimpleQueue
 from tempfile import TemporaryDirectory
 
+from shared_python import make_python
+
 ROOT = Path(__file__).parent.parent
 TABLES = ROOT / "tests" / "protections"
 PATIENCE = 180
 """Seconds after which a test that runs without a protection hangs, which is a failure as well."""
 PATIENCE_FOR_ALL = 3600
 """The same for all tests together, before anything is removed."""
-
-_STARTER = """#!{python}
-from rookery.cli.main import main
-main()
-"""
 
 
 @dataclass(frozen=True)
@@ -86,19 +81,7 @@ class Copy:
             if (ROOT / name).is_file():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, folder / name)
-        self._python = self._make_python()
-
-    def _make_python(self) -> Path:
-        home = self.folder / ".venv"
-        venv.create(home, symlinks=True)
-        (packages,) = home.glob("lib/python*/site-packages")
-        installed = [path for path in site.getsitepackages() if Path(path).is_dir()]
-        (packages / "copy.pth").write_text("\n".join([str(self.folder / "src"), *installed]))
-        python = home / "bin" / "python"
-        starter = home / "bin" / "rook"
-        starter.write_text(_STARTER.format(python=python))
-        starter.chmod(0o755)
-        return python
+        self._python = make_python(folder / ".venv", folder / "src")
 
     def notices(self, protection: Protection) -> bool:
         """Whether the tests fail without a protection."""

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,9 @@ def _settings() -> set[str]:
     return {name for name in ours if not name.startswith("ROOKERY_TEST_")}
 
 
+PORTABLE = "no_linux_calls" in sys.modules
+"""Whether Linux's own calls are taken away, by `make test-portable`."""
+
 QUICK = (
     "adapter",
     "agents",
@@ -49,8 +53,10 @@ QUICK = (
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what `make quick` runs."""
+    """Mark what `make quick` runs, and skip what only Linux can do where its calls are missing."""
     for item in items:
+        if PORTABLE and (mark := item.get_closest_marker("linux")) is not None:
+            item.add_marker(pytest.mark.skip(reason=f"only on Linux: {mark.args[0]}"))
         marks = {mark.name for mark in item.iter_markers()}
         place = item.path.relative_to(ROOT / "tests").parts[0]
         if place in QUICK and not marks & {"slow", "soak", "conformance"}:

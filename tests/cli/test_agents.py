@@ -8,6 +8,7 @@ import pytest
 from tests.cli.desk import Desk
 
 from rookery import agents
+from rookery.process.systems.this_system import system
 
 CLAUDE = agents.agent("claude")
 CHECKED = CLAUDE.checked_versions[-1]
@@ -30,6 +31,12 @@ def row(desk: Desk, name: str = "claude") -> dict[str, object]:
 def line(shown: str, start: str) -> str:
     (found,) = (text for text in shown.split("\n") if text.startswith(start + " "))
     return " ".join(found.split())
+
+
+def test_what_is_weaker_here_than_on_linux_is_printed(desk: Desk) -> None:
+    out = desk.rook("agents", "claude")
+    assert out.stderr.count("weaker here than on Linux: ") == len(system.WEAKER)
+    assert all(weakness in out.stderr for weakness in system.WEAKER)
 
 
 def test_an_agent_that_is_not_installed_is_shown_with_how_to_install_it(desk: Desk) -> None:

@@ -1,6 +1,7 @@
 """The keyboard, a key at a time: what counts as a key, how a line is edited, whose turn it is."""
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 
@@ -116,6 +117,19 @@ def test_the_terminal_of_standard_input_is_asked_at(
     with open(board.path) as terminal:
         monkeypatch.setattr("sys.stdin", terminal)
         assert terminal_path() == board.path
+
+
+@pytest.mark.parametrize("platform", ["linux", "darwin"])
+def test_where_dev_tty_gives_no_keys_the_terminal_of_another_stream_is_asked_at(
+    monkeypatch: pytest.MonkeyPatch, board: Board, platform: str
+) -> None:
+    with open(board.path, "w") as terminal, open(os.devnull) as nothing:
+        monkeypatch.setattr("sys.platform", platform)
+        monkeypatch.setattr("sys.stdin", nothing)
+        monkeypatch.setattr("sys.stdout", nothing)
+        monkeypatch.setattr("sys.stderr", terminal)
+        path = terminal_path()
+    assert path == board.path if platform == "darwin" else path in (None, "/dev/tty")
 
 
 class Screen:

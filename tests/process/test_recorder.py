@@ -209,6 +209,7 @@ while True: time.sleep(600)
 """
 
 
+@pytest.mark.linux("the size of a pipe")
 def test_what_an_agent_wrote_while_it_was_stopped_is_read_after_its_end(tmp_path: Path) -> None:
     recorder = start(tmp_path, python(LAST_WORDS), grace_s=600.0)
     log = tmp_path / "stdout.raw"
@@ -493,6 +494,7 @@ def test_an_agent_that_was_stopped_left_nothing_behind(tmp_path: Path) -> None:
     assert finish(recorder, tmp_path)["left_behind"] == []
 
 
+@pytest.mark.linux("oom_score_adj")
 def test_an_agent_is_ended_before_its_recorder_when_memory_is_short(tmp_path: Path) -> None:
     script = "cat /proc/self/oom_score_adj; while [ ! -e go ]; do sleep 0.02; done"
     recorder = start(tmp_path, ["sh", "-c", script])

@@ -127,9 +127,10 @@ sys.path[:0] = [{root!r}, {source!r}]
 import os, signal, subprocess
 from pathlib import Path
 from rookery.process import trees
+from rookery.process.systems.this_system import system
 from tests.process.recording import start, python, wait_for
 folder = Path({folder!r})
-if {subreaper}: trees.become_subreaper()
+if {subreaper}: system.become_subreaper()
 recorder = start(folder, python({code!r}))
 own = subprocess.Popen(["sleep", "600"])
 marked = {{**os.environ, trees.MARKER: "another run"}}
@@ -143,7 +144,9 @@ own.kill(), other.kill()
 """
 
 
-@pytest.mark.parametrize("subreaper", [True, False])
+@pytest.mark.parametrize(
+    "subreaper", [pytest.param(True, marks=pytest.mark.linux("the subreaper")), False]
+)
 def test_a_child_that_cleared_its_environment_is_ended_by_a_runner_that_is_a_subreaper(
     tmp_path: Path, subreaper: bool
 ) -> None:

@@ -1,33 +1,15 @@
-"""The seam to the system: what it knows of processes, and what it says it cannot know."""
+"""An agent's whole process tree: who belongs to it, and how it is ended."""
 
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from rookery.process import proc, trees
+from rookery.process import trees
+from rookery.process.systems.this_system import system
 from tests.process.recording import is_gone, wait_for
-
-
-def test_a_usual_linux_has_nothing_to_be_sorry_for() -> None:
-    assert trees.promises() == []
-
-
-def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(proc, "_PROC", str(tmp_path))
-    monkeypatch.setattr(sys, "platform", "darwin")
-    monkeypatch.delattr(os, "pidfd_open")
-    said = " · ".join(trees.promises())
-    assert "subreaper" in said
-    assert "/proc" in said
-    assert "pidfd" in said
-    assert trees.become_subreaper() is False
-    assert trees.open_pidfd(1) is None
-    assert trees.descendants(1) == []
-    assert trees.marked("x") == []
 
 
 def test_all_descendants_are_found_and_ended(tmp_path: Path) -> None:
@@ -59,6 +41,7 @@ def test_the_marker_finds_what_nobody_is_the_parent_of(tmp_path: Path) -> None:
     assert trees.marked(str(tmp_path)) == []
 
 
+@pytest.mark.linux("an exec that can be told from a hidden environment")
 def test_the_marker_finds_what_is_in_the_midst_of_an_exec(tmp_path: Path) -> None:
     restless = tmp_path / "restless"
     restless.write_text('#!/bin/sh\nexec "$0"\n')
@@ -79,25 +62,14 @@ def test_a_process_that_survives_sigkill_cannot_hang_us(monkeypatch: pytest.Monk
         process.kill()
 
 
-def test_without_proc_a_whole_process_group_is_ended(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    script = "sleep 60 & echo $! > pid; wait"
-    with subprocess.Popen(["sh", "-c", script], cwd=tmp_path, start_new_session=True) as leader:
-        wait_for(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text().strip())
-        monkeypatch.setattr(proc, "_PROC", str(tmp_path))
-        trees.terminate(trees.tree(os.getpid(), leader.pid))
-        leader.wait()
-        wait_for(lambda: is_gone(int((tmp_path / "pid").read_text())))
-
-
 def test_a_process_that_is_gone_is_no_error() -> None:
     with subprocess.Popen(["true"]) as process:
         process.wait()
     trees.send([process.pid], 0)
-    assert trees.open_pidfd(process.pid) is None
+    assert system.end_descriptor(process.pid) is None
 
 
+@pytest.mark.linux("the size of a pipe")
 def test_a_pipe_keeps_what_an_agent_did_not_wait_for() -> None:
     reading, writing = trees.roomy_pipe()
     try:
@@ -114,7 +86,7 @@ def test_a_stopped_process_is_continued_to_end_by_itself(tmp_path: Path) -> None
     try:
         wait_for((tmp_path / "ready").exists)
         process.send_signal(signal.SIGSTOP)
-        wait_for(lambda: (stat := proc.stat(process.pid)) is not None and stat.state == "T")
+        wait_for(lambda: (stat := system.stat(process.pid)) is not None and stat.state == "T")
         trees.terminate([process.pid])
         assert process.wait(60) == 7
     finally:

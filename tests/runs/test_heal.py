@@ -285,7 +285,7 @@ def test_a_process_that_is_not_the_recorder_is_not_signalled(folder: RunFolder) 
     other = subprocess.Popen(["sleep", "600"])
     ticks = start_ticks(other.pid)
     assert ticks is not None
-    info = msgspec.structs.replace(INFO, recorder_pid=other.pid, recorder_ticks=ticks - 1)
+    info = msgspec.structs.replace(INFO, recorder_pid=other.pid, recorder_ticks=ticks - 10)
     folder.write_info(info)
     try:
         with pytest.raises(RookeryError, match="is not running"):

@@ -2,8 +2,10 @@
 
 import asyncio
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,6 +51,24 @@ def test_a_regular_file_is_read_to_its_end(session: Path, tmp_path: Path) -> Non
     assert (piped.folder.path / "stdout.raw").read_bytes() == session.read_bytes()
     assert [one.event for one in records] == [one.event for one in rookery.decode(session)]
     assert all(one.at is not None for one in records[:-1])
+
+
+def test_a_regular_file_is_not_watched_because_its_end_would_not_be_reported(
+    session: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched: list[int] = []
+    loop = asyncio.SelectorEventLoop
+    watch = loop.add_reader
+
+    def watch_as_macos_does(self: Any, fd: int, *rest: Any) -> None:
+        if stat.S_ISREG(os.fstat(fd).st_mode):
+            watched.append(fd)
+        watch(self, fd, *rest)
+
+    monkeypatch.setattr(loop, "add_reader", watch_as_macos_does)
+    with session.open("rb") as file:
+        recorded(PipedRun(file.fileno(), home=tmp_path))
+    assert watched == []
 
 
 def test_an_empty_source_leaves_nothing(tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ import signal
 import subprocess
 import sys
 
-from rookery.process import proc, trees
+from rookery.process import trees
+from rookery.process.systems.this_system import system
 
 TYPE_CHECKING = False  # from typing, which takes longer to import than all the rest
 if TYPE_CHECKING:
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
 def main() -> NoReturn:
     """Run as a separate process; its last arguments are a process id and the command."""
     starter, *command = sys.argv[4:]
-    trees.become_subreaper()
+    system.become_subreaper()
     wake = _wake_at_signals()
-    starter_fd = trees.open_pidfd(int(starter))
+    starter_fd = system.end_descriptor(int(starter))
     process = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=2, stderr=2, start_new_session=True
     )
@@ -58,7 +59,7 @@ def _wake_at_signals() -> int:
 
 
 def _kill_tree(leader: int) -> None:
-    if proc.is_available():
-        trees.kill(lambda: trees.descendants(os.getpid()))
+    if system.is_available():
+        trees.kill(trees.tree_of(leader, os.environ[trees.MARKER]).pids)
     else:
         trees.send([-leader], signal.SIGKILL)

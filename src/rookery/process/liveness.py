@@ -2,22 +2,24 @@
 
 import os
 
-from rookery.process import proc
+from rookery.process.systems.this_system import system
 
 
 def start_ticks(pid: int) -> int | None:
-    """When a process was started, in the system's ticks; None if the system does not say."""
-    found = proc.stat(pid)
-    return None if found is None else found.start_ticks
+    """When a process was started, in the system's own unit; None if it does not say."""
+    found = system.stat(pid)
+    return None if found is None else found.start
 
 
 def is_alive(pid: int, ticks: int | None) -> bool:
     """Whether a process lives and was started at those ticks."""
     if pid <= 0:
         return False
-    if proc.is_available():
-        found = proc.stat(pid)
-        return found is not None and found.is_alive and ticks in (None, found.start_ticks)
+    if system.is_available():
+        found = system.stat(pid)
+        if found is None or not found.is_alive:
+            return False
+        return ticks is None or system.is_same_start(ticks, found.start)
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):
@@ -29,4 +31,4 @@ def is_alive(pid: int, ticks: int | None) -> bool:
 
 def is_same_process(pid: int, ticks: int | None) -> bool:
     """Whether the process that a run names lives; with unknown ticks it may be another one."""
-    return (ticks is not None or not proc.is_available()) and is_alive(pid, ticks)
+    return (ticks is not None or not system.is_available()) and is_alive(pid, ticks)

@@ -23,6 +23,7 @@ from rookery.process import trees
 from rookery.process.exit_file import ExitFile
 from rookery.process.plain_file import open_plain
 from rookery.process.raw_log import Arrivals, Log, Room
+from rookery.process.systems.this_system import system
 
 TYPE_CHECKING = False  # from typing, which takes longer to import than all the rest
 if TYPE_CHECKING:
@@ -54,8 +55,9 @@ class Recorder:
         self._stopping: str | None = None
         self._steps: list[tuple[float, int]] = []  # when to send which signal next
         self._leader = 0
+        self._tree: system.Tree  # once it has been started
         self._leader_fd: int | None = None
-        self._runner_fd = trees.open_pidfd(plan["runner"])
+        self._runner_fd = system.end_descriptor(plan["runner"])
         self._status: int | None = None
         self._drain_until = 0.0
         self._ending = False  # the leader has ended, and now its tree must
@@ -69,7 +71,7 @@ class Recorder:
 
     def run(self) -> None:
         """Start the agent, record it, end it and write how it ended."""
-        trees.become_subreaper()
+        system.become_subreaper()
         self._wake, wake = os.pipe()
         os.set_blocking(self._wake, False)
         os.set_blocking(wake, False)
@@ -116,7 +118,7 @@ class Recorder:
         except OSError as error:
             return f"{plan['files']['stdin']} cannot be read: {error.strerror}"
         pipes = [trees.roomy_pipe(), trees.roomy_pipe()]
-        own = trees.raise_oom_score()  # of what we start: the system ends it before us
+        own = system.raise_oom_score()  # of what we start: the system ends it before us
         try:
             process = subprocess.Popen(
                 plan["command"],
@@ -135,13 +137,14 @@ class Recorder:
         except ValueError as error:
             return f"it could not be started: {error}"
         finally:
-            trees.lower_oom_score(own)
+            system.lower_oom_score(own)
             os.close(stdin)
             for _, writing in pipes:
                 os.close(writing)
         process.returncode = 0  # its exit status is collected by `_reap`
         self._leader = process.pid
-        self._leader_fd = trees.open_pidfd(process.pid)
+        self._tree = trees.tree_of(process.pid, plan["environment"][trees.MARKER])
+        self._leader_fd = system.end_descriptor(process.pid)
         if self._leader_fd is not None:
             self._poll.register(self._leader_fd, select.POLLIN)
         for (reading, _), log in zip(pipes, self._logs, strict=True):
@@ -162,9 +165,9 @@ class Recorder:
         if not self._ending:
             if self._stopping is None and self._reading and now < self._drain_until:
                 return True
-            if trees.is_anybody_left(self._leader):  # looking at all processes takes long
+            if trees.is_anybody_left(self._tree):  # looking at all processes takes long
                 self._end_rest(now)
-        return trees.is_anybody_left(self._leader)
+        return trees.is_anybody_left(self._tree)
 
     def _turn(self) -> None:
         """Wait for something to happen, and handle it."""
@@ -220,12 +223,13 @@ class Recorder:
         while self._steps and now >= self._steps[0][0]:
             _, number = self._steps.pop(0)
             if number == signal.SIGTERM:
-                trees.terminate(trees.tree(os.getpid(), self._leader))
+                trees.terminate(self._tree.pids())
             elif number == signal.SIGKILL:
                 self._killing_since = self._killing_since or now
-                trees.send(trees.tree(os.getpid(), self._leader), signal.SIGKILL)
+                trees.send(self._tree.pids(), signal.SIGKILL)
                 self._steps.append((now + _STEP_S, signal.SIGKILL))  # for those just forked
             else:
+                self._tree.remember()
                 trees.send([self._leader], number)
 
     def _read(self, fd: int) -> None:
@@ -287,7 +291,7 @@ class Recorder:
         """Start to end what is left of the leader's tree, at once if that was requested."""
         self._ending = True
         if self._stopping is None:
-            self._left_behind = trees.names(trees.descendants(os.getpid()))
+            self._left_behind = self._tree.names()
         kills = [when for when, number in self._steps if number == signal.SIGKILL]
         soonest = min([now + self._plan["grace_s"], *kills])
         self._steps = [(now, signal.SIGTERM), (soonest, signal.SIGKILL)]
@@ -306,7 +310,8 @@ class Recorder:
             log.close()
         code, number = _how(self._status)
         lost = [log.lost for log in self._logs] or [0, 0]
-        survivors = trees.is_anybody_left(self._leader) and trees.descendants(os.getpid())
+        is_left = complaint is None and trees.is_anybody_left(self._tree)
+        survivors = [pid for pid in self._tree.pids() if pid > 0] if is_left else []
         opened = zip(("stdout", "stderr"), self._logs, strict=False)
         self._exit_file.write(
             {
@@ -323,7 +328,7 @@ class Recorder:
                 "log_limit": self._plan["max_log_size"] if self._room.is_used_up else None,
                 "logs": {name: {"size": log.size, "sha256": log.sha256} for name, log in opened},
                 "left_behind": self._left_behind,
-                "survivors": len(survivors or ()),
+                "survivors": len(survivors),
                 "complaint": complaint,
                 "missing_program": self._missing_program,
             }

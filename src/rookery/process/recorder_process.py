@@ -85,7 +85,8 @@ class RecorderProcess:
         self.bell = self._process.stdout.fileno()
         for pipe in (self._commands.fileno(), self.bell):
             os.set_blocking(pipe, False)
-        self._ticks = start_ticks(self.pid)
+        self.ticks = start_ticks(self.pid)
+        """When it was started; looked up before the agent can change anything."""
         self._send_plan(_encoded(plan))
 
     @property
@@ -140,7 +141,7 @@ class RecorderProcess:
                 self._process.wait(_KILLED_S)
             code = None
         if code != 0:
-            trees.kill_marked(self._marker, adopted_since=self._ticks)
+            trees.kill_marked(self._marker, adopted_since=self.ticks)
 
     def _command(self, words: bytes) -> None:
         self._asked_at = self._asked_at or time.monotonic()

@@ -11,7 +11,7 @@ import msgspec
 
 from rookery.model.errors import RookeryError
 from rookery.model.verdict import Verdict
-from rookery.process import proc, trees
+from rookery.process.systems.this_system import system
 from rookery.runs.run import Run
 from rookery.store.file_names import RUNNER_LOG
 
@@ -85,7 +85,7 @@ def _become_runner(run: Run, starter: _StartPipe) -> NoReturn:
     try:
         os.setsid()
         _leave_terminal()
-        trees.become_subreaper()  # what a killed recorder leaves behind becomes ours
+        system.become_subreaper()  # what a killed recorder leaves behind becomes ours
         asyncio.run(_run(run, starter))
         code = 0
     except RookeryError as error:
@@ -130,7 +130,7 @@ def _leave_terminal() -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(nothing, number)
-    for number in proc.open_files():  # where they are not listed, inherited ones stay open
+    for number in system.open_files():  # where they are not listed, inherited ones stay open
         if number > 2 and _is_inherited(number):
             os.close(number)
 

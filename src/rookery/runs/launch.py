@@ -47,6 +47,7 @@ async def start_recorder(
     The agent reads from `source`, or the input of the call.
     """
     recorder = None
+    runner_ticks = start_ticks(os.getpid())
     try:
         with _stdin(folder, call, source) as stdin:
             recorder = RecorderProcess(
@@ -64,7 +65,7 @@ async def start_recorder(
             )
         if source is not None:
             source.begin(folder, call.stdin or b"")
-        _record_pids(folder, recorder.pid)
+        _record_pids(folder, recorder, runner_ticks)
     except BaseException:
         if source is not None:
             await source.close()
@@ -99,19 +100,18 @@ def _stdin(
             yield file.fileno()
 
 
-def _record_pids(folder: RunFolder, recorder: int) -> None:
+def _record_pids(folder: RunFolder, recorder: RecorderProcess, runner_ticks: int | None) -> None:
     """Record the process ids in run.json, so that a run whose processes died can be healed."""
     info = folder.info()
     if info is None:
         return
-    runner = os.getpid()
     folder.write_info(
         msgspec.structs.replace(
             info,
-            runner_pid=runner,
-            runner_ticks=start_ticks(runner),
-            recorder_pid=recorder,
-            recorder_ticks=start_ticks(recorder),
+            runner_pid=os.getpid(),
+            runner_ticks=runner_ticks,
+            recorder_pid=recorder.pid,
+            recorder_ticks=recorder.ticks,
             rookery_version=__version__,
         )
     )

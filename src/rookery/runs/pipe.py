@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from stat import S_ISREG
 
 import msgspec
 
@@ -186,9 +187,7 @@ class _Input:
         """Wait until there is something to read; False if it was stopped."""
         loop = asyncio.get_running_loop()
         self._ready = loop.create_future()
-        try:
-            loop.add_reader(self._fd, self._wake)
-        except OSError:  # a plain file can always be read
+        if not self._watch(loop):
             await asyncio.sleep(0)
             return not self.stopped
         try:
@@ -196,6 +195,19 @@ class _Input:
         finally:
             loop.remove_reader(self._fd)
         return not self.stopped
+
+    def _watch(self, loop: asyncio.AbstractEventLoop) -> bool:
+        """Ask to be woken when there is something to read; False where there always is.
+
+        Linux refuses to watch a plain file; macOS accepts it and never reports its end.
+        """
+        try:
+            if S_ISREG(os.fstat(self._fd).st_mode):
+                return False
+            loop.add_reader(self._fd, self._wake)
+        except OSError:
+            return False
+        return True
 
     def _wake(self) -> None:
         if self._ready is not None and not self._ready.done():

@@ -19,6 +19,7 @@ from rookery.config.source import OwnAgent
 from rookery.model.errors import RookeryError, UnknownAgentError
 from rookery.model.safe import safe_line
 from rookery.process.programs import Installed, installed
+from rookery.process.systems.this_system import system
 
 _EXAMPLES = """\b
 Examples:
@@ -72,6 +73,8 @@ def command(options: AgentsOptions, names: tuple[str, ...]) -> None:
             put_json(sys.stdout, msgspec.json.encode(row))
     else:
         _print(rows)
+        for weakness in system.WEAKER:
+            click.echo(f"[rook] weaker here than on Linux: {weakness}", err=True)
     if options.check:
         doubtful = [
             row

@@ -29,7 +29,7 @@ from rookery.display.loops.batch import current_line, result_line, spent_line
 from rookery.model.errors import UnknownAgentError
 from rookery.model.safe import safe_line
 from rookery.model.text import count, suggested
-from rookery.process import trees
+from rookery.process.systems.this_system import system
 from rookery.store.batch_folder import BatchTerms
 
 _EXAMPLES = """\b
@@ -95,7 +95,7 @@ def _with_command(task: BatchTask) -> BatchTask:
 
 
 async def _run(queue: FolderQueue, terms: BatchTerms, *, as_json: bool) -> int:
-    trees.become_subreaper()
+    system.become_subreaper()
     before, every = queue.folder.results(), len(queue.tasks())
     _say_start(queue.folder.name, terms, every=every, left=every - len(before))
     failed = sum(not result.ok for result in before)

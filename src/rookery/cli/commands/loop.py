@@ -29,7 +29,7 @@ from rookery.loops.prompts import VARIABLES, unknown_variables
 from rookery.loops.start import new_loop, resumed_loop
 from rookery.model.safe import safe_line
 from rookery.model.text import suggested
-from rookery.process import trees
+from rookery.process.systems.this_system import system
 
 _EXAMPLES = """\b
 Examples:
@@ -108,7 +108,7 @@ def _plan(words: tuple[str, ...], options: LoopOptions) -> LoopPlan:
 
 async def _watch(loop: Loop, view_options: ViewOptions, *, jsonl: bool) -> int:
     """Display a loop to its end; Ctrl-C ends it, the second time at once."""
-    trees.become_subreaper()
+    system.become_subreaper()
     output = LoopOutput(loop.plan, view_options)
     if isinstance(loop.effects, RealEffects) and not view_options.quiet:
         loop.effects.on_run = output.watch

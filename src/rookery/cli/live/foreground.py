@@ -22,7 +22,7 @@ from rookery.config.options import ViewOptions
 from rookery.display.console.look import look_of
 from rookery.model.safe import safe_line
 from rookery.prices import price_file_problem
-from rookery.process import trees
+from rookery.process.systems.this_system import system
 from rookery.runs.limits import late_limits, missing_permission, unheld_limits
 from rookery.runs.run import Run
 from rookery.store.home import home_folder, space_problem
@@ -37,7 +37,7 @@ def is_watched(view_options: ViewOptions) -> bool:
 
 def watch(run: Run, view_options: ViewOptions) -> int:
     """Run to the end and show it; return the exit code."""
-    trees.become_subreaper()  # what a killed recorder leaves behind becomes ours
+    system.become_subreaper()  # what a killed recorder leaves behind becomes ours
     return asyncio.run(_watch(run, view_options))
 
 
@@ -90,7 +90,7 @@ def warnings(run: Run) -> list[str]:
     home = Path(run.options.home) if run.options.home else home_folder()
     unpermitted = missing_permission(run.agent, run.options)
     problems = (late, unpermitted, price_file_problem(), space_problem(home))
-    return [*trees.promises(), *(problem for problem in problems if problem)]
+    return [*system.problems(), *(problem for problem in problems if problem)]
 
 
 async def show_run(run: Run, view_options: ViewOptions, turns: Turns | None = None) -> None:

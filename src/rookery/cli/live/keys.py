@@ -30,8 +30,11 @@ _SEQUENCE = re.compile(r"\x1b(?:[\[O][0-9;?]*[@-~]|.)")  # an arrow, or the like
 
 def terminal_path() -> str | None:
     """The terminal at which a user can be asked; None if there is none."""
+    # macOS cannot report that a key was pressed on /dev/tty, only on the terminal itself.
+    streams = [sys.stdin] if sys.platform == "linux" else [sys.stdin, sys.stderr, sys.stdout]
     try:
-        path = os.ttyname(sys.stdin.fileno()) if sys.stdin and sys.stdin.isatty() else "/dev/tty"
+        terminals = (os.ttyname(one.fileno()) for one in streams if one and one.isatty())
+        path = next(terminals, "/dev/tty")
         os.close(os.open(path, os.O_RDWR | os.O_NOCTTY))
     except (OSError, ValueError):
         return None

@@ -1,0 +1,56 @@
+"""What every system says of a process, and who is below whom."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False  # from typing, which takes longer to import than all the rest
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class ProcessInfo:
+    """What the system says of a process."""
+
+    __slots__ = ("cpu_s", "name", "parent", "start", "state")
+
+    def __init__(self, *, name: str, state: str, parent: int, cpu_s: float, start: int) -> None:
+        self.name = name
+        self.state = state
+        self.parent = parent
+        self.cpu_s = cpu_s
+        self.start = start  # in the system's own unit
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process has not ended; a zombie has."""
+        return self.state not in "ZX"
+
+
+def below(processes: Iterable[tuple[int, ProcessInfo]], *roots: int) -> list[int]:
+    """All living processes below some, by their parents."""
+    children: dict[int, list[int]] = {}
+    living: set[int] = set()
+    for pid, found in processes:
+        children.setdefault(found.parent, []).append(pid)
+        if found.is_alive:
+            living.add(pid)
+    members: list[int] = []
+    queue = [*roots]
+    while queue:
+        for child in children.get(queue.pop(), ()):
+            queue.append(child)
+            if child in living:
+                members.append(child)
+    return members
+
+
+def is_group(leader: int) -> bool:
+    """Whether a process group has members; a zombie is one until it is waited for."""
+    try:
+        os.kill(-leader, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True  # there is one, but not ours
+    return True
