@@ -104,14 +104,26 @@ def test_every_line_of_rook_in_a_block_is_a_whole_command(page: Path) -> None:
     assert wrong == []
 
 
+_JOB = re.compile(r"^\s*(?:- (?:run: )?|sh '|[\d*/,-]+(?: [\d*/,-]+){4}\s+)")
+"""What stands before a command in the files of CI services and in a crontab."""
+
+
 def _rook_lines(page: Path) -> Iterator[str]:
     """The parts of shell lines that call rook, without what is piped, redirected or substituted."""
     for line in _block_lines(page):
         inner = re.findall(r"\$\(([^)]*)\)", line)
-        for part in [*re.split(r" \| | > | && |; ", line.removeprefix("$ ")), *inner]:
+        typed = _JOB.sub("", line.removeprefix("$ "), count=1)
+        typed = typed.removesuffix("'") if typed != line else typed
+        for part in [*re.split(r" \| | >>? | && |; ", typed), *inner]:
             command = re.sub(r"^(\w+=('[^']*'|\S*) )*", "", part.strip())
             if re.match(r"rook( [a-z-]|$)", command):
                 yield command
+
+
+def test_commands_are_found_in_files_of_ci_services_too() -> None:
+    lines = list(_rook_lines(ROOT / "docs" / "ci.md"))
+    assert sum(line.startswith("rook run ") for line in lines) >= 4
+    assert "rook rm --older-than 30d --yes" in lines
 
 
 def _problem(line: str) -> str | None:
