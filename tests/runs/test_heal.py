@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from rookery.model.errors import RookeryError
+from rookery.model.snapshot import TokenCounts
 from rookery.model.verdict import Facts
 from rookery.process import trees
 from rookery.process.liveness import start_ticks
@@ -36,6 +37,8 @@ INCOMPLETE = VerdictInfo(
     ended_at=2000.0,
     turns=0,
     model="big",
+    tokens=TokenCounts(),
+    files=[],
     facts=Facts(agent="claude", recorder_died=True, lost_bytes=None),
 )
 STARTED = (
@@ -128,6 +131,8 @@ def test_a_lost_run_keeps_its_session_cost_and_answer(folder: RunFolder) -> None
         turns=1,
         session="s-1",
         model="big",
+        tokens=TokenCounts(),
+        files=[],
         facts=Facts(
             agent="claude",
             recorder_died=True,
