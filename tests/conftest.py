@@ -17,7 +17,10 @@ settings.register_profile("search", derandomize=False, deadline=None, max_exampl
 settings.load_profile("same")
 """`make test` tries the same examples every time; `make soak` searches for new ones."""
 
-OF_THE_PLACE = ("CI", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "PAGER", "COLUMNS", "LINES")
+OF_THE_PLACE = (
+    *("CI", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "PAGER", "COLUMNS", "LINES"),
+    *("GITHUB_ACTIONS", "GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "GITLAB_CI", "BUILDKITE"),
+)
 """Variables that would let what we print depend on where the tests run."""
 
 

@@ -5,9 +5,9 @@ import re
 from pathlib import Path
 
 from rookery.ci.github import OUTPUT, SUMMARY, GitHub, output_lines
-from rookery.ci.outputs import with_answer
 from rookery.display.reports.markdown import markdown
 from rookery.display.reports.report import Report
+from rookery.display.reports.values import with_answer
 from tests.ci.payloads import PAYLOADS
 from tests.ci.samples import everywhere
 from tests.rules import each

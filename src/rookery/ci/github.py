@@ -5,9 +5,9 @@ import secrets
 from collections.abc import Mapping
 
 from rookery.ci.annotations import annotations
-from rookery.ci.outputs import with_answer
 from rookery.display.reports.markdown import markdown
 from rookery.display.reports.report import Report
+from rookery.display.reports.values import with_answer
 from rookery.model.safe import defused, safe_line
 from rookery.process.plain_file import open_plain
 

@@ -11,8 +11,8 @@ class Service(Protocol):
     def open_group(self, title: str) -> str:
         """The line that opens a part of the log that can be folded."""
 
-    def close_group(self) -> str | None:
-        """The line that closes it; None if the service needs none."""
+    def close_group(self) -> str:
+        """The line that closes it."""
 
     def annotations(self, report: Report) -> list[str]:
         """The lines that show what went wrong beside the log; at most ten."""

@@ -68,6 +68,11 @@ class SafeOutput:
         self.exact.flush()
 
     @property
+    def reaches_ci(self) -> bool:
+        """Whether a CI service reads it, as its log."""
+        return self._in_ci
+
+    @property
     def exact(self) -> BinaryIO:
         """The stream of bytes below, for a copy of what an agent wrote: nothing is replaced."""
         return cast(TextIO, self._stream).buffer

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from rookery.config.end_options import EndOptions
 from rookery.config.option import Option, rows
 from rookery.config.options import RunOptions, ViewOptions
 
 SETTINGS: Mapping[str, Option] = MappingProxyType(
     {
         row.name: row
-        for struct in (RunOptions, ViewOptions)
+        for struct in (RunOptions, ViewOptions, EndOptions)
         for row in rows(struct)
         if row.flag.setting
     }

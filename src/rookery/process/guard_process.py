@@ -1,14 +1,62 @@
 """Starts a guard for a command: its output, its end, and no process left behind."""
 
+import asyncio
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from rookery.process import trees
 from rookery.process.bare_python import bare_python
 
 _MOST_S = 10.0
 """How long a guard may take to end the tree of its command."""
+
+_MOST_OUTPUT = 64 * 1024
+_PIECE = 64 * 1024
+
+
+class GuardedEnd(NamedTuple):
+    """How a command under guard ended."""
+
+    exit_code: int | None
+    """None if it was ended, or its guard was killed."""
+
+    timed_out: bool
+    output: bytes
+    """The last part of what it wrote."""
+
+
+async def run_guarded(
+    command: Sequence[str],
+    *,
+    cwd: str,
+    marker: str,
+    timeout_s: float,
+    environment: Mapping[str, str] | None = None,
+) -> GuardedEnd:
+    """Run a command to its end, or until its time is up; an OSError if it cannot be started.
+
+    None of its processes outlives it, or us.
+    """
+    guard = await asyncio.to_thread(
+        GuardProcess, command, cwd=cwd, marker=marker, environment=environment
+    )
+    output = _Tail(guard.output)
+    loop = asyncio.get_running_loop()
+    loop.add_reader(guard.output, output.read)
+    ended = asyncio.ensure_future(asyncio.to_thread(guard.wait))
+    try:
+        # Wait for the process, not for the end of its output: a child may keep that open.
+        await asyncio.wait({ended}, timeout=timeout_s)
+        late = not ended.done()
+    finally:
+        await asyncio.shield(asyncio.to_thread(guard.end))
+        code = await asyncio.shield(ended)
+        loop.remove_reader(guard.output)
+        output.read()
+        guard.close()
+    return GuardedEnd(None if late else code, late, output.kept)
 
 
 class GuardProcess:
@@ -17,13 +65,20 @@ class GuardProcess:
     What an earlier guard with the same marker left behind, because it was killed, is ended first.
     """
 
-    def __init__(self, command: Sequence[str], *, cwd: str, marker: str) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        cwd: str,
+        marker: str,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         trees.kill_marked(marker)
         self._marker = marker
         self._process = subprocess.Popen(
             [*bare_python("guard"), str(os.getpid()), *command],
             cwd=cwd,
-            env={**os.environ, trees.MARKER: marker},
+            env={**os.environ, **(environment or {}), trees.MARKER: marker},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -60,3 +115,21 @@ class GuardProcess:
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             if pipe is not None:
                 pipe.close()
+
+
+class _Tail:
+    """Reads a pipe and keeps the last part, where a command usually reports what is wrong."""
+
+    def __init__(self, fd: int) -> None:
+        os.set_blocking(fd, False)
+        self._fd = fd
+        self.kept = b""
+
+    def read(self) -> None:
+        """Read everything that is available."""
+        try:
+            while piece := os.read(self._fd, _PIECE):
+                self.kept = (self.kept + piece)[-_MOST_OUTPUT:]
+        except BlockingIOError:
+            return
+        asyncio.get_running_loop().remove_reader(self._fd)

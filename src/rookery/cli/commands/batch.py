@@ -22,6 +22,9 @@ from rookery.cli.options.defaults import (
     resolve_agent,
 )
 from rookery.cli.options.parameters import argument, takes
+from rookery.cli.reporting.end_actions import EndActions
+from rookery.cli.reporting.reports import report_of_batch
+from rookery.config.end_options import EndOptions
 from rookery.config.load import lowest_limits
 from rookery.config.options import BatchOptions
 from rookery.display.console.cells import fit
@@ -46,10 +49,10 @@ _FAILED, _OVER_BUDGET, _INTERRUPTED = 1, 5, 130
 
 
 @click.command("batch", epilog=_EXAMPLES)
-@takes("batch", BatchOptions)
+@takes("batch", BatchOptions, EndOptions)
 @profile
 @argument("file", required=False, type=click.Path(dir_okay=False, exists=True, allow_dash=True))
-def command(options: BatchOptions, file: str | None) -> None:
+def command(options: BatchOptions, end_options: EndOptions, file: str | None) -> None:
     """Run many tasks side by side. FILE has one JSON object per line; - reads standard input.
 
     A resumed batch keeps its --jobs and --max-cost unless you change them.
@@ -62,13 +65,18 @@ def command(options: BatchOptions, file: str | None) -> None:
     changes = {"jobs": options.jobs, "max_cost": options.budget}
     with queue.folder.locked():
         terms = queue.folder.update_terms({k: v for k, v in changes.items() if v is not None})
+        started = time.monotonic()
         code = asyncio.run(_run(queue, terms, as_json=options.json))
+        took = time.monotonic() - started
+        EndActions(end_options, lively=False).finish(
+            lambda: report_of_batch(queue, exit_code=code, duration_s=took)
+        )
     raise click.exceptions.Exit(code)
 
 
 def _new(file: str) -> FolderQueue:
     """Make a batch from a file of tasks; fields that are not set come from the settings."""
-    print_project_settings(_SETTINGS)
+    print_project_settings((*_SETTINGS, *EndOptions.__struct_fields__))
     config = current_config()
     assert config is not None  # --profile has loaded it
     values = {name: found.value for name, found in config.values.items()}

@@ -12,7 +12,9 @@ import click
 from rookery.cli.demo_player import player_command
 from rookery.cli.live.foreground import watch
 from rookery.cli.options.parameters import takes
+from rookery.cli.reporting.end_actions import EndActions
 from rookery.config.command_options import ReplayOptions
+from rookery.config.end_options import EndOptions
 from rookery.config.options import RunOptions, ViewOptions
 from rookery.model.safe import safe_line
 from rookery.runs.start import start
@@ -37,7 +39,7 @@ def command(playing: ReplayOptions, view_options: ViewOptions) -> None:
             program=player_command(),
             env={"ROOKERY_SCRIPT": f"speed={playing.speed:g}"},
         )
-        code = watch(start(options), view_options)
+        code = watch(start(options), view_options, EndActions(EndOptions(no_ci=True), lively=False))
     hint = path_hint(sys.argv[0])
     if hint is not None:
         click.echo(f"[rook] {safe_line(hint)}", err=True)

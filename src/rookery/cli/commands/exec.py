@@ -11,6 +11,8 @@ from rookery.cli.options.defaults import print_project_settings
 from rookery.cli.options.parameters import argument, takes
 from rookery.cli.options.piped_input import PipedStdin
 from rookery.cli.options.view_options import check_view
+from rookery.cli.reporting.end_actions import EndActions
+from rookery.config.end_options import EndOptions
 from rookery.config.options import RunOptions, StartOptions, ViewOptions
 from rookery.runs.start import start_command
 
@@ -23,10 +25,14 @@ Examples:
 
 
 @click.command("exec", epilog=_EXAMPLES, context_settings={"allow_interspersed_args": False})
-@takes("exec", RunOptions, StartOptions, ViewOptions)
+@takes("exec", RunOptions, StartOptions, ViewOptions, EndOptions)
 @argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
 def exec_(
-    options: RunOptions, starting: StartOptions, view_options: ViewOptions, command: tuple[str, ...]
+    options: RunOptions,
+    starting: StartOptions,
+    view_options: ViewOptions,
+    end_options: EndOptions,
+    command: tuple[str, ...],
 ) -> None:
     """Run any command line as it is, show what it does, and record every byte.
 
@@ -47,6 +53,7 @@ def exec_(
     stdin = piped.descriptor()
     run = start_command(words or command, options, raw=words is None, stdin=stdin)
     show = put_away if starting.detach else watch
-    code = show(run, view_options)
+    ends = EndActions(end_options, lively=view_options.lively, quiet=view_options.quiet)
+    code = show(run, view_options, ends)
     piped.warn_of_loss()
     raise click.exceptions.Exit(code)

@@ -18,9 +18,13 @@ from rookery.cli.live.output import put, put_json
 from rookery.cli.options.defaults import print_project_settings, resolve_agent
 from rookery.cli.options.parameters import argument, takes
 from rookery.cli.options.piped_input import PipedStdin, given_prompt
+from rookery.cli.reporting.ci_output import CiOutput
+from rookery.cli.reporting.end_actions import EndActions
+from rookery.config.end_options import EndOptions
 from rookery.config.options import LoopOptions, ViewOptions
 from rookery.display.console.look import look_of
 from rookery.display.loops.summary import LoopView
+from rookery.display.reports.report import Report
 from rookery.loops.driver import Loop
 from rookery.loops.effects import RealEffects
 from rookery.loops.events import AGENT_EVENTS
@@ -44,9 +48,14 @@ are filled in before every iteration.
 
 
 @click.command("loop", cls=AgentArgs, epilog=_EXAMPLES)
-@takes("loop", LoopOptions, ViewOptions)
+@takes("loop", LoopOptions, ViewOptions, EndOptions)
 @argument("prompt", nargs=-1, metavar="PROMPT [-- AGENT ARGS]", type=click.UNPROCESSED)
-def loop_(options: LoopOptions, view_options: ViewOptions, prompt: tuple[str, ...]) -> None:
+def loop_(
+    options: LoopOptions,
+    view_options: ViewOptions,
+    end_options: EndOptions,
+    prompt: tuple[str, ...],
+) -> None:
     """Run an agent repeatedly until the work is done or a ceiling is reached.
 
     Exit codes: 0 the goal is met, 5 a ceiling was reached, 6 the provider's limit, 7 stuck or no
@@ -61,7 +70,10 @@ def loop_(options: LoopOptions, view_options: ViewOptions, prompt: tuple[str, ..
         loop = new_loop(_plan(prompt, options))
     jsonl = options.format == "jsonl"
     view_options = replace(view_options, quiet=options.quiet or jsonl)
-    raise click.exceptions.Exit(asyncio.run(_watch(loop, view_options, jsonl=jsonl)))
+    ends = EndActions(end_options, lively=not view_options.quiet)
+    code = asyncio.run(_watch(loop, view_options, ends.ci, jsonl=jsonl))
+    ends.finish(lambda: _report(loop))
+    raise click.exceptions.Exit(code)
 
 
 def _changed_ceilings(options: LoopOptions) -> dict[str, float]:
@@ -106,10 +118,10 @@ def _plan(words: tuple[str, ...], options: LoopOptions) -> LoopPlan:
     )
 
 
-async def _watch(loop: Loop, view_options: ViewOptions, *, jsonl: bool) -> int:
+async def _watch(loop: Loop, view_options: ViewOptions, ci: CiOutput, *, jsonl: bool) -> int:
     """Display a loop to its end; Ctrl-C ends it, the second time at once."""
     system.become_subreaper()
-    output = LoopOutput(loop.plan, view_options)
+    output = LoopOutput(loop.plan, view_options, ci)
     if isinstance(loop.effects, RealEffects) and not view_options.quiet:
         loop.effects.on_run = output.watch
     async with loop:
@@ -131,10 +143,21 @@ def _put_end(loop: Loop) -> None:
     look = look_of(sys.stdout, os.environ)
     if look.terminal:
         put(sys.stdout, "")
-    now = loop.effects.now()
-    view = LoopView(name=loop.name, plan=loop.plan, state=loop.state, is_running=False, now=now)
+    view = _view(loop)
     put_runs(view)
     say(view.activity(look.paint()))
     say(f"{view.used} · {suggested('show', loop.name)}")
     for line in view.resume_hints():
         say(line)
+
+
+def _view(loop: Loop) -> LoopView:
+    """A loop that has ended."""
+    now = loop.effects.now()
+    return LoopView(name=loop.name, plan=loop.plan, state=loop.state, is_running=False, now=now)
+
+
+def _report(loop: Loop) -> Report:
+    from rookery.cli.reporting.reports import report_of_loop  # rarely needed, and it imports a lot
+
+    return report_of_loop(_view(loop))

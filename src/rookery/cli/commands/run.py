@@ -15,6 +15,8 @@ from rookery.cli.options.defaults import ResolvedAgent, print_project_settings, 
 from rookery.cli.options.parameters import argument, takes
 from rookery.cli.options.piped_input import PipedStdin, given_prompt
 from rookery.cli.options.view_options import check_view
+from rookery.cli.reporting.end_actions import EndActions
+from rookery.config.end_options import EndOptions
 from rookery.config.options import RunOptions, StartOptions, ViewOptions
 from rookery.runs.resume import NoSessionError, earlier_run
 from rookery.runs.start import start
@@ -47,10 +49,14 @@ class AgentArgs(click.Command):
 
 
 @click.command("run", cls=AgentArgs, epilog=_EXAMPLES)
-@takes("run", RunOptions, StartOptions, ViewOptions)
+@takes("run", RunOptions, StartOptions, ViewOptions, EndOptions)
 @argument("words", nargs=-1, metavar="PROMPT [-- AGENT ARGS]", type=click.UNPROCESSED)
 def run_(
-    options: RunOptions, starting: StartOptions, view_options: ViewOptions, words: tuple[str, ...]
+    options: RunOptions,
+    starting: StartOptions,
+    view_options: ViewOptions,
+    end_options: EndOptions,
+    words: tuple[str, ...],
 ) -> None:
     """Run an agent on a prompt, show what it does, and record every byte.
 
@@ -83,7 +89,8 @@ def run_(
         partial=budget or is_watched(view_options),
     )
     show = put_away if starting.detach else watch
-    code = show(start(options), view_options)
+    ends = EndActions(end_options, lively=view_options.lively, quiet=view_options.quiet)
+    code = show(start(options), view_options, ends)
     piped.warn_of_loss()
     raise click.exceptions.Exit(code)
 

@@ -5,6 +5,7 @@ import click
 from rookery.cli.live.ending import EndedRun, print_end
 from rookery.cli.live.foreground import warnings
 from rookery.cli.live.raw_text import without_chatter
+from rookery.cli.reporting.end_actions import EndActions
 from rookery.config.options import ViewOptions
 from rookery.model.safe import safe_line
 from rookery.model.text import suggested
@@ -12,7 +13,7 @@ from rookery.runs.detach import RunStart, detach
 from rookery.runs.run import Run
 
 
-def put_away(run: Run, view_options: ViewOptions) -> int:
+def put_away(run: Run, view_options: ViewOptions, ends: EndActions) -> int:  # noqa: ARG001
     """Start a run in the background and print its name; return its exit code if it is over."""
     for words in warnings(run):
         _say(f"WARNING: {words}")

@@ -18,8 +18,11 @@ from rookery.cli.live.output import put
 from rookery.cli.live.permission_prompt import TerminalAsker
 from rookery.cli.live.screen_turns import Turns
 from rookery.cli.live.view import View
+from rookery.cli.reporting.ci_output import CiOutput
+from rookery.cli.reporting.end_actions import EndActions
 from rookery.config.options import ViewOptions
 from rookery.display.console.look import look_of
+from rookery.display.reports.report import Report
 from rookery.model.safe import safe_line
 from rookery.prices import price_file_problem
 from rookery.process.systems.this_system import system
@@ -35,13 +38,21 @@ def is_watched(view_options: ViewOptions) -> bool:
     return view_options.lively and look_of(sys.stdout, os.environ).terminal
 
 
-def watch(run: Run, view_options: ViewOptions) -> int:
+def watch(run: Run, view_options: ViewOptions, ends: EndActions) -> int:
     """Run to the end and show it; return the exit code."""
     system.become_subreaper()  # what a killed recorder leaves behind becomes ours
-    return asyncio.run(_watch(run, view_options))
+    code = asyncio.run(_watch(run, view_options, ends.ci))
+    ends.finish(lambda: _report(run))
+    return code
 
 
-async def _watch(run: Run, view_options: ViewOptions) -> int:
+def _report(run: Run) -> Report:
+    from rookery.cli.reporting.reports import report_of_run  # rarely needed, and it imports a lot
+
+    return report_of_run(run.folder, run.verdict, run.state if run.agent else None)
+
+
+async def _watch(run: Run, view_options: ViewOptions, ci: CiOutput) -> int:
     turns = Turns()
     if run.asks and run.agent and (path := terminal_path()):
         limit_s = run.options.ask_timeout
@@ -51,10 +62,12 @@ async def _watch(run: Run, view_options: ViewOptions) -> int:
         on_interrupts(lambda number: run.stop(by=number.name))
         for warning in warnings(run):
             put(sys.stderr, f"[rook] WARNING: {safe_line(warning)}")
+        ci.open_group(f"{run.label}: {run.options.prompt or shlex.join(run.command)}")
         if view_options.lively and (view_options.verbose or not is_watched(view_options)):
             put(sys.stdout, f"[rook] Agent command: {command_line(run.command)}")
         await show_run(run, view_options, turns)
         verdict = await run.wait()
+        ci.close_group()
     agent = run.agent.name if run.agent else None
     ended = EndedRun(verdict, run.state, agent, run.folder)
     print_result(sys.stdout, view_options, ended)

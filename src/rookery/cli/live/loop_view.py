@@ -12,6 +12,7 @@ import click
 from rookery.cli.commands.loops import put_check_output, say
 from rookery.cli.live.foreground import show_run
 from rookery.cli.live.output import put
+from rookery.cli.reporting.ci_output import CiOutput
 from rookery.config.options import ViewOptions
 from rookery.display.console.look import look_of
 from rookery.display.loops import steps
@@ -37,9 +38,10 @@ _LONGEST_COMMAND = 50
 class LoopOutput:
     """Displays a loop on standard output, step by step."""
 
-    def __init__(self, plan: LoopPlan, view_options: ViewOptions) -> None:
+    def __init__(self, plan: LoopPlan, view_options: ViewOptions, ci: CiOutput) -> None:
         self._plan = plan
         self._view_options = view_options
+        self._ci = ci
         self._look = look_of(sys.stdout, os.environ)
         self._runs: dict[int, asyncio.Task[None]] = {}
         self._headed: defaultdict[int, asyncio.Event] = defaultdict(asyncio.Event)
@@ -58,6 +60,8 @@ class LoopOutput:
         self._ticker.stop()
         if isinstance(event, IterationFinished) and event.attempt in self._runs:
             await self._runs.pop(event.attempt)
+        if isinstance(event, IterationFinished):
+            self._ci.close_group()
         if not self._view_options.quiet:
             if isinstance(event, IterationStarted) and self._look.terminal:
                 put(sys.stdout, "")
@@ -65,6 +69,7 @@ class LoopOutput:
                 say(line)
             self._show_check(event)
         if isinstance(event, IterationStarted):
+            self._ci.open_group(f"iteration {event.iteration}: {event.agent}")
             self._headed[event.attempt].set()
         elif isinstance(event, Waiting):
             until = event.until
@@ -85,6 +90,7 @@ class LoopOutput:
     def close(self) -> None:
         """Remove the temporary line."""
         self._ticker.stop()
+        self._ci.close_group()
 
 
 class _Ticker:

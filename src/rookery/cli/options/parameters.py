@@ -80,7 +80,10 @@ def takes(command: str, *structs: type[msgspec.Struct]) -> _Decorator:
 
         arguments: list[click.Parameter] = getattr(function, "__click_params__", [])
         every: list[click.Parameter] = [option for _, params in options for option in params]
-        if any(isinstance(one, TableOption) and one.row.flag.setting for one in every):
+        has_profile = any(one.name == "profile" for one in arguments)  # by `defaults.profile`
+        if not has_profile and any(
+            isinstance(one, TableOption) and one.row.flag.setting for one in every
+        ):
             from rookery.cli.options.defaults import profile_option  # so that lists stay quick
 
             every.append(profile_option())

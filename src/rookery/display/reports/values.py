@@ -1,4 +1,4 @@
-"""What later steps of a CI job can read: names and values of a report."""
+"""The few values of a report that other programs read by name."""
 
 from rookery.display.reports.report import Report
 from rookery.model.text import cut
@@ -6,8 +6,8 @@ from rookery.model.text import cut
 _LONGEST_ANSWER = 60_000  # characters; the outputs of a job on GitHub may have 1 MB
 
 
-def outputs(report: Report) -> dict[str, str]:
-    """The values by name, each on one line; what is unknown is empty."""
+def values(report: Report) -> dict[str, str]:
+    """The values by name; what is unknown is empty."""
     cost = report.spent_usd
     return {
         "status": report.status,
@@ -21,4 +21,9 @@ def outputs(report: Report) -> dict[str, str]:
 
 def with_answer(report: Report) -> dict[str, str]:
     """The same and the answer, which may have many lines."""
-    return {**outputs(report), "answer": cut(report.answer or "", _LONGEST_ANSWER)}
+    return {**values(report), "answer": cut(report.answer or "", _LONGEST_ANSWER)}
+
+
+def variables(report: Report) -> dict[str, str]:
+    """The values as environment variables: `ROOKERY_STATUS` and so on."""
+    return {f"ROOKERY_{name.upper()}": value for name, value in values(report).items()}
