@@ -104,7 +104,7 @@ def test_every_line_of_rook_in_a_block_is_a_whole_command(page: Path) -> None:
     assert wrong == []
 
 
-_JOB = re.compile(r"^\s*(?:- (?:run: )?|sh '|[\d*/,-]+(?: [\d*/,-]+){4}\s+)")
+_JOB = re.compile(r"^\s*(?:- (?:run: )?|run: |sh '|[\d*/,-]+(?: [\d*/,-]+){4}\s+)")
 """What stands before a command in the files of CI services and in a crontab."""
 
 
