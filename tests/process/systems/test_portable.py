@@ -143,10 +143,16 @@ def test_a_session_that_was_seen_belongs_to_it_although_its_environment_is_clear
 
 
 def test_our_own_session_never_belongs_to_an_agent(variable: str) -> None:
-    with subprocess.Popen(["env", variable, "sleep", "600"]) as process:
-        wait_for(lambda: portable.marked(variable.encode()))
-        assert portable.marked(variable.encode()) == [process.pid]
-        process.kill()
+    with (
+        subprocess.Popen(["sleep", "600"]) as other,
+        subprocess.Popen(["env", variable, "sleep", "600"]) as process,
+    ):
+        try:
+            wait_for(lambda: portable.marked(variable.encode()))
+            assert portable.marked(variable.encode()) == [process.pid]
+        finally:
+            process.kill()
+            other.kill()
 
 
 def test_a_system_without_ps_ends_the_process_group(monkeypatch: pytest.MonkeyPatch) -> None:
