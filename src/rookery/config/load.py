@@ -18,7 +18,12 @@ from rookery.model.errors import ConfigError
 
 PROFILE_VARIABLE = PREFIX + "PROFILE"
 _OTHER_VARIABLES = frozenset(
-    PREFIX + name for name in ("HOME", "PROFILE", "RUN", "RUN_DIR", "SCRIPT")
+    PREFIX + name
+    for name in (
+        *("HOME", "PROFILE", "RUN", "RUN_DIR", "SCRIPT"),
+        *("STATUS", "EXIT_CODE", "KIND", "NAME", "COST_USD", "ANSWER_FILE", "SENTENCE"),
+        *("DURATION_S", "ENDED", "MESSAGE"),
+    )
 )
 """Variables of rook that are not settings."""
 

@@ -81,6 +81,9 @@ class Flag(msgspec.Struct, frozen=True, kw_only=True):
     setting: bool = False
     """Whether `rookery.toml` and a `ROOKERY_…` variable can set it, by its name."""
 
+    secret: bool = False
+    """Whether its values may have secrets, so that `rook config` shows only how they begin."""
+
     loosens: Loosens = "always"
     strict: tuple[Any, ...] = ()
     """The values that loosen nothing, the strictest first."""

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import traceback
+from collections.abc import Callable
 from typing import NoReturn
 
 import msgspec
@@ -34,9 +35,10 @@ class RunStart(msgspec.Struct, frozen=True, kw_only=True):
 _DIED = RunStart(error="the background runner died before it could report the run")
 
 
-def detach(run: Run) -> RunStart:
+def detach(run: Run, at_end: Callable[[], None] = lambda: None) -> RunStart:
     """Start a run in its own session; return when its agent works, or has failed to start.
 
+    `at_end` is called once in that session when the run has its verdict.
     A RookeryError says why the run could not start. Later errors are in the run folder.
     """
     sys.stdout.flush()
@@ -45,7 +47,7 @@ def detach(run: Run) -> RunStart:
     runner = os.fork()
     if runner == 0:
         os.close(reading)
-        _become_runner(run, _StartPipe(writing))
+        _become_runner(run, _StartPipe(writing), at_end)
     os.close(writing)
     try:
         with open(reading, "rb") as pipe:
@@ -79,7 +81,7 @@ class _StartPipe:
             self._pipe = None
 
 
-def _become_runner(run: Run, starter: _StartPipe) -> NoReturn:
+def _become_runner(run: Run, starter: _StartPipe, at_end: Callable[[], None]) -> NoReturn:
     """Run to the end, without the terminal; this process does nothing else."""
     code = 1
     try:
@@ -87,6 +89,7 @@ def _become_runner(run: Run, starter: _StartPipe) -> NoReturn:
         _leave_terminal()
         system.become_subreaper()  # what a killed recorder leaves behind becomes ours
         asyncio.run(_run(run, starter))
+        at_end()
         code = 0
     except RookeryError as error:
         starter.report(RunStart(error=str(error)))

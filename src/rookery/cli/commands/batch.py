@@ -63,14 +63,13 @@ def command(options: BatchOptions, end_options: EndOptions, file: str | None) ->
         raise click.UsageError("name a file of tasks, or use --resume BATCH")
     queue = find_queue(options.resume) if options.resume is not None else _new(file or "")
     changes = {"jobs": options.jobs, "max_cost": options.budget}
+    ends, started = EndActions(end_options, lively=False), time.monotonic()
+    ends.warn()
     with queue.folder.locked():
         terms = queue.folder.update_terms({k: v for k, v in changes.items() if v is not None})
-        started = time.monotonic()
         code = asyncio.run(_run(queue, terms, as_json=options.json))
-        took = time.monotonic() - started
-        EndActions(end_options, lively=False).finish(
-            lambda: report_of_batch(queue, exit_code=code, duration_s=took)
-        )
+    took = time.monotonic() - started
+    ends.finish(lambda: report_of_batch(queue, exit_code=code, duration_s=took))
     raise click.exceptions.Exit(code)
 
 

@@ -39,7 +39,8 @@ def command(playing: ReplayOptions, view_options: ViewOptions) -> None:
             program=player_command(),
             env={"ROOKERY_SCRIPT": f"speed={playing.speed:g}"},
         )
-        code = watch(start(options), view_options, EndActions(EndOptions(no_ci=True), lively=False))
+        ends = EndActions(EndOptions(no_ci=True, no_desktop=True), lively=False)
+        code = watch(start(options), view_options, ends)
     hint = path_hint(sys.argv[0])
     if hint is not None:
         click.echo(f"[rook] {safe_line(hint)}", err=True)

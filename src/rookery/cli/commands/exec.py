@@ -54,6 +54,7 @@ def exec_(
     run = start_command(words or command, options, raw=words is None, stdin=stdin)
     show = put_away if starting.detach else watch
     ends = EndActions(end_options, lively=view_options.lively, quiet=view_options.quiet)
+    ends.warn()
     code = show(run, view_options, ends)
     piped.warn_of_loss()
     raise click.exceptions.Exit(code)

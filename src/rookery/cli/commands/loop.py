@@ -71,6 +71,7 @@ def loop_(
     jsonl = options.format == "jsonl"
     view_options = replace(view_options, quiet=options.quiet or jsonl)
     ends = EndActions(end_options, lively=not view_options.quiet)
+    ends.warn()
     code = asyncio.run(_watch(loop, view_options, ends.ci, jsonl=jsonl))
     ends.finish(lambda: _report(loop))
     raise click.exceptions.Exit(code)

@@ -90,6 +90,7 @@ def run_(
     )
     show = put_away if starting.detach else watch
     ends = EndActions(end_options, lively=view_options.lively, quiet=view_options.quiet)
+    ends.warn()
     code = show(start(options), view_options, ends)
     piped.warn_of_loss()
     raise click.exceptions.Exit(code)

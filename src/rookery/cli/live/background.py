@@ -3,7 +3,7 @@
 import click
 
 from rookery.cli.live.ending import EndedRun, print_end
-from rookery.cli.live.foreground import warnings
+from rookery.cli.live.foreground import report_of, warnings
 from rookery.cli.live.raw_text import without_chatter
 from rookery.cli.reporting.end_actions import EndActions
 from rookery.config.options import ViewOptions
@@ -13,11 +13,11 @@ from rookery.runs.detach import RunStart, detach
 from rookery.runs.run import Run
 
 
-def put_away(run: Run, view_options: ViewOptions, ends: EndActions) -> int:  # noqa: ARG001
+def put_away(run: Run, view_options: ViewOptions, ends: EndActions) -> int:
     """Start a run in the background and print its name; return its exit code if it is over."""
     for words in warnings(run):
         _say(f"WARNING: {words}")
-    start = detach(run)
+    start = detach(run, lambda: ends.finish(lambda: report_of(run), detached=True))
     if start.verdict is not None and start.verdict.status == "not_started":
         agent = run.agent.name if run.agent else None
         for line in without_chatter(agent, start.stderr):

@@ -42,11 +42,12 @@ def watch(run: Run, view_options: ViewOptions, ends: EndActions) -> int:
     """Run to the end and show it; return the exit code."""
     system.become_subreaper()  # what a killed recorder leaves behind becomes ours
     code = asyncio.run(_watch(run, view_options, ends.ci))
-    ends.finish(lambda: _report(run))
+    ends.finish(lambda: report_of(run))
     return code
 
 
-def _report(run: Run) -> Report:
+def report_of(run: Run) -> Report:
+    """The report of a run that has ended."""
     from rookery.cli.reporting.reports import report_of_run  # rarely needed, and it imports a lot
 
     return report_of_run(run.folder, run.verdict, run.state if run.agent else None)

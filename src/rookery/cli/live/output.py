@@ -27,6 +27,15 @@ def put_json(out: TextIO, data: bytes) -> None:
         go_unseen(out, error)
 
 
+def put_control(out: TextIO, sequence: str) -> None:
+    """Write a sequence that a terminal acts on and does not show, as `put` writes text."""
+    try:
+        out.write(sequence)
+        out.flush()
+    except OSError as error:
+        go_unseen(out, error)
+
+
 def put_command(out: TextIO, line: str) -> None:
     """Write a line that a CI service is meant to run, as `put` writes text."""
     try:

@@ -5,6 +5,9 @@ from rookery.model.text import cut
 
 _LONGEST_ANSWER = 60_000  # characters; the outputs of a job on GitHub may have 1 MB
 
+ENDED = "ROOKERY_ENDED"
+"""Set for what is called at the end: a rook that it calls calls nothing at its own end."""
+
 
 def values(report: Report) -> dict[str, str]:
     """The values by name; what is unknown is empty."""

@@ -118,12 +118,13 @@ def default(setting: Option) -> Any:
 
 def _row(config: Config, name: str) -> _Row:
     found, ignored = config.values.get(name), config.ignored.get(name)
-    usual = found.raw if found else default(SETTINGS[name])
+    setting = SETTINGS[name]
+    usual = _unsecret(setting, found.raw if found else default(setting))
     if ignored is not None:
         source, profile = ignored.place, ignored.profile
         return _Row(
             name=name,
-            value=ignored.raw,
+            value=_unsecret(setting, ignored.raw),
             source=source,
             profile=profile,
             ignored=True,
@@ -132,6 +133,13 @@ def _row(config: Config, name: str) -> _Row:
     if found is None:
         return _Row(name=name, value=usual, source="default")
     return _Row(name=name, value=usual, source=found.place, profile=found.profile)
+
+
+def _unsecret(setting: Option, value: Any) -> Any:
+    """A value to show: of one that may have secrets, only how it begins."""
+    if not setting.flag.secret or not isinstance(value, (list, tuple)):
+        return value
+    return [f"{str(each).partition(':')[0]}:…" for each in value]
 
 
 def _source(row: _Row) -> str:
