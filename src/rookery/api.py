@@ -26,6 +26,7 @@ def run(
     *,
     stdin: str | None = None,
     cwd: StrPath = ".",
+    worktree: bool = False,
     model: str | None = None,
     permission: Permission = "agent",
     via: str | None = None,
@@ -56,6 +57,7 @@ def run(
         prompt: What the agent is asked to do.
         stdin: Text to add to the prompt, as the agent itself adds what is piped to it.
         cwd: The folder to work in.
+        worktree: Work in a separate git worktree, on a new branch; `run.cwd` is the folder in it.
         model: The model to use; by default the agent's own choice.
         permission: What the agent may do without asking. With `ask`, `on_permission` decides.
         via: One of the agent's ways to be run. With permission `ask` it must be one that can ask.
@@ -97,6 +99,7 @@ def run_sync(
     *,
     stdin: str | None = None,
     cwd: StrPath = ".",
+    worktree: bool = False,
     model: str | None = None,
     permission: Permission = "agent",
     via: str | None = None,

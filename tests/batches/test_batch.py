@@ -16,7 +16,7 @@ from rookery.loops.storage import LOOP_FOLDERS
 from rookery.store import runs
 from rookery.store.batch_folder import BatchFolder, BatchResult
 from rookery.store.loop_folder import LoopFolder
-from tests.loops.playing import calls, install
+from tests.loops.playing import calls, install, repository
 
 
 def lines(*objects: object) -> bytes:
@@ -71,6 +71,23 @@ def test_a_task_with_a_goal_is_a_loop(tmp_path: Path, monkeypatch: pytest.Monkey
     _, (result,) = play([make_task(prompt="x", id="1", cwd=str(work), until="DONE")])
     assert (result.ok, result.status, calls(tmp_path)) == (True, "done", 2)
     assert result.loop is not None
+
+
+def test_each_task_can_have_a_worktree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = install(tmp_path, ["say=DONE write-file=new.txt"], monkeypatch)
+    repository(work)
+    goals: list[dict[str, Any]] = [{}, {}, {"until": "DONE"}]
+    asked = [
+        make_task(prompt="x", id=str(n), cwd=str(work), worktree=True, **goal)
+        for n, goal in enumerate(goals)
+    ]
+    _, results = play(asked, jobs=3)
+    assert [result.ok for result in results] == [True] * 3
+    home, by_id = tmp_path / "home", {result.id: result for result in results}
+    places = [home / "worktrees" / (by_id[id].run or "") for id in "01"]
+    places.append(home / "loops" / (by_id["2"].loop or "") / "worktree")
+    assert [(place / "new.txt").exists() for place in places] == [True] * 3
+    assert not (work / "new.txt").exists()
 
 
 def test_one_that_fails_does_not_hold_up_the_others(

@@ -54,6 +54,15 @@ def test_a_success_tells_everything_in_the_words_of_the_design() -> None:
     ]
 
 
+def test_the_end_of_a_run_in_a_worktree_says_where_it_is_and_what_to_do() -> None:
+    assert lines(worktree="/home/dev/my trees/k7f3", branch="rook/k7f3")[-3:] == [
+        "[rook] worktree: '/home/dev/my trees/k7f3' · branch rook/k7f3",
+        "[rook] keep its work: commit it there, then  git merge rook/k7f3",
+        "[rook] remove it:  git worktree remove '/home/dev/my trees/k7f3'"
+        " && git branch -d rook/k7f3",
+    ]
+
+
 RESUME = 'rook run --resume k7f3 "…"'
 
 

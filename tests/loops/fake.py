@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from datetime import UTC
 from typing import Any
 
-from rookery.loops.changes.repository import Committed
 from rookery.loops.effects import Emit, RunRequest
 from rookery.loops.plan import LoopPlan
 from rookery.loops.report import report
@@ -14,6 +13,7 @@ from rookery.model.events import Event
 from rookery.model.fold import fold
 from rookery.model.records import Record
 from rookery.model.verdict import NOTHING_KNOWN, Facts, judge
+from rookery.runs.git.repository import Committed
 
 
 class FakeEffects:
@@ -74,7 +74,7 @@ class FakeEffects:
         changed = before is not None and before.mark != now.mark
         return Change(files=1 if changed else 0, mark=now.mark)
 
-    def commit(self, message: str) -> Committed:
+    def commit(self, message: Callable[[Sequence[str]], str]) -> Committed:
         return Committed()
 
     def stop(self) -> None:

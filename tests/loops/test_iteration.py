@@ -1,13 +1,11 @@
 """One iteration: what the agent is asked for, when it is checked, and what is counted."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
-from rookery.loops.changes.git_command import GitError
-from rookery.loops.changes.repository import Committed
 from rookery.loops.driver import Loop
 from rookery.loops.effects import Emit, RunRequest
 from rookery.loops.events import IterationFinished, LoopEvent
@@ -24,6 +22,8 @@ from rookery.model.events import (
     TurnStarted,
     Usage,
 )
+from rookery.runs.git.git_command import GitError
+from rookery.runs.git.repository import Committed
 from tests.loops.fake import FakeEffects, World, report_of
 
 BEGIN: list[Event] = [SessionStarted(session="s"), TurnStarted()]
@@ -65,7 +65,8 @@ class Scripted(FakeEffects):
         ok = self.checks.pop(0)
         return Check(command=command, ok=ok, exit_code=0 if ok else 1)
 
-    def commit(self, message: str) -> Committed:
+    def commit(self, message: Callable[[Sequence[str]], str]) -> Committed:
+        message([])
         done = self.commits.pop(0)
         if isinstance(done, GitError):
             raise done

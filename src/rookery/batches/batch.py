@@ -236,7 +236,7 @@ def _plan(task: BatchTask, place: tuple[str, int]) -> LoopPlan:
     """The plan of a task that is a loop: the limits of the task are ceilings of the loop."""
     run, default = task.run, Ceilings()
     plan = LoopPlan(
-        run=replace(run, **dict.fromkeys(_CEILINGS)),
+        run=replace(run, **dict.fromkeys(_CEILINGS), worktree=False),
         goal=Goal(until=task.until, signals=task.signal, checks=task.check),
         ceilings=Ceilings(
             iterations=task.max_iterations or default.iterations,
@@ -245,6 +245,7 @@ def _plan(task: BatchTask, place: tuple[str, int]) -> LoopPlan:
             tokens=run.max_tokens or default.tokens,
             turns=run.max_turns or default.turns,
         ),
+        worktree=run.worktree,
         batch=place,
     )
     return plan if run.idle_timeout is None else replace(plan, idle_s=run.idle_timeout)

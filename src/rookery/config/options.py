@@ -126,6 +126,9 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     cwd: Annotated[
         Folder, Flag(help="The folder to work in.", metavar="DIRECTORY", completes="folders")
     ] = "."
+    worktree: Annotated[
+        bool, Flag(help="Work in a separate git worktree, on a new branch.", commands=_RUN)
+    ] = False
     max_cost: Annotated[
         Dollars | None,
         Flag(
@@ -469,4 +472,7 @@ class BatchOptions(msgspec.Struct, frozen=True, kw_only=True):
             completes="batches",
         ),
     ] = None
+    worktree: Annotated[
+        bool, Flag(help="Run each task in a separate git worktree, on a new branch.")
+    ] = False
     json: Annotated[bool, Flag(help="Print each result as a JSON line.")] = False

@@ -1,5 +1,6 @@
 """The end of a run in a few lines: how it ended, what it did, and what to do next."""
 
+import shlex
 from collections.abc import Iterator
 from typing import assert_never
 
@@ -41,6 +42,12 @@ class AboutRun(msgspec.Struct, frozen=True, kw_only=True):
     other_agent: str | None = None
     """An agent that could do the work instead."""
 
+    worktree: str | None = None
+    """The git worktree that was made for it."""
+
+    branch: str = ""
+    """The branch of that worktree."""
+
 
 def summary(verdict: Verdict, about: AboutRun, state: RunState, paint: Paint) -> list[str]:
     """The lines that end a run, each safe to print."""
@@ -52,6 +59,7 @@ def summary(verdict: Verdict, about: AboutRun, state: RunState, paint: Paint) ->
     if kinds := _kinds(state):
         lines.append(f"tools: {kinds}")
     lines += _laid_out([step for step in _next_steps(verdict, about, state) if step])
+    lines += _worktree(about)
     prefix = paint("prefix", "[rook]")
     return [f"{prefix} {line}" for line in lines if line]
 
@@ -185,6 +193,16 @@ def _next_steps(verdict: Verdict, about: AboutRun, state: RunState) -> Iterator[
             yield _labelled("continue: ", resume)
         case _:
             assert_never(status)
+
+
+def _worktree(about: AboutRun) -> Iterator[str]:
+    """Where the work is, and how to keep it or to remove it."""
+    if about.worktree is None:
+        return
+    path, branch = shlex.quote(safe_line(about.worktree)), shlex.quote(about.branch)
+    yield f"worktree: {path} · branch {branch}"
+    yield f"keep its work: commit it there, then  git merge {branch}"
+    yield f"remove it:  git worktree remove {path} && git branch -d {branch}"
 
 
 def _how_much_is_saved(verdict: Verdict) -> str:

@@ -16,8 +16,6 @@ from rookery.feed.tasks import task_group
 from rookery.loops.agent_activity import loop_events
 from rookery.loops.changes.file_listing import Listings
 from rookery.loops.changes.git import Snapshots
-from rookery.loops.changes.git_command import GitError
-from rookery.loops.changes.repository import Committed, is_ignored
 from rookery.loops.checks import run_check
 from rookery.loops.current_run import recovered_report, run_folder
 from rookery.loops.events import LoopEvent, StuckSuspected
@@ -27,6 +25,8 @@ from rookery.loops.state import Change, Check, PendingRun, Report
 from rookery.loops.waits.resets import SystemZone
 from rookery.loops.waits.steady_clock import SteadyClock
 from rookery.model.errors import RookeryError, UnsupportedError
+from rookery.runs.git.git_command import GitError
+from rookery.runs.git.repository import Committed, is_ignored
 from rookery.runs.heal import settle
 from rookery.runs.run import Run
 from rookery.runs.start import start
@@ -85,8 +85,11 @@ class Effects(Protocol):
     def change(self, before: Change | None) -> Change | None:
         """What changed since a snapshot; None if that cannot be known."""
 
-    def commit(self, message: str) -> Committed:
-        """Commit what the agent changed; a GitError if that is not possible."""
+    def commit(self, message: Callable[[Sequence[str]], str]) -> Committed:
+        """Commit what the agent changed; a GitError if that is not possible.
+
+        `message` returns the message for the names of the changed files.
+        """
 
     def spent(self) -> float:
         """The known cost of the current run."""
@@ -172,7 +175,7 @@ class RealEffects:
         """What changed since a snapshot."""
         return self._files.change(before)
 
-    def commit(self, message: str) -> Committed:
+    def commit(self, message: Callable[[Sequence[str]], str]) -> Committed:
         """Commit what the agent changed, to the repository and branch of the loop's start only."""
         repository = self._plan.repository
         if repository is None:

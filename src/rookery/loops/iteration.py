@@ -1,13 +1,14 @@
 """One iteration of a loop: asks for a run of the agent, then checks and counts it."""
 
+import os
 from collections.abc import Callable
+from functools import partial
 
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from rookery.config.options import RunOptions
-from rookery.loops.changes.git_command import GitError
-from rookery.loops.changes.repository import Committed
+from rookery.loops.changes.commit_message import commit_message
 from rookery.loops.effects import Effects, RunRequest
 from rookery.loops.events import (
     CheckFinished,
@@ -21,6 +22,8 @@ from rookery.loops.prompts import prompt_for
 from rookery.loops.state import Attempt, Change, Check, LoopState, PendingRun, Report
 from rookery.model.errors import RookeryError
 from rookery.model.text import count
+from rookery.runs.git.git_command import GitError
+from rookery.runs.git.repository import Committed
 
 _SHORTEST_RUN_S = 1.0
 _LONGEST_OUTPUT = 2000
@@ -67,7 +70,7 @@ class Iterations:
     async def finish(self, pending: PendingRun, report: Report) -> None:
         """Check and count a run that has ended."""
         change = self._effects.change(pending.before)
-        committed, problem = self._commit(pending)
+        committed, problem = self._commit(pending, report.run)
         self._progress.emit(_finished(pending, report, change, committed, at=self._effects.now()))
         is_checked = problem is UNSET and _is_checked(report)
         self._progress.add_attempt(
@@ -83,15 +86,29 @@ class Iterations:
             )
         )
 
-    def _commit(self, pending: PendingRun) -> tuple[Committed, str | UnsetType]:
+    def _commit(self, pending: PendingRun, run: str | None) -> tuple[Committed, str | UnsetType]:
         """Commit what a run changed, if that was asked for; else return why it was not possible."""
         if not self._plan.commit:
             return Committed(), UNSET
+        message = partial(
+            commit_message,
+            self._task(),
+            loop=self._loop,
+            iteration=pending.iteration,
+            run=run,
+            environ=os.environ,
+        )
         try:
-            message = f"rook {self._loop}: iteration {pending.iteration}"
             return self._effects.commit(message), UNSET
         except GitError as error:
             return Committed(), str(error)
+
+    def _task(self) -> str:
+        """The user's prompt; empty if its file cannot be read now."""
+        try:
+            return self._effects.prompt()
+        except RookeryError:
+            return ""
 
     async def check(self, iteration: int) -> tuple[Check, ...]:
         """Run the checks; those that come after an interrupt are not run."""

@@ -6,7 +6,7 @@ import msgspec
 
 from rookery.config.options import FeedMode, LoopOptions, OnStuck, RunOptions
 from rookery.config.run_fields import flat, with_run
-from rookery.loops.changes.repository import Repository
+from rookery.runs.git.repository import Repository
 
 
 class Goal(msgspec.Struct, frozen=True, kw_only=True):

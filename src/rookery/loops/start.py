@@ -9,7 +9,6 @@ import msgspec
 
 from rookery import agents
 from rookery.loops.ceilings import reached_ceilings
-from rookery.loops.changes.repository import add_worktree, find_repository
 from rookery.loops.driver import Loop
 from rookery.loops.effects import RealEffects
 from rookery.loops.plan import Ceilings, Goal, LoopPlan
@@ -17,6 +16,7 @@ from rookery.loops.state import LoopState
 from rookery.loops.storage import LOOP_FOLDERS, LoopFolder
 from rookery.model.errors import RookeryError
 from rookery.model.text import suggested
+from rookery.runs.git.repository import add_worktree, find_repository
 from rookery.store.home import home_folder
 
 

@@ -30,6 +30,9 @@ class EarlierRun(msgspec.Struct, frozen=True, kw_only=True):
     foreign_command: str | None
     """The command that ran, if it is not the agent's own and how to call it was not recorded."""
 
+    worktree: str | None = None
+    """The folder that it worked in, if that is in a git worktree of its own and still exists."""
+
     total: Usage | None
     """What the session has used, as its agent counts it."""
 
@@ -72,8 +75,13 @@ def earlier_run(home: Path, name: str) -> EarlierRun:
         program=tuple(info.program) if info and info.program else None,
         called=info.called if info else None,
         foreign_command=_foreign_command(info) if info else None,
+        worktree=_worktree(info) if info else None,
         total=verdict.total,
     )
+
+
+def _worktree(info: RunInfo) -> str | None:
+    return info.cwd if info.worktree is not None and Path(info.cwd).is_dir() else None
 
 
 def _foreign_command(info: RunInfo) -> str | None:

@@ -21,6 +21,7 @@ from rookery.model.verdict import StopReason, Verdict
 from rookery.process.liveness import start_ticks
 from rookery.runs.dialogue import Dialogue, OnPermission
 from rookery.runs.finish import finish, recorded_exit
+from rookery.runs.git.worktrees import Worktree
 from rookery.runs.launch import make_folder, start_recorder
 from rookery.runs.resume import EarlierRun
 from rookery.runs.standard_input import PipedInput
@@ -57,6 +58,7 @@ class Run(RunResult):
         continues: bool = False,
         on_permission: OnPermission | None = None,
         stdin: int | None = None,
+        worktree: Worktree | None = None,
     ) -> None:
         self.command = call.typed or call.command
         """The command as a person would type it, with the prompt, which may go to stdin instead."""
@@ -65,6 +67,8 @@ class Run(RunResult):
         self.called = options.called  # by the user; None is its own name
         self.label = (options.called or agent.name) if agent else "raw"  # before the agent's lines
         self.cwd = options.cwd
+        self.worktree = worktree
+        """The git worktree that is made for it, if that was asked for."""
         self.via = options.via
         """The way in which the agent is run; None is its usual one."""
         self.asks = call.keep_stdin_open and options.permission == "ask"
@@ -73,7 +77,8 @@ class Run(RunResult):
         self.on_permission = on_permission
         """Decides what the agent asks for; set it before the start. None denies everything."""
         self._call = call
-        self._info = _info(options, call, agent, before, continues=continues)
+        info = _info(options, call, agent, before, continues=continues)
+        self._info = info if worktree is None else _in_worktree(info, worktree)
         self.feed = Feed(
             Source(self._info.agent, beginning=beginning_of(self._info)),
             lambda stream: Tail(self.folder.path, stream),
@@ -122,6 +127,8 @@ class Run(RunResult):
         return self.feed.is_over
 
     async def __aenter__(self) -> Self:
+        if self.worktree is not None:
+            await asyncio.to_thread(self.worktree.add)
         runner = os.getpid()  # not that of the process that made the run, if it is detached
         info = msgspec.structs.replace(
             self._info,
@@ -255,6 +262,10 @@ def _info(
         loop=options.loop[0] if options.loop else None,
         iteration=options.loop[1] if options.loop else None,
     )
+
+
+def _in_worktree(info: RunInfo, worktree: Worktree) -> RunInfo:
+    return msgspec.structs.replace(info, name=worktree.name, worktree=worktree.path)
 
 
 def _usual_way(agent: Agent | None) -> str | None:

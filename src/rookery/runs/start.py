@@ -12,6 +12,7 @@ from rookery.adapter.agent import Agent, Invocation, Task, Way
 from rookery.config.options import RunOptions
 from rookery.model.errors import RookeryError, UnsupportedError
 from rookery.runs.dialogue import OnPermission
+from rookery.runs.git.worktrees import new_worktree
 from rookery.runs.resume import EarlierRun, earlier_run
 from rookery.runs.run import Run
 from rookery.store.home import home_folder
@@ -29,6 +30,8 @@ def start(options: RunOptions, on_permission: OnPermission | None = None) -> Run
     known = agents.agent(options.agent)
     where = Path(options.home) if options.home else home_folder()
     before = _resumed(known, where, options.resume) if options.resume is not None else None
+    if before is not None:
+        options = replace(options, cwd=_folder_to_resume(before, options))
     if before is not None and options.program is None:
         before.check_program()
         called = options.called or before.called
@@ -41,6 +44,7 @@ def start(options: RunOptions, on_permission: OnPermission | None = None) -> Run
     task = _task(replace(options, via=via, prompt=whole), session=session)
     call = known.invoke(task)
     words, cwd = options.program or call.command[:1], _absolute(options.cwd)
+    worktree = new_worktree(cwd, where) if options.worktree else None
     return Run(
         replace(
             call,
@@ -50,7 +54,7 @@ def start(options: RunOptions, on_permission: OnPermission | None = None) -> Run
         ),
         replace(
             options,
-            cwd=cwd,
+            cwd=worktree.cwd if worktree else cwd,
             home=str(where),
             permission=task.permission,
             program=_lasting(words, cwd),
@@ -61,6 +65,7 @@ def start(options: RunOptions, on_permission: OnPermission | None = None) -> Run
         before=before,
         continues=before is not None or known.resumes(call.command),
         on_permission=on_permission,
+        worktree=worktree,
     )
 
 
@@ -96,6 +101,16 @@ def _as_given(call: Invocation, whole: str, prompt: str) -> tuple[str, ...]:
     """The command as a person would type it: what is piped to it is not a part of it."""
     typed = call.typed or call.command
     return tuple(prompt if prompt and word == whole else word for word in typed)
+
+
+def _folder_to_resume(before: EarlierRun, options: RunOptions) -> str:
+    """The folder of a resumed run: the worktree of the earlier run, if it had one that exists."""
+    if options.worktree:
+        raise RookeryError(
+            "a resumed run continues in the folder of its session: leave out --worktree"
+        )
+    is_unset = options.cwd == RunOptions().cwd
+    return before.worktree if is_unset and before.worktree is not None else options.cwd
 
 
 def _task(options: RunOptions, *, session: str | None) -> Task:

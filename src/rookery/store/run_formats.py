@@ -31,7 +31,7 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
 
     format: int = FORMAT
     name: str = ""
-    """Set by `create`."""
+    """Set by `create`, which tries this name first."""
 
     agent: str | None = None
     called: str | None = None
@@ -50,6 +50,9 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     """What was started; None if it is `command`."""
 
     cwd: str
+    worktree: str | None = None
+    """The git worktree that was made for it, which `cwd` is in."""
+
     prompt: str | None = None
     model: str | None = None
     permission: str | None = None

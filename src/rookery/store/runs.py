@@ -4,6 +4,7 @@ import math
 import os
 from collections.abc import Iterator
 from heapq import heappop, heappush
+from itertools import chain
 from operator import itemgetter
 from os import PathLike
 from pathlib import Path
@@ -29,7 +30,8 @@ def create(home: str | PathLike[str], info: RunInfo) -> RunFolder:
     def write(folder: Folder, name: str) -> None:
         folder.replace(INFO, dump(msgspec.structs.replace(info, name=name)))
 
-    return RunFolder(make_folder(_absolute(home), RUNS, new_names(), write))
+    names = chain([info.name] if info.name else [], new_names())
+    return RunFolder(make_folder(_absolute(home), RUNS, names, write))
 
 
 def find(home: str | PathLike[str], name: str) -> RunFolder:

@@ -7,9 +7,9 @@ import pytest
 
 from rookery.loops.changes import file_listing
 from rookery.loops.changes.file_listing import Listings
-from rookery.loops.changes.git_command import do
-from rookery.loops.changes.repository import find_repository, is_ignored
 from rookery.loops.state import Change
+from rookery.runs.git.git_command import do
+from rookery.runs.git.repository import find_repository, is_ignored
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from stat import S_IMODE
 import pytest
 
 from rookery.loops.changes.git import Snapshots
-from rookery.loops.changes.repository import find_repository
 from rookery.loops.events import IterationFinished
 from rookery.loops.state import Change
+from rookery.runs.git.repository import find_repository
 from tests.loops.playing import install, plan, play, repository
 
 

@@ -4,7 +4,9 @@ import asyncio
 import shutil
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
@@ -61,7 +63,10 @@ def command(options: BatchOptions, end_options: EndOptions, file: str | None) ->
     """
     if (file is None) == (options.resume is None):
         raise click.UsageError("name a file of tasks, or use --resume BATCH")
-    queue = find_queue(options.resume) if options.resume is not None else _new(file or "")
+    if options.resume is not None and options.worktree:
+        raise click.UsageError("--resume and --worktree can't be combined")
+    more = {"worktree": True} if options.worktree else {}
+    queue = find_queue(options.resume) if options.resume is not None else _new(file or "", more)
     changes = {"jobs": options.jobs, "max_cost": options.budget}
     ends, started = EndActions(end_options, lively=False), time.monotonic()
     ends.warn()
@@ -73,8 +78,11 @@ def command(options: BatchOptions, end_options: EndOptions, file: str | None) ->
     raise click.exceptions.Exit(code)
 
 
-def _new(file: str) -> FolderQueue:
-    """Make a batch from a file of tasks; fields that are not set come from the settings."""
+def _new(file: str, more: Mapping[str, Any]) -> FolderQueue:
+    """Make a batch from a file of tasks; fields that are not set come from the settings.
+
+    `more` are further values for fields that are not set.
+    """
     print_project_settings((*_SETTINGS, *EndOptions.__struct_fields__))
     config = current_config()
     assert config is not None  # --profile has loaded it
@@ -87,7 +95,7 @@ def _new(file: str) -> FolderQueue:
         del defaults["permission"]  # a batch cannot ask for approval
     name = "standard input" if file == "-" else file
     data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    return new_queue([_with_command(task) for task in read_tasks(data, name, defaults)])
+    return new_queue([_with_command(task) for task in read_tasks(data, name, {**defaults, **more})])
 
 
 def _with_command(task: BatchTask) -> BatchTask:

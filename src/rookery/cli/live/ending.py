@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 import msgspec
@@ -22,6 +23,7 @@ from rookery.model.errors import UnknownAgentError
 from rookery.model.safe import safe, safe_line
 from rookery.model.state import RunState
 from rookery.model.verdict import Verdict
+from rookery.runs.git.worktrees import branch_of
 from rookery.runs.summary import summarise
 from rookery.store.run_folder import RunFolder
 
@@ -102,6 +104,7 @@ def about_run(ended: EndedRun) -> AboutRun:
     known = _known_agent(agent)
     can_resume = known is not None and known.capabilities.resume != "no"
     played = info is not None and is_played(info.program)
+    worktree = info.worktree if info and info.worktree and Path(info.worktree).is_dir() else None
     return AboutRun(
         run=folder.name if folder and not unstarted_pipe else None,
         duration_s=exit.ended_at - info.started_at if exit and info else None,
@@ -109,6 +112,8 @@ def about_run(ended: EndedRun) -> AboutRun:
         resumable=state.session is not None and not played and can_resume,
         install=known.install if known else None,
         own_agent=info.called if info else called,
+        worktree=worktree,
+        branch=branch_of(worktree) if worktree else "",
         other_agent=next((name for name in agents.NAMES if name != agent), None),
     )
 

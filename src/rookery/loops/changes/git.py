@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from rookery.loops.changes.git_command import ask
-from rookery.loops.changes.repository import Repository
 from rookery.loops.state import Change
+from rookery.runs.git.git_command import ask
+from rookery.runs.git.repository import Repository
 
 
 class Snapshots:

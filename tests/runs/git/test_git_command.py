@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from rookery.loops.changes.git import Snapshots
-from rookery.loops.changes.git_command import GitError, ask, do
-from rookery.loops.changes.repository import add_worktree, find_repository, is_ignored
+from rookery.runs.git.git_command import GitError, ask, do
+from rookery.runs.git.repository import add_worktree, find_repository, is_ignored
 from tests.loops.playing import install, plan, play, repository
 
 HOOKS = (
@@ -136,7 +136,7 @@ def test_no_program_runs_whatever_git_is_asked_for(hostile: Hostile, tmp_path: P
     assert (change.files if change else None) == 4
     assert found.uncommitted() == ["plain"]
     assert found.changed_after(0.0) == ["plain"]
-    done = found.commit("Change it")
+    done = found.commit(lambda _: "Change it")
     assert done.commit is not None
     assert done.left_out == ("a.txt", "b.bin", "c.md")
     assert not is_ignored(str(hostile.work))
@@ -171,7 +171,7 @@ def test_no_program_of_a_submodule_runs(hostile: Hostile, tmp_path: Path) -> Non
     found = find_repository(str(outer))
     assert found is not None
     assert Snapshots(found, tmp_path / "kept").take() is not None
-    assert found.commit("Change it").commit is not None
+    assert found.commit(lambda _: "Change it").commit is not None
     assert hostile.marked == []
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from rookery.loops.changes.repository import ChangedRepositoryError, Repository, find_repository
 from rookery.loops.driver import ForeignChangesError
 from rookery.loops.events import ToolStarted
 from rookery.loops.plan import LoopPlan
 from rookery.loops.start import BadPlanError, new_loop, resumed_loop
+from rookery.runs.git.repository import ChangedRepositoryError, Repository, find_repository
 from rookery.runs.heal import settle
 from rookery.store import runs
 from tests.loops.playing import CHILD, install, plan, play, repository, to_the_end
@@ -54,8 +54,21 @@ def test_each_iteration_can_be_committed(tmp_path: Path, monkeypatch: pytest.Mon
     log = subprocess.run(
         ["git", "log", "--format=%s"], cwd=work, check=True, capture_output=True, text=True
     ).stdout.split("\n")
-    assert log[:3] == [f"rook {loop.name}: iteration 2", f"rook {loop.name}: iteration 1", "Begin"]
+    assert log[:3] == ["Fix it.", "Fix it.", "Begin"]
     assert repo(work).uncommitted() == []
+    last = subprocess.run(
+        ["git", "log", "-1", "--format=%b%(trailers)"],
+        cwd=work,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.split("\n")
+    run = loop.state.attempts[1].report.run
+    assert [line for line in last if line] == [
+        "1 file changed:",
+        "  b.txt",
+        f"Iteration 2 of {loop.name}, made by rook (rook show {run}).",
+    ]
 
 
 def test_a_commit_never_includes_earlier_changes_of_the_user(
@@ -111,7 +124,7 @@ def test_what_a_cut_off_run_changed_is_committed_and_what_came_later_is_not(
 def test_a_file_that_the_user_removed_counts_as_a_change(tmp_path: Path) -> None:
     repository(tmp_path)
     (tmp_path / "old.txt").write_text("x")
-    assert repo(tmp_path).commit("Add it").commit
+    assert repo(tmp_path).commit(lambda _: "Add it").commit
     (tmp_path / "old.txt").unlink()
     assert repo(tmp_path).changed_after(0.0) == ["old.txt"]
     assert repo(tmp_path).changed_after(time.time() + 60) == []
@@ -198,11 +211,11 @@ def test_secrets_and_ignored_files_are_never_committed(tmp_path: Path) -> None:
         (tmp_path / name).write_text("x")
     force = ["git", "add", "--force", ".env", "x.log"]  # as an agent could
     subprocess.run(force, cwd=tmp_path, check=True)
-    done = repo(tmp_path).commit("Add it")
+    done = repo(tmp_path).commit(lambda _: "Add it")
     assert done.left_out == (".env", "x.log", "a/.env.local")
     assert committed(tmp_path) == [".env.example", ".gitignore", "kept"]
     assert repo(tmp_path).uncommitted() == []
-    assert repo(tmp_path).commit("Again").commit is None
+    assert repo(tmp_path).commit(lambda _: "Again").commit is None
 
 
 def test_odd_names_are_committed_as_they_are(tmp_path: Path) -> None:
@@ -210,7 +223,7 @@ def test_odd_names_are_committed_as_they_are(tmp_path: Path) -> None:
     names = [":(top)x", "*", "-f", "a\nb", "ü", os.fsdecode(b"\xff")]
     for name in names:
         (tmp_path / name).write_text("x")
-    done = repo(tmp_path).commit("Add them")
+    done = repo(tmp_path).commit(lambda _: "Add them")
     assert done.commit
     assert done.left_out == ()
     assert repo(tmp_path).uncommitted() == []

@@ -1,13 +1,13 @@
 """The repository that a loop works in, fixed at its start: what changed in it, and commits."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import msgspec
 
-from rookery.loops.changes.git_command import GitError, ask, do, filter_names
 from rookery.model.text import one_line
+from rookery.runs.git.git_command import GitError, ask, do, filter_names
 
 _LONGEST_PATH = 200
 _ENV_FILE = ".env"
@@ -84,8 +84,11 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
             if found != pinned:
                 raise ChangedRepositoryError(cwd, _CALLED[field], found, pinned)
 
-    def commit(self, message: str) -> Committed:
-        """Commit every change but those of files that are never committed."""
+    def commit(self, message: Callable[[Sequence[str]], str]) -> Committed:
+        """Commit every change but those of files that are never committed.
+
+        `message` returns the message for the names of the changed files.
+        """
         changes = self._changes()
         if changes is None:
             raise GitError(f"git status failed in {self.top}")
@@ -98,8 +101,8 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
         # Only these: the agent may have staged others.
         do(
             self.top,
-            *("commit", "--quiet", "--only"),
-            *("--message", message, *from_input),
+            *("commit", "--quiet", "--only", "--cleanup=whitespace"),
+            *("--message", message(names), *from_input),
             env=env,
             names=listed,
         )
