@@ -42,7 +42,9 @@ class BatchTask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _OWN = frozenset(BatchTask.__struct_fields__) - {"run"}
-_NOT_FOR_TASKS = frozenset({"ask_timeout", "grace", "home", "loop", "partial", "resume", "stream"})
+_NOT_FOR_TASKS = frozenset(
+    {"ask_timeout", "grace", "home", "loop", "partial", "resume", "stdin", "stream"}
+)
 FIELDS = _OWN | frozenset(RunOptions.__struct_fields__) - _NOT_FOR_TASKS
 """The names that a line may have: those of a task, and most options of a run."""
 
