@@ -43,13 +43,15 @@ EARLIER: dict[str, Any] = {
     "called": "work",
     "batch": ["batch-k7f3", 2],
 }
+NEWER = {"check_first": True}
+"""What a plan of today has in addition."""
 
 
 def test_a_plan_of_an_earlier_version_is_read_and_written_alike() -> None:
     plan = load_plan(json.dumps(EARLIER).encode())
     assert (plan.run.model, plan.run.allow) == ("small", ("Bash(ls)",))
     assert (plan.ceilings.iterations, plan.batch) == (2, ("batch-k7f3", 2))
-    assert json.loads(dump_plan(plan)) == EARLIER
+    assert json.loads(dump_plan(plan)) == {**EARLIER, **NEWER}
 
 
 def plan(**fields: Any) -> LoopPlan:
@@ -62,7 +64,7 @@ def test_every_option_of_a_run_survives() -> None:
 
 
 def test_options_with_their_default_are_written_only_if_they_always_were() -> None:
-    assert json.loads(dump_plan(plan())).keys() == EARLIER.keys()
+    assert json.loads(dump_plan(plan())).keys() == {**EARLIER, **NEWER}.keys()
 
 
 @pytest.mark.parametrize("data", [b"{", b"[]", b"{}", b'{"agent": 3, "cwd": "/", "goal": {}}'])
