@@ -52,7 +52,7 @@ QUESTIONS = [
         "getting-started.md#continue-where-a-run-ended",
         "rook run --resume",
     ),
-    ("Can it notify me?", "ci.md#notify", "exit code"),
+    ("Can it notify me?", "ci.md#notify", "--on-end"),
     ("How do I run many at once?", "loops.md#batches", "rook batch tasks.jsonl --jobs 4"),
     ("Can each run have its own worktree?", "loops.md#repositories", "--worktree"),
     ("What are turns and steps?", "getting-started.md#turns-and-steps", "--max-turns"),
