@@ -89,7 +89,7 @@ def test_bash_completes_loops_and_batches_where_they_are_meant(desk: Desk) -> No
     kept(desk, "batches", "batch-abcd")
     assert offered(desk, "loop", "--resume", "") == ["loop-abcd"]
     assert offered(desk, "batch", "--resume", "") == ["batch-abcd"]
-    assert offered(desk, "show", "") == ["abcd", "loop-abcd"]
+    assert offered(desk, "show", "") == ["abcd", "loop-abcd", "batch-abcd"]
     assert offered(desk, "show", "loop-") == ["loop-abcd"]
     assert offered(desk, "rm", "abcd", "") == ["abcd", "loop-abcd", "batch-abcd"]
     assert offered(desk, "run", "--resume", "") == ["abcd"]

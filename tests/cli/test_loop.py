@@ -510,8 +510,8 @@ def test_one_damaged_loop_hides_no_other(tmp_path: Path, monkeypatch: pytest.Mon
     assert {line["loop"]: "error" in line for line in lines} == {name: False, "loop-empty": True}
 
 
-def test_a_batch_is_not_shown_as_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_is_not_replayed_as_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROOKERY_HOME", str(tmp_path))
-    shown = rook("show", "batch-k7f3")
-    assert shown.returncode == 2
-    assert "is a batch, not a run: continue it with  rook batch --resume batch-k7f3" in shown.stderr
+    replayed = rook("replay", "batch-k7f3")
+    assert replayed.returncode == 2
+    assert "is a batch, not a run: use  rook show batch-k7f3" in replayed.stderr

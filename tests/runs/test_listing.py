@@ -2,7 +2,6 @@
 
 import json
 import os
-import time
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,8 @@ import pytest
 
 import rookery
 from rookery.model.snapshot import TokenCounts
-from rookery.process.liveness import start_ticks
 from rookery.runs.listing import ListedRun, RunFilter, combined, listed_runs
-from rookery.store.run_folder import RunFolder
-from rookery.store.runs import create
-from tests.conftest import SESSION
-from tests.store.samples import INFO, VERDICT, append
+from tests.runs.folders import ended, live
 
 replace = msgspec.structs.replace
 
@@ -25,22 +20,6 @@ replace = msgspec.structs.replace
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ROOKERY_HOME", str(tmp_path / "home"))
     return tmp_path / "home"
-
-
-def ended(home: Path, verdict: dict[str, Any] | None = None, **info: Any) -> RunFolder:
-    """Make a run that has ended."""
-    folder = create(home, replace(INFO, runner_pid=None, recorder_pid=None, **info))
-    folder.write_verdict(replace(VERDICT, **verdict or {}))
-    return folder
-
-
-def live(home: Path, lines: int) -> RunFolder:
-    """Make a run that this process runs, of which so many lines have come."""
-    me, now = os.getpid(), time.time()
-    info = replace(INFO, started_at=now, continues=False, runner_pid=me, recorder_pid=None)
-    folder = create(home, replace(info, runner_ticks=start_ticks(me)))
-    append(folder, "stdout", b"".join(SESSION.read_bytes().splitlines(keepends=True)[:lines]))
-    return folder
 
 
 def test_a_row_has_what_a_script_asks_for(home: Path) -> None:

@@ -87,7 +87,7 @@ class FolderQueue:
     def _open_jobs(self) -> Iterator[Job]:
         done = {result.id for result in self.folder.results()}
         started = _runs_by_part(self.folder.home)
-        loops = self._loops()
+        loops = dict(loops_of(self.folder))
         for number, task in enumerate(self.tasks(), 1):
             if task.id in done:
                 continue
@@ -104,15 +104,14 @@ class FolderQueue:
                 loop=None if loop is None else loop.name,
             )
 
-    def _loops(self) -> Mapping[int, LoopFolder]:
-        """The loops of this batch by the number of their task."""
-        loops: dict[int, LoopFolder] = {}
-        for folder in LOOP_FOLDERS.all(self.folder.home):
-            with suppress(RookeryError):  # a damaged loop of another batch, as far as we know
-                place = folder.plan().batch
-                if place is not None and place[0] == self.folder.name:
-                    loops[place[1]] = folder
-        return loops
+
+def loops_of(folder: BatchFolder) -> Iterator[tuple[int, LoopFolder]]:
+    """The loops of a batch by the number of their task."""
+    for loop in LOOP_FOLDERS.all(folder.home):
+        with suppress(RookeryError):  # a damaged loop of another batch, as far as we know
+            place = loop.plan().batch
+            if place is not None and place[0] == folder.name:
+                yield place[1], loop
 
 
 def new_queue(tasks: list[BatchTask], *, home: Path | None = None) -> FolderQueue:

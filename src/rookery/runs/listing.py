@@ -117,10 +117,16 @@ def listed_runs(wanted: RunFilter, limit: int | None) -> RunList:
     """List the wanted runs, newest first, and count those beyond the limit."""
     every = NewestFirst(home_folder())
     matching = _wanted(every, wanted)
-    listed = list(islice(matching, limit))
+    first = list(islice(matching, limit))
     if wanted.takes_all:  # counted without reading them
-        return RunList(listed, len(every) - len(listed))
-    return RunList(listed, sum(1 for _ in matching))
+        return RunList(first, len(every) - len(first))
+    return RunList(first, sum(1 for _ in matching))
+
+
+def running_runs() -> list[ListedRun]:
+    """List the runs that are running, newest first."""
+    rows = map(listed, NewestFirst(home_folder(), only_unfinished=True))
+    return [row for row in rows if row.status == "running"]
 
 
 def combined(names: Iterable[str]) -> ListedRun:
@@ -142,16 +148,17 @@ def _wanted(every: Iterable[ReadRun], wanted: RunFilter) -> Iterator[ListedRun]:
     for run in every:
         if wanted.since is not None and run.started_at < wanted.since:
             return  # and so did all that follow
-        listed = _listed(run)
-        if wanted.takes(listed):
-            yield listed
+        row = listed(run)
+        if wanted.takes(row):
+            yield row
 
 
 def _is_below(path: str | None, folder: str) -> bool:
     return path is not None and f"{path}/".startswith(f"{folder.rstrip('/')}/")
 
 
-def _listed(run: ReadRun) -> ListedRun:
+def listed(run: ReadRun) -> ListedRun:
+    """A run as it is in lists; one that cannot be read is damaged."""
     try:
         if run.problem is not None:
             raise run.problem

@@ -83,6 +83,20 @@ class BatchFolder:
         """The file of tasks, for messages."""
         return self.path / _TASKS
 
+    @property
+    def created_at(self) -> float:
+        """When it was made, in seconds since 1970; 0 if it is damaged."""
+        try:
+            return self.tasks_path.lstat().st_mtime
+        except OSError:
+            return 0.0
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a process runs it now."""
+        with self._files.lock() as acquired:
+            return not acquired
+
     def tasks(self) -> bytes:
         """Read the tasks, one JSON object a line."""
         return self._files.read(_TASKS) or b""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from rookery.model.errors import RookeryError
-from rookery.store.file_names import INFO, RUNS
+from rookery.store.file_names import INFO, RUNS, VERDICT
 from rookery.store.files import Folder, last_changes
 from rookery.store.names import check_name, is_name, new_names, pick
 from rookery.store.new_folders import make_folder
@@ -74,9 +74,15 @@ class NewestFirst:
     unread folders changed. Runs without a start time come last.
     """
 
-    def __init__(self, home: str | PathLike[str]) -> None:
+    def __init__(self, home: str | PathLike[str], *, only_unfinished: bool = False) -> None:
+        """`only_unfinished` leaves out the runs that have a verdict."""
         self._home = _absolute(home)
         self._changes = _last_changes(self._home)
+        if only_unfinished:
+            path = os.path.join(self._home, RUNS)
+            ended = [name for name in self._changes if os.path.lexists(f"{path}/{name}/{VERDICT}")]
+            for name in ended:
+                del self._changes[name]
 
     def __len__(self) -> int:
         return len(self._changes)

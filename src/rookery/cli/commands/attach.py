@@ -13,7 +13,7 @@ from rookery.cli.live.output import put
 from rookery.cli.live.view import View
 from rookery.cli.options.defaults import print_project_settings
 from rookery.cli.options.parameters import argument, takes
-from rookery.cli.options.run_argument import find_run
+from rookery.cli.options.run_argument import find_running
 from rookery.config.command_options import AttachOptions
 from rookery.config.options import ViewOptions
 from rookery.display.console.look import look_of
@@ -31,7 +31,7 @@ _INTERRUPTED = 130
 
 _EXAMPLES = """\b
 Examples:
-  rook attach                        the run that started last
+  rook attach                        the run that is running; it asks if several are
   rook attach k7f3 --from-now        only what happens from now on
   rook attach k7f3 -q > answer.md    wait for its answer
   rook attach k7f3 --stop            stop it, and see how it ends
@@ -44,12 +44,14 @@ Examples:
 def attach(options: AttachOptions, view_options: ViewOptions, run: str | None) -> None:
     """Show a run that another process started, from its start to its end.
 
+    Without a name it shows the run that is running, or asks if there are several; if there is
+    none, the last one.
     Any number of terminals can attach to a run at once; the agent does not notice. Ctrl-C detaches
     and the run continues. The exit code is that of the run (see rook run --help), or 130 if you
     detach before the run has ended.
     """
     print_project_settings()
-    attached = AttachedRun(find_run(run))
+    attached = AttachedRun(find_running(run))
     if options.stop:
         ask_to_stop(attached.folder)
     try:

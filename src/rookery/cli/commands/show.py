@@ -46,7 +46,7 @@ _WIDEST_PAGE = 100
 @takes("show", ShowOptions, ViewOptions)
 @argument("run", required=False, completes="shown")
 def show(options: ShowOptions, view_options: ViewOptions, run: str | None) -> None:
-    """Show what a run or a loop did and how it ended; without a name, the last run.
+    """Show what a run, a loop or a batch did and how it ended; without a name, the last run.
 
     On a terminal the page opens in your pager ($PAGER, otherwise less). In a pipe the lines of the
     run are printed; with --full the page, without colours.
@@ -57,6 +57,11 @@ def show(options: ShowOptions, view_options: ViewOptions, run: str | None) -> No
         from rookery.cli.commands.loops import show_loop  # rarely needed, and it imports a lot
 
         show_loop(run, full=full)
+        return
+    if run is not None and run.startswith("batch-"):
+        from rookery.cli.commands.lists.batches import show_batch  # it imports a lot, too
+
+        show_batch(run)
         return
     folder = healed(find_run(run))
     if look.terminal and not options.no_pager:

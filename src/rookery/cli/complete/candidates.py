@@ -56,15 +56,15 @@ def batches() -> Iterator[Candidate]:
 
 
 def shown() -> Iterator[Candidate]:
-    """What can be shown: runs, then loops."""
+    """What can be shown: runs, loops and batches."""
     yield from runs()
     yield from loops()
+    yield from batches()
 
 
 def stored() -> Iterator[Candidate]:
-    """What can be removed: runs, loops and batches."""
-    yield from shown()
-    yield from batches()
+    """What can be removed: what can be shown."""
+    return shown()
 
 
 def running() -> Iterator[Candidate]:

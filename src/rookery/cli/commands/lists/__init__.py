@@ -1,0 +1,1 @@
+"""Commands that list runs and batches."""
