@@ -8,6 +8,7 @@ import pytest
 from tests.cli.desk import Desk
 
 from rookery import agents
+from rookery.cli.agent_table import LEGEND
 from rookery.process.systems.this_system import system
 
 CLAUDE = agents.agent("claude")
@@ -42,17 +43,18 @@ def test_what_is_weaker_here_than_on_linux_is_printed(desk: Desk) -> None:
 def test_an_agent_that_is_not_installed_is_shown_with_how_to_install_it(desk: Desk) -> None:
     out = desk.rook("agents", "claude")
     assert out.returncode == 0
-    said = line(out.stdout, "claude")
-    assert said.startswith("claude - ")
-    assert said.endswith(f"{CLAUDE.evidence} no: {CLAUDE.install}")
+    assert line(out.stdout, "installed") == f"installed no: {CLAUDE.install}"
+    assert line(desk.rook("agents").stdout, "claude").startswith("claude - 2.1.325 ")
     assert row(desk)["path"] is None
     assert row(desk)["checked"] is None
 
 
 def test_a_checked_version_is_shown_with_its_place(desk: Desk) -> None:
     path = desk.program("claude", f"echo '{CHECKED} (Claude Code)'")
-    said = line(desk.rook("agents").stdout, "claude")
-    assert said == f"claude {CHECKED} yes {CLAUDE.evidence} {path}"
+    assert line(desk.rook("agents").stdout, "claude").startswith(f"claude {CHECKED} yes ")
+    named = desk.rook("agents", "claude").stdout
+    assert line(named, "installed") == f"installed {path}"
+    assert line(named, "known from") == f"known from {CLAUDE.evidence}"
     assert (row(desk)["version"], row(desk)["checked"]) == (CHECKED, True)
 
 
@@ -63,17 +65,20 @@ def test_a_version_that_nobody_checked_is_shown_with_the_newest_that_was(desk: D
     assert row(desk)["checked"] is False
 
 
-def test_what_it_tells_is_a_table_with_notes(desk: Desk) -> None:
-    out = desk.rook("agents", "claude").stdout
-    tells = CLAUDE.capabilities
-    assert line(out, "REPORTS") == "REPORTS claude"
-    assert line(out, "subagents") == f"subagents {tells.subagents}"
-    assert line(out, "exit codes") == f"exit codes {tells.exit_codes}"
-    assert all(f"claude: {note}" in out for note in tells.notes)
+def test_all_agents_are_one_table_and_notes_come_with_a_name(desk: Desk) -> None:
+    listed = desk.rook("agents").stdout
+    assert "\n\n" not in listed
+    assert not any(note in listed for note in CLAUDE.capabilities.notes)
+    named = desk.rook("agents", "claude").stdout
+    assert all(f"\n- {note}\n" in named for note in CLAUDE.capabilities.notes)
 
 
-def test_the_ways_to_run_it_are_told_with_what_differs(desk: Desk) -> None:
-    assert "codex --via app-server: Text, thinking and" in desk.rook("agents", "codex").stdout
+def test_the_table_of_agents_fits_a_terminal_and_explains_its_marks(desk: Desk) -> None:
+    code, shown = desk.on_terminal("agents", NO_COLOR="1")
+    *rows, legend = shown.splitlines()
+    assert (code, legend) == (0, f"[rook] {LEGEND}")
+    assert [row.split()[0] for row in rows] == ["AGENT", *agents.NAMES]
+    assert max(map(len, rows)) <= 90  # the columns of the terminal
 
 
 def test_every_known_agent_is_listed(desk: Desk) -> None:
@@ -114,8 +119,11 @@ def test_an_agent_of_ones_own_is_listed_and_asked_too(desk: Desk) -> None:
         '[agents.lost]\nspeaks = "claude"\ncommand = ["/no/such"]\n'
     )
     out = desk.rook("agents").stdout
-    assert line(out, "work") == f"work {CHECKED} yes {CLAUDE.evidence} {path}"
-    assert line(out, "lost").endswith("no: /no/such is missing")
+    assert line(out, "work").startswith(f"work {CHECKED} yes ")
+    assert line(out, "lost").startswith("lost - ")
+    named = desk.rook("agents", "work", "lost").stdout
+    assert f" {path}\n" in named
+    assert " no: /no/such is missing\n" in named
     assert row(desk, "work")["speaks"] == "claude"
 
 
@@ -124,12 +132,13 @@ def test_a_command_of_a_project_is_asked_only_when_it_is_named_and_trusted(desk:
     desk.project_file.write_text(f'[agents.work]\nspeaks = "claude"\ncommand = ["{path}"]\n')
     out = desk.rook("agents", "--check")
     assert out.returncode == 0
-    assert "a command of this project" in line(out.stdout, "work")
+    assert line(out.stdout, "work").startswith("work ? ")
+    assert "[rook] work: a command of this project" in out.stderr
     assert "run `rook trust`" in desk.rook("agents", "work").stderr
     desk.trust()
-    assert "a command of this project" in line(desk.rook("agents").stdout, "work")
+    assert "a command of this project" in desk.rook("agents").stderr
     assert not (desk.home / "called").exists()
-    assert line(desk.rook("agents", "work").stdout, "work").startswith(f"work {CHECKED} yes ")
+    assert line(desk.rook("agents", "work").stdout, "version") == f"version {CHECKED}"
     assert (desk.home / "called").exists()
 
 
@@ -163,6 +172,6 @@ def test_a_path_with_control_characters_cannot_reach_the_terminal(desk: Desk) ->
     folder = desk.home / "b\x1b[31m"
     folder.mkdir()
     (desk.program("claude", f"echo {CHECKED}")).rename(folder / "claude")
-    out = desk.rook("agents", PATH=f"{folder}{os.pathsep}{desk.environment()['PATH']}")
+    out = desk.rook("agents", "claude", PATH=f"{folder}{os.pathsep}{desk.environment()['PATH']}")
     assert "\u241b[31m/claude" in out.stdout
     assert "\x1b" not in out.stdout

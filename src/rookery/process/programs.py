@@ -11,7 +11,6 @@ import msgspec
 
 _VERSION = re.compile(r"\d+\.\d+(?:\.\d+)?(?:[-+.][0-9A-Za-z.-]+)?")
 _MOST_READ = 4096
-_PATIENCE_S = 15.0
 
 
 class Installed(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,9 +28,9 @@ def installed(
     command: Sequence[str],
     *,
     keeps_variable: Callable[[str], bool],
-    patience_s: float = _PATIENCE_S,
+    patience_s: float,
 ) -> Installed:
-    """Look for a program and ask it for its version; one that hangs is ended."""
+    """Look for a program and ask it for its version; one that hangs is ended after `patience_s`."""
     path = shutil.which(command[0])
     if path is None:
         return Installed(path=None)
