@@ -105,6 +105,59 @@ def test_runs_are_chosen_by_age_and_by_number(desk: Desk) -> None:
     assert desk.rook("rm", "--older-than", "36h").stderr == "[rook] nothing to remove\n"
 
 
+def fill(run: RunFolder, size: int = 1_000_000) -> str:
+    """Give a run a log of a certain size without a change of its age; return its name."""
+    before = run.path.stat().st_mtime
+    (run.path / "stdout.raw").write_bytes(b"")
+    os.truncate(run.path / "stdout.raw", size)
+    for path in (run.path / "stdout.raw", run.path):
+        os.utime(path, (before, before))
+    return run.name
+
+
+def test_max_size_removes_the_oldest_until_the_rest_fits(desk: Desk) -> None:
+    names = [fill(make_run(desk, days=days)) for days in (3, 1, 4, 2)]
+    tried = desk.rook("rm", "--max-size", "2.5M", "--dry-run")
+    assert [row.split()[0] for row in tried.stdout.splitlines()[1:]] == [names[0], names[2]]
+    refused = desk.rook("rm", "--max-size", "2.5M")
+    assert (refused.returncode, left(desk)) == (2, set(names))
+    done = desk.rook("rm", "--max-size", "2.5M", "--yes")
+    assert (done.returncode, done.stderr) == (0, "[rook] removed 2 runs (2.0 MB freed)\n")
+    assert left(desk) == {names[1], names[3]}
+    assert desk.rook("rm", "--max-size", "2.5M").stderr == "[rook] nothing to remove\n"
+
+
+def test_max_size_counts_loops_and_batches_too(desk: Desk) -> None:
+    loop = LOOPS.create(home_of(desk), {"plan.json": b" " * 1_000_000})
+    os.utime(loop / "plan.json", (0, 0))
+    os.utime(loop, (0, 0))
+    run = fill(make_run(desk, days=1))
+    done = desk.rook("rm", "--max-size", "1.5M", "--yes")
+    assert f"[rook] removed loop {loop.name} (1.0 MB freed)" in done.stderr
+    assert left(desk) == {run}
+
+
+def test_max_size_never_removes_what_is_running_and_says_what_is_left(desk: Desk) -> None:
+    running = fill(make_run(desk, days=9, pid=os.getpid()))
+    ended = fill(make_run(desk, days=1))
+    done = desk.rook("rm", "--max-size", "1k", "--yes")
+    assert done.returncode == 0
+    assert f"[rook] not removed: run {running} is running" in done.stderr
+    assert "[rook] 1.0 MB remain, more than --max-size allows" in done.stderr
+    assert f"[rook] removed run {ended} (1.0 MB freed)" in done.stderr
+    assert left(desk) == {running}
+
+
+def test_max_size_leaves_what_the_other_options_keep(desk: Desk) -> None:
+    names = [fill(make_run(desk, days=days)) for days in range(4)]
+    assert desk.rook("rm", "--max-size", "1.5M", "--keep", "3", "--yes").returncode == 0
+    assert left(desk) == set(names[:3])
+    assert desk.rook("rm", "--max-size", "1k", "--older-than", "36h", "--yes").returncode == 0
+    assert left(desk) == set(names[:2])
+    assert desk.rook("rm", "--max-size", "1.5M", "--older-than", "1h", "--yes").returncode == 0
+    assert left(desk) == set(names[:1])
+
+
 def test_a_loop_is_removed_with_its_runs(desk: Desk) -> None:
     loop = LOOPS.create(home_of(desk), {"plan.json": b"{}"})
     make_run(desk, loop=loop.name)
@@ -140,6 +193,6 @@ def test_it_needs_names_or_a_choice_but_not_both(desk: Desk) -> None:
     for words in ((), ("k7f3", "--keep", "3")):
         done = desk.rook("rm", *words)
         assert done.returncode == 2
-        assert "name what to remove, or use --older-than or --keep" in done.stderr
+        assert "name what to remove, or use --older-than, --keep or --max-size" in done.stderr
     unknown = desk.rook("rm", "nope")
     assert (unknown.returncode, unknown.stderr) == (2, "[rook] no run named 'nope'\n")

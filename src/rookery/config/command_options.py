@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from rookery.config.option import Count, Flag, Folder, Name, Seconds
+from rookery.config.option import Bytes, Count, Flag, Folder, Name, Seconds
 from rookery.model.verdict import ListedStatus
 
 Speed = Annotated[float, Meta(gt=0, title="a number above 0")]
@@ -66,6 +66,10 @@ class RemoveOptions(msgspec.Struct, frozen=True, kw_only=True):
             metavar="N",
         ),
     ] = None
+    max_size: Annotated[
+        Bytes | None,
+        Flag(help="Remove the oldest until everything takes at most this size, such as 5G."),
+    ] = None
     dry_run: Annotated[
         bool,
         Flag(help="List what would be removed, and remove nothing.", words=("--dry-run", "-n")),
@@ -76,8 +80,8 @@ class RemoveOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def chooses(self) -> bool:
-        """Whether what to remove is chosen by its age."""
-        return self.older_than is not None or self.keep is not None
+        """Whether what to remove is chosen by its age or size."""
+        return any(each is not None for each in (self.older_than, self.keep, self.max_size))
 
 
 class ReplayOptions(msgspec.Struct, frozen=True, kw_only=True):

@@ -29,6 +29,7 @@ Examples:
   rook rm loop-k7 batch-3x
   rook rm --older-than 30d --dry-run
   rook rm --keep 100 --yes
+  rook rm --max-size 5G
 """
 _HEAD = ("NAME", "KIND", "CHANGED", "SIZE")
 _WIDTH_IN_A_PIPE = 120
@@ -46,9 +47,10 @@ def rm(options: RemoveOptions, names: Sequence[str]) -> None:
 
     The beginning of a name is enough. A loop is removed with its runs, a batch with its runs and
     loops. What is running is not removed, and neither is a loop whose git worktree still exists.
+    With several of --older-than, --keep and --max-size, only what all of them allow is removed.
     """
     if bool(names) == options.chooses:
-        raise click.UsageError("name what to remove, or use --older-than or --keep")
+        raise click.UsageError("name what to remove, or use --older-than, --keep or --max-size")
     chosen = _named(names) if names else _chosen(options)
     if not chosen:
         click.echo("[rook] nothing to remove", err=True)
@@ -72,21 +74,41 @@ def _named(names: Sequence[str]) -> list[Stored]:
 
 
 def _chosen(options: RemoveOptions) -> list[Stored]:
-    """What has not changed for long enough, or not lately enough; the rest is reported."""
+    """What all of the options together choose, newest first."""
     changes = {stored: stored.changed for stored in removal.everything(home_folder())}
     newest = sorted(changes, key=lambda stored: -changes[stored])
     before = time.time() - (options.older_than or 0.0)
     seen: Counter[Kind] = Counter()
-    chosen = []
+    old = []
     for stored in newest:
         seen[stored.kind] += 1
-        if seen[stored.kind] <= (options.keep or 0) or changes[stored] > before:
-            continue
-        if (why := _obstacle(stored)) is None:
-            chosen.append(stored)
-        else:
-            click.echo(f"[rook] not removed: {safe_line(why)}", err=True)
+        if seen[stored.kind] > (options.keep or 0) and changes[stored] <= before:
+            old.append(stored)
+    if options.max_size is None:
+        return [stored for stored in old if _is_removable(stored)]
+    return _oldest(old, sum(stored.size for stored in newest), options.max_size)
+
+
+def _oldest(old: Sequence[Stored], total: int, max_size: int) -> list[Stored]:
+    """The oldest, as many as it takes for the rest of the total to fit the size."""
+    chosen: list[Stored] = []
+    for stored in reversed(old):
+        if total <= max_size:
+            break
+        if _is_removable(stored):
+            chosen.insert(0, stored)
+            total -= stored.size
+    if total > max_size:
+        click.echo(f"[rook] {size(total)} remain, more than --max-size allows", err=True)
     return chosen
+
+
+def _is_removable(stored: Stored) -> bool:
+    """Whether something can be removed now; if not, the reason is reported."""
+    why = _obstacle(stored)
+    if why is not None:
+        click.echo(f"[rook] not removed: {safe_line(why)}", err=True)
+    return why is None
 
 
 def _list(chosen: Sequence[Stored]) -> None:
@@ -122,7 +144,7 @@ def _remove(chosen: Sequence[Stored]) -> int:
         else:
             removed.append(stored)
             freed += bytes_of
-    click.echo(f"[rook] removed {_counts(removed)} ({size(freed)})", err=True)
+    click.echo(f"[rook] removed {_counts(removed)} ({size(freed)} freed)", err=True)
     return code
 
 
