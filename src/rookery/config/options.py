@@ -265,7 +265,7 @@ class ViewOptions(msgspec.Struct, frozen=True, kw_only=True):
     verbose: Annotated[
         bool,
         Flag(
-            help="Show tool outputs, retries, limits and notices too.",
+            help="Show every text whole, tool outputs, durations and notices.",
             words=("--verbose", "-v"),
             setting=True,
             loosens="never",
@@ -277,6 +277,16 @@ class ViewOptions(msgspec.Struct, frozen=True, kw_only=True):
         Flag(
             help="Leave out the agent's messages.",
             commands=("run", "exec", "attach", "replay", "rook"),
+            setting=True,
+            strict=(False,),
+        ),
+    ] = False
+
+    no_answer: Annotated[
+        bool,
+        Flag(
+            help="Leave out the final answer at the end.",
+            commands=("run", "exec", "attach", "replay", "show", "rook"),
             setting=True,
             strict=(False,),
         ),

@@ -4,8 +4,14 @@ from collections.abc import Callable
 
 import msgspec
 
+from rookery.model.events import SessionStarted
 from rookery.model.ledger import Money
 from rookery.model.snapshot import Snapshot
+from rookery.model.text import from_home
+
+
+def _unchanged(text: str) -> str:
+    return text
 
 
 class RunContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,6 +34,8 @@ class RunContext(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the agent reports calls when they begin, not only when they have ended."""
 
     snapshot: Callable[[], Snapshot] = Snapshot
+    redact: Callable[[str], str] = _unchanged
+    """What takes the secrets out of text that is divided into several lines."""
 
     @property
     def model(self) -> str | None:
@@ -37,3 +45,15 @@ class RunContext(msgspec.Struct, frozen=True, kw_only=True):
     def cost(self) -> Money:
         """What the run cost so far."""
         return self.snapshot().cost
+
+    def heading(
+        self, session: SessionStarted, agent: str, *, cwd: str | None, home: str | None
+    ) -> str:
+        """What runs: agent, version, model, folder and the run's name, as far as known."""
+        parts = (
+            f"{agent} {session.version}" if session.version else agent,
+            session.model or self.model,
+            from_home(cwd, home) if cwd else None,
+            f"run {self.run}" if self.run else None,
+        )
+        return " · ".join(part for part in parts if part)

@@ -117,7 +117,10 @@ def _facts(about: AboutRun, state: RunState) -> Iterator[str]:
     if state.tools_finished:
         yield count(state.tools_finished, "tool") + _bad(state)
     if state.files:
-        yield f"{count(len(state.files), 'file')} {_lines(state)}".rstrip()
+        lines = numbers.changed_in_all(
+            [(file.added, file.removed) for file in state.files.values()]
+        )
+        yield f"{count(len(state.files), 'file')} {lines}".rstrip()
     ledger = state.ledger
     if ledger.has_usage and ledger.cost.usd is None:
         mark = "~" if ledger.estimates_tokens else ""
@@ -133,15 +136,6 @@ def _bad(state: RunState) -> str:
         if number
     ]
     return f" ({', '.join(parts)})" if parts else ""
-
-
-def _lines(state: RunState) -> str:
-    """How many lines were added and removed; empty if a change did not report it."""
-    added = [file.added for file in state.files.values()]
-    removed = [file.removed for file in state.files.values()]
-    if None in added or None in removed:
-        return ""
-    return numbers.changed_lines(sum(n or 0 for n in added), sum(n or 0 for n in removed))
 
 
 def _cost(state: RunState) -> str:

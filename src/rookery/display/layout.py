@@ -2,10 +2,11 @@
 
 import os
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from rookery.display.console import cells
 from rookery.display.console.paint import Paint
-from rookery.display.words import Call, Line
+from rookery.display.words import Call, Line, Role
 from rookery.model.safe import safe_line
 
 _WIDEST = 100  # the right side would be too far from its line
@@ -13,10 +14,24 @@ _GAP = 2
 _SIGNS = {"+": "added", "−": "removed"}
 
 
+class _Row(NamedTuple):
+    """A row of a line: what has the line's colour, the rest, and what is beside it."""
+
+    head: str
+    rest: str
+    right: str
+
+
 class Layout:
     """Lays out the lines of one agent, under the subagents that they belong to."""
 
-    def __init__(self, agent: str, columns: Callable[[], int], paint: Paint) -> None:
+    def __init__(
+        self,
+        agent: str,
+        columns: Callable[[], int],
+        paint: Paint,
+        redact: Callable[[str], str] = str,
+    ) -> None:
         self.cwd: str | None = None
         """The folder that paths are relative to."""
         self.subagents: dict[str, Call] = {}
@@ -24,6 +39,7 @@ class Layout:
         self._agent = agent
         self._columns = columns
         self._paint = paint
+        self._redact = redact
         self._prefix = paint("prefix", f"[{agent}]") + " "
         self._latest_parent: str | None = None
 
@@ -32,26 +48,49 @@ class Layout:
     ) -> Iterator[str]:
         """A line as it is on the screen: prefix, bars, text and the right side.
 
-        Words that are too long for it go on below, under their beginning.
+        What is too long for it continues below, under its beginning.
         """
         parent = call.parent if call else parent
         bars = "│ " * self._depth(parent)
         right = "  ".join(self._asides(line, parent))
         head, rest = safe_line(line.head), safe_line(line.rest)
-        columns = self._columns()
-        used = cells.width(f"[{self._agent}] {bars}")
-        if not rest and not right and used + cells.width(head) > columns:
-            head, *more = cells.wrap(head, columns - used)
+        indent = cells.width(f"[{self._agent}] {bars}")
+        room = self._columns() - indent
+        if cells.width(head + rest) + (cells.width(right) + _GAP if right else 0) > room:
+            first, *more = self._rows(head, rest, right, room)
         else:
-            more = []
-        painted = self._paint("aside", bars) + self._paint(line.role, head)
-        painted += self._linked(rest, call if line.role == "tool" else None)
-        if right:
-            used += cells.width(head + rest) + cells.width(right)
-            painted += " " * max(min(columns, _WIDEST) - used, _GAP) + self._beside(right, line)
-        yield self._prefix + painted
-        for part in more:
-            yield " " * used + self._paint(line.role, part)
+            first, more = _Row(head, rest, right), []
+        path = call.path if call and line.role == "tool" else None
+        start = self._prefix + self._paint("aside", bars)
+        yield start + self._painted(first, line.role, path, indent) if head else start.rstrip()
+        for row in more:
+            yield " " * indent + self._painted(row, line.role, path, indent)
+
+    def _rows(self, head: str, rest: str, right: str, room: int) -> list["_Row"]:
+        """The rows of a line that is too long; a short right side stays beside the first."""
+        text = self._redact(head + rest)  # before a break can split a secret
+        blank = len(text) - len(text.lstrip())
+        is_short = cells.width(right) <= room // 3
+        beside = cells.width(right) + _GAP if right and is_short else 0
+        left = len(head) if rest else len(text)
+        rows: list[_Row] = []
+        for part in cells.wrap(text.lstrip(), room - beside - blank):
+            row = " " * blank + part
+            rows.append(_Row(row[:left], row[left:], right if is_short and not rows else ""))
+            left = max(0, left - len(row) - 1)
+        return rows if is_short else [*rows, _Row("", "", right)]
+
+    def _painted(self, row: "_Row", role: Role, path: str | None, indent: int) -> str:
+        """A row in colours, the path in it linked."""
+        about = row.rest.removeprefix(": ")
+        painted = self._paint(role, row.head) + row.rest[: len(row.rest) - len(about)]
+        painted += self._paint.link(about, os.path.join(self.cwd or "", path)) if path else about
+        if not row.right:
+            return painted
+        if used := cells.width(row.head + row.rest):
+            used += indent + cells.width(row.right)
+            painted += " " * max(min(self._columns(), _WIDEST) - used, _GAP)
+        return painted + self._beside(row.right, role)
 
     def _asides(self, line: Line, parent: str | None) -> list[str]:
         """The text beside a line; if several subagents work, also which one it was."""
@@ -62,15 +101,9 @@ class Layout:
         self._latest_parent = parent
         return [part for part in aside if part]
 
-    def _linked(self, rest: str, call: Call | None) -> str:
-        if call is None or call.path is None:
-            return rest
-        about = self._paint.link(safe_line(call.about), os.path.join(self.cwd or "", call.path))
-        return f": {about}"
-
-    def _beside(self, right: str, line: Line) -> str:
+    def _beside(self, right: str, role: Role) -> str:
         """The right side, dimmed; added and removed lines have their colours."""
-        if line.role != "tool":
+        if role != "tool":
             return right
         parts = (self._paint(_SIGNS.get(part[:1], "aside"), part) for part in right.split(" "))
         return " ".join(parts)

@@ -4,6 +4,7 @@ Durations and plurals are in `model/text.py`, since sentences of the model have 
 """
 
 import time
+from collections.abc import Collection
 
 from rookery.model.ledger import Money
 from rookery.model.text import count, duration
@@ -54,6 +55,15 @@ def percent(share: float) -> str:
 def changed_lines(added: int | None, removed: int | None) -> str:
     """Format how many lines were added and removed; empty if they were not counted."""
     return "" if added is None or removed is None else f"+{added} −{removed}"
+
+
+def changed_in_all(files: Collection[tuple[int | None, int | None]]) -> str:
+    """Format how many lines several files gained and lost; empty if one was not counted."""
+    if not files:
+        return ""
+    added, removed = ([n for n in numbers if n is not None] for numbers in zip(*files, strict=True))
+    complete = len(added) == len(removed) == len(files)
+    return changed_lines(sum(added), sum(removed)) if complete else ""
 
 
 def clock(seconds: float) -> str:

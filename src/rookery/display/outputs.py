@@ -21,10 +21,12 @@ def display_for(
     text: bool = True,
     home: str | None = None,
 ) -> Display:
-    """The display for an output; a terminal shows paths below `home` with `~`."""
+    """The display for an output; paths below `home` are shown with `~`."""
     paint = look.paint()
     if not look.terminal:
-        return PlainDisplay(out, agent, context=context, verbose=verbose, text=text, paint=paint)
+        return PlainDisplay(
+            out, agent, context=context, verbose=verbose, text=text, paint=paint, home=home
+        )
 
     def width() -> int:
         return columns(out)

@@ -14,12 +14,14 @@ from rookery.display.console.markdown import markdown
 from rookery.display.console.paint import Paint
 from rookery.display.context import RunContext
 from rookery.display.layout import Layout
+from rookery.display.texts import ShownTexts
 from rookery.display.words import Call
 from rookery.feed.bodies import Body
 from rookery.model.events import (
     Error,
     Event,
     PermissionDenied,
+    SessionStarted,
     Text,
     ToolFinished,
     ToolStarted,
@@ -28,14 +30,12 @@ from rookery.model.events import (
 from rookery.model.records import Record
 from rookery.model.safe import safe, safe_line
 from rookery.model.snapshot import RunningTool
-from rookery.model.text import from_home
 from rookery.model.timeline import Item, ItemKind
 from rookery.store.decisions import Decided
 
 _FOLDED_LINES = 8  # of a diff; `full` shows all
 _INDENT = "    "
 _SIGNS = {"+": "added", "-": "removed", "@": "hunk"}
-_ALWAYS_SHOWN = ("retry", "compaction", "model")
 
 
 class Heading(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,12 +83,12 @@ class Page:
         self._read = read or _nothing
         self._replacements = replacements
         self._decisions = decisions or {}
-        self._layout = Layout(self._agent, lambda: options.width, paint)
+        self._layout = Layout(self._agent, lambda: options.width, paint, self._context.redact)
         self._layout.cwd = self._context.cwd
         self._rook = paint("prefix", "[rook]") + " "
         self._has_head = False
         self._calls: dict[int, Call] = {}  # those that others refer to
-        self._changes: dict[int, tuple[int | None, int | None]] = {}
+        self._changes: dict[int, list[tuple[int | None, int | None]]] = {}
         self._turn: Item | None = None
 
     def head(self, heading: Heading) -> Iterator[str]:
@@ -104,7 +104,7 @@ class Page:
         denied = set()
         for item in items:
             if item.kind == "file" and item.parent is not None:
-                self._changes[item.parent] = (item.added, item.removed)
+                self._changes.setdefault(item.parent, []).append((item.added, item.removed))
             elif item.kind == "denial" and item.parent is not None:
                 denied.add(item.parent)
         for item in items:
@@ -152,13 +152,10 @@ class Page:
         if self._has_head:
             return
         self._has_head = True
-        cwd = self._layout.cwd
-        parts = [
-            f"{self._agent} {item.name}" if item.name else self._agent,
-            item.title or self._context.model,
-            from_home(cwd, self._options.home) if cwd else None,
-        ]
-        yield self._rook + safe_line(" · ".join(part for part in parts if part))
+        session = SessionStarted(version=item.name, model=item.title)
+        cwd, home = self._layout.cwd, self._options.home
+        heading = self._context.heading(session, self._agent, cwd=cwd, home=home)
+        yield self._rook + safe_line(heading)
 
     def _end_turn(self, following: Item | None) -> Iterator[str]:
         """Yield how the last turn ended, before the next one."""
@@ -191,7 +188,7 @@ class Page:
         if item.status == "cancelled" and isinstance(ended, ToolFinished):
             yield from self._layout.render(words.cancelled(ended, call), call)
             return
-        changed = numbers.changed_lines(*self._changes.get(item.id, (None, None)))
+        changed = numbers.changed_in_all(self._changes.get(item.id, []))
         aside = (item.subagent, changed, self._took(item, call))
         yield from self._layout.render(call.line(*filter(None, aside)), call)
         if item.status in words.FAILED and isinstance(ended, ToolFinished):
@@ -233,7 +230,10 @@ class Page:
                 yield self._paint(style, line)
         elif isinstance(event, Text):
             parent = None if item.parent is None else str(item.parent)
-            yield from self._layout.render(words.text(event), parent=parent)
+            texts = ShownTexts(verbose=self._options.verbose)
+            whole = self._read(item).text if self._options.verbose else None
+            for part in texts.lines(whole or event.text, self._context.redact):
+                yield from self._layout.render(part, parent=parent)
         else:
             yield from self._note(item)
 
@@ -248,10 +248,8 @@ class Page:
         if warning := words.warning(record):
             yield self._rook + self._paint("error", f"WARNING: {warning}")
             return
-        matters = item.kind == "limit" and item.status not in ("allowed", None)
-        if self._options.verbose or matters or item.kind in _ALWAYS_SHOWN:
-            for line in words.details(record):
-                yield from self._layout.render(line)
+        for line in words.details(record, verbose=self._options.verbose):
+            yield from self._layout.render(line)
 
     def _difference(self, edits: tuple[Replacement, ...]) -> Iterator[str]:
         lines = [line for edit in edits for line in _compared(edit)]

@@ -9,6 +9,7 @@ from rookery.display.console.screen import Screen
 from rookery.display.context import RunContext
 from rookery.display.status import status_line
 from rookery.display.terminal_lines import TerminalLines
+from rookery.display.texts import ShownTexts
 from rookery.model.records import Record
 from rookery.model.snapshot import Plan, Snapshot
 
@@ -71,6 +72,11 @@ class TerminalDisplay:
         if self._began is None:
             self._began = record.at
         return self._lines.lines(record)
+
+    @property
+    def texts(self) -> ShownTexts:
+        """The agent's texts so far."""
+        return self._lines.texts
 
     @property
     def is_holding(self) -> bool:

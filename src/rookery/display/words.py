@@ -9,12 +9,12 @@ from rookery.display.numbers import price
 from rookery.model.events import (
     ContextCompacted,
     Error,
+    Event,
     LimitReported,
     ModelChanged,
     Notice,
     PermissionDenied,
     Retrying,
-    Text,
     Thinking,
     ToolFinished,
     ToolStarted,
@@ -36,6 +36,7 @@ _LONGEST_TEXT = 80
 _LONGEST_OUTPUT = 100
 _LONGEST_REASON = 300
 _LONGEST_RULE = 200
+_INDENT = "    "
 PATHS = frozenset({"read", "edit", "list", "delete", "move"})
 """The kinds of tools whose title is a path."""
 
@@ -48,6 +49,8 @@ _WINDOWS: Mapping[str | None, str] = {
     "seven_day": "7 d window",
 }
 
+
+_ALWAYS_SHOWN = (Retrying, ContextCompacted, ModelChanged)
 
 DETAILS: frozenset[type] = frozenset(
     {
@@ -110,15 +113,35 @@ def call(started: ToolStarted | RunningTool, at: float | None, cwd: str | None) 
     return Call(started.name or "a tool", about, path, kind, at, started.parent)
 
 
-def text(said: Text) -> Line:
+def text(said: str) -> Line:
     """The first line of an agent's text, in quotes."""
-    first = first_line(said.text, _LONGEST_TEXT).replace("\\", "\\\\").replace('"', '\\"')
-    return Line("text", f'"{first}"')
+    return _quoted(first_line(said, _LONGEST_TEXT))
+
+
+def whole_text(said: str) -> Iterator[Line]:
+    """All of an agent's text, in quotes.
+
+    Lines after the first are indented further than anything else, so that none can pass for
+    something that a display wrote.
+    """
+    first, *more = said.strip().expandtabs().split("\n")
+    if not more:
+        yield _quoted(first)
+        return
+    yield Line("text", f'"{first.rstrip()}')
+    for number, line in enumerate(more, start=1):
+        end = '"' if number == len(more) else ""
+        yield Line("text", f"{_INDENT}{line.rstrip()}{end}" if line.strip() else "")
 
 
 def is_shown_whole(said: str) -> bool:
     """Whether the line that shows a text shows all of it."""
     return len(said.strip()) <= _LONGEST_TEXT and "\n" not in said.strip()
+
+
+def _quoted(line: str) -> Line:
+    escaped = line.replace("\\", "\\\\").replace('"', '\\"')
+    return Line("text", f'"{escaped}"')
 
 
 def failed(finished: ToolFinished, *aside: str) -> Line:
@@ -143,6 +166,21 @@ def output(finished: ToolFinished, *aside: str) -> Line | None:
     if not (finished.output or "").strip():
         return None
     return Line("output", f"  -> {one_line(finished.output or '', _LONGEST_OUTPUT)}", aside=aside)
+
+
+def changed(counted: str) -> Line:
+    """How many lines an edit changed."""
+    return Line("output", f"  {counted}")
+
+
+def only_took(duration: str) -> Line:
+    """How long a call took that returned nothing."""
+    return Line("output", f"  took {duration}")
+
+
+def cut_off(known: Call) -> Line:
+    """That the stream ended before a tool call did."""
+    return Line("error", f"CUT OFF: {known.words}")
 
 
 def took(known: Call | None, at: float | None, *, shortest: float = 0.1) -> str | None:
@@ -201,8 +239,10 @@ def warning(record: Record) -> str | None:
     return None
 
 
-def details(record: Record) -> Iterator[Line]:
-    """Lines that only --verbose shows: thinking, retries, notices, unknown messages."""
+def details(record: Record, *, verbose: bool) -> Iterator[Line]:
+    """Lines about retries and limits; with `verbose` also thinking, notices, unknown messages."""
+    if not verbose and not _matters(record.event):
+        return
     match record.event:
         case Thinking(text=said) if said and said.strip():
             yield Line("note", f"(thinks) {first_line(said, _LONGEST_TEXT)}")
@@ -222,6 +262,13 @@ def details(record: Record) -> Iterator[Line]:
             yield Line("note", f"unknown message type: {one_line(name or 'none', _LONGEST_OUTPUT)}")
         case Unreadable(preview=preview) if preview and preview.strip():
             yield Line("note", "NOISE", f": {one_line(preview, _LONGEST_OUTPUT)}")
+
+
+def _matters(event: Event) -> bool:
+    """Whether a detail is shown without --verbose, too: without it a run would seem to hang."""
+    if isinstance(event, LimitReported):
+        return event.status not in ("allowed", None)
+    return isinstance(event, _ALWAYS_SHOWN)
 
 
 def retry(event: Retrying | Retry) -> Line:

@@ -17,6 +17,7 @@ from rookery.cli.options.run_argument import find_running
 from rookery.config.command_options import AttachOptions
 from rookery.config.options import ViewOptions
 from rookery.display.console.look import look_of
+from rookery.display.texts import ShownTexts
 from rookery.feed.feed import START
 from rookery.model.safe import safe_line
 from rookery.model.text import suggested
@@ -55,14 +56,14 @@ def attach(options: AttachOptions, view_options: ViewOptions, run: str | None) -
     if options.stop:
         ask_to_stop(attached.folder)
     try:
-        verdict = asyncio.run(_follow(attached, view_options, from_now=options.from_now))
+        verdict, texts = asyncio.run(_follow(attached, view_options, from_now=options.from_now))
     except (KeyboardInterrupt, asyncio.CancelledError):
         name = attached.folder.name
         commands = f"{suggested('attach', name)} · {suggested('stop', name)}"
         put(sys.stderr, f"[rook] run {name} continues: {commands}")
         raise click.exceptions.Exit(_INTERRUPTED) from None
     ended = EndedRun(verdict.verdict, attached.feed.state, attached.feed.agent, attached.folder)
-    print_result(sys.stdout, view_options, ended)
+    print_result(sys.stdout, view_options, ended, texts)
     print_end(view_options, ended)
     _report_log(attached.folder)
     raise click.exceptions.Exit(verdict.exit_code)
@@ -70,8 +71,11 @@ def attach(options: AttachOptions, view_options: ViewOptions, run: str | None) -
 
 async def _follow(
     attached: AttachedRun, view_options: ViewOptions, *, from_now: bool
-) -> VerdictInfo:
-    """Show the run to its end; BrokenPipeError if the output is gone before."""
+) -> tuple[VerdictInfo, ShownTexts | None]:
+    """Show the run to its end; BrokenPipeError if the output is gone before.
+
+    Return the verdict, and the texts that were shown.
+    """
     look = look_of(sys.stdout, os.environ)
     if (
         attached.info.command
@@ -97,7 +101,7 @@ async def _follow(
     try:
         await asyncio.wait([following, leaving], return_when=asyncio.FIRST_COMPLETED)
         if following.done():
-            return await following
+            return await following, view.texts
         raise BrokenPipeError  # without an output there is nothing to do
     finally:
         leaving.cancel()

@@ -6,7 +6,8 @@ import sys
 
 import click
 
-from rookery.cli.live.finished_run import display_of, say_end
+from rookery.cli.live.ending import print_answer
+from rookery.cli.live.finished_run import display_of, say_end, show_record
 from rookery.cli.live.playback import Pace, ended_by_signals
 from rookery.cli.live.raw_text import RawOutput, last_words, shown_text
 from rookery.cli.options.defaults import print_project_settings
@@ -15,7 +16,6 @@ from rookery.cli.options.run_argument import find_run
 from rookery.cli.safe_output import guarded
 from rookery.config.command_options import ReplayOptions
 from rookery.config.options import Format, ViewOptions
-from rookery.display.asking import decided
 from rookery.display.console.look import look_of
 from rookery.feed.stored import iterate, stored_feed
 from rookery.feed.tail import pieces
@@ -53,11 +53,11 @@ def _replay(folder: RunFolder, view_options: ViewOptions, pace: Pace) -> None:
             display.put([shown_text(line)])
         for record in iterate(feed.since(0)):
             pace.wait(record.at, display.tick)
-            display.show(record)
-            display.say(*decided(record, made))
+            show_record(display, record, made)
             sys.stdout.flush()
         paint = look_of(sys.stdout, os.environ).paint()
         display.put(list(last_words(folder, feed.state, paint)))
+    print_answer(sys.stdout, view_options, feed.state, display.texts)
     say_end(folder, feed.state)
 
 

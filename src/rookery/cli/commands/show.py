@@ -9,7 +9,8 @@ import click
 
 from rookery import agents
 from rookery.adapter.agent import Replacement, no_replacements
-from rookery.cli.live.finished_run import display_of, ending_lines, say_end
+from rookery.cli.live.ending import print_answer
+from rookery.cli.live.finished_run import display_of, ending_lines, say_end, show_record
 from rookery.cli.live.pager import paged
 from rookery.cli.live.raw_text import last_words, shown_text
 from rookery.cli.options.parameters import argument, takes
@@ -17,7 +18,6 @@ from rookery.cli.options.run_argument import find_run
 from rookery.cli.safe_output import guarded
 from rookery.config.command_options import ShowOptions
 from rookery.config.options import ViewOptions
-from rookery.display.asking import decided
 from rookery.display.console.look import Look, columns, look_of
 from rookery.display.context import RunContext
 from rookery.display.page import Heading, Page, PageOptions
@@ -79,10 +79,10 @@ def _show_lines(folder: RunFolder, view_options: ViewOptions) -> None:
         for line in iterate(feed.lines("stdout")):
             display.put([shown_text(line)])
         for record in iterate(feed.since(0)):
-            display.show(record)
-            display.say(*decided(record, made))
+            show_record(display, record, made)
         paint = look_of(sys.stdout, os.environ).paint()
         display.put(list(last_words(folder, feed.state, paint)))
+    print_answer(sys.stdout, view_options, feed.state, display.texts)
     say_end(folder, feed.state)
 
 
@@ -101,7 +101,9 @@ def _page(folder: RunFolder, look: Look, *, verbose: bool, full: bool) -> Iterat
             home=home,
         ),
         paint=paint,
-        context=RunContext(cwd=feed.state.cwd, snapshot=feed.snapshot),
+        context=RunContext(
+            cwd=feed.state.cwd, snapshot=feed.snapshot, redact=guarded(sys.stdout).redacted
+        ),
         read=Bodies(folder.path, feed.agent).read,
         replacements=_replacements(feed.agent),
         decisions=decisions.read(folder),

@@ -17,7 +17,7 @@ from rookery.config.options import ViewOptions
 from rookery.display.console.look import Look, columns, look_of
 from rookery.display.console.markdown import markdown
 from rookery.display.ending import AboutRun, summary
-from rookery.display.words import is_shown_whole
+from rookery.display.texts import ShownTexts
 from rookery.model.completion import final_text
 from rookery.model.errors import UnknownAgentError
 from rookery.model.safe import safe, safe_line
@@ -41,12 +41,19 @@ class EndedRun(NamedTuple):
     """What the user calls the agent, where there is no folder that says so."""
 
 
-def print_result(out: TextIO, view_options: ViewOptions, ended: EndedRun) -> None:
-    """Write what was asked for: one JSON object, or the answer where no line has shown it."""
+def print_result(
+    out: TextIO, view_options: ViewOptions, ended: EndedRun, texts: ShownTexts | None = None
+) -> None:
+    """Write what was asked for: one JSON object, or the answer unless `texts` include it."""
     if view_options.json:
         put_json(out, msgspec.json.encode(_as_json(ended)))
-    elif ended.agent is not None and view_options.format == "text":
-        _print_answer(out, view_options, final_text(ended.state) or "")
+    elif ended.agent is None or view_options.format != "text":
+        return
+    elif view_options.quiet and (answer := final_text(ended.state)):
+        look = look_of(out, os.environ)
+        put(out, _laid_out(out, look, answer) if look.terminal else safe(answer))
+    elif view_options.lively:
+        print_answer(out, view_options, ended.state, texts)
 
 
 def _as_json(ended: EndedRun) -> dict[str, Any]:
@@ -70,14 +77,16 @@ def _as_json(ended: EndedRun) -> dict[str, Any]:
     }
 
 
-def _print_answer(out: TextIO, view_options: ViewOptions, answer: str) -> None:
-    look = look_of(out, os.environ)
-    if not answer:
+def print_answer(
+    out: TextIO, view_options: ViewOptions, state: RunState, texts: ShownTexts | None
+) -> None:
+    """Write the answer of a run that has a result, after an empty line, unless it was shown."""
+    answer = (final_text(state) or "").strip("\n") if state.results else ""
+    is_wanted = view_options.text and not view_options.no_answer
+    if not is_wanted or not answer.strip() or (texts and texts.include(answer, state.texts)):
         return
-    if view_options.quiet:
-        put(out, _laid_out(out, look, answer) if look.terminal else safe(answer))
-    elif look.terminal and view_options.text and not is_shown_whole(answer):
-        put(out, f"\n{_laid_out(out, look, answer)}\n")
+    look = look_of(out, os.environ)
+    put(out, f"\n{_laid_out(out, look, answer)}\n" if look.terminal else f"\n{safe(answer)}")
 
 
 def _laid_out(out: TextIO, look: Look, answer: str) -> str:

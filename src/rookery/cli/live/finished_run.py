@@ -2,21 +2,25 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import click
 
 from rookery.cli.live.ending import EndedRun, about_run
 from rookery.cli.options.view_options import display_on, reports_starts
 from rookery.config.options import ViewOptions
+from rookery.display.asking import decided
 from rookery.display.console.look import look_of
 from rookery.display.console.paint import Paint
 from rookery.display.context import RunContext
 from rookery.display.ending import summary
 from rookery.display.outputs import Display
+from rookery.display.plain import PlainDisplay
 from rookery.feed.integrity import checked_verdict
+from rookery.model.records import Record
 from rookery.model.state import RunState
 from rookery.model.text import from_home
+from rookery.store.decisions import Decided
 from rookery.store.file_names import OUTPUT
 from rookery.store.output import has_output
 from rookery.store.run_folder import RunFolder
@@ -37,6 +41,15 @@ def display_of(folder: RunFolder, state: RunState, view_options: ViewOptions) ->
             snapshot=state.snapshot,
         ),
     )
+
+
+def show_record(display: Display, record: Record, decisions: Mapping[str, Decided]) -> None:
+    """Write the lines of a record, and what the user decided on it; what ran, to stderr."""
+    if isinstance(display, PlainDisplay) and (head := display.head(record)):
+        sys.stdout.flush()
+        click.echo(head, err=True)
+    display.show(record)
+    display.say(*decided(record, decisions))
 
 
 def say_end(folder: RunFolder, state: RunState) -> None:

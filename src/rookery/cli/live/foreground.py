@@ -23,6 +23,7 @@ from rookery.cli.reporting.end_actions import EndActions
 from rookery.config.options import ViewOptions
 from rookery.display.console.look import look_of
 from rookery.display.reports.report import Report
+from rookery.display.texts import ShownTexts
 from rookery.model.safe import safe_line
 from rookery.prices import price_file_problem
 from rookery.process.systems.this_system import system
@@ -66,12 +67,12 @@ async def _watch(run: Run, view_options: ViewOptions, ci: CiOutput) -> int:
         ci.open_group(f"{run.label}: {run.options.prompt or shlex.join(run.command)}")
         if view_options.lively and (view_options.verbose or not is_watched(view_options)):
             put(sys.stdout, f"[rook] Agent command: {command_line(run.command)}")
-        await show_run(run, view_options, turns)
+        texts = await show_run(run, view_options, turns)
         verdict = await run.wait()
         ci.close_group()
     agent = run.agent.name if run.agent else None
     ended = EndedRun(verdict, run.state, agent, run.folder)
-    print_result(sys.stdout, view_options, ended)
+    print_result(sys.stdout, view_options, ended, texts)
     if unheld := unheld_limits(run.state, run.options):
         put(sys.stderr, f"[rook] WARNING: {unheld}")
     print_end(view_options, ended)
@@ -107,8 +108,10 @@ def warnings(run: Run) -> list[str]:
     return [*system.problems(), *(problem for problem in problems if problem)]
 
 
-async def show_run(run: Run, view_options: ViewOptions, turns: Turns | None = None) -> None:
-    """Show a run that has been started, until it is over."""
+async def show_run(
+    run: Run, view_options: ViewOptions, turns: Turns | None = None
+) -> ShownTexts | None:
+    """Show a run that has been started, until it is over; return the texts that were shown."""
     view = View(
         sys.stdout,
         view_options,
@@ -119,6 +122,7 @@ async def show_run(run: Run, view_options: ViewOptions, turns: Turns | None = No
         turns=turns,
     )
     await view.show()
+    return view.texts
 
 
 def command_line(command: tuple[str, ...] | list[str]) -> str:

@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any, NamedTuple
 
 from rookery.display.console.look import Look, look_of
-from rookery.display.prompt_pages import Size
+from rookery.display.prompts.pages import Size
 from rookery.model.safe import safe_line
 
 QUIET_S = 0.5

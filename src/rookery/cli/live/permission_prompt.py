@@ -11,7 +11,7 @@ import msgspec
 from rookery.cli.live.keys import QUIET_S, Keys, View, terminal_look, terminal_size, write
 from rookery.cli.live.screen_turns import Turns
 from rookery.display.asking import chosen, outcome
-from rookery.display.prompt_pages import Page, Prompt, Size
+from rookery.display.prompts.pages import Page, Prompt, Size
 from rookery.model.questions import Ask, Decision, Question
 from rookery.model.redaction.redactor import Redactor
 

@@ -49,7 +49,7 @@ def pipe(options: PipeOptions, view_options: ViewOptions) -> int:
     )
     verdict = asyncio.run(_read(piped, view, tee=tee))
     ended = EndedRun(verdict, piped.feed.state, piped.feed.agent, piped.folder)
-    print_result(out, view_options, ended)
+    print_result(out, view_options, ended, view.texts)
     print_end(view_options, ended)
     if verdict.status == "not_started":
         _explain(piped)

@@ -17,7 +17,9 @@ from rookery.config.options import ViewOptions
 from rookery.display.console.look import Look
 from rookery.display.context import RunContext
 from rookery.display.outputs import Display
+from rookery.display.plain import PlainDisplay
 from rookery.display.terminal import TerminalDisplay
+from rookery.display.texts import ShownTexts
 from rookery.feed.feed import START, Feed, Position
 from rookery.feed.tasks import task_group
 from rookery.model.records import dump
@@ -66,6 +68,11 @@ class View:
         self._beside = Writer(self._put_errors)
         on_screen = look.terminal and sys.stderr.isatty()
         self._errors = self._lines if on_screen else self._beside
+
+    @property
+    def texts(self) -> ShownTexts | None:
+        """The agent's texts so far; None if nothing of the agent was shown."""
+        return self._display.texts if self._display else None
 
     async def show(self) -> None:
         """Show what comes until the feed has ended."""
@@ -116,12 +123,20 @@ class View:
             if record.offset < self._feed.source.text_size:
                 continue  # it was shown as text
             display = self._display or self._open_display()
+            if isinstance(display, PlainDisplay) and (head := display.head(record)):
+                await self._put_head(head)
             lines = list(display.lines(record)) if display else []
             self._count += 1
             if record.seq >= self._start.seq:
                 await self._lines.put(lines)
             if self._turns is not None:
                 self._turns.shown(record.seq)
+
+    async def _put_head(self, line: str) -> None:
+        """Write to stderr what runs, between what is on stdout before it and after it."""
+        await self._lines.written()
+        await self._errors.put([line])
+        await self._errors.written()
 
     async def _show_stderr(self) -> None:
         """Show what the agent writes beside its messages, above the status line if there is one."""

@@ -4,8 +4,10 @@ import os
 from typing import TextIO
 
 import click
+from msgspec.structs import replace
 
 from rookery import agents
+from rookery.cli.safe_output import guarded
 from rookery.config.options import ViewOptions
 from rookery.display.console.look import look_of
 from rookery.display.context import RunContext
@@ -35,7 +37,7 @@ def display_on(
         out,
         label,
         look=look_of(out, os.environ),
-        context=context,
+        context=replace(context, redact=guarded(out).redacted),
         verbose=view.verbose,
         text=view.text,
         home=os.path.expanduser("~"),

@@ -41,12 +41,16 @@ def fit(text: str, most: int) -> str:
 
 
 def wrap(text: str, most: int) -> list[str]:
-    """Break text into lines of at most this many columns, between words if possible."""
+    """Break text into lines of at most this many columns, between words.
+
+    A word that is wider than a line is broken where the line ends.
+    """
     lines, left, most = [], text, max(most, 2)
     while width(left) > most:
         at = _most_characters(left, most)
         blank = left.rfind(" ", 1, at + 1)
-        at = blank if blank > 0 else at
+        if blank > 0 and width(left[blank + 1 :].partition(" ")[0]) <= most:
+            at = blank
         lines.append(left[:at])
         left = left[at:].lstrip(" ")
     return [*lines, left]

@@ -7,7 +7,7 @@ from rookery.display.console.cells import fit
 from rookery.display.console.paint import Paint
 from rookery.display.console.visible import visible
 from rookery.display.numbers import time_limit
-from rookery.display.prompt_rows import PromptRows
+from rookery.display.prompts.rows import PromptRows
 from rookery.model.events import ToolKind
 from rookery.model.questions import Ask, Question
 from rookery.model.text import count, relative

@@ -1,0 +1,1 @@
+"""The permission prompt: its rows, divided into pages."""
