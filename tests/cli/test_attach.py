@@ -189,7 +189,7 @@ def test_from_now_leaves_out_what_was_before_but_knows_it(desk: Desk) -> None:
         wait_for(lambda: _has_open(process.pid, "stdout.raw"))
         desk.rook("stop", name)
         out, err = process.communicate(timeout=60)
-    assert lines(out) == ["[claude] FAILED: interrupted"]
+    assert lines(out) == ["[claude] FAILED: interrupted", "[claude] CUT OFF: Bash: npm run dev"]
     assert "in the middle of Bash" in err
     assert process.returncode == 130
 

@@ -255,7 +255,8 @@ def test_a_setting_that_asks_is_not_for_loops(
     assert done.returncode == 0, done.stderr
     assert "rook loop does not support: using 'agent'" in done.stderr
     given = rook("loop", "Fix it", "--until", "DONE", "--permission", "edit")
-    assert (given.returncode, given.stderr) == (0, "")
+    assert given.returncode == 0
+    assert "does not support" not in given.stderr
     wrong = rook("loop", "Fix it", "--until", "DONE", "--permission", "ask")
     assert wrong.returncode == 2
     assert "Invalid value for '--permission'" in wrong.stderr

@@ -138,12 +138,12 @@ def _print_text(file: str, decoder: StrictDecoder, *, verbose: bool) -> None:
     for record in folded:
         if display is None:  # the first record comes when the agent is known
             name = decoder.agent or "agent"
-            display = PlainDisplay(
-                sys.stdout,
-                name,
-                context=RunContext(cwd=folded.state.cwd, snapshot=folded.state.snapshot),
-                verbose=verbose,
+            context = RunContext(
+                cwd=folded.state.cwd,
+                snapshot=folded.state.snapshot,
+                redact=guarded(sys.stdout).redacted,
             )
+            display = PlainDisplay(sys.stdout, name, context=context, verbose=verbose)
         display.show(record)
 
 
