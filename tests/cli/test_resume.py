@@ -97,11 +97,11 @@ def test_the_lines_of_a_command_of_the_user_s_bear_its_name_wherever_they_are_sh
     desk: Desk,
 ) -> None:
     done = desk.run("--agent", "work")
-    assert done.stdout.count("\n[work] ") == 8
+    assert done.stdout.count("\n[work] ") == 10
     assert "[claude]" not in done.stdout
     for again in ("show", "replay", "attach"):
         told = desk.rook(again).stdout
-        assert (told.count("[work] "), "[claude]" in told) == (8, False), again
+        assert (told.count("[work] "), "[claude]" in told) == (10, False), again
     assert " work  " in desk.rook("runs").stdout
     (row,) = map(json.loads, desk.rook("runs", "--json").stdout.splitlines())
     assert (row["agent"], row["called"]) == ("claude", "work")

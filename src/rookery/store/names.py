@@ -42,6 +42,11 @@ def _random_of(characters: str) -> str:
     return characters[int.from_bytes(os.urandom(8)) % len(characters)]
 
 
+def branch_of(worktree: str) -> str:
+    """The branch of a run's git worktree, which has the name of the run."""
+    return f"rook/{os.path.basename(worktree)}"
+
+
 def pick(text: str, known: Iterable[str], *, what: str = "run") -> str:
     """The name that a text stands for: the same name, or the only one that starts with it.
 

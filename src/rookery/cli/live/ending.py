@@ -23,8 +23,8 @@ from rookery.model.errors import UnknownAgentError
 from rookery.model.safe import safe, safe_line
 from rookery.model.state import RunState
 from rookery.model.verdict import Verdict
-from rookery.runs.git.worktrees import branch_of
 from rookery.runs.summary import summarise
+from rookery.store.names import branch_of
 from rookery.store.run_folder import RunFolder
 
 _WIDEST_ANSWER = 100

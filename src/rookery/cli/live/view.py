@@ -24,6 +24,7 @@ from rookery.feed.feed import START, Feed, Position
 from rookery.feed.tasks import task_group
 from rookery.model.records import dump
 from rookery.model.redaction.deltas import UnsplitSecrets
+from rookery.model.redaction.redactor import RedactedLines, Redactor
 from rookery.model.safe import safe_line
 
 Result = TypeVar("Result")
@@ -139,9 +140,16 @@ class View:
         await self._errors.written()
 
     async def _show_stderr(self) -> None:
-        """Show what the agent writes beside its messages, above the status line if there is one."""
+        """Show what the agent writes beside its messages, above the status line if there is one.
+
+        Secrets go first: lines of rook itself may come between those of a private key.
+        """
+        redacted, last = RedactedLines(Redactor(os.environ)), ""
         async for line in self._stderr:
-            await self._errors.put(without_chatter(self._feed.agent, [line]))
+            shown = redacted(f"{line}\n").rstrip("\n") if line else line
+            if shown == line or shown != last:  # one mark is enough for all lines of a key
+                await self._errors.put(without_chatter(self._feed.agent, shown.split("\n")))
+            last = shown
 
     async def _draw(self) -> None:
         """Update the status line some ten times a second."""

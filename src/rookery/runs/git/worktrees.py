@@ -7,7 +7,7 @@ import msgspec
 
 from rookery.runs.git.git_command import GitError
 from rookery.runs.git.repository import add_worktree, find_repository
-from rookery.store.names import new_names
+from rookery.store.names import branch_of, new_names
 
 _FOLDER = "worktrees"
 
@@ -32,11 +32,6 @@ class Worktree(msgspec.Struct, frozen=True, kw_only=True):
         Path(self.path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         add_worktree(self.source, Path(self.path), branch_of(self.path))
         Path(self.cwd).mkdir(parents=True, exist_ok=True)  # it may not be in the last commit
-
-
-def branch_of(path: str) -> str:
-    """The branch of the worktree of a run."""
-    return f"rook/{Path(path).name}"
 
 
 def new_worktree(cwd: str, home: Path) -> Worktree:
