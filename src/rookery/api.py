@@ -35,6 +35,7 @@ def run(
     allow: Sequence[str] = (),
     allow_denials: bool = False,
     max_cost: float | None = None,
+    max_cost_unchecked: bool = False,
     max_tokens: int | None = None,
     max_turns: int | None = None,
     timeout: Duration | None = None,
@@ -67,6 +68,8 @@ def run(
         allow: Tools to allow, as rules of the agent.
         allow_denials: Count the run as a success even if tool calls were denied.
         max_cost: Stop the run when it has cost more dollars than this.
+        max_cost_unchecked: Run even if `max_cost` cannot stop the run, because its cost is not
+            known in time. Otherwise that is an `UnheldBudgetError`.
         max_tokens: Stop the run when it has used more tokens than this.
         max_turns: Stop the run after so many turns of the model.
         timeout: Stop the run after this long.
@@ -108,6 +111,7 @@ def run_sync(
     allow: Sequence[str] = (),
     allow_denials: bool = False,
     max_cost: float | None = None,
+    max_cost_unchecked: bool = False,
     max_tokens: int | None = None,
     max_turns: int | None = None,
     timeout: Duration | None = None,

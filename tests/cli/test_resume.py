@@ -53,7 +53,7 @@ def desk(tmp_path: Path) -> Desk:
 
 
 def test_the_agent_that_ran_goes_on_whatever_a_setting_says(desk: Desk) -> None:
-    desk.run("--agent", "codex")
+    desk.run("--agent", "codex", "--via", "exec")
     done = desk.run("--resume", desk.last())
     assert done.returncode == 0, done.stderr
     assert desk.called().startswith("codex exec --json ")
@@ -160,14 +160,14 @@ def test_another_agent_is_wrong_usage(desk: Desk) -> None:
 
 
 def test_a_folder_of_before_that_was_kept_is_gone_on_with(desk: Desk) -> None:
-    desk.run("--agent", "codex")
+    desk.run("--agent", "codex", "--via", "exec")
     folder = runs.find(desk.home / "runs-home", desk.last())
     info = folder.info()
     assert info is not None
     assert (info.via, info.program) == ("exec", ["codex"])
     folder.write_info(msgspec.structs.replace(info, via=None, program=None))
     assert desk.run("--resume", folder.name).returncode == 0
-    assert desk.called().startswith("codex exec ")
+    assert desk.called().startswith("codex app-server ")
 
 
 def test_the_beginning_of_a_name_is_kept_whole(desk: Desk) -> None:

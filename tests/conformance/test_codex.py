@@ -21,7 +21,7 @@ CODEX = os.environ.get("ROOKERY_TEST_CODEX", "")
 pytestmark = pytest.mark.skipif(not CODEX, reason="ROOKERY_TEST_CODEX is not set")
 conformance = pytest.mark.conformance
 
-RUN = ("run", "--agent", "codex")
+RUN = ("run", "--agent", "codex", "--via", "exec")
 FREE = (*RUN, "--permission", "all")
 MODEL = "gpt-5.5"
 

@@ -94,6 +94,15 @@ def test_text(bench: Bench) -> None:
     assert (done.told["text"], done.told["model"]) == ("Hello there.", MODEL)
 
 
+def test_in_a_pipe_it_is_priced_and_a_budget_stops_it(bench: Bench) -> None:
+    reply = Reply(tools=[shell("sleep 1000")], usage={"input_tokens": 400_000, "output_tokens": 50})
+    done = bench.rook([reply] * 3, "run", "--agent", "codex", "--max-cost", "0.5", "Go on")
+    assert done.code == 5, done.err
+    assert "[rook] over budget: spent $" in done.err
+    first = done.out.split("\n")[0]
+    assert first.startswith("[rook] Agent command: codex app-server ")
+
+
 def test_what_it_asks_is_answered(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     escalated = shell(
         "echo hi > made.txt", sandbox_permissions="require_escalated", justification="I must."

@@ -101,9 +101,15 @@ def test_every_bad_end_says_why_and_what_to_do(status: Outcome, steps: list[str]
     ],
 )
 def test_the_flag_of_the_limit_that_was_passed_is_named(kind: LimitKind, flag: str) -> None:
-    facts = Facts(passed_limit=PassedLimit(kind=kind))
+    facts = Facts(passed_limit=PassedLimit(kind=kind, used=2, allowed=1))
     told = lines(status="over_budget", facts=facts, resumable=True)
     assert any(f'rook run --resume k7f3 {flag} … "…"' in line for line in told)
+
+
+def test_a_run_without_a_known_price_is_continued_unchecked() -> None:
+    facts = Facts(passed_limit=PassedLimit(kind="cost", allowed=1))
+    told = lines(status="over_budget", facts=facts, resumable=True)
+    assert any("--max-cost … --max-cost-unchecked" in line for line in told)
 
 
 def test_a_missing_program_is_installed_or_corrected() -> None:

@@ -571,6 +571,11 @@ def test_the_facts_stand_beside_every_status() -> None:
             "over_budget",
             "used 1200 tokens (limit 5)",
         ),
+        (
+            PassedLimit(kind="cost", allowed=1.0),
+            "over_budget",
+            "the price of the model is unknown, so --max-cost cannot hold",
+        ),
         (PassedLimit(kind="turns", used=6, allowed=5), "over_budget", "used 6 turns (limit 5)"),
         (PassedLimit(kind="time", allowed=90.0), "timed_out", "reached the time limit of 1m 30s"),
     ],

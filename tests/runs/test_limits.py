@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from rookery.agents import agent
 from rookery.config.options import RunOptions
@@ -21,9 +22,12 @@ from rookery.model.records import Record
 from rookery.model.state import RunState
 from rookery.model.verdict import PassedLimit
 from rookery.runs.limits import (
+    UnheldBudgetError,
     late_limits,
+    needs_known_cost,
     passed_limit,
     reason_to_stop,
+    refuse_unheld_budget,
     unheld_limits,
     wants_no_more,
 )
@@ -130,9 +134,48 @@ def test_an_unknown_price_never_stops_a_run_for_money() -> None:
     assert passed_limit(fold(records), RunOptions(max_cost=0.01)) is None
 
 
+def test_an_unknown_price_stops_a_run_whose_budget_only_prices_can_hold() -> None:
+    records = [Record(0, None, 0, 0, TURN), Record(1, None, 0, 0, usage("a", 5))]
+    unpriced, limit = fold(records), RunOptions(max_cost=1)
+    assert reason_to_stop(unpriced, limit, silent_s=0, needs_cost=True) == "over_budget"
+    assert reason_to_stop(state(TURN, usage("a", 5)), limit, silent_s=0, needs_cost=True) is None
+    unknown = passed_limit(unpriced, limit, needs_cost=True)
+    assert unknown == PassedLimit(kind="cost", allowed=1)
+    assert needs_known_cost(agent("codex"), limit)
+    assert not needs_known_cost(agent("claude"), limit)  # it stops at the limit itself
+    assert not needs_known_cost(agent("codex"), RunOptions(max_cost=1, max_cost_unchecked=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "via", "stream"),
+    [("amp", None, True), ("gemini", None, True), ("codex", "exec", True), ("codex", None, False)],
+)
+def test_a_budget_that_cannot_hold_is_refused(name: str, via: str | None, stream: bool) -> None:
+    limit = RunOptions(max_cost=1, stream=stream)
+    with pytest.raises(UnheldBudgetError, match="--max-cost cannot hold: "):
+        refuse_unheld_budget(agent(name), limit, via=via)
+    refuse_unheld_budget(agent(name), replace(limit, max_cost_unchecked=True), via=via)
+    refuse_unheld_budget(agent(name), replace(limit, max_cost=None), via=via)
+
+
+@pytest.mark.parametrize(
+    ("name", "via", "stream"),
+    [
+        ("claude", None, True),
+        ("claude", None, False),
+        ("codex", "app-server", True),
+        ("opencode", None, True),
+        ("qwen", None, True),
+    ],
+)
+def test_a_budget_that_can_hold_is_not_refused(name: str, via: str | None, stream: bool) -> None:
+    refuse_unheld_budget(agent(name), RunOptions(max_cost=1, stream=stream), via=via)
+
+
 @pytest.mark.parametrize("limit", [RunOptions(max_cost=1.0), RunOptions(max_tokens=5)])
 def test_a_limit_that_will_be_noticed_late_is_told_beforehand(limit: RunOptions) -> None:
-    assert "codex" in (late_limits(agent("codex"), limit) or "")
+    assert "gemini" in (late_limits(agent("gemini"), limit) or "")
+    assert "codex" in (late_limits(agent("codex"), limit, via="exec") or "")
     assert late_limits(agent("claude"), limit) is None
     assert late_limits(agent("codex"), limit, via="app-server") is None
 

@@ -85,8 +85,11 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
     usage: Support
     """Whether it reports all token usage while it works."""
 
+    unbudgeted: str | None = None
+    """Why a limit on the cost cannot hold, if it cannot."""
+
     notes: tuple[str, ...] = ()
-    """How it differs from the default way, one sentence each."""
+    """How it differs from the other ways, one sentence each."""
 
 
 def _nothing_to_send(event: Event, line: Callable[[], bytes]) -> bytes:
@@ -185,6 +188,11 @@ def _never_resumes(command: Sequence[str]) -> bool:
     return False
 
 
+def _always_serves(way: str, task: Task) -> bool:
+    """Return True: every task can be done in every way."""
+    return True
+
+
 class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """One coding agent: everything that the rest of the program knows about it."""
 
@@ -246,6 +254,9 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     unpermitted: str | None = None
     """What the agent may not do unless it is given a permission, as a warning before the run."""
 
+    unbudgeted: str | None = None
+    """Why a limit on the cost of a run cannot hold, if it cannot."""
+
     refusals: re.Pattern[str] | None = None
     """Finds, in a line on stderr, why a call was refused of which no message reports it."""
 
@@ -265,4 +276,15 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """How it asks for approval; None if it cannot, at least not when run the default way."""
 
     ways: tuple[Way, ...] = ()
-    """The ways to run it, the default first; empty if there is only one."""
+    """The ways to run it, the preferred first; empty if there is only one."""
+
+    serves: Callable[[str, Task], bool] = _always_serves
+    """Returns whether a task can be done in the way of that name."""
+
+    def way(self, name: str | None) -> Way | None:
+        """The way of that name."""
+        return next((way for way in self.ways if way.name == name), None)
+
+    def usual_way(self, task: Task) -> str | None:
+        """The first way that can do a task; None if there is only one."""
+        return next((way.name for way in self.ways if self.serves(way.name, task)), None)

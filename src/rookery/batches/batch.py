@@ -209,7 +209,10 @@ class Batch:
 
     def _new_run(self, task: BatchTask, place: tuple[str, int]) -> Run:
         left = self._left(task.run.max_cost)
-        return start(replace(task.run, max_cost=left, home=str(self._home), loop=place))
+        # The budget of the batch is also checked after every task.
+        unchecked = task.run.max_cost_unchecked or task.run.max_cost is None
+        options = replace(task.run, max_cost=left, max_cost_unchecked=unchecked)
+        return start(replace(options, home=str(self._home), loop=place))
 
     async def _loop(self, job: Job, current: CurrentTask) -> BatchResult:
         if job.earlier and job.earlier[-1].status != "interrupted":  # its result was not written

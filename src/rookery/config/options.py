@@ -138,6 +138,15 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
             loosens="higher",
         ),
     ] = None
+    max_cost_unchecked: Annotated[
+        bool,
+        Flag(
+            help="Run even if --max-cost cannot stop the run, because its cost is not known in "
+            "time.",
+            setting=True,
+            strict=(False,),
+        ),
+    ] = False
     max_tokens: Annotated[
         Count | None,
         Flag(

@@ -222,6 +222,8 @@ def _flag(verdict: Verdict) -> tuple[str, ...]:
     passed = verdict.facts.passed_limit
     if passed is None:
         return ()
+    if passed.is_unknown:
+        return ("--max-cost … --max-cost-unchecked",)
     match passed.kind:
         case "cost" | "tokens" | "turns":
             return (f"--max-{passed.kind} …",)

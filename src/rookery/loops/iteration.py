@@ -166,6 +166,7 @@ class Iterations:
             _options_for(self._plan, pending.agent, state),
             prompt=prompt,
             max_cost=max(0.0, ceilings.cost_usd - state.spent_usd),
+            max_cost_unchecked=True,  # the ceiling is also checked after every run
             max_tokens=max(1, ceilings.tokens - state.tokens),
             max_turns=max(1, ceilings.turns - state.turns),
             timeout=max(_SHORTEST_RUN_S, min(time_left, allowed or time_left)),

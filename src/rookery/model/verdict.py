@@ -53,6 +53,11 @@ class PassedLimit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     used: float | None = None
     allowed: float | None = None
 
+    @property
+    def is_unknown(self) -> bool:
+        """Whether the run was stopped because its cost cannot be known."""
+        return self.kind == "cost" and self.by == "rook" and self.used is None
+
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Everything that decides a verdict. What is unknown keeps its default.
@@ -399,6 +404,8 @@ def _which_limit(facts: Facts) -> str:
         return facts.message or f"reached the agent's own limit of {passed.kind}{_place(facts)}"
     used, allowed = passed.used or 0, passed.allowed or 0
     match passed.kind:
+        case "cost" if passed.is_unknown:
+            return f"the price of the model is unknown, so --max-cost cannot hold{_place(facts)}"
         case "cost":
             return f"spent ${used:.4f} (limit ${allowed:.4f}){_place(facts)}"
         case "time":

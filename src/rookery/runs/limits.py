@@ -2,37 +2,77 @@
 
 from rookery.adapter.agent import Agent
 from rookery.config.options import RunOptions
+from rookery.model.errors import RookeryError
 from rookery.model.state import RunState
 from rookery.model.verdict import PassedLimit, StopReason
 
 _WAKING_S = 2.0  # the next turn begins 0.1 s after its task has ended (2.1.325), on an idle machine
 
 
-def reason_to_stop(state: RunState, options: RunOptions, *, silent_s: float) -> StopReason | None:
+def reason_to_stop(
+    state: RunState, options: RunOptions, *, silent_s: float, needs_cost: bool = False
+) -> StopReason | None:
     """Return why a run must be stopped now; it has written nothing for `silent_s` seconds.
 
     A budget stops only what could cost more: some agents report all usage with their last message.
     """
     if finished(state):
         return "finished" if silent_s > options.grace else None
-    return "over_budget" if passed_limit(state, options) else None
+    return "over_budget" if passed_limit(state, options, needs_cost=needs_cost) else None
+
+
+def needs_known_cost(agent: Agent | None, options: RunOptions) -> bool:
+    """Whether a run is stopped when its cost turns out to be unknown: the agent has no own one."""
+    if options.max_cost is None or options.max_cost_unchecked or agent is None:
+        return False
+    return agent.capabilities.cost == "no"
 
 
 def passed_limit(
-    state: RunState, options: RunOptions, *, timed_out: bool = False
+    state: RunState,
+    options: RunOptions,
+    *,
+    timed_out: bool = False,
+    needs_cost: bool = False,
 ) -> PassedLimit | None:
-    """Return which limit on time, money, tokens or turns was passed; None if none was."""
+    """Return which limit on time, money, tokens or turns was passed; None if none was.
+
+    With `needs_cost`, a cost that is unknown counts as one that passed its limit.
+    """
     ledger = state.ledger
     if timed_out:
         return PassedLimit(kind="time", allowed=options.timeout)
     spent = ledger.spent_usd if options.max_cost is not None else None
     if options.max_cost is not None and spent is not None and spent > options.max_cost:
         return PassedLimit(kind="cost", used=spent, allowed=options.max_cost)
+    if needs_cost and spent is None and ledger.has_usage:
+        return PassedLimit(kind="cost", allowed=options.max_cost)
     if options.max_tokens is not None and ledger.tokens.total > options.max_tokens:
         return PassedLimit(kind="tokens", used=ledger.tokens.total, allowed=options.max_tokens)
     if options.max_turns is not None and ledger.steps > options.max_turns:
         return PassedLimit(kind="turns", used=ledger.steps, allowed=options.max_turns)
     return None
+
+
+class UnheldBudgetError(RookeryError):
+    """A limit on the cost that nothing would enforce."""
+
+
+def refuse_unheld_budget(agent: Agent | None, options: RunOptions, *, via: str | None) -> None:
+    """Refuse a limit on the cost if the cost is not known while the agent works."""
+    if options.max_cost is None or options.max_cost_unchecked:
+        return
+    why: str | None = "plain text does not report usage"
+    if agent is not None and options.stream:
+        way = agent.way(via)
+        why = way.unbudgeted if way is not None else agent.unbudgeted
+    elif agent is not None and agent.capabilities.cost == "yes":
+        return  # it stops at the limit itself
+    if why is not None:
+        raise UnheldBudgetError(
+            f"--max-cost cannot hold: {why}; use --timeout, or add --max-cost-unchecked to run "
+            "without this limit"
+        )
 
 
 def late_limits(agent: Agent | None, options: RunOptions, *, via: str | None = None) -> str | None:
@@ -46,7 +86,8 @@ def late_limits(agent: Agent | None, options: RunOptions, *, via: str | None = N
         return None
     if agent is None:
         return f"plain text does not report usage: rook cannot stop the run at {flags}"
-    usage = next((way.usage for way in agent.ways if way.name == via), agent.capabilities.usage)
+    way = agent.way(via)
+    usage = way.usage if way is not None else agent.capabilities.usage
     if usage == "yes":
         return None
     return f"{agent.name} does not report all usage while it works: the limit may stop it late"

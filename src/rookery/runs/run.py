@@ -158,7 +158,7 @@ class Run(RunResult):
             self.options,
             silence=self.silence,
             dialogue=dialogue,
-            login_prompt=self.agent.login_prompt if self.agent else None,
+            agent=self.agent,
         )
         self._following = asyncio.create_task(self._follow(self._supervisor))
         return self
@@ -246,7 +246,7 @@ def _info(
     return RunInfo(
         agent=agent.name if agent else None,
         called=options.called,
-        via=options.via or _usual_way(agent),
+        via=options.via,
         program=list(options.program or ()) or None,
         command=list(call.typed or call.command),
         argv=list(call.command) if call.typed else None,
@@ -266,7 +266,3 @@ def _info(
 
 def _in_worktree(info: RunInfo, worktree: Worktree) -> RunInfo:
     return msgspec.structs.replace(info, name=worktree.name, worktree=worktree.path)
-
-
-def _usual_way(agent: Agent | None) -> str | None:
-    return next((way.name for way in agent.ways), None) if agent else None

@@ -13,6 +13,7 @@ from rookery.config.options import RunOptions
 from rookery.model.errors import RookeryError, UnsupportedError
 from rookery.runs.dialogue import OnPermission
 from rookery.runs.git.worktrees import new_worktree
+from rookery.runs.limits import refuse_unheld_budget
 from rookery.runs.resume import EarlierRun, earlier_run
 from rookery.runs.run import Run
 from rookery.store.home import home_folder
@@ -36,12 +37,11 @@ def start(options: RunOptions, on_permission: OnPermission | None = None) -> Run
         before.check_program()
         called = options.called or before.called
         options = replace(options, program=before.program, called=called)
-    asked = options.permission == "ask"
-    via = _chosen_way(known, options.via, before, stream=options.stream, asked=asked)
     prompt = _writable(options.prompt)
     whole = _whole_prompt(known, prompt, _writable(options.stdin))
-    session = before.session if before else None
-    task = _task(replace(options, via=via, prompt=whole), session=session)
+    task = _task(replace(options, prompt=whole), session=before.session if before else None)
+    task = replace(task, via=_chosen_way(known, task, before))
+    refuse_unheld_budget(known, options, via=task.via)
     call = known.invoke(task)
     words, cwd = options.program or call.command[:1], _absolute(options.cwd)
     worktree = new_worktree(cwd, where) if options.worktree else None
@@ -59,7 +59,7 @@ def start(options: RunOptions, on_permission: OnPermission | None = None) -> Run
             permission=task.permission,
             program=_lasting(words, cwd),
             prompt=prompt or whole,
-            via=via,
+            via=task.via,
         ),
         agent=known if options.stream else None,
         before=before,
@@ -131,22 +131,22 @@ def _task(options: RunOptions, *, session: str | None) -> Task:
     )
 
 
-def _chosen_way(
-    agent: Agent, via: str | None, before: EarlierRun | None, *, stream: bool, asked: bool
-) -> str | None:
-    """The way to run an agent: the one that was named, otherwise that of the resumed run."""
-    if asked:
-        return _asking_way(agent, via or _way_that_asked(agent, before), stream=stream)
-    if via is not None:
-        return _way(agent, via).name
-    return before.via if before is not None else None
+def _chosen_way(agent: Agent, task: Task, before: EarlierRun | None) -> str | None:
+    """The way to run an agent: the one that was named, that of the resumed run, the usual one."""
+    if task.permission == "ask":
+        return _asking_way(agent, task.via or _way_that_asked(agent, before), stream=task.stream)
+    if task.via is not None:
+        return _way(agent, task.via).name
+    earlier = agent.way(before.via) if before is not None else None
+    if earlier is not None and agent.serves(earlier.name, task):
+        return earlier.name
+    return agent.usual_way(task)
 
 
 def _way(agent: Agent, name: str) -> Way:
     """The way to run an agent that has this name."""
-    for way in agent.ways:
-        if way.name == name:
-            return way
+    if (way := agent.way(name)) is not None:
+        return way
     if not agent.ways:
         raise UnsupportedError(agent.name, "has only one way to be run", "leave out --via")
     words = ", ".join(way.name for way in agent.ways)
@@ -185,6 +185,9 @@ def start_command(
     Its output is not decoded if no adapter knows the command, or if it is `raw`.
     """
     known = agents.agent_for(command[0])
+    agent = None if raw else known
+    via = next((way.name for way in known.ways if way.name in command), None) if known else None
+    refuse_unheld_budget(agent, options, via=via)
     cwd = _absolute(options.cwd)
     return Run(
         Invocation(
@@ -197,8 +200,9 @@ def start_command(
             cwd=cwd,
             home=options.home or str(home_folder()),
             program=_lasting(command[:1], cwd),
+            via=via,
         ),
-        agent=None if raw else known,
+        agent=agent,
         continues=known is not None and known.resumes(command),
         stdin=stdin,
     )

@@ -3,6 +3,7 @@
 import asyncio
 from contextlib import suppress
 
+from rookery.adapter.agent import Agent
 from rookery.config.options import RunOptions
 from rookery.feed.feed import Feed
 from rookery.feed.integrity import not_as_written
@@ -16,7 +17,13 @@ from rookery.model.verdict import Facts, StopReason
 from rookery.process.digest import Digest
 from rookery.process.recorder_process import RecorderProcess
 from rookery.runs.dialogue import Dialogue
-from rookery.runs.limits import has_results, passed_limit, reason_to_stop, wants_no_more
+from rookery.runs.limits import (
+    has_results,
+    needs_known_cost,
+    passed_limit,
+    reason_to_stop,
+    wants_no_more,
+)
 from rookery.runs.watchdog import Silence, Watchdog
 from rookery.store.arrivals import Stream
 from rookery.store.run_folder import RunFolder
@@ -37,7 +44,7 @@ class Supervisor:
         *,
         silence: Silence,
         dialogue: Dialogue | None = None,
-        login_prompt: str | None = None,
+        agent: Agent | None = None,
     ) -> None:
         self.stop_reason: StopReason | None = None
         """Why the agent was asked to stop."""
@@ -49,7 +56,8 @@ class Supervisor:
         self._folder = folder
         self._options = options
         self._dialogue = dialogue
-        self._login_prompt = login_prompt
+        self._login_prompt = agent.login_prompt if agent else None
+        self._needs_cost = needs_known_cost(agent, options)
         idle_s = options.idle_timeout
         self._watchdog = None if idle_s is None else Watchdog(str(folder.path), idle_s)
         self._synced_results = 0  # the logs are on disk up to this result
@@ -107,7 +115,12 @@ class Supervisor:
             agent=agent,
             stopped_for=self.stop_reason,
             stopped_by=self._stopped_by,
-            passed_limit=passed_limit(self._feed.state, self._options, timed_out=timed_out),
+            passed_limit=passed_limit(
+                self._feed.state,
+                self._options,
+                timed_out=timed_out,
+                needs_cost=self._needs_cost and self.stop_reason == "over_budget",
+            ),
             suspicion=self._suspicion,
             allow_denials=self._options.allow_denials,
             tampered=self._tampering(exit),
@@ -181,7 +194,9 @@ class Supervisor:
             self._dialogue.end()
         if self.stop_reason is None:
             suspicion = None
-            why = reason_to_stop(state, self._options, silent_s=silent_s)
+            why = reason_to_stop(
+                state, self._options, silent_s=silent_s, needs_cost=self._needs_cost
+            )
             if why is None and self._watchdog is not None and self._watchdog.is_due(silent_s):
                 suspicion = self._watchdog.look(
                     self._feed.snapshot(), silent_s=silent_s, count=self._feed.count

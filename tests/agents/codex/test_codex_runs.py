@@ -18,6 +18,9 @@ STREAMS = {name_of(path): path for path in (*cases("codex"), *recordings("codex"
 pytestmark = pytest.mark.slow  # each starts processes
 
 
+EXEC = ("--agent", "codex", "--via", "exec")
+
+
 class Desk:
     """A folder with a `codex` on PATH that writes a recorded stream, and a home for runs."""
 
@@ -39,7 +42,7 @@ class Desk:
         return rook(*words, cwd=self.folder, env=self.environment(stream))
 
     def run(self, stream: str, *words: str) -> dict[str, Any]:
-        done = self.rook(stream, "run", "--agent", "codex", "--json", *words, "Go on")
+        done = self.rook(stream, "run", *EXEC, "--json", *words, "Go on")
         told: dict[str, Any] = json.loads(done.stdout)
         return told
 
@@ -95,6 +98,28 @@ def test_a_budget_that_could_not_be_held_is_told_once(desk: Desk) -> None:
     assert "is not known" not in desk.rook("text", "run", *priced, "Go on").stderr
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", *EXEC, "Go on"),
+        ("run", "--agent", "codex", "Go on", "--", "--skip-git-repo-check"),
+        ("run", "--agent", "codex", "--no-stream", "Go on"),
+        ("exec", "--", "codex", "exec", "Go on"),
+    ],
+)
+def test_a_budget_that_cannot_hold_is_refused_unless_that_is_wanted(
+    desk: Desk, words: tuple[str, ...]
+) -> None:
+    command, *rest = words
+    refused = desk.rook("text", command, "--max-cost", "1", *rest)
+    assert refused.returncode == 2
+    assert "--max-cost cannot hold: " in refused.stderr
+    assert "add --max-cost-unchecked" in refused.stderr
+    assert not (desk.folder / "called").exists()
+    unchecked = ("--max-cost", "1", "--max-cost-unchecked")
+    assert desk.rook("text", command, *unchecked, *rest).returncode == 0
+
+
 def test_exec_adds_what_is_missing_where_it_belongs_and_says_so(desk: Desk) -> None:
     done = desk.rook("text", "exec", "--", "codex", "-m", "big", "exec", "Say hello.")
     assert done.returncode == 0
@@ -119,7 +144,10 @@ def test_what_a_failing_command_wrote_is_told_from_its_first_line_on(desk: Desk)
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--agent", "codex", "--via", "telnet"), "codex has no --via 'telnet': use one of exec,"),
+        (
+            ("--agent", "codex", "--via", "telnet"),
+            "codex has no --via 'telnet': use one of app-server,",
+        ),
         (("--agent", "claude", "--via", "exec"), "claude has only one way to be run: leave out"),
         (("--agent", "codex", "--via", "exec", "--permission", "ask"), "codex cannot ask via exec"),
         (("--agent", "codex", "--permission", "ask", "--no-stream"), "plain text cannot be"),
@@ -144,7 +172,9 @@ def test_a_way_that_cannot_be_had_is_wrong_usage(
         ((), "app-server"),
         (("--via", "app-server"), "app-server"),
         (("--via", "exec"), "exec"),
-        (("--permission", "agent"), "exec"),
+        (("--permission", "agent"), "app-server"),
+        (("--", "-c", "model_reasoning_effort=low"), "app-server"),
+        (("--", "--config=a=1", "--enable", "x"), "app-server"),
         (("--", "--skip-git-repo-check"), "exec"),
         (("--no-stream",), "exec"),
     ],

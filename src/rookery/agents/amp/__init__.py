@@ -52,6 +52,7 @@ AGENT = Agent(
             "AMP_API_KEY.",
         ),
     ),
+    unbudgeted="amp does not report its model, so its cost is unknown",
     evidence="documentation",
     decoder=decoder,
     recognises=recognises,

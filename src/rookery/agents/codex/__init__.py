@@ -12,6 +12,7 @@ from rookery.agents.codex.command import (
     invoke,
     keeps_variable,
     resumes,
+    serves,
     with_output_flags,
     with_stdin,
 )
@@ -47,10 +48,10 @@ AGENT = Agent(
     output_flags=OUTPUT_FLAGS,
     checked_versions=tuple(sorted(CHECKED_VERSIONS)),
     capabilities=Capabilities(
-        deltas="no",
+        deltas="yes",
         thinking="partly",
         subagents="no",
-        usage="partly",
+        usage="yes",
         cost="no",
         denials="partly",
         exit_codes="yes",
@@ -58,16 +59,9 @@ AGENT = Agent(
         end_event="yes",
         notes=(
             "Only summaries of its thinking are reported.",
-            "Tokens are reported when a turn succeeds, as the total of the whole thread; "
-            "those of failed or interrupted turns and of subagents are not reported.",
-            "Limits on cost and tokens therefore take effect only when the turn has ended.",
-            "It reports neither its model nor its version, so the cost can be estimated only for "
-            "a model that you choose.",
             "Without a permission, its sandbox is read-only unless its settings say otherwise. A "
             "command that fails on a read-only file system and a patch that stderr reports as "
             "rejected count as denied; other calls that the sandbox blocks are not reported.",
-            "The output of a command is reported when the command ends.",
-            "The end of an interrupted turn is not reported.",
         ),
     ),
     with_stdin=with_stdin,
@@ -85,8 +79,8 @@ AGENT = Agent(
     refusals=re.compile(r" ERROR codex_core::tools::router: error=(patch rejected: .+)"),
     refusal_fix=PERMIT_EDITS,
     chatter=("Reading additional input from stdin...", "Reading prompt from stdin..."),
+    serves=serves,
     ways=(
-        Way(name="exec", usage="partly"),
         Way(
             name=APP_SERVER,
             asks=True,
@@ -95,9 +89,24 @@ AGENT = Agent(
                 "Text, thinking and the output of commands are reported as they arrive, and so are "
                 "its model and version, the tokens of every request, including subagents, and "
                 "interrupted turns.",
+                "It is used unless you choose exec, add arguments that only exec takes, or want "
+                "plain text.",
                 "With --permission ask, the default on a terminal, it asks for approval of "
                 "everything that its settings leave open.",
                 "It also works outside a git repository.",
+            ),
+        ),
+        Way(
+            name="exec",
+            usage="partly",
+            unbudgeted="codex exec reports its tokens only when the turn has ended",
+            notes=(
+                "Tokens are reported when a turn succeeds, as the total of the whole thread; "
+                "those of failed or interrupted turns and of subagents are not reported.",
+                "It reports neither its model nor its version, so the cost can be estimated only "
+                "for a model that you choose.",
+                "The output of a command is reported when the command ends.",
+                "The end of an interrupted turn is not reported.",
             ),
         ),
     ),

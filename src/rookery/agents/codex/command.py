@@ -46,7 +46,22 @@ _NESTED = re.compile(
 
 
 APP_SERVER = "app-server"
-"""The second way to run it, which reports more and can ask for approval."""
+"""The preferred way to run it, which reports more and can ask for approval."""
+
+_SETTINGS = ("-c", "--config", "--enable", "--disable")
+"""The options that both ways take, each with a value."""
+
+
+def serves(way: str, task: Task) -> bool:
+    """Whether a task can be done this way: the app server takes neither exec's flags nor text."""
+    if way != APP_SERVER:
+        return True
+    words = iter(task.args)
+    for word in words:
+        name, equals, _ = word.partition("=")
+        if name not in _SETTINGS or (not equals and next(words, None) is None):
+            return False
+    return task.stream
 
 
 def invoke(task: Task) -> Invocation:

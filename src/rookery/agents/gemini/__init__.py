@@ -70,6 +70,7 @@ AGENT = Agent(
     ),
     with_stdin=stdin_before_prompt,
     prompt_limit=PromptLimit(8 * 1024 * 1024),  # what is longer is cut off
+    unbudgeted="gemini reports its tokens only when the turn has ended",
     evidence="recordings",
     decoder=decoder,
     recognises=recognises,

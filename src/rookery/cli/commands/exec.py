@@ -3,6 +3,8 @@
 import shlex
 
 import click
+from click.core import ParameterSource
+from msgspec.structs import replace
 
 from rookery import agents
 from rookery.cli.live.background import put_away
@@ -49,6 +51,9 @@ def exec_(
         pairs = zip(words, command, strict=False)
         at = next((n for n, (ours, given) in enumerate(pairs) if ours != given), len(command))
         click.echo(f"[rook] added: {shlex.join(words[at : at + added])}", err=True)
+    source = click.get_current_context().get_parameter_source("max_cost")
+    if words is None and source is not ParameterSource.COMMANDLINE:
+        options = replace(options, max_cost_unchecked=True)  # a setting is meant for agents
     piped = PipedStdin(starting.stdin_mode, quiet=view_options.quiet)
     stdin = piped.descriptor()
     run = start_command(words or command, options, raw=words is None, stdin=stdin)

@@ -7,7 +7,7 @@ from click.core import ParameterSource
 from msgspec.structs import replace
 
 from rookery import agents
-from rookery.adapter.agent import Agent, Permission
+from rookery.adapter.agent import Agent, Permission, Task
 from rookery.cli.demo_player import is_played
 from rookery.cli.live.background import put_away
 from rookery.cli.live.foreground import is_watched, watch
@@ -83,8 +83,7 @@ def run_(
         called=chosen.called,
         prompt=given.prompt,
         stdin=given.stdin,
-        permission=options.permission
-        or _usual_permission(chosen.agent, options.via, watched=watched),
+        permission=options.permission or _usual_permission(chosen.agent, options, watched=watched),
         args=tuple(agent_args()),
         partial=budget or is_watched(view_options),
     )
@@ -117,17 +116,14 @@ def agent_args() -> list[str]:
     return words
 
 
-def _usual_permission(agent: str, via: str | None, *, watched: bool) -> Permission:
+def _usual_permission(agent: str, options: RunOptions, *, watched: bool) -> Permission:
     """Ask if a person watches the run at a terminal, and the agent can ask."""
     on_terminal = all(file and file.isatty() for file in (sys.stdin, sys.stdout))
-    return "ask" if watched and on_terminal and _can_ask(agents.agent(agent), via) else "agent"
+    return "ask" if watched and on_terminal and _can_ask(agents.agent(agent), options) else "agent"
 
 
-def _can_ask(agent: Agent, via: str | None) -> bool:
-    """Whether an agent can ask, in its usual way or in another one.
-
-    Arguments for the agent are meant for the usual way, so they rule out the others.
-    """
-    ways = agent.ways if via is None and not agent_args() else ()
-    named = (way for way in agent.ways if way.name == via)
-    return agent.control is not None or any(way.asks for way in (*ways, *named))
+def _can_ask(agent: Agent, options: RunOptions) -> bool:
+    """Whether an agent can ask, in its usual way or in the one that was named."""
+    task = Task(prompt="", args=tuple(agent_args()), stream=options.stream)
+    way = agent.way(options.via or agent.usual_way(task))
+    return agent.control is not None or (way is not None and way.asks)
