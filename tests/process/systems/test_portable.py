@@ -102,44 +102,66 @@ def test_a_process_that_is_gone_has_no_description() -> None:
     assert portable.stat(2**40) is None
 
 
+class AgentTree:
+    """The processes of an agent, without those that were below us before it."""
+
+    def __init__(self, leader: int, variable: str, others: set[int]) -> None:
+        self.whole = portable.Tree(leader, variable.encode())
+        self._others = others
+
+    def pids(self) -> list[int]:
+        return sorted(set(self.whole.pids()) - self._others)
+
+    def names(self) -> list[str]:
+        found = map(portable.stat, self.pids())
+        return sorted(one.name for one in found if one is not None and one.is_alive)
+
+    def end(self) -> None:
+        trees.send(self.pids(), signal.SIGKILL)
+        wait_for(lambda: not self.pids())
+
+
+@pytest.fixture
+def others() -> set[int]:
+    """The processes that other tests left below us, such as a warm `rook`."""
+    return set(portable.Tree(os.getpid(), b"NO_SUCH=").pids())
+
+
 def test_an_orphan_in_a_session_of_the_agent_belongs_to_it(
-    leader_of: Callable[[str], "subprocess.Popen[bytes]"], variable: str
+    others: set[int], leader_of: Callable[[str], "subprocess.Popen[bytes]"], variable: str
 ) -> None:
     leader = leader_of("sleep 600 & echo")
     leader.wait()
-    tree = portable.Tree(leader.pid, variable.encode())
+    tree = AgentTree(leader.pid, variable, others)
     wait_for(lambda: tree.names() == ["sleep"])
-    assert tree.outlives_us()
-    trees.send(tree.pids(), signal.SIGKILL)
-    wait_for(lambda: not tree.outlives_us())
+    assert tree.whole.outlives_us()
+    tree.end()
 
 
 def test_an_orphan_with_the_variable_belongs_to_it_and_so_does_its_session(
-    leader_of: Callable[[str], "subprocess.Popen[bytes]"], variable: str
+    others: set[int], leader_of: Callable[[str], "subprocess.Popen[bytes]"], variable: str
 ) -> None:
     # Of the second session, only one process has the variable: macOS hides those of its own sh.
     leader = leader_of(f"setsid env -i sh -c 'env {variable} sleep 600 & echo; wait' & wait")
     leader.kill()
     leader.wait()
-    tree = portable.Tree(leader.pid, variable.encode())
+    tree = AgentTree(leader.pid, variable, others)
     wait_for(lambda: tree.names() == ["sh", "sleep"])
-    assert sorted(portable.marked(variable.encode())) == sorted(tree.pids())
+    assert sorted(portable.marked(variable.encode())) == tree.pids()
     assert portable.marked(variable.encode()[:-1]) == []
-    trees.send(tree.pids(), signal.SIGKILL)
-    wait_for(lambda: not tree.outlives_us())
+    tree.end()
 
 
 def test_a_session_that_was_seen_belongs_to_it_although_its_environment_is_cleared(
-    leader_of: Callable[[str], "subprocess.Popen[bytes]"], variable: str
+    others: set[int], leader_of: Callable[[str], "subprocess.Popen[bytes]"], variable: str
 ) -> None:
     leader = leader_of("setsid env -i sh -c 'echo; sleep 600; :' & wait")
-    tree = portable.Tree(leader.pid, variable.encode())
-    tree.remember()  # as when the agent is asked to end
+    tree = AgentTree(leader.pid, variable, others)
+    tree.whole.remember()  # as when the agent is asked to end
     leader.kill()
     leader.wait()
     wait_for(lambda: tree.names() == ["sh", "sleep"])
-    trees.send(tree.pids(), signal.SIGKILL)
-    wait_for(lambda: not tree.outlives_us())
+    tree.end()
 
 
 def test_our_own_session_never_belongs_to_an_agent(variable: str) -> None:

@@ -54,14 +54,37 @@ def report_of(run: Run) -> Report:
     return report_of_run(run.folder, run.verdict, run.state if run.agent else None)
 
 
+class _Stops:
+    """Stops a run at signals; those that come before it has started count when it has."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._early: list[signal.Signals] | None = []
+
+    def __call__(self, number: signal.Signals) -> None:
+        """Stop the run, now or once it has started."""
+        if self._early is None:
+            self._run.stop(by=number.name)
+        else:
+            self._early.append(number)
+
+    def pass_on(self) -> None:
+        """The run has started: stop it if that was asked for."""
+        early, self._early = self._early or [], None
+        for number in early:
+            self(number)
+
+
 async def _watch(run: Run, view_options: ViewOptions, ci: CiOutput) -> int:
     turns = Turns()
     if run.asks and run.agent and (path := terminal_path()):
         limit_s = run.options.ask_timeout
         run.on_permission = TerminalAsker(path, run.label, turns, cwd=run.cwd, limit_s=limit_s)
         run.options = replace(run.options, ask_timeout=None)  # a key restarts the asker's own timer
+    stops = _Stops(run)
+    on_interrupts(stops)
     async with run:
-        on_interrupts(lambda number: run.stop(by=number.name))
+        stops.pass_on()
         for warning in warnings(run):
             put(sys.stderr, f"[rook] WARNING: {safe_line(warning)}")
         ci.open_group(f"{run.label}: {run.options.prompt or shlex.join(run.command)}")
