@@ -146,6 +146,7 @@ def test_an_unknown_name_names_those_there_are(desk: Desk) -> None:
     out = desk.rook("agents", "cluade")
     assert (out.returncode, out.stdout) == (2, "")
     assert out.stderr.startswith("[rook] no agent named 'cluade'; known agents: claude")
+    assert out.stderr.endswith("; did you mean claude?\n")
 
 
 def test_agents_are_asked_at_the_same_time(desk: Desk) -> None:

@@ -301,7 +301,7 @@ def test_an_unknown_agent_names_those_of_ones_own_too(desk: Desk) -> None:
     out = desk.rook("run", "--agent", "wrok", "x")
     assert out.returncode == 2
     assert "no agent named 'wrok'; known agents: claude" in out.stderr
-    assert "work" in out.stderr
+    assert out.stderr.endswith(", work; did you mean work?\n")
 
 
 def test_the_help_lists_every_setting(desk: Desk) -> None:

@@ -17,7 +17,11 @@ from rookery.model.errors import (
     [
         (
             UnknownAgentError("cluade", ["claude", "other"]),
-            "no agent named 'cluade'; known agents: claude, other",
+            "no agent named 'cluade'; known agents: claude, other; did you mean claude?",
+        ),
+        (
+            UnknownAgentError("zed", ["claude", "other"]),
+            "no agent named 'zed'; known agents: claude, other",
         ),
         (
             UndetectedAgentError("log.jsonl", ["claude"]),

@@ -32,9 +32,14 @@ class UnknownAgentError(RookeryError):
     """No agent has that name."""
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
+        from difflib import get_close_matches  # only a typo needs it
+
         self.name = name
         self.known = tuple(known)
-        super().__init__(f"no agent named {name!r}; known agents: {', '.join(self.known)}")
+        message = f"no agent named {name!r}; known agents: {', '.join(self.known)}"
+        if nearest := get_close_matches(name, self.known, n=1):
+            message += f"; did you mean {nearest[0]}?"
+        super().__init__(message)
 
 
 class OptionError(RookeryError):
