@@ -248,6 +248,12 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     forks: tuple[str, ...] = ()
     """Other programs that take the same flags and write the same messages, for `rook exec`."""
 
+    login: str | None = None
+    """The command that logs in, which begins with its program."""
+
+    login_codes: tuple[int, ...] = ()
+    """The exit codes that report a missing login."""
+
     login_prompt: str | None = None
     """How a line on stdout begins after which the agent waits for a login, for ever."""
 

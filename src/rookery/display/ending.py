@@ -36,6 +36,9 @@ class AboutRun(msgspec.Struct, frozen=True, kw_only=True):
     install: str | None = None
     """The command that installs the agent."""
 
+    login: str | None = None
+    """The command that logs in, if that is what the run lacked."""
+
     own_agent: str | None = None
     """What the user calls the agent, if the settings define it."""
 
@@ -160,6 +163,7 @@ def _next_steps(verdict: Verdict, about: AboutRun, state: RunState) -> Iterator[
     if about.run is None:
         return
     show, resume = suggested("show", about.run), _resume(about)
+    yield _labelled("to log in:  ", about.login or "")
     status = verdict.status
     match status:
         case "success":

@@ -11,6 +11,9 @@ _BUSY_SHARE = 0.01  # of one core, since the last byte
 _LONGEST_TITLE = 60
 _STOPPED = frozenset("Tt")
 
+WAITS_FOR_LOGIN = "waits for a login"
+"""Why an agent seems to be stuck that asked for a login."""
+
 
 class Process(msgspec.Struct, frozen=True):
     """One process of the agent's tree: its state as the system reports it, and its CPU time."""

@@ -12,7 +12,7 @@ from rookery.feed.tail import Piece, Tail
 from rookery.model.errors import RookeryError, UnsafeRunError
 from rookery.model.events import Unreadable
 from rookery.model.records import Record
-from rookery.model.stuck import Suspicion
+from rookery.model.stuck import WAITS_FOR_LOGIN, Suspicion
 from rookery.model.verdict import Facts, StopReason
 from rookery.process.digest import Digest
 from rookery.process.recorder_process import RecorderProcess
@@ -179,7 +179,7 @@ class Supervisor:
         lines = [r.event.preview or "" for r in records if isinstance(r.event, Unreadable)]
         asked = next((line for line in lines if line.startswith(prompt)), None)
         if asked is not None:
-            self.stop("stuck", suspicion=Suspicion("waits for a login", (asked,)))
+            self.stop("stuck", suspicion=Suspicion(WAITS_FOR_LOGIN, (asked,)))
 
     def _decide(self) -> None:
         """Stop the run if a limit was passed, it has finished, or it is stuck."""

@@ -147,3 +147,4 @@ def test_without_a_login_it_is_stopped_and_its_words_are_shown(tmp_path: Path) -
     done = rook("run", "--agent", "amp", "Say hello", cwd=tmp_path, env=env)
     assert done.returncode == 7, done.stderr
     assert "stuck: waits for a login (No API key found. Starting login flow...)" in done.stderr
+    assert "to log in:  amp login" in done.stderr

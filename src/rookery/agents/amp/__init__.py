@@ -31,6 +31,7 @@ AGENT = Agent(
     name="amp",
     programs=PROGRAMS,
     install="npm install -g @sourcegraph/amp",
+    login="amp login",
     output_flags=OUTPUT_FLAGS,
     checked_versions=(),
     capabilities=Capabilities(

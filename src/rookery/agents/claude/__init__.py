@@ -58,6 +58,7 @@ AGENT = Agent(
     name="claude",
     programs=PROGRAMS,
     install="npm install -g @anthropic-ai/claude-code",
+    login="claude /login",
     output_flags=OUTPUT_FLAGS,
     checked_versions=tuple(sorted(CHECKED_VERSIONS)),
     capabilities=Capabilities(

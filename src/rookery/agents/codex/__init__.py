@@ -45,6 +45,7 @@ AGENT = Agent(
     name="codex",
     programs=PROGRAMS,
     install="npm install -g @openai/codex",
+    login="codex login",
     output_flags=OUTPUT_FLAGS,
     checked_versions=tuple(sorted(CHECKED_VERSIONS)),
     capabilities=Capabilities(

@@ -30,6 +30,7 @@ AGENT = Agent(
     programs=PROGRAMS,
     forks=("kilo", "kilocode"),
     install="npm install -g opencode-ai",
+    login="opencode auth login",
     output_flags=OUTPUT_FLAGS,
     checked_versions=CHECKED_VERSIONS,
     capabilities=Capabilities(

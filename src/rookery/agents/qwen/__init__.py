@@ -26,6 +26,7 @@ AGENT = Agent(
     name="qwen",
     programs=PROGRAMS,
     install="npm install -g @qwen-code/qwen-code",
+    login="qwen, then /auth",
     output_flags=OUTPUT_FLAGS,
     checked_versions=CHECKED_VERSIONS,
     capabilities=Capabilities(

@@ -34,6 +34,14 @@ _API_ERROR = re.compile(
 _QUOTA = re.compile(
     r"Quota exhausted: |Qwen OAuth (?:quota exceeded:|free tier has been discontinued)"
 )
+# It refuses to start without a login (0.24.4).
+_NO_LOGIN = "No auth type is selected."
+
+
+def own_error(text: str | None) -> Error:
+    """Read a failure of Qwen Code itself."""
+    kind: ErrorKind = "auth" if (text or "").startswith(_NO_LOGIN) else "internal"
+    return Error(kind=kind, message=text)
 
 
 def api_error(text: str) -> Error | None:

@@ -262,7 +262,7 @@ def _failure(memory: Memory, message: shapes.Result) -> tuple[Error | None, str]
     text = error if message.is_error else memory.last if memory.last == message.result else None
     failure = None if text is None else errors.api_error(text)
     if failure is None and message.is_error:
-        return Error(kind="internal", message=error), "error"
+        return errors.own_error(error), "error"
     return failure, "api_error"
 
 

@@ -1,6 +1,7 @@
 """Prints how a run ended: its answer or its summary to stdout, the rest to stderr."""
 
 import os
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -22,10 +23,12 @@ from rookery.model.completion import final_text
 from rookery.model.errors import UnknownAgentError
 from rookery.model.safe import safe, safe_line
 from rookery.model.state import RunState
+from rookery.model.stuck import WAITS_FOR_LOGIN
 from rookery.model.verdict import Verdict
 from rookery.runs.summary import summarise
 from rookery.store.names import branch_of
 from rookery.store.run_folder import RunFolder
+from rookery.store.run_formats import RunInfo
 
 _WIDEST_ANSWER = 100
 
@@ -120,11 +123,27 @@ def about_run(ended: EndedRun) -> AboutRun:
         resets_in_s=None if resets_at is None else resets_at - time.time(),
         resumable=state.session is not None and not played and can_resume,
         install=known.install if known else None,
+        login=_login(known, info, ended) if known else None,
         own_agent=info.called if info else called,
         worktree=worktree,
         branch=branch_of(worktree) if worktree else "",
         other_agent=next((name for name in agents.NAMES if name != agent), None),
     )
+
+
+def _login(agent: Agent, info: RunInfo | None, ended: EndedRun) -> str | None:
+    """The command that logs in, if the run ended for want of a login or with a wrong one."""
+    verdict, errors = ended.verdict, ended.state.errors
+    facts = verdict.facts
+    refused = verdict.status == "failed" and bool(errors) and errors[-1].kind == "auth"
+    waits = facts.suspicion is not None and facts.suspicion.reason == WAITS_FOR_LOGIN
+    missing = verdict.status == "not_started" and facts.agent_exit_code in agent.login_codes
+    if agent.login is None or not (refused or waits or missing):
+        return None
+    own = info.program if info and info.called else None
+    if not own:
+        return agent.login
+    return safe_line(shlex.join(own) + agent.login.removeprefix(agent.programs[0]))
 
 
 def _known_agent(name: str | None) -> Agent | None:
