@@ -122,7 +122,7 @@ def test_what_a_project_loosens_is_printed_before_the_run(desk: Desk) -> None:
     line = 'rookery.toml:1 sets allow = ["Read", "Bash(ls)"] (you trusted this file)\n'
     desk.project_file.write_text(rules)
     desk.trust()
-    assert line in desk.rook("run", "--quiet", "x").stderr
+    assert line in desk.rook("run", "x").stderr
     assert line in desk.on_terminal("run", "--permission", "agent", "x")[1]
     assert line in desk.rook("loop", "x", "--until", "Done.").stderr
     assert "trusted" not in desk.rook("run", "--allow", "Read", "x").stderr

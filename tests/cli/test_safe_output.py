@@ -1,5 +1,6 @@
 """Nothing that `rook` prints has a secret in it, and nothing of an agent is run by a CI service."""
 
+import io
 import json
 import re
 import shlex
@@ -12,6 +13,8 @@ from tests.cli.desk import Desk
 from tests.model.redaction.test_redactor import KEY, TOKENS, VALUE, secret_of
 from tests.terminals import Terminal
 from tests.warm import ROOK
+
+from rookery.cli.safe_output import SafeOutput
 
 ANTHROPIC, GITHUB, JWT = (
     TOKENS[name] for name in ("Anthropic key", "GitHub token", "JSON web token")
@@ -347,3 +350,22 @@ def test_the_safe_output_is_in_place_on_a_terminal_too(desk: Desk) -> None:
     ) as screen:
         assert screen.finish() == 2
     assert secret_of(GITHUB) not in screen.raw.decode()
+
+
+def test_what_is_held_back_is_safe_when_it_is_released() -> None:
+    below = io.StringIO()
+    out = SafeOutput(below, {"CI": "1", "MY_TOKEN": "s3cret-s3cret-s3cret"})
+    out.hold()
+    out.write("".join(f"{n}\n" for n in range(2000)))
+    out.write("::error::s3cret-s3cret-s3cret\n")
+    assert below.getvalue() == ""
+    out.release()
+    lines = below.getvalue().splitlines()
+    assert len(lines) == 1000
+    assert "s3cret" not in lines[-1]
+    assert not lines[-1].startswith("::error::")
+    out.hold()
+    out.write("gone\n")
+    out.drop()
+    out.write("shown\n")
+    assert below.getvalue().splitlines()[1000:] == ["shown"]

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections import deque
 from collections.abc import Mapping
 from stat import S_ISREG
 from typing import IO, Any, BinaryIO, TextIO, cast
@@ -18,6 +19,7 @@ _CI_VARIABLES = (
     "TRAVIS",
     "JENKINS_URL",
 )
+_MOST_HELD = 1000  # lines
 
 
 class SafeOutput:
@@ -32,6 +34,7 @@ class SafeOutput:
         self._redacted = RedactedLines(self._redactor)
         self._in_ci = is_ci(environ) and not _is_file(stream)
         self._headings = "BUILDKITE" in environ
+        self._held: deque[str] | None = None
 
     def write(self, text: str) -> int:
         """Write text without its secrets; pieces must not end inside of a line."""
@@ -40,8 +43,26 @@ class SafeOutput:
             from rookery.model.safe import defused  # so that --help stays quick
 
             shown = defused(shown, headings=self._headings)
-        self._stream.write(shown)
+        if self._held is None:
+            self._stream.write(shown)
+        elif shown:
+            self._held.extend(f"{line}\n" for line in shown.removesuffix("\n").split("\n"))
         return len(text)
+
+    def hold(self) -> None:
+        """Hold back what is written, the last lines of it, until `release` or `drop`."""
+        self._held = deque(maxlen=_MOST_HELD)
+
+    def release(self) -> None:
+        """Write what was held back."""
+        held, self._held = self._held, None
+        if held:
+            self._stream.write("".join(held))
+            self._stream.flush()
+
+    def drop(self) -> None:
+        """Forget what was held back."""
+        self._held = None
 
     def write_command(self, line: str) -> None:
         """Write a line that a CI service is meant to run: it is not broken."""

@@ -77,6 +77,15 @@ def warnings(verdict: Verdict) -> list[str]:
         found.append(f"{stopped} after the agent had finished{how}")
     elif verdict.status == "success" and facts.passed_limit is not None:
         found.append(f"over budget: {verdict.sentence}")
+    found += losses(verdict)
+    if facts.left_behind:
+        found.append(_which_left_behind(facts.left_behind))
+    return found
+
+
+def losses(verdict: Verdict) -> list[str]:
+    """What of a run is lost, each in one sentence."""
+    found, facts = [], verdict.facts
     if facts.lost_bytes is None:
         found.append("the recorder died: output that it had not saved yet is lost")
     elif facts.lost_bytes and facts.log_limit is not None:
@@ -86,8 +95,6 @@ def warnings(verdict: Verdict) -> list[str]:
         )
     elif facts.lost_bytes:
         found.append(f"the disk was full: {facts.lost_bytes} bytes of output were lost")
-    if facts.left_behind:
-        found.append(_which_left_behind(facts.left_behind))
     if facts.unsaved:
         found.append(f"the verdict could not be saved: {facts.unsaved}")
     return found

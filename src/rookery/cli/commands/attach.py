@@ -14,6 +14,7 @@ from rookery.cli.live.view import View
 from rookery.cli.options.defaults import print_project_settings
 from rookery.cli.options.parameters import argument, takes
 from rookery.cli.options.run_argument import find_running
+from rookery.cli.options.view_options import hold_messages
 from rookery.config.command_options import AttachOptions
 from rookery.config.options import ViewOptions
 from rookery.display.console.look import look_of
@@ -51,8 +52,9 @@ def attach(options: AttachOptions, view_options: ViewOptions, run: str | None) -
     and the run continues. The exit code is that of the run (see rook run --help), or 130 if you
     detach before the run has ended.
     """
-    print_project_settings()
     attached = AttachedRun(find_running(run))
+    hold_messages(view_options)
+    print_project_settings()
     if options.stop:
         ask_to_stop(attached.folder)
     try:

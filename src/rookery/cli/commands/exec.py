@@ -12,7 +12,7 @@ from rookery.cli.live.foreground import watch
 from rookery.cli.options.defaults import print_project_settings
 from rookery.cli.options.parameters import argument, takes
 from rookery.cli.options.piped_input import PipedStdin
-from rookery.cli.options.view_options import check_view
+from rookery.cli.options.view_options import check_view, hold_messages
 from rookery.cli.reporting.end_actions import EndActions
 from rookery.config.end_options import EndOptions
 from rookery.config.options import RunOptions, StartOptions, ViewOptions
@@ -44,6 +44,7 @@ def exec_(
     the command as it comes.
     """
     check_view(view_options, detach=starting.detach)
+    hold_messages(view_options)
     print_project_settings()
     known = agents.agent_for(command[0])
     words = known.with_output_flags(command) if known else None

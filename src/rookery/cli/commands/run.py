@@ -14,7 +14,7 @@ from rookery.cli.live.foreground import is_watched, watch
 from rookery.cli.options.defaults import ResolvedAgent, print_project_settings, resolve_agent
 from rookery.cli.options.parameters import argument, takes
 from rookery.cli.options.piped_input import PipedStdin, given_prompt
-from rookery.cli.options.view_options import check_view
+from rookery.cli.options.view_options import check_view, hold_messages
 from rookery.cli.reporting.end_actions import EndActions
 from rookery.config.end_options import EndOptions
 from rookery.config.options import RunOptions, StartOptions, ViewOptions
@@ -64,6 +64,7 @@ def run_(
     budget, 6 limited, 7 stuck, 9 not started, 124 timed out, 130 interrupted.
     """
     check_view(view_options, detach=starting.detach)
+    hold_messages(view_options)
     print_project_settings()
     chosen = resolve_agent(options.agent) if options.resume is None else _agent_of(options)
     piped = PipedStdin(starting.stdin_mode, quiet=view_options.quiet)

@@ -1,11 +1,14 @@
 """`rook run --detach`: starts a run that survives the terminal, and says how to attach to it."""
 
+import sys
+
 import click
 
 from rookery.cli.live.ending import EndedRun, print_end
 from rookery.cli.live.foreground import report_of, warnings
 from rookery.cli.live.raw_text import without_chatter
 from rookery.cli.reporting.end_actions import EndActions
+from rookery.cli.safe_output import guarded
 from rookery.config.options import ViewOptions
 from rookery.model.safe import safe_line
 from rookery.model.text import suggested
@@ -17,6 +20,8 @@ def put_away(run: Run, view_options: ViewOptions, ends: EndActions) -> int:
     """Start a run in the background and print its name; return its exit code if it is over."""
     for words in warnings(run):
         _say(f"WARNING: {words}")
+    if view_options.quiet:
+        guarded(sys.stderr).drop()
     start = detach(run, lambda: ends.finish(lambda: report_of(run), detached=True))
     if start.verdict is not None and start.verdict.status == "not_started":
         agent = run.agent.name if run.agent else None

@@ -17,7 +17,7 @@ from rookery.cli.safe_output import guarded
 from rookery.config.options import ViewOptions
 from rookery.display.console.look import Look, columns, look_of
 from rookery.display.console.markdown import markdown
-from rookery.display.ending import AboutRun, summary
+from rookery.display.ending import AboutRun, losses, summary
 from rookery.display.texts import ShownTexts
 from rookery.model.completion import final_text
 from rookery.model.errors import UnknownAgentError
@@ -98,8 +98,15 @@ def _laid_out(out: TextIO, look: Look, answer: str) -> str:
 
 
 def print_end(view_options: ViewOptions, ended: EndedRun) -> None:
-    """Print how it ended, what it did and what to do next."""
+    """Print how it ended and what to do next; of a quiet success, only what was lost."""
     verdict, state = ended.verdict, ended.state
+    messages = guarded(sys.stderr)
+    if view_options.quiet and verdict.exit_code == 0:
+        messages.drop()
+        for loss in losses(verdict):
+            _say(f"WARNING: {loss}")
+        return
+    messages.release()
     if view_options.verbose:
         errors = state.unknown.total() + state.unreadable
         _say(f"stream stats: {state.records} events, {errors} errors")

@@ -50,4 +50,5 @@ def go_unseen(out: TextIO, error: OSError) -> None:
     os.dup2(nowhere, out.fileno())
     os.close(nowhere)
     if not isinstance(error, BrokenPipeError) and out is not sys.stderr:
+        guarded(sys.stderr).release()
         put(sys.stderr, f"[rook] cannot write: {error.strerror or error}; the run continues")

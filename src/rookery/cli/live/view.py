@@ -67,7 +67,7 @@ class View:
         self._raw = RawOutput(out)
         self._lines = Writer(self._put)
         self._beside = Writer(self._put_errors)
-        on_screen = look.terminal and sys.stderr.isatty()
+        on_screen = view_options.lively and look.terminal and sys.stderr.isatty()
         self._errors = self._lines if on_screen else self._beside
 
     @property

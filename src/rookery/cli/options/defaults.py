@@ -55,7 +55,8 @@ def with_settings(
     for name in flags.keys() & config.values.keys():
         if ctx.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
             values[name] = config.values[name].value and not _is_contradicted(ctx, name)
-    print_project_settings(flags)
+    if not values.get("quiet"):
+        print_project_settings(flags)
     return values
 
 

@@ -1,6 +1,7 @@
 """Checks the options that say how a run is shown, and makes the display that they ask for."""
 
 import os
+import sys
 from typing import TextIO
 
 import click
@@ -23,6 +24,17 @@ def check_view(view: ViewOptions, *, detach: bool = False) -> None:
     for flag, given in (("--json", view.json), ("--quiet", view.quiet)):
         if given and view.format != "text":
             raise click.UsageError(f"{flag} and --format can't be combined")
+
+
+def hold_messages(view: ViewOptions) -> None:
+    """With --quiet, hold back what goes to stderr: it is shown only if the command fails.
+
+    `print_end` decides that, and an error of rook's own.
+    """
+    if view.quiet:
+        messages = guarded(sys.stderr)
+        messages.hold()
+        click.get_current_context().call_on_close(messages.release)
 
 
 def display_on(
