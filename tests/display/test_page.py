@@ -45,6 +45,7 @@ def page(
     full: bool = False,
     verbose: bool = False,
     colour: bool = False,
+    now: float | None = None,
     replacements: Callable[[ToolStarted], tuple[Replacement, ...]] = replaced,
     **options: Any,
 ) -> list[str]:
@@ -59,7 +60,7 @@ def page(
 
     made = Page(
         "agent",
-        PageOptions(width=40, full=full, verbose=verbose),
+        PageOptions(width=40, full=full, verbose=verbose, now=now),
         paint=Paint(colour=colour),
         read=read,
         replacements=replacements,
@@ -75,6 +76,11 @@ GIVEN = ToolFinished(id="1", status="ok", output="one\n\ttwo\n")
 EDIT = ToolStarted(id="2", name="Edit", kind="edit", title="a")
 EDITED = ToolFinished(id="2", status="ok", output="fine")
 CHANGED = FileChanged(path="a", added=1, removed=1, tool_id="2")
+
+
+def test_a_call_without_an_end_is_running_while_the_run_is() -> None:
+    assert page(READ, now=42.0) == ["[agent] Read: a            running 42.0s"]
+    assert page(READ) == ["[agent] Read: a"]
 
 
 def test_tools_are_folded_but_for_what_they_changed() -> None:

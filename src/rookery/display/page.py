@@ -1,4 +1,4 @@
-"""A finished run as a page: the prompt, every step with its diff, the answer."""
+"""A run as a page: the prompt, every step with its diff, the answer."""
 
 import difflib
 import json
@@ -45,6 +45,8 @@ class Heading(msgspec.Struct, frozen=True, kw_only=True):
     prompt: str | None = None
     started_at: float | None = None
     command: str | None = None
+    progress: str | None = None
+    """Of a run that is running: how long it has run, and what it has cost."""
 
 
 class PageOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +59,9 @@ class PageOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     home: str | None = None
     """The folder that is shown as `~`."""
+
+    now: float | None = None
+    """The time, if the run is running: then a call without an end is running, too."""
 
 
 class Page:
@@ -96,6 +101,8 @@ class Page:
         moment = heading.started_at
         when = "" if moment is None else time.strftime("%a %d %b %Y %H:%M", time.localtime(moment))
         yield self._paint("strong", f"run {heading.run}") + (f" · {when}" if when else "")
+        if heading.progress is not None:
+            yield self._rook + self._paint("tool", heading.progress)
         yield from self._block(heading.prompt or heading.command or "")
         yield self._rule()
 
@@ -198,6 +205,8 @@ class Page:
     def _took(self, item: Item, call: Call) -> str | None:
         if item.status == "orphaned":
             return "cut off"
+        if item.status is None and self._options.now is not None:
+            return " ".join(filter(None, ("running", words.took(call, self._options.now))))
         shortest = 0.1 if self._options.verbose else 1.0  # seconds; shorter times are left out
         return words.took(call, item.end, shortest=shortest)
 

@@ -46,7 +46,8 @@ class Feed:
     Readers that keep up share the last records in memory. A reader that falls behind decodes the
     log on its own, so a slow reader costs neither memory nor time of others. Whatever has the
     bytes (a recorder, a folder, a pipe) drives the feed by `take`, `ring`, `close` and `end`.
-    A feed that is `complete` needs no driver: the state follows the reader that is furthest.
+    A feed that is `complete` needs no driver: the state follows the reader that is furthest. It
+    may be the part of a log that there is while the run `is_running`: then its end is not an end.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class Feed:
         *,
         label: str | None = None,
         complete: bool = False,
+        is_running: bool = False,
     ) -> None:
         self.source = source
         self.keeps_unread = False
@@ -67,6 +69,7 @@ class Feed:
         self._live: list[LiveRecords] = []
         self._readers: set[_Reader] = set()
         self._complete = complete
+        self._is_running = is_running
         self._bell.ended = complete
 
     @property
@@ -109,7 +112,7 @@ class Feed:
         """All records from this number on, as they come, up to the end of the run."""
         if self._complete:
             log = _LogDecoder(self._open_stream("stdout"), self.agent)
-            return _stored_records(self, log, seq)
+            return _stored_records(self, log, seq, ends=not self._is_running)
         return self._records(seq)
 
     def live(self, buffer: int = 256) -> "LiveRecords":
@@ -248,7 +251,9 @@ class _LogDecoder:
         self._stream.close()
 
 
-async def _stored_records(feed: Feed, log: _LogDecoder, seq: int) -> AsyncIterator[Record]:
+async def _stored_records(
+    feed: Feed, log: _LogDecoder, seq: int, *, ends: bool
+) -> AsyncIterator[Record]:
     """The records of a complete log; each is folded when its first reader gets to it."""
     try:
         while (records := log.read()) is not None:
@@ -258,7 +263,7 @@ async def _stored_records(feed: Feed, log: _LogDecoder, seq: int) -> AsyncIterat
                     yield record
     finally:
         log.close()
-    for record in log.end():
+    for record in log.end() if ends else ():
         feed.source.fold(record)
         if record.seq >= seq:
             yield record

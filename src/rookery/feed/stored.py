@@ -1,4 +1,4 @@
-"""The feed of a run that has ended, read from its folder."""
+"""The feed of a run, read from its folder without waiting."""
 
 from collections.abc import AsyncIterator, Iterator
 from typing import TypeVar
@@ -12,14 +12,18 @@ from rookery.store.run_formats import beginning_of
 Item = TypeVar("Item")
 
 
-def stored_feed(folder: RunFolder) -> Feed:
-    """The feed of a run that has ended; a command that no adapter knows has text only."""
+def stored_feed(folder: RunFolder, *, is_running: bool = False) -> Feed:
+    """What a run has written; a command that no adapter knows has text only.
+
+    The calls that are open at the end of the log never ended, unless the run is running.
+    """
     info = folder.info()
     return Feed(
         Source(info.agent if info else None, beginning=beginning_of(info)),
         lambda stream: Tail(folder.path, stream),
         label=info.label if info else None,
         complete=True,
+        is_running=is_running,
     )
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from rookery.model.errors import RookeryError
-from rookery.model.ledger import Source
+from rookery.model.ledger import Money, Source
 from rookery.model.snapshot import TokenCounts
 from rookery.model.verdict import ListedStatus
 from rookery.store import runs
@@ -57,6 +57,12 @@ class ListedRun(msgspec.Struct, frozen=True, kw_only=True):
 
     what: str
     """The prompt or the command; of a damaged run, what is wrong with it."""
+
+    @property
+    def spent(self) -> Money:
+        """What this run has spent, and how certain that is."""
+        source: Source = "native" if self.cost_source == "native" else "estimated"
+        return Money(self.spent_usd, source, self.cost_at_least)
 
 
 class RunFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,6 +133,15 @@ def running_runs() -> list[ListedRun]:
     """List the runs that are running, newest first."""
     rows = map(listed, NewestFirst(home_folder(), only_unfinished=True))
     return [row for row in rows if row.status == "running"]
+
+
+def running_run(folder: RunFolder) -> ListedRun | None:
+    """A run as it is in lists, if it is running."""
+    info = folder.info()
+    if info is None or folder.verdict() is not None:
+        return None
+    row = _without_verdict(folder, info)
+    return row if row.status == "running" else None
 
 
 def combined(names: Iterable[str]) -> ListedRun:

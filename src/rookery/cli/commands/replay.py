@@ -17,10 +17,12 @@ from rookery.cli.safe_output import guarded
 from rookery.config.command_options import ReplayOptions
 from rookery.config.options import Format, ViewOptions
 from rookery.display.console.look import look_of
+from rookery.feed.feed import Feed
 from rookery.feed.stored import iterate, stored_feed
 from rookery.feed.tail import pieces
 from rookery.model.records import dump
 from rookery.model.redaction.deltas import UnsplitSecrets
+from rookery.runs.listing import running_run
 from rookery.store import decisions
 from rookery.store.run_folder import RunFolder
 
@@ -47,7 +49,7 @@ def replay(options: ReplayOptions, view_options: ViewOptions, run: str | None) -
 
 
 def _replay(folder: RunFolder, view_options: ViewOptions, pace: Pace) -> None:
-    feed, made = stored_feed(folder), decisions.read(folder)
+    feed, made = _feed(folder), decisions.read(folder)
     with display_of(folder, feed.state, view_options) as display:
         for line in iterate(feed.lines("stdout")):
             display.put([shown_text(line)])
@@ -71,6 +73,10 @@ def _pass_on(folder: RunFolder, form: Format, pace: Pace) -> None:
         raw.close()
         return
     secrets, out = UnsplitSecrets(os.environ), guarded(sys.stdout)
-    for record in iterate(stored_feed(folder).since(0)):
+    for record in iterate(_feed(folder).since(0)):
         pace.wait(record.at)
         out.write_json(dump(secrets.unsplit(record)) + b"\n")
+
+
+def _feed(folder: RunFolder) -> Feed:
+    return stored_feed(folder, is_running=running_run(folder) is not None)

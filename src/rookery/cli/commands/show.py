@@ -3,6 +3,7 @@
 import os
 import shlex
 import sys
+import time
 from collections.abc import Callable, Iterator
 
 import click
@@ -15,6 +16,7 @@ from rookery.cli.live.pager import paged
 from rookery.cli.live.raw_text import last_words, shown_text
 from rookery.cli.options.parameters import argument, takes
 from rookery.cli.options.run_argument import find_run
+from rookery.cli.running_run import how_to_follow, open_calls, progress
 from rookery.cli.safe_output import guarded
 from rookery.config.command_options import ShowOptions
 from rookery.config.options import ViewOptions
@@ -26,8 +28,10 @@ from rookery.feed.bodies import Bodies
 from rookery.feed.stored import iterate, stored_feed
 from rookery.model.completion import final_text
 from rookery.model.events import ToolStarted
+from rookery.model.safe import safe_line
 from rookery.model.timeline import Timeline
 from rookery.runs.heal import healed
+from rookery.runs.listing import ListedRun, running_run
 from rookery.store import decisions
 from rookery.store.run_folder import RunFolder
 
@@ -49,7 +53,8 @@ def show(options: ShowOptions, view_options: ViewOptions, run: str | None) -> No
     """Show what a run, a loop or a batch did and how it ended; without a name, the last run.
 
     On a terminal the page opens in your pager ($PAGER, otherwise less). In a pipe the lines of the
-    run are printed; with --full the page, without colours.
+    run are printed; with --full the page, without colours. A run that is still running is shown as
+    far as it has come.
     """
     full, verbose = options.full, view_options.verbose
     look = look_of(sys.stdout, os.environ)
@@ -64,17 +69,20 @@ def show(options: ShowOptions, view_options: ViewOptions, run: str | None) -> No
         show_batch(run)
         return
     folder = healed(find_run(run))
+    live = running_run(folder)
     if look.terminal and not options.no_pager:
-        paged(_page(folder, look, verbose=verbose, full=full), os.environ)
+        paged(_page(folder, live, look, verbose=verbose, full=full), os.environ)
     elif look.terminal or full:
-        for line in _page(folder, look, verbose=verbose, full=full):
+        for line in _page(folder, live, look, verbose=verbose, full=full):
             click.echo(line)
     else:
-        _show_lines(folder, view_options)
+        _show_lines(folder, live, view_options)
 
 
-def _show_lines(folder: RunFolder, view_options: ViewOptions) -> None:
-    feed, made = stored_feed(folder), decisions.read(folder)
+def _show_lines(folder: RunFolder, live: ListedRun | None, view_options: ViewOptions) -> None:
+    feed, made = stored_feed(folder, is_running=live is not None), decisions.read(folder)
+    if live is not None:
+        _print_to_stderr(progress(live))
     with display_of(folder, feed.state, view_options) as display:
         for line in iterate(feed.lines("stdout")):
             display.put([shown_text(line)])
@@ -83,14 +91,24 @@ def _show_lines(folder: RunFolder, view_options: ViewOptions) -> None:
         paint = look_of(sys.stdout, os.environ).paint()
         display.put(list(last_words(folder, feed.state, paint)))
     print_answer(sys.stdout, view_options, feed.state, display.texts)
-    say_end(folder, feed.state)
+    if live is None:
+        say_end(folder, feed.state)
+    else:
+        _print_to_stderr(*open_calls(feed.snapshot(), time.time()), how_to_follow(live))
 
 
-def _page(folder: RunFolder, look: Look, *, verbose: bool, full: bool) -> Iterator[str]:
+def _print_to_stderr(*lines: str) -> None:
+    for line in lines:
+        click.echo(f"[rook] {safe_line(line)}", err=True)
+
+
+def _page(
+    folder: RunFolder, live: ListedRun | None, look: Look, *, verbose: bool, full: bool
+) -> Iterator[str]:
     """The lines of a run's page, drawn from its timeline."""
     info = folder.info()
     home, paint = os.path.expanduser("~"), look.paint()
-    feed, timeline = stored_feed(folder), Timeline()
+    feed, timeline = stored_feed(folder, is_running=live is not None), Timeline()
     timeline.take(iterate(feed.since(0)))
     page = Page(
         (info.label if info else None) or "raw",
@@ -99,6 +117,7 @@ def _page(folder: RunFolder, look: Look, *, verbose: bool, full: bool) -> Iterat
             verbose=verbose and not full,
             full=full,
             home=home,
+            now=time.time() if live else None,
         ),
         paint=paint,
         context=RunContext(
@@ -108,13 +127,16 @@ def _page(folder: RunFolder, look: Look, *, verbose: bool, full: bool) -> Iterat
         replacements=_replacements(feed.agent),
         decisions=decisions.read(folder),
     )
-    yield from page.head(_heading(folder))
+    yield from page.head(_heading(folder, live))
     yield from map(shown_text, iterate(feed.lines("stdout")))
     yield from page.lines(timeline.items)
     yield from last_words(folder, feed.state, paint, full=full)
-    answer = guarded(sys.stdout).redacted(final_text(feed.state) or "")
-    yield from page.answer(None if full else answer)
-    yield from ending_lines(folder, feed.state, paint, home)
+    if live is None:
+        answer = guarded(sys.stdout).redacted(final_text(feed.state) or "")
+        yield from page.answer(None if full else answer)
+        yield from ending_lines(folder, feed.state, paint, home)
+    else:
+        yield f"{paint('prefix', '[rook]')} {how_to_follow(live)}"
     for line in spending_lines(feed.state.ledger, _subagents(timeline), verbose=verbose or full):
         yield f"{paint('prefix', '[rook]')} {line}"
 
@@ -125,7 +147,7 @@ def _subagents(timeline: Timeline) -> dict[str, str]:
     return {call.key or "": call.title or call.name or "subagent" for call in calls}
 
 
-def _heading(folder: RunFolder) -> Heading:
+def _heading(folder: RunFolder, live: ListedRun | None) -> Heading:
     info = folder.info()
     if info is None:
         return Heading(run=folder.name)
@@ -134,6 +156,7 @@ def _heading(folder: RunFolder) -> Heading:
         prompt=info.prompt,
         started_at=info.started_at,
         command=shlex.join(info.command),
+        progress=progress(live) if live else None,
     )
 
 

@@ -16,7 +16,7 @@ from rookery.display.console.look import columns, look_of
 from rookery.display.console.paint import style_of
 from rookery.display.console.table import table
 from rookery.display.numbers import moment, price, total_cost
-from rookery.model.ledger import Money, Source, least_certain
+from rookery.model.ledger import Money, least_certain
 from rookery.model.price import dollars, nano
 from rookery.model.text import count, duration, from_home, one_line
 from rookery.model.verdict import ListedStatus
@@ -89,7 +89,7 @@ def _cells(run: ListedRun, now: float) -> list[str]:
         cells.fit(one_line(run.model or "", 100), _WIDEST["MODEL"]),
         run.status.replace("_", " "),
         duration(run.seconds),
-        price(_cost(run)),
+        price(run.spent),
         _folder(run.cwd or ""),
         one_line(run.what, 200),
     ]
@@ -112,14 +112,9 @@ def _fitting(rows: Sequence[Sequence[str]], width: int) -> list[int]:
     return shown
 
 
-def _cost(run: ListedRun) -> Money:
-    source: Source = "native" if run.cost_source == "native" else "estimated"
-    return Money(run.spent_usd, source, run.cost_at_least)
-
-
 def _total(found: RunList) -> str:
     """How many runs are listed, what they have cost, and how many more there are."""
-    started = [_cost(run) for run in found.runs if run.status != "not_started"]
+    started = [run.spent for run in found.runs if run.status != "not_started"]
     known = [cost for cost in started if cost.usd is not None]
     spent = Money(
         dollars(sum(nano(cost.usd or 0.0) for cost in known)),
