@@ -1,5 +1,7 @@
 """What a loop has done so far: the one value that is kept on disk and that every rule reads."""
 
+from typing import Literal
+
 import msgspec
 
 from rookery.loops.events import CANNOT_EXECUTE, NOT_FOUND, CheckStop, End
@@ -96,6 +98,12 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     def checks_pass(self) -> bool:
         """Whether no check failed."""
         return all(check.ok for check in self.checks)
+
+    @property
+    def outcome(self) -> Outcome | Literal["not_done"]:
+        """The status of its run; `not_done` if the run succeeded and a check failed."""
+        status = self.report.status
+        return "not_done" if status == "success" and not self.checks_pass else status
 
     @property
     def is_half_checked(self) -> bool:

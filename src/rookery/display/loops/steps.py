@@ -206,10 +206,9 @@ def status(outcome: Outcome, paint: Paint) -> str:
 
 def iteration_status(attempt: Attempt) -> tuple[str, str]:
     """The status of an iteration and its style: a success is one only if its checks pass."""
-    outcome = attempt.report.status
-    if outcome == "success" and not attempt.checks_pass:
-        return "not done", "note"
-    return outcome.replace("_", " "), style_of(outcome)
+    outcome = attempt.outcome
+    style = "note" if outcome == "not_done" else style_of(outcome)
+    return outcome.replace("_", " "), style
 
 
 def check_status(attempt: Attempt) -> tuple[str, str]:

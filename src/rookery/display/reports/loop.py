@@ -50,8 +50,8 @@ def _part(attempt: Attempt) -> ReportedPart:
     report = attempt.report
     return ReportedPart(
         name=f"iteration {attempt.iteration}" + ("" if attempt.counts else " (not counted)"),
-        status=report.status,
-        ok=report.status == "success" and attempt.checks_pass,
+        status=attempt.outcome,
+        ok=attempt.outcome == "success",
         sentence=attempt.why or report.sentence,
         run=report.run,
         duration_s=max(0.0, report.ended_at - report.started_at),

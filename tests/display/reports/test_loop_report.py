@@ -1,0 +1,34 @@
+"""The report of a loop."""
+
+import pytest
+
+from rookery.display.loops.summary import LoopView
+from rookery.display.reports.loop import loop_report
+from rookery.display.reports.markdown import markdown
+from rookery.loops.plan import Goal, make_plan
+from rookery.loops.state import Attempt, Check, LoopState, Report
+from rookery.model.verdict import Outcome
+
+
+@pytest.mark.parametrize(
+    ("outcome", "check", "status"),
+    [
+        ("success", True, "success"),
+        ("success", False, "not_done"),
+        ("denied", True, "denied"),
+        ("denied", False, "denied"),
+    ],
+)
+def test_an_iteration_with_a_failed_check_is_never_reported_as_a_success(
+    outcome: Outcome, check: bool, status: str
+) -> None:
+    run = Report(status=outcome, sentence="", started_at=0.0, ended_at=1.0)
+    checks = (Check(command="make", ok=check),)
+    attempt = Attempt(id=1, iteration=1, agent="claude", report=run, checks=checks)
+    state = LoopState(started_at=0.0, agent="claude", attempts=(attempt,))
+    plan = make_plan(agent="claude", cwd="/", goal=Goal(until="DONE", checks=("make",)))
+    view = LoopView(name="loop-x", plan=plan, state=state, is_running=False, now=1.0)
+    report = loop_report(view, lambda _: None)
+    (part,) = report.parts
+    assert (part.status, part.ok) == (status, status == "success")
+    assert f"`iteration 1`: {status.replace('_', ' ')} · " in markdown(report)
