@@ -11,10 +11,10 @@ from msgspec.structs import replace
 
 from rookery import agents
 from rookery.cli.commands.loops import put_runs, say
-from rookery.cli.commands.run import AgentArgs, agent_args
 from rookery.cli.live.foreground import on_interrupts
 from rookery.cli.live.loop_view import LoopOutput
 from rookery.cli.live.output import put, put_json
+from rookery.cli.options.agent_args import AgentArgs, agent_args
 from rookery.cli.options.defaults import print_project_settings, resolve_agent
 from rookery.cli.options.parameters import argument, takes
 from rookery.cli.options.piped_input import PipedStdin, given_prompt

@@ -11,6 +11,7 @@ from rookery.adapter.agent import Agent, Permission, Task
 from rookery.cli.demo_player import is_played
 from rookery.cli.live.background import put_away
 from rookery.cli.live.foreground import is_watched, watch
+from rookery.cli.options.agent_args import AgentArgs, agent_args
 from rookery.cli.options.defaults import ResolvedAgent, print_project_settings, resolve_agent
 from rookery.cli.options.parameters import argument, takes
 from rookery.cli.options.piped_input import PipedStdin, given_prompt
@@ -31,21 +32,6 @@ Examples:
   git diff | rook run "Review this" -- --append-system-prompt "Be brief."
   rook run < task.md
 """
-
-
-_AGENT_ARGS = "rookery.agent_args"
-
-
-class AgentArgs(click.Command):
-    """A command that passes what follows `--` on to the agent."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Keep what follows `--` for the agent."""
-        if "--" in args:
-            at = args.index("--")
-            ctx.meta[_AGENT_ARGS] = args[at + 1 :]
-            args = args[:at]
-        return super().parse_args(ctx, args)
 
 
 @click.command("run", cls=AgentArgs, epilog=_EXAMPLES)
@@ -109,12 +95,6 @@ def _agent_of(options: RunOptions) -> ResolvedAgent:
     chosen = resolve_agent(options.agent)
     usual = agents.agent(chosen.agent).programs[:1]
     return chosen if chosen.program else chosen._replace(program=usual)
-
-
-def agent_args() -> list[str]:
-    """What followed `--` on the command line."""
-    words: list[str] = click.get_current_context().meta.get(_AGENT_ARGS, [])
-    return words
 
 
 def _usual_permission(agent: str, options: RunOptions, *, watched: bool) -> Permission:
