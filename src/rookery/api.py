@@ -77,7 +77,8 @@ def run(
         max_log_size: Record at most this many bytes of output, or a text such as "500MB"; the
             agent continues.
         resume: The name of an earlier run whose session to continue, with its program unless
-            `program` names another one.
+            `program` names another one; "last" for the newest in `cwd`, or the agent's own id of a
+            session that was recorded.
         env: Variables to add to our environment. Variables that would confuse a nested agent are
             left out of it.
         args: Further arguments for the agent.

@@ -47,6 +47,7 @@ def test_bash_completes_commands(desk: Desk) -> None:
 def test_bash_completes_options_and_their_opposites(desk: Desk) -> None:
     assert offered(desk, "run", "--max-") == [
         "--max-cost",
+        "--max-cost-unchecked",
         "--max-tokens",
         "--max-turns",
         "--max-log-size",
@@ -92,7 +93,7 @@ def test_bash_completes_loops_and_batches_where_they_are_meant(desk: Desk) -> No
     assert offered(desk, "show", "") == ["abcd", "loop-abcd", "batch-abcd"]
     assert offered(desk, "show", "loop-") == ["loop-abcd"]
     assert offered(desk, "rm", "abcd", "") == ["abcd", "loop-abcd", "batch-abcd"]
-    assert offered(desk, "run", "--resume", "") == ["abcd"]
+    assert offered(desk, "run", "--resume", "") == ["last", "abcd"]
 
 
 def test_bash_offers_to_stop_only_what_goes_on(desk: Desk) -> None:
@@ -114,7 +115,8 @@ def test_bash_completes_runs_the_newest_first(desk: Desk, words: tuple[str, ...]
         os.utime(runs / name, (1000 - age, 1000 - age))
     (runs / "not a name").mkdir()
     (runs / "$(touch x)").mkdir()
-    assert offered(desk, *words, "") == ["abcd", "abxy", "wxyz"]
+    last = ["last"] if words[-1] == "--resume" else []
+    assert offered(desk, *words, "") == [*last, "abcd", "abxy", "wxyz"]
     assert offered(desk, *words, "ab") == ["abcd", "abxy"]
 
 

@@ -57,7 +57,7 @@ def test_quiet_shows_an_error_of_rook_and_what_came_before_it(desk: Desk) -> Non
     done = desk.rook("run", "-q", "--resume", "nosuch", "x")
     assert done.returncode == 2
     assert "is ignored: not trusted" in done.stderr
-    assert done.stderr.endswith("[rook] no run named 'nosuch'\n")
+    assert "\n[rook] no run named 'nosuch'; " in done.stderr
 
 
 def test_quiet_keeps_what_says_that_data_was_lost(capsys: pytest.CaptureFixture[str]) -> None:

@@ -221,3 +221,55 @@ def test_a_session_that_looks_like_an_option_is_not_resumed(desk: Desk) -> None:
     assert done.returncode == 2
     assert "which would be an option of the agent: start a new run" in done.stderr
     assert not (desk.home / "called").exists()
+
+
+def test_last_is_the_newest_run_with_a_session_in_this_folder(desk: Desk) -> None:
+    none = desk.run("--resume", "last")
+    assert none.returncode == 2
+    assert f"no run in {desk.project} has a session to resume" in none.stderr
+    desk.run("--agent", "codex", "--via", "exec")
+    wanted = desk.last()
+    desk.rook("exec", "--", "true")  # has no session
+    desk.rook("run", "--cwd", str(desk.home), "Hi")  # is in another folder
+    done = desk.run("--resume", "last")
+    assert done.returncode == 0, done.stderr
+    assert desk.called().startswith("codex exec --json ")
+    info = runs.find(desk.home / "runs-home", desk.last()).info()
+    assert info is not None
+    assert info.resumed_from == wanted
+
+
+def test_a_session_id_of_a_recorded_run_resumes_that_run(desk: Desk) -> None:
+    desk.run("--agent", "work")
+    name, session = desk.last(), json.loads(desk.rook("runs", "--json").stdout)["session"]
+    assert desk.run("--resume", session).returncode == 0
+    assert desk.called().startswith("wrapper --as-me -p ")
+    assert f"--resume={session}" in desk.called()
+    info = runs.find(desk.home / "runs-home", desk.last()).info()
+    assert info is not None
+    assert info.resumed_from == name
+
+
+def test_a_session_that_rook_did_not_record_is_passed_to_the_agent_that_is_named(
+    desk: Desk,
+) -> None:
+    session = "1f0c9f0e-6c1a-4d0e-9a57-0c7a5a9f3b11"
+    unnamed = desk.run("--resume", session)
+    assert unnamed.returncode == 2
+    assert f"no run named {session!r}; " in unnamed.stderr
+    assert "needs the name of its agent: --agent NAME" in unnamed.stderr
+    assert not (desk.home / "called").exists()
+    assert desk.run("--resume", session, "--agent", "claude").returncode == 0
+    assert f"--resume={session}" in desk.called()
+    info = runs.find(desk.home / "runs-home", desk.last()).info()
+    assert info is not None
+    assert info.resumed_from is None
+    desk.run("--resume", session, "--agent", "work")
+    assert desk.called().startswith("wrapper --as-me -p ")
+
+
+def test_a_session_id_that_is_an_option_is_refused_for_a_named_agent_too(desk: Desk) -> None:
+    done = desk.run("--agent", "claude", "--resume=--dangerously-skip-permissions")
+    assert done.returncode == 2
+    assert "begins with '-'" in done.stderr
+    assert not (desk.home / "called").exists()

@@ -25,6 +25,7 @@ Completion = Literal[
     "folders",
     "loops",
     "profiles",
+    "resumable",
     "running",
     "runs",
     "shown",

@@ -117,10 +117,11 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     resume: Annotated[
         Name | None,
         Flag(
-            help="Continue the session of an earlier run with the same agent.",
+            help="Continue the session of an earlier run with the same agent: the name of the run, "
+            "last (the newest in this folder), or the agent's own id of the session.",
             commands=_RUN,
             metavar="RUN",
-            completes="runs",
+            completes="resumable",
         ),
     ] = None
     cwd: Annotated[

@@ -1,15 +1,20 @@
 """The earlier run whose session a new run resumes."""
 
+import os
 from pathlib import Path
 
 import msgspec
 
 from rookery import agents
-from rookery.model.errors import RookeryError
+from rookery.model.errors import BadRunNameError, RookeryError, UnknownRunError
 from rookery.model.events import Usage
 from rookery.runs.heal import healed
 from rookery.store import runs
+from rookery.store.run_folder import RunFolder
 from rookery.store.run_formats import RunInfo
+
+LAST = "last"
+"""What stands for the newest run in a folder that can be resumed; new runs never have this name."""
 
 
 class NoSessionError(RookeryError):
@@ -19,21 +24,23 @@ class NoSessionError(RookeryError):
 class EarlierRun(msgspec.Struct, frozen=True, kw_only=True):
     """A run with a session to resume; what its folder does not contain is None."""
 
-    run: str
+    run: str | None
+    """Its name; None if rook did not record it, and only its agent knows the session."""
+
     session: str
     agent: str | None
-    via: str | None
-    program: tuple[str, ...] | None
-    called: str | None
+    via: str | None = None
+    program: tuple[str, ...] | None = None
+    called: str | None = None
     """What the user calls the agent; None if by its own name."""
 
-    foreign_command: str | None
+    foreign_command: str | None = None
     """The command that ran, if it is not the agent's own and how to call it was not recorded."""
 
     worktree: str | None = None
     """The folder that it worked in, if that is in a git worktree of its own and still exists."""
 
-    total: Usage | None
+    total: Usage | None = None
     """What the session has used, as its agent counts it."""
 
     def check_agent(self, agent: str) -> None:
@@ -61,9 +68,12 @@ class EarlierRun(msgspec.Struct, frozen=True, kw_only=True):
             )
 
 
-def earlier_run(home: Path, name: str) -> EarlierRun:
-    """Return the run of that name, judged; a NoSessionError if it has no session to resume."""
-    folder = healed(runs.find(home, name))
+def earlier_run(home: Path, name: str, *, cwd: str = ".") -> EarlierRun:
+    """Return the run that a name, LAST or an agent's session id stands for, judged.
+
+    A NoSessionError says that it has no session to resume.
+    """
+    folder = _last_in(home, os.path.abspath(cwd)) if name == LAST else _find(home, name)
     info, verdict = folder.info(), folder.verdict()
     if verdict is None or verdict.session is None:
         raise NoSessionError(f"run {name!r} has no session to resume: start a new run")
@@ -78,6 +88,37 @@ def earlier_run(home: Path, name: str) -> EarlierRun:
         worktree=_worktree(info) if info else None,
         total=verdict.total,
     )
+
+
+def _find(home: Path, name: str) -> RunFolder:
+    """The run of that name, or the newest one that has the session of that id."""
+    try:
+        return healed(runs.find(home, name))
+    except (BadRunNameError, UnknownRunError):
+        found = (run.folder for run in runs.NewestFirst(home) if _session(run.folder) == name)
+        if (folder := next(found, None)) is None:
+            raise
+        return folder
+
+
+def _last_in(home: Path, cwd: str) -> RunFolder:
+    """The newest run in a folder that has a session to resume."""
+    for folder, info, _ in runs.NewestFirst(home):
+        if info is not None and info.cwd == cwd and _session(healed(folder)) is not None:
+            return folder
+    raise NoSessionError(
+        f"no run in {cwd} has a session to resume: name a run (rook runs lists them), or start "
+        "a new one"
+    )
+
+
+def _session(folder: RunFolder) -> str | None:
+    """The session of a run; None if it has none, is not over or cannot be read."""
+    try:
+        verdict = folder.verdict()
+    except RookeryError:
+        return None
+    return verdict.session if verdict else None
 
 
 def _worktree(info: RunInfo) -> str | None:

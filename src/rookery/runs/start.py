@@ -23,15 +23,22 @@ class CannotAskError(RookeryError):
     """An agent that cannot ask for permission, or not in the way it is run."""
 
 
-def start(options: RunOptions, on_permission: OnPermission | None = None) -> Run:
+def start(
+    options: RunOptions,
+    on_permission: OnPermission | None = None,
+    before: EarlierRun | None = None,
+) -> Run:
     """Make a run of an agent on a prompt; `async with` starts it.
 
-    A resumed run is continued with its own program, unless the options name another one.
+    A resumed run, `before` if it was looked up already, is continued with its own program, unless
+    the options name another one.
     """
     known = agents.agent(options.agent)
     where = Path(options.home) if options.home else home_folder()
-    before = _resumed(known, where, options.resume) if options.resume is not None else None
+    if before is None and options.resume is not None:
+        before = earlier_run(where, options.resume, cwd=_absolute(options.cwd))
     if before is not None:
+        _check_resumable(known, before)
         options = replace(options, cwd=_folder_to_resume(before, options))
     if before is not None and options.program is None:
         before.check_program()
@@ -69,14 +76,12 @@ def start(options: RunOptions, on_permission: OnPermission | None = None) -> Run
     )
 
 
-def _resumed(agent: Agent, home: Path, name: str) -> EarlierRun:
-    """The run to resume, if this agent can."""
-    before = earlier_run(home, name)
+def _check_resumable(agent: Agent, before: EarlierRun) -> None:
+    """Refuse a session that this agent cannot resume."""
     before.check_agent(agent.name)
     before.check_session()
     if agent.capabilities.resume == "no":
         raise UnsupportedError(agent.name, "cannot resume a session", "start a new run")
-    return before
 
 
 def _writable(text: str | None) -> str:

@@ -19,7 +19,8 @@ from rookery.cli.options.view_options import check_view, hold_messages
 from rookery.cli.reporting.end_actions import EndActions
 from rookery.config.end_options import EndOptions
 from rookery.config.options import RunOptions, StartOptions, ViewOptions
-from rookery.runs.resume import NoSessionError, earlier_run
+from rookery.model.errors import BadRunNameError, UnknownRunError
+from rookery.runs.resume import EarlierRun, NoSessionError, earlier_run
 from rookery.runs.start import start
 from rookery.store.home import home_folder
 
@@ -27,7 +28,7 @@ _EXAMPLES = """\b
 Examples:
   rook run "Fix the failing tests"
   rook run --max-cost 2 --timeout 30m --permission edit "Port the parser"
-  rook run --resume k7f3 "Continue"
+  rook run --resume k7f3 "Continue"              or --resume last
   rook run --detach "Port the parser"            prints its name; then: rook attach
   git diff | rook run "Review this" -- --append-system-prompt "Be brief."
   rook run < task.md
@@ -52,7 +53,8 @@ def run_(
     check_view(view_options, detach=starting.detach)
     hold_messages(view_options)
     print_project_settings()
-    chosen = resolve_agent(options.agent) if options.resume is None else _agent_of(options)
+    before = None if options.resume is None else _earlier_run(options, options.resume)
+    chosen = resolve_agent(options.agent) if before is None else _agent_of(before, options)
     piped = PipedStdin(starting.stdin_mode, quiet=view_options.quiet)
     given = given_prompt(
         words,
@@ -77,24 +79,39 @@ def run_(
     show = put_away if starting.detach else watch
     ends = EndActions(end_options, lively=view_options.lively, quiet=view_options.quiet)
     ends.warn()
-    code = show(start(options), view_options, ends)
+    code = show(start(options, before=before), view_options, ends)
     piped.warn_of_loss()
     raise click.exceptions.Exit(code)
 
 
-def _agent_of(options: RunOptions) -> ResolvedAgent:
-    """The agent that resumes a run: the one that ran it. Only --agent can name another one."""
-    before = earlier_run(home_folder(), options.resume or "")
+def _earlier_run(options: RunOptions, name: str) -> EarlierRun:
+    """The run to resume; what rook did not record is a session of the agent that --agent names."""
+    try:
+        before = earlier_run(home_folder(), name, cwd=options.cwd)
+    except (BadRunNameError, UnknownRunError) as error:
+        if not _is_agent_named():
+            hint = "a session that rook did not record needs the name of its agent: --agent NAME"
+            raise NoSessionError(f"{error}; {hint}") from None
+        return EarlierRun(run=None, session=name, agent=resolve_agent(options.agent).agent)
     if is_played(before.program):
         raise NoSessionError(
-            f"run {options.resume!r} was a demo and has no session to resume: start a new run"
+            f"run {before.run!r} was a demo and has no session to resume: start a new run"
         )
-    source = click.get_current_context().get_parameter_source("agent")
-    if before.agent is not None and source is not ParameterSource.COMMANDLINE:
+    return before
+
+
+def _agent_of(before: EarlierRun, options: RunOptions) -> ResolvedAgent:
+    """The agent that resumes a run: the one that ran it. Only --agent can name another one."""
+    if before.agent is not None and not _is_agent_named():
         return ResolvedAgent(before.agent, before.program, before.called)
     chosen = resolve_agent(options.agent)
     usual = agents.agent(chosen.agent).programs[:1]
     return chosen if chosen.program else chosen._replace(program=usual)
+
+
+def _is_agent_named() -> bool:
+    source = click.get_current_context().get_parameter_source("agent")
+    return source is ParameterSource.COMMANDLINE
 
 
 def _usual_permission(agent: str, options: RunOptions, *, watched: bool) -> Permission:

@@ -55,6 +55,12 @@ def batches() -> Iterator[Candidate]:
         yield folder.name, None
 
 
+def resumable() -> Iterator[Candidate]:
+    """What can be resumed: the newest run of this folder, or any other."""
+    yield "last", "the newest run in this folder"
+    yield from runs()
+
+
 def shown() -> Iterator[Candidate]:
     """What can be shown: runs, loops and batches."""
     yield from runs()

@@ -16,7 +16,9 @@ from click.shell_completion import CompletionItem
 
 FILE = Path(__file__).with_name("outline.json")
 
-_ASKED = frozenset({"agents", "batches", "loops", "profiles", "running", "runs", "shown", "stored"})
+_ASKED = frozenset(
+    "agents batches loops profiles resumable running runs shown stored".split()  # noqa: SIM905
+)
 """What is looked up at the time of completion."""
 
 
