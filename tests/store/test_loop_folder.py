@@ -13,8 +13,8 @@ from rookery.store.loop_folder import (
     LoopBusyError,
     LoopFolder,
     LoopFolders,
-    LoopNotRunningError,
 )
+from rookery.store.named_folders import NotRunningError
 
 
 def encode(value: dict[str, int]) -> bytes:
@@ -105,7 +105,7 @@ def test_only_one_process_runs_a_loop(folder: Folder, tmp_path: Path) -> None:
 
 
 def test_each_stop_request_differs_from_the_one_before(folder: Folder) -> None:
-    with pytest.raises(LoopNotRunningError, match="is not running"):
+    with pytest.raises(NotRunningError, match="is not running"):
         folder.request_stop()
     requests = {folder.stop_request()}
     with folder.locked():

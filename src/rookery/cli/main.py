@@ -21,7 +21,7 @@ _HELP_COLUMNS = (50, 78)  # the narrowest and the widest, as click has them
 
 _COMMANDS = {
     "agents": ("agents:command", "List the agents, their versions and what they report."),
-    "attach": ("attach:attach", "Show a run that another process started."),
+    "attach": ("attach:attach", "Show a run or loop that another process runs."),
     "batch": ("batch:command", "Run many tasks side by side."),
     "batches": ("lists.batches:batches_", "List the batches."),
     "completion": ("completion:command", "Print the completion script of a shell."),

@@ -1,6 +1,7 @@
 """The one table of options: each is a field here, with its type, its default and its help.
 
-Commands that start no agent have theirs in `command_options.py`.
+Commands that start no agent have theirs in `command_options.py`, `rook batch` in
+`batch_options.py`.
 
 Command-line options, the settings of `rookery.toml`, `ROOKERY_…` variables, shell completion and
 the man page derive from it. Each struct is what one or several commands receive as one value.
@@ -455,6 +456,10 @@ class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):
         Name | None,
         Flag(help="Continue a loop that stopped.", metavar="LOOP", completes="loops"),
     ] = None
+    detach: Annotated[
+        bool,
+        Flag(help="Run in the background and print the loop's name.", words=("--detach", "-d")),
+    ] = False
     format: Annotated[
         Literal["text", "jsonl"],
         Flag(help="Print lines for people, or the loop's events as JSON lines."),
@@ -468,31 +473,3 @@ class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):
             yields_to=("verbose", "format"),
         ),
     ] = False
-
-
-class BatchOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of `rook batch`; None means not given."""
-
-    jobs: Annotated[
-        Count | None, Flag(help="Run up to N tasks at once.", metavar="N", default="2")
-    ] = None
-    budget: Annotated[
-        Dollars | None,
-        Flag(
-            help="Stop when all tasks together have cost this much.",
-            words=("--max-cost",),
-            metavar="USD",
-        ),
-    ] = None
-    resume: Annotated[
-        Name | None,
-        Flag(
-            help="Continue a batch with the tasks that have no result yet.",
-            metavar="BATCH",
-            completes="batches",
-        ),
-    ] = None
-    worktree: Annotated[
-        bool, Flag(help="Run each task in a separate git worktree, on a new branch.")
-    ] = False
-    json: Annotated[bool, Flag(help="Print each result as a JSON line.")] = False

@@ -34,19 +34,22 @@ class CurrentRun(msgspec.Struct, frozen=True, kw_only=True):
     cost_source: Source
 
 
-def run_folder(home: Path, loop: str, pending: PendingRun) -> RunFolder | None:
-    """The folder of a run that a loop has started; None if the loop did not get that far."""
+def run_folder(home: Path, loop: str, attempt: int) -> RunFolder | None:
+    """The folder of a run that a loop has started; None if the loop did not get that far.
+
+    `attempt` is the number of the run in the loop.
+    """
     for folder in runs.newest_first(home):
         with suppress(RookeryError):  # a damaged run is not known to be ours
             info = folder.info()
-            if info is not None and (info.loop, info.iteration) == (loop, pending.id):
+            if info is not None and (info.loop, info.iteration) == (loop, attempt):
                 return folder
     return None
 
 
 def current_run(home: Path, loop: str, pending: PendingRun) -> CurrentRun | None:
     """Read a run that was started; None if it has no folder."""
-    folder = run_folder(home, loop, pending)
+    folder = run_folder(home, loop, pending.id)
     info = None if folder is None else folder.info()
     if folder is None or info is None:
         return None

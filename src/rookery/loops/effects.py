@@ -229,7 +229,7 @@ class RealEffects:
 
     async def recover(self, pending: PendingRun) -> Report | None:
         """Find the folder of a run that a crash cut short, and read it."""
-        folder = await asyncio.to_thread(run_folder, self._home, self._loop, pending)
+        folder = await asyncio.to_thread(run_folder, self._home, self._loop, pending.id)
         if folder is None:
             return None
         return await asyncio.to_thread(recovered_report, folder, pending, self._plan.goal)
@@ -245,7 +245,7 @@ class RealEffects:
         repository.require_unchanged(self._cwd)
         if self._plan.worktree:  # only the agent works there
             return ()
-        folder = None if pending is None else run_folder(self._home, self._loop, pending)
+        folder = None if pending is None else run_folder(self._home, self._loop, pending.id)
         verdict = None if folder is None else settle(folder)
         return repository.changed_after(verdict.ended_at if verdict else 0.0)
 

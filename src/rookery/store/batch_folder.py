@@ -12,8 +12,9 @@ from msgspec import Meta
 
 from rookery.model.errors import RookeryError
 from rookery.model.ledger import Source
+from rookery.model.text import suggested
 from rookery.store.files import explained
-from rookery.store.named_folders import FolderKind, NamedFolder
+from rookery.store.named_folders import FolderKind, NewLines, ProcessFolder
 
 BATCHES = FolderKind(parent="batches", what="batch")
 
@@ -54,24 +55,15 @@ class BatchBusyError(RookeryError):
     """Another process runs the batch."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"batch {name!r} is already running: wait until it ends")
+        super().__init__(
+            f"batch {name!r} is already running: watch it with  {suggested('attach', name)}"
+        )
 
 
-class BatchFolder:
+class BatchFolder(ProcessFolder):
     """The files of one batch."""
 
-    def __init__(self, path: Path) -> None:
-        self._files = NamedFolder(path)
-
-    @property
-    def path(self) -> Path:
-        """Where the folder is."""
-        return self._files.path
-
-    @property
-    def name(self) -> str:
-        """The name of the batch."""
-        return self._files.name
+    kind = BATCHES
 
     @property
     def home(self) -> Path:
@@ -91,26 +83,27 @@ class BatchFolder:
         except OSError:
             return 0.0
 
-    @property
-    def is_running(self) -> bool:
-        """Whether a process runs it now."""
-        with self._files.lock() as acquired:
-            return not acquired
-
     def tasks(self) -> bytes:
         """Read the tasks, one JSON object a line."""
         return self._files.read(_TASKS) or b""
 
+    def terms(self) -> BatchTerms:
+        """Read how many tasks run at once, and what all may cost."""
+        return self._files.load(_TERMS, _decode_terms) or BatchTerms()
+
     def update_terms(self, changes: Mapping[str, Any]) -> BatchTerms:
         """Change the terms that are named, keep the others, and return all of them."""
-        before = self._files.load(_TERMS, _decode_terms) or BatchTerms()
-        terms = msgspec.structs.replace(before, **changes)
+        terms = msgspec.structs.replace(self.terms(), **changes)
         self._files.replace(_TERMS, _encode(terms) + b"\n")
         return terms
 
     def results(self) -> list[BatchResult]:
         """Read the results so far; a line that a crash cut short is left out."""
         return list(self._files.lines(_RESULTS, _decode_result))
+
+    def new_results(self) -> NewLines[BatchResult]:
+        """A reader of the results from the first on, for a batch that is running."""
+        return NewLines(self.path, _RESULTS, _decode_result)
 
     def add_result(self, result: BatchResult) -> None:
         """Append a result and sync it to disk."""

@@ -219,6 +219,18 @@ def remove_stale(folder: Folder, older_s: float) -> None:
                 folder.remove(name)
 
 
+def is_locked(folder: Folder, name: str) -> bool:
+    """Whether another process holds a lock in a folder; any number can ask at once."""
+    with _reading(folder._fd, folder.path / name) as fd:
+        if fd is None:
+            return False
+        try:
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        return False
+
+
 def last_changes(folder: Folder) -> dict[str, float]:
     """When each folder in a folder last changed, by their names; links are left out."""
     changes: dict[str, float] = {}

@@ -1,7 +1,6 @@
 """Loop folders: the plan, the state, the events, the stop request and the worktree of each loop."""
 
 import os
-import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,13 +11,12 @@ from typing import Generic, TypeVar
 from rookery.model.errors import DamagedRunError, RookeryError
 from rookery.model.text import suggested
 from rookery.store.files import explained
-from rookery.store.named_folders import FolderKind, NamedFolder
+from rookery.store.named_folders import FolderKind, NewLines, ProcessFolder
 
 LOOPS = FolderKind(parent="loops", what="loop")
 
 _PLAN, _STATE, _EVENTS = "plan.json", "state.json", "events.jsonl"
-_STOP, _WORKTREE, _SNAPSHOTS = "stop", "worktree", "git"
-_STOP_BYTES = 8
+_WORKTREE, _SNAPSHOTS = "worktree", "git"
 
 _Plan = TypeVar("_Plan")
 _State = TypeVar("_State")
@@ -31,15 +29,8 @@ class LoopBusyError(RookeryError):
 
     def __init__(self, name: str) -> None:
         super().__init__(
-            f"loop {name!r} is already running: watch it with  {suggested('show', name)}"
+            f"loop {name!r} is already running: watch it with  {suggested('attach', name)}"
         )
-
-
-class LoopNotRunningError(RookeryError):
-    """No process runs the loop, so there is nothing to stop."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"loop {name!r} is not running: see  {suggested('show', name)}")
 
 
 @dataclass(frozen=True)
@@ -71,23 +62,15 @@ class LoopFolders(Generic[_Plan, _State, _Event]):
         return [LoopFolder(path, self) for path in LOOPS.paths(home)]
 
 
-class LoopFolder(Generic[_Plan, _State, _Event]):
+class LoopFolder(ProcessFolder, Generic[_Plan, _State, _Event]):
     """The files of one loop."""
 
+    kind = LOOPS
+
     def __init__(self, path: Path, codecs: LoopFolders[_Plan, _State, _Event]) -> None:
-        self._files = NamedFolder(path)
+        super().__init__(path)
         self._codecs = codecs
         self._event_log: int | None = None
-
-    @property
-    def path(self) -> Path:
-        """Where the folder is."""
-        return self._files.path
-
-    @property
-    def name(self) -> str:
-        """The name of the loop."""
-        return self._files.name
 
     @property
     def worktree(self) -> Path:
@@ -134,6 +117,10 @@ class LoopFolder(Generic[_Plan, _State, _Event]):
         """Read all events; one that a crash cut short is left out."""
         return self._files.lines(_EVENTS, self._codecs.event.decode)
 
+    def new_events(self) -> NewLines[_Event]:
+        """A reader of the events from the first on, for a loop that is running."""
+        return NewLines(self.path, _EVENTS, self._codecs.event.decode)
+
     def close(self) -> None:
         """Close the log of events."""
         if self._event_log is not None:
@@ -147,19 +134,3 @@ class LoopFolder(Generic[_Plan, _State, _Event]):
             if not acquired:
                 raise LoopBusyError(self.name)
             yield
-
-    @property
-    def is_running(self) -> bool:
-        """Whether a process runs it now."""
-        with self._files.lock() as acquired:
-            return not acquired
-
-    def request_stop(self) -> None:
-        """Ask the process that runs the loop to end it; a LoopNotRunningError if there is none."""
-        if not self.is_running:
-            raise LoopNotRunningError(self.name)
-        self._files.replace(_STOP, secrets.token_bytes(_STOP_BYTES))
-
-    def stop_request(self) -> bytes | None:
-        """Read the last stop request: its bytes differ from those of every earlier one."""
-        return self._files.read(_STOP)

@@ -1,24 +1,36 @@
 """Folders in the home that keep a loop or a batch: how they are made, found, read and locked."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 import msgspec
 
-from rookery.model.errors import DamagedRunError
-from rookery.store.files import Folder
+from rookery.model.errors import DamagedRunError, RookeryError
+from rookery.model.text import suggested
+from rookery.store.file_names import RUNNER_LOG
+from rookery.store.files import Folder, is_locked
 from rookery.store.names import check_name, is_name, new_names, pick
 from rookery.store.new_folders import make_folder
 
-_LOCK = "lock"
+_LOCK, _STOP = "lock", "stop"
+_STOP_BYTES = 8
+_CHUNK = 1024 * 1024
 _WRONG = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 _Value = TypeVar("_Value")
+
+
+class NotRunningError(RookeryError):
+    """No process runs the loop or batch, so there is nothing to stop."""
+
+    def __init__(self, what: str, name: str) -> None:
+        super().__init__(f"{what} {name!r} is not running: see  {suggested('show', name)}")
 
 
 @dataclass(frozen=True)
@@ -93,11 +105,7 @@ class NamedFolder:
 
     def lines(self, file: str, decode: Callable[[bytes], _Value]) -> Iterator[_Value]:
         """Decode a file line by line; a line that a crash cut short is left out."""
-        for line in (self.read(file) or b"").split(b"\n"):
-            try:
-                yield decode(line)
-            except _WRONG:
-                continue
+        return _decoded((self.read(file) or b"").split(b"\n"), decode)
 
     def replace(self, file: str, data: bytes) -> None:
         """Write a file in one step and sync it to disk."""
@@ -114,6 +122,80 @@ class NamedFolder:
         """Hold the folder's lock during the block; yields False if another process holds it."""
         with Folder.kept(self.path) as folder, folder.lock(_LOCK) as acquired:
             yield acquired
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether another process holds the folder's lock."""
+        with Folder.kept(self.path) as folder:
+            return is_locked(folder, _LOCK)
+
+
+class NewLines(Generic[_Value]):
+    """Reads a file of lines that another process appends to."""
+
+    def __init__(self, path: Path, file: str, decode: Callable[[bytes], _Value]) -> None:
+        self._path = path
+        self._file = file
+        self._decode = decode
+        self._position = 0
+        self._partial = b""
+
+    def read(self) -> list[_Value]:
+        """Decode the lines that were completed since the last call."""
+        with Folder.kept(self._path) as folder:
+            data = [self._partial]
+            while more := folder.read_at(self._file, self._position, _CHUNK):
+                data.append(more)
+                self._position += len(more)
+        *lines, self._partial = b"".join(data).split(b"\n")
+        return list(_decoded(lines, self._decode))
+
+
+class ProcessFolder:
+    """The folder of a loop or batch: whether a process runs it, and how to ask that one to end."""
+
+    kind: ClassVar[FolderKind]
+
+    def __init__(self, path: Path) -> None:
+        self._files = NamedFolder(path)
+
+    @property
+    def path(self) -> Path:
+        """Where the folder is."""
+        return self._files.path
+
+    @property
+    def name(self) -> str:
+        """The name of the loop or batch."""
+        return self._files.name
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a process runs it now."""
+        return self._files.is_locked
+
+    def request_stop(self) -> None:
+        """Ask the process that runs it to end it; a NotRunningError if there is none."""
+        if not self.is_running:
+            raise NotRunningError(self.kind.what, self.name)
+        self._files.replace(_STOP, secrets.token_bytes(_STOP_BYTES))
+
+    def stop_request(self) -> bytes | None:
+        """Read the last stop request: its bytes differ from those of every earlier one."""
+        return self._files.read(_STOP)
+
+    def runner_log(self) -> int:
+        """Open the file for the errors of a process in the background."""
+        return self._files.append(RUNNER_LOG)
+
+
+def _decoded(lines: Iterable[bytes], decode: Callable[[bytes], _Value]) -> Iterator[_Value]:
+    """Decode lines; those that a crash cut short are left out."""
+    for line in lines:
+        try:
+            yield decode(line)
+        except _WRONG:
+            continue
 
 
 def _absolute(home: str | PathLike[str]) -> Path:

@@ -50,16 +50,17 @@ def test_it_runs_once_for_a_loop_and_once_for_a_batch(desk: Desk) -> None:
     assert ended(desk) == ["loop ceiling 5", "batch success 0"]
 
 
-def test_it_runs_once_after_a_detached_run(desk: Desk) -> None:
+@pytest.mark.parametrize("words", [["run"], ["loop", "--until", "Done."]])
+def test_it_runs_once_after_what_was_detached(words: list[str], desk: Desk) -> None:
     """The command writes to a pipe, which the test reads to its end."""
     os.mkfifo(desk.home / "pipe")
     reading = os.open(desk.home / "pipe", os.O_RDONLY | os.O_NONBLOCK)
     os.set_blocking(reading, True)
     writing = os.open(desk.home / "pipe", os.O_WRONLY)  # until the command has its own
-    command = f'echo "$ROOKERY_STATUS" > {desk.home}/pipe'
-    desk.rook("run", "--detach", "--on-end", command, "Say done")
+    command = f'echo "$ROOKERY_KIND ended" > {desk.home}/pipe'
+    desk.rook(*words, "--detach", "--on-end", command, "Say done")
     with open(reading, encoding="utf-8") as pipe:
-        assert pipe.readline() == "success\n"
+        assert pipe.readline() == f"{words[0]} ended\n"
         os.close(writing)
         assert pipe.read() == ""
 

@@ -26,9 +26,9 @@ from rookery.cli.options.defaults import (
 from rookery.cli.options.parameters import argument, takes
 from rookery.cli.reporting.end_actions import EndActions
 from rookery.cli.reporting.reports import report_of_batch
+from rookery.config.batch_options import BatchOptions
 from rookery.config.end_options import EndOptions
 from rookery.config.load import lowest_limits
-from rookery.config.options import BatchOptions
 from rookery.display.console.cells import fit
 from rookery.display.loops.batch import current_line, result_line, spent_line
 from rookery.model.errors import UnknownAgentError

@@ -7,7 +7,7 @@ from click.core import ParameterSource
 from msgspec.structs import replace
 
 from rookery import agents
-from rookery.cli.live.background import put_away
+from rookery.cli.background.detach_run import put_away
 from rookery.cli.live.foreground import watch
 from rookery.cli.options.defaults import print_project_settings
 from rookery.cli.options.parameters import argument, takes

@@ -1,8 +1,8 @@
 """`rook loop`: run an agent repeatedly until the work is done."""
 
 import asyncio
-import os
 import sys
+from functools import partial
 
 import click
 import msgspec
@@ -10,10 +10,11 @@ from click.core import ParameterSource
 from msgspec.structs import replace
 
 from rookery import agents
-from rookery.cli.commands.loops import put_runs, say
+from rookery.cli.background.detach_loop import put_loop_away
+from rookery.cli.commands.loops import put_end
 from rookery.cli.live.foreground import on_interrupts
 from rookery.cli.live.loop_view import LoopOutput
-from rookery.cli.live.output import put, put_json
+from rookery.cli.live.output import put_json
 from rookery.cli.options.agent_args import AgentArgs, agent_args
 from rookery.cli.options.defaults import print_project_settings, resolve_agent
 from rookery.cli.options.parameters import argument, takes
@@ -22,7 +23,6 @@ from rookery.cli.reporting.ci_output import CiOutput
 from rookery.cli.reporting.end_actions import EndActions
 from rookery.config.end_options import EndOptions
 from rookery.config.options import LoopOptions, ViewOptions
-from rookery.display.console.look import look_of
 from rookery.display.loops.summary import LoopView
 from rookery.display.reports.report import Report
 from rookery.loops.driver import Loop
@@ -32,7 +32,6 @@ from rookery.loops.plan import CEILINGS, LoopPlan, plan_of
 from rookery.loops.prompts import VARIABLES, unknown_variables
 from rookery.loops.start import new_loop, resumed_loop
 from rookery.model.safe import safe_line
-from rookery.model.text import suggested
 from rookery.process.systems.this_system import system
 
 _EXAMPLES = """\b
@@ -41,6 +40,7 @@ Examples:
   rook loop --prompt-file TASK.md --signal PHASE_COMPLETE --max-iterations 10
   rook loop "Port the parser" --until DONE --on-limit switch:codex --commit
   rook loop --resume loop-k7f3
+  rook loop --detach --prompt-file TASK.md       prints its name; then: rook attach loop-k7f3
 \b
 In the prompt, {{iteration}}, {{max_iterations}}, {{last_answer}}, {{check_output}} and {{left}}
 are filled in before every iteration.
@@ -61,6 +61,9 @@ def loop_(
     Exit codes: 0 the goal is met, 5 a ceiling was reached, 6 the provider's limit, 7 stuck or no
     progress, 8 the agent says it is done but a check fails, 9 not started, 130 interrupted.
     """
+    jsonl = options.format == "jsonl"
+    if options.detach and jsonl:
+        raise click.UsageError("--detach and --format can't be combined")
     if options.resume is not None:
         if prompt or options.prompt_file:
             raise click.UsageError("--resume can't be combined with a prompt")
@@ -68,10 +71,12 @@ def loop_(
     else:
         print_project_settings()
         loop = new_loop(_plan(prompt, options))
-    jsonl = options.format == "jsonl"
     view_options = replace(view_options, quiet=options.quiet or jsonl)
     ends = EndActions(end_options, lively=not view_options.quiet)
     ends.warn()
+    if options.detach:
+        at_end = partial(ends.finish, lambda: _report(loop), detached=True)
+        raise click.exceptions.Exit(put_loop_away(loop, at_end, quiet=options.quiet))
     code = asyncio.run(_watch(loop, view_options, ends.ci, jsonl=jsonl))
     ends.finish(lambda: _report(loop))
     raise click.exceptions.Exit(code)
@@ -84,7 +89,7 @@ def _changed_ceilings(options: LoopOptions) -> dict[str, float]:
         param
         for param in ctx.command.params
         if param.name in LoopOptions.__struct_fields__
-        and param.name not in ("resume", "format", "quiet")
+        and param.name not in ("resume", "format", "quiet", "detach")
         and ctx.get_parameter_source(param.name) is ParameterSource.COMMANDLINE
     ]
     for param in given:
@@ -134,22 +139,9 @@ async def _watch(loop: Loop, view_options: ViewOptions, ci: CiOutput, *, jsonl: 
                 await output.show(event)
     output.close()
     if not jsonl:
-        _put_end(loop)
+        put_end(_view(loop))
     assert loop.exit_code is not None
     return loop.exit_code
-
-
-def _put_end(loop: Loop) -> None:
-    """Print the table of runs, how the loop ended, what it used and how to see or resume it."""
-    look = look_of(sys.stdout, os.environ)
-    if look.terminal:
-        put(sys.stdout, "")
-    view = _view(loop)
-    put_runs(view)
-    say(view.activity(look.paint()))
-    say(f"{view.used} · {suggested('show', loop.name)}")
-    for line in view.resume_hints():
-        say(line)
 
 
 def _view(loop: Loop) -> LoopView:

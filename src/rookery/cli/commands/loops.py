@@ -22,7 +22,7 @@ from rookery.loops.state import Attempt, Check
 from rookery.loops.storage import LOOP_FOLDERS, LoopFolder, newest_first
 from rookery.model.errors import RookeryError
 from rookery.model.safe import safe_line
-from rookery.model.text import one_line
+from rookery.model.text import one_line, suggested
 from rookery.runs.listing import combined
 from rookery.store.home import home_folder
 
@@ -42,7 +42,7 @@ def loops_(options: ListOptions) -> None:
     folders = newest_first(home_folder())
     if options.json:
         for folder in folders:
-            put_json(sys.stdout, msgspec.json.encode(_json(folder)))
+            put_json(sys.stdout, msgspec.json.encode(loop_json(folder)))
         return
     if not folders:
         click.echo('There are no loops yet. Start one:  rook loop "Fix the tests" --check "…"')
@@ -51,7 +51,8 @@ def loops_(options: ListOptions) -> None:
         put(sys.stdout, line)
 
 
-def _json(folder: LoopFolder) -> dict[str, object]:
+def loop_json(folder: LoopFolder) -> dict[str, object]:
+    """A loop as an object for programs."""
     try:
         state, plan, is_running = folder.state(), folder.plan(), folder.is_running
     except RookeryError as error:
@@ -136,6 +137,21 @@ def put_check_output(check: Check | CheckFinished, paint: steps.Paint, most: int
     redact = guarded(sys.stdout).redacted  # before lines are left out
     for line in steps.check_output(check, paint, most=most, redact=redact):
         put(sys.stdout, line)
+
+
+def put_end(view: LoopView) -> None:
+    """Print the table of runs, how the loop ended, what it used and how to see or resume it."""
+    look = look_of(sys.stdout, os.environ)
+    if look.terminal:
+        put(sys.stdout, "")
+    if view.state is None:
+        say("never started")
+        return
+    put_runs(view)
+    say(view.activity(look.paint()))
+    say(f"{view.used} · {suggested('show', view.name)}")
+    for line in view.resume_hints():
+        say(line)
 
 
 def put_runs(view: LoopView) -> None:

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from rookery import agents
 from rookery.adapter.agent import Agent, Permission, Task
+from rookery.cli.background.detach_run import put_away
 from rookery.cli.demo_player import is_played
-from rookery.cli.live.background import put_away
 from rookery.cli.live.foreground import is_watched, watch
 from rookery.cli.options.agent_args import AgentArgs, agent_args
 from rookery.cli.options.defaults import ResolvedAgent, print_project_settings, resolve_agent

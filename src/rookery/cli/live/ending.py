@@ -53,8 +53,7 @@ def print_result(
     elif ended.agent is None or view_options.format != "text":
         return
     elif view_options.quiet and (answer := final_text(ended.state)):
-        look = look_of(out, os.environ)
-        put(out, _laid_out(out, look, answer) if look.terminal else safe(answer))
+        put_answer(out, answer)
     elif view_options.lively:
         print_answer(out, view_options, ended.state, texts)
 
@@ -90,6 +89,12 @@ def print_answer(
         return
     look = look_of(out, os.environ)
     put(out, f"\n{_laid_out(out, look, answer)}\n" if look.terminal else f"\n{safe(answer)}")
+
+
+def put_answer(out: TextIO, answer: str) -> None:
+    """Write an answer and nothing else."""
+    look = look_of(out, os.environ)
+    put(out, _laid_out(out, look, answer) if look.terminal else safe(answer))
 
 
 def _laid_out(out: TextIO, look: Look, answer: str) -> str:

@@ -78,11 +78,8 @@ class LoopOutput:
     def _show_check(self, event: LoopEvent) -> None:
         """Show that a check is running, and the output of one that failed."""
         if isinstance(event, CheckStarted):
-            started, command = (
-                time.monotonic(),
-                safe_line(one_line(event.command, _LONGEST_COMMAND)),
-            )
-            self._ticker.start(lambda: f"check {command}: {clock(time.monotonic() - started)}")
+            started, command = event.at, safe_line(one_line(event.command, _LONGEST_COMMAND))
+            self._ticker.start(lambda: f"check {command}: {clock(max(0.0, time.time() - started))}")
         elif isinstance(event, CheckFinished):
             most = _OUTPUT_LINES_VERBOSE if self._view_options.verbose else _OUTPUT_LINES
             put_check_output(event, self._look.paint(), most)

@@ -44,11 +44,20 @@ def put_command(out: TextIO, line: str) -> None:
         go_unseen(out, error)
 
 
+_gone: set[int] = set()  # the descriptors of outputs that broke
+
+
+def is_gone(out: TextIO) -> bool:
+    """Whether the output broke, so that nobody sees what is written."""
+    return out.fileno() in _gone
+
+
 def go_unseen(out: TextIO, error: OSError) -> None:
     """Discard all further output; say why, unless the reader has just closed the pipe."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, out.fileno())
     os.close(nowhere)
+    _gone.add(out.fileno())
     if not isinstance(error, BrokenPipeError) and out is not sys.stderr:
         guarded(sys.stderr).release()
         put(sys.stderr, f"[rook] cannot write: {error.strerror or error}; the run continues")

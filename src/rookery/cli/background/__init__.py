@@ -1,0 +1,1 @@
+"""Runs, loops and batches in the background: started there, and followed from any terminal."""

@@ -1,0 +1,80 @@
+"""`rook attach RUN`: follows a run that another process started."""
+
+import asyncio
+import os
+import sys
+
+import click
+
+from rookery.cli.background.following import follow, report_log
+from rookery.cli.live.ending import EndedRun, print_end, print_result
+from rookery.cli.live.foreground import command_line
+from rookery.cli.live.view import View
+from rookery.cli.options.defaults import print_project_settings
+from rookery.cli.options.run_argument import find_running
+from rookery.cli.options.view_options import hold_messages
+from rookery.config.command_options import AttachOptions
+from rookery.config.options import ViewOptions
+from rookery.display.console.look import look_of
+from rookery.display.texts import ShownTexts
+from rookery.feed.feed import START
+from rookery.runs.attached import AttachedRun
+from rookery.runs.heal import ask_to_stop
+from rookery.store.run_formats import VerdictInfo
+
+
+def attach_run(name: str | None, options: AttachOptions, view_options: ViewOptions) -> int:
+    """Show a run to its end; return its exit code."""
+    attached = AttachedRun(find_running(name))
+    hold_messages(view_options)
+    print_project_settings()
+    if options.stop:
+        ask_to_stop(attached.folder)
+    following = _follow(attached, view_options, from_now=options.from_now)
+    verdict, texts = follow(following, what="run", name=attached.folder.name)
+    ended = EndedRun(verdict.verdict, attached.feed.state, attached.feed.agent, attached.folder)
+    print_result(sys.stdout, view_options, ended, texts)
+    print_end(view_options, ended)
+    report_log(attached.folder.path)
+    return verdict.exit_code
+
+
+async def _follow(
+    attached: AttachedRun, view_options: ViewOptions, *, from_now: bool
+) -> tuple[VerdictInfo, ShownTexts | None]:
+    is_terminal = look_of(sys.stdout, os.environ).terminal
+    shows_command = view_options.lively and (view_options.verbose or not is_terminal)
+    if attached.info.command and shows_command:
+        click.echo(f"[rook] Agent command: {command_line(attached.info.command)}")
+    return await show_attached(attached, view_options, from_now=from_now)
+
+
+async def show_attached(
+    attached: AttachedRun, view_options: ViewOptions, *, from_now: bool
+) -> tuple[VerdictInfo, ShownTexts | None]:
+    """Show the run to its end; BrokenPipeError if the output is gone before.
+
+    Return the verdict, and the texts that were shown.
+    """
+    if from_now:
+        await attached.read()
+    view = View(
+        sys.stdout,
+        view_options,
+        attached.feed,
+        look=look_of(sys.stdout, os.environ),
+        started_at=attached.info.started_at,
+        run_name=lambda: attached.folder.name,
+        start=attached.position if from_now else START,
+    )
+    following = asyncio.create_task(view.during(attached.follow()))
+    leaving = asyncio.create_task(view.until_muted())
+    try:
+        await asyncio.wait([following, leaving], return_when=asyncio.FIRST_COMPLETED)
+        if following.done():
+            return await following, view.texts
+        raise BrokenPipeError  # without an output there is nothing to do
+    finally:
+        leaving.cancel()
+        following.cancel()
+        await asyncio.wait([following])
