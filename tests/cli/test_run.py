@@ -13,6 +13,8 @@ from tests.process.recording import wait_for
 from tests.runs.scripted import program
 from tests.warm import ROOK, rook
 
+UNCHECKED = "--max-cost-unchecked"
+
 
 class Desk:
     """A folder with a `claude` on PATH, and a home for runs."""
@@ -187,8 +189,8 @@ def test_exec_leaves_a_text_format_alone_and_shows_it_raw(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("words", "flag"),
     [
-        (("exec", "--max-cost", "1", "--", "echo", "hi"), "--max-cost"),
-        (("exec", "--detach", "--max-cost", "1", "--", "echo", "hi"), "--max-cost"),
+        (("exec", "--max-cost", "1", UNCHECKED, "--", "echo", "hi"), "--max-cost"),
+        (("exec", "-d", "--max-cost", "1", UNCHECKED, "--", "echo", "hi"), "--max-cost"),
         (("run", "--no-stream", "--max-tokens", "10", "hi"), "--max-tokens"),
     ],
 )
