@@ -21,7 +21,7 @@ _HELP_COLUMNS = (50, 78)  # the narrowest and the widest, as click has them
 
 _COMMANDS = {
     "agents": ("agents:command", "List the agents, their versions and what they report."),
-    "attach": ("attach:attach", "Show a run or loop that another process runs."),
+    "attach": ("attach:attach", "Show a run, loop or batch that another process runs."),
     "batch": ("batch:command", "Run many tasks side by side."),
     "batches": ("lists.batches:batches_", "List the batches."),
     "completion": ("completion:command", "Print the completion script of a shell."),
@@ -38,7 +38,7 @@ _COMMANDS = {
     "runs": ("lists.runs:runs_", "List the runs."),
     "schema": ("decode:schema_", "Print the JSON Schema of a record."),
     "show": ("show:show", "Show what a run did and how it ended."),
-    "stop": ("stop:stop", "Stop a run or a loop."),
+    "stop": ("stop:stop", "Stop a run, a loop or a batch."),
     "trust": ("settings.trust:command", "Let a project's rookery.toml loosen settings."),
 }
 

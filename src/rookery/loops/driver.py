@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from typing import Self
 
 import msgspec
@@ -22,12 +22,12 @@ from rookery.loops.progress import Progress
 from rookery.loops.rules import Moment, after_first_checks, after_run, before_run
 from rookery.loops.state import LoopState, Wait
 from rookery.loops.storage import LoopFolder
+from rookery.loops.waits.stop_requests import obey_stop_requests
 from rookery.loops.waits.wall_clock import wait_until
 from rookery.model.errors import RookeryError
 from rookery.model.safe import safe_line
 from rookery.model.text import suggested
 
-_READ_STOP_REQUEST_S = 0.5
 _MOST_NAMED = 5
 
 
@@ -97,10 +97,9 @@ class Loop:
             if commits and (files := await self.effects.foreign_changes(pending)):
                 raise ForeignChangesError(self.name, files)
             self._lock = lock.pop_all()
-        known = self.folder.stop_request()
         self._tasks = [
             asyncio.create_task(self._drive()),
-            asyncio.create_task(self._obey_stop_requests(known)),
+            asyncio.create_task(obey_stop_requests(self.folder, self.stop)),
         ]
         return self
 
@@ -129,18 +128,6 @@ class Loop:
         """End the loop: the agent is asked to end, and the second time it is killed."""
         self._stopping.set()
         self.effects.stop()
-
-    async def _obey_stop_requests(self, known: bytes | None) -> None:
-        """Stop when another process asks for it through the folder.
-
-        Not by a signal: this process may be a batch, or a program with other work.
-        """
-        with suppress(RookeryError):  # the folder is gone: saving the state will report that
-            while True:
-                await asyncio.sleep(_READ_STOP_REQUEST_S)
-                if (request := self.folder.stop_request()) != known:
-                    known = request
-                    self.stop()
 
     async def _drive(self) -> None:
         try:

@@ -13,6 +13,7 @@ Examples:
   rook attach k7f3 -q > answer.md    wait for its answer
   rook attach k7f3 --stop            stop it, and see how it ends
   rook attach loop-k7f3              each iteration of a loop, then the table of its runs
+  rook attach batch-k7f3             each result of a batch, then the table of its tasks
 """
 
 
@@ -20,7 +21,7 @@ Examples:
 @takes("attach", AttachOptions, ViewOptions)
 @argument("run", required=False, completes="shown")
 def attach(options: AttachOptions, view_options: ViewOptions, run: str | None) -> None:
-    """Show a run or a loop that another process started, from its start to its end.
+    """Show a run, a loop or a batch that another process started, from its start to its end.
 
     Without a name it shows the run that is running, or asks if there are several; if there is
     none, the last one.
@@ -36,6 +37,10 @@ def _attach(name: str | None, options: AttachOptions, view_options: ViewOptions)
         from rookery.cli.background.attach_loop import attach_loop  # it imports a lot
 
         return attach_loop(name, options, view_options)
+    if name is not None and name.startswith("batch-"):
+        from rookery.cli.background.attach_batch import attach_batch
+
+        return attach_batch(name, options, view_options)
     from rookery.cli.background.attach_run import attach_run
 
     return attach_run(name, options, view_options)

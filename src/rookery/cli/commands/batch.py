@@ -31,6 +31,7 @@ from rookery.config.end_options import EndOptions
 from rookery.config.load import lowest_limits
 from rookery.display.console.cells import fit
 from rookery.display.loops.batch import current_line, result_line, spent_line
+from rookery.loops.waits.stop_requests import obey_stop_requests
 from rookery.model.errors import UnknownAgentError
 from rookery.model.safe import safe_line
 from rookery.model.text import count, suggested
@@ -117,6 +118,9 @@ async def _run(queue: FolderQueue, terms: BatchTerms, *, as_json: bool) -> int:
     async with Batch(queue, jobs=terms.jobs, max_cost=terms.max_cost, before=before) as batch:
         stopped = asyncio.Event()
         on_interrupts(lambda _: _stop(batch, stopped))
+        requests = asyncio.create_task(
+            obey_stop_requests(queue.folder, lambda: _stop(batch, stopped))
+        )
         table = _LiveTable(batch)
         drawing = asyncio.create_task(table.draw())
         async for result in batch:
@@ -126,6 +130,7 @@ async def _run(queue: FolderQueue, terms: BatchTerms, *, as_json: bool) -> int:
                 put_json(sys.stdout, msgspec.json.encode(result))
             else:
                 put(sys.stdout, result_line(result))
+        requests.cancel()
         drawing.cancel()
         table.clear()
     _say_end(queue, batch, every=every, failed=failed)

@@ -1,16 +1,20 @@
-"""`rook stop`: ends a run or a loop."""
+"""`rook stop`: ends a run, a loop or a batch."""
 
 import click
 
 from rookery.cli.options.parameters import argument
 from rookery.cli.options.run_argument import find_run
 from rookery.runs.heal import ask_to_stop
+from rookery.store import batch_folder
+from rookery.store.home import home_folder
 
 
-@click.command("stop", epilog="\b\nExamples:\n  rook stop k7f3\n  rook stop loop-k7")
+@click.command(
+    "stop", epilog="\b\nExamples:\n  rook stop k7f3\n  rook stop loop-k7\n  rook stop batch-k7"
+)
 @argument("run", completes="running")
 def stop(run: str) -> None:
-    """Stop a run or a loop: ask its agent to end, and kill it if it does not.
+    """Stop a run, a loop or a batch: ask its agents to end, and kill them if they do not.
 
     The beginning of a name is enough. To see how it ends, use rook attach RUN --stop.
     """
@@ -18,6 +22,11 @@ def stop(run: str) -> None:
         from rookery.cli.commands.loops import stop_loop  # rarely needed, and it imports a lot
 
         stop_loop(run)
+        return
+    if run.startswith("batch-"):
+        batch = batch_folder.find(home_folder(), run)
+        batch.request_stop()
+        click.echo(f"[rook] asked batch {batch.name} to stop", err=True)
         return
     folder = find_run(run)
     ask_to_stop(folder)

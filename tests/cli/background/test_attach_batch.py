@@ -1,0 +1,38 @@
+"""`rook attach BATCH` and `rook stop BATCH` as a user calls them."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.cli.test_run import until
+from tests.loops.playing import install
+from tests.warm import ROOK, rook
+
+from rookery.store.batch_folder import BATCHES
+
+
+def test_a_batch_is_followed_and_stopped_from_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=done", "hang-in-tool sigint-result"], monkeypatch)
+    (work / "tasks.jsonl").write_text('{"prompt": "One"}\n{"prompt": "Two"}\n')
+    command = [str(ROOK), "batch", "tasks.jsonl", "--jobs", "1"]
+    with subprocess.Popen(command, cwd=work, stdout=subprocess.PIPE, text=True) as running:
+        try:
+            until(running, "1: success")
+            name = BATCHES.paths(tmp_path / "home")[0].name
+            attached = rook("attach", name, "--stop")
+            assert running.wait(60) == attached.returncode == 130
+        finally:
+            running.kill()
+    assert attached.stdout.startswith("1: success")
+    assert [line.split()[:2] for line in attached.stdout.split("\n")[2:4]] == [
+        ["1", "success"],
+        ["2", "not"],
+    ]
+    assert f"resume:  rook batch --resume {name}" in attached.stdout
+    assert json.loads(rook("attach", name, "--json").stdout)["status"] == "interrupted"
+    refused = rook("stop", name)
+    assert refused.returncode == 2
+    assert f"batch '{name}' is not running" in refused.stderr
