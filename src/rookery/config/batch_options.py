@@ -32,4 +32,8 @@ class BatchOptions(msgspec.Struct, frozen=True, kw_only=True):
     worktree: Annotated[
         bool, Flag(help="Run each task in a separate git worktree, on a new branch.")
     ] = False
+    detach: Annotated[
+        bool,
+        Flag(help="Run in the background and print the batch's name.", words=("--detach", "-d")),
+    ] = False
     json: Annotated[bool, Flag(help="Print each result as a JSON line.")] = False

@@ -25,7 +25,7 @@ class _Message(msgspec.Struct, frozen=True, kw_only=True):
 _DIED = _Message(error="the background runner died before it could report its start")
 
 
-def in_background(work: Callable[[Callable[[Report], None]], None], kind: type[Report]) -> Report:
+def in_background(work: Callable[[Callable[[Report], None]], object], kind: type[Report]) -> Report:
     """Call `work` in a new process; return what it reports, while it continues there.
 
     `work` is called with the function that reports. A RookeryError says why it did not start.
@@ -76,7 +76,9 @@ class _StartPipe:
             self._pipe = None
 
 
-def _become_runner(work: Callable[[Callable[[Report], None]], None], pipe: _StartPipe) -> NoReturn:
+def _become_runner(
+    work: Callable[[Callable[[Report], None]], object], pipe: _StartPipe
+) -> NoReturn:
     """Do the work, without the terminal; this process does nothing else."""
     code = 1
     try:

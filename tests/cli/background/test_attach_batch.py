@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.cli.test_run import until
 from tests.loops.playing import install
+from tests.process.recording import wait_for
 from tests.warm import ROOK, rook
 
 from rookery.store.batch_folder import BATCHES
@@ -36,3 +37,21 @@ def test_a_batch_is_followed_and_stopped_from_elsewhere(
     refused = rook("stop", name)
     assert refused.returncode == 2
     assert f"batch '{name}' is not running" in refused.stderr
+
+
+def test_a_detached_batch_runs_to_its_end_and_its_command_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=done"], monkeypatch)
+    (work / "tasks.jsonl").write_text('{"prompt": "One"}\n{"prompt": "Two"}\n')
+    on_end = f'echo "$ROOKERY_STATUS" >> {tmp_path}/ended'
+    done = rook("batch", "-d", "tasks.jsonl", "--on-end", on_end, cwd=work)
+    name = done.stdout.removesuffix("\n")
+    assert (done.returncode, name[:6]) == (0, "batch-")
+    assert f"rook attach {name} · rook stop {name}" in done.stderr
+    attached = rook("attach", name)
+    assert attached.returncode == 0
+    assert "2 of 2 tasks done · 0 failed" in attached.stdout
+    wait_for(lambda: (tmp_path / "ended").exists() and (tmp_path / "ended").read_text())
+    assert (tmp_path / "ended").read_text() == "success\n"
+    assert (tmp_path / "home/batches" / name / "runner.log").read_bytes() == b""

@@ -4,7 +4,8 @@ import asyncio
 import shutil
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from msgspec.structs import replace
 from rookery.batches.batch import Batch
 from rookery.batches.queue import FolderQueue, find_queue, new_queue
 from rookery.batches.tasks import BatchTask, read_tasks
+from rookery.cli.background.started import print_started
 from rookery.cli.live.foreground import on_interrupts
 from rookery.cli.live.output import put, put_json
 from rookery.cli.options.defaults import (
@@ -35,7 +37,9 @@ from rookery.loops.waits.stop_requests import obey_stop_requests
 from rookery.model.errors import UnknownAgentError
 from rookery.model.safe import safe_line
 from rookery.model.text import count, suggested
+from rookery.process.background import in_background, write_errors_to
 from rookery.process.systems.this_system import system
+from rookery.runs.detach import stop_at_signals
 from rookery.store.batch_folder import BatchTerms
 
 _EXAMPLES = """\b
@@ -64,6 +68,8 @@ def command(options: BatchOptions, end_options: EndOptions, file: str | None) ->
     """
     if (file is None) == (options.resume is None):
         raise click.UsageError("name a file of tasks, or use --resume BATCH")
+    if options.detach and options.json:
+        raise click.UsageError("--detach and --json can't be combined")
     if options.resume is not None and options.worktree:
         raise click.UsageError("--resume and --worktree can't be combined")
     more = {"worktree": True} if options.worktree else {}
@@ -71,12 +77,25 @@ def command(options: BatchOptions, end_options: EndOptions, file: str | None) ->
     changes = {"jobs": options.jobs, "max_cost": options.budget}
     ends, started = EndActions(end_options, lively=False), time.monotonic()
     ends.warn()
-    with queue.folder.locked():
-        terms = queue.folder.update_terms({k: v for k, v in changes.items() if v is not None})
-        code = asyncio.run(_run(queue, terms, as_json=options.json))
-    took = time.monotonic() - started
-    ends.finish(lambda: report_of_batch(queue, exit_code=code, duration_s=took))
-    raise click.exceptions.Exit(code)
+
+    def work(report: Callable[[str], None] | None = None) -> int:
+        """Run the batch; in the background, report its name when it has started."""
+        detached = report is not None
+        with queue.folder.locked():
+            terms = queue.folder.update_terms({k: v for k, v in changes.items() if v is not None})
+            if report is not None:
+                write_errors_to(queue.folder.runner_log())
+                report(queue.folder.name)
+            code = asyncio.run(_run(queue, terms, as_json=options.json, detached=detached))
+        took = time.monotonic() - started
+        make_report = partial(report_of_batch, queue, exit_code=code, duration_s=took)
+        ends.finish(make_report, detached=detached)
+        return code
+
+    if options.detach:
+        print_started(in_background(work, str), None, quiet=False)
+        return
+    raise click.exceptions.Exit(work())
 
 
 def _new(file: str, more: Mapping[str, Any]) -> FolderQueue:
@@ -110,14 +129,18 @@ def _with_command(task: BatchTask) -> BatchTask:
     return replace(task, run=run)
 
 
-async def _run(queue: FolderQueue, terms: BatchTerms, *, as_json: bool) -> int:
+async def _run(queue: FolderQueue, terms: BatchTerms, *, as_json: bool, detached: bool) -> int:
     system.become_subreaper()
     before, every = queue.folder.results(), len(queue.tasks())
-    _say_start(queue.folder.name, terms, every=every, left=every - len(before))
+    if not detached:
+        _say_start(queue.folder.name, terms, every=every, left=every - len(before))
     failed = sum(not result.ok for result in before)
     async with Batch(queue, jobs=terms.jobs, max_cost=terms.max_cost, before=before) as batch:
         stopped = asyncio.Event()
-        on_interrupts(lambda _: _stop(batch, stopped))
+        if detached:
+            stop_at_signals(lambda: _stop(batch, stopped))
+        else:
+            on_interrupts(lambda _: _stop(batch, stopped))
         requests = asyncio.create_task(
             obey_stop_requests(queue.folder, lambda: _stop(batch, stopped))
         )
@@ -133,7 +156,8 @@ async def _run(queue: FolderQueue, terms: BatchTerms, *, as_json: bool) -> int:
         requests.cancel()
         drawing.cancel()
         table.clear()
-    _say_end(queue, batch, every=every, failed=failed)
+    if not detached:
+        _say_end(queue, batch, every=every, failed=failed)
     if batch.is_over_budget:
         return _OVER_BUDGET
     return _INTERRUPTED if stopped.is_set() else _FAILED if failed else 0
