@@ -17,6 +17,7 @@ from tests.terminals import COLOURS, Terminal
 
 ROOK = Path(sys.executable).with_name("rook")
 KEYS = "[y] once  [a] always in this run  [n] no  [e] no, and say why  (5m, then no)"
+_VARYING = ("at", "waited_s", "id", "tool_id")
 _ECHO = 3  # the place of the local modes among a terminal's
 
 
@@ -48,8 +49,7 @@ class Desk:
         (path,) = self.folder.glob("home/runs/*/decisions.jsonl")
         told = [json.loads(line) for line in path.read_text().split("\n") if line]
         return [
-            {name: value for name, value in one.items() if name not in ("at", "waited_s", "id")}
-            for one in told
+            {name: value for name, value in one.items() if name not in _VARYING} for one in told
         ]
 
 
@@ -113,7 +113,15 @@ def test_n_says_no(desk: Desk) -> None:
         assert terminal.finish() == 4
     assert f"{KEYS}\n         no\n" in terminal.text
     assert "[claude] DENIED: Bash: rm -r build" in terminal.text
+    assert "[rook] denied: 1 tool call was denied at the prompt" in terminal.text
+    assert "allow it" not in terminal.text  # a person said no
     assert desk.decisions()[0]["decision"] == {"allow": False, "by": "person"}
+    environment = {**os.environ, **desk.environment()}
+    for words in (("show",), ("show", "--full"), ("replay", "--instant"), ("report",)):
+        shown = subprocess.run([ROOK, *words], env=environment, capture_output=True, text=True)
+        assert shown.returncode == 0
+        assert "Bash" in shown.stdout
+        assert "allow it" not in shown.stdout + shown.stderr
 
 
 def test_e_says_no_and_why_and_the_line_can_be_edited(desk: Desk) -> None:

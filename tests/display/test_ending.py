@@ -168,6 +168,29 @@ def test_a_permission_that_would_let_it_pass_is_named_as_it_is_given(
     assert any(f'allow it: rook run --resume k7f3 {flags} "…"' in line for line in told)
 
 
+def test_a_denial_that_a_person_made_names_no_rule() -> None:
+    denials = [
+        PermissionDenied(tool_id="1", name="Bash", fix="Bash(git push)"),
+        PermissionDenied(tool_id="2", name="Write", fix="Write(a)"),
+    ]
+    facts = Facts(denied_by_person=("1",))
+    shown = "\n".join(lines(*denials, status="denied", resumable=True, facts=facts))
+    assert "allow it: rook run --resume k7f3 --allow 'Write(a)'" in shown
+    assert "git push" not in shown
+    facts = Facts(denied_by_person=("1", "2"))
+    shown = "\n".join(lines(*denials, status="denied", resumable=True, facts=facts))
+    assert "allow it" not in shown
+    assert f"continue: {RESUME}" in shown
+
+
+@pytest.mark.parametrize("status", EXIT_CODES)
+def test_what_rook_show_shows_is_not_advised_again(status: Outcome) -> None:
+    shown = "\n".join(lines(status=status, resumable=True, shown="lines"))
+    assert "rook show k7f3" not in shown.replace("rook show k7f3 --full", "")
+    assert ("rook show k7f3 --full" in shown) == (status == "failed")
+    assert "rook show" not in "\n".join(lines(status=status, resumable=True, shown="everything"))
+
+
 def test_a_limit_says_how_long_and_who_could_go_on_now() -> None:
     told = lines(status="limited", resets_in_s=4320.0, resumable=True, other_agent="codex")
     assert told[0] == "[rook] limited: because (in 1h 12m)"

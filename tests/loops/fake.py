@@ -77,7 +77,7 @@ class FakeEffects:
     def commit(self, message: Callable[[Sequence[str]], str]) -> Committed:
         return Committed()
 
-    def stop(self) -> None:
+    def stop(self, *, by: str | None = None) -> None:
         self.stops += 1
 
     async def _ask(self, kind: str, what: object) -> Any:

@@ -414,13 +414,13 @@ ROWS: list[tuple[RunState, Facts, Verdict]] = [
     ),
     (
         one_turn(BASH),
-        Facts(stopped_for="interrupted", signal=2),
-        verdict("interrupted", "interrupted, in the middle of Bash: npm test"),
+        Facts(stopped_for="interrupted", stopped_by="SIGINT", signal=2),
+        verdict("interrupted", "interrupted by Ctrl-C, in the middle of Bash: npm test"),
     ),
     (
         one_turn(TurnFinished(ok=False, reason="interrupted", errors=("[diagnostic]",))),
         Facts(agent_exit_code=0),
-        verdict("interrupted", "interrupted"),
+        verdict("interrupted", "interrupted, as the agent reports, while it waited for the model"),
     ),
     (after(closed()), Facts(), verdict("not_started", "the agent ended before its first message")),
     (
@@ -634,16 +634,60 @@ def test_the_evidence_of_a_stuck_run_is_a_fact_and_in_the_sentence() -> None:
 @pytest.mark.parametrize(
     ("by", "sentence"),
     [
-        (None, "interrupted"),
+        (None, "interrupted by the program that started it"),
         ("SIGINT", "interrupted by Ctrl-C"),
         ("SIGTERM", "interrupted by SIGTERM"),
         ("SIGHUP", "interrupted: the terminal was closed"),
         ("rook stop", "interrupted by rook stop"),
+        ("budget of its batch", "interrupted: the budget of its batch is used up"),
     ],
 )
 def test_what_interrupted_a_run_is_named(by: str | None, sentence: str) -> None:
     stopped = Facts(stopped_for="interrupted", stopped_by=by)
-    assert judge(one_turn(), stopped) == verdict("interrupted", sentence)
+    waiting = verdict("interrupted", f"{sentence}, while it waited for the model")
+    assert judge(one_turn(), stopped) == waiting
+
+
+CUT_SHORT = TurnFinished(ok=False, reason="interrupted")
+CANCELLED = ToolFinished(id="1", status="cancelled")
+
+
+@pytest.mark.parametrize(
+    ("state", "point"),
+    [
+        (one_turn(BASH), ", in the middle of Bash: npm test"),
+        (one_turn(BASH, CANCELLED, CUT_SHORT), ", in the middle of Bash: npm test"),
+        (
+            one_turn(BASH, CANCELLED, Text(id="t", text="So?"), CUT_SHORT),
+            ", while it waited for the model",
+        ),
+        (one_turn(CUT_SHORT), ", while it waited for the model"),
+        (
+            one_turn(PermissionRequested(id="q", tool_id="1", name="Bash")),
+            ", while it asked whether it may use Bash",
+        ),
+        (after(), ", before claude's first message"),
+        (None, ""),
+    ],
+)
+def test_an_interrupted_run_says_at_which_point(state: RunState | None, point: str) -> None:
+    stopped = Facts(agent="claude", stopped_for="interrupted", stopped_by="SIGINT")
+    assert judge_whole(state, stopped).sentence == f"interrupted by Ctrl-C{point}"
+
+
+def test_a_run_that_was_interrupted_before_its_agent_started_says_by_whom() -> None:
+    known = Facts(agent="claude", started=False, stopped_for="interrupted", stopped_by="SIGTERM")
+    assert judge_whole(after(), known).sentence == (
+        "interrupted by SIGTERM before claude was started"
+    )
+
+
+def test_calls_that_a_person_denied_are_denied_at_the_prompt() -> None:
+    state = one_turn(PermissionDenied(tool_id="1"), PermissionDenied(tool_id="2"), GOOD)
+    some, both = Facts(denied_by_person=("1", "9")), Facts(denied_by_person=("1", "2"))
+    assert judge_whole(state, some).sentence == "2 tool calls were not permitted"
+    assert judge_whole(state, some).facts.denied_by_person == ("1",)
+    assert judge_whole(state, both).sentence == "2 tool calls were denied at the prompt"
 
 
 def test_a_run_whose_recorder_died_has_no_end_that_was_seen() -> None:

@@ -195,7 +195,7 @@ async def stop_stopped_recorder(run: Run) -> None:
 
 def test_a_stopped_recorder_does_not_hold_up_ctrl_c(tmp_path: Path) -> None:
     ended = run(tmp_path, "say(start); time.sleep(600)", stop_stopped_recorder)
-    assert verdict_of(ended).sentence == "interrupted by Ctrl-C"
+    assert verdict_of(ended).sentence == "interrupted by Ctrl-C, while it waited for the model"
 
 
 DEAF = """
@@ -212,7 +212,7 @@ def test_a_recorder_that_hangs_does_not_hold_up_ctrl_c(
     monkeypatch.setattr(bare_python, "_BOOT", boot)
     monkeypatch.setattr(recorder_process, "_ANSWER_S", 0.1)
     ended = run(tmp_path, "say(start); time.sleep(600)", stop_stopped_recorder)
-    assert verdict_of(ended).sentence == "interrupted by Ctrl-C"
+    assert verdict_of(ended).sentence == "interrupted by Ctrl-C, while it waited for the model"
     assert verdict_of(ended).facts.recorder_died
 
 

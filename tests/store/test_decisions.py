@@ -33,6 +33,18 @@ def test_what_is_kept_is_read_back(tmp_path: Path) -> None:
     assert (run.path / "decisions.jsonl").stat().st_mode & 0o777 == 0o600
 
 
+def test_only_the_calls_that_a_person_denied_are_listed(tmp_path: Path) -> None:
+    run = folder(tmp_path)
+    assert decisions.denied_by_person(run) == frozenset()
+    people, nobody = Decision(allow=False, by="person"), Decision(allow=False, by="timeout")
+    made = (("a", people), ("b", nobody), ("c", Decision(allow=True, by="person")))
+    for id, decision in made:
+        keeps = Decided(at=1.0, id=f"q{id}", tool_id=id, decision=decision, waited_s=0.0)
+        decisions.keep(run, keeps)
+    decisions.keep(run, Decided(at=1.0, id="old", decision=people, waited_s=0.0))
+    assert decisions.denied_by_person(run) == {"a"}
+
+
 def test_a_torn_or_strange_line_hides_no_other(tmp_path: Path) -> None:
     run = folder(tmp_path)
     decisions.keep(run, YES)

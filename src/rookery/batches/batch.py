@@ -42,7 +42,8 @@ class CurrentTask(msgspec.Struct):
     cost: Callable[[], float] = lambda: 0.0
     """What it has spent since."""
 
-    stop: Callable[[], None] = lambda: None
+    stop: Callable[[str | None], None] = lambda _: None
+    """Ends it; takes what asks for it, as `Run.stop` does."""
 
     @property
     def spent_usd(self) -> float:
@@ -115,11 +116,11 @@ class Batch:
         while (result := await self._results.get()) is not None:
             yield result
 
-    def stop(self) -> None:
-        """Start no more tasks, and end those that are running."""
+    def stop(self, *, by: str | None = None) -> None:
+        """Start no more tasks, and end those that are running; `by` is what asks for it."""
         self._stopped = True
         for each in self.current.values():
-            each.stop()
+            each.stop(by)
 
     async def _work_all(self) -> None:
         budget = asyncio.create_task(self._watch_budget())
@@ -171,7 +172,7 @@ class Batch:
         """Whether another task may start; when the budget is used up, all tasks are stopped."""
         if not self._stopped and self._max_cost is not None and self.spent_usd >= self._max_cost:
             self.is_over_budget = bool(self.current or self._queue.remaining())
-            self.stop()
+            self.stop(by="budget of its batch")
         return not self._stopped
 
     async def _watch_budget(self) -> None:
@@ -189,7 +190,7 @@ class Batch:
         if job.earlier and job.earlier[-1].ok:  # it succeeded, but its result was not written
             return _summed(job.earlier)
         async with self._new_run(job.task, job.place) as started:
-            current.stop = started.stop
+            current.stop = lambda by: started.stop(by=by)
             current.cost = lambda: started.state.ledger.spent_usd or 0.0
             current.name = started.name
             verdict = await started.wait()
@@ -218,7 +219,7 @@ class Batch:
         if job.earlier and job.earlier[-1].status != "interrupted":  # its result was not written
             return job.earlier[-1]
         async with self._new_or_resumed_loop(job) as started:
-            current.stop = started.stop
+            current.stop = lambda by: started.stop(by=by)
             current.earlier_usd, current.cost = 0.0, lambda: started.spent_usd
             current.name = started.name
             await started.wait()

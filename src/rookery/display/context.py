@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from rookery.model.events import SessionStarted
+from rookery.model.events import PermissionDenied, SessionStarted
 from rookery.model.ledger import Money
 from rookery.model.snapshot import Snapshot
 from rookery.model.text import from_home
@@ -37,6 +37,9 @@ class RunContext(msgspec.Struct, frozen=True, kw_only=True):
     redact: Callable[[str], str] = _unchanged
     """What takes the secrets out of text that is divided into several lines."""
 
+    denied_by_person: Callable[[], frozenset[str]] = frozenset
+    """Returns the ids of the calls to which a person said no."""
+
     @property
     def model(self) -> str | None:
         """The model that was asked for, or that the agent named."""
@@ -45,6 +48,10 @@ class RunContext(msgspec.Struct, frozen=True, kw_only=True):
     def cost(self) -> Money:
         """What the run cost so far."""
         return self.snapshot().cost
+
+    def is_by_person(self, denial: PermissionDenied) -> bool:
+        """Whether a person said no to a call."""
+        return denial.tool_id is not None and denial.tool_id in self.denied_by_person()
 
     def heading(
         self, session: SessionStarted, agent: str, *, cwd: str | None, home: str | None

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterator
-from typing import assert_never
+from typing import Literal, assert_never
 
 import msgspec
 
@@ -22,11 +22,18 @@ _WIDEST = 80  # of steps on one line
 _LONGEST_RULE = 120  # longer ones are not worth typing
 
 
+Shown = Literal["nothing", "lines", "everything"]
+"""How much of a run is above its last lines, as `rook show` or `rook show --full` shows it."""
+
+
 class AboutRun(msgspec.Struct, frozen=True, kw_only=True):
     """What the last lines of a run name beside its verdict and its state."""
 
     run: str | None
     """Its name; None if it is not saved."""
+
+    shown: Shown = "nothing"
+    """How much of it is above these lines: that is not advised again."""
 
     duration_s: float | None = None
     resets_in_s: float | None = None
@@ -169,7 +176,7 @@ def _next_steps(verdict: Verdict, about: AboutRun, state: RunState) -> Iterator[
         return
     if about.run is None:
         return
-    show, resume = suggested("show", about.run), _resume(about)
+    show, resume = _show(about), _resume(about)
     yield _labelled("to log in:  ", about.login or "")
     status = verdict.status
     match status:
@@ -178,23 +185,23 @@ def _next_steps(verdict: Verdict, about: AboutRun, state: RunState) -> Iterator[
         case "denied" | "stuck":
             rules = _rules(verdict, state)
             yield _labelled("allow it: " if rules else "continue: ", _resume(about, *rules))
-            yield f"details: {show}"
+            yield _labelled("details: ", show)
         case "limited":
             yield _labelled("continue after the reset: ", resume)
             other = (
                 f'{suggested("run", "--agent", about.other_agent)} "…"' if about.other_agent else ""
             )
-            yield _labelled("or use another agent now: ", other) or f"details: {show}"
+            yield _labelled("or use another agent now: ", other) or _labelled("details: ", show)
         case "over_budget" | "timed_out":
             yield _labelled("continue with a higher limit: ", _resume(about, *_flag(verdict)))
-            yield f"details: {show}"
+            yield _labelled("details: ", show)
         case "not_started":
-            yield f"details: {show}"
+            yield _labelled("details: ", show)
         case "failed":
-            yield f"details: {show} --full"
+            yield _labelled("details: ", _show(about, "--full"))
             yield _labelled("try again: ", resume)
         case "incomplete" | "interrupted":
-            yield f"{_how_much_is_saved(verdict)}: {show}"
+            yield _labelled(f"{_how_much_is_saved(verdict)}: ", show)
             yield _labelled("continue: ", resume)
         case _:
             assert_never(status)
@@ -254,6 +261,12 @@ def _labelled(label: str, command: str) -> str:
     return label + command if command else ""
 
 
+def _show(about: AboutRun, *flags: str) -> str:
+    """The command that shows more of the run than what is shown already."""
+    is_shown = about.shown == "everything" or (about.shown == "lines" and not flags)
+    return "" if is_shown or about.run is None else suggested("show", about.run, *flags)
+
+
 def _resume(about: AboutRun, *flags: str) -> str:
     if not about.resumable or about.run is None:
         return ""
@@ -264,7 +277,8 @@ def _rules(verdict: Verdict, state: RunState) -> list[str]:
     """The flags that would allow what was denied, or asked and never answered."""
     asked = [state.asked.fix] if state.asked else []
     asked.append(verdict.facts.refusal_fix)
-    fixes = [denial.fix for denial in state.denials.values()] + asked
+    by_person = verdict.facts.denied_by_person
+    fixes = [denial.fix for id, denial in state.denials.items() if id not in by_person] + asked
     rules = dict.fromkeys(fix for fix in fixes if fix and len(fix) <= _LONGEST_RULE)
     if PERMIT_ALL in rules:
         return [PERMIT_ALL]  # needs nothing beside it

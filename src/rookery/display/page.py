@@ -150,7 +150,8 @@ class Page:
         event = _event(item)
         if isinstance(event, PermissionDenied):
             call = self._calls.get(-1 if item.parent is None else item.parent)
-            yield from self._layout.render(words.denied(event, call), call)
+            by_person = self._context.is_by_person(event)
+            yield from self._layout.render(words.denied(event, call, by_person=by_person), call)
         elif isinstance(event, Error):
             yield from self._layout.render(words.error(event))
 
@@ -355,7 +356,7 @@ _FIELDS: Mapping[ItemKind, Mapping[str, str]] = {
     "subagent": _TOOL,
     "text": {"text": "title"},
     "thinking": {"text": "title"},
-    "denial": {"name": "name", "fix": "detail"},
+    "denial": {"tool_id": "key", "name": "name", "fix": "detail"},
     "error": {"kind": "name", "message": "title"},
     "retry": {"attempt": "number", "max_attempts": "of", "reason": "title"},
     "limit": {"window": "name", "status": "status", "used": "used"},

@@ -159,7 +159,8 @@ class PlainLines:
             yield from self.texts.lines(event.text, self._context.redact)
 
     def _permission_denied(self, event: PermissionDenied, record: Record) -> Iterator[Line]:
-        yield words.denied(event, self._calls.find(event.tool_id))
+        by_person = self._context.is_by_person(event)
+        yield words.denied(event, self._calls.find(event.tool_id), by_person=by_person)
 
     def _error(self, event: Error, record: Record) -> Iterator[Line]:
         yield words.error(event)

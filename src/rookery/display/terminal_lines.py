@@ -148,7 +148,8 @@ class TerminalLines:
 
     def _permission_denied(self, event: PermissionDenied, record: Record) -> Iterator[str]:
         call = self._calls.find(event.tool_id)
-        yield from self._layout.render(words.denied(event, call), call)
+        by_person = self._context.is_by_person(event)
+        yield from self._layout.render(words.denied(event, call, by_person=by_person), call)
 
     def _error(self, event: Error, record: Record) -> Iterator[str]:
         yield from self._layout.render(words.error(event))

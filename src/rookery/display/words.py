@@ -191,9 +191,12 @@ def took(known: Call | None, at: float | None, *, shortest: float = 0.1) -> str 
     return f"{seconds:.1f}s" if seconds < 60 else duration(seconds)
 
 
-def denied(event: PermissionDenied, known: Call | None) -> Line:
-    """That a tool call was not permitted, and the rule or permission that would allow it."""
-    fix = event.fix or ""
+def denied(event: PermissionDenied, known: Call | None, *, by_person: bool = False) -> Line:
+    """That a tool call was not permitted, and the rule or permission that would allow it.
+
+    A person who said no needs no advice on how to allow it.
+    """
+    fix = "" if by_person else event.fix or ""
     short = len(fix) <= _LONGEST_RULE and "\n" not in fix  # otherwise it is too long to type
     words = known.words if known else event.name or "a tool"
     quoted = shlex.quote(fix)

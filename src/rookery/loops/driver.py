@@ -26,6 +26,7 @@ from rookery.loops.waits.stop_requests import obey_stop_requests
 from rookery.loops.waits.wall_clock import wait_until
 from rookery.model.errors import RookeryError
 from rookery.model.safe import safe_line
+from rookery.model.sentences.interruption import interrupted_by
 from rookery.model.text import suggested
 
 _MOST_NAMED = 5
@@ -58,6 +59,7 @@ class Loop:
         self._progress = Progress(folder, earlier or started, clock=effects.steady)
         self._resumed = earlier is not None
         self._stopping = asyncio.Event()
+        self._stopped_by: str | None = None
         self._iterations = Iterations(
             self.plan, effects, self._progress, loop=self.name, stopped=self._stopping.is_set
         )
@@ -99,7 +101,7 @@ class Loop:
             self._lock = lock.pop_all()
         self._tasks = [
             asyncio.create_task(self._drive()),
-            asyncio.create_task(obey_stop_requests(self.folder, self.stop)),
+            asyncio.create_task(obey_stop_requests(self.folder, lambda: self.stop(by="rook stop"))),
         ]
         return self
 
@@ -124,10 +126,15 @@ class Loop:
         assert self.state.end is not None
         return self.state.end
 
-    def stop(self) -> None:
-        """End the loop: the agent is asked to end, and the second time it is killed."""
+    def stop(self, *, by: str | None = None) -> None:
+        """End the loop: the agent is asked to end, and the second time it is killed.
+
+        `by` is what stops it: the name of a signal that rook got, or `rook stop`.
+        """
+        if not self._stopping.is_set():
+            self._stopped_by = by
         self._stopping.set()
-        self.effects.stop()
+        self.effects.stop(by=by)
 
     async def _drive(self) -> None:
         try:
@@ -176,7 +183,9 @@ class Loop:
         if self.state.wait is not None:
             await self._wait(self.state.wait)
         if self._stopping.is_set():
-            self._finish("interrupted", "interrupted")
+            self._finish(
+                "interrupted", f"{interrupted_by(self._stopped_by)}, between two iterations"
+            )
             return
         decision = before_run(_moment(self.plan, self._progress, self.effects))
         if decision.step == "finish":
@@ -199,7 +208,8 @@ class Loop:
 
     def _decide(self) -> None:
         """Ask the rules what to do after a run, and do it."""
-        self._follow(after_run(_moment(self.plan, self._progress, self.effects)))
+        moment = _moment(self.plan, self._progress, self.effects)
+        self._follow(after_run(msgspec.structs.replace(moment, stopped_by=self._stopped_by)))
 
     def _follow(self, decision: Decision) -> None:
         """Emit a decision, and save what it means together with what led to it."""

@@ -94,8 +94,11 @@ class Effects(Protocol):
     def spent(self) -> float:
         """The known cost of the current run."""
 
-    def stop(self) -> None:
-        """End the current run or check: asked the first time, killed the second."""
+    def stop(self, *, by: str | None = None) -> None:
+        """End the current run or check: asked the first time, killed the second.
+
+        `by` is what asks for it, as in `Loop.stop`.
+        """
 
 
 class RealEffects:
@@ -187,11 +190,11 @@ class RealEffects:
         """The known cost of the current run, from its ledger."""
         return (self._current.state.ledger.spent_usd or 0.0) if self._current else 0.0
 
-    def stop(self) -> None:
+    def stop(self, *, by: str | None = None) -> None:
         """End the current run or check."""
         self._stopped = True
         if self._current is not None:
-            self._current.stop()
+            self._current.stop(by=by)
         if self._checking is not None:
             self._checking.cancel()
 

@@ -17,6 +17,7 @@ from rookery.loops.waits.backoff import (
     end_of_limit,
     unknown_reset_s,
 )
+from rookery.model.sentences.interruption import interrupted_by
 from rookery.model.text import one_line
 
 _LONGEST_ERROR = 200
@@ -36,6 +37,9 @@ class Moment(msgspec.Struct, frozen=True):
 
     random: float
     """A random share, 0 to 1, that spreads waits."""
+
+    stopped_by: str | None = None
+    """What stopped the loop, as `interrupted_by` takes it."""
 
     @property
     def last(self) -> Attempt:
@@ -105,7 +109,10 @@ def _interrupted(moment: Moment) -> Decision | None:
     last = moment.last
     if last.report.status != "interrupted" and not last.is_half_checked:
         return None
-    return _finish(moment, "interrupted", "interrupted")
+    half = [check.command for check in last.checks if check.stopped == "interrupted"]
+    by = interrupted_by(moment.stopped_by)
+    reason = f"{by}, in the middle of the check {half[0]}" if half else last.report.sentence
+    return _finish(moment, "interrupted", reason)
 
 
 def _not_committed(moment: Moment) -> Decision | None:

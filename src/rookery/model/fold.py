@@ -253,7 +253,7 @@ def _turn_finished(state: _Growing, event: TurnFinished, record: Record) -> None
 
 def _tool_started(state: _Growing, event: ToolStarted, record: Record) -> None:
     state.tools_started += 1
-    state.retrying = None
+    state.retrying = state.cancelled_tool = None
     state.open_tools[event.id] = ToolSpan(
         event.id, event.name, event.kind, event.title, event.parent, record.at
     )
@@ -268,6 +268,8 @@ def _tool_finished(state: _Growing, event: ToolFinished, record: Record) -> None
         state.last_orphan = span or ToolSpan(event.id, event.name, event.kind, None, event.parent)
     elif event.status in _FAILED and event.id not in state.denials:
         state.failed.add(event.id)
+    if event.status == "cancelled":
+        state.cancelled_tool = span
     state.asks.pop(event.id, None)
     state.enter("waiting", record)
 
@@ -369,6 +371,7 @@ def _writes_call(state: _Growing, event: ToolInputDelta, record: Record) -> None
 
 def _said(state: _Growing, event: Text, record: Record) -> None:
     state.enter("waiting", record)
+    state.cancelled_tool = None
     if event.parent is not None:
         return
     state.texts.append(event.text)

@@ -131,6 +131,8 @@ class RunState:
         self.tool_kinds: Counter[str] = Counter()
         """How many calls of each kind have ended."""
         self.last_orphan: ToolSpan | None = None
+        self.cancelled_tool: ToolSpan | None = None
+        """The last call, if it was cancelled and the agent did nothing after it."""
         """The last call that never ended."""
         self.open_tasks: dict[str, TaskSpan] = {}
         self.background_tasks = 0
@@ -187,8 +189,22 @@ class RunState:
 
     @property
     def unfinished_tool(self) -> ToolSpan | None:
-        """The last call that is open or never ended."""
-        return next(reversed(self.open_tools.values()), self.last_orphan)
+        """The last call that is open, never ended, or was cancelled when its turn was."""
+        is_interrupted = bool(self.results) and self.results[-1].reason == "interrupted"
+        cancelled = self.cancelled_tool if is_interrupted else None
+        return next(reversed(self.open_tools.values()), self.last_orphan or cancelled)
+
+    def has_answer(self, last: TurnFinished) -> bool:
+        """Whether its last turn, which succeeded, has an answer, or did what needs none."""
+        if last.structured is not None or last.reason == "local_command":
+            return True
+        return bool(last.text.strip() if last.text is not None else self.texts)
+
+    @property
+    def quota_errors(self) -> list[Error]:
+        """The errors that report a limit of the provider: a 429 does if nothing came after it."""
+        last = [error for error in self.errors[-1:] if error.kind == "rate"]
+        return [error for error in self.errors if error.kind == "quota"] or last
 
     @property
     def denied_tools(self) -> int:

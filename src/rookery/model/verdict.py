@@ -5,10 +5,11 @@ from typing import Literal, Self, assert_never
 
 import msgspec
 
-from rookery.model.events import Error, TurnFinished
+from rookery.model.sentences.interruption import interrupted_by, point
+from rookery.model.sentences.limits import provider_limit
 from rookery.model.state import RunState
 from rookery.model.stuck import Suspicion
-from rookery.model.text import duration, first_line, minute, signal_name, were
+from rookery.model.text import duration, first_line, signal_name, were
 
 Outcome = Literal[
     "success",
@@ -135,6 +136,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     results: int = 0
     denials: int = 0
+    denied_by_person: tuple[str, ...] = ()
+    """The ids of the denied calls to which a person said no."""
+
     refusals: tuple[str, ...] = ()
     """Why calls were refused of which only stderr reports it."""
 
@@ -224,7 +228,7 @@ def _from_stream(state: RunState, known: Facts) -> Facts:
     failed = last if last is not None and not last.ok else None
     own = OWN_LIMITS.get(failed.reason) if failed else None
     reached = [limit for limit in state.limits.values() if limit.status == "rejected"]
-    quota, tool = _quota_errors(state), state.unfinished_tool
+    quota, tool = state.quota_errors, state.unfinished_tool
     return msgspec.structs.replace(
         known,
         heard=state.heard,
@@ -233,10 +237,11 @@ def _from_stream(state: RunState, known: Facts) -> Facts:
         ok=last.ok if last else None,
         reason=failed.reason if failed else None,
         message=_first_line(failed.errors or ()) if failed else None,
-        no_answer=last is not None and last.ok and not _has_answer(state, last),
+        no_answer=last is not None and last.ok and not state.has_answer(last),
         passed_limit=known.passed_limit or (PassedLimit(kind=own, by="agent") if own else None),
         results=len(state.results),
         denials=len(state.denials),
+        denied_by_person=tuple(id for id in known.denied_by_person if id in state.denials),
         cut_tasks=state.cut_tasks,
         truncated=state.closed is not None and state.closed.truncated,
         open_tool=None if tool is None else tool.described(_LONGEST_TITLE),
@@ -246,19 +251,6 @@ def _from_stream(state: RunState, known: Facts) -> Facts:
         resets_at=reached[-1].resets_at if reached else None,
         quota_message=None if reached else _first_line(error.message for error in quota[-1:]),
     )
-
-
-def _has_answer(state: RunState, last: TurnFinished) -> bool:
-    """Whether a turn that succeeded has an answer, or did what needs none."""
-    if last.structured is not None or last.reason == "local_command":
-        return True
-    return bool(last.text.strip() if last.text is not None else state.texts)
-
-
-def _quota_errors(state: RunState) -> list[Error]:
-    """The errors that report a limit of the provider: a 429 does if nothing came after it."""
-    last = state.errors[-1:]
-    return [e for e in state.errors if e.kind == "quota"] or [e for e in last if e.kind == "rate"]
 
 
 def _tampered(facts: Facts) -> bool:
@@ -366,11 +358,11 @@ def _sentence(status: Outcome, facts: Facts) -> str:
         case "not_started":
             return _why_not_started(facts)
         case "interrupted":
-            return _INTERRUPTED.get(facts.stopped_by, "interrupted") + _place(facts)
+            return _who_interrupted(facts) + _point(facts)
         case "timed_out" | "over_budget":
             return _which_limit(facts)
         case "limited":
-            return _which_provider_limit(facts)
+            return facts.quota_message or provider_limit(facts.window, facts.resets_at)
         case "stuck":
             return _why_stuck(facts)
         case "incomplete":
@@ -387,6 +379,8 @@ def _why_not_started(facts: Facts) -> str:
     agent = facts.agent or "the agent"
     if facts.missing_program is not None:
         return f"program {facts.missing_program!r} was not found"
+    if not facts.started and facts.stopped_for == "interrupted" and not facts.complaint:
+        return f"{_who_interrupted(facts)} before {agent} was started"
     if not facts.started:
         return facts.complaint or f"{agent} could not be started"
     if facts.text_only:
@@ -414,14 +408,6 @@ def _which_limit(facts: Facts) -> str:
             return f"used {used:.0f} {passed.kind} (limit {allowed:.0f}){_place(facts)}"
         case _:
             assert_never(passed.kind)
-
-
-def _which_provider_limit(facts: Facts) -> str:
-    if facts.quota_message is not None:
-        return facts.quota_message
-    window = _WINDOWS.get(facts.window, f"{facts.window} limit")
-    reset = minute(facts.resets_at)
-    return f"the {window} is used up{'' if reset is None else f'; resets {reset}'}"
 
 
 def _why_stuck(facts: Facts) -> str:
@@ -464,20 +450,34 @@ def _why_failed(facts: Facts) -> str:
 
 def _what_was_denied(facts: Facts) -> str:
     number = facts.denials + len(facts.refusals)
+    if 0 < number == len(facts.denied_by_person):
+        return f"{were(number, 'tool call')} denied at the prompt"
     reason = _first_line(facts.refusals)
     return f"{were(number, 'tool call')} not permitted{f': {reason}' if reason else ''}"
+
+
+def _who_interrupted(facts: Facts) -> str:
+    if facts.stopped_for != "interrupted":
+        return f"interrupted, as {facts.agent or 'the agent'} reports"
+    return interrupted_by(facts.stopped_by)
+
+
+def _point(facts: Facts) -> str:
+    """At which point a run was interrupted, as the end of a sentence."""
+    if facts.has_whole_result or facts.open_tool is not None or not facts.has_stream:
+        return "" if facts.has_whole_result else _place(facts)
+    return point(
+        facts.agent or "the agent",
+        asked=None if facts.finished else facts.asked,
+        heard=facts.heard,
+        background_tasks=facts.cut_tasks,
+        at_work=not facts.finished or facts.reason == "interrupted",
+    )
 
 
 _PARTIAL_ANSWERS = frozenset({"cut", "paused", "context_window"})
 """The reasons for which only a part of an answer arrived."""
 
-_INTERRUPTED: dict[str | None, str] = {
-    "SIGINT": "interrupted by Ctrl-C",
-    "SIGTERM": "interrupted by SIGTERM",
-    "SIGHUP": "interrupted: the terminal was closed",
-    "rook stop": "interrupted by rook stop",
-}
-_WINDOWS = {None: "provider's limit", "five_hour": "5-hour limit", "seven_day": "7-day limit"}
 _LONGEST_TITLE = 60
 _LONGEST_COMPLAINT = 300
 

@@ -42,7 +42,7 @@ def detach(run: Run, at_end: Callable[[], None] = lambda: None) -> RunStart:
 
 
 async def _run(run: Run, report: Callable[[RunStart], None]) -> None:
-    stop_at_signals(run.stop)
+    stop_at_signals(lambda signal_name: run.stop(by=signal_name))
     async with run:
         with run.folder.opened() as folder:
             write_errors_to(folder.append(RUNNER_LOG))
@@ -54,11 +54,11 @@ async def _run(run: Run, report: Callable[[RunStart], None]) -> None:
         sys.stderr.write(f"{run.verdict.facts.unsaved}\n")
 
 
-def stop_at_signals(stop: Callable[[], None]) -> None:
-    """Call `stop` whenever a signal asks a process in the background to end."""
+def stop_at_signals(stop: Callable[[str], None]) -> None:
+    """Call `stop` with its name whenever a signal asks a process in the background to end."""
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop)
+        loop.add_signal_handler(number, stop, number.name)
 
 
 async def first_message(run: Run) -> None:

@@ -187,7 +187,8 @@ class Dialogue:
         begun = time.monotonic()
 
         def decide(decision: Decision) -> None:
-            self._keep(ask, decision, waited_s=time.monotonic() - begun)
+            waited_s = time.monotonic() - begun
+            self._keep(ask, decision, tool_id=event.tool_id, waited_s=waited_s)
             self._input.write(self._control.answer(line, decision))
             answered(event)
             if decision.allow and decision.always:
@@ -223,7 +224,7 @@ class Dialogue:
             asyncio.get_running_loop().call_exception_handler(context)
         decide(decision)
 
-    def _keep(self, ask: Ask, decision: Decision, *, waited_s: float) -> None:
+    def _keep(self, ask: Ask, decision: Decision, *, tool_id: str | None, waited_s: float) -> None:
         assert self._folder is not None
         always = ask.always if decision.allow and decision.always else None
         if always is not None and not ask.remembers:
@@ -231,6 +232,7 @@ class Dialogue:
         decided = decisions.Decided(
             at=time.time(),
             id=ask.id,
+            tool_id=tool_id,
             about=ask.about,
             name=ask.name,
             title=one_line(ask.title, _LONGEST_TITLE) if ask.title else None,

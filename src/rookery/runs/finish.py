@@ -28,6 +28,7 @@ from rookery.model.verdict import (
     Verdict,
     judge,
 )
+from rookery.store.decisions import denied_by_person
 from rookery.store.file_names import RECORDER_LOG
 from rookery.store.output import has_output, write_output
 from rookery.store.run_folder import RunFolder
@@ -58,7 +59,8 @@ def finish(
     `known` is what the caller knows beside the recorded exit. Without a state the program is a
     command that no adapter knows. With `overwrite` false, a verdict that is there stays.
     """
-    facts = _with_refusals(_with_exit(known, exit, agent), folder, agent)
+    facts = _with_decisions(_with_exit(known, exit, agent), folder)
+    facts = _with_refusals(facts, folder, agent)
     if folder is not None and facts.tampered is None:
         facts = msgspec.structs.replace(facts, tampered=_changed_size(folder, exit))
     verdict = judge(state, facts)
@@ -148,6 +150,15 @@ def _changed_size(folder: RunFolder, exit: ExitInfo) -> str | None:
 def _sum(*counts: int | None) -> int | None:
     known = [count for count in counts if count is not None]
     return sum(known) if len(known) == len(counts) else None
+
+
+def _with_decisions(known: Facts, folder: RunFolder | None) -> Facts:
+    """Add which calls a person denied."""
+    with suppress(RookeryError):  # a folder that is gone is reported when the verdict is saved
+        if folder is not None:
+            ids = sorted(denied_by_person(folder))
+            return msgspec.structs.replace(known, denied_by_person=tuple(ids))
+    return known
 
 
 def _with_refusals(known: Facts, folder: RunFolder | None, agent: Agent | None) -> Facts:

@@ -153,7 +153,7 @@ class PipedRun:
         known = Facts(agent=agent, text_only=agent is None and self.feed.source.text_size > 0)
         unfinished = agent is None or judge(state, known).status == "incomplete"
         if self._input.stopped or (self._interrupted and unfinished):
-            by = "SIGINT" if self._interrupted else None
+            by = "SIGINT" if self._interrupted else "SIGTERM"  # as the command line stops it
             return msgspec.structs.replace(known, stopped_for="interrupted", stopped_by=by)
         return known
 

@@ -16,6 +16,9 @@ class Decided(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     id: str
     """The question's, as its `permission_requested` names it."""
 
+    tool_id: str | None = None
+    """The call that it was about."""
+
     about: About = "tool"
     name: str | None = None
     title: str | None = None
@@ -51,3 +54,12 @@ def read(folder: RunFolder) -> dict[str, Decided]:
             continue
         found[decided.id] = decided
     return found
+
+
+def denied_by_person(folder: RunFolder) -> frozenset[str]:
+    """The ids of the calls to which a person said no."""
+    return frozenset(
+        made.tool_id
+        for made in read(folder).values()
+        if made.tool_id is not None and made.decision.by == "person" and not made.decision.allow
+    )

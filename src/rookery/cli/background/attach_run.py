@@ -64,7 +64,7 @@ async def show_attached(
         attached.feed,
         look=look_of(sys.stdout, os.environ),
         started_at=attached.info.started_at,
-        run_name=lambda: attached.folder.name,
+        folder=lambda: attached.folder,
         start=attached.position if from_now else START,
     )
     following = asyncio.create_task(view.during(attached.follow()))

@@ -46,7 +46,7 @@ def detach_loop(loop: Loop, at_end: Callable[[], None]) -> LoopStart:
 
 
 async def _run(loop: Loop, report: Callable[[LoopStart], None]) -> None:
-    stop_at_signals(loop.stop)
+    stop_at_signals(lambda signal_name: loop.stop(by=signal_name))
     first_run: asyncio.Future[Run] = asyncio.get_running_loop().create_future()
     if isinstance(loop.effects, RealEffects):
         loop.effects.on_run = lambda run, _: _keep_first(first_run, run)

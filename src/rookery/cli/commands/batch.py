@@ -138,11 +138,11 @@ async def _run(queue: FolderQueue, terms: BatchTerms, *, as_json: bool, detached
     async with Batch(queue, jobs=terms.jobs, max_cost=terms.max_cost, before=before) as batch:
         stopped = asyncio.Event()
         if detached:
-            stop_at_signals(lambda: _stop(batch, stopped))
+            stop_at_signals(lambda signal_name: _stop(batch, stopped, by=signal_name))
         else:
-            on_interrupts(lambda _: _stop(batch, stopped))
+            on_interrupts(lambda number: _stop(batch, stopped, by=number.name))
         requests = asyncio.create_task(
-            obey_stop_requests(queue.folder, lambda: _stop(batch, stopped))
+            obey_stop_requests(queue.folder, lambda: _stop(batch, stopped, by="rook stop"))
         )
         table = _LiveTable(batch)
         drawing = asyncio.create_task(table.draw())
@@ -163,9 +163,9 @@ async def _run(queue: FolderQueue, terms: BatchTerms, *, as_json: bool, detached
     return _INTERRUPTED if stopped.is_set() else _FAILED if failed else 0
 
 
-def _stop(batch: Batch, stopped: asyncio.Event) -> None:
+def _stop(batch: Batch, stopped: asyncio.Event, *, by: str) -> None:
     stopped.set()
-    batch.stop()
+    batch.stop(by=by)
 
 
 def _say_start(name: str, terms: BatchTerms, *, every: int, left: int) -> None:

@@ -5,6 +5,7 @@ import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import click
 
@@ -22,6 +23,7 @@ from rookery.config.command_options import ShowOptions
 from rookery.config.options import ViewOptions
 from rookery.display.console.look import Look, columns, look_of
 from rookery.display.context import RunContext
+from rookery.display.ending import Shown
 from rookery.display.page import Heading, Page, PageOptions
 from rookery.display.spending import spending_lines
 from rookery.feed.bodies import Bodies
@@ -92,7 +94,7 @@ def _show_lines(folder: RunFolder, live: ListedRun | None, view_options: ViewOpt
         display.put(list(last_words(folder, feed.state, paint)))
     print_answer(sys.stdout, view_options, feed.state, display.texts)
     if live is None:
-        say_end(folder, feed.state)
+        say_end(folder, feed.state, shown="lines")
     else:
         _print_to_stderr(*open_calls(feed.snapshot(), time.time()), how_to_follow(live))
 
@@ -121,7 +123,10 @@ def _page(
         ),
         paint=paint,
         context=RunContext(
-            cwd=feed.state.cwd, snapshot=feed.snapshot, redact=guarded(sys.stdout).redacted
+            cwd=feed.state.cwd,
+            snapshot=feed.snapshot,
+            redact=guarded(sys.stdout).redacted,
+            denied_by_person=partial(decisions.denied_by_person, folder),
         ),
         read=Bodies(folder.path, feed.agent).read,
         replacements=_replacements(feed.agent),
@@ -134,7 +139,8 @@ def _page(
     if live is None:
         answer = guarded(sys.stdout).redacted(final_text(feed.state) or "")
         yield from page.answer(None if full else answer)
-        yield from ending_lines(folder, feed.state, paint, home)
+        shown: Shown = "everything" if full else "lines"
+        yield from ending_lines(folder, feed.state, paint, shown=shown, home=home)
     else:
         yield f"{paint('prefix', '[rook]')} {how_to_follow(live)}"
     for line in spending_lines(feed.state.ledger, _subagents(timeline), verbose=verbose or full):

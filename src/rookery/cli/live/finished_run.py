@@ -3,8 +3,10 @@
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 import click
+import msgspec
 
 from rookery.cli.live.ending import EndedRun, about_run
 from rookery.cli.options.view_options import display_on, reports_starts
@@ -13,14 +15,14 @@ from rookery.display.asking import decided
 from rookery.display.console.look import look_of
 from rookery.display.console.paint import Paint
 from rookery.display.context import RunContext
-from rookery.display.ending import summary
+from rookery.display.ending import Shown, summary
 from rookery.display.outputs import Display
 from rookery.display.plain import PlainDisplay
 from rookery.feed.integrity import checked_verdict
 from rookery.model.records import Record
 from rookery.model.state import RunState
 from rookery.model.text import from_home
-from rookery.store.decisions import Decided
+from rookery.store.decisions import Decided, denied_by_person
 from rookery.store.file_names import OUTPUT
 from rookery.store.output import has_output
 from rookery.store.run_folder import RunFolder
@@ -39,6 +41,7 @@ def display_of(folder: RunFolder, state: RunState, view_options: ViewOptions) ->
             cwd=state.cwd,
             reports_starts=reports_starts(info.agent if info else None),
             snapshot=state.snapshot,
+            denied_by_person=partial(denied_by_person, folder),
         ),
     )
 
@@ -52,16 +55,20 @@ def show_record(display: Display, record: Record, decisions: Mapping[str, Decide
     display.say(*decided(record, decisions))
 
 
-def say_end(folder: RunFolder, state: RunState) -> None:
+def say_end(folder: RunFolder, state: RunState, *, shown: Shown = "nothing") -> None:
     """Print how the run ended to stderr."""
-    for line in ending_lines(folder, state, look_of(sys.stderr, os.environ).paint()):
+    paint = look_of(sys.stderr, os.environ).paint()
+    for line in ending_lines(folder, state, paint, shown=shown):
         click.echo(line, err=True)
 
 
 def ending_lines(
-    folder: RunFolder, state: RunState, paint: Paint, home: str | None = None
+    folder: RunFolder, state: RunState, paint: Paint, *, shown: Shown, home: str | None = None
 ) -> Iterator[str]:
-    """How a run ended, what to do next, and where its answer is."""
+    """How a run ended, what to do next, and where its answer is.
+
+    `shown` is how much of the run is above these lines.
+    """
     saved, info = checked_verdict(folder), folder.info()
     prefix = paint("prefix", "[rook]")
     if saved is None:
@@ -69,6 +76,7 @@ def ending_lines(
         return
     agent = info.agent if info else None
     ended = EndedRun(saved.verdict, state, agent, folder)
-    yield from summary(ended.verdict, about_run(ended), state, paint)
+    about = msgspec.structs.replace(about_run(ended), shown=shown)
+    yield from summary(ended.verdict, about, state, paint)
     if has_output(folder):
         yield f"{prefix} answer: {from_home(str(folder.path / OUTPUT), home)}"

@@ -141,7 +141,7 @@ async def show_run(
         run.feed,
         look=look_of(sys.stdout, os.environ),
         started_at=time.time(),
-        run_name=lambda: run.name,
+        folder=lambda: run.folder,
         turns=turns,
     )
     await view.show()

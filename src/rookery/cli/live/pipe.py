@@ -45,7 +45,7 @@ def pipe(options: PipeOptions, view_options: ViewOptions) -> int:
         piped.feed,
         look=look_of(out, os.environ),
         started_at=time.time(),
-        run_name=lambda: piped.folder.name if piped.folder else None,
+        folder=lambda: piped.folder,
     )
     verdict = asyncio.run(_read(piped, view, tee=tee))
     ended = EndedRun(verdict, piped.feed.state, piped.feed.agent, piped.folder)

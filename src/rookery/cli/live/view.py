@@ -5,6 +5,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import TextIO, TypeVar
 
 from rookery.cli.live.output import FRAME_S, go_unseen
@@ -26,6 +27,8 @@ from rookery.model.records import dump
 from rookery.model.redaction.deltas import UnsplitSecrets
 from rookery.model.redaction.redactor import RedactedLines, Redactor
 from rookery.model.safe import safe_line
+from rookery.store.decisions import denied_by_person
+from rookery.store.run_folder import RunFolder
 
 Result = TypeVar("Result")
 
@@ -45,7 +48,7 @@ class View:
         *,
         look: Look,
         started_at: float,
-        run_name: Callable[[], str | None],
+        folder: Callable[[], RunFolder | None],
         turns: Turns | None = None,
         start: Position = START,
     ) -> None:
@@ -56,7 +59,7 @@ class View:
         self._feed = feed
         self._look = look
         self._started_at = started_at
-        self._run_name = run_name
+        self._folder = folder
         self._turns = turns
         self._start = start
         self._display: Display | None = None
@@ -181,16 +184,18 @@ class View:
         feed = self._feed
         if not self._options.lively or feed.agent is None:
             return None
+        folder = self._folder()
         self._display = display_on(
             self._out,
             feed.label or feed.agent,
             self._options,
             context=RunContext(
-                run=self._run_name(),
+                run=folder.name if folder else None,
                 cwd=feed.state.cwd,
                 began=self._started_at,
                 reports_starts=reports_starts(feed.agent),
                 snapshot=feed.snapshot,
+                denied_by_person=partial(denied_by_person, folder) if folder else frozenset,
             ),
         )
         if self._turns is not None and isinstance(self._display, TerminalDisplay):

@@ -195,6 +195,8 @@ def ceilings(most: Ceilings) -> str:
 
 def ending(end: End, reason: str, paint: Paint) -> str:
     """How a loop ended, and why."""
+    if end == "interrupted" and reason.startswith(end):  # it says so itself
+        return paint("bad", _reason(reason))
     style = "good" if end == "done" else "bad"
     return f"{paint(style, end.replace('_', ' '))} · {_reason(reason)}"
 

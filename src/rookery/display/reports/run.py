@@ -1,5 +1,7 @@
 """The report of one run, from its verdict and its folded stream."""
 
+from collections.abc import Collection
+
 from rookery.display.ending import warnings
 from rookery.display.reports.report import (
     RUNNING,
@@ -44,7 +46,7 @@ def run_report(
         turns=state.steps,
         tools=state.tool_counts,
         files=_files(state),
-        denials=_denials(state),
+        denials=_denials(state, verdict.facts.denied_by_person if verdict else ()),
         errors=tuple(error.message or error.kind for error in state.errors),
         warnings=tuple(warnings(verdict)) if verdict else (),
         answer=answer,
@@ -59,12 +61,14 @@ def _files(state: RunState) -> tuple[ReportedFile, ...]:
     )
 
 
-def _denials(state: RunState) -> tuple[ReportedDenial, ...]:
+def _denials(state: RunState, by_person: Collection[str]) -> tuple[ReportedDenial, ...]:
     """What was denied; a call that was denied several times, once."""
+    fixes = (
+        (denial.name or "a tool", None if id in by_person else denial.fix)
+        for id, denial in state.denials.items()
+    )
     denials = (
-        ReportedDenial(
-            tool=denial.name or "a tool", allow=allowing_option(denial.fix) if denial.fix else None
-        )
-        for denial in state.denials.values()
+        ReportedDenial(tool=tool, allow=allowing_option(fix) if fix else None)
+        for tool, fix in fixes
     )
     return tuple(dict.fromkeys(denials))

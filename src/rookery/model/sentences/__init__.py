@@ -1,0 +1,1 @@
+"""Parts of the sentences that report how a run ended."""
