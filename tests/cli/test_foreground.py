@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import sys
+import termios
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -84,6 +85,42 @@ def test_an_agent_that_is_watched_tells_what_it_is_writing(desk: Desk) -> None:
     call.unlink()
     desk.rook("run", "x", script=f"say=x print-call={call}")
     assert "--include-partial-messages" not in call.read_text()
+
+
+def echoes(going: Terminal) -> bool:
+    return bool(going.modes[3] & termios.ECHO)
+
+
+def test_keys_that_are_typed_during_a_run_do_not_tear_the_status_line(desk: Desk) -> None:
+    with rook(desk, "run", "x", script=WORKS) as going:
+        before = going.modes
+        going.until(lambda: has_status(going, "Bash: "))
+        lines = going.text.split("\n")
+        going.type("typed\r\r\r")
+        seen = len(going.raw)
+        going.until(partial(drawn_since, going, seen))
+        assert "typed" not in going.text
+        assert len(going.text.split("\n")) == len(lines)
+        assert len(SPINNER.findall(going.text)) == 1
+        going.type("\x03")
+        assert going.finish() == 130
+        assert going.modes == before
+        assert_clean(going)
+
+
+def test_ctrl_z_switches_the_echo_on_and_the_next_frame_off(desk: Desk) -> None:
+    with rook(desk, "run", "x", script=WORKS) as going:
+        before = going.modes
+        going.until(lambda: has_status(going, "Bash: "))
+        assert not echoes(going)
+        going.type("\x1a")
+        os.waitpid(going.pid, os.WUNTRACED)
+        assert going.modes == before
+        going.kill(signal.SIGCONT)
+        going.until(lambda: not echoes(going))
+        going.kill(signal.SIGTERM)
+        assert going.finish() == 130
+        assert going.modes == before
 
 
 @pytest.mark.parametrize("how", ["ctrl-c", signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -2,6 +2,7 @@
 
 from typing import TextIO
 
+from rookery.display.console.echo import Echo
 from rookery.display.console.look import Look, columns
 from rookery.display.console.screen import Screen
 from rookery.display.context import RunContext
@@ -32,7 +33,7 @@ def display_for(
         return columns(out)
 
     return TerminalDisplay(
-        Screen(out, width),
+        Screen(out, width, Echo(out)),
         agent,
         columns=width,
         context=context,

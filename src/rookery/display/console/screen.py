@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import TextIO
 
+from rookery.display.console.echo import Echo
+
 _CLEAR = "\r\x1b[J"  # from the status line's first column to the end of the screen
 _CLEAR_REST = "\x1b[K"
 
@@ -13,11 +15,13 @@ class Screen:
     """One terminal. Every call is one write, so nothing flickers; threads may share it.
 
     The cursor waits in the first column of the status line: a terminal that is made former
-    breaks the line after the cursor, and what is cleared from there is all of it.
+    breaks the line after the cursor, and what is cleared from there is all of it. While there is
+    a status line, `echo` is off, so that keys do not move the cursor.
     """
 
-    def __init__(self, out: TextIO, columns: Callable[[], int]) -> None:
+    def __init__(self, out: TextIO, columns: Callable[[], int], echo: Echo | None = None) -> None:
         self._out = out
+        self._echo = echo
         self._columns = columns
         self._status = ""  # as it is on the screen
         self._wanted = ""
@@ -26,6 +30,8 @@ class Screen:
         self._waiting = ""  # lines that came during a pause
         self._signal = ""  # the last one that was written
         self._lock = Lock()
+        if echo is not None:
+            echo.watch()
 
     def put(self, lines: Sequence[str]) -> None:
         """Write lines above the status line."""
@@ -48,12 +54,16 @@ class Screen:
         with self._lock:
             self._pauses += 1
             self._erase()
+            if self._echo is not None:
+                self._echo.close()
 
     def resume(self) -> None:
         """Show the status line again, once every pause is over."""
         with self._lock:
             self._pauses = max(0, self._pauses - 1)
             if not self._pauses:
+                if self._echo is not None:
+                    self._echo.watch()
                 waiting, self._waiting = self._waiting, ""
                 self._put(waiting)
                 self._draw()
@@ -72,6 +82,8 @@ class Screen:
         with self._lock:
             self._wanted, self._pauses = "", 0
             self._erase()
+            if self._echo is not None:
+                self._echo.close()
             self._put(self._waiting)
             self._waiting = ""
             self._send(signal if self._signal else "")
@@ -93,6 +105,8 @@ class Screen:
         if not self._wanted:
             self._erase()
             return
+        if self._echo is not None:
+            self._echo.off()
         before, self._status = self._status, self._wanted
         former, self._width = self._width, self._columns()
         if self._width != former:
