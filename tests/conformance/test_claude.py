@@ -57,8 +57,9 @@ def test_tools_work_and_fail(bench: Bench) -> None:
     ]
     done = bench.rook(script, "run", "--permission", "all", "Work")
     assert done.code == 0, done.err
-    assert done.lines[:4] == [
+    assert done.lines[:5] == [
         "Write: a.txt",
+        "  +1 −0",
         "Bash: cat a.txt; exit 3",
         "ERROR: exit 3: one",
         '"Done."',

@@ -161,6 +161,7 @@ def test_two_failed_checks_a_limit_and_a_success(agent: Agent, tmp_path: Path) -
     ]
     assert [event["status"] for event in ended] == ["success", "success", "limited", "success"]
     assert [(event["ok"], event["exit_code"]) for event in of(events, "check_finished")] == [
+        (False, 3),  # before the first iteration
         (False, 3),
         (False, 3),
         (True, 0),
