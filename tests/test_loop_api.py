@@ -13,7 +13,7 @@ from rookery.config.options import LoopOptions
 from rookery.loops.plan import Ceilings, Goal, OnLimit
 from tests.loops.playing import install
 
-COMMAND_LINE_ONLY = {"stdin_mode", "resume", "format", "quiet"}
+COMMAND_LINE_ONLY = {"stdin_mode", "resume", "format", "quiet", "detach"}
 
 
 def test_it_has_every_option_of_the_command_with_the_same_default() -> None:
