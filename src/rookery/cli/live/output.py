@@ -48,7 +48,7 @@ _gone: set[int] = set()  # the descriptors of outputs that broke
 
 
 def is_gone(out: TextIO) -> bool:
-    """Whether the output broke, so that nobody sees what is written."""
+    """Whether the output broke, so that what is written is lost."""
     return out.fileno() in _gone
 
 

@@ -93,7 +93,7 @@ def problems() -> list[str]:
     if not is_available():
         missing.append("only the agent's own process group is ended: /proc is not that of rook")
     if not hasattr(os, "pidfd_open"):
-        missing.append("the end of the agent is noticed by signals: there is no pidfd")
+        missing.append("the end of the agent is noticed by signals: the system lacks pidfd")
     return missing
 
 

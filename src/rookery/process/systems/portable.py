@@ -133,7 +133,7 @@ def problems() -> list[str]:
     if not is_available():
         missing.append("only the agent's own process group is ended: ps does not work here")
     if not hasattr(_select, "kqueue"):
-        missing.append("the end of the agent is noticed by signals: there is no kqueue")
+        missing.append("the end of the agent is noticed by signals: the system lacks kqueue")
     return missing
 
 
