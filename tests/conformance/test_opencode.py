@@ -153,7 +153,7 @@ def test_edit(bench: OpenCodeBench) -> None:
     ]
     done = bench.run(script, "--permission", "edit", "Edit")
     assert done.code == 0, done.err
-    assert done.lines[1:3] == ["edit: a.txt", "write: b.txt"]
+    assert done.lines[1:5] == ["edit: a.txt", "  +1 −1", "write: b.txt", "  +2 −0"]
     assert target.read_text() == "two\n"
     # Who may only edit is not even offered a shell.
     offered = tools_of(bench.asked[0])
