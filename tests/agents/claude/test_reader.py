@@ -668,10 +668,11 @@ def test_no_rule_is_offered_where_everything_is_allowed_already() -> None:
     assert events[-2] == PermissionDenied(tool_id="t", name="Bash")
 
 
-def test_the_task_tools_change_the_plan_step_by_step() -> None:
-    def step(id: str, name: str, input: Any, result: Any) -> list[dict[str, Any]]:
-        return [call(id, name, input), answer(id, "ok") | {"tool_use_result": result}]
+def step(id: str, name: str, input: Any, result: Any) -> list[dict[str, Any]]:
+    return [call(id, name, input), answer(id, "ok") | {"tool_use_result": result}]
 
+
+def test_the_task_tools_change_the_plan_step_by_step() -> None:
     listed = [{"id": "1", "subject": "a", "status": "pending"}, {"id": "2", "subject": "b"}]
     events = read(
         *step("t1", "TaskList", {}, {"tasks": listed}),
@@ -684,6 +685,33 @@ def test_the_task_tools_change_the_plan_step_by_step() -> None:
         PlanChanged(items=(PlanItem(text="a", status="pending"), PlanItem(text="b"))),
         PlanChanged(items=(PlanItem(text="c", status="pending"), PlanItem(text="b"))),
         PlanChanged(items=(PlanItem(text="c", status="pending"),)),
+    ]
+
+
+def test_a_call_that_updates_a_task_names_the_task_and_its_new_status() -> None:
+    listed = [{"id": "1", "subject": "Fix the\nparser"}, {"id": "2", "subject": ""}]
+    inputs = (
+        {"taskId": "1", "status": "in_progress"},
+        {"taskId": "1", "subject": "Fix it", "status": "completed"},
+        {"taskId": "1", "addBlockedBy": ["2"]},
+        {"taskId": "2", "status": "completed"},
+        {"taskId": "9", "status": "deleted"},  # created before this stream began
+        {"status": "completed"},
+    )
+    events = read(
+        *step("t0", "TaskList", {}, {"tasks": listed}),
+        *(call(f"t{number}", "TaskUpdate", input) for number, input in enumerate(inputs, 1)),
+        call("t9", "TaskGet", {"taskId": "1"}),
+    )
+    titles = [event.title for event in events if isinstance(event, ToolStarted)]
+    assert titles[1:] == [
+        "Fix the parser → in progress",
+        "Fix it → completed",
+        "Fix the parser",
+        "#2 → completed",
+        "#9 → deleted",
+        "completed",
+        "Fix the parser",
     ]
 
 

@@ -192,7 +192,7 @@ def _block_start(memory: Memory, parent: str | None, part: shapes.BlockStart) ->
         return ()
     if memory.has_started(id):
         return ()
-    return memory.announce(_started(id, name, parent, NOTHING))
+    return memory.announce(_started(memory, id, name, parent, NOTHING))
 
 
 def _message_stop(memory: Memory, parent: str | None, part: object) -> Sequence[Event]:
@@ -285,18 +285,20 @@ def _start(memory: Memory, block: shapes.Block, parent: str | None) -> Sequence[
     if name in tools.PLAN_MODE:
         memory.mode_calls[id] = name
         return ()
-    started = memory.tools[id] = _started(id, name, parent, block.input)
+    started = memory.tools[id] = _started(memory, id, name, parent, block.input)
     return (started,)
 
 
-def _started(id: str, name: str, parent: str | None, input: msgspec.Raw) -> ToolStarted:
+def _started(
+    memory: Memory, id: str, name: str, parent: str | None, input: msgspec.Raw
+) -> ToolStarted:
     kind = tools.kind(name)
     server, tool = split_mcp(name)
     return ToolStarted(
         id=id,
         name=name,
         kind=kind,
-        title=tools.title(kind, input),
+        title=memory.plan.title(name, input) or tools.title(kind, input),
         input=raw_copy(input),
         server=server,
         tool=tool,

@@ -6,9 +6,11 @@ import msgspec
 
 from rookery.adapter import salvage
 from rookery.adapter.shapes import NOTHING
-from rookery.agents.claude import shapes
+from rookery.adapter.titles import first_of
+from rookery.agents.claude import shapes, tools
 from rookery.agents.claude.shapes import UseResult
 from rookery.model.events import Change, FileChanged, PlanItem, Status
+from rookery.model.text import one_line
 
 _EXIT_CODE = re.compile(r"Exit code (-?\d{1,9})(?:\n|$)")
 # 1.0 writes no exit code, 2.1.197 that of the signal (s04_failing_tools).
@@ -132,6 +134,17 @@ class Plan:
     def items(self) -> tuple[PlanItem, ...]:
         """The steps, in order."""
         return tuple(self._items.values())
+
+    def title(self, name: str, input: msgspec.Raw) -> str | None:
+        """The step that a call of a tool for one step is about, and the status it sets."""
+        id = first_of(input, "taskId") if name in tools.ONE_STEP else None
+        if id is None:
+            return None
+        item = self._items.get(id)
+        step = first_of(input, "subject") or (item.text if item else "") or f"#{id}"
+        step = one_line(step, tools.LONGEST_TITLE)
+        status = first_of(input, "status")
+        return f"{step} → {status.replace('_', ' ')}" if status else step
 
     def apply(self, name: str, input: msgspec.Raw, result: UseResult | None) -> bool:
         """Apply a successful call of a planning tool; return whether the list changed."""

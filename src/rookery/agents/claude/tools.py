@@ -59,6 +59,9 @@ KINDS: Mapping[str, ToolKind] = {
 PLAN_MODE = {"EnterPlanMode": "plan", "ExitPlanMode": None}
 """The tools that change the mode, with the mode they enter."""
 
+ONE_STEP = frozenset({"TaskUpdate", "TaskGet"})
+"""The tools that name one step of the plan by its id."""
+
 TASK_OUTPUT = frozenset({"TaskOutput", "AgentOutputTool"})
 """The tools that ask for what a background task has done."""
 
@@ -67,7 +70,7 @@ RUNNING = frozenset({None, "running", "pending"})
 
 _FOR_THE_USER = frozenset({"AskUserQuestion", "ExitPlanMode"})  # no rule answers for the user
 
-_LONGEST_TITLE = 1000
+LONGEST_TITLE = 1000
 
 
 class _Replacing(msgspec.Struct, gc=False):
@@ -172,7 +175,7 @@ def _first_question(input: msgspec.Raw) -> str | None:
     asked = None if input is NOTHING else salvage.decode_part(input, _ask_decoder)
     for item in asked.questions or () if asked else ():
         if item.question:
-            return one_line(item.question, _LONGEST_TITLE)
+            return one_line(item.question, LONGEST_TITLE)
     return None
 
 
