@@ -93,9 +93,9 @@ def test_the_page_about_agents_shows_the_example() -> None:
 def installed(packages: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Those packages, as if they had been there when this process began."""
     monkeypatch.syspath_prepend(str(packages))
-    agents._plugins.cache_clear()
+    agents._entry_points.cache_clear()
     yield
-    agents._plugins.cache_clear()
+    agents._entry_points.cache_clear()
 
 
 def test_agents_of_other_packages_are_known_after_ours(installed: None) -> None:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     )
     from rookery.adapter.decoder import Events, LineDecoder, Reader
     from rookery.adapter.drift import Drift
+    from rookery.adapter.history import Call, Finding, History, Limit, Place, Query, Session
     from rookery.adapter.memory import Memory
     from rookery.adapter.reader import Read, Table, TableReader, decoder_of
     from rookery.adapter.salvage import decode_part, raw_copy
@@ -53,6 +54,7 @@ _MODULES = {
     "options_of permission_of value_of with_format",
     "rookery.adapter.decoder": "Events LineDecoder Reader",
     "rookery.adapter.drift": "Drift",
+    "rookery.adapter.history": "Call Finding History Limit Place Query Session",
     "rookery.adapter.memory": "Memory",
     "rookery.adapter.reader": "Read Table TableReader decoder_of",
     "rookery.adapter.salvage": "decode_part raw_copy",
@@ -71,6 +73,7 @@ __all__ = [
     "PERMIT_EDITS",
     "Agent",
     "Ask",
+    "Call",
     "Capabilities",
     "ControlChannel",
     "Count",
@@ -78,15 +81,21 @@ __all__ = [
     "Drift",
     "Events",
     "ExitCode",
+    "Finding",
+    "History",
     "Invocation",
+    "Limit",
     "LineDecoder",
     "Memory",
     "Milliseconds",
     "Permission",
+    "Place",
     "PromptLimit",
+    "Query",
     "Read",
     "Reader",
     "Replacement",
+    "Session",
     "Shape",
     "Support",
     "Table",

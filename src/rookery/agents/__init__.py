@@ -1,7 +1,9 @@
 """The known agents, by name, command or stream. They do not import each other.
 
 Another package adds an agent with an entry point in the group `rookery.agents` that names an
-`Agent`. Such packages are searched only when none of our own agents matches.
+`Agent`. Such packages are searched only when none of our own agents matches. In the same way it
+adds the stored sessions of an agent: an entry point in the group `rookery.histories` that names a
+`History`.
 """
 
 from collections.abc import Iterator
@@ -10,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from rookery.adapter.agent import Agent
+from rookery.adapter.history import History
 from rookery.adapter.lines import DEFAULT_CAP
 from rookery.adapter.salvage import Repaired, parse
 from rookery.model.errors import RookeryError, UnknownAgentError
@@ -21,16 +24,40 @@ if TYPE_CHECKING:
 NAMES = ("claude", "codex", "opencode", "gemini", "qwen", "amp")
 """The names of our own agents; each is a module here with an `AGENT`."""
 
+HISTORIES: tuple[str, ...] = ()
+"""The agents whose stored sessions are read; each is a module here with `history.HISTORY`."""
+
 _IMITATED = ("claude",)
 """Agents whose messages others imitate: they are checked last when a stream is detected."""
 
 GROUP = "rookery.agents"
 """The group of entry points with which a package adds an agent."""
 
+HISTORY_GROUP = "rookery.histories"
+"""The group of entry points with which a package adds the stored sessions of an agent."""
+
 
 def names() -> tuple[str, ...]:
     """The names of all agents, those of other packages last."""
     return (*NAMES, *_plugins())
+
+
+def history_names() -> tuple[str, ...]:
+    """The names of the agents whose stored sessions are read, those of other packages last."""
+    return (*HISTORIES, *_plugin_histories())
+
+
+def history(name: str) -> History:
+    """Return the history of the agent of that name; an UnknownAgentError lists the known ones."""
+    if name in HISTORIES:
+        known: History = import_module(f"{__name__}.{name}.history").HISTORY
+        return known
+    if name not in _plugin_histories():
+        raise UnknownAgentError(name, history_names())
+    loaded = _plugin_histories()[name].load()
+    if not isinstance(loaded, History) or loaded.agent != name:
+        raise RookeryError(f"{name!r} in {HISTORY_GROUP!r} isn't a history; remove its package")
+    return loaded
 
 
 def is_known(name: object) -> bool:
@@ -48,12 +75,20 @@ def agent(name: str) -> Agent:
     return _load(_plugins()[name])
 
 
-@cache
 def _plugins() -> "dict[str, EntryPoint]":
+    return _entry_points(GROUP, NAMES)
+
+
+def _plugin_histories() -> "dict[str, EntryPoint]":
+    return _entry_points(HISTORY_GROUP, HISTORIES)
+
+
+@cache
+def _entry_points(group: str, ours: tuple[str, ...]) -> "dict[str, EntryPoint]":
     from importlib.metadata import entry_points  # slow to import, and rarely needed
 
-    points = {point.name: point for point in entry_points(group=GROUP)}
-    return {name: point for name, point in sorted(points.items()) if name not in NAMES}
+    points = {point.name: point for point in entry_points(group=group)}
+    return {name: point for name, point in sorted(points.items()) if name not in ours}
 
 
 def _load(point: "EntryPoint") -> Agent:

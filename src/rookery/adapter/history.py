@@ -1,0 +1,158 @@
+"""`History`, the description of what an agent keeps on disk: where it is, and how to read its use.
+
+A history is pure: the archive finds and opens the files and gives lines, documents or rows to it.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One request to a model. Calls of an agent with the same `id` are one, wherever they are read.
+
+    Of the lines of one call, the one with the greatest output has its usage, and the earliest time
+    is its time.
+    """
+
+    id: str
+    """What identifies the call among all calls of the agent."""
+
+    session: str
+    at: float | None = None
+    """Seconds since 1970; None means the time of the last message of its session."""
+
+    model: str | None = None
+    input: int = 0
+    """Input that the cache did not serve or store."""
+
+    output: int = 0
+    """All output, reasoning included."""
+
+    cache_read: int = 0
+    cache_write_5m: int = 0
+    cache_write_1h: int = 0
+    reasoning: int = 0
+    web_searches: int = 0
+    cost_usd: float | None = None
+    """What the agent says that it cost; None if it does not say."""
+
+    fast: bool = False
+    """Whether it was served at the provider's fast, more expensive speed."""
+
+    subagent: str | None = None
+    """Which subagent made the call; None is the main thread."""
+
+    project: str | None = None
+    """The folder that the agent worked in."""
+
+    branch: str | None = None
+    copied: bool = False
+    """Whether this line is known to be a copy, as at the beginning of a fork."""
+
+    lineage: bool = False
+    """Whether `id` identifies the call only among its session and the sessions that it forks.
+
+    Equal ids of other sessions are different calls.
+    """
+
+    fallback: bool = False
+    """Whether it counts only if its session has no call that is not a fallback."""
+
+
+class Session(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Facts about a session; None means that this line does not report it."""
+
+    id: str
+    at: float | None = None
+    project: str | None = None
+    branch: str | None = None
+    title: str | None = None
+    version: str | None = None
+    """The version of the agent."""
+
+    parent: str | None = None
+    """The session that started this one as its subagent."""
+
+    forked_from: str | None = None
+    """The session whose conversation this one continues."""
+
+
+class Limit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """How much of a provider's limit was used at a time."""
+
+    at: float
+    window: str
+    """Its name or length, as `five_hour`, `weekly`."""
+
+    used: float | None = None
+    """From 0 to 1."""
+
+    resets_at: float | None = None
+    plan: str | None = None
+
+
+Finding = Call | Session | Limit
+"""What can be read from a store."""
+
+Kind = Literal["lines", "document", "sqlite"]
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """Where an agent keeps sessions: files below a folder of the user's home."""
+
+    home: str
+    """The agent's folder below the user's home, as `.local/share`."""
+
+    variable: str | None = None
+    """The environment variable that names another folder instead of it."""
+
+    below: str = ""
+    """The folder in it that is searched, as `projects`."""
+
+    files: str
+    """A regular expression that matches the paths of its files below that folder, with `/`."""
+
+    kind: Kind = "lines"
+
+
+class Query(msgspec.Struct, frozen=True, kw_only=True):
+    """Rows of a SQLite store that changed since it was last read."""
+
+    sql: str
+    """Selects the rows whose mark is at least `:since`; the mark is the first column."""
+
+    read: Callable[[tuple[Any, ...]], Sequence[Finding]]
+    """Reads one row; never raises on what an agent may have written there."""
+
+
+class History(msgspec.Struct, frozen=True, kw_only=True):
+    """What one agent keeps on disk."""
+
+    agent: str
+    places: tuple[Place, ...]
+
+    recognises: Callable[[bytes], bool]
+    """Returns whether the first bytes of a file look like this agent's sessions.
+
+    For SQLite stores it is called with the text of the schema.
+    """
+
+    needles: tuple[bytes, ...] = ()
+    """A line that contains none of these is not read."""
+
+    memory: type[msgspec.Struct] = msgspec.Struct
+    """What is remembered between the lines of a file: plain data that JSON can hold."""
+
+    begin: Callable[[Sequence[str]], Any] | None = None
+    """Returns the memory of a file that is read from its start, given the parts of its path."""
+
+    read: Callable[[bytes, Any], Sequence[Finding]] | None = None
+    """Reads a line, or a whole document; never raises. May change the memory."""
+
+    queries: tuple[Query, ...] = ()
+    """For a SQLite store, in the order in which they run."""
+
+    notes: tuple[str, ...] = ()
+    """What the agent does not report, one sentence each, for people who read a total."""
