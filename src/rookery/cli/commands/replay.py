@@ -8,7 +8,7 @@ import click
 
 from rookery.cli.live.ending import print_answer
 from rookery.cli.live.finished_run import display_of, say_end, show_record
-from rookery.cli.live.playback import Pace, ended_by_signals
+from rookery.cli.live.playback import Pace
 from rookery.cli.live.raw_text import RawOutput, last_words, shown_text
 from rookery.cli.options.defaults import print_project_settings
 from rookery.cli.options.parameters import argument, takes
@@ -41,7 +41,7 @@ def replay(options: ReplayOptions, view_options: ViewOptions, run: str | None) -
     print_project_settings()
     folder = find_run(run)
     pace = Pace(math.inf if options.instant else options.speed)
-    with ended_by_signals():
+    with pace.ended_by_signals():
         if view_options.format == "text":
             _replay(folder, view_options, pace)
         else:

@@ -8,6 +8,7 @@ from types import FrameType
 
 from rookery.cli.live.output import FRAME_S
 
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _LONGEST_PAUSE_S = 5.0  # waiting agents are not worth watching
 
 
@@ -17,9 +18,11 @@ class Pace:
     def __init__(self, speed: float) -> None:
         self._speed = speed
         self._before: float | None = None
+        self._is_stopped = False
 
     def wait(self, at: float | None, tick: Callable[[float], None] = lambda _now: None) -> None:
         """Wait until this moment of the recording; `tick` is called with the time meanwhile."""
+        self._end_if_stopped()
         if at is None:
             return
         now, self._before = self._before, at
@@ -31,19 +34,27 @@ class Pace:
             step = min(rest, FRAME_S)
             tick(now)
             time.sleep(step)
+            self._end_if_stopped()
             now, rest = now + step * self._speed, rest - step
 
+    @contextmanager
+    def ended_by_signals(self) -> Iterator[None]:
+        """End the block on SIGTERM and SIGHUP as on Ctrl-C, so that nothing is left on a screen."""
+        before = {number: signal.getsignal(number) for number in _SIGNALS}
+        before = {number: old for number, old in before.items() if old != signal.SIG_IGN}
+        for number in before:
+            signal.signal(number, self._stop)
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
-@contextmanager
-def ended_by_signals() -> Iterator[None]:
-    """End the block on SIGTERM and SIGHUP as Ctrl-C does, so that nothing is left on a screen."""
-    before = {number: signal.signal(number, _end) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    def _stop(self, _number: int, _frame: FrameType | None) -> None:
+        # Python drops what is raised while an object is deleted: then `wait` raises it.
+        self._is_stopped = True
+        raise KeyboardInterrupt
 
-
-def _end(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+    def _end_if_stopped(self) -> None:
+        if self._is_stopped:
+            raise KeyboardInterrupt
