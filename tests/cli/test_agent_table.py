@@ -5,7 +5,7 @@ import pytest
 
 from rookery import agents
 from rookery.adapter.agent import Capabilities
-from rookery.cli.agent_table import REPORTED, agent_details, agent_table
+from rookery.cli.agent_table import REPORTED, agent_details, agent_table, system_details
 from rookery.cli.installed_agents import InstalledAgent
 from rookery.display.console.paint import Paint
 
@@ -99,3 +99,8 @@ def test_notes_are_wrapped_between_words() -> None:
     *_, first, second = agent_details(described("amp"), width=80)
     assert first.startswith("- Without a login it waits for one")
     assert second.startswith("  or set")
+
+
+def test_what_is_weaker_on_this_system_is_a_list_that_is_wrapped() -> None:
+    shown = system_details(["one two three", "four"], width=10)
+    assert [*shown] == ["WEAKER HERE THAN ON LINUX", "- one two", "  three", "- four"]

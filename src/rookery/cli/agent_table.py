@@ -73,6 +73,16 @@ def agent_details(agent: InstalledAgent, *, width: int | None) -> Iterator[str]:
     ]
     if notes:
         yield ""
+    yield from _list(notes, width=width)
+
+
+def system_details(weaknesses: Sequence[str], *, width: int | None) -> Iterator[str]:
+    """What rook cannot guarantee on this system, wrapped to the width."""
+    yield "WEAKER HERE THAN ON LINUX"
+    yield from _list(weaknesses, width=width)
+
+
+def _list(notes: Sequence[str], *, width: int | None) -> Iterator[str]:
     for note in notes:
         first, *others = cells.wrap(safe_line(note), (width or _UNCUT) - len(_BULLET))
         yield _BULLET + first

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 import msgspec
 
-from rookery.cli.agent_table import LEGEND, agent_details, agent_table
+from rookery.cli.agent_table import LEGEND, agent_details, agent_table, system_details
 from rookery.cli.installed_agents import UNASKED, InstalledAgent, installed_agents
 from rookery.cli.live.output import put_json
 from rookery.cli.options.parameters import argument, takes
@@ -35,7 +35,7 @@ def command(options: AgentsOptions, names: tuple[str, ...]) -> None:
     """List the agents: which version is installed, and what each of them reports.
 
     With a name, show everything that is known of that agent: where it is installed, how it can be
-    run, and notes.
+    run, and notes. On a Mac, also show what is weaker there than on Linux.
 
     A checked version is one that rook was tested with. Other versions usually work: messages
     that are new in them are recorded and counted, but may not be shown. With --check, an agent that
@@ -51,8 +51,6 @@ def command(options: AgentsOptions, names: tuple[str, ...]) -> None:
     for agent in known:
         if agent in doubtful or (agent.problem and not options.json and not names):
             click.echo(f"[rook] {agent.name}: {safe_line(_doubt(agent))}", err=True)
-    for weakness in () if options.json else system.WEAKER:
-        click.echo(f"[rook] weaker here than on Linux: {weakness}", err=True)
     if doubtful:
         raise click.exceptions.Exit(_UNCHECKED)
 
@@ -61,7 +59,10 @@ def _print(known: Sequence[InstalledAgent], *, details: bool) -> None:
     look = look_of(sys.stdout, os.environ)
     width, paint = columns(sys.stdout) if look.terminal else None, look.paint()
     if details:
-        click.echo("\n\n".join("\n".join(agent_details(each, width=width)) for each in known))
+        parts = [agent_details(each, width=width) for each in known]
+        if system.WEAKER:
+            parts.append(system_details(system.WEAKER, width=width))
+        click.echo("\n\n".join("\n".join(part) for part in parts))
     else:
         click.echo("\n".join(agent_table(known, width=width, paint=paint)))
         if look.terminal:
