@@ -9,7 +9,8 @@ from tests.recorded import cases, name_of
 
 from rookery import agents
 
-NO_KEY = {name_of(path): path for path in cases("claude")}["s11i_no_key-2.1.197"]
+CASES = {name_of(path): path for path in cases("claude")}
+NO_KEY, NO_CREDIT = CASES["s11i_no_key-2.1.197"], CASES["s50c_credit-2.1.325"]
 FAILED = {"type": "result", "subtype": "error_during_execution", "is_error": True}
 
 
@@ -31,6 +32,15 @@ def test_a_run_that_is_not_logged_in_names_the_login_command(desk: Desk) -> None
     assert done.returncode == 1
     assert "[rook] to log in:  claude /login\n" in done.stderr
     assert "to log in:  claude /login" in desk.rook("show").stderr
+
+
+def test_missing_credit_is_not_a_missing_login(desk: Desk) -> None:
+    desk.program("claude", f"cat {NO_CREDIT}\nexit 1")
+    done = desk.rook("run", "Hi")
+    assert done.returncode == 6
+    assert "[rook] limited: Credit balance is too low\n" in done.stderr
+    assert "continue after adding credit: " in done.stderr
+    assert "log in" not in done.stderr
 
 
 def test_a_command_of_the_user_s_logs_in_with_itself(desk: Desk) -> None:

@@ -8,6 +8,7 @@ from rookery.adapter.agent import PERMIT_ALL, PERMIT_EDITS
 from rookery.display.console.paint import Paint
 from rookery.display.ending import AboutRun, summary, warnings
 from rookery.model.events import (
+    Error,
     Event,
     FileChanged,
     ModelUsage,
@@ -89,6 +90,13 @@ def test_every_bad_end_says_why_and_what_to_do(status: Outcome, steps: list[str]
     headline = "because" if status == "interrupted" else f"{status.replace('_', ' ')}: because"
     assert told[:2] == [headline, "1m 42s"]
     assert " · ".join(told[2:]) == " · ".join(steps)
+
+
+def test_a_limit_that_only_payment_lifts_does_not_name_a_reset() -> None:
+    unpaid = Error(kind="quota", message="no credit", needs_payment=True)
+    printed = "\n".join(lines(unpaid, status="limited", resumable=True))
+    assert f"continue after adding credit: {RESUME}" in printed
+    assert "reset" not in printed
 
 
 @pytest.mark.parametrize(

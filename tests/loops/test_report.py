@@ -37,6 +37,23 @@ def test_the_end_of_a_limit_is_not_read_from_the_verdicts_sentence() -> None:
     assert known.resets_at is None
 
 
+@each("name", [path for path in map(name_of, ALL) if "s50" in path])
+def test_only_missing_credit_needs_payment(name: str) -> None:
+    (path,) = (path for path in ALL if name_of(path) == name)
+    state = folded(path)
+    known = report(
+        state,
+        judge(state),
+        goal=Goal(),
+        nonce="word",
+        run=None,
+        started_at=0.0,
+        ended_at=1_763_280_000.0,
+        local=UTC,
+    )
+    assert bool(known.needs_payment) is ("credit" in name)
+
+
 RECORDED = {
     "s50_limit-1.0.60": "2026-11-16 19:12:42",
     "s50_limit-1.0.128": "2026-11-16 19:12:00",

@@ -45,6 +45,7 @@ def with_(**changes: Any) -> LoopPlan:
 
 SAME = ran(answer="x", changed=0)
 LIMITED = ran("limited", resets_at=NOW + 3600, reset_from_field=True)
+UNPAID = ran("limited", needs_payment=True, error_kind="quota")
 ROWS = [
     # what happened, the rule that decides, the step, how it ends
     ([ran(said_done=True)], PLAN, "completion", "finish", "done"),
@@ -54,6 +55,8 @@ ROWS = [
     ([ran("denied", said_done=True)], PLAN, "completion", "finish", "done"),
     ([LIMITED], PLAN, "limits", "wait", None),
     ([LIMITED], with_(on_limit=OnLimit(do="stop")), "limits", "finish", "limited"),
+    ([UNPAID], PLAN, "limits", "finish", "limited"),
+    ([UNPAID], with_(on_limit=OnLimit(do="switch", agent="codex")), "limits", "switch", None),
     ([LIMITED], with_(on_limit=OnLimit(do="switch", agent="codex")), "limits", "switch", None),
     ([LIMITED], with_(on_limit=OnLimit(do="switch", agent="claude")), "limits", "wait", None),
     ([ran("failed", error_kind="overload")], PLAN, "transient", "wait", None),

@@ -187,7 +187,8 @@ def _next_steps(verdict: Verdict, about: AboutRun, state: RunState) -> Iterator[
             yield _labelled("allow it: " if rules else "continue: ", _resume(about, *rules))
             yield _labelled("details: ", show)
         case "limited":
-            yield _labelled("continue after the reset: ", resume)
+            when = "after adding credit" if state.needs_payment else "after the reset"
+            yield _labelled(f"continue {when}: ", resume)
             other = (
                 f'{suggested("run", "--agent", about.other_agent)} "…"' if about.other_agent else ""
             )

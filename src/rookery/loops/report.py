@@ -2,6 +2,8 @@
 
 from datetime import tzinfo
 
+import msgspec
+
 from rookery.loops.plan import Goal
 from rookery.loops.state import Report
 from rookery.loops.waits.resets import from_field, from_text
@@ -47,6 +49,7 @@ def report(
         said_done=says_done(state, goal, nonce),
         error=None if _ended_well(state) else reported or verdict.sentence,
         error_kind=state.errors[-1].kind if state.errors else None,
+        needs_payment=state.needs_payment or msgspec.UNSET,
         denials=tuple(sorted({d.fix or d.name or "a tool" for d in state.denials.values()})),
         files_changed=len(state.files),
         resets_at=resets_at,

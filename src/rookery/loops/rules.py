@@ -162,7 +162,10 @@ def _limit(moment: Moment) -> Decision | None:
     if report.status != "limited":
         return None
     evidence = ("the agent reported when the limit ends",) if report.reset_from_field else ()
-    return _wait_for_provider(moment, report.sentence, report.resets_at, evidence)
+    is_final = bool(report.needs_payment)
+    return _wait_for_provider(
+        moment, report.sentence, report.resets_at, evidence, is_final=is_final
+    )
 
 
 def _quota(moment: Moment) -> Decision | None:
@@ -177,8 +180,14 @@ def _quota(moment: Moment) -> Decision | None:
 
 
 def _wait_for_provider(
-    moment: Moment, reason: str, resets_at: float | None, evidence: tuple[str, ...]
+    moment: Moment,
+    reason: str,
+    resets_at: float | None,
+    evidence: tuple[str, ...],
+    *,
+    is_final: bool = False,
 ) -> Decision:
+    """Do what the plan says about limits; one that is final is not waited for."""
     policy = moment.plan.on_limit
     if policy.do == "stop":
         return _finish(moment, "limited", reason, evidence)
@@ -191,6 +200,8 @@ def _wait_for_provider(
             evidence=evidence,
             agent=policy.agent,
         )
+    if is_final:
+        return _finish(moment, "limited", f"{reason}; waiting does not help", evidence)
     row = _in_a_row(moment.state.attempts, lambda attempt: attempt.report.status == "limited")
     retry = moment.now + unknown_reset_s(row, moment.random)
     if resets_at is not None:

@@ -39,6 +39,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """The first line of what went wrong."""
 
     error_kind: ErrorKind | None = None
+    needs_payment: bool | msgspec.UnsetType = msgspec.UNSET
+    """Whether the provider's limit is that no credit is left, which waiting does not change."""
+
     denials: tuple[str, ...] = ()
     """The rules that would allow the denied calls, or else the names of their tools."""
 

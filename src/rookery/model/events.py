@@ -392,6 +392,8 @@ class Error(_Event, tag="error", frozen=True, kw_only=True):
     kind: ErrorKind
     message: str | None = None
     retryable: bool | None = None
+    needs_payment: bool | None = None
+    """True if no credit is left: unlike other quotas, it does not come back by itself."""
 
 
 class TurnFinished(_Event, tag="turn_finished", frozen=True, kw_only=True):

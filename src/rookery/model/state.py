@@ -207,6 +207,11 @@ class RunState:
         return [error for error in self.errors if error.kind == "quota"] or last
 
     @property
+    def needs_payment(self) -> bool:
+        """Whether no credit is left at the provider."""
+        return any(error.needs_payment for error in self.quota_errors)
+
+    @property
     def denied_tools(self) -> int:
         """How many tool calls were not permitted."""
         return len(self.denials) + self.dropped.denials

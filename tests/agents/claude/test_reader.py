@@ -534,7 +534,6 @@ def test_a_field_of_a_system_message_that_does_not_fit_is_dropped_and_counted() 
     ("words", "kind", "retryable"),
     [
         ({"error": "authentication_failed"}, "auth", False),
-        ({"error": "billing_error", "api_error_type": "invalid_request_error"}, "auth", False),
         ({"error": "rate_limit"}, "rate", True),
         ({"error": "rate_limit", "api_error": "usage_limit_reached"}, "quota", False),
         ({"error": "server_error"}, "internal", True),
@@ -565,7 +564,6 @@ def test_the_most_specific_name_decides_the_kind_of_error(
         ("Limit reached – contact an admin to keep working", "quota", False),
         ('API Error: 429 {"type":"error"}', "rate", True),
         ('API Error: 529 {"type":"error"}', "overload", True),
-        ("Credit balance is too low", "auth", False),
     ],
 )
 def test_a_failure_that_no_field_names_is_known_by_its_words(
@@ -576,6 +574,19 @@ def test_a_failure_that_no_field_names_is_known_by_its_words(
     assert read(message | {"error": "unknown"}) == [BEGUN, error]
     events = read(result(is_error=True, result=text))  # 1.0 has no `error`
     assert [event for event in events if isinstance(event, Error)] == [error]
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [("billing_error", "it failed"), ("unknown", "Credit balance is too low")],
+)
+def test_missing_credit_is_a_quota_that_needs_payment_and_not_a_missing_login(
+    error: str, text: str
+) -> None:
+    message = said({"type": "text", "text": text}) | {"error": error}
+    assert read(message)[-1] == Error(
+        kind="quota", message=text, retryable=False, needs_payment=True
+    )
 
 
 def test_the_moment_of_a_reset_is_read_from_the_words_of_1_0() -> None:

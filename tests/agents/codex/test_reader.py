@@ -130,6 +130,21 @@ def test_a_failure_that_the_stream_repeats_is_reported_once() -> None:
     assert [type(e) for e in events(THREAD, TURN, failed)[2:-1]] == [Error, TurnFinished]
 
 
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("Quota exceeded. Check your plan and billing details.", True),
+        ('{"error":{"message":"no","code":"insufficient_quota"}}', True),
+        ('{"error":{"message":"no","type":"insufficient_quota"}}', True),
+        ('{"error":{"message":"no","code":"usage_limit_reached"}}', None),
+        ("You've hit your usage limit.", None),
+    ],
+)
+def test_missing_credit_needs_payment(message: str, expected: bool | None) -> None:
+    failed = error(message)
+    assert (failed.kind, failed.needs_payment) == ("quota", expected)
+
+
 def test_only_the_last_message_before_the_end_is_the_answer() -> None:
     def said(text: str) -> dict[str, Any]:
         return item("completed", type="agent_message", text=text)

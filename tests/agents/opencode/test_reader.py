@@ -173,6 +173,22 @@ def test_an_error_at_the_end_is_a_failure_with_its_words() -> None:
     assert (verdict.status, verdict.sentence) == ("limited", "no credit")
 
 
+@each(
+    ("status", "code", "expected"),
+    [
+        (402, "x", True),
+        (429, "insufficient_quota", True),
+        (429, "billing_error", True),
+        (429, "usage_limit_reached", None),
+        (500, "insufficient_quota", None),
+    ],
+)
+def test_missing_credit_needs_payment(status: int, code: str, expected: bool | None) -> None:
+    body = json.dumps({"error": {"code": code}})
+    (failed,) = events(error("APIError", statusCode=status, responseBody=body), of=Error)
+    assert failed.needs_payment is expected
+
+
 def test_an_abort_is_an_interruption() -> None:
     assert status(start(), error("MessageAbortedError", message="Aborted")) == "interrupted"
 

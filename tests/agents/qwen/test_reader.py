@@ -9,6 +9,7 @@ import pytest
 import rookery
 from rookery.adapter.drift import Drift
 from rookery.agents import agent, detect
+from rookery.agents.qwen.errors import api_error
 from rookery.agents.qwen.fields import KNOWN_FIELDS
 from rookery.model.bookkeeping import NOTHING
 from rookery.model.completion import final_text
@@ -106,6 +107,13 @@ def test_a_resumed_run_reports_only_its_own_tokens() -> None:
     assert tokens(NOTHING) == 4936
     assert tokens(Usage(input=400, output=68, cache_read=2000)) == 4936 - 2468
     assert tokens(None) == 1234  # nobody knows where it began, but its messages are told
+
+
+@each(("status", "expected"), [(402, True), (429, None)])
+def test_missing_credit_needs_payment(status: int, expected: bool | None) -> None:
+    failed = api_error(f"[API Error: {status} Pay]")
+    assert failed is not None
+    assert (failed.kind, failed.needs_payment) == ("quota", expected)
 
 
 @each(

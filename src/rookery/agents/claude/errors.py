@@ -15,7 +15,7 @@ KINDS: Mapping[str, ErrorKind] = {
     "account_on_hold": "auth",
     "verification_required": "auth",
     "cloud_credential_error": "auth",
-    "billing_error": "auth",  # credit does not come back by itself, as a quota does
+    "billing_error": "quota",
     "usage_limit_reached": "quota",
     "rate_limit": "rate",
     "rate_limit_error": "rate",
@@ -41,12 +41,13 @@ _LIMIT = re.compile(
     r"|(?:Session|Weekly|Opus|Opus weekly|Usage) limit (?:reached|resets)\b"
     r"|Limit reached – |Spending cap reached\b"
 )
+_NO_CREDIT = re.compile(r"Credit balance is too low\b")
 # 1.0 and 2.0 name these failures only in their words (s50b_429, s50c_credit).
 _WORDS: tuple[tuple[re.Pattern[str], ErrorKind], ...] = (
     (_LIMIT, "quota"),
     (re.compile(r"API Error: 429\b|API Error: Rate limit reached"), "rate"),
     (re.compile(r"API Error: 529\b"), "overload"),
-    (re.compile(r"Credit balance is too low\b"), "auth"),
+    (_NO_CREDIT, "quota"),
 )
 
 _VAGUE = frozenset({"invalid_request", "invalid_request_error", "server_error", "api_error"})
@@ -61,7 +62,8 @@ def api_error(message: shapes.Assistant, *, limited: bool) -> list[Event]:
     """
     inner = message.message or shapes.Message()
     text = text_of(inner.content)
-    kind = kind_of(message.api_error, message.error, message.api_error_type)
+    names = (message.api_error, message.error, message.api_error_type)
+    kind = kind_of(*names)
     if inner.stop_reason == "refusal":
         kind = "policy"
     elif kind == "rate" and limited:
@@ -70,7 +72,7 @@ def api_error(message: shapes.Assistant, *, limited: bool) -> list[Event]:
         kind = "context"  # no field says so (2.1.197 and 2.1.325 s11e_fail_prompt_too_long)
     elif kind in (None, "rate"):
         kind = _kind_in_words(text) or kind
-    return _errors(kind, text)
+    return _errors(kind, text, unpaid="billing_error" in names)
 
 
 def error_in_words(text: str | None) -> list[Event]:
@@ -89,12 +91,20 @@ def _kind_in_words(text: str | None) -> ErrorKind | None:
     return next((kind for words, kind in _WORDS if text and words.match(text)), None)
 
 
-def _errors(kind: ErrorKind | None, text: str | None) -> list[Event]:
+def _errors(kind: ErrorKind | None, text: str | None, *, unpaid: bool = False) -> list[Event]:
     """The error, and the limit before it if the words say when it resets."""
     events: list[Event] = []
     limit = _LIMIT.match(text or "") if kind == "quota" else None
     if limit is not None and limit["reset"]:
         events.append(LimitReported(status="rejected", resets_at=float(limit["reset"])))
     retryable = None if kind is None else kind in _PASSING
-    events.append(Error(kind=kind or "internal", message=text, retryable=retryable))
+    unpaid = unpaid or _NO_CREDIT.match(text or "") is not None
+    events.append(
+        Error(
+            kind=kind or "internal",
+            message=text,
+            retryable=retryable,
+            needs_payment=True if unpaid else None,
+        )
+    )
     return events

@@ -56,6 +56,8 @@ _CODES: Mapping[str, ErrorKind] = {
 """The kinds for codes and types in the body of an API error, which Codex passes on unchanged."""
 
 _PASSING = frozenset({"overload", "network", "internal"})
+# What Codex makes of the code `insufficient_quota` (0.166.0 response_failed_quota).
+_NO_CREDIT = "Quota exceeded. Check your plan and billing details."
 
 
 class _ApiError(msgspec.Struct):
@@ -92,9 +94,14 @@ def error(message: str) -> Error:
         body = salvage.decode_part(message.encode("utf-8", "replace"), _body_decoder)
         if body is not None and body.error is not None and body.error.message:
             cause = body.error
-            kinds = (_CODES.get(code or "") for code in (cause.code, cause.type))
-            return _error(next(filter(None, kinds), "internal"), cause.message or message)
-    return _error(_kind(message), message)
+            codes = (cause.code, cause.type)
+            kinds = (_CODES.get(code or "") for code in codes)
+            return _error(
+                next(filter(None, kinds), "internal"),
+                cause.message or message,
+                unpaid="insufficient_quota" in codes,
+            )
+    return _error(_kind(message), message, unpaid=message == _NO_CREDIT)
 
 
 def _kind(message: str) -> ErrorKind:
@@ -108,5 +115,10 @@ def _kind(message: str) -> ErrorKind:
     return _STATUSES.get(number, "config" if 400 <= number < 500 else "internal")
 
 
-def _error(kind: ErrorKind, message: str) -> Error:
-    return Error(kind=kind, message=message, retryable=kind in _PASSING)
+def _error(kind: ErrorKind, message: str, *, unpaid: bool) -> Error:
+    return Error(
+        kind=kind,
+        message=message,
+        retryable=kind in _PASSING,
+        needs_payment=True if unpaid else None,
+    )

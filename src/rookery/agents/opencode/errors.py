@@ -29,8 +29,11 @@ _STATUSES: Mapping[int, ErrorKind] = {
     504: "network",
     529: "overload",
 }
-_QUOTAS = frozenset({"insufficient_quota", "billing_error", "usage_limit_reached"})
-"""The codes of a 429 that waiting does not resolve."""
+_UNPAID = frozenset({"insufficient_quota", "billing_error"})
+"""The codes of a 429 that only payment resolves."""
+
+_QUOTAS = _UNPAID | {"usage_limit_reached"}
+"""The codes of a 429 that trying again at once does not resolve."""
 
 
 class _Cause(msgspec.Struct, gc=False):
@@ -52,6 +55,7 @@ def read(error: shapes.ErrorInfo) -> Error:
         kind=_kind(error.name, data),
         message=data.message or error.name,
         retryable=data.isRetryable,
+        needs_payment=True if _is_unpaid(error.name, data) else None,
     )
 
 
@@ -62,14 +66,21 @@ def _kind(name: str | None, data: shapes.ErrorData) -> ErrorKind:
         return "internal"
     if data.statusCode is None:
         return "network"  # the server did not answer
-    if data.statusCode == 429 and _quota_used_up(data.responseBody):
+    if data.statusCode == 429 and not _QUOTAS.isdisjoint(_codes(data.responseBody)):
         return "quota"
     return _STATUSES.get(data.statusCode, "internal")
 
 
-def _quota_used_up(body: str | None) -> bool:
+def _is_unpaid(name: str | None, data: shapes.ErrorData) -> bool:
+    if name != "APIError" or data.statusCode not in (402, 429):
+        return False
+    return data.statusCode == 402 or not _UNPAID.isdisjoint(_codes(data.responseBody))
+
+
+def _codes(body: str | None) -> set[str | None]:
+    """The codes in the body of the API's response."""
     try:
         cause = _body_decoder.decode(body or "{}").error
     except (ValueError, RecursionError):
-        return False
-    return cause is not None and not _QUOTAS.isdisjoint({cause.type, cause.code})
+        return set()
+    return set() if cause is None else {cause.type, cause.code}

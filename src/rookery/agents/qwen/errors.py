@@ -19,6 +19,7 @@ _STATUSES: Mapping[int, ErrorKind] = {
     503: "overload",
     504: "network",
 }
+_PAYMENT_REQUIRED = "402"
 _PASSING = frozenset({"internal", "network", "overload"})
 # A connection that failed or broke off (0.24.4 adds the cause: cut_reset).
 _NO_ANSWER = re.compile(
@@ -53,7 +54,12 @@ def api_error(text: str) -> Error | None:
         return None
     status, message = match.groups()
     kind = _kind(int(status) if status else None, message)
-    return Error(kind=kind, message=message, retryable=kind in _PASSING)
+    return Error(
+        kind=kind,
+        message=message,
+        retryable=kind in _PASSING,
+        needs_payment=True if status == _PAYMENT_REQUIRED else None,
+    )
 
 
 def _kind(status: int | None, message: str) -> ErrorKind:
