@@ -1,7 +1,7 @@
 """How wide text is on a terminal, and how to cut it to a width: never wider than measured.
 
-Not rich.cells, which takes 3 (emoji) to 20 (ASCII) times as long to measure or cut a line, and counts
-joined emoji and flags as 2 columns, where many terminals draw 4 or 6.
+Not rich.cells, which takes 3 (emoji) to 20 (ASCII) times as long to measure or cut a line, and
+counts joined emoji and flags as 2 columns, where many terminals draw 4 or 6.
 """
 
 from functools import lru_cache

@@ -1,7 +1,7 @@
 """Rows in columns as wide as their cells; the last column is cut to the available width.
 
-Not rich.table, which takes over 100 times as long for 300 rows, and 24 ms of CPU time to import: a fifth of
-what `rook runs` may take.
+Not rich.table, which takes over 100 times as long for 300 rows, and 24 ms of CPU time to import:
+a sixth of what `rook runs` may take.
 """
 
 from collections.abc import Callable, Sequence
