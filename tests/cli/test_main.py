@@ -174,8 +174,9 @@ def test_rook_to_which_nothing_is_piped_says_what_to_pipe(desk: Desk) -> None:
     assert "| rook" in out.stderr
 
 
-def test_every_setting_is_an_option_of_run() -> None:
-    assert set(SETTINGS) <= {param.name for param in run_.params}
+def test_every_setting_is_an_option_of_run_or_only_of_the_user() -> None:
+    of_runs = {name for name, setting in SETTINGS.items() if not setting.flag.only_users}
+    assert of_runs <= {param.name for param in run_.params}
 
 
 def test_every_option_of_run_and_exec_is_a_setting_or_of_one_call() -> None:
@@ -194,6 +195,8 @@ def test_a_pipe_has_the_options_of_the_table() -> None:
 def test_every_setting_takes_what_its_option_takes() -> None:
     options = {param.name: param for param in run_.params}
     for setting in SETTINGS.values():
+        if setting.flag.only_users:
+            continue
         kind = options[setting.name].type
         if isinstance(kind, click.Choice):
             assert tuple(kind.choices) == setting.choices

@@ -396,3 +396,20 @@ def test_a_project_cannot_permit_everything_on_the_users_behalf(place: Place, he
     place.shared.unlink()
     place.mine.write_text('permission = "all"\n')
     assert of(place.load(), "permission")[0] == "all"
+
+
+def test_a_table_holds_the_settings_that_begin_with_its_name(place: Place) -> None:
+    place.mine.write_text('[archive]\nroots = ["/srv/laptop"]\n[prices]\nfile = "p.toml"\n')
+    config = place.load()
+    assert of(config, "archive_roots") == (("/srv/laptop",), f"{place.mine}:2")
+    assert of(config, "prices_file") == ("p.toml", f"{place.mine}:4")
+
+
+def test_a_wrong_key_of_such_a_table_gets_a_suggestion(place: Place) -> None:
+    place.refuses(place.mine, '[prices]\nfiles = "x"', "2: 'files' is not a setting; did you mean")
+
+
+@pytest.mark.parametrize("text", ['[prices]\nfile = "x"', '[profile.a]\nprices_file = "x"'])
+def test_what_only_the_user_may_set_is_refused_elsewhere(place: Place, text: str) -> None:
+    words = "2: prices_file cannot be set by a project or a profile"
+    place.refuses(place.shared, text, words)

@@ -212,6 +212,17 @@ def test_a_later_figure_replaces_an_earlier_one_and_never_a_greater_one() -> Non
     assert (ledger.seen.messages, ledger.tokens.output, ledger.cost.usd) == (1, 50, 0.00051)
 
 
+def test_each_message_has_the_price_of_its_day() -> None:
+    def falling(model: str, at: float | None) -> Price:
+        return Price(Rates(input=0, output=2_000_000 if (at or 0) < 86_400 else 1_000_000))
+
+    records = [
+        Record(seq=seq, at=at, offset=0, length=0, event=report(f"m{seq}", output=1000))
+        for seq, at in enumerate((86_399.0, 86_400.0, 90_000.0))
+    ]
+    assert fold(records, falling).ledger.cost.usd == pytest.approx(0.002 + 0.001 + 0.001)
+
+
 def test_a_model_without_a_price_makes_the_cost_unknown_and_never_zero() -> None:
     ledger = OpenLedger(prices)
     ledger.report(report(model="strange"))

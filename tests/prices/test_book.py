@@ -58,6 +58,13 @@ def test_an_unknown_model_is_unknown(book: PriceBook) -> None:
     assert book("") is None
 
 
+def test_a_model_that_is_free_is_not_priced_as_the_paid_one(book: PriceBook) -> None:
+    for name in ("deepseek/deepseek-chat-v3.1:free", "nobodys-model-7:free"):
+        price = book(name)
+        assert price is not None
+        assert price.cost(Usage(input=1_000_000, output=1_000, cache_read=5)) == 0
+
+
 def test_a_long_input_has_its_own_price(book: PriceBook) -> None:
     price = book("claude-sonnet-4-5")
     assert price is not None
@@ -195,6 +202,35 @@ def test_the_user_s_price_file_is_read_when_a_price_is_asked_for(price_file: Pat
     assert book("my-model") == Price(Rates(input=1_500_000))
     assert book("claude-sonnet-4-5") is not None
     assert price_file_problem() is None
+
+
+def test_the_setting_prices_file_names_another_price_file(
+    price_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = price_file.parent / "rookery.toml"
+    settings.write_text('[prices]\nfile = "mine.toml"\n')
+    (price_file.parent / "mine.toml").write_text('["my-model"]\ninput = 2.5\n')
+    price_file.write_text('["my-model"]\ninput = 1.5\n')
+    assert PriceBook()("my-model") == Price(Rates(input=2_500_000))
+    other = price_file.parent / "other.toml"
+    other.write_text('["my-model"]\ninput = 3.5\n')
+    monkeypatch.setenv("ROOKERY_PRICES_FILE", str(other))
+    assert PriceBook()("my-model") == Price(Rates(input=3_500_000))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('[prices]\nfile = "none.toml"\n', "none.toml"),
+        ("[prices]\nfile = 3\n", "prices_file takes a file, not 3"),
+    ],
+)
+def test_a_price_file_that_the_settings_name_in_vain_is_reported(
+    price_file: Path, text: str, words: str
+) -> None:
+    (price_file.parent / "rookery.toml").write_text(text)
+    assert PriceBook()("claude-sonnet-4-5") is None
+    assert words in (price_file_problem() or "")
 
 
 def test_without_a_price_file_the_list_is_used(price_file: Path) -> None:

@@ -1,1 +1,4 @@
-"""Settings: what there are, where they are kept, and which of them apply. Only `cli` reads them."""
+"""Settings: what there are, where they are kept, and which of them apply.
+
+Only `cli` reads them, except for those in `user_settings.py`.
+"""

@@ -51,6 +51,7 @@ Share = Annotated[float, Meta(gt=0, le=1, title="a share such as 80% or 0.8")]
 Bytes = Annotated[int, Meta(ge=1, title="a size such as 500MB or 10GB")]
 Folder = Annotated[str, Meta(min_length=1, title="a folder")]
 File = Annotated[str, Meta(min_length=1, title="a file")]
+Folders = Annotated[tuple[Folder, ...], Meta(title="a list of folders")]
 
 FOR_AGENT = "options for the agent go after --, or in args"
 """What to do instead of passing an option of the agent as a value."""
@@ -88,6 +89,9 @@ class Flag(msgspec.Struct, frozen=True, kw_only=True):
     loosens: Loosens = "always"
     strict: tuple[Any, ...] = ()
     """The values that loosen nothing, the strictest first."""
+
+    only_users: bool = False
+    """Whether only the user's own settings can have it: no project's, profile's or command's."""
 
     yields_to: tuple[str, ...] = ()
     """The options that turn it off when they are on the command line and it is a setting."""

@@ -53,13 +53,24 @@ class Source:
     def __init__(self, file: File, *, of_project: bool) -> None:
         self.file = file
         self.of_project = of_project
-        top = {k: v for k, v in file.table.items() if k not in (PROFILES, AGENTS)}
-        self.values = dict(self._settings(top, (), (*SETTINGS, PROFILES, AGENTS)))
+        self.values = dict(self._top_settings())
         self.profiles = {
             name: dict(self._settings(table, (PROFILES, name), SETTINGS, profile=name))
             for name, table in self._tables(PROFILES)
         }
         self.agents = {name: self._agent(name, table) for name, table in self._tables(AGENTS)}
+
+    def _top_settings(self) -> Iterator[tuple[str, Found]]:
+        """The settings that belong to no profile; `file` in a table [prices] is `prices_file`."""
+        for name, value in self.file.table.items():
+            if name in (PROFILES, AGENTS):
+                continue
+            if name in _GROUPS and isinstance(value, dict):
+                known = [key.removeprefix(f"{name}_") for key in _GROUPS[name]]
+                yield from self._settings(value, (name,), known, prefix=f"{name}_")
+            else:
+                known = [*SETTINGS, PROFILES, AGENTS]
+                yield from self._settings({name: value}, (), known)
 
     def _tables(self, key: str) -> Iterator[tuple[str, dict[str, Any]]]:
         tables = self.file.table.get(key, {})
@@ -80,12 +91,15 @@ class Source:
         above: tuple[str, ...],
         known: Iterable[str],
         profile: str | None = None,
+        prefix: str = "",
     ) -> Iterator[tuple[str, Found]]:
-        for name, raw in table.items():
-            path = (*above, name)
+        for key, raw in table.items():
+            path, name = (*above, key), prefix + key
             if name not in SETTINGS:
-                raise self._wrong(path, f"{name!r} is not a setting{hint(name, known) or _HELP}")
+                raise self._wrong(path, f"{key!r} is not a setting{hint(key, known) or _HELP}")
             setting = SETTINGS[name]
+            if setting.flag.only_users and (self.of_project or profile):
+                raise self._wrong(path, f"{name} {_ONLY_USERS}")
             try:
                 value = setting.read(raw)
             except ValueError:
@@ -184,6 +198,13 @@ def near(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
     return next(iter(get_close_matches(spelled, list(known), n=1, cutoff=likeness)), None)
 
 
+_GROUPS = {
+    group: [name for name in SETTINGS if name.startswith(f"{group}_")]
+    for group in ("archive", "prices")
+}
+"""The tables that hold settings, with the names of those."""
+
+_ONLY_USERS = "cannot be set by a project or a profile: set it at the top of your own settings"
 _HELP = "; `rook config --help` lists them"
 _NOT_FOR_PROJECTS = (
     "a project's settings cannot grant all permissions: use --permission all, or set it in "

@@ -13,6 +13,8 @@ from rookery.model.price import Price, Prices, dollars, no_prices
 
 Source = Literal["native", "estimated", "unknown"]
 
+_DAY = 86400  # seconds; prices change from one day to the next
+
 NOT_REPORTED = Usage()
 """The usage of a message whose tokens the agent does not report."""
 
@@ -107,7 +109,7 @@ class Ledger:
 
     def __init__(self, prices: Prices = no_prices) -> None:
         self._prices = prices
-        self._known: dict[str, Price | None] = {}
+        self._known: dict[tuple[str, int | None], Price | None] = {}
         self._entries: dict[str, Entry] = {}  # the latest messages, which may be reported again
         self._totals: dict[str | None, Usage] = {}  # last cumulative counters, by parent
         self._epoch = 0
@@ -264,9 +266,10 @@ class Ledger:
     def _price(self, model: str | None, at: float | None) -> Price | None:
         if model is None:
             return None
-        if model not in self._known:
-            self._known[model] = self._prices(model, at)
-        return self._known[model]
+        key = model, None if at is None else int(at // _DAY)
+        if key not in self._known:
+            self._known[key] = self._prices(model, at)
+        return self._known[key]
 
     def _book(self, entry: Entry, sign: int) -> None:
         accounts = [

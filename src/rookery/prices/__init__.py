@@ -1,7 +1,8 @@
 """Model prices, offline: the user's own, then the list that comes with genai-prices."""
 
-from rookery.prices.book import (
-    PriceBook,
+from rookery.prices.book import PriceBook, list_version
+from rookery.prices.fast import fast_factor
+from rookery.prices.own_file import (
     PriceFileError,
     price_file_path,
     price_file_problem,
@@ -11,6 +12,8 @@ from rookery.prices.book import (
 __all__ = [
     "PriceBook",
     "PriceFileError",
+    "fast_factor",
+    "list_version",
     "price_file_path",
     "price_file_problem",
     "read_price_file",

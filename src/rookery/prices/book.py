@@ -1,21 +1,15 @@
 """Looks up the price of a model, once per model and day."""
 
-import tomllib
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
-from platformdirs import user_config_path
-
-from rookery.model.errors import RookeryError
 from rookery.model.price import Price, Rates, Tier
-from rookery.prices.names import spellings
+from rookery.prices.names import FREE, spellings
+from rookery.prices.own_file import PriceFileError, users_prices
 
 _PICO_PER_MILLIONTH = 1_000_000  # a dollar per million tokens is a million pico-dollars a token
 _PICO_PER_THOUSANDTH = 1_000_000_000
-_MOST_DOLLARS = 1e9
 _KEYS: Mapping[str, tuple[str, int]] = {
     "input": ("input_mtok", _PICO_PER_MILLIONTH),
     "output": ("output_mtok", _PICO_PER_MILLIONTH),
@@ -27,8 +21,8 @@ _KEYS: Mapping[str, tuple[str, int]] = {
 """For each rate, its name in the list, and the number of pico-dollars in one of its dollars."""
 
 
-class PriceFileError(RookeryError):
-    """The user's price file is invalid; the message says where and why."""
+NO_CHARGE = Price(Rates(**dict.fromkeys(_KEYS, 0)))
+"""The price of a model that is free."""
 
 
 class PriceBook:
@@ -53,70 +47,20 @@ class PriceBook:
     def _look_up(self, model: str, moment: datetime) -> Price | None:
         if self._own is None:
             try:
-                self._own = _users_prices()
+                self._own = users_prices()
             except PriceFileError:
                 return None
         for name in spellings(model):
             if name in self._own:
                 return self._own[name]
-        return _listed(model, moment)
+        return NO_CHARGE if model.strip().endswith(FREE) else _listed(model, moment)
 
 
-def price_file_path() -> Path:
-    """Where the user's own prices are."""
-    return user_config_path("rookery", appauthor=False) / "prices.toml"
+def list_version() -> str:
+    """The version of the list of prices, without importing it."""
+    from importlib.metadata import version  # rarely needed
 
-
-def price_file_problem() -> str | None:
-    """Say why the user's price file is invalid; None if it is valid or does not exist."""
-    try:
-        _users_prices()
-    except PriceFileError as error:
-        return f"{error}; costs are not estimated"
-    return None
-
-
-def _users_prices() -> Mapping[str, Price]:
-    path = price_file_path()
-    return read_price_file(path) if path.exists() else {}
-
-
-def read_price_file(path: str | PathLike[str]) -> dict[str, Price]:
-    """Read the user's own prices: a TOML table per model, in dollars per million tokens.
-
-    ["my-model"]
-    input = 3.0
-    output = 15.0
-    cache_read = 0.3
-    """
-    try:
-        with open(path, "rb") as file:
-            tables = tomllib.load(file)
-    except (OSError, tomllib.TOMLDecodeError) as error:
-        raise PriceFileError(f"{path}: {error}") from error
-    except UnicodeDecodeError as error:
-        raise PriceFileError(f"{path}: is not UTF-8") from error
-    except RecursionError as error:
-        raise PriceFileError(f"{path}: is nested too deep") from error
-    except ValueError as error:
-        raise PriceFileError(f"{path}: has a number with too many digits") from error
-    return {model: Price(_own_rates(path, model, table)) for model, table in tables.items()}
-
-
-def _own_rates(path: object, model: str, table: object) -> Rates:
-    if not isinstance(table, dict):
-        raise PriceFileError(f"{path}: [{model}] must be a table of prices")
-    rates: dict[str, int] = {}
-    for key, value in table.items():
-        if key not in _KEYS:
-            keys = ", ".join(_KEYS)
-            raise PriceFileError(f"{path}: [{model}] {key}: unknown; the keys are {keys}")
-        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not is_number or not 0 <= value <= _MOST_DOLLARS:
-            raise PriceFileError(f"{path}: [{model}] {key}: must be a price in dollars")
-        unit = _PICO_PER_THOUSANDTH * 1000 if key == "web_search" else _PICO_PER_MILLIONTH
-        rates[key] = round(value * unit)
-    return Rates(**rates)
+    return version("genai-prices")
 
 
 def _listed(model: str, moment: datetime) -> Price | None:

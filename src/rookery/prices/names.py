@@ -3,6 +3,9 @@
 import re
 from collections.abc import Iterator
 
+FREE = ":free"
+"""How the name of a model ends that its provider serves for nothing."""
+
 _BEDROCK_VERSION = re.compile(r"-v\d+(:\d+)?$")
 _REGION = re.compile(r"^(us|eu|apac|au|ca|jp|us-gov|global)\.(?=[a-z0-9]+\.)")
 _MAKER = re.compile(r"^[a-z0-9]+[./](?=.)")

@@ -3,9 +3,8 @@
 import os
 from pathlib import Path
 
-from platformdirs import user_config_path
-
 from rookery.config.files import Surroundings
+from rookery.config.user_settings import user_folder
 
 
 def surroundings() -> Surroundings:
@@ -17,6 +16,6 @@ def surroundings() -> Surroundings:
     return Surroundings(
         cwd=cwd,
         home=Path(os.path.realpath(os.path.expanduser("~"))),  # like the working folder
-        user_folder=user_config_path("rookery", appauthor=False),
+        user_folder=user_folder(),
         environment=os.environ,
     )
