@@ -1,0 +1,1 @@
+"""The ledger of all calls that were read: a SQLite file that outlives its sources."""

@@ -1,0 +1,189 @@
+"""The tables of the ledger, and the numbered migrations that lead to them.
+
+Times are milliseconds since 1970, money is in nano-dollars; NULL means unknown. A database's
+`user_version` is the number of migrations that it has. A migration is never changed once it is
+released: add another one.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+
+FIRST = """
+CREATE TABLE meta (
+  key TEXT PRIMARY KEY,
+  value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Models, projects, branches and subagents; other tables have their ids.
+CREATE TABLE names (
+  id INTEGER PRIMARY KEY,
+  text TEXT NOT NULL UNIQUE
+) STRICT;
+
+-- The files that were read, and how far.
+CREATE TABLE sources (
+  id INTEGER PRIMARY KEY,
+  agent TEXT NOT NULL,
+  path TEXT NOT NULL UNIQUE,
+  kind TEXT NOT NULL,                     -- lines, document or sqlite
+  inode INTEGER NOT NULL DEFAULT 0,
+  size INTEGER NOT NULL DEFAULT 0,
+  mtime_ns INTEGER NOT NULL DEFAULT 0,
+  position INTEGER NOT NULL DEFAULT 0,    -- all before it was read
+  head_hash BLOB,                         -- of the first bytes before the position
+  tail_hash BLOB,                         -- of the last bytes before the position
+  memory BLOB,                            -- JSON: what its reader remembers there
+  state TEXT NOT NULL DEFAULT 'ok',       -- ok, gone or unreadable
+  rewritten INTEGER NOT NULL DEFAULT 0,   -- whether bytes that were read have changed
+  problem TEXT
+) STRICT;
+
+CREATE TABLE sessions (
+  id INTEGER PRIMARY KEY,
+  agent TEXT NOT NULL,
+  session TEXT NOT NULL,                  -- its id, as the agent has it
+  project TEXT,
+  branch TEXT,
+  title TEXT,
+  version TEXT,
+  parent TEXT,                            -- the session that it is a subagent of
+  forked_from TEXT,                       -- the session whose conversation it continues
+  first_at INTEGER,
+  last_at INTEGER,
+  facts_at TEXT NOT NULL DEFAULT '{}',    -- JSON: when each of these facts was reported
+  UNIQUE (agent, session)
+) STRICT;
+CREATE INDEX sessions_by_parent ON sessions (parent) WHERE parent IS NOT NULL;
+CREATE INDEX sessions_by_fork ON sessions (forked_from) WHERE forked_from IS NOT NULL;
+
+-- Each call once. `session_id`, `source_id`, `project`, `branch` and `subagent` are those of the
+-- line that is the call's own rather than a copy.
+CREATE TABLE calls (
+  key BLOB PRIMARY KEY,                   -- hash of the agent and the call's identity
+  session_id INTEGER NOT NULL,
+  source_id INTEGER NOT NULL,
+  at INTEGER,                             -- the earliest time, or an estimate of it
+  timed INTEGER NOT NULL,                 -- whether the time was reported
+  own_at INTEGER,                         -- the time of the line that is the call's own
+  copied INTEGER NOT NULL,                -- whether all of its lines are copies
+  model INTEGER,
+  project INTEGER,
+  branch INTEGER,
+  subagent INTEGER,
+  input INTEGER NOT NULL,                 -- without the cache
+  output INTEGER NOT NULL,                -- with reasoning
+  cache_read INTEGER NOT NULL,
+  cache_write_5m INTEGER NOT NULL,
+  cache_write_1h INTEGER NOT NULL,
+  reasoning INTEGER NOT NULL,
+  web_searches INTEGER NOT NULL,
+  fast INTEGER NOT NULL,
+  fallback INTEGER NOT NULL,              -- counts only in a session that has no other calls
+  lineage BLOB,                           -- what an ancestor's call must have for this to be a copy
+  shared INTEGER NOT NULL,                -- whether lines of several sources are in it
+  native_nano INTEGER,                    -- what the agent reports that it cost
+  estimated_nano INTEGER,                 -- at list prices
+  saved_nano INTEGER,                     -- what the cache saved, at list prices
+  run_id INTEGER,
+  share_nano INTEGER,                     -- its share of the cost of a run
+  counted INTEGER NOT NULL DEFAULT 1      -- whether it is in the sums
+) STRICT, WITHOUT ROWID;
+CREATE INDEX calls_by_session ON calls (session_id);
+
+-- Runs of rook.
+CREATE TABLE runs (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  agent TEXT,
+  session TEXT,
+  loop TEXT,
+  model TEXT,
+  project TEXT,
+  started_at INTEGER NOT NULL,
+  ended_at INTEGER NOT NULL,
+  native_nano INTEGER,                    -- what the agent reports that the run cost
+  estimated_nano INTEGER,                 -- our estimate, if the agent does not report it
+  input INTEGER,
+  output INTEGER,
+  cache_read INTEGER,
+  cache_write INTEGER,
+  stamp TEXT NOT NULL                     -- tells whether the run's files have changed
+) STRICT;
+CREATE INDEX runs_by_session ON runs (session);
+
+-- The latest report of each limit.
+CREATE TABLE limits (
+  agent TEXT NOT NULL,
+  window TEXT NOT NULL,
+  plan TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  used REAL,
+  resets_at INTEGER,
+  PRIMARY KEY (agent, window, plan)
+) STRICT, WITHOUT ROWID;
+
+-- The price of a model on a day (UTC), as JSON; null if it is unknown.
+CREATE TABLE rates (
+  model TEXT NOT NULL,
+  day INTEGER NOT NULL,                   -- days since 1970
+  price TEXT NOT NULL,
+  PRIMARY KEY (model, day)
+) STRICT, WITHOUT ROWID;
+
+-- The counted calls, added up per quarter of an hour; reports read only this.
+CREATE TABLE sums (
+  quarter INTEGER NOT NULL,               -- at / 900000
+  session_id INTEGER NOT NULL,
+  model INTEGER,
+  project INTEGER,
+  branch INTEGER,
+  subagent INTEGER,
+  run_id INTEGER,
+  calls INTEGER NOT NULL,
+  input INTEGER NOT NULL,
+  output INTEGER NOT NULL,
+  cache_read INTEGER NOT NULL,
+  cache_write INTEGER NOT NULL,
+  native_nano INTEGER NOT NULL,
+  estimated_nano INTEGER NOT NULL,        -- of calls whose cost the agent does not report
+  unpriced_tokens INTEGER NOT NULL,       -- of calls with neither
+  saved_nano INTEGER NOT NULL
+) STRICT;
+CREATE INDEX sums_by_session ON sums (session_id);
+"""
+
+MIGRATIONS = (FIRST,)
+
+
+def version(connection: sqlite3.Connection) -> int:
+    """How many migrations a database has."""
+    found: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    return found
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring a database up to date, each migration in a transaction of its own.
+
+    The connection must not begin transactions by itself.
+    """
+    while version(connection) < len(MIGRATIONS):
+        connection.execute("BEGIN IMMEDIATE")
+        done = version(connection)  # another process may have been quicker
+        try:
+            for statement in _statements("".join(MIGRATIONS[done : done + 1])):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {min(done + 1, len(MIGRATIONS))}")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")
+
+
+def _statements(script: str) -> Iterator[str]:
+    """Cut a script, because sqlite3 runs a whole one only outside of transactions."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""

@@ -1,0 +1,54 @@
+"""The ledger is private, refuses what it cannot read, and can be opened by several at once."""
+
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from stat import S_IMODE
+
+import pytest
+
+from rookery.archive.ledger.ledger import Ledger, LedgerError
+from rookery.archive.ledger.schema import MIGRATIONS, version
+
+
+def test_a_new_ledger_is_for_its_owner_alone(tmp_path: Path) -> None:
+    path = tmp_path / "home" / "ledger.db"
+    with Ledger.open(path) as ledger:
+        ledger.connection.execute("INSERT INTO meta VALUES ('a', 'b')")
+        modes = {file.name: S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
+    assert modes == {"ledger.db": 0o600, "ledger.db-wal": 0o600, "ledger.db-shm": 0o600}
+
+
+def test_a_ledger_of_a_later_version_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    with Ledger.open(path) as ledger:
+        ledger.connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+    with pytest.raises(LedgerError, match="later version"):
+        Ledger.open(path)
+
+
+def test_a_file_that_is_not_a_database_is_refused_and_kept(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    path.write_bytes(b"my notes, which are longer than a header of SQLite" * 100)
+    before = path.read_bytes()
+    with pytest.raises(LedgerError, match="move it away"):
+        Ledger.open(path)
+    assert path.read_bytes() == before
+
+
+def test_several_can_make_the_same_ledger_at_once(tmp_path: Path) -> None:
+    def make(_: int) -> int:
+        with Ledger.open(tmp_path / "ledger.db") as ledger:
+            return version(ledger.connection)
+
+    with ThreadPoolExecutor(8) as threads:
+        assert set(threads.map(make, range(16))) == {len(MIGRATIONS)}
+
+
+def test_every_table_is_strict(tmp_path: Path) -> None:
+    with Ledger.open(tmp_path / "ledger.db") as ledger:
+        tables = ledger.connection.execute("PRAGMA table_list").fetchall()
+    loose = [name for _, name, kind, _, _, strict in tables if kind == "table" and not strict]
+    assert [name for name in loose if not name.startswith("sqlite_")] == []
+    with sqlite3.connect(tmp_path / "ledger.db") as plain:
+        assert plain.execute("PRAGMA journal_mode").fetchone() == ("wal",)
