@@ -182,8 +182,8 @@ def migrate(connection: sqlite3.Connection) -> None:
 def _statements(script: str) -> Iterator[str]:
     """Cut a script, because sqlite3 runs a whole one only outside of transactions."""
     statement = ""
-    for line in script.splitlines(keepends=True):
-        statement += line
+    for line in script.split("\n"):
+        statement += line + "\n"
         if sqlite3.complete_statement(statement):
             yield statement
             statement = ""
