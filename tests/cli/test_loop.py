@@ -347,6 +347,25 @@ def test_a_loop_tells_its_worktree_commits_and_runs(
     assert f" {run} " in row
 
 
+def test_each_task_of_a_batch_with_a_worktree_leaves_your_files_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=ok write-file=made.txt"], monkeypatch)
+    repository(work)
+    (work / "sub").mkdir()
+    monkeypatch.chdir(work / "sub")
+    tasks = tmp_path / "tasks.jsonl"
+    tasks.write_text('{"prompt": "a"}\n{"prompt": "b"}\n')
+    done = rook("batch", str(tasks), "--worktree")
+    assert done.returncode == 0, done.stdout + done.stderr
+    made = sorted((tmp_path / "home" / "worktrees").glob("*/sub/made.txt"))
+    assert len(made) == 2
+    assert list((work / "sub").iterdir()) == []
+    refused = rook("batch", "--resume", "batch-abcd", "--worktree")
+    assert refused.returncode == 2
+    assert "--resume and --worktree can't be combined" in refused.stderr
+
+
 def test_a_killed_loop_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     work = install(tmp_path, ["hang-in-tool", "say=DONE"], monkeypatch)
     name, _ = signalled(work, signal.SIGKILL)

@@ -15,7 +15,7 @@ from rookery.loops.start import BadPlanError, new_loop, resumed_loop
 from rookery.loops.storage import LOOP_FOLDERS
 from rookery.store import runs
 from rookery.store.loop_folder import LoopBusyError
-from tests.loops.playing import calls, install, plan, play
+from tests.loops.playing import calls, install, plan, play, repository, to_the_end
 
 
 def test_an_interrupted_loop_can_be_resumed(
@@ -102,3 +102,22 @@ def test_an_unknown_way_to_run_the_agent_ends_it_at_once(
     loop, _ = play(plan(work, via="telepathy"))
     assert (loop.end, calls(tmp_path)) == ("not_started", 0)
     assert "leave out --via" in loop.state.reason
+
+
+def test_a_loop_works_in_the_folder_of_its_worktree_that_matches_yours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=no write-file=new.txt", "say=DONE"], monkeypatch)
+    repository(work)
+    below = work / "sub" / "deep"
+    below.mkdir(parents=True)
+    goal = Goal(until="DONE", checks=("test -e new.txt",))
+    loop, _ = play(plan(below, goal=goal, worktree=True, ceilings=Ceilings(iterations=1)))
+    matching = loop.folder.worktree / "sub" / "deep"
+    assert (matching / "new.txt").exists()
+    assert [check.ok for check in loop.state.attempts[0].checks] == [True]
+    assert list(below.iterdir()) == []
+    below.rmdir()
+    resumed = resumed_loop(loop.name, ceilings={"iterations": 2})
+    asyncio.run(to_the_end(resumed))
+    assert resumed.end == "done"

@@ -17,6 +17,7 @@ from rookery.loops.storage import LOOP_FOLDERS, LoopFolder
 from rookery.model.errors import RookeryError
 from rookery.model.text import suggested
 from rookery.runs.git.repository import add_worktree, find_repository
+from rookery.runs.git.worktrees import folder_in
 from rookery.store.home import home_folder
 
 
@@ -93,12 +94,22 @@ def checked(plan: LoopPlan) -> LoopPlan:
 
 def _loop(folder: LoopFolder, home: Path) -> Loop:
     plan = folder.plan()
-    cwd = plan.run.cwd
-    if plan.worktree:
-        add_worktree(cwd, folder.worktree, folder.branch)
-        cwd = str(folder.worktree)
+    cwd = _cwd_in_worktree(folder, plan.run.cwd) if plan.worktree else plan.run.cwd
     if plan.repository is None:  # fixed before the agent runs, which may lead git elsewhere
         plan = msgspec.structs.replace(plan, repository=find_repository(cwd))
         folder.save_plan(plan)
     effects = RealEffects(plan, loop=folder.name, home=home, snapshots=folder.snapshots, cwd=cwd)
     return Loop(folder, effects)
+
+
+def _cwd_in_worktree(folder: LoopFolder, cwd: str) -> str:
+    """The folder to work in: the one in the loop's worktree that matches the user's folder."""
+    add_worktree(cwd, folder.worktree, folder.branch)
+    # The user may have removed the folder, or the whole repository, since the loop started.
+    existing = next(path for path in (Path(cwd), *Path(cwd).parents) if path.is_dir())
+    source = find_repository(str(existing))
+    if source is None:
+        return str(folder.worktree)
+    matching = Path(folder_in(folder.worktree, cwd, source.top))
+    matching.mkdir(parents=True, exist_ok=True)  # it may not be in the last commit
+    return str(matching)

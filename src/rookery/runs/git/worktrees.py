@@ -41,5 +41,9 @@ def new_worktree(cwd: str, home: Path) -> Worktree:
         raise GitError(f"{cwd} isn't in a git repository: leave out --worktree")
     parent = Path(os.path.abspath(home)) / _FOLDER
     path = next(parent / name for name in new_names() if not os.path.lexists(parent / name))
-    below = os.path.relpath(os.path.realpath(cwd), repository.top)
-    return Worktree(source=cwd, path=str(path), cwd=os.path.normpath(path / below))
+    return Worktree(source=cwd, path=str(path), cwd=folder_in(path, cwd, repository.top))
+
+
+def folder_in(worktree: Path, cwd: str, top: str) -> str:
+    """The folder in a worktree that matches a folder of the repository with this top folder."""
+    return os.path.normpath(worktree / os.path.relpath(os.path.realpath(cwd), top))
