@@ -33,19 +33,20 @@ class Drift:
         self._looked: Counter[str] = Counter()
         self._unknown: Counter[tuple[str, str]] = Counter()
 
-    def look(self, type: str, line: bytes) -> None:
-        """Check one message of a known type, unless enough of that type were checked."""
+    def look(self, type: str, line: bytes) -> bool:
+        """Check one message of a known type; False if enough of that type were checked."""
         known = self._known.get(type)
         if known is None or self._looked[type] >= LOOKED_AT:
-            return
+            return False
         self._looked[type] += 1
         try:
             message = _load(line)
         except (ValueError, RecursionError):
-            return  # the decoder reports unreadable lines
+            return True  # the decoder reports unreadable lines
         if type not in self._holders:
             self._holders[type] = frozenset(field.rpartition(".")[0] for field in known)
         self._walk(type, known, "", message)
+        return True
 
     def add(self, type: str, field: str) -> None:
         """Count a field that is new, or whose value has an unexpected shape."""

@@ -8,7 +8,10 @@ import msgspec
 import pytest
 
 import rookery
+from rookery.adapter.drift import LOOKED_AT
 from rookery.agents import detect
+from rookery.agents.claude import shapes
+from rookery.agents.claude.reader import ClaudeReader
 from rookery.model.events import (
     Denial,
     Error,
@@ -520,6 +523,19 @@ def test_unknown_fields_of_an_unchecked_version_are_counted() -> None:
         UnknownField(type="assistant", field="message.mood", count=1),
         UnknownField(type="assistant", field="sky", count=1),
     )
+
+
+def test_a_stream_without_a_version_is_watched_only_at_its_beginning() -> None:
+    reader = ClaudeReader()
+    watched = dict(reader.functions)
+    line = json.dumps(said({"type": "text", "text": "hi"})).encode()
+    message = msgspec.json.decode(line, type=shapes.Assistant)
+    for _ in range(LOOKED_AT):
+        reader.functions[shapes.Assistant](reader.memory, message, line)
+    assert reader.functions == watched
+    reader.functions[shapes.Assistant](reader.memory, message, line)
+    assert reader.functions[shapes.Assistant] is not watched[shapes.Assistant]
+    assert reader.functions[shapes.User] is watched[shapes.User]
 
 
 def test_a_field_of_a_system_message_that_does_not_fit_is_dropped_and_counted() -> None:

@@ -36,8 +36,9 @@ class ClaudeReader(TableReader):
     """Turns Claude Code's messages into events.
 
     The stream names its version, so a stream of a checked version is not checked for unknown
-    fields. While an unchecked version writes, or the end of a task is held back, every message
-    passes through `_watched`; only a system message can start or end that.
+    fields. While the end of a task is held back, every message passes through `_watched`; while an
+    unchecked version writes, the first messages of each type do. Only a system message can start or
+    end that.
     """
 
     def __init__(self) -> None:
@@ -46,7 +47,7 @@ class ClaudeReader(TableReader):
         self._watching: Table[Memory] = {
             shape: partial(self._watched, read) for shape, read in _TABLE.items()
         }
-        self._is_watching = True
+        self._reason = (True, False)
         self.functions.update(self._watching)
 
     def type_of(self, message: Any) -> str:
@@ -63,19 +64,21 @@ class ClaudeReader(TableReader):
         return events
 
     def _watched(self, read: Read[Memory], memory: Memory, message: Any, line: bytes) -> Events:
-        if not memory.checked:
-            self.drift.look(self.type_of(message), line)
+        looks = not memory.checked and self.drift.look(self.type_of(message), line)
         is_summary = getattr(message, "subtype", None) == "task_notification"
         held = () if is_summary else memory.release_task()
         events = read(memory, message, line)
         self._watch(memory)
+        shape = type(message)
+        if not looks and memory.ended_task is None and shape is not shapes.System:
+            self.functions[shape] = self._direct[shape]
         return [*held, *as_sequence(events)] if held else events
 
     def _watch(self, memory: Memory) -> None:
-        watching = not memory.checked or memory.ended_task is not None
-        if watching is not self._is_watching:
-            self._is_watching = watching
-            self.functions.update(self._watching if watching else self._direct)
+        reason = not memory.checked, memory.ended_task is not None
+        if reason != self._reason:
+            self._reason = reason
+            self.functions.update(self._watching if any(reason) else self._direct)
 
 
 def decoder(*, cap: int = DEFAULT_CAP) -> LineDecoder:
