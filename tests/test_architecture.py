@@ -39,7 +39,8 @@ def test_nobody_splits_lines_at_other_characters_than_newline(path: Path) -> Non
 
 @each("path", NEUTRAL, ids=lambda p: str(p.relative_to(SOURCE)))
 def test_no_agent_is_named_outside_its_own_folder(path: Path) -> None:
-    whole = f"(?<![a-z])(?:{'|'.join(agents.NAMES)})(?![a-z])"  # a timestamp is no agent
+    known = {*agents.NAMES, *agents.HISTORIES}
+    whole = f"(?<![a-z])(?:{'|'.join(sorted(known))})(?![a-z])"  # a timestamp is no agent
     names = re.compile(whole, re.IGNORECASE)
     assert not names.findall(path.read_text(encoding="utf-8"))
 
@@ -65,9 +66,9 @@ def test_only_the_safe_output_has_the_bytes_of_standard_output() -> None:
     assert _modules_that_mention(r"stdout\.buffer|stderr\.buffer|sys\.__std") == set()
 
 
-def test_every_agent_in_the_registry_has_a_folder_and_the_other_way_round() -> None:
+def test_every_agent_and_history_in_the_registry_has_a_folder_and_the_other_way_round() -> None:
     folders = {path.parent.name for path in SOURCE.glob("agents/*/__init__.py")}
-    assert folders == set(agents.NAMES)
+    assert folders == {*agents.NAMES, *agents.HISTORIES}
 
 
 def _modules_that_mention(words: str) -> set[str]:
