@@ -121,8 +121,12 @@ def test_a_second_stop_insists(tmp_path: Path) -> None:
     assert time.monotonic() - before < 600  # it did not wait for the grace to pass
 
 
+COSTLY = "budget no-result hang-after-result"
+"""It spends, and then waits until it is stopped."""
+
+
 def test_a_budget_of_money_stops_it_live(tmp_path: Path) -> None:
-    run = play(tmp_path, "budget", max_cost=0.05)
+    run = play(tmp_path, COSTLY, max_cost=0.05, timeout=60.0)
     assert run.verdict is not None
     assert (run.verdict.status, run.exit_code) == ("over_budget", 5)
     passed = run.verdict.facts.passed_limit
@@ -132,7 +136,7 @@ def test_a_budget_of_money_stops_it_live(tmp_path: Path) -> None:
 
 
 def test_a_budget_of_tokens_stops_it_live(tmp_path: Path) -> None:
-    assert play(tmp_path, "budget", max_tokens=20_000).exit_code == 5
+    assert play(tmp_path, COSTLY, max_tokens=20_000, timeout=60.0).exit_code == 5
 
 
 def test_a_forking_tree_leaves_nobody(tmp_path: Path) -> None:
