@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import os
 import select
-import subprocess
 import sys
 from functools import cache
 
@@ -155,6 +154,8 @@ def stats() -> Iterator[tuple[int, ProcessInfo]]:
 
 def _ps(*selection: str) -> Iterator[tuple[int, ProcessInfo]]:
     """What ps says of processes, but for itself; nothing if it does not work."""
+    import subprocess  # slow to import, and most commands do without it
+
     columns = [word for column in _COLUMNS for word in ("-o", f"{column}=")]
     try:
         process = subprocess.Popen(
