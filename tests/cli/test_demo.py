@@ -34,3 +34,13 @@ def test_a_folder_with_a_blank_is_quoted(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("PATH", "/nowhere")
     assert path_hint("/a b/rook") == "to have rook on PATH: export PATH='/a b':\"$PATH\""
     assert path_hint("/a/pytest") is None
+
+
+def test_the_history_demo_makes_a_home_and_says_how_to_report_on_it(tmp_path: Path) -> None:
+    environment = {"HOME": str(tmp_path), "PATH": str(ROOK.parent), "TMPDIR": str(tmp_path)}
+    command = [str(ROOK), "demo", "--history"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    (home,) = tmp_path.glob("rook-history-*")
+    assert f"sessions of five agents are in {home}\n" in done.stdout
+    assert f'  env -i PATH="$PATH" HOME={home} rook cost --by day,agent\n' in done.stdout
+    assert list(home.glob(".claude/projects/*/*.jsonl"))

@@ -91,6 +91,15 @@ class ReplayOptions(msgspec.Struct, frozen=True, kw_only=True):
     instant: Annotated[bool, Flag(help="Play without pauses.", commands=("replay",))] = False
 
 
+class DemoOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What `rook demo` shows instead of a run."""
+
+    history: Annotated[
+        bool,
+        Flag(help="Make a home with a month of made-up sessions of five agents, for `rook cost`."),
+    ] = False
+
+
 class ReportOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of `rook report`."""
 

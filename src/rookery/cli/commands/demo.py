@@ -5,6 +5,7 @@ import shlex
 import shutil
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import click
@@ -13,7 +14,7 @@ from rookery.cli.demo_player import player_command
 from rookery.cli.live.foreground import watch
 from rookery.cli.options.parameters import takes
 from rookery.cli.reporting.end_actions import EndActions
-from rookery.config.command_options import ReplayOptions
+from rookery.config.command_options import DemoOptions, ReplayOptions
 from rookery.config.end_options import EndOptions
 from rookery.config.options import RunOptions, ViewOptions
 from rookery.model.safe import safe_line
@@ -22,15 +23,23 @@ from rookery.runs.start import start
 _DENIED = 4  # the demo shows a denial: for a demo that is a success
 
 
-@click.command("demo", epilog="Examples:\n  rook demo\n  rook demo --speed 10")
-@takes("demo", ReplayOptions, ViewOptions)
-def command(playing: ReplayOptions, view_options: ViewOptions) -> None:
+@click.command(
+    "demo", epilog="Examples:\n  rook demo\n  rook demo --speed 10\n  rook demo --history"
+)
+@takes("demo", DemoOptions, ReplayOptions, ViewOptions)
+def command(demo: DemoOptions, playing: ReplayOptions, view_options: ViewOptions) -> None:
     """Show what a run looks like: tools, a subagent, an error, a denial, a retry and a cost.
 
     No model is called and nothing in your folder is changed. The run is recorded: try `rook show`
     and `rook replay` afterwards. It ends as denied, for which `rook run` would exit with 4; the
     demo exits with 0.
+
+    With --history it makes a home instead, in a temporary folder, and prints the command that
+    reports what its sessions cost. Your own sessions are not read.
     """
+    if demo.history:
+        _make_history()
+        return
     with tempfile.TemporaryDirectory() as folder:
         options = RunOptions(
             agent="claude",
@@ -45,6 +54,20 @@ def command(playing: ReplayOptions, view_options: ViewOptions) -> None:
     if hint is not None:
         click.echo(f"[rook] {safe_line(hint)}", err=True)
     raise click.exceptions.Exit(0 if code == _DENIED else code)
+
+
+def _make_history() -> None:
+    """Write a month of made-up sessions, and say how to report on them."""
+    from rookery.testing.histories import month_of_work, write  # only for this
+
+    home = Path(tempfile.mkdtemp(prefix="rook-history-"))
+    sessions = list(month_of_work(until=time.time()))
+    for session in sessions:
+        write(home, session)
+    click.echo(f"{len(sessions)} made-up sessions of five agents are in {home}")
+    click.echo("Report what they cost, with nothing of your own:")
+    rook = shlex.quote(sys.argv[0] if shutil.which("rook") is None else "rook")
+    click.echo(f'  env -i PATH="$PATH" HOME={shlex.quote(str(home))} {rook} cost --by day,agent')
 
 
 def path_hint(program: str) -> str | None:
