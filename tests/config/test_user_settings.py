@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from rookery.config.user_settings import archive_roots, prices_file, user_folder
+from rookery.config.files import user_folder
+from rookery.config.user_settings import archive_roots, prices_file
 
 
 @pytest.fixture

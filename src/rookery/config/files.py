@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from platformdirs import user_config_path
+
 from rookery.config.lines import key_lines
 from rookery.model.errors import ConfigError
 
@@ -63,6 +65,11 @@ class Surroundings:
         if project is None or os.path.realpath(project) == os.path.realpath(own):
             return read(own), None
         return read(own), read(project)
+
+
+def user_folder() -> Path:
+    """The folder of the user's settings."""
+    return user_config_path("rookery", appauthor=False)
 
 
 def project_file(cwd: Path, home: Path) -> Path | None:

@@ -3,16 +3,9 @@
 import os
 from pathlib import Path
 
-from platformdirs import user_config_path
-
-from rookery.config.files import NAME, read
+from rookery.config.files import NAME, read, user_folder
 from rookery.config.settings import SETTINGS
 from rookery.config.source import Source
-
-
-def user_folder() -> Path:
-    """The folder of the user's settings."""
-    return user_config_path("rookery", appauthor=False)
 
 
 def prices_file() -> Path | None:

@@ -27,7 +27,8 @@ class PriceFileError(RookeryError):
 
 def price_file_path() -> Path:
     """Where the user's own prices are: in the file that the setting `prices_file` names."""
-    from rookery.config.user_settings import prices_file, user_folder  # a quick start
+    from rookery.config.files import user_folder  # a quick start
+    from rookery.config.user_settings import prices_file
 
     return prices_file() or user_folder() / "prices.toml"
 

@@ -3,8 +3,7 @@
 import os
 from pathlib import Path
 
-from rookery.config.files import Surroundings
-from rookery.config.user_settings import user_folder
+from rookery.config.files import Surroundings, user_folder
 
 
 def surroundings() -> Surroundings:
