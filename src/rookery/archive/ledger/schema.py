@@ -130,7 +130,33 @@ CREATE TABLE rates (
   PRIMARY KEY (model, day)
 ) STRICT, WITHOUT ROWID;
 
--- The counted calls, added up per quarter of an hour; reports read only this.
+-- The calls that count, with the columns of `sums`.
+CREATE VIEW counted AS
+SELECT
+  at,
+  at / 900000 AS quarter,
+  session_id,
+  model,
+  project,
+  branch,
+  subagent,
+  run_id,
+  1 AS calls,
+  input,
+  output,
+  cache_read,
+  cache_write_5m + cache_write_1h AS cache_write,
+  coalesce(share_nano, native_nano, 0) AS native_nano,
+  iif(coalesce(share_nano, native_nano) IS NULL, coalesce(estimated_nano, 0), 0) AS estimated_nano,
+  iif(
+    coalesce(share_nano, native_nano, estimated_nano) IS NULL,
+    input + output + cache_read + cache_write_5m + cache_write_1h,
+    0
+  ) AS unpriced_tokens,
+  coalesce(saved_nano, 0) AS saved_nano
+FROM calls WHERE counted = 1;
+
+-- The counted calls, added up per quarter of an hour; reports read these.
 CREATE TABLE sums (
   quarter INTEGER NOT NULL,               -- at / 900000
   session_id INTEGER NOT NULL,

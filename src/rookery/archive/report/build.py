@@ -1,0 +1,91 @@
+"""Makes a report of the ledger: rows with names, in order, a total, and notes."""
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from rookery.archive.report.amounts import Amounts
+from rookery.archive.report.figures import CostReport
+from rookery.archive.report.moments import TIMES
+from rookery.archive.report.notes import notes
+from rookery.archive.report.query import CostQuery, Key
+from rookery.archive.report.totals import Group, totals
+from rookery.model.price import dollars
+
+_NAME = "SELECT text FROM names WHERE id = ?"
+_LOOK_UPS: dict[Key, str] = {
+    "model": _NAME,
+    "project": _NAME,
+    "branch": _NAME,
+    "subagent": _NAME,
+    "session": "SELECT session FROM sessions WHERE id = ?",
+    "run": "SELECT name FROM runs WHERE id = ?",
+}
+_TITLE = "SELECT title FROM sessions WHERE id = ?"
+
+
+def build(connection: sqlite3.Connection, query: CostQuery) -> CostReport:
+    """Make the report that a query asks for, of the ledger as it is."""
+    groups = totals(connection, query, query.by)
+    names = _Names(connection, query.by)
+    total = Amounts()
+    for amounts in groups.values():
+        total = total.plus(amounts)
+    ordered = _ordered({group: (names.of(group), groups[group]) for group in groups}, query.by)
+    return CostReport(
+        timezone=query.zone.name,
+        by=query.by,
+        total=total.figures,
+        rows=tuple(
+            groups[group].row(dict(zip(query.by, names.of(group), strict=True)), names.title(group))
+            for group in ordered
+        ),
+        saved_usd=dollars(total.saved_nano),
+        notes=tuple(notes(connection, query)),
+    )
+
+
+class _Names:
+    """Looks up the names of groups, each id once."""
+
+    def __init__(self, connection: sqlite3.Connection, by: Sequence[Key]) -> None:
+        self._by = by
+
+        @cache
+        def text(sql: str, number: int) -> str | None:
+            row: tuple[str | None] | None = connection.execute(sql, (number,)).fetchone()
+            return row[0] if row else None
+
+        self._text = text
+
+    def of(self, group: Group) -> tuple[str | None, ...]:
+        return tuple(
+            self._text(_LOOK_UPS[key], value) if key in _LOOK_UPS and value is not None else value
+            for key, value in zip(self._by, group, strict=True)
+        )
+
+    def title(self, group: Group) -> str | None:
+        if "session" not in self._by:
+            return None
+        return self._text(_TITLE, group[self._by.index("session")])
+
+
+def _ordered(
+    groups: Mapping[Group, tuple[Sequence[str | None], Amounts]], by: Sequence[Key]
+) -> list[Group]:
+    """Groups in their order: times as they come, everything else by its weight in what it is in."""
+    weights: dict[Group, Amounts] = {}
+    for group, (_, amounts) in groups.items():
+        for end in range(1, len(group) + 1):
+            weights[group[:end]] = weights.get(group[:end], Amounts()).plus(amounts)
+
+    def place(group: Group) -> list[tuple[object, ...]]:
+        names = groups[group][0]
+        keys: list[tuple[object, ...]] = []
+        for at, key in enumerate(by):
+            money, tokens = weights[group[: at + 1]].weight
+            name = names[at] or ""
+            keys.append((name,) if key in TIMES else (-money, -tokens, name))
+        return keys
+
+    return sorted(groups, key=place)

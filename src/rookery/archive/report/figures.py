@@ -1,0 +1,73 @@
+"""The values of a report: what it counts in all and in each row, and notes."""
+
+import msgspec
+
+
+class Tokens(msgspec.Struct, frozen=True, kw_only=True):
+    """Numbers of tokens; each token is in one of them."""
+
+    input: int = 0
+    """Input that the cache did not serve or store."""
+
+    output: int = 0
+    """All output, reasoning included."""
+
+    cache_read: int = 0
+    cache_write: int = 0
+
+    @property
+    def total(self) -> int:
+        """All tokens."""
+        return self.input + self.output + self.cache_read + self.cache_write
+
+
+class Dollars(msgspec.Struct, frozen=True, kw_only=True):
+    """An amount of money in US dollars, by its source."""
+
+    native: float = 0.0
+    """What agents report."""
+
+    estimated: float = 0.0
+    """What other calls cost at the list prices of their day."""
+
+    @property
+    def total(self) -> float:
+        """Both sources together."""
+        return self.native + self.estimated
+
+
+class Figures(msgspec.Struct, frozen=True, kw_only=True):
+    """What some calls used."""
+
+    tokens: Tokens = Tokens()
+    cost_usd: Dollars = Dollars()
+    unpriced_tokens: int = 0
+    """Tokens of models whose price is unknown; they are in `tokens`, and in no amount of money."""
+
+    calls: int = 0
+
+
+class CostRow(Figures, frozen=True, kw_only=True):
+    """What the calls of one group used."""
+
+    keys: dict[str, str | None]
+    """What they have in common, by what the report is grouped by; None if it has no name."""
+
+    title: str | None = None
+    """What people know the group by, if its key is only an id: the title of a session."""
+
+
+class CostReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What agents used on this machine: the calls of runs and of sessions, each counted once."""
+
+    timezone: str
+    by: tuple[str, ...]
+    total: Figures
+    rows: tuple[CostRow, ...]
+    """Times come in their order, everything else by its cost, the highest first."""
+
+    saved_usd: float = 0.0
+    """What the cache saved compared to plain input, at list prices; negative if it cost more."""
+
+    notes: tuple[str, ...] = ()
+    """What the figures do not include, one sentence each."""

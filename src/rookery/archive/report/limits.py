@@ -1,0 +1,61 @@
+"""The limits of providers, as agents last reported them."""
+
+import sqlite3
+
+import msgspec
+
+_MS = 1000
+
+
+class ReportedLimit(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of a limit was used when an agent last reported it."""
+
+    agent: str
+    window: str
+    """Its name, as `five_hour` or `weekly`."""
+
+    plan: str | None
+    at: float
+    """When it was reported, in seconds since 1970."""
+
+    used: float | None
+    """From 0 to 1, now: 0 if the window has ended since."""
+
+    left: float | None
+    resets_at: float | None
+    """When the window ends; None if it has ended, or that is not reported."""
+
+
+def reported_limits(
+    connection: sqlite3.Connection, *, agent: str | None, now: float
+) -> list[ReportedLimit]:
+    """The limits of an agent, or of all, as they are now."""
+    rows = connection.execute(
+        "SELECT agent, window, plan, at, used, resets_at FROM limits"
+        " WHERE :agent IS NULL OR agent = :agent ORDER BY agent, plan, window",
+        {"agent": agent},
+    )
+    return [_limit(*row, now=now) for row in rows]
+
+
+def _limit(
+    agent: str,
+    window: str,
+    plan: str,
+    at: int,
+    used: float | None,
+    resets_at: int | None,
+    *,
+    now: float,
+) -> ReportedLimit:
+    ended = resets_at is not None and resets_at <= now * _MS
+    share = 0.0 if ended else used
+    return ReportedLimit(
+        agent=agent,
+        window=window,
+        plan=plan or None,
+        at=at / _MS,
+        used=share,
+        left=None if share is None else max(0.0, round(1 - share, 6)),
+        resets_at=None if ended or resets_at is None else resets_at / _MS,
+    )

@@ -1,0 +1,59 @@
+"""Local hours, days, weeks and months: how calls are grouped by them, and what they are called."""
+
+from collections.abc import Iterable
+from datetime import date, datetime, timedelta
+
+from rookery.archive.report.query import Key
+from rookery.archive.report.zone import DAY_S, QUARTER_S, Zone
+
+TIMES: tuple[Key, ...] = ("hour", "day", "week", "month")
+
+_HOUR_S = 3600
+_FIRST_DAY = date(1970, 1, 1)
+_LAST_DAY = (date.max - _FIRST_DAY).days
+
+
+class Moments:
+    """Groups quarters of an hour by local time."""
+
+    def __init__(self, zone: Zone, by: Iterable[Key], quarters: tuple[int, int]) -> None:
+        self._zone = zone
+        self._hours = "hour" in by
+        offset = _offset(zone.offsets(*quarters))
+        local = f"(quarter * {QUARTER_S} + {offset})"
+        self.sql = f"{local} / {DAY_S}"
+        """What to group by: the local day, or the time at which a local hour begins."""
+
+        if self._hours:
+            self.sql = f"{local} / {_HOUR_S} * {_HOUR_S} - {offset}"
+
+    def names(self, group: int) -> dict[Key, str]:
+        """What the hour, the day, the week and the month of a group are called."""
+        names: dict[Key, str] = {}
+        day = group
+        if self._hours:
+            day = (group + self._zone.offset(group)) // DAY_S
+            names["hour"] = self._hour(group)
+        shown = _FIRST_DAY + timedelta(days=max(0, min(day, _LAST_DAY)))
+        monday = shown - timedelta(days=shown.weekday())
+        names |= {"day": f"{shown}", "week": f"{monday}", "month": f"{shown}"[: len("2026-11")]}
+        return names
+
+    def _hour(self, at: int) -> str:
+        """The begin of an hour, with its offset: an hour that clocks show twice is two."""
+        wall = self._zone.wall(max(0, min(at, (_LAST_DAY - 1) * DAY_S)))
+        sign, minutes = "-+"[self._zone.offset(at) >= 0], abs(self._zone.offset(at)) // 60
+        return f"{_iso(wall)}{sign}{minutes // 60:02}:{minutes % 60:02}"
+
+
+def _iso(wall: datetime) -> str:
+    return wall.isoformat(timespec="minutes")
+
+
+def _offset(offsets: list[tuple[int, int]]) -> str:
+    """An expression of SQL for the offset of a quarter."""
+    (_, first), *later = offsets
+    if not later:
+        return f"({first})"
+    cases = " ".join(f"WHEN quarter >= {start} THEN {seconds}" for start, seconds in later[::-1])
+    return f"(CASE {cases} ELSE {first} END)"

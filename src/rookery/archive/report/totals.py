@@ -1,0 +1,121 @@
+"""Adds up the calls of the ledger that a query asks for, by what it groups them by."""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rookery.archive.report.amounts import Amounts
+from rookery.archive.report.moments import TIMES, Moments
+from rookery.archive.report.query import CostQuery, Key, matching_models, matching_projects
+
+Group = tuple[Any, ...]
+"""The value of each key of a group: the name of a time, an id of the ledger, or None."""
+
+_QUARTER_MS = 900_000
+_EXPRESSIONS: dict[Key, str] = {
+    "agent": "sessions.agent",
+    "model": "used.model",
+    "project": "used.project",
+    "branch": "used.branch",
+    "session": "used.session_id",
+    "subagent": "used.subagent",
+    "run": "used.run_id",
+    "loop": "runs.loop",
+}
+_FIELDS = (
+    "quarter",
+    "session_id",
+    "model",
+    "project",
+    "branch",
+    "subagent",
+    "run_id",
+    *Amounts._fields,
+)
+_CALLS = f"SELECT {', '.join(_FIELDS)} FROM counted WHERE"
+_SUMS = f"SELECT {', '.join(_FIELDS)} FROM sums WHERE"
+
+
+def totals(
+    connection: sqlite3.Connection, query: CostQuery, by: Sequence[Key]
+) -> dict[Group, Amounts]:
+    """What the calls of each group used."""
+    source = _source(query)
+    moments = Moments(query.zone, by, _quarters(connection))
+    keys = [key for key in by if key not in TIMES]
+    wanted = [moments.sql if len(keys) < len(by) else "NULL", *(_EXPRESSIONS[key] for key in keys)]
+    sums = [f"sum(used.{field})" for field in Amounts._fields]
+    rows = connection.execute(
+        f"SELECT {', '.join((*wanted, *sums))} FROM ({source}) AS used"
+        " JOIN sessions ON sessions.id = used.session_id LEFT JOIN runs ON runs.id = used.run_id"
+        f" WHERE {_filter(connection, query)} GROUP BY {', '.join(wanted)}",
+        {"agent": query.agent},
+    )
+    found: dict[Group, Amounts] = {}
+    for moment, *rest in rows:
+        names = moments.names(moment) if len(keys) < len(by) else {}
+        values = dict(zip(keys, rest, strict=False)) | names
+        group = tuple(values[key] for key in by)
+        found[group] = found.get(group, Amounts()).plus(rest[len(keys) :])
+    return found
+
+
+def _quarters(connection: sqlite3.Connection) -> tuple[int, int]:
+    """The first and the last quarter of an hour with a call."""
+    first, last = connection.execute("SELECT min(quarter), max(quarter) FROM sums").fetchone()
+    return first or 0, last or 0
+
+
+def _source(query: CostQuery) -> str:
+    """The sums of the whole quarters of a period, and the calls of those that it begins and ends.
+
+    Only numbers are put into the text.
+    """
+    if query.since is None and query.until is None:
+        return f"{_SUMS} 1"
+    first = None if query.since is None else -(-query.since // _QUARTER_MS)
+    last = None if query.until is None else query.until // _QUARTER_MS
+    if first is not None and last is not None and first > last:  # within one quarter
+        return f"{_CALLS} at >= {query.since} AND at < {query.until}"
+    parts = [_between(_SUMS, "quarter", first, last)]
+    if query.since is not None and first is not None and query.since % _QUARTER_MS:
+        parts.append(_between(_CALLS, "at", query.since, first * _QUARTER_MS))
+    if query.until is not None and last is not None and query.until % _QUARTER_MS:
+        parts.append(_between(_CALLS, "at", last * _QUARTER_MS, query.until))
+    return " UNION ALL ".join(parts)
+
+
+def _between(select: str, column: str, first: int | None, after: int | None) -> str:
+    ends = [f"{column} >= {first}"] if first is not None else []
+    ends += [f"{column} < {after}"] if after is not None else []
+    return f"{select} {' AND '.join(ends)}"
+
+
+def _filter(connection: sqlite3.Connection, query: CostQuery) -> str:
+    """Which of the rows count. Only ids are put into the text."""
+    conditions = ["1"]
+    if query.agent is not None:
+        conditions.append("sessions.agent = :agent")
+    if query.project is not None:
+        projects = names_of(connection, "project")
+        chosen = set(matching_projects(query.project, projects.values()))
+        conditions.append(_among("project", projects, chosen))
+    if query.model is not None:
+        models = names_of(connection, "model")
+        conditions.append(
+            _among("model", models, set(matching_models(query.model, models.values())))
+        )
+    return " AND ".join(conditions)
+
+
+def names_of(connection: sqlite3.Connection, kind: Key) -> dict[int, str]:
+    """All models, or all projects, that calls have, by their ids."""
+    rows = connection.execute(
+        f"SELECT id, text FROM names WHERE id IN (SELECT DISTINCT {kind} FROM sums)"
+    )
+    return dict(rows.fetchall())
+
+
+def _among(column: str, names: dict[int, str], chosen: Iterable[str]) -> str:
+    ids = ", ".join(str(number) for number, text in names.items() if text in chosen)
+    return f"used.{column} IN ({ids})"
