@@ -138,7 +138,7 @@ def test_a_file_without_its_first_line_has_its_name_as_session() -> None:
     assert call.session == "session-2026-11-15T18-04-aaaaaaaa"
 
 
-def test_counts_that_are_no_counts_are_left_out() -> None:
+def test_invalid_counts_are_left_out() -> None:
     wrong = {"input": -5, "output": "many", "cached": 10, "thoughts": 2}
     findings = read(HISTORY, MAIN, lines(HEADER, message(tokens=wrong)))
     assert tokens(findings) == {"calls": 1, "output": 2, "cache_read": 10, "reasoning": 2}

@@ -1,0 +1,1 @@
+"""GitHub Copilot CLI: `history` reads the sessions that it keeps on disk; it cannot be run."""

@@ -1,0 +1,1 @@
+"""Factory Droid: `history` reads the sessions that it keeps on disk; it cannot be run."""

@@ -1,0 +1,1 @@
+"""Kimi Code: `history` reads the sessions that it keeps on disk; it cannot be run."""
