@@ -123,6 +123,34 @@ def test_ctrl_z_switches_the_echo_on_and_the_next_frame_off(desk: Desk) -> None:
         assert going.modes == before
 
 
+DRAWS_FOREVER = """
+import asyncio, sys
+from rookery.cli.live.foreground import on_interrupts
+from rookery.display.console.echo import Echo
+
+async def main():
+    echo = Echo(sys.stdout)
+    on_interrupts(lambda number: print("asked", flush=True), echo)
+    while True:
+        echo.off()
+        await asyncio.sleep(0)
+
+asyncio.run(main())
+"""
+
+
+def test_the_third_ctrl_c_leaves_the_echo_on(desk: Desk) -> None:
+    with Terminal([sys.executable, "-c", DRAWS_FOREVER], desk.environment("")) as going:
+        before = going.modes
+        going.until(lambda: not echoes(going))
+        for times in (1, 2):
+            going.kill(signal.SIGINT)
+            going.until("asked", times=times)
+        going.kill(signal.SIGINT)
+        assert going.finish() == -signal.SIGINT
+        assert going.modes == before
+
+
 @pytest.mark.parametrize("how", ["ctrl-c", signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_run_that_is_interrupted_leaves_no_status_line(
     desk: Desk, how: str | signal.Signals

@@ -21,8 +21,12 @@ def display_for(
     verbose: bool = False,
     text: bool = True,
     home: str | None = None,
+    echo: Echo | None = None,
 ) -> Display:
-    """The display for an output; paths below `home` are shown with `~`."""
+    """The display for an output; paths below `home` are shown with `~`.
+
+    `echo` is the terminal's, if the caller restores it as well.
+    """
     paint = look.paint()
     if not look.terminal:
         return PlainDisplay(
@@ -33,7 +37,7 @@ def display_for(
         return columns(out)
 
     return TerminalDisplay(
-        Screen(out, width, Echo(out)),
+        Screen(out, width, echo or Echo(out)),
         agent,
         columns=width,
         context=context,

@@ -74,6 +74,37 @@ def test_a_shorter_status_line_leaves_nothing_of_a_longer_one() -> None:
     assert out.rows() == ["short"]
 
 
+def test_several_status_lines_are_replaced_and_removed_as_one() -> None:
+    out, screen = glass(20)
+    screen.put(["one"])
+    screen.status("TASK  TIME\n1     1s\n2     3s")
+    assert out.rows() == ["one", "TASK  TIME", "1     1s", "2     3s"]
+    screen.put(["two"])
+    screen.status("TASK  TIME\n2     4s")
+    assert out.rows() == ["one", "two", "TASK  TIME", "2     4s"]
+    screen.status("works")
+    assert out.rows() == ["one", "two", "works"]
+    screen.status("TASK  TIME\n2     5s")
+    with screen.paused():
+        out.write("three\n")
+    assert out.rows() == ["one", "two", "three", "TASK  TIME", "2     5s"]
+    screen.close()
+    assert out.rows() == ["one", "two", "three"]
+    assert (out.screen.cursor.x, out.screen.cursor.y) == (0, 3)
+
+
+def test_status_lines_at_the_end_of_the_screen_leave_nothing_behind() -> None:
+    out = Glass(20, lines=5)
+    screen = Screen(out, lambda: out.columns)
+    screen.put([f"line {number}" for number in range(1, 5)])
+    for seconds in range(3):
+        screen.status(f"TASK  TIME\n1     {seconds}s\n2     {seconds}s")
+    assert out.rows() == ["line 3", "line 4", "TASK  TIME", "1     2s", "2     2s"]
+    screen.put(["line 5"])
+    screen.close()
+    assert out.rows() == ["line 4", "line 5"]
+
+
 def test_every_frame_is_one_write_and_none_if_nothing_changed() -> None:
     out, screen = glass(40)
     screen.status("a")

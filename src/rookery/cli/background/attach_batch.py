@@ -1,24 +1,32 @@
-"""`rook attach BATCH`: follows a batch that another process runs, result by result."""
+"""`rook attach BATCH`: follows a batch that another process runs, with the table of its tasks."""
 
 import asyncio
 import sys
+import time
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager, suppress
 
 import msgspec
 
 from rookery.batches.listing import ListedBatch, read_batch
+from rookery.batches.queue import FolderQueue
 from rookery.cli.background.following import follow, report_log
 from rookery.cli.commands.lists.batches import show_batch
 from rookery.cli.live.output import is_gone, put, put_json
+from rookery.cli.live.running_table import RunningTable
 from rookery.cli.options.defaults import print_project_settings
 from rookery.cli.options.view_options import hold_messages
 from rookery.config.command_options import AttachOptions
 from rookery.config.options import ViewOptions
-from rookery.display.loops.batch import result_line
+from rookery.display.loops.batch import ResultLines, RunningTask
+from rookery.model.errors import RookeryError
+from rookery.model.ledger import Money
 from rookery.store import batch_folder
-from rookery.store.batch_folder import BatchFolder
+from rookery.store.batch_folder import BatchFolder, BatchResult
 from rookery.store.home import home_folder
 
 _POLL_S = 0.2  # between two looks at results that do not grow
+_LOOK_S, _REST = 1.0, 10  # between two looks at all tasks: at most a tenth of the time is spent
 _FAILED, _OVER_BUDGET, _INTERRUPTED = 1, 5, 130
 
 
@@ -42,19 +50,77 @@ def attach_batch(name: str, options: AttachOptions, view_options: ViewOptions) -
 
 async def _follow(folder: BatchFolder, view_options: ViewOptions, *, from_now: bool) -> None:
     """Print the results until no process runs the batch any more."""
-    log = folder.new_results()
+    log, running = folder.new_results(), _Running(folder)
     if from_now:
-        log.read()
-    while True:
-        is_running = folder.is_running  # first, so that all results are read
-        for result in log.read():
-            if view_options.lively:
-                put(sys.stdout, result_line(result))
-        if is_gone(sys.stdout):
-            raise BrokenPipeError  # without an output there is nothing to do
-        if not is_running:
+        running.leave_out(log.read())
+    lines = ResultLines(task.id for task in FolderQueue(folder).tasks())
+    async with running.shown(RunningTable(running.tasks), view_options) as table:
+        while True:
+            is_running = folder.is_running  # first, so that all results are read
+            results = log.read()
+            running.leave_out(results)
+            for result in results if view_options.lively else ():
+                with table.hidden():
+                    put(sys.stdout, lines.line(result))
+            if is_gone(sys.stdout):
+                raise BrokenPipeError  # without an output there is nothing to do
+            if not is_running:
+                return
+            await asyncio.sleep(_POLL_S)
+
+
+class _Running:
+    """The running tasks of a batch, read from its folder repeatedly."""
+
+    def __init__(self, folder: BatchFolder) -> None:
+        self._folder = folder
+        self._tasks: list[RunningTask] = []
+        self._ended: set[str] = set()
+
+    def tasks(self) -> list[RunningTask]:
+        """The tasks that were running at the last look and have not ended since."""
+        return [task for task in self._tasks if task.id not in self._ended]
+
+    def leave_out(self, results: Iterable[BatchResult]) -> None:
+        """Leave out tasks that have ended."""
+        self._ended.update(result.id for result in results)
+
+    @asynccontextmanager
+    async def shown(
+        self, table: RunningTable, view_options: ViewOptions
+    ) -> AsyncIterator[RunningTable]:
+        """Show the table inside the block, unless the options ask for the end alone."""
+        if not view_options.lively:
+            yield table
             return
-        await asyncio.sleep(_POLL_S)
+        reading = asyncio.create_task(self._read())
+        try:
+            with table:
+                yield table
+        finally:
+            reading.cancel()
+
+    async def _read(self) -> None:
+        while True:
+            started = time.monotonic()
+            with suppress(RookeryError, OSError):  # it was removed: no look is needed any more
+                batch = await asyncio.to_thread(read_batch, self._folder)
+                self._tasks = _running_of(batch, time.time())
+            await asyncio.sleep(max(_LOOK_S, _REST * (time.monotonic() - started)))
+
+
+def _running_of(batch: ListedBatch, now: float) -> list[RunningTask]:
+    return [
+        RunningTask(
+            id=task.id,
+            name=task.loop or task.run,
+            since=now - (task.duration_s or 0.0),
+            spent=Money(task.spent_usd, task.cost_source),
+            prompt=task.prompt,
+        )
+        for task in batch.tasks
+        if task.status == "running"
+    ]
 
 
 def _exit_code(folder: BatchFolder, batch: ListedBatch) -> int:

@@ -1,7 +1,6 @@
 """`rook batch`: run many tasks side by side, within one budget."""
 
 import asyncio
-import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -19,6 +18,7 @@ from rookery.batches.tasks import BatchTask, read_tasks
 from rookery.cli.background.started import print_started
 from rookery.cli.live.foreground import on_interrupts
 from rookery.cli.live.output import put, put_json
+from rookery.cli.live.running_table import RunningTable
 from rookery.cli.options.defaults import (
     current_config,
     print_project_settings,
@@ -31,10 +31,10 @@ from rookery.cli.reporting.reports import report_of_batch
 from rookery.config.batch_options import BatchOptions
 from rookery.config.end_options import EndOptions
 from rookery.config.load import lowest_limits
-from rookery.display.console.cells import fit
-from rookery.display.loops.batch import current_line, result_line, spent_line
+from rookery.display.loops.batch import ResultLines, RunningTask, spent_line
 from rookery.loops.waits.stop_requests import obey_stop_requests
 from rookery.model.errors import UnknownAgentError
+from rookery.model.ledger import Money
 from rookery.model.safe import safe_line
 from rookery.model.text import count, suggested
 from rookery.process.background import in_background, write_errors_to
@@ -51,7 +51,6 @@ A line of FILE:  {"prompt": "Fix the tests", "cwd": "a", "max_cost": 2}
 With "until", "signal", "check" or "max_iterations" the task is a loop.
 """
 _SETTINGS = ("agent", "model", "permission", "allow", "max_cost", "timeout")
-_FRAME_S = 0.5
 _FAILED, _OVER_BUDGET, _INTERRUPTED = 1, 5, 130
 
 
@@ -136,26 +135,24 @@ async def _run(queue: FolderQueue, terms: BatchTerms, *, as_json: bool, detached
         _say_start(queue.folder.name, terms, every=every, left=every - len(before))
     failed = sum(not result.ok for result in before)
     async with Batch(queue, jobs=terms.jobs, max_cost=terms.max_cost, before=before) as batch:
-        stopped = asyncio.Event()
+        stopped, table = asyncio.Event(), RunningTable(lambda: _running(batch))
         if detached:
             stop_at_signals(lambda signal_name: _stop(batch, stopped, by=signal_name))
         else:
-            on_interrupts(lambda number: _stop(batch, stopped, by=number.name))
+            on_interrupts(lambda number: _stop(batch, stopped, by=number.name), table.echo)
         requests = asyncio.create_task(
             obey_stop_requests(queue.folder, lambda: _stop(batch, stopped, by="rook stop"))
         )
-        table = _LiveTable(batch)
-        drawing = asyncio.create_task(table.draw())
-        async for result in batch:
-            table.clear()
-            failed += not result.ok
-            if as_json:
-                put_json(sys.stdout, msgspec.json.encode(result))
-            else:
-                put(sys.stdout, result_line(result))
+        results = ResultLines(task.id for task in queue.tasks())
+        with table:
+            async for result in batch:
+                failed += not result.ok
+                with table.hidden():
+                    if as_json:
+                        put_json(sys.stdout, msgspec.json.encode(result))
+                    else:
+                        put(sys.stdout, results.line(result))
         requests.cancel()
-        drawing.cancel()
-        table.clear()
     if not detached:
         _say_end(queue, batch, every=every, failed=failed)
     if batch.is_over_budget:
@@ -181,32 +178,17 @@ def _say_end(queue: FolderQueue, batch: Batch, *, every: int, failed: int) -> No
         _say(f"resume:  {suggested('batch', '--resume', queue.folder.name)}{more}")
 
 
-class _LiveTable:
-    """The running tasks, one line each, on a terminal; cleared before anything else is printed."""
-
-    def __init__(self, batch: Batch) -> None:
-        self._batch = batch
-        self._lines = 0
-
-    async def draw(self) -> None:
-        """Refresh the lines until cancelled."""
-        while sys.stderr.isatty():
-            self.clear()
-            now = time.time()
-            rows = [current_line(each, now=now) for each in self._batch.current.values()]
-            click.echo("".join(f"{fit(row, _width())}\n" for row in rows), err=True, nl=False)
-            self._lines = len(rows)
-            await asyncio.sleep(_FRAME_S)
-
-    def clear(self) -> None:
-        """Remove the lines."""
-        if self._lines:
-            click.echo(f"\x1b[{self._lines}A\x1b[J", err=True, nl=False)
-            self._lines = 0
-
-
-def _width() -> int:
-    return shutil.get_terminal_size().columns - 1
+def _running(batch: Batch) -> list[RunningTask]:
+    return [
+        RunningTask(
+            id=each.task.id,
+            name=each.name or None,
+            since=each.since,
+            spent=Money(each.spent_usd, "estimated"),
+            prompt=each.task.run.prompt or "",
+        )
+        for each in batch.current.values()
+    ]
 
 
 def _say(message: str) -> None:

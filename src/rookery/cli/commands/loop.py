@@ -131,7 +131,7 @@ async def _watch(loop: Loop, view_options: ViewOptions, ci: CiOutput, *, jsonl: 
     if isinstance(loop.effects, RealEffects) and not view_options.quiet:
         loop.effects.on_run = output.watch
     async with loop:
-        on_interrupts(lambda number: loop.stop(by=number.name))
+        on_interrupts(lambda number: loop.stop(by=number.name), output.echo)
         async for event in loop:
             if jsonl:
                 put_json(sys.stdout, msgspec.json.encode(event))

@@ -21,6 +21,7 @@ from rookery.cli.live.view import View
 from rookery.cli.reporting.ci_output import CiOutput
 from rookery.cli.reporting.end_actions import EndActions
 from rookery.config.options import ViewOptions
+from rookery.display.console.echo import Echo
 from rookery.display.console.look import look_of
 from rookery.display.reports.report import Report
 from rookery.display.texts import ShownTexts
@@ -81,8 +82,8 @@ async def _watch(run: Run, view_options: ViewOptions, ci: CiOutput) -> int:
         limit_s = run.options.ask_timeout
         run.on_permission = TerminalAsker(path, run.label, turns, cwd=run.cwd, limit_s=limit_s)
         run.options = replace(run.options, ask_timeout=None)  # a key restarts the asker's own timer
-    stops = _Stops(run)
-    on_interrupts(stops)
+    stops, echo = _Stops(run), Echo(sys.stdout)
+    on_interrupts(stops, echo)
     async with run:
         stops.pass_on()
         for warning in warnings(run):
@@ -90,7 +91,7 @@ async def _watch(run: Run, view_options: ViewOptions, ci: CiOutput) -> int:
         ci.open_group(f"{run.label}: {run.options.prompt or shlex.join(run.command)}")
         if view_options.lively and (view_options.verbose or not is_watched(view_options)):
             put(sys.stdout, f"[rook] Agent command: {command_line(run.command)}")
-        texts = await show_run(run, view_options, turns)
+        texts = await show_run(run, view_options, turns, echo)
         verdict = await run.wait()
         ci.close_group()
     agent = run.agent.name if run.agent else None
@@ -102,17 +103,19 @@ async def _watch(run: Run, view_options: ViewOptions, ci: CiOutput) -> int:
     return verdict.exit_code
 
 
-def on_interrupts(stop: Callable[[signal.Signals], None]) -> None:
+def on_interrupts(stop: Callable[[signal.Signals], None], echo: Echo) -> None:
     """Call `stop` at each Ctrl-C, SIGTERM and SIGHUP; the third Ctrl-C ends rook at once.
 
-    It ends rook even while much is left to read or the screen is stalled: the recorder then ends
-    the agent, and the next command that looks at the run judges it.
+    The second one switches the terminal's echo on, as nothing can be done at the third: it ends
+    rook even while much is left to read or the screen is stalled. The recorder then ends the
+    agent, and the next command that looks at the run judges it.
     """
     loop = asyncio.get_running_loop()
     presses = count(1)
 
     def interrupt() -> None:
         if next(presses) == _LAST_HANDLED:
+            echo.keep_on()
             loop.remove_signal_handler(signal.SIGINT)
             signal.signal(signal.SIGINT, signal.SIG_DFL)
         stop(signal.SIGINT)
@@ -132,7 +135,7 @@ def warnings(run: Run) -> list[str]:
 
 
 async def show_run(
-    run: Run, view_options: ViewOptions, turns: Turns | None = None
+    run: Run, view_options: ViewOptions, turns: Turns | None, echo: Echo
 ) -> ShownTexts | None:
     """Show a run that has been started, until it is over; return the texts that were shown."""
     view = View(
@@ -143,6 +146,7 @@ async def show_run(
         started_at=time.time(),
         folder=lambda: run.folder,
         turns=turns,
+        echo=echo,
     )
     await view.show()
     return view.texts

@@ -7,13 +7,13 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 
-import click
-
 from rookery.cli.commands.loops import put_check_output, say
 from rookery.cli.live.foreground import show_run
 from rookery.cli.live.output import put
+from rookery.cli.live.temporary_lines import TemporaryLines
 from rookery.cli.reporting.ci_output import CiOutput
 from rookery.config.options import ViewOptions
+from rookery.display.console.echo import Echo
 from rookery.display.console.look import look_of
 from rookery.display.loops import steps
 from rookery.display.numbers import clock
@@ -45,7 +45,9 @@ class LoopOutput:
         self._look = look_of(sys.stdout, os.environ)
         self._runs: dict[int, asyncio.Task[None]] = {}
         self._headed: defaultdict[int, asyncio.Event] = defaultdict(asyncio.Event)
-        self._ticker = _Ticker()
+        self.echo = Echo(sys.stderr if sys.stderr.isatty() else sys.stdout)
+        """The echo of the terminal, which is off while something temporary is shown."""
+        self._temporary = TemporaryLines(self.echo, every_s=1.0)
 
     def watch(self, run: Run, attempt: int) -> None:
         """Display a run as soon as its heading is printed."""
@@ -53,11 +55,11 @@ class LoopOutput:
 
     async def _show(self, run: Run, attempt: int) -> None:
         await self._headed[attempt].wait()
-        await show_run(run, self._view_options)
+        await show_run(run, self._view_options, None, self.echo)
 
     async def show(self, event: LoopEvent) -> None:
         """Print a step, after everything that came before it."""
-        self._ticker.stop()
+        self._temporary.stop()
         if isinstance(event, IterationFinished) and event.attempt in self._runs:
             await self._runs.pop(event.attempt)
         if isinstance(event, IterationFinished):
@@ -73,42 +75,22 @@ class LoopOutput:
             self._headed[event.attempt].set()
         elif isinstance(event, Waiting):
             until = event.until
-            self._ticker.start(lambda: f"{clock(max(0.0, until - time.time()))} left")
+            self._show_time(lambda: f"{clock(max(0.0, until - time.time()))} left")
 
     def _show_check(self, event: LoopEvent) -> None:
         """Show that a check is running, and the output of one that failed."""
         if isinstance(event, CheckStarted):
             started, command = event.at, safe_line(one_line(event.command, _LONGEST_COMMAND))
-            self._ticker.start(lambda: f"check {command}: {clock(max(0.0, time.time() - started))}")
+            self._show_time(lambda: f"check {command}: {clock(max(0.0, time.time() - started))}")
         elif isinstance(event, CheckFinished):
             most = _OUTPUT_LINES_VERBOSE if self._view_options.verbose else _OUTPUT_LINES
             put_check_output(event, self._look.paint(), most)
 
+    def _show_time(self, text: Callable[[], str]) -> None:
+        if not self._view_options.quiet:
+            self._temporary.start(lambda: [f"[rook] {text()}"])
+
     def close(self) -> None:
         """Remove the temporary line."""
-        self._ticker.stop()
+        self._temporary.stop()
         self._ci.close_group()
-
-
-class _Ticker:
-    """A temporary line on a terminal that is refreshed every second."""
-
-    def __init__(self) -> None:
-        self._task: asyncio.Task[None] | None = None
-
-    def start(self, text: Callable[[], str]) -> None:
-        """Print the line now and every second."""
-        if sys.stderr.isatty():
-            self._task = asyncio.create_task(self._tick(text))
-
-    def stop(self) -> None:
-        """Remove the line."""
-        if self._task is not None:
-            self._task.cancel()
-            self._task = None
-            click.echo("\r\x1b[K", err=True, nl=False)
-
-    async def _tick(self, text: Callable[[], str]) -> None:
-        while True:
-            click.echo(f"\r\x1b[K[rook] {text()}", err=True, nl=False)
-            await asyncio.sleep(1)

@@ -99,6 +99,7 @@ def _signals(piped: PipedRun, view: View, passing: "asyncio.Task[None] | None") 
 
     def stop() -> None:
         view.muted = True
+        view.echo.keep_on()
         piped.stop()
         if passing is not None:
             passing.cancel()

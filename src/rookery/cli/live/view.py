@@ -15,6 +15,7 @@ from rookery.cli.live.writer import Writer
 from rookery.cli.options.view_options import display_on, reports_starts
 from rookery.cli.safe_output import guarded
 from rookery.config.options import ViewOptions
+from rookery.display.console.echo import Echo
 from rookery.display.console.look import Look
 from rookery.display.context import RunContext
 from rookery.display.outputs import Display
@@ -51,6 +52,7 @@ class View:
         folder: Callable[[], RunFolder | None],
         turns: Turns | None = None,
         start: Position = START,
+        echo: Echo | None = None,
     ) -> None:
         self.muted = False
         """Whether nothing is shown any more."""
@@ -62,6 +64,8 @@ class View:
         self._folder = folder
         self._turns = turns
         self._start = start
+        self.echo = echo or Echo(out)
+        """The echo of the terminal, which is off while there is a status line."""
         self._display: Display | None = None
         self._count = 0  # records shown
         shows_text = view_options.format == "text" and not view_options.json
@@ -197,6 +201,7 @@ class View:
                 snapshot=feed.snapshot,
                 denied_by_person=partial(denied_by_person, folder) if folder else frozenset,
             ),
+            echo=self.echo,
         )
         if self._turns is not None and isinstance(self._display, TerminalDisplay):
             display = self._display

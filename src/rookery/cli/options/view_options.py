@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from rookery import agents
 from rookery.cli.safe_output import guarded
 from rookery.config.options import ViewOptions
+from rookery.display.console.echo import Echo
 from rookery.display.console.look import look_of
 from rookery.display.context import RunContext
 from rookery.display.outputs import Display, display_for
@@ -43,6 +44,7 @@ def display_on(
     view: ViewOptions,
     *,
     context: RunContext,
+    echo: Echo | None = None,
 ) -> Display:
     """The display of a run on an output; its lines begin with the label."""
     return display_for(
@@ -53,6 +55,7 @@ def display_on(
         verbose=view.verbose,
         text=view.text,
         home=os.path.expanduser("~"),
+        echo=echo,
     )
 
 

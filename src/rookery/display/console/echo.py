@@ -1,10 +1,10 @@
-"""Switches the terminal's echo off while a status line is drawn: typed keys would tear it."""
+"""Switches the terminal's echo off while temporary lines are drawn: keys would tear them."""
 
 import os
 import signal
 import termios
 from contextlib import suppress
-from threading import current_thread, main_thread
+from threading import RLock, current_thread, main_thread
 from types import FrameType
 from typing import Any, TextIO
 
@@ -21,7 +21,8 @@ class Echo:
     def __init__(self, out: TextIO) -> None:
         self._out = out
         self._before: list[Any] | None = None
-        self._held = False  # the process is about to stop: it stays on
+        self._held = False  # the process is about to stop or to be ended: it stays on
+        self._lock = RLock()  # a signal handler may interrupt its own thread
 
     def watch(self) -> None:
         """Switch the echo on before Ctrl-Z stops the process; only the main thread can do that."""
@@ -31,7 +32,8 @@ class Echo:
 
     def off(self) -> None:
         """Switch the echo off, if the terminal is ours; any thread may do so at any time."""
-        with suppress(OSError, ValueError, termios.error):  # the terminal may be gone
+        # The terminal may be gone.
+        with self._lock, suppress(OSError, ValueError, termios.error):
             terminal = self._out.fileno()
             if self._held or not _is_in_front(terminal):
                 return
@@ -43,10 +45,16 @@ class Echo:
 
     def on(self) -> None:
         """Restore the terminal's modes."""
-        before, self._before = self._before, None
-        with suppress(OSError, ValueError, termios.error):
+        with self._lock, suppress(OSError, ValueError, termios.error):
+            before, self._before = self._before, None
             if before is not None and _is_in_front(self._out.fileno()):
                 termios.tcsetattr(self._out.fileno(), termios.TCSANOW, before)
+
+    def keep_on(self) -> None:
+        """Switch the echo on for good: a signal may end the process at once."""
+        with self._lock:
+            self._held = True
+            self.on()
 
     def close(self) -> None:
         """Restore the terminal's modes, and what Ctrl-Z does."""

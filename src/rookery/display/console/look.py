@@ -9,7 +9,7 @@ import msgspec
 
 from rookery.display.console.paint import Paint
 
-_DEFAULT_COLUMNS = 80
+_DEFAULT_SIZE = os.terminal_size((80, 24))
 _PROGRESS_PROGRAMS = frozenset({"ghostty", "WezTerm"})
 _VTE_WITH_PROGRESS = 7900
 
@@ -49,11 +49,19 @@ def look_of(out: TextIO, environ: Mapping[str, str]) -> Look:
 
 def columns(out: TextIO) -> int:
     """The current width of a terminal; 80 if it is not known."""
+    return _size(out).columns or _DEFAULT_SIZE.columns
+
+
+def height(out: TextIO) -> int:
+    """How many lines a terminal has now; 24 if it is not known."""
+    return _size(out).lines or _DEFAULT_SIZE.lines
+
+
+def _size(out: TextIO) -> os.terminal_size:
     try:
-        found = os.get_terminal_size(out.fileno()).columns
+        return os.get_terminal_size(out.fileno())
     except (OSError, ValueError):  # no terminal, or one that is gone
-        found = 0
-    return found or _DEFAULT_COLUMNS
+        return _DEFAULT_SIZE
 
 
 def _is_terminal(out: TextIO) -> bool:

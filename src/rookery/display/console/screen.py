@@ -1,4 +1,4 @@
-"""Writes to a terminal: lines that scroll by, and one temporary status line below them."""
+"""Writes to a terminal: lines that scroll by, and temporary status lines below them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,9 +14,9 @@ _CLEAR_REST = "\x1b[K"
 class Screen:
     """One terminal. Every call is one write, so nothing flickers; threads may share it.
 
-    The cursor waits in the first column of the status line: a terminal that is made former
-    breaks the line after the cursor, and what is cleared from there is all of it. While there is
-    a status line, `echo` is off, so that keys do not move the cursor.
+    The cursor waits in the first column of the status line, of several in that of the first one: a
+    terminal that is made narrower breaks the line after the cursor, and what is cleared from there
+    is all of it. While there is a status line, `echo` is off, so that keys do not move the cursor.
     """
 
     def __init__(self, out: TextIO, columns: Callable[[], int], echo: Echo | None = None) -> None:
@@ -39,7 +39,7 @@ class Screen:
             self._put("".join(f"{line}\n" for line in lines))
 
     def status(self, text: str, signal: str = "") -> None:
-        """Replace the status line; the text must be one column narrower than the screen.
+        """Replace the status line, or lines; each must be one column narrower than the screen.
 
         `signal` is a sequence that shows nothing here; one that was written is not written again.
         """
@@ -97,7 +97,7 @@ class Screen:
         if self._pauses:
             self._waiting += text
         elif text:
-            self._write(f"{_CLEAR}{text}{self._wanted}\r" if self._status else text)
+            self._write(f"{_CLEAR}{text}{_drawn(self._wanted)}" if self._status else text)
 
     def _draw(self) -> None:
         # Noted before it is written: if the write is interrupted, the status line must still be
@@ -109,8 +109,8 @@ class Screen:
             self._echo.off()
         before, self._status = self._status, self._wanted
         former, self._width = self._width, self._columns()
-        if self._width != former:
-            self._write(f"{_CLEAR if before else ''}{self._wanted}\r")
+        if self._width != former or (self._wanted != before and "\n" in before + self._wanted):
+            self._write(f"{_CLEAR if before else ''}{_drawn(self._wanted)}")
         elif self._wanted != before:
             self._write(f"\r{self._wanted}{_CLEAR_REST}\r")
 
@@ -122,3 +122,9 @@ class Screen:
     def _write(self, text: str) -> None:
         self._out.write(text)
         self._out.flush()
+
+
+def _drawn(status: str) -> str:
+    """Status lines, and back to the first column of the first one."""
+    below = status.count("\n")
+    return f"{status}\x1b[{below}A\r" if below else f"{status}\r"
