@@ -28,8 +28,11 @@ def test_run_and_run_sync_take_every_option_of_a_run() -> None:
 
 
 def test_the_defaults_are_those_of_the_table() -> None:
-    differ = {"permission", "ask_timeout", "env"}  # the library never asks by itself, nor in time
+    # The library never asks by itself, nor in time; None is a limit on the cost that is not given.
+    differ = {"permission", "ask_timeout", "env"}
+    assert inspect.signature(rookery.loop).parameters["max_cost"].default is None
     for function, struct in ((rookery.run, RunOptions), (rookery.loop, LoopOptions)):
+        differ |= {"max_cost"} if function is rookery.loop else set()
         table = {row.name: row.default for row in rows(struct)}
         for name, parameter in inspect.signature(function).parameters.items():
             if parameter.default is not parameter.empty and name in table.keys() - differ:

@@ -31,7 +31,8 @@ def loop(
     feed_bytes: int = 8000,
     max_iterations: int = 20,
     max_time: Duration = 8 * 3600.0,
-    max_cost: float = 10.0,
+    max_cost: float | None = None,
+    max_cost_unchecked: bool = False,
     max_tokens: int = 50_000_000,
     max_turns: int = 1000,
     timeout: Duration | None = None,
@@ -71,7 +72,9 @@ def loop(
         feed_bytes: How much of that output to include, from its end.
         max_iterations: Stop after so many iterations; waits don't count.
         max_time: Stop the loop after this long.
-        max_cost: Stop the loop when all runs together have cost so many dollars.
+        max_cost: Stop the loop when all runs together have cost so many dollars; by default 10.
+        max_cost_unchecked: Run even if `max_cost` cannot stop an iteration, because its cost is
+            not known in time.
         max_tokens: Stop the loop when all runs together have used so many tokens.
         max_turns: Stop the loop after so many turns of the model in all runs together.
         timeout: Stop one iteration after this long.
@@ -101,6 +104,8 @@ def loop(
         name: values.pop(name) for name in ("stdin", "env", "args", "program", "called", "home")
     }
     values.pop("prompt")
+    if max_cost is None:
+        values.pop("max_cost")
     options = checked(LoopOptions, values)
     run = run_options({"agent": agent, "prompt": prompt, **run_values})
     plan = plan_of(
@@ -111,5 +116,6 @@ def loop(
         args=run.args,
         program=run.program,
         called=run.called,
+        needs_cost=max_cost is not None and not max_cost_unchecked,
     )
     return new_loop(plan, home=Path(run.home) if run.home else None)

@@ -3,16 +3,18 @@
 import asyncio
 import json
 import os
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rookery.batches.batch import Batch
+from rookery.batches.batch import Batch, refuse_unheld_tasks
 from rookery.batches.queue import find_queue, new_queue
 from rookery.batches.tasks import BatchTask, make_task, read_tasks
 from rookery.loops.events import LoopEvent, ToolStarted
 from rookery.loops.storage import LOOP_FOLDERS
+from rookery.runs.limits import UnheldBudgetError
 from rookery.store import runs
 from rookery.store.batch_folder import BatchFolder, BatchResult
 from rookery.store.loop_folder import LoopFolder
@@ -355,3 +357,33 @@ def test_a_result_that_cannot_be_saved_is_reported_and_the_batch_continues(
     _, results = play(asked, jobs=1)
     assert [result.ok for result in results] == [True, True]
     assert all("not saved: " in result.sentence for result in results)
+
+
+@pytest.mark.parametrize(
+    ("task", "refused"),
+    [
+        ({"agent": "claude"}, False),
+        ({"agent": "amp"}, True),
+        ({"agent": "amp", "max_cost_unchecked": True}, False),
+        ({"agent": "amp", "until": "DONE"}, True),
+        ({"agent": "nobody"}, False),  # its result reports that
+    ],
+)
+def test_a_budget_is_refused_that_cannot_hold_for_a_task(
+    task: dict[str, Any], refused: bool
+) -> None:
+    asked = [make_task(prompt="x", id="1"), make_task(prompt="x", id="2", **task)]
+    expected = pytest.raises(UnheldBudgetError, match="task 2: --max-cost cannot hold")
+    with expected if refused else nullcontext():
+        refuse_unheld_tasks(asked, 5.0)
+
+
+@pytest.mark.parametrize("goal", [{}, {"until": "DONE"}])
+def test_a_task_of_unknown_cost_does_not_start_under_a_budget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, goal: dict[str, Any]
+) -> None:
+    work = install(tmp_path, ["say=no"], monkeypatch)
+    task = make_task(prompt="x", id="1", agent="amp", cwd=str(work), **goal)
+    _, (result,) = play([task], max_cost=5.0, needs_cost=True)
+    assert (result.status, result.ok) == ("not_started", False)
+    assert "--max-cost cannot hold" in result.sentence

@@ -366,6 +366,27 @@ def test_each_task_of_a_batch_with_a_worktree_leaves_your_files_alone(
     assert "--resume and --worktree can't be combined" in refused.stderr
 
 
+@pytest.mark.parametrize("command", ["loop", "batch"])
+def test_a_limit_on_the_cost_that_cannot_hold_is_refused(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = install(tmp_path, ["say=no"], monkeypatch)
+    stub = work.parent / "bin" / "gemini"
+    stub.write_text("#!/bin/sh\nexit 1\n")
+    stub.chmod(0o755)
+    monkeypatch.chdir(work)
+    tasks = tmp_path / "tasks.jsonl"
+    tasks.write_text('{"prompt": "a", "agent": "gemini"}\n')
+    asked = {"loop": ("loop", "Fix", "--agent", "gemini"), "batch": ("batch", str(tasks))}[command]
+    refused = rook(*asked, "--max-cost", "5")
+    assert refused.returncode == 2
+    assert "--max-cost cannot hold: gemini reports its tokens only when" in refused.stderr
+    assert not (tmp_path / "home").exists()
+    for accepted in ((), ("--max-cost", "5", "--max-cost-unchecked")):
+        assert "cannot hold" not in rook(*asked, *accepted).stderr
+    assert (tmp_path / "home" / "runs").is_dir()
+
+
 def test_a_killed_loop_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     work = install(tmp_path, ["hang-in-tool", "say=DONE"], monkeypatch)
     name, _ = signalled(work, signal.SIGKILL)

@@ -6,7 +6,7 @@ from rookery.loops.plan import Goal
 from rookery.loops.report import report
 from rookery.loops.state import Report
 from rookery.model.fold import fold
-from rookery.model.verdict import Facts, Verdict, judge
+from rookery.model.verdict import Facts, PassedLimit, Verdict, judge
 from tests.recorded import ALL, folded, name_of
 from tests.rules import each
 
@@ -52,6 +52,24 @@ def test_only_missing_credit_needs_payment(name: str) -> None:
         local=UTC,
     )
     assert bool(known.needs_payment) is ("credit" in name)
+
+
+@each(("used", "expected"), [(None, True), (2.0, False)])
+def test_a_run_that_was_stopped_for_an_unknown_cost_is_known_as_such(
+    used: float | None, expected: bool
+) -> None:
+    facts = Facts(passed_limit=PassedLimit(kind="cost", used=used, allowed=1.0))
+    known = report(
+        fold([]),
+        Verdict.of("over_budget", facts),
+        goal=Goal(),
+        nonce="word",
+        run=None,
+        started_at=0.0,
+        ended_at=1_763_280_000.0,
+        local=UTC,
+    )
+    assert bool(known.cost_unknown) is expected
 
 
 RECORDED = {

@@ -64,6 +64,8 @@ ROWS = [
     ([ran("failed", error_kind="auth")] * 2, PLAN, "go_on", "continue", None),
     ([ran("failed", error_kind="auth")] * 3, PLAN, "same_error", "finish", "no_progress"),
     ([ran("failed", error="a"), ran(), ran("failed", error="a")], PLAN, "go_on", "continue", None),
+    ([ran("over_budget", cost_unknown=True)], PLAN, "unknown_cost", "finish", "ceiling"),
+    ([ran("over_budget")], PLAN, "go_on", "continue", None),
     ([ran("stuck")], PLAN, "stuck", "finish", "stuck"),
     ([ran("stuck")], with_(on_stuck="retry"), "go_on", "continue", None),
     ([ran("denied", denials=("Bash(rm)",))] * 2, PLAN, "go_on", "continue", None),

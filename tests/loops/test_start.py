@@ -2,17 +2,21 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+import rookery
 from rookery.loops.driver import Loop
 from rookery.loops.events import (
     ToolStarted,
     Waiting,
 )
-from rookery.loops.plan import Ceilings, Goal
+from rookery.loops.plan import Ceilings, Goal, OnLimit
 from rookery.loops.start import BadPlanError, new_loop, resumed_loop
 from rookery.loops.storage import LOOP_FOLDERS
+from rookery.runs.limits import UnheldBudgetError
 from rookery.store import runs
 from rookery.store.loop_folder import LoopBusyError
 from tests.loops.playing import calls, install, plan, play, repository, to_the_end
@@ -121,3 +125,38 @@ def test_a_loop_works_in_the_folder_of_its_worktree_that_matches_yours(
     resumed = resumed_loop(loop.name, ceilings={"iterations": 2})
     asyncio.run(to_the_end(resumed))
     assert resumed.end == "done"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"agent": "amp"},
+        {"agent": "gemini"},
+        {"agent": "codex", "via": "exec"},
+        {"on_limit": OnLimit(do="switch", agent="gemini")},
+    ],
+)
+def test_a_budget_that_cannot_hold_is_refused_before_the_loop_starts(
+    tmp_path: Path, options: dict[str, Any]
+) -> None:
+    asked = replace(plan(tmp_path), needs_cost=True)
+    changes = {name: options[name] for name in options if name != "on_limit"}
+    limit = options.get("on_limit", asked.on_limit)
+    asked = replace(asked, run=replace(asked.run, **changes), on_limit=limit)
+    with pytest.raises(UnheldBudgetError, match="--max-cost cannot hold"):
+        new_loop(asked, home=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    new_loop(replace(asked, needs_cost=False), home=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("options", "needed"),
+    [({}, False), ({"max_cost": 5}, True), ({"max_cost": 5, "max_cost_unchecked": True}, False)],
+)
+def test_only_a_limit_that_is_given_needs_a_known_cost(
+    tmp_path: Path, options: dict[str, Any], needed: bool
+) -> None:
+    loop = rookery.loop("claude", "Fix it", cwd=tmp_path, home=tmp_path, **options)
+    assert loop.plan.needs_cost is needed
+    assert loop.plan.options_for("claude").max_cost_unchecked is not needed
+    assert loop.plan.ceilings.cost_usd == options.get("max_cost", 10)

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from rookery.batches.queue import Job, Queue, loop_result
 from rookery.batches.tasks import BatchTask
+from rookery.config.options import RunOptions
 from rookery.feed.tasks import task_group
 from rookery.loops.driver import Loop
 from rookery.loops.plan import Ceilings, Goal, LoopPlan
@@ -19,8 +20,9 @@ from rookery.model.completion import final_text
 from rookery.model.errors import RookeryError
 from rookery.model.ledger import Source, least_certain
 from rookery.model.price import dollars, nano
+from rookery.runs.limits import UnheldBudgetError
 from rookery.runs.run import Run
-from rookery.runs.start import start
+from rookery.runs.start import refuse_unheld_run, start
 from rookery.store.batch_folder import BatchResult
 from rookery.store.home import home_folder
 
@@ -63,12 +65,14 @@ class Batch:
         *,
         jobs: int,
         max_cost: float | None = None,
+        needs_cost: bool = False,
         before: Sequence[BatchResult] = (),
         home: Path | None = None,
     ) -> None:
         self._queue = queue
         self._jobs = jobs
         self._max_cost = max_cost
+        self._needs_cost = needs_cost
         self._home = home or home_folder()
         self._ended: list[BatchResult] = list(before)
         self._earlier: dict[str, float] = {}  # what waiting tasks spent before an interruption
@@ -210,8 +214,7 @@ class Batch:
 
     def _new_run(self, task: BatchTask, place: tuple[str, int]) -> Run:
         left = self._left(task.run.max_cost)
-        # The budget of the batch is also checked after every task.
-        unchecked = task.run.max_cost_unchecked or task.run.max_cost is None
+        unchecked = not _needs_cost(task.run, by_batch=self._needs_cost)
         options = replace(task.run, max_cost=left, max_cost_unchecked=unchecked)
         return start(replace(options, home=str(self._home), loop=place))
 
@@ -233,10 +236,27 @@ class Batch:
         """
         if job.loop is not None:
             return resumed_loop(job.loop, home=self._home)
-        return new_loop(_plan(job.task, job.place), home=self._home)
+        plan = _plan(job.task, job.place, needs_cost=self._needs_cost)
+        return new_loop(plan, home=self._home)
 
 
-def _plan(task: BatchTask, place: tuple[str, int]) -> LoopPlan:
+def refuse_unheld_tasks(tasks: Sequence[BatchTask], max_cost: float) -> None:
+    """Refuse a budget for a batch if it cannot hold for one of the tasks."""
+    for task in tasks:
+        try:
+            refuse_unheld_run(replace(task.run, max_cost=max_cost))
+        except UnheldBudgetError as error:
+            raise UnheldBudgetError(f"task {task.id}: {error}") from error
+        except RookeryError:
+            continue  # its result will report that
+
+
+def _needs_cost(run: RunOptions, *, by_batch: bool) -> bool:
+    """Whether the limit of a task, or of its batch, needs to know what the task costs."""
+    return (by_batch or run.max_cost is not None) and not run.max_cost_unchecked
+
+
+def _plan(task: BatchTask, place: tuple[str, int], *, needs_cost: bool) -> LoopPlan:
     """The plan of a task that is a loop: the limits of the task are ceilings of the loop."""
     run, default = task.run, Ceilings()
     plan = LoopPlan(
@@ -249,6 +269,7 @@ def _plan(task: BatchTask, place: tuple[str, int]) -> LoopPlan:
             tokens=run.max_tokens or default.tokens,
             turns=run.max_turns or default.turns,
         ),
+        needs_cost=_needs_cost(run, by_batch=needs_cost),
         worktree=run.worktree,
         batch=place,
     )

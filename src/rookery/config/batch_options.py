@@ -21,6 +21,12 @@ class BatchOptions(msgspec.Struct, frozen=True, kw_only=True):
             metavar="USD",
         ),
     ] = None
+    max_cost_unchecked: Annotated[
+        bool,
+        Flag(
+            help="Run even if --max-cost cannot stop a task, because its cost is not known in time."
+        ),
+    ] = False
     resume: Annotated[
         Name | None,
         Flag(

@@ -414,6 +414,14 @@ class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):
     max_cost: Annotated[
         Dollars, Flag(setting=True, help="Stop the loop when it has cost this much.", metavar="USD")
     ] = 10.0
+    max_cost_unchecked: Annotated[
+        bool,
+        Flag(
+            setting=True,
+            help="Run even if --max-cost cannot stop an iteration, because its cost is not known "
+            "in time.",
+        ),
+    ] = False
     max_tokens: Annotated[
         Count, Flag(setting=True, help="Stop the loop when it has used N tokens.", metavar="N")
     ] = 50_000_000

@@ -166,7 +166,6 @@ class Iterations:
             _options_for(self._plan, pending.agent, state),
             prompt=prompt,
             max_cost=max(0.0, ceilings.cost_usd - state.spent_usd),
-            max_cost_unchecked=True,  # the ceiling is also checked after every run
             max_tokens=max(1, ceilings.tokens - state.tokens),
             max_turns=max(1, ceilings.turns - state.turns),
             timeout=max(_SHORTEST_RUN_S, min(time_left, allowed or time_left)),
@@ -183,20 +182,9 @@ def _is_checked(report: Report) -> bool:
 
 
 def _options_for(plan: LoopPlan, agent: str, state: LoopState) -> RunOptions:
-    """The options for an agent: those of the plan, without what another agent does not know."""
-    if agent == plan.run.agent:
-        resume = _resumable_run(state) if plan.continue_session else None
-        return replace(plan.run, resume=resume)
-    return replace(
-        plan.run,
-        agent=agent,
-        via=None,
-        model=None,
-        allow=(),
-        args=(),
-        program=None,
-        called=None,
-    )
+    """The options for an agent, with the session to continue, if the plan asks for that."""
+    is_continued = plan.continue_session and agent == plan.run.agent
+    return replace(plan.options_for(agent), resume=_resumable_run(state) if is_continued else None)
 
 
 def _resumable_run(state: LoopState) -> str | None:

@@ -3,6 +3,7 @@
 from typing import Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from rookery.config.options import FeedMode, LoopOptions, OnStuck, RunOptions
 from rookery.config.run_fields import flat, with_run
@@ -69,6 +70,9 @@ class LoopPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     goal: Goal
     ceilings: Ceilings = Ceilings()
+    needs_cost: bool = False
+    """Whether a run is refused, or stopped, whose cost cannot be compared with its ceiling."""
+
     patience: Patience = Patience()
     on_limit: OnLimit = OnLimit()
     max_quota: float | None = None
@@ -98,6 +102,22 @@ class LoopPlan(msgspec.Struct, frozen=True, kw_only=True):
     batch: tuple[str, int] | None = None
     """The batch that it belongs to, and the number of its task."""
 
+    def options_for(self, agent: str) -> RunOptions:
+        """The options of runs: those of `run`, without what another agent does not know."""
+        options = replace(self.run, max_cost_unchecked=not self.needs_cost)
+        if agent == self.run.agent:
+            return options
+        return replace(
+            options,
+            agent=agent,
+            via=None,
+            model=None,
+            allow=(),
+            args=(),
+            program=None,
+            called=None,
+        )
+
 
 _RUN_FIELDS = "agent cwd prompt via model permission allow args program called".split()  # noqa: SIM905
 
@@ -112,6 +132,8 @@ def dump_plan(plan: LoopPlan) -> bytes:
     fields = flat(plan, plan.run, _RUN_FIELDS)
     if plan.repository is None:
         del fields["repository"]
+    if not plan.needs_cost:
+        del fields["needs_cost"]
     return msgspec.json.encode(fields)
 
 

@@ -50,6 +50,7 @@ def report(
         error=None if _ended_well(state) else reported or verdict.sentence,
         error_kind=state.errors[-1].kind if state.errors else None,
         needs_payment=state.needs_payment or msgspec.UNSET,
+        cost_unknown=_stopped_for_unknown_cost(verdict) or msgspec.UNSET,
         denials=tuple(sorted({d.fix or d.name or "a tool" for d in state.denials.values()})),
         files_changed=len(state.files),
         resets_at=resets_at,
@@ -77,6 +78,11 @@ def _answers_with(state: RunState, nonce: str) -> bool:
         return False
     answer = final_text(state) or ""
     return nonce in {line.strip() for line in answer.split("\n")}
+
+
+def _stopped_for_unknown_cost(verdict: Verdict) -> bool:
+    passed = verdict.facts.passed_limit
+    return verdict.status == "over_budget" and passed is not None and passed.is_unknown
 
 
 def _ended_well(state: RunState) -> bool:

@@ -250,6 +250,14 @@ def _ceilings(moment: Moment) -> Decision | None:
     return msgspec.structs.replace(decision, ceiling=first.name)
 
 
+def _unknown_cost(moment: Moment) -> Decision | None:
+    report = moment.last.report
+    if not report.cost_unknown:
+        return None
+    reason = f"{report.sentence}; start the loop with --max-cost-unchecked to leave it out"
+    return msgspec.structs.replace(_finish(moment, "ceiling", reason), ceiling="cost")
+
+
 def _stuck(moment: Moment) -> Decision | None:
     report = moment.last.report
     if report.status != "stuck" or moment.plan.on_stuck != "stop":
@@ -310,6 +318,7 @@ _AFTER: tuple[tuple[str, Rule], ...] = (
     ("broken_check", _broken_check),
     ("limits", _limit),
     ("transient", _transient),
+    ("unknown_cost", _unknown_cost),
     ("ceilings", _ceilings),
     ("stuck", _stuck),
     ("denials", _denials),

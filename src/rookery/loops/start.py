@@ -18,6 +18,7 @@ from rookery.model.errors import RookeryError
 from rookery.model.text import suggested
 from rookery.runs.git.repository import add_worktree, find_repository
 from rookery.runs.git.worktrees import folder_in
+from rookery.runs.start import refuse_unheld_run
 from rookery.store.home import home_folder
 
 
@@ -72,6 +73,9 @@ def checked(plan: LoopPlan) -> LoopPlan:
     agents.agent(plan.run.agent)
     if plan.on_limit.agent is not None:
         agents.agent(plan.on_limit.agent)
+    for agent in filter(None, (plan.run.agent, plan.on_limit.agent)):
+        options = plan.options_for(agent)
+        refuse_unheld_run(msgspec.structs.replace(options, max_cost=plan.ceilings.cost_usd))
     if not plan.goal.needs_answer and not plan.goal.checks:
         plan = msgspec.structs.replace(plan, goal=Goal(ask_done=True))
     cwd = os.path.abspath(plan.run.cwd)

@@ -42,6 +42,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     needs_payment: bool | msgspec.UnsetType = msgspec.UNSET
     """Whether the provider's limit is that no credit is left, which waiting does not change."""
 
+    cost_unknown: bool | msgspec.UnsetType = msgspec.UNSET
+    """Whether it was stopped because its cost cannot be compared with the ceiling."""
+
     denials: tuple[str, ...] = ()
     """The rules that would allow the denied calls, or else the names of their tools."""
 

@@ -76,6 +76,15 @@ def start(
     )
 
 
+def refuse_unheld_run(options: RunOptions) -> None:
+    """Refuse a run with a limit on its cost that cannot hold, before it is made."""
+    if options.max_cost is None or options.max_cost_unchecked:
+        return
+    known = agents.agent(options.agent)
+    way = _chosen_way(known, _task(options, session=None), None)
+    refuse_unheld_budget(known, options, via=way)
+
+
 def _check_resumable(agent: Agent, before: EarlierRun) -> None:
     """Refuse a session that this agent cannot resume."""
     before.check_agent(agent.name)

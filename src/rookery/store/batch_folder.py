@@ -28,6 +28,8 @@ class BatchTerms(msgspec.Struct, frozen=True, kw_only=True):
     format: int = 1
     jobs: Annotated[int, Meta(ge=1, le=_MOST_JOBS)] = 2
     max_cost: float | None = None
+    needs_cost: bool = False
+    """Whether a task is refused, or stopped, whose cost cannot be compared with `max_cost`."""
 
 
 class BatchResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

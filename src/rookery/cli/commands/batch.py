@@ -3,7 +3,7 @@
 import asyncio
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import click
 import msgspec
 from msgspec.structs import replace
 
-from rookery.batches.batch import Batch
+from rookery.batches.batch import Batch, refuse_unheld_tasks
 from rookery.batches.queue import FolderQueue, find_queue, new_queue
 from rookery.batches.tasks import BatchTask, read_tasks
 from rookery.cli.background.started import print_started
@@ -50,7 +50,9 @@ Examples:
 A line of FILE:  {"prompt": "Fix the tests", "cwd": "a", "max_cost": 2}
 With "until", "signal", "check" or "max_iterations" the task is a loop.
 """
-_SETTINGS = ("agent", "model", "permission", "allow", "max_cost", "timeout")
+_SETTINGS = (
+    *("agent", "model", "permission", "allow", "max_cost", "max_cost_unchecked", "timeout"),
+)
 _FAILED, _OVER_BUDGET, _INTERRUPTED = 1, 5, 130
 
 
@@ -71,9 +73,7 @@ def command(options: BatchOptions, end_options: EndOptions, file: str | None) ->
         raise click.UsageError("--detach and --json can't be combined")
     if options.resume is not None and options.worktree:
         raise click.UsageError("--resume and --worktree can't be combined")
-    more = {"worktree": True} if options.worktree else {}
-    queue = find_queue(options.resume) if options.resume is not None else _new(file or "", more)
-    changes = {"jobs": options.jobs, "max_cost": options.budget}
+    queue = _resumed(options) if options.resume is not None else _new(file or "", options)
     ends, started = EndActions(end_options, lively=False), time.monotonic()
     ends.warn()
 
@@ -81,7 +81,7 @@ def command(options: BatchOptions, end_options: EndOptions, file: str | None) ->
         """Run the batch; in the background, report its name when it has started."""
         detached = report is not None
         with queue.folder.locked():
-            terms = queue.folder.update_terms({k: v for k, v in changes.items() if v is not None})
+            terms = queue.folder.update_terms(_changed_terms(options))
             if report is not None:
                 write_errors_to(queue.folder.runner_log())
                 report(queue.folder.name)
@@ -97,11 +97,28 @@ def command(options: BatchOptions, end_options: EndOptions, file: str | None) ->
     raise click.exceptions.Exit(work())
 
 
-def _new(file: str, more: Mapping[str, Any]) -> FolderQueue:
-    """Make a batch from a file of tasks; fields that are not set come from the settings.
+def _changed_terms(options: BatchOptions) -> dict[str, Any]:
+    """The terms of the batch that the options name."""
+    changes: dict[str, Any] = {"jobs": options.jobs, "max_cost": options.budget}
+    if options.budget is not None or options.max_cost_unchecked:
+        changes["needs_cost"] = not options.max_cost_unchecked
+    return {name: value for name, value in changes.items() if value is not None}
 
-    `more` are further values for fields that are not set.
-    """
+
+def _check_budget(tasks: Sequence[BatchTask], options: BatchOptions) -> None:
+    """Refuse a budget that cannot hold, unless the user accepts that."""
+    if options.budget is not None and not options.max_cost_unchecked:
+        refuse_unheld_tasks(tasks, options.budget)
+
+
+def _resumed(options: BatchOptions) -> FolderQueue:
+    queue = find_queue(options.resume or "")
+    _check_budget(queue.tasks(), options)
+    return queue
+
+
+def _new(file: str, options: BatchOptions) -> FolderQueue:
+    """Make a batch from a file of tasks; fields that are not set come from the settings."""
     print_project_settings((*_SETTINGS, *EndOptions.__struct_fields__))
     config = current_config()
     assert config is not None  # --profile has loaded it
@@ -114,7 +131,10 @@ def _new(file: str, more: Mapping[str, Any]) -> FolderQueue:
         del defaults["permission"]  # a batch cannot ask for approval
     name = "standard input" if file == "-" else file
     data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    return new_queue([_with_command(task) for task in read_tasks(data, name, {**defaults, **more})])
+    more = {"worktree": True} if options.worktree else {}
+    tasks = [_with_command(task) for task in read_tasks(data, name, {**defaults, **more})]
+    _check_budget(tasks, options)
+    return new_queue(tasks)
 
 
 def _with_command(task: BatchTask) -> BatchTask:
@@ -134,7 +154,13 @@ async def _run(queue: FolderQueue, terms: BatchTerms, *, as_json: bool, detached
     if not detached:
         _say_start(queue.folder.name, terms, every=every, left=every - len(before))
     failed = sum(not result.ok for result in before)
-    async with Batch(queue, jobs=terms.jobs, max_cost=terms.max_cost, before=before) as batch:
+    async with Batch(
+        queue,
+        jobs=terms.jobs,
+        max_cost=terms.max_cost,
+        needs_cost=terms.needs_cost,
+        before=before,
+    ) as batch:
         stopped, table = asyncio.Event(), RunningTable(lambda: _running(batch))
         if detached:
             stop_at_signals(lambda signal_name: _stop(batch, stopped, by=signal_name))

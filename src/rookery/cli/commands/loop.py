@@ -121,7 +121,14 @@ def _plan(words: tuple[str, ...], options: LoopOptions) -> LoopPlan:
         program=program,
         called=called,
         args=tuple(agent_args()),
+        needs_cost=not options.max_cost_unchecked and _is_set("max_cost"),
     )
+
+
+def _is_set(name: str) -> bool:
+    """Whether an option is on the command line or in the settings."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is not ParameterSource.DEFAULT
 
 
 async def _watch(loop: Loop, view_options: ViewOptions, ci: CiOutput, *, jsonl: bool) -> int:
