@@ -1,10 +1,12 @@
 """`rook completion`: scripts that shells really source, and what they then offer."""
 
+import fcntl
 import json
 import os
 import shutil
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
@@ -102,9 +104,18 @@ def test_bash_offers_to_stop_only_what_goes_on(desk: Desk) -> None:
     kept(desk, "runs", "over", run=json.dumps(me), verdict="{}")
     kept(desk, "runs", "dead", run=json.dumps({**me, "recorder_ticks": 1}))
     kept(desk, "runs", "made", run="{}")
-    kept(desk, "loops", "loop-abcd", state='{"end": null}')
-    kept(desk, "loops", "loop-over", state='{"end": "done"}')
-    assert offered(desk, "stop", "") == ["abcd", "loop-abcd"]
+    for kind in ("loop", "batch"):
+        parent = {"loop": "loops", "batch": "batches"}[kind]
+        kept(desk, parent, f"{kind}-abcd", state='{"end": null}')
+        kept(desk, parent, f"{kind}-dead", state='{"end": null}')
+        kept(desk, parent, f"{kind}-made")
+        (desk.home / "runs-home" / parent / f"{kind}-dead" / "lock").touch()
+    with ExitStack() as held:
+        for parent, name in (("loops", "loop-abcd"), ("batches", "batch-abcd")):
+            lock = held.enter_context(open(desk.home / "runs-home" / parent / name / "lock", "w"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        assert offered(desk, "stop", "") == ["abcd", "loop-abcd", "batch-abcd"]
+    assert offered(desk, "stop", "") == ["abcd"]
 
 
 @pytest.mark.parametrize("words", [("show",), ("replay",), ("attach",), ("run", "--resume")])
@@ -149,7 +160,12 @@ def test_completing_imports_nothing_heavy(desk: Desk) -> None:
         "import sys, atexit; atexit.register(lambda: print(*sys.modules)); sys.argv = ['rook'];"
         "from rookery.cli.main import main; main()"
     )
-    for words, position in (("rook run --", "2"), ("rook show ", "2"), ("rook run --agent ", "3")):
+    for words, position in (
+        ("rook run --", "2"),
+        ("rook show ", "2"),
+        ("rook stop ", "2"),
+        ("rook run --agent ", "3"),
+    ):
         out = subprocess.run(
             [sys.executable, "-c", code],
             cwd=desk.project,

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
@@ -129,9 +129,10 @@ def listed_runs(wanted: RunFilter, limit: int | None) -> RunList:
     return RunList(first, sum(1 for _ in matching))
 
 
-def running_runs() -> list[ListedRun]:
-    """List the runs that are running, newest first."""
-    rows = map(listed, NewestFirst(home_folder(), only_unfinished=True))
+def running_runs(*, without: Collection[str]) -> list[ListedRun]:
+    """List the runs that are running, newest first, without those of these loops and batches."""
+    unfinished = NewestFirst(home_folder(), only_unfinished=True)
+    rows = (listed(run) for run in unfinished if not run.info or run.info.loop not in without)
     return [row for row in rows if row.status == "running"]
 
 

@@ -23,6 +23,9 @@ RECORDER_LOG = "recorder.log"
 RUNNER_LOG = "runner.log"
 """What a runner in the background reports, if something goes wrong."""
 
+LOCK = "lock"
+"""Locked by the process that runs a loop or a batch."""
+
 ROOM = ".room"
 """Reserves space on the disk for the end of the run."""
 

@@ -13,12 +13,12 @@ import msgspec
 
 from rookery.model.errors import DamagedRunError, RookeryError
 from rookery.model.text import suggested
-from rookery.store.file_names import RUNNER_LOG
+from rookery.store.file_names import LOCK, RUNNER_LOG
 from rookery.store.files import Folder, is_locked
 from rookery.store.names import check_name, is_name, new_names, pick
 from rookery.store.new_folders import make_folder
 
-_LOCK, _STOP = "lock", "stop"
+_STOP = "stop"
 _STOP_BYTES = 8
 _CHUNK = 1024 * 1024
 _WRONG = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -120,14 +120,14 @@ class NamedFolder:
     @contextmanager
     def lock(self) -> Iterator[bool]:
         """Hold the folder's lock during the block; yields False if another process holds it."""
-        with Folder.kept(self.path) as folder, folder.lock(_LOCK) as acquired:
+        with Folder.kept(self.path) as folder, folder.lock(LOCK) as acquired:
             yield acquired
 
     @property
     def is_locked(self) -> bool:
         """Whether another process holds the folder's lock."""
         with Folder.kept(self.path) as folder:
-            return is_locked(folder, _LOCK)
+            return is_locked(folder, LOCK)
 
 
 class NewLines(Generic[_Value]):

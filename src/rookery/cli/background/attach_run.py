@@ -11,7 +11,7 @@ from rookery.cli.live.ending import EndedRun, print_end, print_result
 from rookery.cli.live.foreground import command_line
 from rookery.cli.live.view import View
 from rookery.cli.options.defaults import print_project_settings
-from rookery.cli.options.run_argument import find_running
+from rookery.cli.options.run_argument import find_run
 from rookery.cli.options.view_options import hold_messages
 from rookery.config.command_options import AttachOptions
 from rookery.config.options import ViewOptions
@@ -25,7 +25,7 @@ from rookery.store.run_formats import VerdictInfo
 
 def attach_run(name: str | None, options: AttachOptions, view_options: ViewOptions) -> int:
     """Show a run to its end; return its exit code."""
-    attached = AttachedRun(find_running(name))
+    attached = AttachedRun(find_run(name))
     hold_messages(view_options)
     print_project_settings()
     if options.stop:

@@ -8,7 +8,7 @@ from rookery.config.options import ViewOptions
 
 _EXAMPLES = """\b
 Examples:
-  rook attach                        the run that is running; it asks if several are
+  rook attach                        what is running; it asks if there is more than one
   rook attach k7f3 --from-now        only what happens from now on
   rook attach k7f3 -q > answer.md    wait for its answer
   rook attach k7f3 --stop            stop it, and see how it ends
@@ -23,8 +23,8 @@ Examples:
 def attach(options: AttachOptions, view_options: ViewOptions, run: str | None) -> None:
     """Show a run, a loop or a batch that another process started, from its start to its end.
 
-    Without a name it shows the run that is running, or asks if there are several; if there is
-    none, the last one.
+    Without a name it shows what is running, or asks if there is more than one; if nothing is
+    running, the last run.
     Any number of terminals can attach to a run at once; the agent does not notice. Ctrl-C detaches
     and the run continues. The exit code is that of the run (see rook run --help), or 130 if you
     detach before the run has ended.
@@ -33,8 +33,12 @@ def attach(options: AttachOptions, view_options: ViewOptions, run: str | None) -
 
 
 def _attach(name: str | None, options: AttachOptions, view_options: ViewOptions) -> int:
+    if name is None:
+        from rookery.cli.background.running_choice import running_name  # it imports a lot
+
+        name = running_name()
     if name is not None and name.startswith("loop-"):
-        from rookery.cli.background.attach_loop import attach_loop  # it imports a lot
+        from rookery.cli.background.attach_loop import attach_loop
 
         return attach_loop(name, options, view_options)
     if name is not None and name.startswith("batch-"):

@@ -1,4 +1,4 @@
-"""What a shell offers for a word: agents, runs, loops. It must be quick, as shells ask often."""
+"""What a shell offers for a word: agents, runs and the like. Shells ask often, so it is quick."""
 
 import json
 import os
@@ -8,12 +8,13 @@ from typing import Any
 
 from rookery.cli.options.settings_files import surroundings
 from rookery.config.files import AGENTS, PROFILES
-from rookery.model.errors import ConfigError
+from rookery.model.errors import ConfigError, RookeryError
 from rookery.model.redaction.redactor import Redactor
 from rookery.model.safe import safe_line
 from rookery.model.text import one_line
 from rookery.process.liveness import is_same_process
-from rookery.store.file_names import INFO, RUNS, VERDICT
+from rookery.store.file_names import INFO, LOCK, RUNS, VERDICT
+from rookery.store.files import Folder, is_locked
 from rookery.store.home import home_folder
 from rookery.store.names import is_name
 
@@ -74,13 +75,14 @@ def stored() -> Iterator[Candidate]:
 
 
 def running() -> Iterator[Candidate]:
-    """What can be stopped: runs whose recorder is running, and loops that have not ended."""
+    """What can be stopped: the runs, loops and batches that a process runs."""
     for folder in _newest(RUNS):
         if not (folder / VERDICT).exists() and _is_running(folder):
             yield folder.name, _prompt_of(folder / INFO)
-    for folder in _newest("loops"):
-        if _loaded(folder / "state.json").get("end") is None:
-            yield folder.name, _prompt_of(folder / "plan.json")
+    for folder in filter(_is_locked, _newest("loops")):
+        yield folder.name, _prompt_of(folder / "plan.json")
+    for folder in filter(_is_locked, _newest("batches")):
+        yield folder.name, None
 
 
 def _newest(kind: str) -> list[Path]:
@@ -99,6 +101,15 @@ def _is_running(folder: Path) -> bool:
     info = _loaded(folder / INFO)
     pid, ticks = info.get("recorder_pid"), info.get("recorder_ticks")
     return isinstance(pid, int) and is_same_process(pid, ticks if isinstance(ticks, int) else None)
+
+
+def _is_locked(folder: Path) -> bool:
+    """Whether a process runs a loop or a batch."""
+    try:
+        with Folder.kept(folder) as opened:
+            return is_locked(opened, LOCK)
+    except (OSError, RookeryError):
+        return False  # it is damaged, or was removed meanwhile
 
 
 def _prompt_of(file: Path) -> str | None:
