@@ -42,6 +42,9 @@ class Call(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     fast: bool = False
     """Whether it was served at the provider's fast, more expensive speed."""
 
+    summed: bool = False
+    """Whether it is the sum of several calls: how long each of them was is unknown."""
+
     subagent: str | None = None
     """Which subagent made the call; None is the main thread."""
 

@@ -2,13 +2,24 @@
 
 import os
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Self
 
+from rookery.archive.ledger.batch import Batch
+from rookery.archive.ledger.pricing import Rates
 from rookery.archive.ledger.records import Source
+from rookery.archive.ledger.rows import Names
 from rookery.archive.ledger.schema import MIGRATIONS, migrate, version
+from rookery.archive.ledger.settle import reprice
+from rookery.archive.ledger.side_tables import read_sources
+from rookery.archive.ledger.touched import Touched
+from rookery.archive.ledger.writer import conclude, write
 from rookery.model.errors import RookeryError
+from rookery.model.price import Prices
+from rookery.prices import PriceBook
 from rookery.store.files import Folder
 
 FILE = "ledger.db"
@@ -22,10 +33,7 @@ _SETTINGS = (
     "PRAGMA temp_store = MEMORY",
 )
 
-_SOURCE = (
-    "agent, path, kind, id, inode, size, mtime_ns, position, head_hash, tail_hash, memory, "
-    "state, rewritten, problem"
-)
+_PRICES = "prices"  # the version of the prices that were used
 
 
 class LedgerError(RookeryError):
@@ -35,19 +43,24 @@ class LedgerError(RookeryError):
 class Ledger:
     """All calls of all agents, each counted once."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path, prices: Prices) -> None:
         self.connection = connection
         """For queries; only batches write."""
         self.path = path
+        self._prices = prices
+        self._rates = Rates(connection, prices)
 
     @classmethod
-    def open(cls, path: str | PathLike[str]) -> Self:
-        """Open the ledger, made for its owner alone if it is missing, and bring it up to date."""
+    def open(cls, path: str | PathLike[str], prices: Prices | None = None) -> Self:
+        """Open the ledger, made for its owner alone if it is missing, and bring it up to date.
+
+        Without prices, the user's own and those of the list are used.
+        """
         place = Path(path)
         with Folder.made(place.parent) as folder:
             os.close(folder.append(place.name))
         connection = sqlite3.connect(place, timeout=_PATIENCE_S, isolation_level=None)
-        ledger = cls(connection, place)
+        ledger = cls(connection, place, PriceBook() if prices is None else prices)
         try:
             ledger._prepare()
         except BaseException:
@@ -80,7 +93,53 @@ class Ledger:
 
     def sources(self) -> dict[str, Source]:
         """All files that were read, by their paths."""
-        rows = self.connection.execute(f"SELECT {_SOURCE} FROM sources")
-        fields = _SOURCE.split(", ")
-        found = (Source(**dict(zip(fields, row, strict=True))) for row in rows)
-        return {source.path: source for source in found}
+        return read_sources(self.connection)
+
+    @contextmanager
+    def batch(self) -> Iterator[Batch]:
+        """Collect what is read; it is written at the end of the block, all of it or nothing."""
+        batch = Batch()
+        yield batch
+        with self._transaction():
+            write(self.connection, batch, self._rates)
+
+    def reprice(self, prices_version: str) -> None:
+        """Price all calls again if that is not the version of the prices that was used."""
+        known = self.meta(_PRICES)
+        if known == prices_version:
+            return
+        with self._transaction():
+            if known is not None:
+                self._reprice_all()
+            self.set_meta(_PRICES, prices_version)
+
+    def meta(self, key: str) -> str | None:
+        """A value that was set."""
+        row = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Set a value, in the caller's transaction if there is one."""
+        self.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    def _reprice_all(self) -> None:
+        self.connection.execute("DELETE FROM rates")
+        self._rates = Rates(self.connection, self._prices)
+        names, touched = Names(self.connection), Touched(self.connection)
+        reprice(self.connection, self._rates, names, "c.source_id != 0")
+        touched.add_all()
+        conclude(self.connection, touched, self._rates, names)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        try:
+            self.connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self.connection.execute("COMMIT")
+            except BaseException:
+                if self.connection.in_transaction:
+                    self.connection.execute("ROLLBACK")
+                raise
+        except sqlite3.Error as error:
+            raise LedgerError(f"{self.path} can't be written: {error}") from error

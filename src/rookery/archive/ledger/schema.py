@@ -50,7 +50,7 @@ CREATE TABLE sessions (
   forked_from TEXT,                       -- the session whose conversation it continues
   first_at INTEGER,
   last_at INTEGER,
-  facts_at TEXT NOT NULL DEFAULT '{}',    -- JSON: when each of these facts was reported
+  facts_at TEXT NOT NULL DEFAULT '{}',    -- JSON: when these facts were reported, first and last
   UNIQUE (agent, session)
 ) STRICT;
 CREATE INDEX sessions_by_parent ON sessions (parent) WHERE parent IS NOT NULL;
@@ -61,7 +61,7 @@ CREATE INDEX sessions_by_fork ON sessions (forked_from) WHERE forked_from IS NOT
 CREATE TABLE calls (
   key BLOB PRIMARY KEY,                   -- hash of the agent and the call's identity
   session_id INTEGER NOT NULL,
-  source_id INTEGER NOT NULL,
+  source_id INTEGER NOT NULL,             -- 0: a figure of a run
   at INTEGER,                             -- the earliest time, or an estimate of it
   timed INTEGER NOT NULL,                 -- whether the time was reported
   own_at INTEGER,                         -- the time of the line that is the call's own
@@ -78,6 +78,7 @@ CREATE TABLE calls (
   reasoning INTEGER NOT NULL,
   web_searches INTEGER NOT NULL,
   fast INTEGER NOT NULL,
+  summed INTEGER NOT NULL DEFAULT 0,      -- whether it is the sum of several calls
   fallback INTEGER NOT NULL,              -- counts only in a session that has no other calls
   lineage BLOB,                           -- what an ancestor's call must have for this to be a copy
   shared INTEGER NOT NULL,                -- whether lines of several sources are in it
@@ -86,9 +87,15 @@ CREATE TABLE calls (
   saved_nano INTEGER,                     -- what the cache saved, at list prices
   run_id INTEGER,
   share_nano INTEGER,                     -- its share of the cost of a run
+  extra INTEGER NOT NULL DEFAULT 0,       -- whether it is what a run reports beyond its calls
   counted INTEGER NOT NULL DEFAULT 1      -- whether it is in the sums
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX calls_by_session ON calls (session_id);
+CREATE INDEX calls_by_session ON calls (session_id, at);
+CREATE INDEX calls_without_time ON calls (session_id) WHERE timed = 0;
+CREATE INDEX calls_of_lineages ON calls (session_id, lineage) WHERE lineage IS NOT NULL;
+CREATE INDEX fallback_calls ON calls (session_id) WHERE fallback = 1;
+CREATE INDEX uncounted_calls ON calls (session_id) WHERE counted = 0;
+CREATE INDEX calls_of_runs ON calls (run_id) WHERE run_id IS NOT NULL;
 
 -- Runs of rook.
 CREATE TABLE runs (

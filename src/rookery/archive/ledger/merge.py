@@ -1,0 +1,149 @@
+"""One call from all the lines that report it, in whatever order they are read.
+
+Merging is commutative, associative and idempotent: neither the order of imports nor reading a file
+twice changes a report.
+"""
+
+import msgspec
+
+from rookery.adapter.history import Call
+from rookery.model.price import credible, nano
+
+_LATEST_S = 1e11  # a time after it is a mistake of its writer
+TOKEN_BITS = 40
+"""The bits of the greatest count; one above it is a mistake of its writer."""
+
+
+_COUNTS = (
+    *("output", "input", "cache_read", "cache_write_1h", "cache_write_5m"),
+    *("web_searches", "reasoning"),
+)
+
+CallId = str | tuple[str, str]
+"""A call's id; with its session if the id identifies the call only there."""
+
+Rank = tuple[object, ...]
+
+
+class MergedCall(msgspec.Struct, gc=False):
+    """What the lines of one call say together."""
+
+    usage: Call
+    """The line with the greatest output: its tokens and model are the call's."""
+
+    own: Call
+    """The line that is not a copy: its session and project are the call's."""
+
+    own_at: int | None
+    """The time of that line."""
+
+    at: int | None
+    """The earliest time of all lines, in milliseconds."""
+
+    native_nano: int | None
+    """The greatest cost that a line reports."""
+
+    source: str
+    """The path of the file that has its own line."""
+
+    fallback: bool
+    """Whether all lines count only in a session without other calls."""
+
+    shared: bool = False
+    """Whether lines of several files are in it."""
+
+    @classmethod
+    def of(cls, line: Call, source: str) -> "MergedCall":
+        """A call with one line."""
+        at = milliseconds(line.at)
+        return cls(line, line, at, at, reported_nano(line), source, line.fallback)
+
+    def add(self, line: Call, source: str) -> None:
+        """Add another line, most often one of the same message in the same file."""
+        self.merge(MergedCall.of(line, source))
+
+    def merge(self, other: "MergedCall") -> None:
+        """Add all lines of another one."""
+        if other.usage.output >= self.usage.output and _usage_rank(other) > _usage_rank(self):
+            self.usage = other.usage
+        if other.source != self.source or other.shared:
+            self.shared = True
+        if _own_rank(other) < _own_rank(self):
+            self.own, self.own_at, self.source = other.own, other.own_at, other.source
+        self.at = least(self.at, other.at)
+        self.native_nano = greatest(self.native_nano, other.native_nano)
+        self.fallback = self.fallback and other.fallback
+
+
+def _usage_rank(call: MergedCall) -> Rank:
+    line = call.usage
+    return (
+        line.output,
+        line.input,
+        line.cache_read,
+        line.cache_write_1h,
+        line.cache_write_5m,
+        line.web_searches,
+        line.reasoning,
+        line.fast,
+        line.summed,
+        line.model or "",
+    )
+
+
+def _own_rank(call: MergedCall) -> Rank:
+    line, at = call.own, call.own_at
+    return (
+        line.copied,
+        at is None,
+        at or 0,
+        line.session,
+        line.project or "",
+        line.branch or "",
+        line.subagent or "",
+        call.source,
+    )
+
+
+def plausible(line: Call) -> Call:
+    """The line with counts that the ledger can hold: a count that no call can have becomes 0."""
+    wrong = {name: 0 for name in _COUNTS if getattr(line, name) >> TOKEN_BITS}
+    return msgspec.structs.replace(line, **wrong) if wrong else line
+
+
+def reported_nano(line: Call) -> int | None:
+    """What the agent says that the call cost; None if it does not say, as with 0 for tokens."""
+    if line.cost_usd is None or credible(line.cost_usd) is None:
+        return None
+    if line.cost_usd == 0 and has_tokens(line):
+        return None
+    return nano(line.cost_usd)
+
+
+def has_tokens(line: Call) -> bool:
+    """Whether a line reports any tokens."""
+    return any(getattr(line, name) for name in _COUNTS)
+
+
+def milliseconds(at: float | None) -> int | None:
+    """A time in milliseconds; None for one that no call can have."""
+    return round(at * 1000) if at is not None and 0 < at < _LATEST_S else None
+
+
+def least(one: int | None, other: int | None) -> int | None:
+    """The lesser of two values, of which each may be unknown."""
+    if one is None or other is None:
+        return other if one is None else one
+    return min(one, other)
+
+
+def greatest(one: int | None, other: int | None) -> int | None:
+    """The greater of two values, of which each may be unknown."""
+    if one is None or other is None:
+        return other if one is None else one
+    return max(one, other)
+
+
+def storable(text: str) -> str:
+    """The text as SQLite can hold it: lone surrogates are replaced."""
+    return text if text.isascii() else text.encode(errors="replace").decode()

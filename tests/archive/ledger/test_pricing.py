@@ -1,0 +1,72 @@
+"""A reported cost is native, a known model has its list price, all else is unpriced."""
+
+from pathlib import Path
+
+import pytest
+
+from rookery.adapter.history import Call
+from rookery.archive.ledger.ledger import Ledger
+from rookery.model.price import Price, Rates
+from tests.archive.ledger.samples import filled, source, totals
+
+
+def money(path: Path, **fields: object) -> tuple[int, ...]:
+    """Native and estimated nano-dollars, and unpriced tokens, of one call."""
+    line = Call(**{"id": "1", "session": "a", "at": 1000.0, **fields})  # type: ignore[arg-type]
+    with filled(path / "ledger.db", [("file", [line])]) as ledger:
+        return totals(ledger)[5:]
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"model": "priced", "input": 10, "output": 2}, (0, 20_000, 0)),
+        ({"model": "priced", "input": 10, "cost_usd": 0.5}, (500_000_000, 0, 0)),
+        ({"model": "priced", "input": 10, "cost_usd": 0.0}, (0, 10_000, 0)),
+        ({"model": "other", "input": 10, "cost_usd": 0.0}, (0, 0, 10)),
+        ({"model": "other", "cost_usd": 0.0}, (0, 0, 0)),
+        ({"input": 3, "cache_write_1h": 4}, (0, 0, 7)),
+        ({"model": "priced", "cache_write_1h": 4, "web_searches": 1}, (0, 10_008_000, 0)),
+        ({"model": "priced", "input": 1, "fast": True}, (0, 0, 1)),
+        ({"model": "priced", "input": 1, "cost_usd": -3.0}, (0, 1_000, 0)),
+    ],
+)
+def test_money_of_a_call(
+    tmp_path: Path, fields: dict[str, object], expected: tuple[int, ...]
+) -> None:
+    assert money(tmp_path, **fields) == expected
+
+
+def test_a_price_that_changes_within_a_session_holds_from_that_day(tmp_path: Path) -> None:
+    def prices(model: str, at: float | None) -> Price:
+        return Price(Rates(output=1_000_000 if (at or 0) < 86_400 else 3_000_000))
+
+    lines = [Call(id=str(at), session="a", at=at, model="m", output=1) for at in (9e4, 8e4, 7e4)]
+    with Ledger.open(tmp_path / "ledger.db", prices) as ledger:
+        with ledger.batch() as batch:
+            batch.add(source("file"), lines)
+        assert totals(ledger)[6] == 5_000
+
+
+def test_a_known_price_is_not_looked_up_again(tmp_path: Path) -> None:
+    line = Call(id="1", session="a", at=1000.0, model="priced", input=1)
+    with filled(tmp_path / "ledger.db", [("file", [line])]):
+        pass
+
+    def never(model: str, at: float | None) -> Price:
+        raise AssertionError(model)
+
+    with Ledger.open(tmp_path / "ledger.db", never) as ledger, ledger.batch() as batch:
+        batch.add(source("file"), [Call(id="2", session="a", at=1001.0, model="priced", input=1)])
+
+
+def test_all_calls_are_priced_again_when_prices_change(tmp_path: Path) -> None:
+    line = Call(id="1", session="a", at=1000.0, model="priced", output=1)
+    with filled(tmp_path / "ledger.db", [("file", [line])]) as ledger:
+        ledger.reprice("1")
+        assert totals(ledger)[6] == 5_000
+    with Ledger.open(tmp_path / "ledger.db", lambda *_: Price(Rates(output=1_000))) as ledger:
+        ledger.reprice("1")
+        assert totals(ledger)[6] == 5_000
+        ledger.reprice("2")
+        assert totals(ledger)[6] == 1
