@@ -1,5 +1,9 @@
 """What is asked of a user, page by page: everything is shown before anything can be allowed."""
 
+import re
+from collections import deque
+from itertools import chain
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -233,14 +237,34 @@ def test_a_long_question_is_answered_on_its_last_page() -> None:
     assert all(f"line {number}" in text for number in range(50))
 
 
+BLANK_LINES = re.compile(r"… ([+-]?)(\d+) blank lines")
+LEFT_OUT = re.compile(r"… (\d+) lines?, shown before")
 FOREIGN = "Ѫ漢‹␠␉"  # none of it is in our own words
 texts = st.text() | st.text("ab \t\u3164\n", max_size=3000)
 foreign = st.text("Ѫ漢\u3164 \t\n", max_size=3000)
 sizes = st.builds(Size, st.integers(38, 200), st.integers(10, 80))
 
 
-def texts_of(pages: list[Page]) -> str:
-    return "".join(line[11:] for page in pages for line in page.lines[1:])
+def is_of_subject(row: str) -> bool:
+    return row[:1] in ("│", "┆") or BLANK_LINES.fullmatch(row) is not None
+
+
+def subject_of(pages: list[Page]) -> list[str]:
+    """The lines of what is decided, whole again, and the rows that count blank lines."""
+    *earlier, last = ([line[9:] for line in page.lines[1:]] for page in pages)
+    rows = [row for row in last if is_of_subject(row)]
+    for at, row in enumerate(last):
+        if left_out := LEFT_OUT.fullmatch(row):
+            again = sum(map(is_of_subject, last[:at]))
+            before = [row for row in chain(*earlier) if is_of_subject(row)]
+            rows = before[: again + int(left_out[1])] + rows[again:]
+    shown: list[str] = []
+    for row in rows:
+        if row[0] == "┆":
+            shown[-1] += row[2:]
+        else:
+            shown.append(row.removeprefix("│ "))
+    return shown
 
 
 @given(foreign, foreign, foreign, sizes)
@@ -264,6 +288,11 @@ def test_no_page_is_larger_than_the_screen_and_the_agent_never_starts_a_line(
 def test_all_of_a_command_is_shown_before_it_can_be_allowed(title: str, size: Size) -> None:
     pages = prompt(command(title)).pages(size)
     assert [page.decides for page in pages] == [False] * (len(pages) - 1) + [True]
-    for line in title.split("\n"):
-        shown = iter(texts_of(pages))  # between two pages are words of the prompt's own
-        assert all(letter in shown for letter in "".join(visible(line).split()))
+    left = deque(title.split("\n") if title else ())
+    for line in subject_of(pages):
+        if counted := BLANK_LINES.fullmatch(line):
+            blank = [left.popleft().strip(" \t") for _ in range(int(counted[2]))]
+            assert set(blank) == {counted[1]}
+        else:
+            assert line == visible(left.popleft())
+    assert not left
