@@ -63,7 +63,7 @@ def test_the_end_of_a_transcript_has_the_same_sum(name: str, calls: int) -> None
     assert tokens(read_all(HISTORY, files)) == {"calls": 1} | sums
 
 
-def test_a_session_has_its_id_project_branch_version_and_start() -> None:
+def test_a_session_has_its_id_project_branch_version_start_and_title() -> None:
     findings = read_all(HISTORY, transcript("copilot", "text"))
     assert findings == [
         Session(
@@ -73,6 +73,7 @@ def test_a_session_has_its_id_project_branch_version_and_start() -> None:
             branch="master",
             version="1.0.102",
         ),
+        Session(id="874b6a74-f95c-407d-b489-d2c5160a4545", at=1794766344.213, title="Do the thing"),
         Call(
             id="chatcmpl-280068ee8efa",
             session="874b6a74-f95c-407d-b489-d2c5160a4545",
@@ -133,7 +134,7 @@ def test_processes_of_versions_without_records_are_added() -> None:
 def test_an_end_with_the_sum_of_the_whole_session_adds_what_is_new() -> None:
     snapshot: dict[str, Any] = {"accountingSnapshot": {}}
     findings = stored(start(), end("e1", **snapshot), end("e2", times=3, **snapshot))
-    assert [call.output for call in counted(findings)] == [34, 68]
+    assert [(call.output, call.summed) for call in counted(findings)] == [(34, True), (68, True)]
 
 
 def test_an_end_without_use_is_not_a_call() -> None:
@@ -160,6 +161,16 @@ def test_a_subagent_has_its_name_and_its_sum_is_not_added() -> None:
         ("c2", "a2"),
         ("c3", None),
     ]
+
+
+def test_the_title_is_the_first_prompt_of_the_user() -> None:
+    findings = stored(
+        event("user.message", {"content": "a task"}, agentId="a1"),
+        event("user.message", {"content": " \n"}),
+        event("user.message", {"content": "Fix\nthe tests"}),
+        event("user.message", {"content": "And more"}),
+    )
+    assert findings == [Session(id="s1", at=1794766345.202, title="Fix the tests")]
 
 
 def test_a_call_is_of_the_folder_and_branch_at_its_time() -> None:

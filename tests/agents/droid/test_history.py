@@ -49,6 +49,7 @@ def test_a_session_has_its_project_and_title_and_the_times_of_its_messages() -> 
             input=200,
             output=34,
             cache_read=1000,
+            summed=True,
         ),
     ]
 
@@ -65,6 +66,7 @@ def test_the_sum_of_a_session_is_one_call_at_the_time_of_its_last_message() -> N
             cache_read=1000,
             cache_write_5m=5,
             reasoning=7,
+            summed=True,
         )
     ]
 

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from rookery.adapter.history import Call, Session
-from rookery.agents.gemini.history import HISTORY
+from rookery.agents.gemini.history import HISTORY, Memory, begin
 from tests.agents.histories import counted, read, read_all, tokens, transcript
 from tests.rules import each
 
@@ -46,16 +46,19 @@ def test_a_transcript_has_the_tokens_that_the_agent_reported(
     assert tokens(read_all(HISTORY, transcript("gemini", name))) == sums
 
 
-def test_a_session_has_its_id_project_and_start() -> None:
+def test_a_session_has_its_id_project_start_and_title() -> None:
     findings = read_all(HISTORY, transcript("gemini", "text"))
     sessions = [finding for finding in findings if isinstance(finding, Session)]
-    assert sessions[-1] == Session(
-        id="b25c2b74-56ea-4a04-8a54-2b61bc8600ed", at=1794765876.658, project="/home/dev/project"
-    )
+    id = "b25c2b74-56ea-4a04-8a54-2b61bc8600ed"
+    assert sessions == [
+        Session(id=id, at=1794765876.658),
+        Session(id=id, at=1794765876.658, project="/home/dev/project"),
+        Session(id=id, at=1794765876.736, title="Do the thing"),
+    ]
     assert counted(findings) == [
         Call(
             id="48716527-afaa-47f7-ab7d-ca2b766a7a45",
-            session="b25c2b74-56ea-4a04-8a54-2b61bc8600ed",
+            session=id,
             at=1794765877.27,
             model="gemini-2.5-flash",
             input=200,
@@ -146,9 +149,32 @@ def test_invalid_counts_are_left_out() -> None:
     assert tokens(findings) == {"calls": 1, "output": 2, "cache_read": 10, "reasoning": 2}
 
 
-def test_a_title_is_the_summary_that_the_agent_saves() -> None:
-    findings = read(HISTORY, MAIN, lines(HEADER, {"$set": {"summary": "Fix the tests"}}))
-    assert findings[-1] == Session(id="aaaaaaaa-1", at=1794765840.0, title="Fix the tests")
+def titles(*objects: Any) -> list[str]:
+    findings = read(HISTORY, MAIN, lines(HEADER, *objects))
+    return [each.title for each in findings if isinstance(each, Session) and each.title]
+
+
+def prompt(content: Any) -> dict[str, Any]:
+    return message("u1", type="user", content=content, tokens=None)
+
+
+def test_the_title_is_the_first_prompt_of_the_user_or_the_summary_that_the_agent_saves() -> None:
+    context = {"$set": {"messages": [prompt([{"text": "<session_context>\nToday"}])]}}
+    answer = prompt([{"functionResponse": {}}])
+    summary = {"$set": {"summary": "Mend the tests"}}
+    first, second = prompt([{"text": "Fix\nthe"}, {"text": "tests"}]), prompt("And more")
+    commands = (prompt("/chat list"), prompt("?"), prompt(" "), prompt(5))
+    assert titles(context, *commands, answer, first, second, summary) == [
+        "Fix the tests",
+        "Mend the tests",
+    ]
+    assert titles(second) == ["And more"]
+    assert titles(summary, first) == ["Mend the tests"]
+
+
+def test_a_file_in_another_folder_is_not_of_a_subagent() -> None:
+    assert begin(("home", "copies", "session-1.jsonl")) == Memory(session="session-1")
+    assert begin(("app", "chats", "session-1.jsonl")) == Memory(session="session-1")
 
 
 def test_other_files_of_the_folder_are_not_read() -> None:

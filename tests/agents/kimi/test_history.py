@@ -35,10 +35,11 @@ def test_a_transcript_has_the_tokens_that_the_model_reported(name: str, calls: i
     }
 
 
-def test_a_session_has_its_id_and_project() -> None:
+def test_a_session_has_its_id_project_and_title() -> None:
     session = "session_2b8ea26a-eb33-4420-b283-864023dea1ca"
     assert read_all(HISTORY, transcript("kimi", "thinking")) == [
         Session(id=session, at=1794766595.472, project="/home/dev/project"),
+        Session(id=session, at=1794766595.598, title="Do the thing"),
         Call(
             id=f"{session}/main/1",
             session=session,
@@ -100,6 +101,16 @@ def test_a_subagent_has_its_own_file_and_the_name_of_its_profile() -> None:
         ("session_s1/a1/1", "session_s1", "explore"),
         ("session_s1/a2/1", "session_s1", "a2"),
     ]
+
+
+def test_the_title_is_the_first_prompt_of_the_user() -> None:
+    def prompt(*texts: str | None) -> dict[str, Any]:
+        parts = [{"type": "text", "text": text} for text in texts]
+        return {"type": "turn.prompt", "input": parts, "time": 1794766595598}
+
+    findings = stored(prompt(None), prompt("Fix\nthe", "tests"), prompt("And more"))
+    assert findings == [Session(id="session_s1", at=1794766595.598, title="Fix the tests")]
+    assert stored(prompt("A task"), agent="a1") == []
 
 
 def test_a_line_without_a_time_has_that_of_the_line_before() -> None:

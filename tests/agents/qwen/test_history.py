@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import msgspec
+
 from rookery.adapter.history import Call, Finding, Session
 from rookery.agents.qwen.history import HISTORY
 from tests.agents.histories import counted, read, read_all, tokens, transcript
@@ -80,13 +82,15 @@ def test_servers_that_number_their_responses_repeat_the_numbers() -> None:
 
 def test_a_session_has_its_id_project_version_and_start() -> None:
     findings = read_all(HISTORY, transcript("qwen", "text"))
+    facts = Session(
+        id="cc5cbde2-7839-43b0-89a5-0df9ba4981f6",
+        at=1794766008.306,
+        project="/home/dev/project",
+        version="0.15.10",
+    )
     assert [finding for finding in findings if isinstance(finding, Session)] == [
-        Session(
-            id="cc5cbde2-7839-43b0-89a5-0df9ba4981f6",
-            at=1794766008.306,
-            project="/home/dev/project",
-            version="0.15.10",
-        )
+        facts,
+        msgspec.structs.replace(facts, title="Do the thing"),
     ]
     assert counted(findings)[1] == Call(
         id="chatcmpl-062d0d1ead72",
@@ -175,13 +179,21 @@ def test_a_session_that_changes_its_branch_is_reported_again() -> None:
     assert [each.branch for each in findings if isinstance(each, Session)] == ["main", "fix"]
 
 
-def test_a_title_is_the_one_that_was_set() -> None:
-    titled = line(
-        "system", "u1", subtype="custom_title", systemPayload={"customTitle": "Fix the tests"}
-    )
-    (*_, last) = stored(titled)
-    assert isinstance(last, Session)
-    assert last.title == "Fix the tests"
+def titles(*lines: dict[str, Any]) -> list[str]:
+    findings = stored(*lines)
+    return [each.title for each in findings if isinstance(each, Session) and each.title]
+
+
+def prompt(*texts: str | None, **fields: Any) -> dict[str, Any]:
+    return line("user", "u1", message={"parts": [{"text": text} for text in texts]}, **fields)
+
+
+def test_the_title_is_the_first_prompt_of_the_user_or_the_one_that_was_set() -> None:
+    titled = line("system", "u1", subtype="custom_title", systemPayload={"customTitle": "My tests"})
+    notice = prompt("It is done", subtype="notification")
+    first, second = prompt("Fix\nthe", None, "tests"), prompt("And more")
+    assert titles(notice, prompt(None), first, second, titled) == ["Fix the tests", "My tests"]
+    assert titles(titled, first) == ["My tests"]
 
 
 def test_an_archived_session_is_read_and_a_file_beside_it_is_not() -> None:

@@ -9,8 +9,10 @@ from rookery.adapter.salvage import decode_part
 from rookery.adapter.shapes import NOTHING, Count, Shape
 from rookery.adapter.times import seconds_since_1970
 from rookery.adapter.tokens import uncached
+from rookery.model.text import one_line
 
 _FILE = "events.jsonl"
+_LONGEST_TITLE = 200
 
 
 class _Tokens(msgspec.Struct, frozen=True, rename="camel"):
@@ -31,6 +33,7 @@ class Memory(msgspec.Struct):
     subagents: dict[str, str] = {}
     """The names of the subagents, by their ids."""
 
+    is_titled: bool = False
     has_records: bool = False
     """Whether the use of single calls was recorded."""
 
@@ -81,6 +84,10 @@ class _Subagent(Shape, rename="camel"):
     agent_name: str | None = None
 
 
+class _Prompt(Shape):
+    content: str | None = None
+
+
 class _Line(Shape, rename="camel"):
     type: str | None = None
     id: str | None = None
@@ -92,6 +99,7 @@ class _Line(Shape, rename="camel"):
 _LINE = msgspec.json.Decoder(_Line)
 _START = msgspec.json.Decoder(_Start)
 _SUBAGENT = msgspec.json.Decoder(_Subagent)
+_PROMPT = msgspec.json.Decoder(_Prompt)
 _RECORD = msgspec.json.Decoder(_Record)
 _END = msgspec.json.Decoder(_End)
 
@@ -130,6 +138,17 @@ def _session(line: _Line, memory: Memory) -> Iterator[Finding]:
         branch=memory.branch,
         version=memory.version,
     )
+
+
+def _prompt(line: _Line, memory: Memory) -> Iterator[Finding]:
+    """Take the first prompt of the user as the title."""
+    if memory.is_titled or line.agent_id:
+        return
+    prompt = decode_part(line.data, _PROMPT)
+    title = one_line((prompt.content if prompt is not None else None) or "", _LONGEST_TITLE)
+    if title:
+        memory.is_titled = True
+        yield Session(id=memory.session, at=memory.at, title=title)
 
 
 def _subagent(line: _Line, memory: Memory) -> Iterator[Finding]:
@@ -205,6 +224,7 @@ def _call(
         subagent=subagent,
         project=memory.project,
         branch=memory.branch,
+        summed=fallback,
         fallback=fallback,
     )
 
@@ -213,6 +233,7 @@ _READERS: dict[str | None, Callable[[_Line, Memory], Iterator[Finding]]] = {
     "session.start": _session,
     "session.resume": _session,
     "session.context_changed": _session,
+    "user.message": _prompt,
     "session.usage_record": _record,
     "session.shutdown": _end,
     "subagent.started": _subagent,

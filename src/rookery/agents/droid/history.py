@@ -8,9 +8,11 @@ from rookery.adapter.history import Call, Finding, History, Place, Session
 from rookery.adapter.salvage import decode_part
 from rookery.adapter.shapes import Count, Shape
 from rookery.adapter.times import seconds_since_1970
+from rookery.model.text import one_line
 
 _SUMS = ".settings.json"
 _MESSAGES = ".jsonl"
+_LONGEST_TITLE = 200
 
 
 class Memory(msgspec.Struct):
@@ -80,6 +82,7 @@ def _sums(data: bytes, memory: Memory) -> Iterator[Finding]:
         cache_read=tokens.cache_read_tokens,
         cache_write_5m=tokens.cache_creation_tokens,
         reasoning=tokens.thinking_tokens,
+        summed=True,
     )
 
 
@@ -89,7 +92,12 @@ def _message(data: bytes, memory: Memory) -> Iterator[Finding]:
         return
     at = seconds_since_1970(line.timestamp)
     if line.type == "session_start":
-        yield Session(id=memory.session, at=at, project=line.cwd or None, title=line.title or None)
+        yield Session(
+            id=memory.session,
+            at=at,
+            project=line.cwd or None,
+            title=one_line(line.title or "", _LONGEST_TITLE) or None,
+        )
     elif at is not None:
         yield Session(id=memory.session, at=at)
 

@@ -10,8 +10,13 @@ from rookery.adapter.salvage import decode_part
 from rookery.adapter.shapes import NOTHING, Count, Shape
 from rookery.adapter.times import seconds_since_1970
 from rookery.adapter.tokens import uncached
+from rookery.model.text import one_line
 
 Time = str | float | None
+
+_LONGEST_TITLE = 200
+_NOT_PROMPTS = ("<session_context>", "<hook_context>", "/", "?")
+"""What messages that the agent or its commands add begin with."""
 
 
 class Memory(msgspec.Struct):
@@ -21,6 +26,7 @@ class Memory(msgspec.Struct):
     parent: str | None = None
     project: str | None = None
     is_subagent: bool = False
+    is_titled: bool = False
     at: float | None = None
     """The time of the message before."""
 
@@ -31,6 +37,10 @@ class _Tokens(Shape):
     cached: Count = 0
     thoughts: Count = 0
     tool: Count = 0
+
+
+class _Part(Shape):
+    text: str | None = None
 
 
 class _Message(Shape):
@@ -64,8 +74,9 @@ class _Line(_Facts):
 
 
 _LINE = msgspec.json.Decoder(_Line)
+_CONTENT: msgspec.json.Decoder[str | list[_Part]] = msgspec.json.Decoder(str | list[_Part])
 _TEXT = msgspec.json.Decoder(str)
-_CONTEXT = b"<session_context>"
+_CONTEXT = _NOT_PROMPTS[0].encode()
 _WORKSPACE = re.compile(rb'Workspace Directories:\*\*\\n +- ((?:[^"\\]|\\[^n])+)')
 """The first folder in the message with which a session begins, as it is in JSON."""
 
@@ -73,8 +84,7 @@ _WORKSPACE = re.compile(rb'Workspace Directories:\*\*\\n +- ((?:[^"\\]|\\[^n])+)
 def begin(parts: Sequence[str]) -> Memory:
     """Know the session by its file: `<project>/chats[/<parent session>]/<name>`."""
     name = (parts[-1] if parts else "").rpartition(".")[0] or "unknown"
-    folder = parts[-2] if len(parts) > 1 else "chats"
-    parent = None if folder == "chats" else folder
+    parent = parts[-2] if len(parts) > 2 and parts[-3] == "chats" else None
     return Memory(session=name, parent=parent, is_subagent=parent is not None)
 
 
@@ -96,6 +106,7 @@ def _session(facts: _Facts, memory: Memory) -> Iterator[Finding]:
     known = (memory.session, memory.project)
     memory.session = facts.session_id or memory.session
     memory.is_subagent |= facts.kind == "subagent"
+    memory.is_titled |= bool(facts.summary)
     memory.at = seconds_since_1970(facts.start_time) or memory.at
     folders = (*(facts.directories or ()), *map(_workspace, messages), memory.project)
     memory.project = next(filter(None, folders), None)
@@ -104,16 +115,18 @@ def _session(facts: _Facts, memory: Memory) -> Iterator[Finding]:
             id=memory.session,
             at=memory.at,
             project=memory.project,
-            title=facts.summary or None,
+            title=one_line(facts.summary or "", _LONGEST_TITLE) or None,
             parent=memory.parent,
         )
     for message in messages:
         yield from _message(message, memory)
 
 
-def _message(message: _Message | _Line, memory: Memory) -> Iterator[Call]:
+def _message(message: _Message | _Line, memory: Memory) -> Iterator[Finding]:
     """Read a message, which is written again when it gets its tool calls or is resumed."""
     memory.at = seconds_since_1970(message.timestamp) or memory.at
+    if message.type == "user" and not memory.is_titled:
+        yield from _title(message, memory)
     tokens = message.tokens
     if message.type != "gemini" or tokens is None or not message.id:
         return
@@ -129,6 +142,16 @@ def _message(message: _Message | _Line, memory: Memory) -> Iterator[Call]:
         subagent=memory.session if memory.is_subagent else None,
         project=memory.project,
     )
+
+
+def _title(message: _Message | _Line, memory: Memory) -> Iterator[Session]:
+    """Take the first prompt of the user as the title, until the agent saves a summary."""
+    content = decode_part(message.content, _CONTENT)
+    parts = content if isinstance(content, list) else [_Part(content)]
+    prompt = " ".join(part.text for part in parts if part.text)
+    if prompt.strip() and not prompt.lstrip().startswith(_NOT_PROMPTS):
+        memory.is_titled = True
+        yield Session(id=memory.session, at=memory.at, title=one_line(prompt, _LONGEST_TITLE))
 
 
 def _workspace(message: _Message) -> str | None:

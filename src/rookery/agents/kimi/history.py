@@ -6,10 +6,12 @@ import msgspec
 
 from rookery.adapter.history import Call, Finding, History, Place, Session
 from rookery.adapter.salvage import decode_part
-from rookery.adapter.shapes import Count, Shape
+from rookery.adapter.shapes import NOTHING, Count, Shape
 from rookery.adapter.times import seconds_since_1970
+from rookery.model.text import one_line
 
 _MAIN = "main"
+_LONGEST_TITLE = 200
 
 
 class Memory(msgspec.Struct):
@@ -19,6 +21,7 @@ class Memory(msgspec.Struct):
     agent: str
     profile: str | None = None
     project: str | None = None
+    is_titled: bool = False
     models: dict[str, str] = {}
     """The model of each alias, as the last request names it; "" is a request without one."""
 
@@ -40,17 +43,23 @@ class _Environment(Shape):
     cwd: str | None = None
 
 
+class _Part(Shape):
+    text: str | None = None
+
+
 class _Line(Shape, rename="camel"):
     type: str | None = None
     time: str | float | None = None
     model: str | None = None
     model_alias: str | None = None
     profile_name: str | None = None
+    input: msgspec.Raw = NOTHING
     usage: _Usage | None = None
     environment: _Environment | None = msgspec.field(default=None, name="environmentDisclosure")
 
 
 _LINE = msgspec.json.Decoder(_Line)
+_PARTS = msgspec.json.Decoder(list[_Part])
 
 
 def begin(parts: Sequence[str]) -> Memory:
@@ -76,6 +85,17 @@ def _profile(line: _Line, memory: Memory) -> Iterator[Finding]:
     if line.environment is not None and line.environment.cwd:
         memory.project = line.environment.cwd
         yield Session(id=memory.session, at=memory.at, project=memory.project)
+
+
+def _prompt(line: _Line, memory: Memory) -> Iterator[Finding]:
+    """Take the first prompt of the user as the title."""
+    if memory.is_titled or memory.agent != _MAIN:
+        return
+    parts = decode_part(line.input, _PARTS) or []
+    title = one_line(" ".join(part.text for part in parts if part.text), _LONGEST_TITLE)
+    if title:
+        memory.is_titled = True
+        yield Session(id=memory.session, at=memory.at, title=title)
 
 
 def _request(line: _Line, memory: Memory) -> Iterator[Finding]:
@@ -109,6 +129,7 @@ def _model(alias: str, memory: Memory) -> str | None:
 
 _READERS: dict[str | None, Callable[[_Line, Memory], Iterator[Finding]]] = {
     "profile.bind": _profile,
+    "turn.prompt": _prompt,
     "llm.request": _request,
     "usage.record": _usage,
 }

@@ -9,8 +9,10 @@ from rookery.adapter.salvage import decode_part
 from rookery.adapter.shapes import NOTHING, Count, Shape
 from rookery.adapter.times import seconds_since_1970
 from rookery.adapter.tokens import uncached
+from rookery.model.text import one_line
 
 _RESPONSE = "qwen-code.api_response"
+_LONGEST_TITLE = 200
 
 
 class Memory(msgspec.Struct):
@@ -21,6 +23,7 @@ class Memory(msgspec.Struct):
     branch: str | None = None
     version: str | None = None
     forked_from: str | None = None
+    is_titled: bool = False
     is_reported: bool = False
     """Whether the session was returned as a finding, with these facts."""
 
@@ -56,6 +59,14 @@ class _Fork(Shape, rename="camel"):
     session_id: str | None = None
 
 
+class _Part(Shape):
+    text: str | None = None
+
+
+class _Message(Shape):
+    parts: list[_Part] | None = None
+
+
 class _Line(Shape, rename="camel"):
     uuid: str | None = None
     session_id: str | None = None
@@ -67,11 +78,13 @@ class _Line(Shape, rename="camel"):
     version: str | None = None
     model: str | None = None
     usage_metadata: _Usage | None = None
+    message: msgspec.Raw = NOTHING
     system_payload: msgspec.Raw = NOTHING
     forked_from: _Fork | None = None
 
 
 _LINE = msgspec.json.Decoder(_Line)
+_MESSAGE = msgspec.json.Decoder(_Message)
 _PAYLOAD = msgspec.json.Decoder(_Payload)
 
 
@@ -124,7 +137,18 @@ def _facts(memory: Memory, title: str | None = None) -> Session:
 def _title(line: _Line, memory: Memory) -> Iterator[Finding]:
     payload = decode_part(line.system_payload, _PAYLOAD)
     if payload is not None and payload.custom_title:
-        yield _facts(memory, payload.custom_title)
+        memory.is_titled = True
+        yield _facts(memory, one_line(payload.custom_title, _LONGEST_TITLE))
+
+
+def _prompt(line: _Line, memory: Memory) -> Iterator[Finding]:
+    """Take the first prompt of the user as the title, until a better one is set."""
+    message = None if memory.is_titled or line.subtype else decode_part(line.message, _MESSAGE)
+    parts = (message.parts if message is not None else None) or ()
+    title = one_line(" ".join(part.text for part in parts if part.text), _LONGEST_TITLE)
+    if title:
+        memory.is_titled = True
+        yield _facts(memory, title)
 
 
 def _telemetry(line: _Line, memory: Memory) -> Iterator[Finding]:
@@ -178,6 +202,7 @@ def _answer(line: _Line, memory: Memory) -> Iterator[Finding]:
 _READERS: dict[str | None, Callable[[_Line, Memory], Iterator[Finding]]] = {
     "ui_telemetry": _telemetry,
     "custom_title": _title,
+    "user": _prompt,
     "assistant": _answer,
 }
 
