@@ -46,7 +46,7 @@ def query(by: str = "day", *, timezone: str = "UTC", **wanted: Any) -> CostQuery
 
 
 def _add(connection: sqlite3.Connection, at: str, **given: Any) -> None:
-    agent, session = given.pop("agent", "claude"), given.pop("session", "s1")
+    agent, session = given.pop("agent", "someone"), given.pop("session", "s1")
     title, parent, when = given.pop("title", None), given.pop("parent", None), ms(at)
     connection.execute(
         "INSERT INTO sessions (agent, session, project, title, parent, first_at, last_at)"
