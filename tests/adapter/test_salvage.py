@@ -1,6 +1,7 @@
 """Salvage: what strict reading refuses is read as far as it goes, and nothing raises."""
 
 import json
+import re
 from time import process_time
 from typing import Any
 
@@ -359,3 +360,18 @@ def test_a_raw_part_of_an_event_does_not_keep_its_line_in_memory() -> None:
 def test_a_raw_part_that_a_message_does_not_have_is_none() -> None:
     assert salvage.raw_copy(msgspec.Raw()) is None
     assert salvage.raw_copy(b" ") is None
+
+
+@each(
+    ("line", "expected"),
+    [
+        (b'{"a":1,"b":{"c{"a":2}', {"a": 2}),
+        (b'\0\0{"a":{"a":3}}', {"a": {"a": 3}}),
+        (b'{"a":1}{"a":2}{"a":', None),
+        (b'{"a":' * 100, None),
+        (b"", None),
+    ],
+)
+def test_a_message_after_a_cut_one_is_decoded(line: bytes, expected: object) -> None:
+    decoder: msgspec.json.Decoder[object] = msgspec.json.Decoder()
+    assert salvage.decode_after_cut(line, decoder, re.compile(rb'\{"a"')) == expected

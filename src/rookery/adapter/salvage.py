@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import islice
 from math import isfinite
 from typing import Any, TypeVar
 
@@ -12,6 +13,7 @@ from rookery.model.events import Unreadable
 T = TypeVar("T")
 
 _MOST_DROPS = 64
+_MOST_STARTS = 64
 DEEPEST_PART = 200
 """How many levels of arrays and objects a part of a message may have, in every Python version."""
 
@@ -113,6 +115,21 @@ def decode_part(data: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[T]) -> 
     except ValueError:
         repaired = parse(bytes(data))
         return None if isinstance(repaired, Unreadable) else fit(repaired.value, decoder).value
+
+
+def decode_after_cut(
+    line: bytes, decoder: msgspec.json.Decoder[T], start: re.Pattern[bytes]
+) -> T | None:
+    """Decode the message that follows one whose end was never written, in the same line.
+
+    `start` matches how messages begin. Returns None if no whole message ends the line.
+    """
+    for match in islice(start.finditer(line, 1), _MOST_STARTS):
+        try:
+            return decoder.decode(line[match.start() :])
+        except (ValueError, RecursionError):
+            continue
+    return None
 
 
 class Fitted(msgspec.Struct):

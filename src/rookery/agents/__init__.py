@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 NAMES = ("claude", "codex", "opencode", "gemini", "qwen", "amp")
 """The names of our own agents; each is a module here with an `AGENT`."""
 
-HISTORIES = ("claude", "gemini", "qwen", "copilot", "droid", "kimi")
+HISTORIES = ("claude", "codex", "gemini", "qwen", "copilot", "droid", "kimi")
 """The agents whose stored sessions are read; each is a module here with `history.HISTORY`."""
 
 _IMITATED = ("claude",)

@@ -257,6 +257,7 @@ def test_a_synthetic_model_makes_no_call_and_a_missing_one_does() -> None:
         {"type": "user", "toolUseResult": {"usage": USED, "totalTokens": 8}},
         {"type": "user", "message": {"role": "user", "usage": USED}},
         {"type": None, "message": {"role": "user"}},
+        {"type": "user", "message": {"role": None}},
         {"type": "progress", "data": {"message": {"message": {"usage": USED}}}},
     ],
 )

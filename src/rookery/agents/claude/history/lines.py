@@ -1,16 +1,13 @@
 """Decodes a line of a stored session, even if it is damaged."""
 
 import re
-from collections.abc import Iterator
 
 import msgspec
 
 from rookery.adapter import salvage
 from rookery.agents.claude.history.shapes import Line
 
-_MOST_ATTEMPTS = 64
 _START = re.compile(rb'\{\s*"(?:parentUuid|type|timestamp|sessionId|uuid)"')
-
 
 _decoder = msgspec.json.Decoder(Line)
 
@@ -22,27 +19,11 @@ def decode(line: bytes) -> Line | None:
     except RecursionError:
         return _without_content(line)
     except ValueError:
-        repaired = salvage.decode_part(line, _decoder)
-        return _after_a_cut_line(line) or _without_content(line) if repaired is None else repaired
-
-
-def _after_a_cut_line(line: bytes) -> Line | None:
-    """The message that follows a line whose end was never written, on the same line."""
-    for attempt in _suffixes(line):
-        try:
-            found = _decoder.decode(attempt)
-        except (ValueError, RecursionError):
-            continue
-        if found.type is not None:
-            return found
-    return None
-
-
-def _suffixes(line: bytes) -> Iterator[bytes]:
-    for count, start in enumerate(_START.finditer(line, 1)):
-        if count == _MOST_ATTEMPTS:
-            return
-        yield line[start.start() :]
+        return (
+            salvage.decode_part(line, _decoder)
+            or salvage.decode_after_cut(line, _decoder, _START)
+            or _without_content(line)
+        )
 
 
 def _without_content(line: bytes) -> Line | None:
