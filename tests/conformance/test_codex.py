@@ -273,6 +273,14 @@ def test_a_cost_is_estimated_for_the_model_that_was_asked_for(bench: Bench) -> N
     assert done.lines[-1].startswith("Complete (cost: ~$0.0")
 
 
+@conformance
+def test_without_a_model_the_cost_is_that_of_the_model_in_codex_s_settings(bench: Bench) -> None:
+    script = [Reply(text="Ok.", usage={"input_tokens": 5000, "output_tokens": 5})]
+    done = bench.rook(script, "exec", "--json", "--", CODEX, "exec", "Go on")
+    assert done.code == 0, done.err
+    assert (done.told["model"], done.told["spent_usd"] > 0) == (MODEL, True)
+
+
 @scenario("huge output")
 @conformance
 def test_huge_output(bench: Bench) -> None:

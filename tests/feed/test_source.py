@@ -8,7 +8,7 @@ from rookery.adapter.lines import DEFAULT_CAP, Oversized
 from rookery.feed.decode import decode
 from rookery.feed.source import Source, StreamDecoder, text_of
 from rookery.model.events import SessionStarted, Unreadable
-from rookery.model.fold import fold
+from rookery.model.fold import Beginning, fold
 from rookery.model.records import Record
 
 NOISE = b"> project@1.0.0 agent\n{ not: json }\r\n\n"
@@ -97,6 +97,30 @@ def test_a_record_is_folded_once() -> None:
     for record in (records[0], records[0]):
         source.fold(record)
     assert source.state.records == 1
+
+
+def test_a_model_that_the_stream_lacks_is_looked_for_when_tokens_need_it() -> None:
+    lines = (
+        b'{"type":"thread.started","thread_id":"t"}\n'
+        b'{"type":"turn.started"}\n'
+        b'{"type":"turn.completed","usage":{"input_tokens":9,"output_tokens":1}}\n'
+    )
+    asked: list[str] = []
+
+    def found(session: str) -> str:
+        asked.append(session)
+        return "gpt-5"
+
+    source = Source("codex", find_model=found)
+    source.feed(lines)  # all in one piece
+    assert (asked, source.state.model) == (["t"], "gpt-5")
+    assert source.state.ledger.cost.usd
+    named = Source("codex", beginning=Beginning(model="gpt-5"), find_model=found)
+    named.feed(lines)
+    assert asked == ["t"]
+    unknown = Source("codex", find_model=lambda session: None)
+    unknown.feed(lines)
+    assert unknown.state.ledger.cost.usd is None
 
 
 def test_a_line_is_text_without_its_end_and_a_huge_one_is_a_warning() -> None:

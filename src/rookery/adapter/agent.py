@@ -71,6 +71,19 @@ def stdin_before_prompt(prompt: str, data: str) -> str:
     return f"{data}\n\n{prompt}"
 
 
+class SessionLog(msgspec.Struct, frozen=True, kw_only=True):
+    """Where an agent keeps its sessions, to find the model that its stream does not report."""
+
+    folder: Callable[[Mapping[str, str]], str | None]
+    """Returns the folder of all logs in an environment; None if it is not known."""
+
+    pattern: Callable[[str], str | None]
+    """Returns the pattern of a session's log in that folder; None if the id isn't the agent's."""
+
+    model: Callable[[bytes], str | None]
+    """Returns the model that a line of the log names."""
+
+
 Support = Literal["yes", "no", "partly"]
 """Whether an agent's stream reports something."""
 
@@ -274,6 +287,9 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
 
     prompt_limit: PromptLimit = PromptLimit()
     """The longest prompt that it takes."""
+
+    session_log: SessionLog | None = None
+    """Where it keeps its sessions, if its stream may not report the model."""
 
     limit_codes: Mapping[int, str] = {}
     """The exit codes that alone report a limit of its own, as `max_turns` or `max_budget`."""

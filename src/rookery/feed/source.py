@@ -1,6 +1,6 @@
 """Detects the agent of a stream, decodes what it wrote and folds it: nothing else decodes one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from io import BytesIO
 from typing import Literal
 
@@ -8,7 +8,7 @@ from rookery import agents
 from rookery.adapter.lines import DEFAULT_CAP, Line, Oversized
 from rookery.feed.tail import Piece, pieces
 from rookery.model.errors import UnknownAgentError
-from rookery.model.events import PermissionRequested
+from rookery.model.events import PermissionRequested, UsageReported
 from rookery.model.fold import Beginning, Fold
 from rookery.model.price import Prices
 from rookery.model.records import Decoder, Record
@@ -109,7 +109,8 @@ class StreamDecoder:
 class Source:
     """Decodes one stream and folds its records as they come.
 
-    `beginning` is what is known before the first message.
+    `beginning` is what is known before the first message. `find_model` returns the model of a
+    session; it is called for tokens of a session whose model the stream has not reported.
     """
 
     def __init__(
@@ -119,7 +120,9 @@ class Source:
         detect: bool = False,
         beginning: Beginning | None = None,
         prices: Prices | None = None,
+        find_model: Callable[[str], str | None] | None = None,
     ) -> None:
+        self._find_model = find_model
         self._stream = StreamDecoder(agent, detect=detect)
         self._fold = Fold((), PriceBook() if prices is None else prices, beginning)
 
@@ -141,14 +144,30 @@ class Source:
     def feed(self, data: bytes, at: float | None = None) -> list[Record]:
         """Decode and fold the next bytes; return the records they complete."""
         records = self._stream.feed(data, at)
-        self._fold.take(records)
+        self._fold.take(self._with_model(records))
         return records
 
     def close(self) -> list[Record]:
         """End the stream and fold its last records."""
         records = self._stream.close()
-        self._fold.take(records)
+        self._fold.take(self._with_model(records))
         return records
+
+    def _with_model(self, records: list[Record]) -> Iterable[Record]:
+        """The same records; the model is looked for when they need it, as they are folded."""
+        if self._find_model is None or self.state.model is not None:
+            return records
+        return self._looking_for_model(records, self._find_model)
+
+    def _looking_for_model(
+        self, records: list[Record], find: Callable[[str], str | None]
+    ) -> Iterator[Record]:
+        for record in records:
+            state = self.state
+            is_unpriced = state.model is None and isinstance(record.event, UsageReported)
+            if is_unpriced and state.session is not None and (model := find(state.session)):
+                self._fold.assume_model(model)
+            yield record
 
     def fold(self, record: Record) -> None:
         """Fold a record that was decoded elsewhere, unless it is folded already."""

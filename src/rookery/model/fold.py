@@ -109,6 +109,10 @@ class Fold:
         """Fold records that were read elsewhere; raises ValueError for one that isn't the next."""
         self._state.take(records)
 
+    def assume_model(self, model: str) -> None:
+        """Note the model of the session: the stream itself does not report it."""
+        self._state.model = model
+
     def answered(self, event: PermissionRequested) -> None:
         """Note that a question was answered: the stream itself does not report that."""
         self._state.answered(event)

@@ -4,6 +4,7 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -15,6 +16,7 @@ from rookery.feed.feed import Feed
 from rookery.feed.live_records import LiveRecords
 from rookery.feed.source import Source
 from rookery.feed.tail import Tail, pieces
+from rookery.model.errors import RunFolderError
 from rookery.model.records import Record
 from rookery.model.stuck import Suspicion
 from rookery.model.verdict import StopReason, Verdict
@@ -31,6 +33,7 @@ from rookery.runs.watchdog import Silence
 from rookery.store.arrivals import Stream
 from rookery.store.run_folder import RunFolder
 from rookery.store.run_formats import RunInfo, beginning_of
+from rookery.store.session_logs import session_model
 
 
 class Stats(msgspec.Struct, frozen=True):
@@ -80,7 +83,11 @@ class Run(RunResult):
         info = _info(options, call, agent, before, continues=continues)
         self._info = info if worktree is None else _in_worktree(info, worktree)
         self.feed = Feed(
-            Source(self._info.agent, beginning=beginning_of(self._info)),
+            Source(
+                self._info.agent,
+                beginning=beginning_of(self._info),
+                find_model=self._find_model,
+            ),
             lambda stream: Tail(self.folder.path, stream),
             label=self.label,
         )
@@ -232,6 +239,16 @@ class Run(RunResult):
                 self.feed.end()
                 if self._piped is not None:
                     await self._piped.close()
+
+    def _find_model(self, session: str) -> str | None:
+        """The model in the agent's own log of a session; kept in run.json for later readers."""
+        log = self.agent.session_log if self.agent else None
+        model = session_model(log, session, self._call.environment) if log else None
+        if model is not None:
+            with suppress(RunFolderError):  # without it, only later readers lack the estimate
+                info = self.folder.info() or self._info
+                self.folder.write_info(msgspec.structs.replace(info, model=model))
+        return model
 
 
 def _info(

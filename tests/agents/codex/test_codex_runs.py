@@ -89,6 +89,25 @@ def test_a_resumed_run_that_is_shown_again_has_the_same_cost(desk: Desk) -> None
         assert f"Complete (cost: ~${share:.4f})" in desk.rook("text", again).stdout, again
 
 
+@pytest.mark.parametrize(
+    "words", [("exec", "--", "codex", "exec", "Go on"), ("run", *EXEC, "Go on")]
+)
+def test_a_run_without_a_model_is_priced_by_the_model_in_codex_s_own_session(
+    desk: Desk, words: tuple[str, ...]
+) -> None:
+    thread = json.loads(STREAMS["text-0.166.0"].read_text().split("\n")[0])["thread_id"]
+    day = desk.folder / ".codex" / "sessions" / "2026" / "11" / "16"
+    day.mkdir(parents=True)
+    line = {"type": "turn_context", "payload": {"model": "gpt-5", "cwd": "/"}}
+    (day / f"rollout-2026-11-16T10-00-00-{thread}.jsonl").write_text(json.dumps(line) + "\n")
+    command, *rest = words
+    told = json.loads(desk.rook("text", command, "--json", *rest).stdout)
+    assert told["model"] == "gpt-5"
+    assert told["spent_usd"] > 0
+    for again in ("show", "replay"):
+        assert f"Complete (cost: ~${told['spent_usd']:.4f})" in desk.rook("text", again).stdout
+
+
 def test_a_budget_that_could_not_be_held_is_told_once(desk: Desk) -> None:
     done = desk.rook("text", "run", "--agent", "codex", "--max-cost", "0.001", "Go on")
     assert done.returncode == 0

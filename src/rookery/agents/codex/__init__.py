@@ -17,6 +17,7 @@ from rookery.agents.codex.command import (
     with_stdin,
 )
 from rookery.agents.codex.fields import CHECKED_VERSIONS
+from rookery.agents.codex.rollout import SESSION_LOG
 from rookery.agents.codex.streams import decoder, is_rpc
 
 _TYPES = frozenset({"turn.started", "turn.completed", "turn.failed"})
@@ -80,6 +81,7 @@ AGENT = Agent(
     refusals=re.compile(r" ERROR codex_core::tools::router: error=(patch rejected: .+)"),
     refusal_fix=PERMIT_EDITS,
     chatter=("Reading additional input from stdin...", "Reading prompt from stdin..."),
+    session_log=SESSION_LOG,
     serves=serves,
     ways=(
         Way(
@@ -104,8 +106,9 @@ AGENT = Agent(
             notes=(
                 "Tokens are reported when a turn succeeds, as the total of the whole thread; "
                 "those of failed or interrupted turns and of subagents are not reported.",
-                "It reports neither its model nor its version, so the cost can be estimated only "
-                "for a model that you choose.",
+                "It reports neither its model nor its version. The model is read at the end of "
+                "the turn from the session that Codex keeps; with --ephemeral it keeps none, and "
+                "the cost is estimated only for a model that you choose.",
                 "The output of a command is reported when the command ends.",
                 "The end of an interrupted turn is not reported.",
             ),
