@@ -3,7 +3,6 @@
 A history is pure: the archive finds and opens the files and gives lines, documents or rows to it.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -122,13 +121,19 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
-    """Rows of a SQLite store that changed since it was last read."""
+    """The sessions of a SQLite store; each is read again when it has changed."""
 
-    sql: str
-    """Selects the rows whose mark is at least `:since`; the mark is the first column."""
+    changes: str
+    """Selects the key of every session, and a mark that changes whenever its rows do.
 
-    read: Callable[[tuple[Any, ...]], Sequence[Finding]]
-    """Reads one row; never raises on what an agent may have written there."""
+    A time alone does not do: clocks are set back, and an agent may write without changing it.
+    """
+
+    rows: str
+    """Selects the rows of the session `:key`."""
+
+    read: Callable[[Sequence[tuple[Any, ...]]], Sequence[Finding]]
+    """Reads the rows of a session; never raises on what an agent may have written there."""
 
 
 class History(msgspec.Struct, frozen=True, kw_only=True):
@@ -156,21 +161,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     """Reads a line, or a whole document; never raises. May change the memory."""
 
     queries: tuple[Query, ...] = ()
-    """For a SQLite store, in the order in which they run."""
+    """For a SQLite store; those whose tables or columns a store does not have are left out."""
 
     notes: tuple[str, ...] = ()
     """What the agent does not report, one sentence each, for people who read a total."""
-
-
-_NUMBERED = re.compile(r"chatcmpl-\d+")
-
-
-def call_id(response: str | None, line: str | None) -> str | None:
-    """The identity of a call, by the id of its response and the id of the line that reports it.
-
-    The id of a response is enough, except for servers that only number their responses, as Ollama
-    does from 0 to 998: they use it again. There, copies of a line are known by the line's id.
-    """
-    if response and line and _NUMBERED.fullmatch(response):
-        return f"{response}/{line}"
-    return response or line or None

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 NAMES = ("claude", "codex", "opencode", "gemini", "qwen", "amp")
 """The names of our own agents; each is a module here with an `AGENT`."""
 
-HISTORIES = ("claude", "codex", "gemini", "qwen", "copilot", "droid", "kimi")
+HISTORIES = (
+    *("claude", "codex", "gemini", "qwen", "opencode"),
+    *("copilot", "droid", "kimi", "kilo", "goose"),
+)
 """The agents whose stored sessions are read; each is a module here with `history.HISTORY`."""
 
 _IMITATED = ("claude",)

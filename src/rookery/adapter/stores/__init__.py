@@ -1,0 +1,1 @@
+"""Formats of stored sessions that several agents write."""

@@ -1,0 +1,1 @@
+"""Goose: only its stored sessions are read, by `history`."""

@@ -1,0 +1,1 @@
+"""Kilo CLI: only its stored sessions are read, by `history`."""
