@@ -62,9 +62,9 @@ unit: $(VENV)/.dev $(CLAUDE_READY) $(CODEX_READY)
 	$(BIN)/coverage report --fail-under=95
 	$(REAL_AGENTS) $(BIN)/pytest -n auto -m 'not quick and not soak and not conformance'
 
-PORTABLE := process runs store feed cli loops batches
-test-portable: $(VENV)/.dev ## the tests of what touches the system, with Linux's own calls taken away
-	$(BIN)/python scripts/portable.py -n auto $(PORTABLE:%=tests/%)
+test-portable: $(VENV)/.dev $(CLAUDE_READY) $(CODEX_READY) ## all tests that start processes, with Linux's own calls taken away
+	$(REAL_AGENTS) $(BIN)/python scripts/portable.py -n auto \
+		-m 'not quick and not soak and not conformance' --ignore=tests/scripts tests
 
 soak: $(VENV)/.dev ## the long versions of the hostile tests
 	$(BIN)/pytest -n auto -m soak

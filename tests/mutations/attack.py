@@ -158,7 +158,7 @@ def main() -> None:
     """Attack as the command line says."""
     package = import_module("rookery")
     for module in pkgutil.walk_packages(package.__path__, "rookery."):
-        if not module.name.endswith("__main__"):
+        if not module.name.endswith(("__main__", "systems.linux")):  # imported only on Linux
             import_module(module.name)
     kind: Kind = sys.argv[1]  # type: ignore[assignment]
     first, count = map(int, sys.argv[2:4])

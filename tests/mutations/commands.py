@@ -4,6 +4,7 @@ import os
 import select
 import signal
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Sequence
@@ -80,7 +81,7 @@ def _call_each(
     os.environ.update(env)
     os.kill = _refuse_to_kill
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    outputs = [os.memfd_create("stdout"), os.memfd_create("stderr")]
+    outputs = [_unnamed_file(), _unnamed_file()]
     for number, fd in enumerate(outputs, 1):
         os.dup2(fd, number)
     try:
@@ -91,6 +92,12 @@ def _call_each(
                 line = line[os.write(writing, line) :]
     finally:
         os._exit(0)
+
+
+def _unnamed_file() -> int:
+    fd, path = tempfile.mkstemp()
+    os.unlink(path)
+    return fd
 
 
 def _refuse_to_kill(pid: int, number: int) -> None:
