@@ -10,6 +10,7 @@ from rookery.model.ledger import Money
 from rookery.model.text import count, duration
 
 _TOKENS_IN_MILLIONS = 999_950  # what is less reads better in thousands
+_TOKENS_IN_BILLIONS = 999_950_000
 _NEXT_UNIT = 999.95  # bytes, kB or MB that would be shown as 1000.0
 
 
@@ -30,12 +31,14 @@ def total_cost(cost: Money, unknown: int, what: str) -> str:
 
 
 def tokens(number: int) -> str:
-    """Format a number of tokens, in thousands or millions."""
+    """Format a number of tokens, in thousands, millions or billions."""
     if number < 1000:
         return str(number)
     if number < _TOKENS_IN_MILLIONS:
         return f"{number / 1000:.1f}k"
-    return f"{number / 1e6:.1f}M"
+    if number < _TOKENS_IN_BILLIONS:
+        return f"{number / 1e6:.1f}M"
+    return f"{number / 1e9:.1f}B"
 
 
 def size(number: int) -> str:
