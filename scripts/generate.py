@@ -17,6 +17,7 @@ import msgspec
 from money_table import table
 
 from rookery import agents
+from rookery.archive.report import query
 from rookery.cli import main as command_line
 from rookery.cli.commands.settings import config
 from rookery.cli.complete import outline
@@ -94,7 +95,12 @@ def _trust(flag: Flag) -> str:
 
 def outline_text() -> str:
     """The outline of the commands, as completion reads it."""
-    made = outline.outline(command_line.cli, agents.NAMES, command_line.summaries())
+    words = {
+        "agents": agents.NAMES,
+        "cost_keys": query.KEYS,
+        "histories": dict.fromkeys((*agents.NAMES, *agents.HISTORIES)),
+    }
+    made = outline.outline(command_line.cli, words, command_line.summaries())
     return json.dumps(made, indent=1) + "\n"
 
 

@@ -5,8 +5,15 @@ import pytest
 
 from rookery import agents
 from rookery.adapter.agent import Capabilities
-from rookery.cli.agent_table import REPORTED, agent_details, agent_table, system_details
-from rookery.cli.installed_agents import InstalledAgent
+from rookery.cli.agent_table import (
+    REPORTED,
+    agent_details,
+    agent_table,
+    history_lines,
+    stored_details,
+    system_details,
+)
+from rookery.cli.installed_agents import InstalledAgent, StoredAgent
 from rookery.display.console.paint import Paint
 
 PLAIN = Paint()
@@ -27,6 +34,7 @@ def described(name: str, version: str | None = None) -> InstalledAgent:
         install=agent.install,
         capabilities=agent.capabilities,
         ways=agent.ways,
+        history=name in agents.HISTORIES,
     )
 
 
@@ -104,3 +112,18 @@ def test_notes_are_wrapped_between_words() -> None:
 def test_what_is_weaker_on_this_system_is_a_list_that_is_wrapped() -> None:
     shown = system_details(["one two three", "four"], width=10)
     assert [*shown] == ["WEAKER HERE THAN ON LINUX", "- one two", "  three", "- four"]
+
+
+def test_agents_of_which_only_the_history_is_read_are_listed_below() -> None:
+    stored = StoredAgent(name="droid", folders=("~/.factory",), notes=("It reports one sum.",))
+    assert list(history_lines([described("claude"), described("amp")], [stored])) == [
+        "sessions on disk that rook cost counts: claude",
+        "history only, rook can't run these: droid",
+    ]
+    assert list(stored_details(stored, width=80)) == [
+        "agent     droid",
+        "runs via  nothing: rook can't run it",
+        "history   its sessions on disk are counted: ~/.factory",
+        "",
+        "- It reports one sum.",
+    ]

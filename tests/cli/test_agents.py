@@ -77,15 +77,26 @@ def test_all_agents_are_one_table_and_notes_come_with_a_name(desk: Desk) -> None
 
 def test_the_table_of_agents_fits_a_terminal_and_explains_its_marks(desk: Desk) -> None:
     code, shown = desk.on_terminal("agents", NO_COLOR="1")
-    *rows, legend = shown.splitlines()
+    *rows, history, only, legend = shown.splitlines()
     assert (code, legend) == (0, f"[rook] {LEGEND}")
+    assert history.startswith("[rook] sessions on disk that rook cost counts: claude, ")
+    assert only.startswith("[rook] history only, rook can't run these: ")
     assert [row.split()[0] for row in rows] == ["AGENT", *agents.NAMES]
     assert max(map(len, rows)) <= 90  # the columns of the terminal
 
 
 def test_every_known_agent_is_listed(desk: Desk) -> None:
-    out = desk.rook("agents", "--json").stdout
-    assert [json.loads(text)["name"] for text in out.split("\n") if text] == list(agents.NAMES)
+    known = [json.loads(text) for text in desk.rook("agents", "--json").stdout.splitlines()]
+    assert [agent["name"] for agent in known if agent["runs"]] == list(agents.NAMES)
+    assert {agent["name"] for agent in known if agent["history"]} == set(agents.HISTORIES)
+
+
+def test_an_agent_with_a_history_only_is_shown_by_its_name(desk: Desk) -> None:
+    out = desk.rook("agents", "droid", "claude")
+    assert "\nruns via  nothing: rook can't run it\n" in out.stdout
+    assert " ~/.factory\n" in out.stdout
+    assert out.returncode == 0
+    assert "did you mean droid?" in desk.rook("agents", "driod").stderr
 
 
 def test_check_exits_with_0_if_every_installed_version_was_checked(desk: Desk) -> None:

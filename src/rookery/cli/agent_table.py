@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from rookery.adapter.agent import Support, Way
-from rookery.cli.installed_agents import InstalledAgent
+from rookery.cli.installed_agents import InstalledAgent, StoredAgent
 from rookery.cli.tables import columns
 from rookery.display.console import cells
 from rookery.display.console.paint import Paint
@@ -62,6 +62,7 @@ def agent_details(agent: InstalledAgent, *, width: int | None) -> Iterator[str]:
         ("known from", agent.evidence),
         ("installed", _place(agent)),
         *(("runs via", _way(way)) for way in agent.ways),
+        ("history", "its sessions on disk are counted" if agent.history else "not read"),
     ]
     reported = [
         (meaning, getattr(agent.capabilities, name)) for name, (_, meaning) in REPORTED.items()
@@ -87,6 +88,30 @@ def _list(notes: Sequence[str], *, width: int | None) -> Iterator[str]:
         first, *others = cells.wrap(safe_line(note), (width or _UNCUT) - len(_BULLET))
         yield _BULLET + first
         yield from (" " * len(_BULLET) + line for line in others)
+
+
+def stored_details(agent: StoredAgent, *, width: int | None) -> Iterator[str]:
+    """Everything that is known of an agent of which only the sessions on disk are read."""
+    folders = " ".join(agent.folders)
+    yield from columns(
+        [
+            ("agent", safe_line(agent.name)),
+            ("runs via", "nothing: rook can't run it"),
+            ("history", f"its sessions on disk are counted: {safe_line(folders)}"),
+        ]
+    )
+    if agent.notes:
+        yield ""
+    yield from _list(agent.notes, width=width)
+
+
+def history_lines(known: Sequence[InstalledAgent], stored: Sequence[StoredAgent]) -> Iterator[str]:
+    """Yield of which agents the sessions on disk are counted, and which of them cannot be run."""
+    both = ", ".join(agent.name for agent in known if agent.history)
+    only = ", ".join(agent.name for agent in stored)
+    yield f"sessions on disk that rook cost counts: {safe_line(both) or 'none'}"
+    if only:
+        yield f"history only, rook can't run these: {safe_line(only)}"
 
 
 def _head(shown: int) -> list[str]:

@@ -37,6 +37,38 @@ class InstalledAgent(msgspec.Struct, frozen=True, kw_only=True):
     install: str | None
     capabilities: Capabilities
     ways: tuple[Way, ...]
+    runs: bool = True
+    """Whether rook can run it."""
+
+    history: bool
+    """Whether `rook cost` counts the sessions that it keeps on disk."""
+
+
+class StoredAgent(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent that rook cannot run, and whose sessions on disk it counts."""
+
+    name: str
+    runs: bool = False
+    history: bool = True
+    folders: tuple[str, ...]
+    """Where its sessions are, below the user's home."""
+
+    notes: tuple[str, ...]
+    """What it does not report."""
+
+
+def stored_agents(names: Sequence[str] = ()) -> list[StoredAgent]:
+    """Describe those of these names, or all, of which only the sessions on disk are read."""
+    only = [name for name in agents.history_names() if not agents.is_known(name)]
+    known = [agents.history(name) for name in only if not names or name in names]
+    return [
+        StoredAgent(
+            name=history.agent,
+            folders=tuple(dict.fromkeys(f"~/{place.home}" for place in history.places)),
+            notes=history.notes,
+        )
+        for history in known
+    ]
 
 
 def installed_agents(
@@ -52,7 +84,7 @@ def installed_agents(
         if name in config.ignored_agents:
             raise untrusted_agent(own[name])
         if name not in known:
-            raise UnknownAgentError(name, known)
+            raise UnknownAgentError(name, dict.fromkeys((*known, *agents.history_names())))
     wanted = names or [name for name in known if _can_be_loaded(name, own.get(name))]
 
     def described(name: str) -> InstalledAgent:
@@ -93,6 +125,7 @@ def _described(
         install=None if own else agent.install,
         capabilities=agent.capabilities,
         ways=agent.ways,
+        history=agent.name in agents.history_names(),
     )
 
 

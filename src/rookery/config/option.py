@@ -21,8 +21,10 @@ PREFIX = "ROOKERY_"
 Completion = Literal[
     "agents",
     "batches",
+    "cost_keys",
     "files",
     "folders",
+    "histories",
     "loops",
     "profiles",
     "resumable",

@@ -7,8 +7,21 @@ from collections.abc import Sequence
 import click
 import msgspec
 
-from rookery.cli.agent_table import LEGEND, agent_details, agent_table, system_details
-from rookery.cli.installed_agents import UNASKED, InstalledAgent, installed_agents
+from rookery.cli.agent_table import (
+    LEGEND,
+    agent_details,
+    agent_table,
+    history_lines,
+    stored_details,
+    system_details,
+)
+from rookery.cli.installed_agents import (
+    UNASKED,
+    InstalledAgent,
+    StoredAgent,
+    installed_agents,
+    stored_agents,
+)
 from rookery.cli.live.output import put_json
 from rookery.cli.options.parameters import argument, takes
 from rookery.cli.options.settings_files import surroundings
@@ -30,9 +43,11 @@ _UNCHECKED = 1
 
 @click.command("agents", epilog=_EXAMPLES)
 @takes("agents", AgentsOptions)
-@argument("names", nargs=-1, metavar="[NAME]...", completes="agents")
+@argument("names", nargs=-1, metavar="[NAME]...", completes="histories")
 def command(options: AgentsOptions, names: tuple[str, ...]) -> None:
     """List the agents: which version is installed, and what each of them reports.
+
+    Below them, list those whose sessions on disk `rook cost` counts; some of these rook can't run.
 
     With a name, show everything that is known of that agent: where it is installed, how it can be
     run, and notes. On a Mac, also show what is weaker there than on Linux.
@@ -41,12 +56,14 @@ def command(options: AgentsOptions, names: tuple[str, ...]) -> None:
     that are new in them are recorded and counted, but may not be shown. With --check, an agent that
     you name and that is not installed counts as unchecked.
     """
-    known = installed_agents(load(surroundings()), names)
+    stored = stored_agents(names)
+    others = [name for name in names if name not in {agent.name for agent in stored}]
+    known = installed_agents(load(surroundings()), others) if others or not names else []
     if options.json:
-        for agent in known:
+        for agent in (*known, *stored):
             put_json(sys.stdout, msgspec.json.encode(agent))
     else:
-        _print(known, details=bool(names))
+        _print(known, stored, details=bool(names))
     doubtful = _doubtful(known, named=bool(names)) if options.check else []
     for agent in known:
         if agent in doubtful or (agent.problem and not options.json and not names):
@@ -55,18 +72,22 @@ def command(options: AgentsOptions, names: tuple[str, ...]) -> None:
         raise click.exceptions.Exit(_UNCHECKED)
 
 
-def _print(known: Sequence[InstalledAgent], *, details: bool) -> None:
+def _print(
+    known: Sequence[InstalledAgent], stored: Sequence[StoredAgent], *, details: bool
+) -> None:
     look = look_of(sys.stdout, os.environ)
     width, paint = columns(sys.stdout) if look.terminal else None, look.paint()
     if details:
         parts = [agent_details(each, width=width) for each in known]
+        parts += [stored_details(each, width=width) for each in stored]
         if system.WEAKER:
             parts.append(system_details(system.WEAKER, width=width))
         click.echo("\n\n".join("\n".join(part) for part in parts))
     else:
         click.echo("\n".join(agent_table(known, width=width, paint=paint)))
-        if look.terminal:
-            click.echo(f"{paint('prefix', '[rook]')} {LEGEND}")
+        lines = [*history_lines(known, stored), *([LEGEND] if look.terminal else ())]
+        for line in lines:
+            click.echo(f"{paint('prefix', '[rook]')} {line}")
 
 
 def _doubtful(known: Sequence[InstalledAgent], *, named: bool) -> list[InstalledAgent]:

@@ -17,9 +17,12 @@ from click.shell_completion import CompletionItem
 FILE = Path(__file__).with_name("outline.json")
 
 _ASKED = frozenset(
-    "agents batches loops profiles resumable running runs shown stored".split()  # noqa: SIM905
+    "agents batches cost_keys histories loops profiles resumable running runs shown stored".split()  # noqa: SIM905
 )
 """What is looked up at the time of completion."""
+
+_LISTS = ("cost_keys",)
+"""What can be given several times, separated by commas."""
 
 
 def command(name: str) -> click.Command | None:
@@ -31,8 +34,10 @@ def command(name: str) -> click.Command | None:
     return click.Command(name, params=params, short_help=entry["summary"])
 
 
-def outline(group: click.Group, agents: Iterable[str], summaries: Mapping[str, str]) -> Any:
-    """Make the outline of all commands."""
+def outline(
+    group: click.Group, words: Mapping[str, Iterable[str]], summaries: Mapping[str, str]
+) -> Any:
+    """Make the outline of all commands; `words` are offered without a look at the disk."""
     ctx = click.Context(group)
     commands = {}
     for name in group.list_commands(ctx):
@@ -40,7 +45,7 @@ def outline(group: click.Group, agents: Iterable[str], summaries: Mapping[str, s
         assert found is not None
         params = [_outlined(param) for param in found.params]
         commands[name] = {"summary": summaries[name], "params": params}
-    return {"agents": list(agents), "commands": commands}
+    return {**{kind: list(known) for kind, known in words.items()}, "commands": commands}
 
 
 def _outlined(param: click.Parameter) -> dict[str, Any]:
@@ -110,15 +115,20 @@ def _asked(values: str | list[str] | None) -> _Completer | None:
 
     def complete(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem[str]]:
         found = dict(_candidates(str(values)))  # one name in two files is one name
-        return [CompletionItem(w, help=h) for w, h in found.items() if w.startswith(begun)]
+        before, comma, last = begun.rpartition(",") if values in _LISTS else ("", "", begun)
+        return [
+            CompletionItem(f"{before}{comma}{word}", help=description)
+            for word, description in found.items()
+            if word.startswith(last) and not (comma and word in before.split(","))
+        ]
 
     return complete
 
 
 def _candidates(values: str) -> Iterator[tuple[str, str | None]]:
+    if values in _outline():
+        yield from ((name, None) for name in _outline()[values])
+    if values in ("cost_keys", "histories"):
+        return
     candidates = import_module("rookery.cli.complete.candidates")
-    if values == "agents":
-        yield from ((name, None) for name in _outline()["agents"])
-        yield from candidates.own_agents()
-    else:
-        yield from getattr(candidates, values)()
+    yield from getattr(candidates, "own_agents" if values == "agents" else values)()
