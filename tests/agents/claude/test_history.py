@@ -173,6 +173,15 @@ def test_all_lines_of_a_message_are_one_call_with_its_greatest_output() -> None:
     assert (call.output, call.at) == (90, AT + 1)
 
 
+def test_a_part_of_a_message_that_reports_nothing_new_is_not_reported_again() -> None:
+    earlier = "2026-11-15T11:59:59Z"
+    assert len(calls(line(), line(), line(uuid="u2"))) == 1
+    assert len(calls(line(), line({"output_tokens": 6}))) == 2
+    assert len(calls(line(), line(costUSD=0.5))) == 2
+    assert len(calls(line(), line(message={"id": "msg_2"}), line())) == 3
+    assert [call.at for call in calls(line(), line(timestamp=earlier))] == [AT, AT - 1]
+
+
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
@@ -349,13 +358,16 @@ def test_a_windows_path_is_a_project_too() -> None:
 
 
 def test_a_line_without_a_folder_or_branch_has_those_of_the_line_before_it() -> None:
-    found = calls(line(gitBranch="fix"), line(cwd=None), line(gitBranch=""), line(gitBranch="HEAD"))
+    fields: list[dict[str, Any]] = [{"gitBranch": "fix"}, {"cwd": None}, {"gitBranch": ""}]
+    fields += [{}, {"gitBranch": "HEAD"}, {"gitBranch": "fix"}]
+    found = calls(*(line(message={"id": f"msg_{n}"}, **one) for n, one in enumerate(fields)))
     assert {call.project for call in found} == {"/home/dev/project"}
-    assert [call.branch for call in found] == ["fix", "fix", None, None]
+    assert [call.branch for call in found] == ["fix", "fix", None, None, None, "fix"]
 
 
 def test_a_session_is_reported_once_until_something_changes() -> None:
-    found = sessions(line(gitBranch="a"), line(gitBranch="a"), line(gitBranch="b"))
+    branches = enumerate(["a", "a", "b"])
+    found = sessions(*(line(message={"id": f"msg_{n}"}, gitBranch=name) for n, name in branches))
     assert [session.branch for session in found] == ["a", "b"]
     assert [session.at for session in found] == [AT, AT]
 

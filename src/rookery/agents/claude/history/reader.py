@@ -41,6 +41,14 @@ class Memory(msgspec.Struct):
     known: Session | None = None
     """What was last reported of the session."""
 
+    written: tuple[str | None, ...] = ()
+    """The fields of the line from which that was made."""
+
+    last_id: str | None = None
+    last_at: float = 0
+    last_usage: Usage | None = None
+    """What the last call that was reported had used."""
+
     cwd: str | None = None
     project: str | None = None
     last_uuid: str | None = None
@@ -88,12 +96,26 @@ def _assistant(line: Line, message: Message, memory: Memory) -> Sequence[Finding
     usage = message.usage
     if usage is None or message.role not in ("assistant", None):
         return ()
+    if _is_repeated(line, message, memory):
+        return ()
     session = _session(line, memory)
     call = _call(line, message, usage, session, memory)
+    memory.last_id, memory.last_at, memory.last_usage = message.id, memory.at or 0, usage
     if session == memory.known:
         return (call,)
     memory.known = session
-    return (_dated(session, memory.at), call)
+    return (msgspec.structs.replace(session, at=memory.at), call)
+
+
+def _is_repeated(line: Line, message: Message, memory: Memory) -> bool:
+    """Whether the line has another part of the last message and reports nothing new about it."""
+    return (
+        message.id == memory.last_id
+        and bool(message.id)
+        and message.usage == memory.last_usage
+        and line.costUSD is None
+        and (memory.at or 0) >= memory.last_at
+    )
 
 
 def _call(line: Line, message: Message, usage: Usage, session: Session, memory: Memory) -> Call:
@@ -154,6 +176,11 @@ def _is_copied(line: Line, session: Session, memory: Memory) -> bool:
 
 
 def _session(line: Line, memory: Memory) -> Session:
+    """What is known of the session; the fields that a line does not have are as before."""
+    written = (line.sessionId, line.cwd, line.gitBranch, line.version)
+    if written == memory.written and memory.known is not None and line.forkedFrom is None:
+        return memory.known  # as most are
+    memory.written = written
     if line.cwd and line.cwd != memory.cwd:
         memory.cwd, memory.project = line.cwd, _project(line.cwd, memory.folder)
     known, origin = memory.known, line.forkedFrom
@@ -168,10 +195,6 @@ def _session(line: Line, memory: Memory) -> Session:
         version=line.version or before.version,
         forked_from=forked_from or before.forked_from,
     )
-
-
-def _dated(session: Session, at: float | None) -> Session:
-    return msgspec.structs.replace(session, at=at)
 
 
 def _project(cwd: str, folder: str) -> str:
