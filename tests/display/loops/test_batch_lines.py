@@ -1,6 +1,9 @@
 """The lines of a batch: columns that stand below each other, and a table that fits the screen."""
 
+from msgspec.structs import replace
+
 from rookery.display.loops.batch import ResultLines, RunningTask, running_lines
+from rookery.model.errors import UnknownAgentError
 from rookery.model.ledger import Money
 from rookery.store.batch_folder import BatchResult
 
@@ -38,6 +41,13 @@ def test_one_very_long_id_does_not_push_the_other_lines_away() -> None:
     lines = ResultLines(["1", "x" * 80])
     assert lines.line(result("1", "success", 1.0, 0.1)).startswith("1: success ")
     assert lines.line(result("x" * 80, "success", 1.0, 0.1)).startswith("x" * 80 + ": success ")
+
+
+def test_why_a_task_was_not_started_is_shown_whole() -> None:
+    known = ("claude", "codex", "opencode", "amp", "gemini", "qwen")
+    sentence = str(UnknownAgentError("cluade", known))
+    wrong = replace(result("1", "not_started", 0.0, None), sentence=sentence)
+    assert ResultLines(["1"]).line(wrong).endswith("; did you mean claude?")
 
 
 def running(id: str, prompt: str = "Fix it", name: str | None = "k7f3") -> RunningTask:

@@ -45,6 +45,22 @@ def test_a_run_that_is_not_checked_yet_is_not_shown_as_good(
     assert line.startswith(f"<{colour}>success" if colour else "success")
 
 
+def test_an_iteration_that_was_not_started_has_no_unknown_cost() -> None:
+    plan = make_plan(agent="claude", cwd="/", goal=Goal(until="DONE"))
+    ended = IterationFinished(
+        at=0.0,
+        iteration=1,
+        attempt=1,
+        agent="claude",
+        status="not_started",
+        sentence="program 'claude' was not found",
+        run="k7f3",
+        duration_s=0.1,
+    )
+    (line,) = steps.lines(ended, plan, lambda _style, text: text)
+    assert line == "not started · 0.1s · rook show k7f3"
+
+
 def test_one_is_told_in_the_singular() -> None:
     told = steps.ceilings(Ceilings(iterations=1, turns=1))
     assert told.startswith("1 iteration · ")

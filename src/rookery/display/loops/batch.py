@@ -12,8 +12,7 @@ from rookery.model.safe import safe_line
 from rookery.model.text import duration, one_line, suggested
 from rookery.store.batch_folder import BatchResult
 
-_LONGEST = 60
-_LONGEST_PROMPT = 200
+_LONGEST = 200
 _WIDEST_ID = 24  # a longer one pushes only its own line to the right
 _STATUS, _TIME, _COST = len("not started"), len("59m 59s"), len("~$0.0000")
 _HEAD = ("TASK", "RUN", "TIME", "COST", "WHAT")
@@ -65,7 +64,7 @@ def running_lines(
             task.name or "…",
             duration(now - task.since),
             price(task.spent),
-            one_line(task.prompt, _LONGEST_PROMPT),
+            one_line(task.prompt, _LONGEST),
         )
         for task in tasks
     ]

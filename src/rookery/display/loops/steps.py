@@ -58,10 +58,11 @@ def _iteration_started(event: IterationStarted, plan: LoopPlan, paint: Paint) ->
 
 
 def _iteration_finished(event: IterationFinished, plan: LoopPlan, paint: Paint) -> Iterator[str]:
-    cost = price(Money(event.spent_usd, event.cost_source))
     awaits_check = event.status == "success" and plan.goal.checks  # so it may yet fail
     outcome = event.status if awaits_check else status(event.status, paint)
-    parts = [outcome, duration(event.duration_s), cost]
+    parts = [outcome, duration(event.duration_s)]
+    if event.status != "not_started":
+        parts.append(price(Money(event.spent_usd, event.cost_source)))
     if event.files:
         parts.append(changes(event.files, event.added, event.removed))
     if event.commit:
