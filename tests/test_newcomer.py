@@ -1,5 +1,6 @@
 """What a newcomer asks and tries: each question has its answer, each snippet runs as pasted."""
 
+import json
 import os
 import subprocess
 import sys
@@ -68,9 +69,10 @@ ORDER = [
 """The pages in the order of use."""
 
 PERMISSIONS: tuple[Permission, ...] = ("ask", "agent", "edit", "plan", "all")
-ROWS = {
-    "Claude Code": "claude", "Codex": "codex", "OpenCode": "opencode", "Gemini CLI": "gemini",
-    "Qwen Code": "qwen", "Amp": "amp",
+ROWS: dict[str, tuple[str, str | None]] = {
+    "Claude Code": ("claude", None), "Codex": ("codex", "app-server"),
+    "Codex `exec`": ("codex", "exec"), "OpenCode": ("opencode", None),
+    "Gemini CLI": ("gemini", None), "Qwen Code": ("qwen", None), "Amp": ("amp", None),
 }  # fmt: skip
 
 
@@ -98,7 +100,9 @@ def test_the_readme_opens_with_an_install_a_platform_and_a_first_command() -> No
 
 
 def test_the_page_on_permissions_has_a_row_for_every_agent() -> None:
-    assert set(ROWS.values()) == set(agents.NAMES)
+    known = [agents.agent(name) for name in agents.NAMES]
+    ways = {(one.name, way.name) for one in known for way in one.ways}
+    assert set(ROWS.values()) == ways | {(one.name, None) for one in known if not one.ways}
     head, *rows = _flags()
     assert head[1:] == [*(f"`{one}`" for one in PERMISSIONS), "`--allow RULE`"]
     assert [row[0] for row in rows] == list(ROWS)
@@ -107,15 +111,16 @@ def test_the_page_on_permissions_has_a_row_for_every_agent() -> None:
 @each(("agent", "permission"), [(a, p) for a in ROWS for p in PERMISSIONS])
 def test_the_page_on_permissions_has_the_exact_flags(agent: str, permission: Permission) -> None:
     cell = _cell(agent, PERMISSIONS.index(permission))
-    known = agents.agent(ROWS[agent])
-    assert cell == _told(known, Task(prompt="Go on", permission=permission))
+    name, way = ROWS[agent]
+    task = Task(prompt="Go on", permission=permission, via=way)
+    assert cell == _told(agents.agent(name), task)
 
 
 @each("agent", list(ROWS))
 def test_the_page_on_permissions_has_the_exact_form_of_a_rule(agent: str) -> None:
-    assert _cell(agent, -1) == _told(
-        agents.agent(ROWS[agent]), Task(prompt="Go on", allow=("RULE",))
-    )
+    name, way = ROWS[agent]
+    task = Task(prompt="Go on", allow=("RULE",), via=way)
+    assert _cell(agent, -1) == _told(agents.agent(name), task)
 
 
 def _flags() -> list[list[str]]:
@@ -129,11 +134,13 @@ def _cell(agent: str, at: int) -> str:
 
 def _told(agent: Agent, task: Task) -> str:
     """What an agent is given for a task beyond what it gets for one without permissions."""
-    usual = agent.invoke(Task(prompt=task.prompt))
+    usual = agent.invoke(Task(prompt=task.prompt, via=task.via))
     try:
-        call = agent.invoke(_asking(agent, task))
+        call = agent.invoke(task)
     except RookeryError:
         return "refused"
+    if task.via == "app-server":
+        return _requested(call.stdin or b"")
     if call.environment != usual.environment:
         return "rules"
     added = [word for word in call.command if word not in usual.command]
@@ -141,13 +148,11 @@ def _told(agent: Agent, task: Task) -> str:
     return " ".join(added) or "no flag"
 
 
-def _asking(agent: Agent, task: Task) -> Task:
-    way = next((way.name for way in agent.ways if way.asks), None)
-    return task if task.permission != "ask" or way is None else _via(task, way)
-
-
-def _via(task: Task, way: str) -> Task:
-    return Task(prompt=task.prompt, permission=task.permission, via=way)
+def _requested(stdin: bytes) -> str:
+    """The fields with which a server is asked for a thread."""
+    messages = [json.loads(line) for line in stdin.split(b"\n") if line]
+    (params,) = (each["params"] for each in messages if each["method"] == "thread/start")
+    return ", ".join(f"{name}: {value}" for name, value in params.items()) or "no field"
 
 
 def _snippets() -> list[tuple[str, str]]:

@@ -223,7 +223,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """The versions of which every message was checked."""
 
     capabilities: Capabilities
-    """What its stream reports."""
+    """What its stream reports when it is run the preferred way; `ways` says how others differ."""
 
     evidence: Literal["recordings", "documentation"]
     """The source of what is known about its stream."""

@@ -38,12 +38,7 @@ def start(
     if before is None and options.resume is not None:
         before = earlier_run(where, options.resume, cwd=_absolute(options.cwd))
     if before is not None:
-        _check_resumable(known, before)
-        options = replace(options, cwd=_folder_to_resume(before, options))
-    if before is not None and options.program is None:
-        before.check_program()
-        called = options.called or before.called
-        options = replace(options, program=before.program, called=called)
+        options = _options_to_resume(known, before, options)
     prompt = _writable(options.prompt)
     whole = _whole_prompt(known, prompt, _writable(options.stdin))
     task = _task(replace(options, prompt=whole), session=before.session if before else None)
@@ -85,12 +80,17 @@ def refuse_unheld_run(options: RunOptions) -> None:
     refuse_unheld_budget(known, options, via=way)
 
 
-def _check_resumable(agent: Agent, before: EarlierRun) -> None:
-    """Refuse a session that this agent cannot resume."""
+def _options_to_resume(agent: Agent, before: EarlierRun, options: RunOptions) -> RunOptions:
+    """The options with the folder and program of the resumed run; refuse what cannot be resumed."""
     before.check_agent(agent.name)
     before.check_session()
     if agent.capabilities.resume == "no":
         raise UnsupportedError(agent.name, "cannot resume a session", "start a new run")
+    options = replace(options, cwd=_folder_to_resume(before, options))
+    if options.program is not None:
+        return options
+    before.check_program()
+    return replace(options, program=before.program, called=options.called or before.called)
 
 
 def _writable(text: str | None) -> str:

@@ -109,7 +109,7 @@ AGENT = Agent(
                 "It reports neither its model nor its version. The model is read at the end of "
                 "the turn from the session that Codex keeps; with --ephemeral it keeps none, and "
                 "the cost is estimated only for a model that you choose.",
-                "The output of a command is reported when the command ends.",
+                "Text, thinking and the output of commands are reported when they are complete.",
                 "The end of an interrupted turn is not reported.",
             ),
         ),
