@@ -118,6 +118,7 @@ def test_the_sum_of_a_session_counts_in_a_store_without_a_ledger(tmp_path: Path)
             model="gpt-5",
             input=1200,
             output=34,
+            summed=True,
             project="/app",
             fallback=True,
         )

@@ -97,6 +97,7 @@ def read_totals(rows: Sequence[tuple[Any, ...]]) -> list[Finding]:
                 model=_model(config),
                 input=_count(input),
                 output=_count(output),
+                summed=True,
                 project=_text(folder),
                 fallback=True,
             )
