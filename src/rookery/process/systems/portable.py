@@ -116,7 +116,7 @@ def arguments(pid: int) -> bytes:
         name = (ctypes.c_int * 3)(*_KERN_PROCARGS2, pid)
         answer = (data, ctypes.byref(size), None, ctypes.c_size_t(0))
         if ctypes.CDLL(None).sysctl(name, 3, *answer) == 0:
-            text = data.raw[: size.value]
+            text = ctypes.string_at(data, size.value)  # `raw` would copy all of it first
     return text
 
 
