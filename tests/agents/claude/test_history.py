@@ -396,6 +396,16 @@ def test_a_line_without_a_time_has_that_of_the_line_before_it() -> None:
     assert [call.at for call in found] == [AT, AT]
 
 
+def test_a_line_of_a_user_has_a_time_for_the_line_that_follows_it() -> None:
+    assert HISTORY.begin is not None
+    assert HISTORY.read is not None
+    memory = HISTORY.begin(["aaaa.jsonl"])
+    assert HISTORY.read(line(type="user", message={"role": "user"}), memory) == ()
+    (_, call) = HISTORY.read(line(timestamp=None), memory)
+    assert isinstance(call, Call)
+    assert call.at == AT
+
+
 # Titles and limits
 
 
@@ -460,6 +470,14 @@ def whole(*, text: str = "Hi", **fields: Any) -> bytes:
 def test_usage_is_read_from_a_damaged_line(damaged: bytes) -> None:
     (call,) = calls(damaged)
     assert (call.id, call.input, call.output, call.at) == ("msg_1", 3, 5, AT)
+
+
+def test_usage_is_read_from_a_line_whose_middle_is_left_out() -> None:
+    texts = {"old_string": "x" * 500, "new_string": "y" * 500}
+    content = [{"type": "tool_use", "name": "Edit", "input": texts}]
+    long = line(message={"content": content}, requestId="req_1")
+    (call,) = calls(long[: long.index(b"xxx")] + long[long.rindex(b', "new') :])
+    assert call == calls(long)[0]
 
 
 @pytest.mark.parametrize(
