@@ -151,6 +151,10 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     needles: tuple[bytes, ...] = ()
     """A line that contains none of these is not read."""
 
+    bulk: tuple[bytes, bytes] | None = None
+    """What the first part of a line has if it is bulk that has no usage, as `"message":{`, and what
+    follows there, as `"role":"user"`: such a line is not searched for needles."""
+
     memory: type[msgspec.Struct] = msgspec.Struct
     """What is remembered between the lines of a file: plain data that JSON can hold."""
 

@@ -95,13 +95,24 @@ class Ledger:
         """All files that were read, by their paths."""
         return read_sources(self.connection)
 
+    def stamps(self) -> dict[str, tuple[int, int, int]]:
+        """The inode, size and time of change of the files that were read, by their paths."""
+        rows = self.connection.execute(
+            "SELECT path, inode, size, mtime_ns FROM sources WHERE state = 'ok'"
+        )
+        return {path: (inode, size, mtime_ns) for path, inode, size, mtime_ns in rows}
+
     @contextmanager
     def batch(self) -> Iterator[Batch]:
         """Collect what is read; it is written at the end of the block, all of it or nothing."""
         batch = Batch()
         yield batch
+        self.write(batch)
+
+    def write(self, batch: Batch) -> int:
+        """Write a batch, all of it or nothing; return how many calls are new."""
         with self._transaction():
-            write(self.connection, batch, self._rates)
+            return write(self.connection, batch, self._rates)
 
     def reprice(self, prices_version: str) -> None:
         """Price all calls again if that is not the version of the prices that was used."""

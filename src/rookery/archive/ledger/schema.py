@@ -137,18 +137,23 @@ CREATE TABLE rates (
   PRIMARY KEY (model, day)
 ) STRICT, WITHOUT ROWID;
 
--- The calls that count, with the columns of `sums`.
+-- The calls that count, with the columns of `sums`. What a call does not report of its project
+-- and branch is known of its session.
 CREATE VIEW counted AS
 SELECT
   at,
   at / 900000 AS quarter,
   session_id,
   model,
-  project,
-  branch,
+  coalesce(project, (
+    SELECT n.id FROM sessions s JOIN names n ON n.text = s.project WHERE s.id = session_id
+  )) AS project,
+  coalesce(branch, (
+    SELECT n.id FROM sessions s JOIN names n ON n.text = s.branch WHERE s.id = session_id
+  )) AS branch,
   subagent,
   run_id,
-  1 AS calls,
+  1 - extra AS calls,
   input,
   output,
   cache_read,

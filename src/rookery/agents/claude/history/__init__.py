@@ -18,6 +18,7 @@ HISTORY = History(
     ),
     recognises=_recognises,
     needles=(b'"usage"', b'"leafUuid"', b'Title"', b'"queue-operation"'),
+    bulk=(b'"message":{', b'"role":"user"'),
     memory=Memory,
     begin=begin,
     read=read,

@@ -1,0 +1,158 @@
+"""Reads what is new in one file, of whatever kind it is."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from stat import S_ISREG
+from typing import Any, NamedTuple
+
+import msgspec
+
+from rookery.adapter.history import Finding, History
+from rookery.archive.ledger.records import Source
+from rookery.archive.places import FoundFile
+from rookery.archive.positions import Stamp, note_position, note_stamp, start_position
+from rookery.archive.scan import Scanner
+from rookery.archive.sqlite_stores import read_store
+
+_MOST = 128 * 1024 * 1024  # of a document, which is read whole
+
+# O_NONBLOCK: a pipe in place of a file must not block. O_NOATIME: reading leaves no trace.
+_OPEN = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+_NO_TRACE = getattr(os, "O_NOATIME", 0)
+
+
+class Part(NamedTuple):
+    """What was found in some bytes of a file."""
+
+    findings: list[Finding]
+    size: int
+
+
+class FileReader:
+    """Reads files of one agent, one after the other."""
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+        self._scanner = Scanner(history)
+        self._fd = -1
+        self._position = 0
+        self._memory: Any = None
+
+    def read(self, file: FoundFile, source: Source) -> Iterator[Part]:
+        """Yield what is new in a file; the source says how far it was read when that is done.
+
+        What cannot be read makes the source unreadable; nothing is raised.
+        """
+        source.state, source.problem = "ok", None
+        try:
+            if file.kind == "sqlite":
+                yield from self._store(file, source)
+            else:
+                yield from self._file(file, source)
+        except FileNotFoundError:
+            source.state = "gone"
+        except OSError as error:
+            _fail(source, error.strerror or str(error))
+        except Exception as error:  # a reader of another package can raise anything
+            _fail(source, f"its reader failed: {error!r}")
+        yield Part([], 0)
+
+    def save(self, source: Source) -> None:
+        """Note how far the file that is being read was read, so that a batch can be written."""
+        if self._memory is not None:
+            note_position(self._fd, source, self._position)
+            source.memory = msgspec.json.encode(self._memory)
+
+    def _file(self, file: FoundFile, source: Source) -> Iterator[Part]:
+        with _opened(file.path) as (fd, stamp):
+            if file.kind == "document":
+                yield self._document(fd, file)
+            else:
+                yield from self._lines(fd, file, source, stamp)
+            note_stamp(source, stamp)
+
+    def _document(self, fd: int, file: FoundFile) -> Part:
+        data = bytearray()
+        while part := os.read(fd, 1 << 20):
+            data += part
+            if len(data) > _MOST:
+                raise OSError(f"it is larger than {_MOST >> 20} MiB")
+        return Part(self._findings([bytes(data)], self._begin(file)), len(data))
+
+    def _lines(self, fd: int, file: FoundFile, source: Source, stamp: Stamp) -> Iterator[Part]:
+        position = start_position(fd, source, stamp)
+        memory = self._resume(source) if position else None
+        if memory is None:
+            position, memory = 0, self._begin(file)
+        self._fd, self._position, self._memory = fd, position, memory
+        try:
+            for lines, end in self._scanner.scan(fd, position):
+                part = Part(self._findings(lines, memory), end - self._position)
+                self._position = end
+                yield part
+            self.save(source)
+            if _is_whole(self._scanner.rest):  # it is read again, with what will follow it
+                yield Part(self._findings([self._scanner.rest], memory), 0)
+        finally:
+            self._memory = None
+
+    def _store(self, file: FoundFile, source: Source) -> Iterator[Part]:
+        size = file.stamp.size
+        for reading in read_store(self._history, file.path, source.memory):
+            source.memory = reading.memory
+            if reading.problem is not None:
+                _fail(source, reading.problem)
+            yield Part(reading.findings, size)
+            size = 0
+        source.inode, source.size, source.mtime_ns = file.stamp
+
+    def _begin(self, file: FoundFile) -> Any:
+        begin = self._history.begin
+        return self._history.memory() if begin is None else begin(file.parts)
+
+    def _resume(self, source: Source) -> Any:
+        """The memory of a file at its position; None if it cannot be decoded."""
+        try:
+            return msgspec.json.decode(source.memory or b"", type=self._history.memory)
+        except (ValueError, RecursionError):
+            return None
+
+    def _findings(self, lines: list[bytes], memory: Any) -> list[Finding]:
+        read = self._history.read
+        findings: list[Finding] = []
+        if read is not None:
+            for line in lines:
+                findings += read(line, memory)
+        return findings
+
+
+def _fail(source: Source, problem: str) -> None:
+    source.state, source.problem = "unreadable", problem
+
+
+def _is_whole(line: bytes) -> bool:
+    """Whether a line without a newline is complete: a file may end without one."""
+    if not line.rstrip().endswith(b"}"):
+        return False
+    try:
+        msgspec.json.decode(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[tuple[int, Stamp]]:
+    """A plain file, open to read while the block lasts."""
+    try:
+        fd = os.open(path, _OPEN | _NO_TRACE)
+    except PermissionError:
+        fd = os.open(path, _OPEN)  # only the owner of a file may leave no trace
+    try:
+        stat = os.fstat(fd)
+        if not S_ISREG(stat.st_mode):
+            raise OSError("it is not a plain file")
+        yield fd, Stamp.of(stat)
+    finally:
+        os.close(fd)

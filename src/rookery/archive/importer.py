@@ -1,0 +1,218 @@
+"""Brings the ledger up to date: finds what agents wrote since the last time, and reads it."""
+
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from rookery import agents
+from rookery.adapter.history import History
+from rookery.archive.file_reader import FileReader
+from rookery.archive.ledger.batch import Batch
+from rookery.archive.ledger.ledger import Ledger
+from rookery.archive.ledger.pricing import fingerprint
+from rookery.archive.ledger.records import Source
+from rookery.archive.named_paths import named_files
+from rookery.archive.places import FoundFile, Search, storable_path
+from rookery.archive.run_folders import read_runs
+from rookery.store.files import Folder
+
+LOCK = "ledger.lock"
+_PATIENCE_S = 120.0  # with another process that imports
+_POLL_S = 0.05
+_MOST_LINES = 60_000  # in one transaction
+_MOST_BYTES = 256_000_000
+
+Progress = Callable[[int, int], None]
+"""Called with the bytes that were read and those that there are to read."""
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """A file or folder that could not be read, and why."""
+
+    path: str
+    reason: str
+
+
+class ImportReport(msgspec.Struct, kw_only=True):
+    """What an import did."""
+
+    files: int = 0
+    """How many files there are."""
+
+    read: int = 0
+    """How many of them had something new."""
+
+    bytes: int = 0
+    calls: int = 0
+    """How many calls are new."""
+
+    problems: list[Problem] = []
+
+
+def bring_up_to_date(
+    ledger_path: str | os.PathLike[str],
+    homes: Sequence[Path],
+    *,
+    names: Sequence[str] | None = None,
+    paths: Sequence[str | os.PathLike[str]] = (),
+    progress: Progress | None = None,
+) -> ImportReport:
+    """Read what agents wrote since the last time into the ledger.
+
+    `names` are the agents to look for; by default all. `paths` are files and folders that are read
+    instead of the homes. What cannot be read is reported, and everything else is imported.
+    """
+    path = Path(ledger_path)
+    histories = [agents.history(name) for name in names or agents.history_names()]
+    with _locked(path) as acquired, Ledger.open(path) as ledger:
+        if not acquired:
+            reason = "another process is importing; what it has not read yet is missing"
+            return ImportReport(problems=[Problem(str(path), reason)])
+        work = _Import(ledger, histories, progress)
+        if paths:
+            work.import_paths(paths, named=names is not None)
+        else:
+            work.import_homes(homes)
+        ledger.reprice(fingerprint())
+        return work.report
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[bool]:
+    """Be the only process that imports; False if another one does for too long."""
+    with Folder.made(path.parent) as folder:
+        fd = folder.append(LOCK)
+    try:
+        yield _lock(fd)
+    finally:
+        os.close(fd)
+
+
+def _lock(fd: int) -> bool:
+    deadline = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(_POLL_S)
+        else:
+            return True
+
+
+class _Import:
+    """One import, in batches."""
+
+    def __init__(
+        self, ledger: Ledger, histories: Sequence[History], progress: Progress | None
+    ) -> None:
+        self.report = ImportReport()
+        self._ledger = ledger
+        self._histories = histories
+        self._progress = progress
+        self._batch = Batch()
+        self._unwritten = 0
+        self._total = 0
+
+    def import_homes(self, homes: Sequence[Path]) -> None:
+        """Import all that is new in some homes."""
+        search = Search(self._histories)
+        found = list(search.homes(homes, os.environ))
+        self._import(found)
+        self._note_missing({storable_path(file.path) for file in found}, search)
+        self._import_runs()
+        self._flush()
+
+    def import_paths(self, paths: Iterable[str | os.PathLike[str]], *, named: bool) -> None:
+        """Import files and folders that a person named."""
+        search = Search(self._histories)
+        found = list(named_files(search, self._histories, paths, named=named))
+        self._import(found)
+        self._note_folders(search)
+        self._flush()
+
+    def _import(self, found: Sequence[FoundFile]) -> None:
+        known = self._ledger.stamps()
+        changed = [
+            file
+            for file in found
+            if file.kind == "sqlite" or known.get(storable_path(file.path)) != file.stamp
+        ]
+        self.report.files = len(found)
+        self._total = sum(file.stamp.size for file in changed)
+        if not changed:
+            return
+        sources = self._ledger.sources()
+        readers = {history.agent: FileReader(history) for history in self._histories}
+        for file in sorted(changed, key=lambda file: file.stamp.mtime_ns, reverse=True):
+            path = storable_path(file.path)
+            fresh = Source(agent=file.history.agent, path=path, kind=file.kind)
+            source = sources.get(path, fresh)
+            self._read(readers[file.history.agent], file, source)
+
+    def _import_runs(self) -> None:
+        """Import what runs of rook report, which are in the folder of the ledger."""
+        query = "SELECT name, stamp FROM runs"
+        known: dict[str, str] = dict(self._ledger.connection.execute(query).fetchall())
+        reading = read_runs(self._ledger.path.parent, known)
+        for figures in reading.runs:
+            self._batch.add_run(figures)
+
+    def _read(self, reader: FileReader, file: FoundFile, source: Source) -> None:
+        for part in reader.read(file, source):
+            self._batch.add(source, part.findings)
+            self._unwritten += part.size
+            self.report.bytes += part.size
+            if self._batch.size > _MOST_LINES or self._unwritten > _MOST_BYTES:
+                reader.save(source)
+                self._flush()
+            if self._progress is not None:
+                self._progress(self.report.bytes, self._total)
+        self.report.read += 1
+        if source.problem is not None:
+            self.report.problems.append(Problem(source.path, source.problem))
+
+    def _flush(self) -> None:
+        if self._batch.sources or self._batch.runs:
+            self.report.calls += self._ledger.write(self._batch)
+        self._batch, self._unwritten = Batch(), 0
+
+    def _note_folders(self, search: Search) -> None:
+        """Note the folders that could not be read."""
+        for path, (agent, reason) in search.problems.items():
+            source = Source(agent=agent, path=path, state="unreadable", problem=reason)
+            self._batch.add(source, ())
+            self.report.problems.append(Problem(path, reason))
+
+    def _note_missing(self, found: set[str], search: Search) -> None:
+        """Note which files are gone; what was counted of them stays counted."""
+        self._note_folders(search)
+        searched = {history.agent for history in self._histories}
+        query = "SELECT path, agent, state FROM sources WHERE state != 'gone'"
+        missing = [
+            path
+            for path, agent, state in self._ledger.connection.execute(query)
+            if path not in found and path not in search.problems and agent in searched
+            if state == "unreadable" or _is_gone(path)
+        ]
+        sources = self._ledger.sources() if missing else {}
+        for path in missing:
+            sources[path].state, sources[path].problem = "gone", None
+            self._batch.add(sources[path], ())
+
+
+def _is_gone(path: str) -> bool:
+    """Whether a file no longer exists; one in a folder that cannot be read may still exist."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False

@@ -1,0 +1,115 @@
+"""Where agents keep their sessions: in homes, and where variables of the environment point."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from rookery.adapter.history import History, Kind, Place
+from rookery.archive.positions import Stamp
+
+
+class FoundFile(NamedTuple):
+    """A file that may hold sessions."""
+
+    history: History
+    kind: Kind
+    path: str
+    parts: Sequence[str]
+    """Of its path, below the folder that was searched."""
+
+    stamp: Stamp
+
+
+class Search:
+    """Finds files; folders that cannot be read are noted."""
+
+    def __init__(self, histories: Iterable[History]) -> None:
+        self._histories = tuple(histories)
+        self.problems: dict[str, tuple[str, str]] = {}
+        """The agent and the reason, by the path of a folder that could not be read."""
+
+    def homes(self, homes: Sequence[Path], environment: Mapping[str, str]) -> Iterator[FoundFile]:
+        """Find the files of all agents; the variables are about the first home."""
+        for folder, places in self._folders(homes, environment).items():
+            patterns = [
+                (history, place.kind, re.compile(place.files).fullmatch)
+                for history, place in places
+            ]
+            for path, relative, stamp in self._walk(folder, places[0][0].agent):
+                for history, kind, matches in patterns:
+                    if matches(relative):
+                        yield FoundFile(history, kind, path, relative.split("/"), stamp)
+                        break
+
+    def files(self, folder: str) -> Iterator[tuple[str, Stamp]]:
+        """All files below a folder that a person named."""
+        for path, _, stamp in self._walk(folder, ""):
+            yield path, stamp
+
+    def _folders(
+        self, homes: Sequence[Path], environment: Mapping[str, str]
+    ) -> dict[str, list[tuple[History, Place]]]:
+        """The folders to search, and what is in each of them."""
+        folders: dict[str, list[tuple[History, Place]]] = {}
+        for history in self._histories:
+            for place in history.places:
+                moved = environment.get(place.variable or "")
+                roots = [*([Path(moved)] if moved else []), *(home / place.home for home in homes)]
+                for root in roots:
+                    folder = os.path.abspath(root / place.below)
+                    folders.setdefault(folder, []).append((history, place))
+        return folders
+
+    def _walk(self, folder: str, agent: str) -> Iterator[tuple[str, str, Stamp]]:
+        """All files below a folder: path, path below the folder, and stamp.
+
+        A link to a folder is followed, unless it leads to a folder above or below: no loops.
+        """
+        searched = [os.path.realpath(folder)]
+        pending = [(folder, "")]
+        while pending:
+            current, below = pending.pop()
+            for entry in self._entries(current, agent):
+                relative = below + entry.name
+                if entry.is_dir(follow_symlinks=False):
+                    pending.append((entry.path, relative + "/"))
+                elif (stat := _stat(entry)) is not None:
+                    yield entry.path, relative, Stamp.of(stat)
+                elif entry.is_symlink() and _is_elsewhere(entry.path, searched):
+                    searched.append(os.path.realpath(entry.path))
+                    pending.append((entry.path, relative + "/"))
+
+    def _entries(self, folder: str, agent: str) -> list["os.DirEntry[str]"]:
+        try:
+            with os.scandir(folder) as entries:
+                return list(entries)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as error:
+            self.problems[storable_path(folder)] = (agent, error.strerror or str(error))
+            return []
+
+
+def _stat(entry: "os.DirEntry[str]") -> os.stat_result | None:
+    """Of a plain file; None if it is a folder, or gone meanwhile."""
+    try:
+        return entry.stat() if entry.is_file() else None
+    except OSError:
+        return None
+
+
+def _is_elsewhere(link: str, searched: Iterable[str]) -> bool:
+    """Whether a link leads to a folder that the search would not find or come from."""
+    target = os.path.realpath(link) + "/"
+    if not Path(target).is_dir():
+        return False
+    return not any(
+        target.startswith(f"{root}/") or f"{root}/".startswith(target) for root in searched
+    )
+
+
+def storable_path(path: str) -> str:
+    """A path as the ledger has it: bytes that are not text are shown as hexadecimal."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -1,0 +1,67 @@
+"""What of a file is new since it was last read."""
+
+import os
+import time
+from hashlib import blake2b
+from typing import NamedTuple
+
+from rookery.archive.ledger.records import Source
+
+_SAMPLE = 1024  # bytes that are compared, at the start and before the position
+_SETTLED_NS = 2_000_000_000  # clocks of files are coarse: a file can change twice in one moment
+
+
+class Stamp(NamedTuple):
+    """What changes when a file is written to."""
+
+    inode: int
+    size: int
+    mtime_ns: int
+
+    @classmethod
+    def of(cls, stat: os.stat_result) -> "Stamp":
+        """The stamp of a file."""
+        return cls(stat.st_ino, stat.st_size, stat.st_mtime_ns)
+
+
+def start_position(fd: int, source: Source, stamp: Stamp) -> int:
+    """Where to read on: behind what was read if the file has only grown, else at its start.
+
+    A source whose earlier bytes have changed is marked as rewritten.
+    """
+    if not source.position:
+        return 0
+    if stamp.size >= source.position and _hashes(fd, source.position) == (
+        source.head_hash,
+        source.tail_hash,
+    ):
+        same_file = source.inode in (0, stamp.inode)
+        grown = stamp.size > source.size or source.inode == 0
+        return source.position if same_file and grown else 0
+    source.rewritten = True
+    return 0
+
+
+def note_position(fd: int, source: Source, position: int) -> None:
+    """Note how far a file was read."""
+    source.position = position
+    source.head_hash, source.tail_hash = _hashes(fd, position)
+
+
+def note_stamp(source: Source, stamp: Stamp) -> None:
+    """Note the state of a file, by which it is known to be unchanged.
+
+    A file that changed just now has no inode noted: it is compared again next time.
+    """
+    settled = time.time_ns() - stamp.mtime_ns > _SETTLED_NS
+    source.inode = stamp.inode if settled else 0
+    source.size, source.mtime_ns = stamp.size, stamp.mtime_ns
+
+
+def _hashes(fd: int, position: int) -> tuple[bytes, bytes]:
+    length = min(position, _SAMPLE)
+    return _hash(os.pread(fd, length, 0)), _hash(os.pread(fd, length, position - length))
+
+
+def _hash(data: bytes) -> bytes:
+    return blake2b(data, digest_size=8).digest()

@@ -1,0 +1,238 @@
+"""Whatever happens to files between two imports, each call is counted, and once."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from rookery.archive import importer
+from rookery.archive.importer import Problem, bring_up_to_date
+from rookery.archive.ledger.ledger import Ledger
+from rookery.model.snapshot import TokenCounts
+from rookery.store import runs
+from rookery.store.run_formats import RunInfo, VerdictInfo
+from tests.archive.homes import AT, Home, message
+from tests.archive.ledger.samples import totals
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    return Home(tmp_path)
+
+
+def test_only_what_was_appended_is_read(home: Home) -> None:
+    file = home.write(message(1) + message(2))
+    first = home.import_all()
+    assert (first.files, first.read, first.bytes, first.calls) == (1, 1, file.stat().st_size, 2)
+    home.append(message(3))
+    second = home.import_all()
+    assert (second.bytes, second.calls) == (len(message(3).encode()), 1)
+    assert home.totals() == (3, 15)
+
+
+def test_a_file_that_has_not_changed_is_not_opened(home: Home) -> None:
+    file = home.write(message(1))
+    os.utime(file, (AT, AT))
+    home.import_all()
+    file.chmod(0)  # also for root, who may open anything: it would count as read
+    assert home.import_all().read == 0
+
+
+def test_half_a_line_is_read_when_it_is_whole(home: Home) -> None:
+    line = message(2)
+    home.write(message(1) + line[:200])
+    home.import_all()
+    assert home.totals() == (1, 5)
+    home.append(line[200:])
+    home.import_all()
+    assert home.totals() == (2, 10)
+
+
+def test_a_whole_last_line_counts_without_its_newline(home: Home) -> None:
+    home.write(message(1) + message(2).rstrip("\n"))
+    home.import_all()
+    assert home.totals() == (2, 10)
+    home.append("\n" + message(3))
+    home.import_all()
+    assert home.totals() == (3, 15)
+
+
+def test_what_was_counted_stays_when_its_file_is_deleted(home: Home) -> None:
+    home.write(message(1)).unlink()
+    home.write(message(2))
+    home.import_all()
+    before = home.report()
+    home.file().unlink()
+    home.import_all()
+    assert home.report() == before
+    with Ledger.open(home.ledger) as ledger:
+        assert [source.state for source in ledger.sources().values()] == ["gone"]
+
+
+def test_a_rewritten_file_adds_what_is_new(home: Home) -> None:
+    home.write(message(1) + message(2))
+    home.import_all()
+    home.write(message(9, 7) + message(2))  # as long as before
+    home.import_all()
+    assert home.totals() == (3, 17)
+
+
+def test_a_file_that_was_cut_is_read_again(home: Home) -> None:
+    home.write(message(1) + message(2) + message(3))
+    home.import_all()
+    home.write(message(4))
+    home.import_all()
+    assert home.totals() == (4, 20)
+
+
+def test_a_file_that_is_replaced_by_a_longer_one_is_read_from_its_start(home: Home) -> None:
+    home.write(message(1))
+    home.import_all()
+    new = home.project / "new"
+    new.write_text(message(2) + message(3))
+    new.rename(home.file())
+    home.import_all()
+    assert home.totals() == (3, 15)
+
+
+def test_a_renamed_file_counts_nothing_twice(home: Home) -> None:
+    home.write(message(1) + message(2))
+    home.import_all()
+    before = home.report()
+    home.file().rename(home.file("other"))
+    home.import_all()
+    assert home.report() == before
+
+
+def test_a_copied_home_adds_only_what_is_new_there(home: Home, tmp_path: Path) -> None:
+    home.write(message(1) + message(2))
+    other = Home(tmp_path / "old")
+    other.write(message(2) + message(3))
+    bring_up_to_date(home.ledger, (home.path, other.path), names=("claude",))
+    assert home.totals() == (3, 15)
+
+
+def test_a_variable_that_moves_a_store_is_followed(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home.path.joinpath(".claude").rename(tmp_path / "moved")
+    (tmp_path / "moved" / "projects" / "-home-me-app" / "s.jsonl").write_text(message(1))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "moved"))
+    home.import_all()
+    assert home.totals() == (1, 5)
+
+
+def test_links_that_lead_in_circles_end(home: Home, tmp_path: Path) -> None:
+    home.write(message(1))
+    (home.project / "up").symlink_to(home.project.parent)
+    (home.project / "above").symlink_to(tmp_path)
+    (home.project / "self").symlink_to("self")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "t.jsonl").write_text(message(2))
+    (elsewhere / "back").symlink_to(elsewhere)
+    (home.project.parent / "linked").symlink_to(elsewhere)
+    assert home.import_all().files == 2
+    assert home.totals() == (2, 10)
+
+
+def test_what_cannot_be_read_is_reported_and_the_rest_imported(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home.write(message(1))
+    file = str(home.write(message(2), "closed"))
+    folder = home.project.parent / "folder"
+    folder.mkdir()
+    (folder / "t.jsonl").write_text(message(3))
+    with monkeypatch.context() as patched:  # root could read what has no permissions
+        _close(patched, "open", file)
+        _close(patched, "scandir", str(folder))
+        problems = home.import_all().problems
+    expected = [Problem(path, "Permission denied") for path in (file, str(folder))]
+    assert sorted(problems, key=str) == sorted(expected, key=str)
+    assert home.totals() == (1, 5)
+    assert home.import_all().problems == []
+    assert home.totals() == (3, 15)
+
+
+def _close(monkeypatch: pytest.MonkeyPatch, function: str, path: str) -> None:
+    """Let a function of the system refuse one path."""
+    real = getattr(os, function)
+
+    def refuse(given: object, *rest: object, **named: object) -> object:
+        if given == path:
+            raise PermissionError(13, "Permission denied", path)
+        return real(given, *rest, **named)
+
+    monkeypatch.setattr(os, function, refuse)
+
+
+def test_a_pipe_in_place_of_a_file_does_not_block(home: Home) -> None:
+    os.mkfifo(home.file("pipe"))
+    home.write(message(1))
+    home.import_all()
+    assert home.totals() == (1, 5)
+
+
+def test_damaged_lines_lose_only_themselves(home: Home) -> None:
+    lines = message(1).encode() + b'{"usage": \xff\xfe\n\0\0\0"usage"\n' + message(2).encode()
+    home.file().write_bytes(lines)
+    assert home.import_all().problems == []
+    assert home.totals() == (2, 10)
+
+
+def test_nothing_in_an_agent_s_folder_changes(home: Home) -> None:
+    home.write(message(1) + message(2)[:50])
+    before = home.state()
+    atime = home.file().stat().st_atime_ns
+    home.import_all()
+    home.import_all()
+    assert home.file().stat().st_atime_ns == atime
+    assert home.state() == before
+
+
+def test_a_long_file_is_written_in_several_transactions(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importer, "_MOST_LINES", 100)
+    home.write("".join(message(number) for number in range(3000)))
+    home.import_all()
+    assert home.totals() == (3000, 15_000)
+
+
+def test_a_reader_that_fails_is_reported(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    import msgspec
+
+    from rookery import agents
+
+    def fail(line: bytes, memory: object) -> tuple[()]:
+        raise ZeroDivisionError
+
+    broken = msgspec.structs.replace(agents.history("claude"), read=fail)
+    monkeypatch.setattr(agents, "history", lambda name: broken)
+    home.write(message(1))
+    (problem,) = home.import_all().problems
+    assert "its reader failed" in problem.reason
+
+
+def test_a_run_of_rook_and_its_transcript_are_one(home: Home) -> None:
+    home.write(message(1))
+    info = RunInfo(agent="claude", command=["claude"], cwd="/home/me/app", started_at=AT)
+    folder = runs.create(home.ledger.parent, info)
+    verdict = VerdictInfo(
+        status="success",
+        sentence="done",
+        exit_code=0,
+        ended_at=AT + 9,
+        cost_usd=1.0,
+        spent_usd=1.0,
+        cost_source="native",
+        session="s",
+        tokens=TokenCounts(input=10, output=9, cache_read=0, cache_write=0),
+    )
+    folder.write_verdict(verdict)
+    home.import_all()
+    assert home.totals() == (1, 9)
+    with Ledger.open(home.ledger) as ledger:
+        assert totals(ledger)[5:7] == (1_000_000_000, 0)
