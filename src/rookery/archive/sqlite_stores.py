@@ -96,7 +96,7 @@ def read_store(
         else:
             known.stamp, problem = stamp, None
         break
-    yield StoreReading([], _dump(known), problem and f"{store} can't be read: {problem}")
+    yield StoreReading([], _dump(known), problem)
 
 
 def schema(path: str | os.PathLike[str]) -> bytes:
