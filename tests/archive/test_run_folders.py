@@ -100,6 +100,11 @@ def test_a_verdict_without_tokens_and_model_leaves_them_unknown(tmp_path: Path) 
     assert (figures.has_tokens, figures.model) == (False, "opus")
 
 
+def test_a_run_whose_agent_does_not_report_all_counts_at_least_that(tmp_path: Path) -> None:
+    run(tmp_path, msgspec.structs.replace(VERDICT, cost_at_least=True))
+    assert only(tmp_path).at_least
+
+
 def test_where_the_writer_of_a_pipe_works_is_unknown(tmp_path: Path) -> None:
     run(tmp_path, piped=True)
     assert only(tmp_path).project is None

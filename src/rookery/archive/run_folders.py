@@ -98,6 +98,7 @@ def _figures(name: str, info: RunInfo, verdict: VerdictInfo, stamp: str) -> RunF
         output=tokens.output,
         cache_read=tokens.cache_read,
         cache_write=tokens.cache_write,
+        at_least=verdict.cost_at_least,
         stamp=stamp,
     )
 

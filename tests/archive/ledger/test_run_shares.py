@@ -74,6 +74,19 @@ def test_a_run_that_reports_less_than_its_calls_takes_away(tmp_path: Path) -> No
         assert totals(ledger) == (1, 5, 2, 0, 0, 20_000, 0, 0)
 
 
+def test_what_subagents_used_that_a_run_does_not_report_counts_as_well(tmp_path: Path) -> None:
+    figures = run(native_usd=0.00002, input=10, output=3, at_least=True)
+    lines = (call("1"), call("2", session="b"), Session(id="b", parent="a"))
+    with ledger_of(tmp_path, figures, *lines) as ledger:
+        assert totals(ledger) == (2, 20, 4, 0, 0, 40_000, 0, 0)
+
+
+def test_a_run_that_reports_a_part_has_at_least_that(tmp_path: Path) -> None:
+    figures = run(native_usd=0.00003, input=15, output=2, at_least=True)
+    with ledger_of(tmp_path, figures, call("1")) as ledger:
+        assert totals(ledger) == (1, 15, 2, 0, 0, 30_000, 0, 0)
+
+
 def test_a_run_that_is_read_again_replaces_its_figures(tmp_path: Path) -> None:
     with ledger_of(tmp_path, run(native_usd=1.0), call("1")) as ledger:
         with ledger.batch() as batch:

@@ -62,6 +62,9 @@ class RunFigures(msgspec.Struct, frozen=True, kw_only=True):
     output: int | None = None
     cache_read: int | None = None
     cache_write: int | None = None
+    at_least: bool = False
+    """Whether there was more, as calls of subagents, that the agent does not report."""
+
     stamp: str = ""
     """Changes whenever the run's files do, so that unchanged runs are not read again."""
 

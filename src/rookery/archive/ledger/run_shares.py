@@ -1,9 +1,11 @@
 """A run of rook and the calls in its transcript are one: the run's own figures count.
 
 Its calls are the detail. What the run reports beyond them is a row of its own, which may be
-negative, so that the rows of a run add up to its figures.
+negative, so that the rows of a run add up to its figures. A run whose agent does not report all
+that it used counts at least that, and what its calls have beyond it.
 """
 
+import math
 import sqlite3
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -21,7 +23,8 @@ _UNKNOWN_AGENT = "unknown"
 
 _RUN_COLUMNS = (
     *("name", "agent", "session", "loop", "model", "project", "started_at", "ended_at"),
-    *("native_nano", "estimated_nano", "input", "output", "cache_read", "cache_write", "stamp"),
+    *("native_nano", "estimated_nano", "input", "output", "cache_read", "cache_write"),
+    *("at_least", "stamp"),
 )
 _UPSERT = (
     f"INSERT INTO runs ({', '.join(_RUN_COLUMNS)}) "
@@ -76,6 +79,7 @@ class _Run(NamedTuple):
     output: int | None
     cache_read: int | None
     cache_write: int | None
+    at_least: int
     stamp: str
 
     @property
@@ -115,6 +119,7 @@ def _run_row(figures: RunFigures) -> tuple[str, str, str, *tuple[object, ...]]:
         figures.output,
         figures.cache_read,
         figures.cache_write,
+        int(figures.at_least),
         figures.stamp,
     )
 
@@ -139,7 +144,7 @@ def share_runs(
 def _share(connection: sqlite3.Connection, run: _Run, rates: Rates, names: Names) -> None:
     query = (run.session_id, run.started_at, run.ended_at)
     detail = connection.execute(_DETAIL, query).fetchall()
-    shares = _shares(run.native_nano, [row[1] for row in detail])
+    shares = _shares(run, [row[1] for row in detail])
     connection.executemany(
         "UPDATE calls SET run_id = ?, share_nano = ? WHERE key = ?",
         [(run.id, share, row[0]) for row, share in zip(detail, shares, strict=True)],
@@ -147,25 +152,27 @@ def _share(connection: sqlite3.Connection, run: _Run, rates: Rates, names: Names
     if detail and not run.settled:
         return
     counted = [sum(counts) for counts in zip(*(row[2:] for row in detail), strict=True)]
+    least = 0 if run.at_least else -math.inf
     rest = [
-        0 if total is None else total - part
+        0 if total is None or total - part < least else total - part
         for total, part in zip(run.counts, counted or [0] * len(run.counts), strict=True)
     ]
     share = None
     if run.native_nano is not None:
         share = run.native_nano - sum(part or 0 for part in shares)
+        share = max(share, 0) if run.at_least else share
     cost = _cost(run, rest, rates, has_detail=bool(detail))
     if any(rest) or share or (not detail and (share, cost.nano) != (None, None)):
         row = _extra_row(run, rest, cost, share, names)
         connection.execute(_EXTRA, (*row, int(bool(detail))))
 
 
-def _shares(native: int | None, prices: list[int]) -> list[int | None]:
-    """Share a cost out by list prices; what is left of it belongs to no call."""
+def _shares(run: _Run, prices: list[int]) -> list[int | None]:
+    """Share a run's cost out by list prices; what is left of it belongs to no call."""
+    native, total = run.native_nano, sum(prices)
     if native is None:
         return [None] * len(prices)
-    total = sum(prices)
-    if total <= native:
+    if total <= native or run.at_least:
         return list(prices)
     return [price * native // total for price in prices]
 

@@ -114,6 +114,7 @@ CREATE TABLE runs (
   output INTEGER,
   cache_read INTEGER,
   cache_write INTEGER,
+  at_least INTEGER NOT NULL DEFAULT 0,    -- whether its agent does not report all that it used
   stamp TEXT NOT NULL                     -- tells whether the run's files have changed
 ) STRICT;
 CREATE INDEX runs_by_session ON runs (session);
