@@ -5,7 +5,7 @@ from typing import Any
 
 from rookery.adapter.history import Call, Finding, Session
 from rookery.agents.droid.history import HISTORY
-from tests.agents.histories import counted, read, read_all, tokens, transcript
+from tests.agents.histories import counted, place_of, read, read_all, tokens, transcript
 from tests.rules import each
 
 FOLDER = ".factory/sessions/-home-dev-app"
@@ -94,9 +94,9 @@ def test_a_session_without_use_is_not_a_call() -> None:
 
 
 def test_the_copy_of_the_sums_is_not_read() -> None:
-    data = json.dumps({"tokenUsage": USAGE}).encode()
-    assert read(HISTORY, f"{FOLDER}/s1.settings.json.bak", data) == []
-    assert read(HISTORY, f"{FOLDER}/other.json", data) == []
+    assert place_of(HISTORY, f"{FOLDER}/s1.settings.json") is not None
+    assert place_of(HISTORY, f"{FOLDER}/s1.settings.json.bak") is None
+    assert place_of(HISTORY, f"{FOLDER}/other.json") is None
 
 
 def test_the_messages_have_no_use() -> None:

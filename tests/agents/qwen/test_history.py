@@ -92,6 +92,9 @@ def test_a_session_has_its_id_project_version_and_start() -> None:
 def test_a_call_that_telemetry_and_answer_report_counts_once() -> None:
     assert tokens(stored(telemetry(), answer())) == {"calls": 1} | SUM
     assert tokens(stored(answer(), telemetry())) == {"calls": 1} | SUM
+    assert not any(
+        isinstance(each, Call) and each.fallback for each in stored(telemetry(), answer())
+    )
 
 
 def test_answers_count_in_a_file_without_telemetry() -> None:
