@@ -33,6 +33,7 @@ from tests.agents.stores import (
     store_of,
     unpacked,
 )
+from tests.archive.folders import unchanged
 
 RECORDED = [
     (OPENCODE, "text", 1),
@@ -40,22 +41,6 @@ RECORDED = [
     (KILO, "two_turn_resume", 2),
     (GOOSE, "shell_ok", 2),
 ]
-
-
-def contents(folder: Path) -> dict[str, tuple[bytes, int, int]]:
-    """The bytes, the mode and the time of every file in a folder, and of the folder itself."""
-    files = {
-        path.name: (path.read_bytes(), path.stat().st_mode, path.stat().st_mtime_ns)
-        for path in folder.iterdir()
-    }
-    return files | {".": (b"", folder.stat().st_mode, folder.stat().st_mtime_ns)}
-
-
-@contextmanager
-def unchanged(folder: Path) -> Iterator[None]:
-    before = contents(folder)
-    yield
-    assert contents(folder) == before
 
 
 def calls(readings: list[StoreReading]) -> list[Call]:
