@@ -3,6 +3,7 @@
 A history is pure: the archive finds and opens the files and gives lines, documents or rows to it.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -169,3 +170,17 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
 
     notes: tuple[str, ...] = ()
     """What the agent does not report, one sentence each, for people who read a total."""
+
+
+_NUMBERED = re.compile(r"chatcmpl-\d+")
+
+
+def call_id(response: str | None, line: str | None) -> str | None:
+    """The identity of a call, by the id of its response and the id of the line that reports it.
+
+    The id of a response is enough, except for servers that only number their responses, as Ollama
+    does from 0 to 998: they use it again. There, copies of a line are known by the line's id.
+    """
+    if response and line and _NUMBERED.fullmatch(response):
+        return f"{response}/{line}"
+    return response or line or None

@@ -103,6 +103,11 @@ def test_a_record_that_is_repeated_counts_once() -> None:
     assert tokens(stored(start(), record(), record())) == {"calls": 1} | SUM
 
 
+def test_servers_that_number_their_responses_repeat_the_numbers() -> None:
+    first, second = record("chatcmpl-17") | {"id": "e1"}, record("chatcmpl-17") | {"id": "e2"}
+    assert len(counted(stored(start(), first, second, first))) == 2
+
+
 def test_a_record_without_the_id_of_its_call_is_identified_by_its_event() -> None:
     first, second = record(None) | {"id": "e1"}, record(None) | {"id": "e2"}
     assert [call.id for call in counted(stored(start(), first, second))] == ["e1", "e2"]

@@ -36,6 +36,8 @@ def lines(*objects: Any) -> bytes:
         ("text", {"calls": 1, "input": 200, "output": 41, "cache_read": 1000, "reasoning": 7}),
         ("thinking", {"calls": 1, "input": 200, "output": 41, "cache_read": 1000, "reasoning": 7}),
         ("shell_ok", {"calls": 2, "input": 400, "output": 82, "cache_read": 2000, "reasoning": 14}),
+        ("two_turn_resume", {"calls": 2, "input": 200, "output": 10}),
+        ("subagent", {"calls": 23, "input": 290561, "output": 518}),
     ],
 )
 def test_a_transcript_has_the_tokens_that_the_agent_reported(

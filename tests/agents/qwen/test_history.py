@@ -63,6 +63,23 @@ def test_a_transcript_has_the_tokens_that_the_model_reported(name: str, calls: i
     assert tokens(read_all(HISTORY, transcript("qwen", name))) == {"calls": calls} | sums
 
 
+# The usage of the agent's own last result: `input_tokens` and `output_tokens`.
+@each(
+    ("name", "calls", "input", "output"),
+    [("subagent_0.24.4", 4, 74796, 77), ("two_turn_resume_0.24.4", 4, 400, 20)],
+)
+def test_a_transcript_has_the_tokens_that_the_agent_reported(
+    name: str, calls: int, input: int, output: int
+) -> None:
+    sums = {"calls": calls, "input": input, "output": output}
+    assert tokens(read_all(HISTORY, transcript("qwen", name))) == sums
+
+
+def test_servers_that_number_their_responses_repeat_the_numbers() -> None:
+    again = [telemetry("chatcmpl-17", "t1"), telemetry("chatcmpl-17", "t2")]
+    assert len(counted(stored(*again, *again))) == 2
+
+
 def test_a_session_has_its_id_project_version_and_start() -> None:
     findings = read_all(HISTORY, transcript("qwen", "text"))
     facts = Session(

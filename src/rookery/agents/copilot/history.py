@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from rookery.adapter.history import Call, Finding, History, Place, Session
+from rookery.adapter.history import Call, Finding, History, Place, Session, call_id
 from rookery.adapter.salvage import decode_part
 from rookery.adapter.shapes import NOTHING, Count, Shape
 from rookery.adapter.times import seconds_since_1970
@@ -118,7 +118,8 @@ def read(data: bytes, memory: Memory) -> list[Finding]:
     if line is None:
         return []
     memory.at = seconds_since_1970(line.timestamp) or memory.at
-    return list(_READERS.get(line.type, _nothing)(line, memory))
+    reader = _READERS.get(line.type)
+    return list(reader(line, memory)) if reader is not None else []
 
 
 def _session(line: _Line, memory: Memory) -> Iterator[Finding]:
@@ -161,8 +162,8 @@ def _record(line: _Line, memory: Memory) -> Iterator[Finding]:
     """Read the use of one call. Its `cost` counts premium requests, not dollars."""
     record = decode_part(line.data, _RECORD)
     usage = record.usage if record is not None else None
-    id = (usage.api_call_id if usage is not None else None) or line.id
-    if usage is None or not id:
+    id = call_id(usage.api_call_id, line.id) if usage is not None else None
+    if usage is None or id is None:
         return
     memory.has_records = True
     agent = line.agent_id
@@ -226,10 +227,6 @@ def _call(
         summed=fallback,
         fallback=fallback,
     )
-
-
-def _nothing(line: _Line, memory: Memory) -> Iterator[Finding]:
-    return iter(())
 
 
 _READERS: dict[str | None, Callable[[_Line, Memory], Iterator[Finding]]] = {

@@ -76,7 +76,8 @@ def read(data: bytes, memory: Memory) -> list[Finding]:
     if line is None:
         return []
     memory.at = seconds_since_1970(line.time) or memory.at
-    return list(_READERS.get(line.type, _nothing)(line, memory))
+    reader = _READERS.get(line.type)
+    return list(reader(line, memory)) if reader is not None else []
 
 
 def _profile(line: _Line, memory: Memory) -> Iterator[Finding]:
@@ -124,10 +125,6 @@ def _usage(line: _Line, memory: Memory) -> Iterator[Finding]:
 
 def _model(alias: str, memory: Memory) -> str | None:
     return memory.models.get(alias) or memory.models.get("") or alias or None
-
-
-def _nothing(line: _Line, memory: Memory) -> Iterator[Finding]:
-    return iter(())
 
 
 _READERS: dict[str | None, Callable[[_Line, Memory], Iterator[Finding]]] = {

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from rookery.adapter.history import Call, Finding, History, Place, Session
+from rookery.adapter.history import Call, Finding, History, Place, Session, call_id
 from rookery.adapter.salvage import decode_part
 from rookery.adapter.shapes import NOTHING, Count, Shape
 from rookery.adapter.times import seconds_since_1970
@@ -100,7 +100,8 @@ def read(data: bytes, memory: Memory) -> list[Finding]:
         return []
     memory.at = seconds_since_1970(line.timestamp) or memory.at
     kind = line.subtype if line.type == "system" else line.type
-    return [*_session(line, memory), *_READERS.get(kind, _nothing)(line, memory)]
+    reader = _READERS.get(kind)
+    return [*_session(line, memory), *(reader(line, memory) if reader is not None else ())]
 
 
 def _session(line: _Line, memory: Memory) -> Iterator[Session]:
@@ -154,8 +155,10 @@ def _telemetry(line: _Line, memory: Memory) -> Iterator[Finding]:
     """Read the telemetry of a response: the only line for a call of a subagent."""
     payload = decode_part(line.system_payload, _PAYLOAD)
     response = payload.ui_event if payload is not None else None
-    id = (response.response_id if response is not None else None) or line.uuid
-    if response is None or response.name != _RESPONSE or not id:
+    if response is None or response.name != _RESPONSE:
+        return
+    id = call_id(response.response_id, line.uuid)
+    if id is None:
         return
     memory.has_telemetry = True
     cached = response.cached_content_token_count
@@ -194,10 +197,6 @@ def _answer(line: _Line, memory: Memory) -> Iterator[Finding]:
         copied=line.forked_from is not None,
         fallback=True,
     )
-
-
-def _nothing(line: _Line, memory: Memory) -> Iterator[Finding]:
-    return iter(())
 
 
 _READERS: dict[str | None, Callable[[_Line, Memory], Iterator[Finding]]] = {
