@@ -80,8 +80,14 @@ conformance: $(VENV)/.dev $(TRIED) ## the real agents against scripted models, e
 		ROOKERY_TEST_GEMINI=$(abspath $(GEMINI)) ROOKERY_TEST_QWEN=$(abspath $(QWEN)) \
 		$(BIN)/pytest -v -m 'not soak' $(wildcard tests/conformance/test_$(AGENT)*.py)
 
-bench: $(VENV)/.bench ## ratios against named references, taken in one run
+bench: $(VENV)/.bench .cache/others/.ready ## ratios against named references, taken in one run
 	$(BIN)/python benchmarks/bench.py
+
+.cache/others/.ready: ## other programs that report what agents used, to compare with
+	npm install --silent --no-fund --no-audit --prefix .cache/others/20 @ccusage/ccusage-linux-x64@20.0.24
+	chmod +x .cache/others/20/node_modules/@ccusage/ccusage-linux-x64/bin/ccusage
+	npm install --silent --no-fund --no-audit --prefix .cache/others/18 ccusage@18
+	touch $@
 
 pictures: $(VENV)/.pictures $(CLAUDE_READY) ## take the pictures of the docs again, in a real terminal
 	ROOKERY_TEST_CLAUDE=$(abspath $(CLAUDE)) $(BIN)/python scripts/pictures.py

@@ -15,6 +15,7 @@ import msgspec
 from app_server_corpus import AppServerCorpus
 from codex_corpus import CodexCorpus
 from corpus import Corpus
+from costs import costs
 from listing import listing, short_commands
 from more_corpora import AmpCorpus, GeminiCorpus, QwenCorpus
 from opencode_corpus import OpenCodeCorpus
@@ -187,7 +188,7 @@ BENCHES: Mapping[str, Callable[[Setting], Iterator[Row]]] = {
     for each in (
         *(file, lines, codex, others, fold, sdk, unknown, long, memory, imports),
         *(start, whole_run, listing, short_commands, latency, cpu, many),
-        *(show, redaction, viewer),
+        *(show, redaction, viewer, costs),
     )
 }
 
