@@ -27,7 +27,7 @@ class Expected:
     cache_write: int = 0
     native: float = 0.0
     estimated: float | None = None
-    unpriced: int = 0
+    unpriced: int | None = 0
     days: dict[str, int] | None = None
     """Calls by UTC day."""
 
@@ -494,13 +494,13 @@ def qwen_reports_a_call_twice_and_a_hidden_one_once(home: Path) -> Expected:
     lines(
         qwen_chat(home), telemetry("c1"), qwen_answer("a1"), telemetry("hidden"), qwen_answer("a2")
     )
-    return Expected(calls=2, input=1200, output=100, cache_read=800)
+    return Expected(calls=2, input=1200, output=100, cache_read=800, unpriced=2100)
 
 
 @trap
 def qwen_files_without_telemetry_count_the_answers(home: Path) -> Expected:
     lines(qwen_chat(home), qwen_answer("a1"), qwen_answer("a2"), qwen_answer("a2"))
-    return Expected(calls=2, input=1200, output=100, cache_read=800)
+    return Expected(calls=2, input=1200, output=100, cache_read=800, unpriced=2100)
 
 
 # Copilot, Droid and Kimi
@@ -546,7 +546,10 @@ def copilot_shutdown(requests: int) -> dict[str, Any]:
 @trap
 def copilot_s_cost_counts_premium_requests_and_not_dollars(home: Path) -> Expected:
     copilot(home, COPILOT_START, copilot_usage("a1"), copilot_usage("a2"), copilot_shutdown(2))
-    return Expected(calls=2, input=1000, output=100, cache_read=800, cache_write=200, native=0)
+    cost = 2 * (600 * 1.25 + 400 * 0.125 + 50 * 10) / 1e6  # what is written to the cache is input
+    return Expected(
+        calls=2, input=1000, output=100, cache_read=800, cache_write=200, estimated=cost
+    )
 
 
 DROID_USAGE = {

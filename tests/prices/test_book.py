@@ -74,6 +74,13 @@ def test_a_long_input_has_its_own_price(book: PriceBook) -> None:
     assert price.cost(beyond) == nano(0.6 + 0.0600006 + 0.0225)
 
 
+def test_input_without_a_special_price_costs_what_input_costs(book: PriceBook) -> None:
+    price = book("gpt-5", 1_793_620_800.0)
+    assert price is not None
+    written = Usage(input=100, cache_read=400, cache_write_5m=50, cache_write_1h=50, output=10)
+    assert price.cost(written) == nano((200 * 1.25 + 400 * 0.125 + 10 * 10) / 1e6)
+
+
 def test_prices_are_dated() -> None:
     asked: list[str] = []
 

@@ -21,6 +21,13 @@ _KEYS: Mapping[str, tuple[str, int]] = {
 """For each rate, its name in the list, and the number of pico-dollars in one of its dollars."""
 
 
+_SPECIAL_INPUT = {
+    "cache_read": "input",
+    "cache_write_5m": "input",
+    "cache_write_1h": "cache_write_5m",
+}
+"""Kinds of input, and whose price each has where the list has none for it, as genai-prices does."""
+
 NO_CHARGE = Price(Rates(**dict.fromkeys(_KEYS, 0)))
 """The price of a model that is free."""
 
@@ -85,7 +92,12 @@ def _price(listed: Any) -> Price:
 
 
 def _rates_at(values: Mapping[str, tuple[Any, int]], start: int | None) -> Rates:
-    return Rates(**{rate: _pico(value, unit, start) for rate, (value, unit) in values.items()})
+    """The rates of a tier; input that the list has no special price for costs what input costs."""
+    rates = {rate: _pico(value, unit, start) for rate, (value, unit) in values.items()}
+    for special, usual in _SPECIAL_INPUT.items():
+        if rates[special] is None:
+            rates[special] = rates[usual]
+    return Rates(**rates)
 
 
 def _pico(value: Any, unit: int, start: int | None) -> int | None:
