@@ -26,7 +26,7 @@ QUESTIONS = [
     ),
     ("Where are runs kept?", "runs.md#runs-on-disk", "~/.local/share/rookery"),
     ("How do I delete them?", "runs.md#delete-runs", "rook rm --older-than 30d"),
-    ("What did I spend this week?", "money.md#what-was-spent", "rook runs --since 7d --all"),
+    ("What did I spend this week?", "money.md#what-was-spent", "rook cost --since 7d"),
     ("What do the exit codes mean?", "running.md#how-it-ended", "| 5 | over budget |"),
     ("How do I use it in GitHub Actions?", "ci.md#github-actions", "runs-on:"),
     (

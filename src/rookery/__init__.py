@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from rookery.adapter.agent import Agent
     from rookery.agents import decoder, output_flags, parser_for
     from rookery.api import run, run_sync
+    from rookery.archive.cost import cost
+    from rookery.archive.report.figures import CostReport, CostRow
     from rookery.feed.answers import final_text, is_complete
     from rookery.feed.decode_async import decode_async
     from rookery.feed.decode_run import decode
@@ -56,6 +58,8 @@ _HOMES = {
     "BadRunNameError": "rookery.model.errors",
     "CannotAskError": "rookery.runs.start",
     "ConfigError": "rookery.model.errors",
+    "CostReport": "rookery.archive.report.figures",
+    "CostRow": "rookery.archive.report.figures",
     "DamagedRunError": "rookery.model.errors",
     "Decision": "rookery.model.questions",
     "Decoder": "rookery.model.records",
@@ -77,6 +81,7 @@ _HOMES = {
     "UnsafeRunError": "rookery.model.errors",
     "UnsupportedError": "rookery.model.errors",
     "Verdict": "rookery.model.verdict",
+    "cost": "rookery.archive.cost",
     "decode": "rookery.feed.decode_run",
     "decode_async": "rookery.feed.decode_async",
     "decoder": "rookery.agents",
@@ -102,6 +107,8 @@ __all__ = [
     "BadRunNameError",
     "CannotAskError",
     "ConfigError",
+    "CostReport",
+    "CostRow",
     "DamagedRunError",
     "Decision",
     "Decoder",
@@ -124,6 +131,7 @@ __all__ = [
     "UnsupportedError",
     "Verdict",
     "__version__",
+    "cost",
     "decode",
     "decode_async",
     "decoder",

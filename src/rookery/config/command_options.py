@@ -5,7 +5,17 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from rookery.config.option import Bytes, Count, Flag, Folder, Name, Seconds
+from rookery.config.option import (
+    Bytes,
+    Count,
+    Dollars,
+    File,
+    Flag,
+    Folder,
+    Name,
+    Seconds,
+    Text,
+)
 from rookery.model.verdict import ListedStatus
 
 Speed = Annotated[float, Meta(gt=0, title="a number above 0")]
@@ -25,6 +35,65 @@ class AttachOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     from_now: Annotated[bool, Flag(help="Leave out what happened before.")] = False
     stop: Annotated[bool, Flag(help="Stop the run, and show how it ends.")] = False
+
+
+class CostOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of `rook cost`."""
+
+    by: Annotated[
+        Text,
+        Flag(
+            help="Group by hour, day, week, month, agent, model, project, branch, session, "
+            "subagent, run or loop; several are separated by commas.",
+            metavar="KEYS",
+            completes="cost_keys",
+        ),
+    ] = "day"
+    since: Annotated[
+        Text | None,
+        Flag(
+            help="Count calls from this time on: 7d, today, 2026-11, 2026-11-02 or "
+            "2026-11-02T14:00.",
+            metavar="TIME",
+        ),
+    ] = None
+    until: Annotated[
+        Text | None,
+        Flag(help="Count calls before this time; a day or month is included.", metavar="TIME"),
+    ] = None
+    agent: Annotated[
+        Name | None,
+        Flag(help="Count calls of this agent.", metavar="NAME", completes="histories"),
+    ] = None
+    project: Annotated[
+        Text | None,
+        Flag(help="Count calls in this folder: a path or the last part of one.", metavar="DIR"),
+    ] = None
+    model: Annotated[
+        Text | None,
+        Flag(help="Count calls of this model; * stands for any characters.", metavar="NAME"),
+    ] = None
+    timezone: Annotated[
+        Text | None,
+        Flag(
+            help="The time zone of hours and days, such as Europe/Berlin.",
+            metavar="ZONE",
+            default="the system's",
+        ),
+    ] = None
+    csv: Annotated[bool, Flag(help="Print the rows as CSV.")] = False
+    json: Annotated[bool, Flag(help="Print one JSON object.")] = False
+    check: Annotated[
+        Dollars | None,
+        Flag(help="Exit with code 1 if the total is more than this many dollars.", metavar="USD"),
+    ] = None
+    limits: Annotated[
+        bool,
+        Flag(help="Show instead how much is left of the providers' 5-hour and weekly limits."),
+    ] = False
+    html: Annotated[
+        File | None, Flag(help="Write the report with a chart to FILE, as a page.", metavar="FILE")
+    ] = None
 
 
 class DecodeOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -146,6 +215,10 @@ class RunsOptions(msgspec.Struct, frozen=True, kw_only=True):
     since: Annotated[
         Seconds | None, Flag(help="List runs that started within this time, such as 7d.")
     ] = None
+    sessions: Annotated[
+        bool,
+        Flag(help="List loops, and the sessions that you had with agents without rook, too."),
+    ] = False
 
 
 class TrustOptions(msgspec.Struct, frozen=True, kw_only=True):

@@ -88,7 +88,7 @@ class RunFilter(msgspec.Struct, frozen=True, kw_only=True):
         return (
             self.agent in (None, run.agent, run.called)
             and self.status in (None, run.status)
-            and (self.cwd is None or _is_below(run.cwd, self.cwd))
+            and (self.cwd is None or is_below(run.cwd, self.cwd))
         )
 
 
@@ -169,7 +169,8 @@ def _wanted(every: Iterable[ReadRun], wanted: RunFilter) -> Iterator[ListedRun]:
             yield row
 
 
-def _is_below(path: str | None, folder: str) -> bool:
+def is_below(path: str | None, folder: str) -> bool:
+    """Whether a path is a folder or in it."""
     return path is not None and f"{path}/".startswith(f"{folder.rstrip('/')}/")
 
 

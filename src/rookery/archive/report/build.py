@@ -27,21 +27,22 @@ _TITLE = "SELECT title FROM sessions WHERE id = ?"
 def build(connection: sqlite3.Connection, query: CostQuery) -> CostReport:
     """Make the report that a query asks for, of the ledger as it is."""
     groups = totals(connection, query, query.by)
-    names = _Names(connection, query.by)
     total = Amounts()
     for amounts in groups.values():
         total = total.plus(amounts)
-    ordered = _ordered({group: (names.of(group), groups[group]) for group in groups}, query.by)
+    names = _Names(connection, query.by)
+    named = {group: names.of(group) for group in groups}
+    rows = (
+        groups[group].row(dict(zip(query.by, named[group], strict=True)), names.title(group))
+        for group in _ordered(groups, named, query.by)
+    )
     return CostReport(
         timezone=query.zone.name,
         by=query.by,
         total=total.figures,
-        rows=tuple(
-            groups[group].row(dict(zip(query.by, names.of(group), strict=True)), names.title(group))
-            for group in ordered
-        ),
+        rows=tuple(rows),
         saved_usd=dollars(total.saved_nano),
-        notes=tuple(notes(connection, query)),
+        notes=tuple(notes(connection, query, has_unpriced=total.unpriced_tokens != 0)),
     )
 
 
@@ -71,21 +72,22 @@ class _Names:
 
 
 def _ordered(
-    groups: Mapping[Group, tuple[Sequence[str | None], Amounts]], by: Sequence[Key]
+    groups: Mapping[Group, Amounts],
+    named: Mapping[Group, Sequence[str | None]],
+    by: Sequence[Key],
 ) -> list[Group]:
     """Groups in their order: times as they come, everything else by its weight in what it is in."""
     weights: dict[Group, Amounts] = {}
-    for group, (_, amounts) in groups.items():
-        for end in range(1, len(group) + 1):
+    for group, amounts in groups.items():
+        for end in range(1, len(group)):
             weights[group[:end]] = weights.get(group[:end], Amounts()).plus(amounts)
 
     def place(group: Group) -> list[tuple[object, ...]]:
-        names = groups[group][0]
         keys: list[tuple[object, ...]] = []
-        for at, key in enumerate(by):
-            money, tokens = weights[group[: at + 1]].weight
-            name = names[at] or ""
-            keys.append((name,) if key in TIMES else (-money, -tokens, name))
+        for at, (key, name) in enumerate(zip(by, named[group], strict=True), start=1):
+            whole = groups[group] if at == len(by) else weights[group[:at]]
+            money, tokens = whole.weight
+            keys.append((name,) if key in TIMES else (-money, -tokens, name or ""))
         return keys
 
     return sorted(groups, key=place)

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 
 from rookery import agents
 from rookery.archive.report.query import CostQuery, matching_models, matching_projects
-from rookery.archive.report.totals import names_of, totals
-from rookery.model.errors import RookeryError
+from rookery.archive.report.totals import names_of, select
 from rookery.model.safe import safe_line
 from rookery.model.text import count, cut
 
@@ -14,19 +13,16 @@ _MOST_SHOWN = 5
 _LONGEST_NAME = 100
 
 
-def notes(connection: sqlite3.Connection, query: CostQuery) -> Iterator[str]:
+def notes(connection: sqlite3.Connection, query: CostQuery, *, has_unpriced: bool) -> Iterator[str]:
     """Yield what was not read, not found, not priced, and not reported."""
     yield from _unread(connection)
     yield from _unmatched(connection, query)
-    unpriced: dict[str | None, int] = {}
-    names = names_of(connection, "model")
-    used = totals(connection, query, ("agent", "model"))
-    for (_, model), amounts in used.items():
-        name = names.get(model)
-        unpriced[name] = unpriced.get(name, 0) + amounts.unpriced_tokens
-    yield from _unpriced({name: number for name, number in unpriced.items() if number})
-    for agent in sorted({str(agent) for agent, _ in used}):
-        yield from _unreported(agent)
+    if has_unpriced:
+        yield from _unpriced(connection, query)
+    for agent in agents.history_names():
+        of_agent = "AND sessions.agent = :name LIMIT 1"
+        if select(connection, query, "1", of_agent, name=agent).fetchone():
+            yield from (f"{agent}: {note}" for note in agents.history(agent).notes)
 
 
 def _unread(connection: sqlite3.Connection) -> Iterator[str]:
@@ -50,25 +46,20 @@ def _unmatched(connection: sqlite3.Connection, query: CostQuery) -> Iterator[str
             yield f"no model is named {query.model!r}; models: {_listed(models)}"
 
 
-def _unpriced(tokens: dict[str | None, int]) -> Iterator[str]:
-    named = {name: number for name, number in tokens.items() if name is not None}
-    if named:
-        dearest = sorted(named, key=lambda name: (-named[name], name))
-        shown = _listed([f"{name} ({named[name]:,} tokens)" for name in dearest])
+def _unpriced(connection: sqlite3.Connection, query: CostQuery) -> Iterator[str]:
+    """Yield the models without a price, those with the most tokens first."""
+    tokens = "sum(used.unpriced_tokens)"
+    rest = f"AND used.unpriced_tokens != 0 GROUP BY used.model ORDER BY {tokens} DESC, used.model"
+    unpriced = dict(select(connection, query, f"used.model, {tokens}", rest).fetchall())
+    names = names_of(connection, "model")
+    shown = [f"{names[model]} ({number:,} tokens)" for model, number in unpriced.items() if model]
+    if shown:
         yield (
-            f"no price is known for {shown}; set one in prices.toml beside your rookery.toml, "
-            "or in the file that [prices] file names there"
+            f"no price is known for {_listed(shown)}; set one in prices.toml beside your "
+            "rookery.toml, or in the file that [prices] file names there"
         )
-    if None in tokens:
-        yield f"{tokens[None]:,} tokens are without a price because their model is not reported"
-
-
-def _unreported(agent: str) -> Iterator[str]:
-    try:
-        known = agents.history(agent)
-    except RookeryError:  # an agent that has only runs, or whose package was removed
-        return
-    yield from (f"{agent}: {note}" for note in known.notes)
+    if None in unpriced:
+        yield f"{unpriced[None]:,} tokens are without a price because their model is not reported"
 
 
 def _listed(names: list[str]) -> str:

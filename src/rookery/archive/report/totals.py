@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any
 
 from rookery.archive.report.amounts import Amounts
@@ -32,6 +33,10 @@ _FIELDS = (
     "run_id",
     *Amounts._fields,
 )
+_JOINS = {
+    "sessions": " JOIN sessions ON sessions.id = used.session_id",
+    "runs": " LEFT JOIN runs ON runs.id = used.run_id",
+}
 _CALLS = f"SELECT {', '.join(_FIELDS)} FROM counted WHERE"
 _SUMS = f"SELECT {', '.join(_FIELDS)} FROM sums WHERE"
 
@@ -40,24 +45,33 @@ def totals(
     connection: sqlite3.Connection, query: CostQuery, by: Sequence[Key]
 ) -> dict[Group, Amounts]:
     """What the calls of each group used."""
-    source = _source(query)
-    moments = Moments(query.zone, by, _quarters(connection))
     keys = [key for key in by if key not in TIMES]
-    wanted = [moments.sql if len(keys) < len(by) else "NULL", *(_EXPRESSIONS[key] for key in keys)]
+    has_times = len(keys) < len(by)
+    moments = Moments(query.zone, by, _quarters(connection) if has_times else (0, 0))
+    wanted = [moments.sql if has_times else "NULL", *(_EXPRESSIONS[key] for key in keys)]
     sums = [f"sum(used.{field})" for field in Amounts._fields]
-    rows = connection.execute(
-        f"SELECT {', '.join((*wanted, *sums))} FROM ({source}) AS used"
-        " JOIN sessions ON sessions.id = used.session_id LEFT JOIN runs ON runs.id = used.run_id"
-        f" WHERE {_filter(connection, query)} GROUP BY {', '.join(wanted)}",
-        {"agent": query.agent},
-    )
+    grouped = f"GROUP BY {', '.join(wanted)}"
+    names = cache(moments.names)
     found: dict[Group, Amounts] = {}
-    for moment, *rest in rows:
-        names = moments.names(moment) if len(keys) < len(by) else {}
-        values = dict(zip(keys, rest, strict=False)) | names
+    for moment, *rest in select(connection, query, ", ".join((*wanted, *sums)), grouped):
+        values = dict(zip(keys, rest, strict=False)) | (names(moment) if has_times else {})
         group = tuple(values[key] for key in by)
-        found[group] = found.get(group, Amounts()).plus(rest[len(keys) :])
+        amounts = rest[len(keys) :]
+        found[group] = found[group].plus(amounts) if group in found else Amounts(*amounts)
     return found
+
+
+def select(
+    connection: sqlite3.Connection, query: CostQuery, columns: str, rest: str, **values: str
+) -> sqlite3.Cursor:
+    """Select from the calls that a query asks for, as `used`, joined with what the text names."""
+    condition = _filter(connection, query)
+    text = f"{columns} {condition} {rest}"
+    joined = "".join(join for table, join in _JOINS.items() if f"{table}." in text)
+    return connection.execute(
+        f"SELECT {columns} FROM ({_source(query)}) AS used{joined} WHERE {condition} {rest}",
+        {"agent": query.agent, **values},
+    )
 
 
 def _quarters(connection: sqlite3.Connection) -> tuple[int, int]:

@@ -1,0 +1,112 @@
+"""`rookery.cost`: what agents used on this machine, from a ledger that is up to date."""
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from rookery import agents
+from rookery.archive.importer import Progress, bring_up_to_date
+from rookery.archive.ledger.ledger import FILE, Ledger
+from rookery.archive.report.build import build
+from rookery.archive.report.figures import CostReport
+from rookery.archive.report.period import Moment, period
+from rookery.archive.report.query import CostQuery, keys_of
+from rookery.archive.report.zone import zone_of
+from rookery.config.user_settings import archive_roots
+from rookery.model.errors import UnknownAgentError
+from rookery.store.home import home_folder
+
+
+def cost(
+    by: str | Sequence[str] = "day",
+    *,
+    since: Moment | None = None,
+    until: Moment | None = None,
+    agent: str | None = None,
+    project: str | None = None,
+    model: str | None = None,
+    timezone: str | None = None,
+    home: str | os.PathLike[str] | None = None,
+) -> CostReport:
+    """Report what agents used on this machine: runs of rook, and sessions that people had.
+
+    First reads what agents wrote since the last report. `by` is one or several of hour, day, week,
+    month, agent, model, project, branch, session, subagent, run and loop, separated by commas.
+
+    `since` and `until` are a day or a month (`2026-11-02`, `2026-11`), a time (`2026-11-02T14:00`,
+    a `datetime`, seconds since 1970), `today`, `yesterday`, or a length of time before now (`7d`).
+    A day or month that is `until` is included.
+
+    `project` is a path or the last part of one. `model` is a name, in which `*` stands for any
+    characters. `timezone` is a name such as `Europe/Berlin`; by default the system's. `home` is the
+    folder that holds all runs and the ledger; by default $ROOKERY_HOME or the user's data folder.
+    """
+    query = cost_query(
+        by,
+        since=since,
+        until=until,
+        agent=agent,
+        project=project,
+        model=model,
+        timezone=timezone,
+    )
+    with up_to_date(home) as ledger:
+        return report(ledger, query)
+
+
+def cost_query(
+    by: str | Sequence[str],
+    *,
+    since: Moment | None = None,
+    until: Moment | None = None,
+    agent: str | None = None,
+    project: str | None = None,
+    model: str | None = None,
+    timezone: str | None = None,
+) -> CostQuery:
+    """Read what a report is asked for; an OptionError says what is wrong with it."""
+    zone = zone_of(timezone)
+    start, end = period(since, until, zone, time.time())
+    return CostQuery(
+        by=keys_of(by),
+        zone=zone,
+        since=start,
+        until=end,
+        agent=agent,
+        project=None if project is None else os.fspath(project),
+        model=model,
+    )
+
+
+@contextmanager
+def up_to_date(
+    home: str | os.PathLike[str] | None = None, progress: Progress | None = None
+) -> Iterator[Ledger]:
+    """Read what agents wrote since the last time, and open the ledger."""
+    path = Path(home or home_folder()) / FILE
+    bring_up_to_date(path, homes(), progress=progress)
+    with Ledger.open(path) as ledger:
+        yield ledger
+
+
+def homes() -> list[Path]:
+    """The homes whose sessions count: the user's own, and those of the setting."""
+    return [Path(os.path.expanduser("~")), *archive_roots()]
+
+
+def report(ledger: Ledger, query: CostQuery) -> CostReport:
+    """Report what the ledger has; an agent that is not known is an UnknownAgentError."""
+    check_agent(ledger, query.agent)
+    return build(ledger.connection, query)
+
+
+def check_agent(ledger: Ledger, name: str | None) -> None:
+    """Refuse the name of an agent that has neither runs nor sessions, and could not have any."""
+    if name is None or name in agents.history_names() or agents.is_known(name):
+        return
+    used = [row[0] for row in ledger.connection.execute("SELECT DISTINCT agent FROM sessions")]
+    if name not in used:
+        known = dict.fromkeys((*agents.history_names(), *agents.names(), *sorted(used)))
+        raise UnknownAgentError(name, known)

@@ -1,0 +1,88 @@
+"""`rookery.cost`: stored sessions are read, counted once and reported."""
+
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pytest
+
+import rookery
+from rookery.archive.report.figures import Dollars
+from rookery.testing.histories import StoredCall, StoredSession, write
+
+NOON = datetime(2026, 11, 2, 12, tzinfo=UTC).timestamp()
+
+
+def session(id: str, *calls: StoredCall) -> StoredSession:
+    return StoredSession(agent="claude", id=id, project="/srv/app", title="Work", calls=calls)
+
+
+def call(number: int, hours: float = 0.0) -> StoredCall:
+    return StoredCall(
+        id=f"msg_{number}",
+        at=NOON + hours * 3600,
+        model="claude-sonnet-4-5",
+        input=1000,
+        output=100,
+    )
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("ROOKERY_HOME", str(tmp_path / "rookery"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    return tmp_path
+
+
+def test_stored_sessions_are_reported_and_stay_counted(home: Path) -> None:
+    write(home, session("s1", call(1), call(2, hours=24)))
+    report = rookery.cost("day,model", timezone="UTC")
+    assert [tuple(row.keys.values()) for row in report.rows] == [
+        ("2026-11-02", "claude-sonnet-4-5"),
+        ("2026-11-03", "claude-sonnet-4-5"),
+    ]
+    assert report.total.tokens.input == 2000
+    assert report.total.cost_usd == Dollars(estimated=2 * (1000 * 3 + 100 * 15) / 1e6)
+    for path in (home / ".claude").rglob("*.jsonl"):
+        path.unlink()
+    write(home, session("s2", call(3)))
+    assert rookery.cost(timezone="UTC").total.calls == 3
+
+
+def test_a_report_is_filtered_as_a_program_asks(home: Path) -> None:
+    write(home, session("s1", call(1), call(2, hours=24)))
+
+    def calls(**wanted: object) -> int:
+        return rookery.cost(timezone="UTC", **wanted).total.calls  # type: ignore[arg-type]
+
+    assert calls(since=date(2026, 11, 3)) == 1
+    assert calls(until="2026-11-02") == 1
+    assert calls(since=NOON + 1, until=datetime(2026, 11, 4, tzinfo=UTC)) == 1
+    assert calls(project="app", model="claude-*", agent="claude") == 2
+    assert calls(agent="codex") == 0
+
+
+def test_a_home_is_another_folder_for_the_ledger(home: Path) -> None:
+    write(home, session("s1", call(1)))
+    assert rookery.cost(home=home / "other").total.calls == 1
+    assert (home / "other" / "ledger.db").exists()
+    assert not (home / "rookery").exists()
+
+
+def test_homes_of_other_machines_count_by_a_setting(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(home, session("s1", call(1)))
+    write(home / "copied", session("s1", call(1), call(2)))
+    monkeypatch.setenv("ROOKERY_ARCHIVE_ROOTS", str(home / "copied"))
+    assert rookery.cost().total.calls == 2
+
+
+def test_what_is_wrong_is_an_error_with_the_way_out(home: Path) -> None:
+    with pytest.raises(rookery.OptionError, match="by takes words out of"):
+        rookery.cost(by="weekday")
+    with pytest.raises(rookery.UnknownAgentError, match="did you mean claude"):
+        rookery.cost(agent="cluade")
+    with pytest.raises(rookery.OptionError, match="timezone takes"):
+        rookery.cost(timezone="Mars/Base")
