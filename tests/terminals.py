@@ -94,6 +94,16 @@ def emulate(text: str, *, columns: int = 80, lines: int = 24) -> Emulator:
     return screen
 
 
+def _new_modes() -> list[Any]:
+    """How every new terminal is set; the command's own may have been changed when it is read."""
+    controller, terminal = os.openpty()
+    try:
+        return termios.tcgetattr(terminal)
+    finally:
+        os.close(controller)
+        os.close(terminal)
+
+
 class Terminal:
     """A command on a terminal of its own while its block lasts, as a person sees it."""
 
@@ -112,6 +122,8 @@ class Terminal:
         self._stream = pyte.ByteStream(self.screen)
         known = {**env, "TERM": "xterm-256color", "LANG": "C.UTF-8"}
         self._is_gone = False  # the terminal, or all that had it open
+        self.first_modes = _new_modes()
+        """How the terminal is set before the command changes anything."""
         self.pid, self._descriptor = pty.fork()
         if self.pid == 0:
             try:

@@ -93,7 +93,6 @@ def echoes(going: Terminal) -> bool:
 
 def test_keys_that_are_typed_during_a_run_do_not_tear_the_status_line(desk: Desk) -> None:
     with rook(desk, "run", "x", script=WORKS) as going:
-        before = going.modes
         going.until(lambda: has_status(going, "Bash: "))
         lines = going.text.split("\n")
         going.type("typed\r\r\r")
@@ -104,23 +103,22 @@ def test_keys_that_are_typed_during_a_run_do_not_tear_the_status_line(desk: Desk
         assert len(SPINNER.findall(going.text)) == 1
         going.type("\x03")
         assert going.finish() == 130
-        assert going.modes == before
+        assert going.modes == going.first_modes
         assert_clean(going)
 
 
 def test_ctrl_z_switches_the_echo_on_and_the_next_frame_off(desk: Desk) -> None:
     with rook(desk, "run", "x", script=WORKS) as going:
-        before = going.modes
         going.until(lambda: has_status(going, "Bash: "))
         assert not echoes(going)
         going.type("\x1a")
         os.waitpid(going.pid, os.WUNTRACED)
-        assert going.modes == before
+        assert going.modes == going.first_modes
         going.kill(signal.SIGCONT)
         going.until(lambda: not echoes(going))
         going.kill(signal.SIGTERM)
         assert going.finish() == 130
-        assert going.modes == before
+        assert going.modes == going.first_modes
 
 
 DRAWS_FOREVER = """
@@ -141,14 +139,13 @@ asyncio.run(main())
 
 def test_the_third_ctrl_c_leaves_the_echo_on(desk: Desk) -> None:
     with Terminal([sys.executable, "-c", DRAWS_FOREVER], desk.environment("")) as going:
-        before = going.modes
         going.until(lambda: not echoes(going))
         for times in (1, 2):
             going.kill(signal.SIGINT)
             going.until("asked", times=times)
         going.kill(signal.SIGINT)
         assert going.finish() == -signal.SIGINT
-        assert going.modes == before
+        assert going.modes == going.first_modes
 
 
 @pytest.mark.parametrize("how", ["ctrl-c", signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -212,12 +212,11 @@ def test_a_signal_ends_the_question_and_the_terminal_is_as_before(
     desk: Desk, number: signal.Signals
 ) -> None:
     with desk.terminal() as terminal:
-        before = terminal.modes
         terminal.until(KEYS)
         assert not terminal.modes[_ECHO] & termios.ECHO
         terminal.kill(number)
         assert terminal.finish() == 130
-        assert terminal.modes == before
+        assert terminal.modes == terminal.first_modes
     assert f"{KEYS}\n         no longer asked\n" in terminal.text
     assert "\n[claude] FAILED: interrupted\n" in terminal.text
     assert "\n[rook] interrupted" in terminal.text
@@ -225,7 +224,6 @@ def test_a_signal_ends_the_question_and_the_terminal_is_as_before(
 
 def test_ctrl_c_in_the_middle_of_a_reason_stops_the_run(desk: Desk) -> None:
     with desk.terminal() as terminal:
-        before = terminal.modes
         terminal.until(KEYS)
         terminal.type("e")
         terminal.until("why not:")
@@ -233,23 +231,22 @@ def test_ctrl_c_in_the_middle_of_a_reason_stops_the_run(desk: Desk) -> None:
         terminal.until("why not: well")
         terminal.type("\x03")
         assert terminal.finish() == 130
-        assert terminal.modes == before
+        assert terminal.modes == terminal.first_modes
     assert "why not: well\n         no longer asked" in terminal.text
 
 
 def test_ctrl_z_gives_the_terminal_back_and_the_question_is_asked_again(desk: Desk) -> None:
     with desk.terminal() as terminal:
-        before = terminal.modes
         terminal.until(KEYS)
         terminal.type("\x1a")
         os.waitpid(terminal.pid, os.WUNTRACED)
-        assert terminal.modes == before
+        assert terminal.modes == terminal.first_modes
         terminal.kill(signal.SIGCONT)
         terminal.until(KEYS, times=2)
         assert not terminal.modes[_ECHO] & termios.ECHO
         terminal.type("y")
         assert terminal.finish() == 0
-        assert terminal.modes == before
+        assert terminal.modes == terminal.first_modes
 
 
 def test_on_a_terminal_of_another_size_the_question_is_shown_again(desk: Desk) -> None:

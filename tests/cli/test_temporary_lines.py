@@ -31,7 +31,6 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_keys_that_are_typed_during_a_batch_do_not_tear_its_table(work: Path) -> None:
     with Terminal([ROOK, "batch", "tasks.jsonl"], os.environ, cwd=work) as going:
-        before = going.modes
         going.until(lambda: going.text.count("~$") == 2)
         assert not echoes(going)
         going.type("typed\r\r\r")
@@ -42,7 +41,7 @@ def test_keys_that_are_typed_during_a_batch_do_not_tear_its_table(work: Path) ->
         assert "typed" not in going.text
         going.type("\x03")
         assert going.finish() == 130
-        assert going.modes == before
+        assert going.modes == going.first_modes
         assert "TASK" not in going.text
 
 
@@ -51,13 +50,12 @@ def test_an_attached_batch_shows_the_same_live_table(work: Path) -> None:
         going.until(lambda: going.text.count("~$") == 2)
         name = going.text.split()[1]
         with Terminal([ROOK, "attach", name], os.environ, cwd=work) as attached:
-            before = attached.modes
             attached.until("Fix B")
             assert [line.split()[0] for line in attached.text.split("\n")] == ["TASK", "one", "2"]
             assert not echoes(attached)
             attached.type("\x03")
             assert attached.finish() == 130
-            assert attached.modes == before
+            assert attached.modes == attached.first_modes
             assert attached.text.startswith(f"[rook] batch {name} continues")
         going.type("\x03")
         assert going.finish() == 130
@@ -67,7 +65,6 @@ def test_keys_that_are_typed_during_a_check_do_not_tear_its_line(work: Path) -> 
     os.mkfifo(work / "fifo")
     command = ("loop", "Fix it", "--check", "read x < fifo")
     with Terminal([ROOK, *command], os.environ, cwd=work) as going:
-        before = going.modes
         going.until("[rook] check read x < fifo:")
         assert not echoes(going)
         lines = len(going.text.split("\n"))
@@ -77,5 +74,5 @@ def test_keys_that_are_typed_during_a_check_do_not_tear_its_line(work: Path) -> 
         assert len(going.text.split("\n")) == lines
         going.type("\x03")
         assert going.finish() == 130
-        assert going.modes == before
+        assert going.modes == going.first_modes
         assert "check read x < fifo: 0" not in going.text
