@@ -37,6 +37,7 @@ from tests.archive.folders import unchanged
 
 RECORDED = [
     (OPENCODE, "text", 1),
+    (OPENCODE, "fork_and_subagent", 5),
     (KILO, "shell_ok", 2),
     (KILO, "two_turn_resume", 2),
     (GOOSE, "shell_ok", 2),

@@ -56,6 +56,19 @@ def test_a_store_has_what_the_model_reported(tmp_path: Path) -> None:
     ]
 
 
+def test_a_recorded_fork_and_subagent_count_once_each(tmp_path: Path) -> None:
+    """The scripted model answered five requests of 1.18: one, its fork, and one with a subagent."""
+    found = findings(HISTORY, unpacked("opencode", "fork_and_subagent", tmp_path))
+    assert tokens(found) == {"calls": 5, "input": 37_678, "output": 68}
+    calls = [call for call in found if isinstance(call, Call)]
+    assert [(call.copied, call.subagent) for call in calls] == [
+        (False, None),
+        (True, None),
+        *[(False, None)] * 3,
+        (False, "general"),
+    ]
+
+
 def test_a_fork_counts_only_what_it_added(tmp_path: Path) -> None:
     added = answer(CREATED + 5000)
     store = store_of(
