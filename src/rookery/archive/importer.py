@@ -19,6 +19,7 @@ from rookery.archive.ledger.records import Source
 from rookery.archive.named_paths import named_files
 from rookery.archive.places import FoundFile, Search, storable_path
 from rookery.archive.run_folders import read_runs
+from rookery.model.errors import RookeryError
 from rookery.store.files import Folder
 
 LOCK = "ledger.lock"
@@ -29,6 +30,10 @@ _MOST_BYTES = 256_000_000
 
 Progress = Callable[[int, int], None]
 """Called with the bytes that were read and those that there are to read."""
+
+
+class BusyLedgerError(RookeryError):
+    """Another process imports for a long time."""
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -68,27 +73,48 @@ def bring_up_to_date(
     instead of the homes. What cannot be read is reported, and everything else is imported.
     """
     path = Path(ledger_path)
+    with Ledger.open(path) as ledger:
+        try:
+            with locked(path):
+                return import_into(ledger, homes, names=names, paths=paths, progress=progress)
+        except BusyLedgerError as error:  # a report can do without what is new
+            return ImportReport(problems=[Problem(str(path), str(error))])
+
+
+def import_into(
+    ledger: Ledger,
+    homes: Sequence[Path],
+    *,
+    names: Sequence[str] | None = None,
+    paths: Sequence[str | os.PathLike[str]] = (),
+    runs_home: Path | None = None,
+    progress: Progress | None = None,
+) -> ImportReport:
+    """Import into an open ledger, whose lock the caller holds.
+
+    `runs_home` is the home of the runs of rook; by default the folder of the ledger.
+    """
     histories = [agents.history(name) for name in names or agents.history_names()]
-    with _locked(path) as acquired, Ledger.open(path) as ledger:
-        if not acquired:
-            reason = "another process is importing; what it has not read yet is missing"
-            return ImportReport(problems=[Problem(str(path), reason)])
-        work = _Import(ledger, histories, progress)
-        if paths:
-            work.import_paths(paths, named=names is not None)
-        else:
-            work.import_homes(homes)
-        ledger.reprice(fingerprint())
-        return work.report
+    work = _Import(ledger, histories, progress)
+    if paths:
+        work.import_paths(paths, named=names is not None)
+    else:
+        work.import_homes(homes, runs_home or ledger.path.parent)
+    ledger.reprice(fingerprint())
+    return work.report
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[bool]:
-    """Be the only process that imports; False if another one does for too long."""
+def locked(path: Path) -> Iterator[None]:
+    """Be the only process that imports; a BusyLedgerError if another one does for too long."""
     with Folder.made(path.parent) as folder:
         fd = folder.append(LOCK)
     try:
-        yield _lock(fd)
+        if not _lock(fd):
+            raise BusyLedgerError(
+                "another process is importing; what it has not read yet is missing"
+            )
+        yield
     finally:
         os.close(fd)
 
@@ -120,13 +146,13 @@ class _Import:
         self._unwritten = 0
         self._total = 0
 
-    def import_homes(self, homes: Sequence[Path]) -> None:
-        """Import all that is new in some homes."""
+    def import_homes(self, homes: Sequence[Path], runs_home: Path) -> None:
+        """Import all that is new in some homes, and the runs of rook."""
         search = Search(self._histories)
         found = list(search.homes(homes, os.environ))
         self._import(found)
         self._note_missing({storable_path(file.path) for file in found}, search)
-        self._import_runs()
+        self._import_runs(runs_home)
         self._flush()
 
     def import_paths(self, paths: Iterable[str | os.PathLike[str]], *, named: bool) -> None:
@@ -156,11 +182,11 @@ class _Import:
             source = sources.get(path, fresh)
             self._read(readers[file.history.agent], file, source)
 
-    def _import_runs(self) -> None:
-        """Import what runs of rook report, which are in the folder of the ledger."""
+    def _import_runs(self, home: Path) -> None:
+        """Import what runs of rook report."""
         query = "SELECT name, stamp FROM runs"
         known: dict[str, str] = dict(self._ledger.connection.execute(query).fetchall())
-        reading = read_runs(self._ledger.path.parent, known)
+        reading = read_runs(home, known)
         for figures in reading.runs:
             self._batch.add_run(figures)
 

@@ -8,6 +8,7 @@ from rookery.adapter.history import Call, Finding, Limit, Session
 from rookery.archive.ledger.merge import (
     TOKEN_BITS,
     CallId,
+    KeyedCall,
     MergedCall,
     plausible,
     storable,
@@ -30,6 +31,8 @@ class Batch:
         """By path."""
         self.runs: dict[str, RunFigures] = {}
         """By name."""
+        self.carried: list[KeyedCall] = []
+        """Calls of another ledger."""
         self.size = 0
         """How many lines were added."""
 
@@ -52,6 +55,11 @@ class Batch:
                 self.session(source.agent, finding.id).add(finding)
             else:
                 self._add_limit(source.agent, finding)
+
+    def carry(self, call: KeyedCall) -> None:
+        """Add a call of another ledger."""
+        self.carried.append(call)
+        self.session(call.agent, call.call.own.session)
 
     def add_run(self, figures: RunFigures) -> None:
         """Add what a run of rook reports; it replaces what is known about that run."""

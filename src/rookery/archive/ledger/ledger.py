@@ -124,6 +124,13 @@ class Ledger:
                 self._reprice_all()
             self.set_meta(_PRICES, prices_version)
 
+    def replace_with(self, other: "Ledger") -> None:
+        """Take the content of another ledger, in one transaction: others see all of it or none."""
+        try:
+            other.connection.backup(self.connection)
+        except sqlite3.Error as error:
+            raise LedgerError(f"{self.path} can't be written: {error}") from error
+
     def meta(self, key: str) -> str | None:
         """A value that was set."""
         row = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()

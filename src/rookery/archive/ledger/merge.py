@@ -4,6 +4,8 @@ Merging is commutative, associative and idempotent: neither the order of imports
 twice changes a report.
 """
 
+from typing import NamedTuple
+
 import msgspec
 
 from rookery.adapter.history import Call
@@ -73,6 +75,17 @@ class MergedCall(msgspec.Struct, gc=False):
         self.at = least(self.at, other.at)
         self.native_nano = greatest(self.native_nano, other.native_nano)
         self.fallback = self.fallback and other.fallback
+
+
+class KeyedCall(NamedTuple):
+    """A call as the ledger identifies it."""
+
+    key: bytes
+    agent: str
+    lineage: bytes | None
+    """What it has in common with its copies in forks."""
+
+    call: MergedCall
 
 
 def _usage_rank(call: MergedCall) -> Rank:

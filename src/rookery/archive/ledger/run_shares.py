@@ -7,7 +7,7 @@ that it used counts at least that, and what its calls have beyond it.
 
 import math
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from rookery.adapter.history import Call
@@ -17,7 +17,7 @@ from rookery.archive.ledger.records import RunFigures
 from rookery.archive.ledger.rows import Names, Row, call_key
 from rookery.archive.ledger.sessions import MergedSession, SessionKey, SessionTable
 from rookery.archive.ledger.touched import Touched
-from rookery.model.price import credible, nano
+from rookery.model.price import credible, dollars, nano
 
 _UNKNOWN_AGENT = "unknown"
 
@@ -100,6 +100,18 @@ def write_runs(
     keys: set[SessionKey] = {(row[1], row[2]) for row in rows}
     sessions.write({key: MergedSession() for key in keys})
     return {sessions.ids[key] for key in keys}
+
+
+def read_runs(connection: sqlite3.Connection) -> Iterator[RunFigures]:
+    """What all runs report."""
+    for row in connection.execute(f"SELECT {', '.join(_RUN_COLUMNS)} FROM runs"):
+        known = dict(zip(_RUN_COLUMNS, row, strict=True))
+        for name in ("native", "estimated"):
+            amount = known.pop(f"{name}_nano")
+            known[f"{name}_usd"] = None if amount is None else dollars(amount)
+        for name in ("started_at", "ended_at"):
+            known[name] = known[name] / 1000
+        yield RunFigures(**known)
 
 
 def _run_row(figures: RunFigures) -> tuple[str, str, str, *tuple[object, ...]]:

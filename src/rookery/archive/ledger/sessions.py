@@ -144,3 +144,10 @@ class SessionTable:
         for name in ("project", "branch"):
             self._names.id(row[_FACTS.index(name)])  # the sums need it
         return row
+
+
+def read_sessions(connection: sqlite3.Connection) -> Iterator[tuple[SessionKey, MergedSession]]:
+    """All sessions with what is known about them."""
+    query = f"SELECT agent, session, {', '.join(_FACTS)}, facts_at FROM sessions"
+    for agent, session, *facts in connection.execute(query):
+        yield (agent, session), MergedSession.of(tuple(facts))

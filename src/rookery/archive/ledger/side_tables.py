@@ -49,3 +49,18 @@ def write_limits(
             "(at, coalesce(used, 0), coalesce(resets_at, 0))",
             row,
         )
+
+
+def read_limits(connection: sqlite3.Connection) -> dict[tuple[str, str, str], Limit]:
+    """All limits, by agent, window and plan."""
+    query = "SELECT agent, window, plan, at, used, resets_at FROM limits"
+    return {
+        (agent, window, plan): Limit(
+            window=window,
+            plan=plan or None,
+            at=at / 1000,
+            used=used,
+            resets_at=None if resets_at is None else resets_at / 1000,
+        )
+        for agent, window, plan, at, used, resets_at in connection.execute(query)
+    }

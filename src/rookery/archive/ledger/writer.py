@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from operator import itemgetter
 
 from rookery.archive.ledger.batch import Batch
-from rookery.archive.ledger.merge import MergedCall
+from rookery.archive.ledger.merge import KeyedCall
 from rookery.archive.ledger.pricing import Rates
 from rookery.archive.ledger.rows import (
     INSERT,
@@ -25,9 +25,6 @@ from rookery.archive.ledger.side_tables import write_limits, write_sources
 from rookery.archive.ledger.sums import make_sums
 from rookery.archive.ledger.touched import Touched
 
-Keyed = tuple[bytes, str, bytes | None, MergedCall]
-"""The key of a call, its agent, what it has in common with copies in forks, and the call."""
-
 
 def write(connection: sqlite3.Connection, batch: Batch, rates: Rates) -> int:
     """Write a batch inside of the caller's transaction; return how many calls are new."""
@@ -36,7 +33,7 @@ def write(connection: sqlite3.Connection, batch: Batch, rates: Rates) -> int:
     sessions = SessionTable(connection, names)
     touched.add(sessions.write(batch.sessions))
     calls = _CallTable(connection, names, rates)
-    touched.add(calls.write(list(_keyed(batch)), sessions, sources))
+    touched.add(calls.write([*_keyed(batch), *batch.carried], sessions, sources))
     write_limits(connection, batch.limits)
     touched.add(write_runs(connection, batch.runs.values(), sessions))
     conclude(connection, touched, rates, names)
@@ -51,11 +48,11 @@ def conclude(connection: sqlite3.Connection, touched: Touched, rates: Rates, nam
     make_sums(connection)
 
 
-def _keyed(batch: Batch) -> Iterator[Keyed]:
+def _keyed(batch: Batch) -> Iterator[KeyedCall]:
     for agent, calls in batch.calls.items():
         for identity, call in calls.items():
             lineage = None if isinstance(identity, str) else lineage_key(agent, identity[0])
-            yield call_key(agent, identity), agent, lineage, call
+            yield KeyedCall(call_key(agent, identity), agent, lineage, call)
 
 
 class _CallTable:
@@ -69,7 +66,7 @@ class _CallTable:
         """How many calls were not there before."""
 
     def write(
-        self, calls: list[Keyed], sessions: SessionTable, sources: dict[str, int]
+        self, calls: list[KeyedCall], sessions: SessionTable, sources: dict[str, int]
     ) -> set[int]:
         """Merge calls into the table; return the ids of the sessions that changed."""
         stored = self._stored([key for key, *_ in calls])
