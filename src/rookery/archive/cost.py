@@ -9,12 +9,12 @@ from pathlib import Path
 from rookery import agents
 from rookery.archive.importer import Progress, bring_up_to_date
 from rookery.archive.ledger.ledger import FILE, Ledger
+from rookery.archive.places import user_homes
 from rookery.archive.report.build import build
 from rookery.archive.report.figures import CostReport
 from rookery.archive.report.period import Moment, period
 from rookery.archive.report.query import CostQuery, keys_of
 from rookery.archive.report.zone import zone_of
-from rookery.config.user_settings import archive_roots
 from rookery.model.errors import UnknownAgentError
 from rookery.store.home import home_folder
 
@@ -86,14 +86,9 @@ def up_to_date(
 ) -> Iterator[Ledger]:
     """Read what agents wrote since the last time, and open the ledger."""
     path = Path(home or home_folder()) / FILE
-    bring_up_to_date(path, homes(), progress=progress)
+    bring_up_to_date(path, user_homes(), progress=progress)
     with Ledger.open(path) as ledger:
         yield ledger
-
-
-def homes() -> list[Path]:
-    """The homes whose sessions count: the user's own, and those of the setting."""
-    return [Path(os.path.expanduser("~")), *archive_roots()]
 
 
 def report(ledger: Ledger, query: CostQuery) -> CostReport:

@@ -8,6 +8,12 @@ from typing import NamedTuple
 
 from rookery.adapter.history import History, Kind, Place
 from rookery.archive.positions import Stamp
+from rookery.config.user_settings import archive_roots
+
+
+def user_homes() -> tuple[Path, ...]:
+    """The user's home, and those that the setting `archive_roots` names."""
+    return (Path(os.path.expanduser("~")), *archive_roots())
 
 
 class FoundFile(NamedTuple):

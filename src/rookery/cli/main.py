@@ -30,6 +30,8 @@ _COMMANDS = {
     "decode": ("decode:command", "Turn a recorded agent stream into events."),
     "demo": ("demo:command", "See rook work with a scripted agent: no key, no network."),
     "exec": ("exec:exec_", "Run any command line as it is."),
+    "import": ("archive.import_:import_", "Read the sessions that agents keep on disk."),
+    "index": ("archive.index:index", "Show the ledger of all calls, or make it again."),
     "loop": ("loop:loop_", "Run an agent repeatedly until the work is done."),
     "loops": ("loops:loops_", "List the loops."),
     "report": ("report:report", "Report a run, loop or batch as Markdown, JUnit or JSON."),

@@ -122,6 +122,27 @@ class DecodeOptions(msgspec.Struct, frozen=True, kw_only=True):
     ] = False
 
 
+class ImportOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of `rook import`."""
+
+    agent: Annotated[
+        Name | None,
+        Flag(
+            help="Read only the sessions of this agent (found by the content of files by default).",
+            metavar="NAME",
+            completes="histories",
+        ),
+    ] = None
+
+
+class IndexOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of `rook index`."""
+
+    rebuild: Annotated[
+        bool, Flag(help="Read all sessions again; keep the calls whose files are gone.")
+    ] = False
+
+
 class RemoveOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of `rook rm`."""
 

@@ -8,13 +8,14 @@ from pathlib import Path
 import click
 import msgspec
 
-from rookery.archive.cost import check_agent, cost_query, report, up_to_date
+from rookery.archive.cost import check_agent, cost_query, report
 from rookery.archive.ledger.ledger import Ledger
 from rookery.archive.report.figures import CostReport
 from rookery.archive.report.limits import reported_limits
 from rookery.archive.report.query import CostQuery
 from rookery.cli.live.output import put_json
 from rookery.cli.options.parameters import takes
+from rookery.cli.reporting.import_bar import current_ledger
 from rookery.cli.safe_output import guarded
 from rookery.config.command_options import CostOptions
 from rookery.display.console.look import columns, look_of
@@ -56,7 +57,7 @@ def cost_(options: CostOptions) -> None:
     """
     _refuse_combinations(options)
     query = _query(options)
-    with up_to_date() as ledger:
+    with current_ledger() as ledger:
         if options.limits:
             _show_limits(ledger, options)
             return

@@ -9,7 +9,6 @@ from typing import Literal, NamedTuple
 import click
 import msgspec
 
-from rookery.archive.cost import up_to_date
 from rookery.archive.report.sessions import listed_sessions
 from rookery.cli.commands.lists.runs import (
     HEAD,
@@ -23,6 +22,7 @@ from rookery.cli.commands.lists.runs import (
 )
 from rookery.cli.commands.loops import loop_json, view_of
 from rookery.cli.live.output import put_json
+from rookery.cli.reporting.import_bar import current_ledger
 from rookery.cli.safe_output import guarded
 from rookery.display.costs.amounts import spent
 from rookery.display.numbers import moment, price
@@ -116,7 +116,7 @@ def _loops(wanted: RunFilter, now: float) -> Iterator[_Entry]:
 
 def _sessions(wanted: RunFilter, now: float) -> Iterator[_Entry]:
     redact = guarded(sys.stdout).redacted  # before titles are cut
-    with up_to_date() as ledger:
+    with current_ledger() as ledger:
         sessions = listed_sessions(ledger.connection)
     for session in sessions:
         at = session.started_at or 0.0
