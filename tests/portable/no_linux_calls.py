@@ -21,7 +21,7 @@ from typing import Any
 _HERE = os.path.dirname(__file__)
 _GONE = (
     (os, ("pidfd_open", "posix_fadvise", "eventfd", "memfd_create", "splice", "copy_file_range")),
-    (os, ("fdatasync", "pipe2", "posix_fallocate", "sched_getaffinity")),
+    (os, ("fdatasync", "pipe2", "posix_fallocate")),
     (signal, ("pidfd_send_signal", "sigtimedwait", "sigwaitinfo")),
     (fcntl, ("F_SETPIPE_SZ", "F_GETPIPE_SZ", "F_OFD_SETLK", "F_OFD_SETLKW", "F_OFD_GETLK")),
 )
