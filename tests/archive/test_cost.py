@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import rookery
+from rookery.archive import importer
 from rookery.archive.report.figures import Dollars
 from rookery.testing.histories import StoredCall, StoredSession, write
 
@@ -77,6 +78,15 @@ def test_homes_of_other_machines_count_by_a_setting(
     write(home / "copied", session("s1", call(1), call(2)))
     monkeypatch.setenv("ROOKERY_ARCHIVE_ROOTS", str(home / "copied"))
     assert rookery.cost().total.calls == 2
+
+
+def test_an_import_that_was_not_complete_is_noted(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importer, "_PATIENCE_S", 0.0)
+    with importer.locked(home / "rookery" / "ledger.db"):
+        notes = rookery.cost().notes
+    assert notes == ("another process is importing; what it has not read yet is missing",)
 
 
 def test_what_is_wrong_is_an_error_with_the_way_out(home: Path) -> None:

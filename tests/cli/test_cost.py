@@ -189,6 +189,16 @@ def test_a_second_report_imports_neither_rich_nor_prices(desk: Desk) -> None:
         assert not heavy & set(out.stderr.split())
 
 
+def test_a_run_and_a_loop_are_reported_by_name(desk: Desk) -> None:
+    run = json.loads(desk.rook("run", "--json", "Fix it").stdout)
+    desk.rook("loop", "Fix it", "--until", "Done.")
+    rows = json.loads(desk.rook("cost", "--json", "--by", "run,loop").stdout)["rows"]
+    alone = next(row for row in rows if row["run"] == run["run"])
+    assert alone["loop"] is None
+    assert alone["cost_usd"]["native"] == run["spent_usd"]
+    assert [row["loop"][:5] for row in rows if row["loop"]] == ["loop-"]
+
+
 def test_every_example_of_the_help_is_a_command_that_works(desk: Desk) -> None:
     fill(desk, *CALLS)
     command = cli.get_command(click.Context(cli), "cost")

@@ -5,6 +5,9 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
 
 from rookery import agents
 from rookery.archive.importer import Progress, bring_up_to_date
@@ -52,8 +55,8 @@ def cost(
         model=model,
         timezone=timezone,
     )
-    with up_to_date(home) as ledger:
-        return report(ledger, query)
+    with up_to_date(home) as archive:
+        return report(archive, query)
 
 
 def cost_query(
@@ -80,21 +83,31 @@ def cost_query(
     )
 
 
+class Archive(NamedTuple):
+    """The ledger after an import."""
+
+    ledger: Ledger
+    notes: tuple[str, ...] = ()
+    """Why the import is not complete, if it is not."""
+
+
 @contextmanager
 def up_to_date(
     home: str | os.PathLike[str] | None = None, progress: Progress | None = None
-) -> Iterator[Ledger]:
+) -> Iterator[Archive]:
     """Read what agents wrote since the last time, and open the ledger."""
     path = Path(home or home_folder()) / FILE
-    bring_up_to_date(path, user_homes(), progress=progress)
+    done = bring_up_to_date(path, user_homes(), progress=progress)
+    notes = [problem.reason for problem in done.problems if problem.path == str(path)]
     with Ledger.open(path) as ledger:
-        yield ledger
+        yield Archive(ledger, tuple(notes))
 
 
-def report(ledger: Ledger, query: CostQuery) -> CostReport:
+def report(archive: Archive, query: CostQuery) -> CostReport:
     """Report what the ledger has; an agent that is not known is an UnknownAgentError."""
-    check_agent(ledger, query.agent)
-    return build(ledger.connection, query)
+    check_agent(archive.ledger, query.agent)
+    made = build(archive.ledger.connection, query)
+    return msgspec.structs.replace(made, notes=(*archive.notes, *made.notes))
 
 
 def check_agent(ledger: Ledger, name: str | None) -> None:

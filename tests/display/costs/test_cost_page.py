@@ -93,3 +93,17 @@ def test_many_hours_are_a_chart_of_the_last_ones() -> None:
     tags = Tags(report_page(report(*rows, by=("hour",))))
     assert tags.tags.count("rect") == 400
     assert tags.tags.count("tr") == 1002
+
+
+def test_bars_are_in_the_picture_and_as_high_as_their_cost() -> None:
+    rows = [CostRow(keys={"day": f"d{n}"}, **figures(float(n))) for n in range(1, 5)]
+    page = report_page(report(*rows, by=("day",)))
+    found = re.findall(r'<rect class="c0" x="(.+?)" y="(.+?)" width="(.+?)" height="(.+?)">', page)
+    bars = [tuple(map(float, bar)) for bar in found]
+    assert [round(height / bars[0][3], 1) for *_, height in bars] == [1.0, 2.0, 3.0, 4.0]
+    assert len({round(y + height) for _, y, _, height in bars}) == 1  # all stand on one line
+    for (x, y, width, height), after in zip(
+        bars, [*(bar[0] for bar in bars[1:]), 960], strict=True
+    ):
+        assert 0 <= x < x + width <= after
+        assert 0 <= y <= y + height <= 320

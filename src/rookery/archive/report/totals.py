@@ -90,13 +90,20 @@ def _source(query: CostQuery) -> str:
     first = None if query.since is None else -(-query.since // _QUARTER_MS)
     last = None if query.until is None else query.until // _QUARTER_MS
     if first is not None and last is not None and first > last:  # within one quarter
-        return f"{_CALLS} at >= {query.since} AND at < {query.until}"
+        return _calls(query.since, query.until)
     parts = [_between(_SUMS, "quarter", first, last)]
     if query.since is not None and first is not None and query.since % _QUARTER_MS:
-        parts.append(_between(_CALLS, "at", query.since, first * _QUARTER_MS))
+        parts.append(_calls(query.since, first * _QUARTER_MS))
     if query.until is not None and last is not None and query.until % _QUARTER_MS:
-        parts.append(_between(_CALLS, "at", last * _QUARTER_MS, query.until))
+        parts.append(_calls(last * _QUARTER_MS, query.until))
     return " UNION ALL ".join(parts)
+
+
+def _calls(first: int | None, after: int | None) -> str:
+    """The calls of a part of one quarter; the sums know in which sessions they are."""
+    quarter = (first or 0) // _QUARTER_MS
+    sessions = f"SELECT session_id FROM sums WHERE quarter = {quarter}"
+    return f"{_between(_CALLS, 'at', first, after)} AND session_id IN ({sessions})"
 
 
 def _between(select: str, column: str, first: int | None, after: int | None) -> str:

@@ -8,8 +8,7 @@ from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Self, TextIO
 
-from rookery.archive.cost import up_to_date
-from rookery.archive.ledger.ledger import Ledger
+from rookery.archive.cost import Archive, up_to_date
 from rookery.display.console.look import columns, look_of
 from rookery.display.numbers import percent, size
 
@@ -20,12 +19,12 @@ _CLEAR = "\r\x1b[K"
 
 
 @contextmanager
-def current_ledger() -> Iterator[Ledger]:
+def current_archive() -> Iterator[Archive]:
     """Read what agents wrote since the last time, with a bar, and open the ledger."""
     with ExitStack() as stack:
         with ImportBar(sys.stderr, os.environ) as bar:
-            ledger = stack.enter_context(up_to_date(progress=bar))
-        yield ledger
+            archive = stack.enter_context(up_to_date(progress=bar))
+        yield archive
 
 
 class ImportBar:

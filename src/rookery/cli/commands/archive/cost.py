@@ -15,7 +15,7 @@ from rookery.archive.report.limits import reported_limits
 from rookery.archive.report.query import CostQuery
 from rookery.cli.live.output import put_json
 from rookery.cli.options.parameters import takes
-from rookery.cli.reporting.import_bar import current_ledger
+from rookery.cli.reporting.import_bar import current_archive
 from rookery.cli.safe_output import guarded
 from rookery.config.command_options import CostOptions
 from rookery.display.console.look import columns, look_of
@@ -57,11 +57,11 @@ def cost_(options: CostOptions) -> None:
     """
     _refuse_combinations(options)
     query = _query(options)
-    with current_ledger() as ledger:
+    with current_archive() as archive:
         if options.limits:
-            _show_limits(ledger, options)
+            _show_limits(archive.ledger, options)
             return
-        made = without_secrets(report(ledger, query), guarded(sys.stdout).redacted)
+        made = without_secrets(report(archive, query), guarded(sys.stdout).redacted)
     _show(made, options)
     _check(made, options.check)
 

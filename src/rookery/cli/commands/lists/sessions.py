@@ -22,7 +22,7 @@ from rookery.cli.commands.lists.runs import (
 )
 from rookery.cli.commands.loops import loop_json, view_of
 from rookery.cli.live.output import put_json
-from rookery.cli.reporting.import_bar import current_ledger
+from rookery.cli.reporting.import_bar import current_archive
 from rookery.cli.safe_output import guarded
 from rookery.display.costs.amounts import spent
 from rookery.display.numbers import moment, price
@@ -116,8 +116,8 @@ def _loops(wanted: RunFilter, now: float) -> Iterator[_Entry]:
 
 def _sessions(wanted: RunFilter, now: float) -> Iterator[_Entry]:
     redact = guarded(sys.stdout).redacted  # before titles are cut
-    with current_ledger() as ledger:
-        sessions = listed_sessions(ledger.connection)
+    with current_archive() as archive:
+        sessions = listed_sessions(archive.ledger.connection)
     for session in sessions:
         at = session.started_at or 0.0
         if not _matches(wanted, session.agent, session.project, at):
