@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from rookery.archive.rebuild import rebuild
 from rookery.testing.histories import StoredSession, month_of_work, write
 from tests.archive.reference import Totals, totals_of
 from tests.archive.reports import imported, report
@@ -75,7 +76,7 @@ class Histories:
     def rebuild(self) -> None:
         """The ledger is built again from its sources."""
         if self.ledger.exists():
-            pass
+            rebuild(self.ledger, self.homes)
 
     def check(self) -> None:
         """The report has everything that was ever written, once."""
