@@ -72,8 +72,8 @@ class Scanner:
         while start < end:
             stop = find(b"\n", start, end)
             if length:
-                place = find(before, start, min(stop, start + _HEAD))
-                if place >= 0 and startswith(after, place + length):
+                place = find(before, start, start + _HEAD)
+                if 0 <= place < stop and startswith(after, place + length):
                     start = stop + 1
                     continue
             for needle in needles:

@@ -1,16 +1,32 @@
 """The cost of tokens, in exact integers; `rookery.prices` looks the prices up."""
 
 from collections.abc import Callable
+from typing import Protocol
 
 import msgspec
-
-from rookery.model.events import Usage
 
 NANO = 1_000_000_000
 """Nano-dollars in a dollar; money is summed in nano-dollars."""
 
 _PICO_PER_NANO = 1000
 _MOST_USD = 1e6  # a message, turn or session that costs more is a mistake of its writer
+
+
+class Amounts(Protocol):
+    """What a call used; None counts as 0."""
+
+    @property
+    def input(self) -> int | None: ...  # noqa: D102
+    @property
+    def output(self) -> int | None: ...  # noqa: D102
+    @property
+    def cache_read(self) -> int | None: ...  # noqa: D102
+    @property
+    def cache_write_5m(self) -> int | None: ...  # noqa: D102
+    @property
+    def cache_write_1h(self) -> int | None: ...  # noqa: D102
+    @property
+    def web_searches(self) -> int | None: ...  # noqa: D102
 
 
 class Rates(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,6 +38,39 @@ class Rates(msgspec.Struct, frozen=True, kw_only=True):
     cache_write_5m: int | None = None
     cache_write_1h: int | None = None
     web_search: int | None = None
+
+    def cost(self, usage: Amounts) -> int | None:
+        """Nano-dollars for the tokens of one call; None if one of their rates is unknown."""
+        total = 0
+        for amount, rate in (
+            (usage.input, self.input),
+            (usage.output, self.output),
+            (usage.cache_read, self.cache_read),
+            (usage.cache_write_5m, self.cache_write_5m),
+            (usage.cache_write_1h, self.cache_write_1h),
+            (usage.web_searches, self.web_search),
+        ):
+            if amount:
+                if rate is None:
+                    return None
+                total += amount * rate
+        return round_pico(total)
+
+    def saved(self, usage: Amounts) -> int | None:
+        """Nano-dollars that the cache saved compared to plain input; negative if it cost more."""
+        if self.input is None:
+            return None
+        total = 0
+        for amount, rate in (
+            (usage.cache_read, self.cache_read),
+            (usage.cache_write_5m, self.cache_write_5m),
+            (usage.cache_write_1h, self.cache_write_1h),
+        ):
+            if amount:
+                if rate is None:
+                    return None
+                total += amount * (self.input - rate)
+        return round_pico(total)
 
 
 class Tier(msgspec.Struct, frozen=True):
@@ -37,51 +86,30 @@ class Price(msgspec.Struct, frozen=True):
     rates: Rates
     tiers: tuple[Tier, ...] = ()
 
-    def cost(self, usage: Usage) -> int | None:
+    def cost(self, usage: Amounts) -> int | None:
         """Nano-dollars for the tokens of one call; None if one of their rates is unknown."""
-        rates = self._rates(usage)
-        total = 0
-        for amount, rate in (
-            (usage.input, rates.input),
-            (usage.output, rates.output),
-            (usage.cache_read, rates.cache_read),
-            (usage.cache_write_5m, rates.cache_write_5m),
-            (usage.cache_write_1h, rates.cache_write_1h),
-            (usage.web_searches, rates.web_search),
-        ):
-            if amount:
-                if rate is None:
-                    return None
-                total += amount * rate
-        return round_pico(total)
+        return self.rates_for(usage).cost(usage)
 
-    def saved(self, usage: Usage) -> int | None:
+    def saved(self, usage: Amounts) -> int | None:
         """Nano-dollars that the cache saved compared to plain input; negative if it cost more."""
-        rates = self._rates(usage)
-        if rates.input is None:
-            return None
-        total = 0
-        for amount, rate in (
-            (usage.cache_read, rates.cache_read),
-            (usage.cache_write_5m, rates.cache_write_5m),
-            (usage.cache_write_1h, rates.cache_write_1h),
-        ):
-            if amount:
-                if rate is None:
-                    return None
-                total += amount * (rates.input - rate)
-        return round_pico(total)
+        return self.rates_for(usage).saved(usage)
 
     @property
     def of_sums(self) -> "Price":
         """The price for sums of several calls, where the length of each input is unknown."""
         return Price(self.rates)
 
-    def _rates(self, usage: Usage) -> Rates:
-        parts = (usage.input, usage.cache_read, usage.cache_write_5m, usage.cache_write_1h)
-        whole = sum(part or 0 for part in parts)
-        fitting = [tier.rates for tier in self.tiers if whole > tier.above]
-        return fitting[-1] if fitting else self.rates
+    def rates_for(self, usage: Amounts) -> Rates:
+        """The rates for a call, by the length of its input."""
+        if not self.tiers:
+            return self.rates
+        whole = (usage.input or 0) + (usage.cache_read or 0)
+        whole += (usage.cache_write_5m or 0) + (usage.cache_write_1h or 0)
+        rates = self.rates
+        for tier in self.tiers:
+            if whole > tier.above:
+                rates = tier.rates
+        return rates
 
 
 Prices = Callable[[str, float | None], Price | None]

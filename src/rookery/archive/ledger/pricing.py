@@ -90,15 +90,8 @@ class Rates:
 
 def priced(line: Call, price: Price) -> Cost:
     """What the tokens and searches of a line cost."""
-    usage = Usage(
-        input=line.input,
-        output=line.output,
-        cache_read=line.cache_read,
-        cache_write_5m=line.cache_write_5m,
-        cache_write_1h=line.cache_write_1h,
-        web_searches=line.web_searches,
-    )
-    return Cost(price.cost(usage), price.saved(usage))
+    rates = price.rates_for(line)
+    return Cost(rates.cost(line), rates.saved(line))
 
 
 def fingerprint() -> str:

@@ -63,6 +63,14 @@ class Names:
         rows = connection.execute("SELECT text, id FROM names")
         self._ids: dict[str, int] = dict(rows.fetchall())
         self._texts = {number: text for text, number in self._ids.items()}
+        self._tuples: dict[tuple[str | None, ...], tuple[int | None, ...]] = {}
+
+    def ids(self, *texts: str | None) -> tuple[int | None, ...]:
+        """The ids of several names; most calls have the same ones."""
+        known = self._tuples.get(texts)
+        if known is None:
+            known = self._tuples[texts] = tuple(map(self.id, texts))
+        return known
 
     def id(self, text: str | None) -> int | None:
         """The id of a name, which is added if it is new."""
@@ -109,18 +117,15 @@ def to_row(
     call: MergedCall, key: bytes, lineage: bytes | None, names: Names, ids: tuple[int, int]
 ) -> Row:
     """The columns of a call; `ids` are those of its session and its source."""
-    usage, own, number = call.usage, call.own, names.id
+    usage, own, at = call.usage, call.own, call.at
     return (
         key,
         *ids,
-        call.at,
-        int(call.at is not None),
+        at,
+        at is not None,
         call.own_at,
-        int(own.copied),
-        number(usage.model),
-        number(own.project),
-        number(own.branch),
-        number(own.subagent),
+        own.copied,
+        *names.ids(usage.model, own.project, own.branch, own.subagent),
         usage.input,
         usage.output,
         usage.cache_read,
@@ -128,11 +133,11 @@ def to_row(
         usage.cache_write_1h,
         usage.reasoning,
         usage.web_searches,
-        int(usage.fast),
-        int(usage.summed),
-        int(call.fallback),
+        usage.fast,
+        usage.summed,
+        call.fallback,
         lineage,
-        int(call.shared),
+        call.shared,
         call.native_nano,
     )
 

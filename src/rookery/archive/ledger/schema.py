@@ -89,7 +89,7 @@ CREATE TABLE calls (
   share_nano INTEGER,                     -- its share of the cost of a run
   extra INTEGER NOT NULL DEFAULT 0,       -- whether it is what a run reports beyond its calls
   counted INTEGER NOT NULL DEFAULT 1      -- whether it is in the sums
-) STRICT, WITHOUT ROWID;
+) STRICT;
 CREATE INDEX calls_by_session ON calls (session_id, at);
 CREATE INDEX calls_without_time ON calls (session_id) WHERE timed = 0;
 CREATE INDEX calls_of_lineages ON calls (session_id, lineage) WHERE lineage IS NOT NULL;

@@ -2,7 +2,6 @@
 
 import sqlite3
 from collections.abc import Iterator
-from operator import itemgetter
 
 from rookery.archive.ledger.batch import Batch
 from rookery.archive.ledger.merge import KeyedCall
@@ -72,7 +71,7 @@ class _CallTable:
         stored = self._stored([key for key, *_ in calls])
         touched: set[int] = set()
         rows: list[Row] = []
-        for key, agent, lineage, call in sorted(calls, key=itemgetter(0)):
+        for key, agent, lineage, call in calls:
             before = stored.get(key)
             if before is not None:
                 call.merge(from_row(before, self._names))
