@@ -109,7 +109,7 @@ class FileReader:
 
     def _begin(self, file: FoundFile) -> Any:
         begin = self._history.begin
-        return self._history.memory() if begin is None else begin(file.parts)
+        return self._history.memory() if begin is None else begin(file.below.split("/"))
 
     def _resume(self, source: Source) -> Any:
         """The memory of a file at its position; None if it cannot be decoded."""

@@ -3,7 +3,7 @@
 import fcntl
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -150,8 +150,12 @@ class _Import:
         """Import all that is new in some homes, and the runs of rook."""
         search = Search(self._histories)
         found = list(search.homes(homes, os.environ))
-        self._import(found)
-        self._note_missing({storable_path(file.path) for file in found}, search)
+        known = self._ledger.stamps()
+        self._import(found, known)
+        self._note_folders(search)
+        paths = {storable_path(file.path) for file in found}
+        if not known.keys() <= paths or self._ledger.has_unreadable():
+            self._note_missing(paths, search)
         self._import_runs(runs_home)
         self._flush()
 
@@ -159,12 +163,13 @@ class _Import:
         """Import files and folders that a person named."""
         search = Search(self._histories)
         found = list(named_files(search, self._histories, paths, named=named))
-        self._import(found)
+        self._import(found, self._ledger.stamps())
         self._note_folders(search)
         self._flush()
 
-    def _import(self, found: Sequence[FoundFile]) -> None:
-        known = self._ledger.stamps()
+    def _import(
+        self, found: Sequence[FoundFile], known: Mapping[str, tuple[int, int, int]]
+    ) -> None:
         changed = [
             file
             for file in found
@@ -218,7 +223,6 @@ class _Import:
 
     def _note_missing(self, found: set[str], search: Search) -> None:
         """Note which files are gone; what was counted of them stays counted."""
-        self._note_folders(search)
         searched = {history.agent for history in self._histories}
         query = "SELECT path, agent, state FROM sources WHERE state != 'gone'"
         missing = [

@@ -61,7 +61,7 @@ def _found(
         kind = _kind(file, head)
         history = _history(histories, file, head, kind, named=named)
         if history is not None:
-            yield FoundFile(history, kind, file, _parts(history, file), stamp)
+            yield FoundFile(history, kind, file, _below(history, file), stamp)
 
 
 def _head(path: str) -> bytes:
@@ -85,10 +85,10 @@ def _history(
     return next((history for history in fitting if history.recognises(text)), None)
 
 
-def _parts(history: History, path: str) -> list[str]:
-    """The parts of a path below the folder in which its agent keeps such files, if it is there."""
+def _below(history: History, path: str) -> str:
+    """A path below the folder in which its agent keeps such files, if it is there."""
     for place in history.places:
         _, found, below = path.rpartition(f"/{place.below}/") if place.below else ("", "", "")
         if found:
-            return below.split("/")
-    return path.strip("/").split("/")
+            return below
+    return path.strip("/")

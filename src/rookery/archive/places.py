@@ -22,8 +22,8 @@ class FoundFile(NamedTuple):
     history: History
     kind: Kind
     path: str
-    parts: Sequence[str]
-    """Of its path, below the folder that was searched."""
+    below: str
+    """Its path below the folder that was searched."""
 
     stamp: Stamp
 
@@ -46,7 +46,7 @@ class Search:
             for path, relative, stamp in self._walk(folder, places[0][0].agent):
                 for history, kind, matches in patterns:
                     if matches(relative):
-                        yield FoundFile(history, kind, path, relative.split("/"), stamp)
+                        yield FoundFile(history, kind, path, relative, stamp)
                         break
 
     def files(self, folder: str) -> Iterator[tuple[str, Stamp]]:
@@ -118,4 +118,6 @@ def _is_elsewhere(link: str, searched: Iterable[str]) -> bool:
 
 def storable_path(path: str) -> str:
     """A path as the ledger has it: bytes that are not text are shown as hexadecimal."""
+    if path.isascii():
+        return path
     return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -102,6 +102,11 @@ class Ledger:
         )
         return {path: (inode, size, mtime_ns) for path, inode, size, mtime_ns in rows}
 
+    def has_unreadable(self) -> bool:
+        """Whether a file or folder could not be read when it was last looked at."""
+        query = "SELECT 1 FROM sources WHERE state = 'unreadable' LIMIT 1"
+        return self.connection.execute(query).fetchone() is not None
+
     @contextmanager
     def batch(self) -> Iterator[Batch]:
         """Collect what is read; it is written at the end of the block, all of it or nothing."""

@@ -38,6 +38,8 @@ CREATE TABLE sources (
   problem TEXT
 ) STRICT;
 
+CREATE INDEX unreadable_sources ON sources (path) WHERE state = 'unreadable';
+
 CREATE TABLE sessions (
   id INTEGER PRIMARY KEY,
   agent TEXT NOT NULL,
