@@ -375,3 +375,20 @@ def test_a_raw_part_that_a_message_does_not_have_is_none() -> None:
 def test_a_message_after_a_cut_one_is_decoded(line: bytes, expected: object) -> None:
     decoder: msgspec.json.Decoder[object] = msgspec.json.Decoder()
     assert salvage.decode_after_cut(line, decoder, re.compile(rb'\{"a"')) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "messages"),
+    [
+        (b'{"a":1}{"b":"}{"}', [b'{"a":1}', b'{"b":"}{"}']),
+        (b'{"a":1} {"b":2}\t{"c"', [b'{"a":1}', b'{"b":2}', b'{"c"']),
+        (b'{"a":"}{', [b'{"a":"}{']),
+        (b'{"a":"}{"}', [b'{"a":"}{"}']),
+        (b"[" * 100_000 + b"}{", [b"[" * 100_000 + b"}{"]),
+        (b"", [b""]),
+    ],
+)
+def test_messages_without_a_newline_between_them_are_taken_apart(
+    line: bytes, messages: list[bytes]
+) -> None:
+    assert salvage.whole_messages(line) == messages

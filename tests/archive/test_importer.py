@@ -58,6 +58,35 @@ def test_a_whole_last_line_counts_without_its_newline(home: Home) -> None:
     assert home.totals() == (3, 15)
 
 
+def test_a_line_without_a_time_has_that_of_a_line_that_was_skipped(home: Home) -> None:
+    asked = f'{{"message":{{"role":"user"}},"timestamp":{AT + 86_400}}}\n'
+    late = '"timestamp":' + str(AT + 2)
+    without_time = message(2).replace(late, '"note":0')
+    home.write(message(1) + asked)
+    home.import_all()
+    home.append(without_time.rstrip("\n"))  # the end of the file may lack its newline
+    for following in ("\n", message(3)):
+        home.import_all()
+        with Ledger.open(home.ledger) as ledger:
+            times = [row[0] for row in ledger.connection.execute("SELECT at FROM calls ORDER BY 1")]
+        assert times[-1] == (AT + 86_400) * 1000
+        home.append(following)
+
+
+def test_a_damaged_document_is_reported_until_it_is_whole(home: Home) -> None:
+    chat = home.path / ".gemini" / "tmp" / "app" / "chats" / "session-1.json"
+    chat.parent.mkdir(parents=True)
+    tokens = '{"input":5,"output":7}'
+    said = f'{{"id":"m1","type":"gemini","timestamp":"2026-11-02","tokens":{tokens}}}'
+    whole = f'{{"sessionId":"g","messages":[{said}]}}'
+    chat.write_text(whole[:-2])
+    (problem,) = bring_up_to_date(home.ledger, (home.path,), names=("gemini",)).problems
+    assert problem == Problem(str(chat), "it is damaged, or not completely written")
+    chat.write_text(whole)
+    assert bring_up_to_date(home.ledger, (home.path,), names=("gemini",)).problems == []
+    assert home.totals() == (1, 7)
+
+
 def test_what_was_counted_stays_when_its_file_is_deleted(home: Home) -> None:
     home.write(message(1)).unlink()
     home.write(message(2))
@@ -121,6 +150,21 @@ def test_a_variable_that_moves_a_store_is_followed(
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "moved"))
     home.import_all()
     assert home.totals() == (1, 5)
+
+
+def test_a_variable_may_name_several_folders(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = [tmp_path / name for name in ("work", "private", "a,b")]
+    for number, folder in enumerate(folders):
+        (folder / "projects" / "-app").mkdir(parents=True)
+        (folder / "projects" / "-app" / "s.jsonl").write_text(message(number))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", f"{folders[0]}, {folders[1]},")
+    home.import_all()
+    assert home.totals() == (2, 10)
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(folders[2]))
+    home.import_all()
+    assert home.totals() == (3, 15)
 
 
 def test_links_that_lead_in_circles_end(home: Home, tmp_path: Path) -> None:

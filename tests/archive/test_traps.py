@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.archive.hard_traps import ALL_TRAPS
 from tests.archive.reports import calls_by, imported, report
-from tests.archive.traps import TRAPS, Trap
+from tests.archive.traps import Trap
 
 
 @pytest.fixture(autouse=True)
@@ -15,7 +16,7 @@ def own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.mark.parametrize("trap", TRAPS, ids=lambda trap: trap.__name__)
+@pytest.mark.parametrize("trap", ALL_TRAPS, ids=lambda trap: trap.__name__)
 def test_the_report_is_the_one_worked_out_by_hand(trap: Trap, tmp_path: Path) -> None:
     home, ledger = tmp_path / "home", tmp_path / "runs" / "ledger.db"
     expected = trap(home)

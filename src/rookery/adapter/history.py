@@ -156,6 +156,10 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     """What the first part of a line has if it is bulk that has no usage, as `"message":{`, and what
     follows there, as `"role":"user"`: such a line is not searched for needles."""
 
+    time: str | None = None
+    """The field with the time of a line, if lines without a needle have it as well: a line without
+    it has the time of the line before. That is read as a message with this field alone."""
+
     memory: type[msgspec.Struct] = msgspec.Struct
     """What is remembered between the lines of a file: plain data that JSON can hold."""
 

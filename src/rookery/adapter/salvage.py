@@ -25,6 +25,8 @@ _MOST_DIGITS = 4000  # Python refuses to read longer integers
 _LONG_NUMBER = re.compile(rb"(?<![0-9])[0-9]{%d}" % _MOST_DIGITS)
 _DIGIT = re.compile(rb"[0-9]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_GLUED = re.compile(rb"\}\s*\{")
+_loose = json.JSONDecoder(strict=False)
 _PATH = re.compile(r"`\$(.*)`$")
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+)\]|\[\.\.\.\]")
 
@@ -130,6 +132,23 @@ def decode_after_cut(
         except (ValueError, RecursionError):
             continue
     return None
+
+
+def whole_messages(line: bytes) -> list[bytes]:
+    """The messages of a line that has several, because a newline between them is missing."""
+    if _GLUED.search(line) is None:
+        return [line]
+    text = line.decode("utf-8", "replace")
+    found, end = list[bytes](), 0
+    while rest := text[end:].lstrip():
+        try:
+            _, size = _loose.raw_decode(rest)
+        except (ValueError, RecursionError):
+            found.append(rest.encode())
+            break
+        found.append(rest[:size].encode())
+        end = len(text) - len(rest) + size
+    return found if len(found) > 1 else [line]
 
 
 class Fitted(msgspec.Struct):

@@ -78,7 +78,10 @@ class FileReader:
             data += part
             if len(data) > _MOST:
                 raise OSError(f"it is larger than {_MOST >> 20} MiB")
-        return Part(self._findings([bytes(data)], self._begin(file)), len(data))
+        findings = self._findings([bytes(data)], self._begin(file))
+        if not findings and not _is_json(data):
+            raise OSError("it is damaged, or not completely written")
+        return Part(findings, len(data))
 
     def _lines(self, fd: int, file: FoundFile, source: Source, stamp: Stamp) -> Iterator[Part]:
         position = start_position(fd, source, stamp)
@@ -93,7 +96,8 @@ class FileReader:
                 yield part
             self.save(source)
             if _is_whole(self._scanner.rest):  # it is read again, with what will follow it
-                yield Part(self._findings([self._scanner.rest], memory), 0)
+                rest = self._scanner.timed_rest(fd, self._position)
+                yield Part(self._findings(rest, memory), 0)
         finally:
             self._memory = None
 
@@ -133,10 +137,12 @@ def _fail(source: Source, problem: str) -> None:
 
 def _is_whole(line: bytes) -> bool:
     """Whether a line without a newline is complete: a file may end without one."""
-    if not line.rstrip().endswith(b"}"):
-        return False
+    return line.rstrip().endswith(b"}") and _is_json(line)
+
+
+def _is_json(data: bytes | bytearray) -> bool:
     try:
-        msgspec.json.decode(line)
+        msgspec.json.decode(data)
     except (ValueError, RecursionError):
         return False
     return True

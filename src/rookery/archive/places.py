@@ -61,8 +61,8 @@ class Search:
         folders: dict[str, list[tuple[History, Place]]] = {}
         for history in self._histories:
             for place in history.places:
-                moved = environment.get(place.variable or "")
-                roots = [*([Path(moved)] if moved else []), *(home / place.home for home in homes)]
+                moved = _named_folders(environment.get(place.variable or "", ""))
+                roots = [*moved, *(home / place.home for home in homes)]
                 for root in roots:
                     folder = os.path.abspath(root / place.below)
                     folders.setdefault(folder, []).append((history, place))
@@ -96,6 +96,13 @@ class Search:
         except OSError as error:
             self.problems[storable_path(folder)] = (agent, error.strerror or str(error))
             return []
+
+
+def _named_folders(value: str) -> list[Path]:
+    """The folders that a variable names: one, or several separated by commas."""
+    if not value or Path(value).is_dir():
+        return [Path(value)] if value else []
+    return [Path(part.strip()) for part in value.split(",") if part.strip()]
 
 
 def _stat(entry: "os.DirEntry[str]") -> os.stat_result | None:

@@ -11,9 +11,11 @@ from typing import NamedTuple
 from rookery.adapter.history import History
 from rookery.adapter.lines import DEFAULT_CAP, LineBuffer, Oversized
 from rookery.adapter.oversized import shortened
+from rookery.archive.earlier_lines import time_before
 
 _BUFFER = 256 * 1024
 _HEAD = 2048  # of a line; what makes it bulk is there
+_TAIL = 512  # of a line; most have their time there
 
 
 class Hits(NamedTuple):
@@ -29,6 +31,9 @@ class Scanner:
     def __init__(self, history: History, *, size: int = _BUFFER, cap: int = DEFAULT_CAP) -> None:
         self._needles = history.needles
         self._bulk = history.bulk
+        self._time = history.time
+        self._time_mark = b"" if history.time is None else f'"{history.time}"'.encode()
+        self._behind_hit = 0  # the position of the end of the last line with a needle
         self._buffer = bytearray(size)
         self._view = memoryview(self._buffer)
         self._cap = cap
@@ -43,6 +48,7 @@ class Scanner:
         buffer, view = self._buffer, self._view
         os.lseek(fd, position, os.SEEK_SET)
         self.rest = b""
+        self._behind_hit = 0
         kept = 0  # bytes of an unfinished line, at the start of the buffer
         while count := os.readv(fd, [view[kept:]]):
             filled = kept + count
@@ -51,22 +57,30 @@ class Scanner:
                 lines, size, filled = self._long_line(fd)
                 if not size:
                     return
+                if lines:
+                    lines = [*self._time_of(fd, lines[0], position), *lines]
+                    self._behind_hit = position + size
                 position += size
                 yield Hits(lines, position)
                 end = buffer.rfind(b"\n", 0, filled) + 1
             if end:
+                lines = self._hits(fd, position, end)
                 position += end
-                yield Hits(self._hits(end), position)
+                yield Hits(lines, position)
             kept = filled - end
             buffer[:kept] = buffer[end:filled]
         self.rest = bytes(view[:kept])
 
-    def _hits(self, end: int) -> list[bytes]:
-        """The lines with a needle in the first part of the buffer."""
+    def timed_rest(self, fd: int, position: int) -> list[bytes]:
+        """The line without a newline at the end of the file, behind the time that it has."""
+        return [*self._time_of(fd, self.rest, position), self.rest]
+
+    def _hits(self, fd: int, position: int, end: int) -> list[bytes]:
+        """The lines with a needle in the first part of the buffer, which is at a position."""
         buffer, view, needles = self._buffer, self._view, self._needles
         find, startswith = buffer.find, buffer.startswith
         before, after = self._bulk or (b"", b"")
-        length = len(before)
+        length, mark = len(before), self._time_mark
         lines: list[bytes] = []
         start = 0
         while start < end:
@@ -78,10 +92,21 @@ class Scanner:
                     continue
             for needle in needles:
                 if find(needle, start, stop) >= 0:
-                    lines.append(bytes(view[start:stop]))
+                    line = bytes(view[start:stop])
+                    if line.find(mark, -_TAIL) < 0:
+                        lines += self._time_of(fd, line, position + start)
+                    lines.append(line)
+                    self._behind_hit = position + stop
                     break
             start = stop + 1
         return lines
+
+    def _time_of(self, fd: int, line: bytes, start: int) -> list[bytes]:
+        """The time of a line that has none, which is that of a line before it, as a message."""
+        if self._time is None or self._time_mark in line:
+            return []
+        time = time_before(fd, start, self._behind_hit, self._time)
+        return [] if time is None else [time]
 
     def _long_line(self, fd: int) -> tuple[list[bytes], int, int]:
         """Read on to the end of a line that fills the buffer.
@@ -113,6 +138,18 @@ class Scanner:
 
     def _with_needle(self, lines: list[bytes | Oversized]) -> Iterator[bytes]:
         for line in lines:
-            whole = shortened(line) if isinstance(line, Oversized) else line
-            if whole is not None and any(needle in whole for needle in self._needles):
-                yield bytes(whole).removesuffix(b"\n")
+            for whole in _readable(line):
+                if any(needle in whole for needle in self._needles):
+                    yield whole.removesuffix(b"\n")
+                    break
+
+
+def _readable(line: bytes | Oversized) -> Iterator[bytes]:
+    """A line; of one that is too long what is left without its middle, as JSON or as it is."""
+    if not isinstance(line, Oversized):
+        yield line
+        return
+    whole = shortened(line)
+    if whole is not None:
+        yield bytes(whole)
+    yield line.head + line.tail

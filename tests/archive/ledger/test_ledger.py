@@ -1,5 +1,6 @@
 """The ledger is private, refuses what it cannot read, and can be opened by several at once."""
 
+import os
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -7,7 +8,9 @@ from stat import S_IMODE
 
 import pytest
 
+from rookery.adapter.history import Call
 from rookery.archive.ledger.ledger import Ledger, LedgerError
+from rookery.archive.ledger.records import Source
 from rookery.archive.ledger.schema import MIGRATIONS, version
 
 
@@ -34,6 +37,31 @@ def test_a_file_that_is_not_a_database_is_refused_and_kept(tmp_path: Path) -> No
     with pytest.raises(LedgerError, match="move it away"):
         Ledger.open(path)
     assert path.read_bytes() == before
+
+
+def test_damage_that_is_found_later_is_a_sentence_as_well(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    with Ledger.open(path) as ledger:
+        ledger.connection.executemany(
+            "INSERT INTO names (text) VALUES (?)", ((f"model {number}",) for number in range(5000))
+        )
+    with path.open("r+b") as file:
+        file.seek(-40_000, os.SEEK_END)
+        file.write(b"\xaa" * 40_000)
+    with pytest.raises(LedgerError, match="move it away"), Ledger.open(path) as ledger:
+        ledger.connection.execute("SELECT group_concat(text) FROM names").fetchall()
+
+
+def test_a_full_disk_is_no_reason_to_move_the_ledger_away(
+    tmp_path: Path,
+) -> None:
+    with Ledger.open(tmp_path / "ledger.db") as ledger:
+        pages = ledger.connection.execute("PRAGMA page_count").fetchone()[0]
+        ledger.connection.execute(f"PRAGMA max_page_count = {pages}")  # as on a full disk
+        calls = [Call(id=str(number), session=str(number)) for number in range(2000)]
+        with pytest.raises(LedgerError, match="is full; check the disk"), ledger.batch() as batch:
+            batch.add(Source(agent="test", path="file"), calls)
+        assert ledger.connection.execute("SELECT count(*) FROM calls").fetchone() == (0,)
 
 
 def test_several_can_make_the_same_ledger_at_once(tmp_path: Path) -> None:

@@ -44,6 +44,12 @@ def test_calls_before_and_after_a_run_are_not_its_own(tmp_path: Path) -> None:
         assert totals(ledger) == (3, 30, 6, 0, 0, 20_000, 40_000, 0)
 
 
+def test_a_call_whose_time_is_a_whole_second_belongs_to_the_run(tmp_path: Path) -> None:
+    figures = run(native_usd=0.00002, input=10, output=2, started_at=1000.7)
+    with ledger_of(tmp_path, figures, call("1", at=1000.0)) as ledger:
+        assert totals(ledger) == (1, 10, 2, 0, 0, 20_000, 0, 0)
+
+
 def test_subagents_sessions_belong_to_the_run(tmp_path: Path) -> None:
     figures = run(native_usd=0.00004, input=20, output=4)
     lines = (call("1"), call("2", session="b"), Session(id="b", parent="a"))

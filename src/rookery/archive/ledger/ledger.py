@@ -33,6 +33,13 @@ _SETTINGS = (
     "PRAGMA temp_store = MEMORY",
 )
 
+_TRANSIENT = (
+    *(sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN),
+    *(sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED),
+    *(sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_INTERRUPT),
+)
+"""Reasons of errors that say nothing about what is in the ledger."""
+
 _PRICES = "prices"  # the version of the prices that were used
 
 
@@ -71,8 +78,10 @@ class Ledger:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         self.connection.close()
+        if isinstance(error, sqlite3.Error):
+            raise self._error(error) from error
 
     def _prepare(self) -> None:
         try:
@@ -86,10 +95,16 @@ class Ledger:
                 )
             migrate(self.connection)
         except sqlite3.Error as error:
-            raise LedgerError(
-                f"{self.path} can't be opened as a ledger: {error}; move it away "
-                "and run  rook import  to read all sessions again"
-            ) from error
+            raise self._error(error) from error
+
+    def _error(self, error: sqlite3.Error) -> LedgerError:
+        """What is wrong with the ledger, and what to do; only a damaged one is to be moved away."""
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _TRANSIENT:
+            return LedgerError(f"{self.path} can't be used: {error}; check the disk and try again")
+        return LedgerError(
+            f"{self.path} can't be opened as a ledger: {error}; move it away "
+            "and run  rook import  to read all sessions again"
+        )
 
     def sources(self) -> dict[str, Source]:
         """All files that were read, by their paths."""
@@ -134,7 +149,7 @@ class Ledger:
         try:
             other.connection.backup(self.connection)
         except sqlite3.Error as error:
-            raise LedgerError(f"{self.path} can't be written: {error}") from error
+            raise self._error(error) from error
 
     def meta(self, key: str) -> str | None:
         """A value that was set."""
@@ -165,4 +180,4 @@ class Ledger:
                     self.connection.execute("ROLLBACK")
                 raise
         except sqlite3.Error as error:
-            raise LedgerError(f"{self.path} can't be written: {error}") from error
+            raise self._error(error) from error

@@ -154,7 +154,8 @@ def share_runs(
 
 
 def _share(connection: sqlite3.Connection, run: _Run, rates: Rates, names: Names) -> None:
-    query = (run.session_id, run.started_at, run.ended_at)
+    start = run.started_at // 1000 * 1000  # some times of calls are whole seconds
+    query = (run.session_id, start, run.ended_at)
     detail = connection.execute(_DETAIL, query).fetchall()
     shares = _shares(run, [row[1] for row in detail])
     connection.executemany(

@@ -19,6 +19,7 @@ HISTORY = History(
     recognises=_recognises,
     needles=(b'"usage"', b'"leafUuid"', b'Title"', b'"queue-operation"'),
     bulk=(b'"message":{', b'"role":"user"'),
+    time="timestamp",
     memory=Memory,
     begin=begin,
     read=read,

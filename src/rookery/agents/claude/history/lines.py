@@ -12,18 +12,21 @@ _START = re.compile(rb'\{\s*"(?:parentUuid|type|timestamp|sessionId|uuid)"')
 _decoder = msgspec.json.Decoder(Line)
 
 
-def decode(line: bytes) -> Line | None:
-    """Decode a line; None if it cannot be read."""
+def decode(line: bytes) -> list[Line]:
+    """Decode what a line has: one message, unless it is damaged or a newline is missing."""
     try:
-        return _decoder.decode(line)
-    except RecursionError:
-        return _without_content(line)
-    except ValueError:
-        return (
-            salvage.decode_part(line, _decoder)
-            or salvage.decode_after_cut(line, _decoder, _START)
-            or _without_content(line)
-        )
+        return [_decoder.decode(line)]
+    except (ValueError, RecursionError):
+        found = map(_decode_damaged, salvage.whole_messages(line))
+        return [message for message in found if message is not None]
+
+
+def _decode_damaged(line: bytes) -> Line | None:
+    return (
+        salvage.decode_part(line, _decoder)
+        or salvage.decode_after_cut(line, _decoder, _START)
+        or _without_content(line)
+    )
 
 
 def _without_content(line: bytes) -> Line | None:
@@ -31,4 +34,7 @@ def _without_content(line: bytes) -> Line | None:
     content, usage = line.find(b'"content"'), line.rfind(b'"usage"')
     if not 0 < content < usage:
         return None
-    return salvage.decode_part(line[:content] + line[usage:], _decoder)
+    before = line[:content]
+    end = line.rfind(b"],", content, usage)  # of the content, if other fields follow it
+    whole = salvage.decode_part(before + line[end + 2 :], _decoder) if end > 0 else None
+    return whole or salvage.decode_part(before + line[usage:], _decoder)

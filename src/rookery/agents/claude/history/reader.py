@@ -76,9 +76,13 @@ def _storable(part: str) -> str:
 
 def read(line: bytes, memory: Memory) -> Sequence[Finding]:
     """Read a line."""
-    found = decode(line)
-    if found is None:
-        return ()
+    messages = decode(line)
+    if len(messages) == 1:
+        return _read(messages[0], memory)
+    return [finding for message in messages for finding in _read(message, memory)]
+
+
+def _read(found: Line, memory: Memory) -> Sequence[Finding]:
     before = memory.at
     memory.at = seconds_since_1970(found.timestamp) or before
     if found.type == "queue-operation":

@@ -28,6 +28,7 @@ HISTORY = History(
         b'"user_message"',
         b'"UserMessage"',
     ),
+    time="timestamp",
     memory=Memory,
     begin=begin,
     read=read,

@@ -65,23 +65,30 @@ def begin(parts: Sequence[str]) -> Memory:
 
 def read(line: bytes, memory: Memory) -> Sequence[Finding]:
     """Read a line."""
-    found = _decode(line)
-    if found is None or found.payload is None:
-        return ()
+    return [finding for message in _decode(line) for finding in _read(message, memory)]
+
+
+def _read(found: Line, memory: Memory) -> Sequence[Finding]:
     memory.at = seconds_since_1970(found.timestamp) or memory.at
     payload = found.payload
+    if payload is None:
+        return ()
     kind = payload.type if found.type == "event_msg" else found.type
     reader = _READERS.get(kind or "")
     return () if reader is None else reader(payload, memory)
 
 
-def _decode(line: bytes) -> Line | None:
+def _decode(line: bytes) -> list[Line]:
+    """Decode what a line has: one message, unless it is damaged or a newline is missing."""
     try:
-        return _decoder.decode(line)
+        return [_decoder.decode(line)]
     except (ValueError, RecursionError):
-        return salvage.decode_part(line, _decoder) or salvage.decode_after_cut(
-            line, _decoder, _START
-        )
+        found = map(_decode_damaged, salvage.whole_messages(line))
+        return [message for message in found if message is not None]
+
+
+def _decode_damaged(line: bytes) -> Line | None:
+    return salvage.decode_part(line, _decoder) or salvage.decode_after_cut(line, _decoder, _START)
 
 
 def _session(payload: Payload, memory: Memory) -> Sequence[Finding]:
