@@ -54,6 +54,50 @@ def test_a_missing_agent_is_named_with_how_to_install_it(desk: Desk) -> None:
     assert how.startswith("[rook] install it:  npm install -g opencode-ai")
 
 
+HOW = [
+    "[rook] install it:  npm install -g @anthropic-ai/claude-code",
+    "[rook] or try rook without it:  rook demo",
+]
+
+
+def without_agents(desk: Desk) -> dict[str, str]:
+    return {**desk.environment(""), "PATH": "/usr/bin:/bin"}
+
+
+def test_a_loop_whose_agent_is_missing_says_how_to_install_it(desk: Desk) -> None:
+    environment = without_agents(desk)
+    done = rook("loop", "x", "--check", "false", cwd=desk.folder, env=environment)
+    assert done.returncode == 9
+    *_, used, first, second, resume = done.stdout.splitlines()
+    assert [first, second] == HOW
+    assert resume.startswith("[rook] resume:  rook loop --resume loop-")
+    name = used.split()[-1]
+    shown = rook("show", name, cwd=desk.folder, env=environment)
+    assert shown.stdout.splitlines()[-3:] == [*HOW, resume]
+
+
+def test_a_batch_whose_agent_is_missing_says_how_to_install_it_once(desk: Desk) -> None:
+    (desk.folder / "tasks").write_text('{"prompt": "x"}\n{"prompt": "y"}\n')
+    environment = without_agents(desk)
+    done = rook("batch", "tasks", cwd=desk.folder, env=environment)
+    assert done.stderr.splitlines()[1:] == [
+        "[rook] 2 of 2 tasks done · 2 failed · nothing spent",
+        *HOW,
+    ]
+
+
+def test_nothing_that_was_not_started_is_shown_with_a_cost(desk: Desk) -> None:
+    (desk.folder / "tasks").write_text('{"prompt": "x"}\n{"prompt": "y", "agent": "none"}\n')
+    environment = without_agents(desk)
+    ended = rook("batch", "tasks", cwd=desk.folder, env=environment)
+    name = ended.stderr.split()[1]
+    said = [rook(*words, cwd=desk.folder, env=environment) for words in (["runs"], ["batches"])]
+    said += [rook("show", name, cwd=desk.folder, env=environment)]
+    assert [done.returncode for done in said] == [0, 0, 0]
+    assert "$" not in "".join(done.stdout for done in (ended, *said))
+    assert said[-1].stdout.endswith(" · nothing spent\n")
+
+
 def test_a_missing_folder_is_named_before_anything_is_made(desk: Desk) -> None:
     said = refused(desk, "--cwd", "/no/such/folder", code=2)
     assert (

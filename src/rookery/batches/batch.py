@@ -103,6 +103,11 @@ class Batch:
         ran = (result for result in self._ended if result.status != "not_started")
         return sum(result.cost_source == "unknown" for result in ran)
 
+    @property
+    def has_started(self) -> bool:
+        """Whether a task has started, so that it can have spent something."""
+        return bool(self.current) or any(each.status != "not_started" for each in self._ended)
+
     async def __aenter__(self) -> Self:
         jobs = await asyncio.to_thread(self._queue.remaining)
         self._earlier = {job.task.id: _spent(job.earlier) for job in jobs if job.earlier}

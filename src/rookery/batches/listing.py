@@ -40,6 +40,11 @@ class ListedTask(msgspec.Struct, frozen=True, kw_only=True):
     cost_source: Source = "unknown"
     duration_s: float | None = None
 
+    @property
+    def has_started(self) -> bool:
+        """Whether it has run, so that it can have cost something."""
+        return self.status not in ("not_started", "waiting", "not done")
+
 
 class ListedBatch(msgspec.Struct, frozen=True, kw_only=True):
     """A batch and its tasks, as they are now."""
@@ -99,7 +104,7 @@ def read_batch(folder: BatchFolder) -> ListedBatch:
 
 def _summed(folder: BatchFolder, rows: Sequence[ListedTask], *, is_running: bool) -> ListedBatch:
     known = [row for row in rows if row.spent_usd is not None]
-    ran = [row for row in rows if row.status not in ("not_started", "waiting", "not done")]
+    ran = [row for row in rows if row.has_started]
     done, failed = sum(row.ok is not None for row in rows), sum(row.ok is False for row in rows)
     ended = "failed" if failed else "success"
     status = "running" if is_running else ended if done == len(rows) else "interrupted"

@@ -26,7 +26,7 @@ _COMMANDS = {
     "batches": ("lists.batches:batches_", "List the batches."),
     "completion": ("completion:command", "Print the completion script of a shell."),
     "config": ("settings.config:command", "Show each setting and where it comes from."),
-    "cost": ("archive.cost:cost_", "Report what agents used: tokens and money, by day or else."),
+    "cost": ("archive.cost:cost_", "Report the tokens and the money that agents used."),
     "decode": ("decode:command", "Turn a recorded agent stream into events."),
     "demo": ("demo:command", "See rook work with a scripted agent: no key, no network."),
     "exec": ("exec:exec_", "Run any command line as it is."),

@@ -172,7 +172,7 @@ def _kinds(state: RunState) -> str:
 def _next_steps(verdict: Verdict, about: AboutRun, state: RunState) -> Iterator[str]:
     """What to do next, the most useful first."""
     if verdict.facts.missing_program is not None and (about.own_agent or about.install):
-        yield from _how_to_install(about)
+        yield from how_to_install(about.own_agent, about.install)
         return
     if about.run is None:
         return
@@ -228,11 +228,12 @@ def _how_much_is_saved(verdict: Verdict) -> str:
             return "saved output, not all of it"
 
 
-def _how_to_install(about: AboutRun) -> Iterator[str]:
-    if about.own_agent is not None:
-        yield f"correct its command: [agents.{safe_line(about.own_agent)}] in rookery.toml"
-    else:
-        yield f"install it:  {about.install}"
+def how_to_install(own_agent: str | None, install: str | None) -> Iterator[str]:
+    """What to do about a missing program of an agent: the user's own, or a known one."""
+    if own_agent is not None:
+        yield f"correct its command: [agents.{safe_line(own_agent)}] in rookery.toml"
+    elif install is not None:
+        yield f"install it:  {install}"
         yield "or try rook without it:  rook demo"
 
 

@@ -4,12 +4,13 @@ from collections.abc import Iterator
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from msgspec.structs import replace
 from tests.ci.payloads import PAYLOADS
 from tests.ci.samples import everywhere
 from tests.rules import each
 
-from rookery.display.reports.markdown import code, markdown, status
-from rookery.display.reports.report import Report
+from rookery.display.reports.markdown import code, facts, markdown, status
+from rookery.display.reports.report import Report, ReportedPart
 from rookery.model.safe import safe, safe_line
 from rookery.model.snapshot import ToolCounts
 
@@ -98,6 +99,16 @@ def test_a_page_shows_what_happened() -> None:
         answer="Done.",
     )
     assert markdown(report) == PAGE
+
+
+def test_what_was_not_started_has_no_cost() -> None:
+    run = Report(kind="run", name="k7f3", status="not_started", ok=False, exit_code=9)
+    assert facts(run) == []
+    part = ReportedPart(name="1", status="not_started", ok=False)
+    batch = Report(kind="batch", name="b", status="failed", ok=False, exit_code=1, parts=(part,))
+    assert facts(batch) == []
+    assert facts(replace(batch, spent_usd=0.5, cost_source="native")) == ["$0.5000"]
+    assert facts(replace(batch, parts=(part, replace(part, status="failed")))) == ["$?"]
 
 
 def _answered(answer: str) -> Report:

@@ -16,6 +16,7 @@ from rookery.batches.batch import Batch, refuse_unheld_tasks
 from rookery.batches.queue import FolderQueue, find_queue, new_queue
 from rookery.batches.tasks import BatchTask, read_tasks
 from rookery.cli.background.started import print_started
+from rookery.cli.live.ending import install_hints
 from rookery.cli.live.foreground import on_interrupts
 from rookery.cli.live.output import put, put_json
 from rookery.cli.live.running_table import RunningTable
@@ -197,8 +198,13 @@ def _say_start(name: str, terms: BatchTerms, *, every: int, left: int) -> None:
 
 
 def _say_end(queue: FolderQueue, batch: Batch, *, every: int, failed: int) -> None:
-    done = len(queue.folder.results())
+    results = queue.folder.results()
+    done = len(results)
     _say(f"{done} of {count(every, 'task')} done · {failed} failed · {spent_line(batch)}")
+    agents = {task.id: task.run.called or task.run.agent for task in queue.tasks()}
+    unstarted = {agents[each.id]: each.run for each in results if each.status == "not_started"}
+    for line in dict.fromkeys(line for run in unstarted.values() for line in install_hints(run)):
+        _say(line)
     if done < every:
         more = " --max-cost …" if batch.is_over_budget else ""
         _say(f"resume:  {suggested('batch', '--resume', queue.folder.name)}{more}")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import click
 import msgspec
 
+from rookery.cli.live.ending import install_hints
 from rookery.cli.live.output import put, put_json
 from rookery.cli.options.parameters import takes
 from rookery.cli.safe_output import guarded
@@ -98,8 +99,7 @@ def show_loop(name: str, *, full: bool = False) -> None:
         _put_checks(attempt, paint, _OUTPUT_LINES_FULL if full else _OUTPUT_LINES)
     say(view.activity(paint))
     say(view.used)
-    for line in view.resume_hints():
-        say(line)
+    _put_hints(view)
 
 
 def stop_loop(name: str) -> None:
@@ -150,6 +150,15 @@ def put_end(view: LoopView) -> None:
     put_runs(view)
     say(view.activity(look.paint()))
     say(f"{view.used} · {suggested('show', view.name)}")
+    _put_hints(view)
+
+
+def _put_hints(view: LoopView) -> None:
+    """Print how to install an agent that the loop did not find, and how to resume the loop."""
+    last = view.state.last if view.state else None
+    if last is not None and last.report.status == "not_started" and not view.is_running:
+        for line in install_hints(last.report.run):
+            say(line)
     for line in view.resume_hints():
         say(line)
 

@@ -4,6 +4,7 @@ import os
 import shlex
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
@@ -17,15 +18,17 @@ from rookery.cli.safe_output import guarded
 from rookery.config.options import ViewOptions
 from rookery.display.console.look import Look, columns, look_of
 from rookery.display.console.markdown import markdown
-from rookery.display.ending import AboutRun, losses, summary
+from rookery.display.ending import AboutRun, how_to_install, losses, summary
 from rookery.display.texts import ShownTexts
 from rookery.model.completion import final_text
-from rookery.model.errors import UnknownAgentError
+from rookery.model.errors import RookeryError, UnknownAgentError
 from rookery.model.safe import safe, safe_line
 from rookery.model.state import RunState
 from rookery.model.stuck import WAITS_FOR_LOGIN
 from rookery.model.verdict import Verdict
 from rookery.runs.summary import summarise
+from rookery.store import runs
+from rookery.store.home import home_folder
 from rookery.store.names import branch_of
 from rookery.store.run_folder import RunFolder
 from rookery.store.run_formats import RunInfo
@@ -156,6 +159,18 @@ def _login(agent: Agent, info: RunInfo | None, ended: EndedRun) -> str | None:
     if not own:
         return agent.login
     return safe_line(shlex.join(own) + agent.login.removeprefix(agent.programs[0]))
+
+
+def install_hints(run: str | None) -> Iterator[str]:
+    """How to install the agent of a saved run, if the run could not start without it."""
+    try:
+        folder = runs.find(home_folder(), run) if run else None
+        info, exit = (folder.info(), folder.exit()) if folder else (None, None)
+    except RookeryError:  # it was removed
+        return
+    if info and exit and exit.missing_program is not None:
+        known = _known_agent(info.agent)
+        yield from how_to_install(info.called, known.install if known else None)
 
 
 def _known_agent(name: str | None) -> Agent | None:

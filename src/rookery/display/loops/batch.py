@@ -82,6 +82,8 @@ def _padded(text: str, width: int) -> str:
 
 def spent_line(batch: Batch) -> str:
     """What all tasks of a batch have spent."""
+    if not batch.has_started and not batch.spent_usd:
+        return "nothing spent"
     if batch.unknown_costs and not batch.spent_usd:
         return f"spent {price(Money(None, 'unknown'))}"
     cost = Money(batch.spent_usd, batch.cost_source)

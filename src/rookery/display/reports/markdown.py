@@ -51,7 +51,8 @@ def facts(report: Report) -> list[str]:
         found.append(count(report.tools.finished, "tool") + (f" ({', '.join(bad)})" if bad else ""))
     if report.tokens:
         found.append(f"{tokens(report.tokens)} tokens")
-    if report.exit_code is not None or report.spent_usd is not None:
+    is_known = report.exit_code is not None or report.spent_usd is not None
+    if report.spent_usd or (is_known and report.has_started):
         found.append(total_cost(report.cost, report.unknown_costs, _part_name(report)))
     return found
 

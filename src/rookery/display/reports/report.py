@@ -102,6 +102,12 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         return self.status == RUNNING
 
     @property
+    def has_started(self) -> bool:
+        """Whether it, or one of its parts, has run, so that it can have cost something."""
+        statuses = [part.status for part in self.parts] if self.kind != "run" else [self.status]
+        return any(status != "not_started" for status in statuses)
+
+    @property
     def cost(self) -> Money:
         """What it cost, and how certain that is."""
         return Money(self.spent_usd, self.cost_source, self.cost_at_least)

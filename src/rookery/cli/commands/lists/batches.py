@@ -54,7 +54,7 @@ def show_batch(name: str) -> None:
     """Show the tasks of a batch: how each ended or what it does, what it cost, and its run."""
     batch = read_batch(batch_folder.find(home_folder(), name))
     _print(_TASK_HEAD, [_task_row(task) for task in batch.tasks], [t.status for t in batch.tasks])
-    say(f"{batch.batch} · {batch.status} · {_done(batch)} · spent {_cost(batch)}")
+    say(f"{batch.batch} · {batch.status} · {_done(batch)} · {_spent(batch)}")
     for line in _next_steps(batch):
         say(line)
 
@@ -92,9 +92,17 @@ def _done(batch: ListedBatch) -> str:
     return f"{batch.done} of {count(len(batch.tasks), 'task')} done · {batch.failed} failed"
 
 
+def _spent(batch: ListedBatch) -> str:
+    cost = _cost(batch)
+    return f"spent {cost}" if cost else "nothing spent"
+
+
 def _cost(batch: ListedBatch) -> str:
+    """What a batch has cost; empty if none of its tasks has started."""
+    if not batch.spent_usd and not any(task.has_started for task in batch.tasks):
+        return ""
     if batch.spent_usd is None:
-        return price(Money(None, "unknown")) if batch.unknown_costs else price(Money(0.0, "native"))
+        return price(Money(None, "unknown"))
     return total_cost(Money(batch.spent_usd, batch.cost_source), batch.unknown_costs, "task")
 
 

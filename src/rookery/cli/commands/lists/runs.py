@@ -102,6 +102,7 @@ def print_rows(
 
 def run_cells(run: ListedRun, now: float) -> list[str]:
     """A run as a row under `HEAD`."""
+    spent = spent_on(run)
     return [
         run.name,
         moment(run.started_at, now),
@@ -109,7 +110,7 @@ def run_cells(run: ListedRun, now: float) -> list[str]:
         short_model(run.model),
         run.status.replace("_", " "),
         duration(run.seconds),
-        price(run.spent),
+        price(spent) if spent is not None else "",
         short_folder(run.cwd),
         one_line(run.what, 200),
     ]
