@@ -5,6 +5,9 @@ from typing import Any
 
 import pytest
 
+from rookery.adapter.history import Call, Session
+from rookery.archive.ledger.ledger import Ledger
+from rookery.archive.ledger.records import Source
 from rookery.archive.report.build import build
 from rookery.archive.report.figures import CostReport, CostRow, Dollars, Figures, Tokens
 from tests.archive.report.ledgers import MILLION, ledger, query
@@ -304,6 +307,27 @@ def test_an_empty_ledger_is_an_empty_report(tmp_path: Path) -> None:
         assert build(connection, query("hour,agent,loop")) == CostReport(
             timezone="UTC", by=("hour", "agent", "loop"), total=Figures(), rows=()
         )
+
+
+def test_findings_that_were_written_in_batches_are_reported(tmp_path: Path) -> None:
+    def call(number: int, at: float, **given: Any) -> Call:
+        return Call(id=f"c{number}", session="s1", at=at, model="m", output=number, **given)
+
+    first, second = (Source(agent="someone", path=f"/srv/{name}.jsonl") for name in "ab")
+    with Ledger.open(tmp_path / "ledger.db") as opened:
+        with opened.batch() as batch:
+            batch.add(first, [Session(id="s1", project="/srv/app", title="Work"), call(1, 4500.0)])
+            batch.add(first, [call(2, 900.0, cost_usd=0.25, subagent="a1")])
+        with opened.batch() as batch:
+            batch.add(second, [call(2, 900.0, cost_usd=0.25, subagent="a1"), call(3, 86_400.0)])
+        report = build(opened.connection, query("day,project,subagent"))
+    assert [(*row.keys.values(), row.tokens.output, row.calls) for row in report.rows] == [
+        ("1970-01-01", "/srv/app", "a1", 2, 1),
+        ("1970-01-01", "/srv/app", None, 1, 1),
+        ("1970-01-02", "/srv/app", None, 3, 1),
+    ]
+    assert report.total.cost_usd == Dollars(native=0.25)
+    assert report.total.unpriced_tokens == 4
 
 
 def test_a_million_tokens_at_nano_dollars_lose_nothing(tmp_path: Path) -> None:

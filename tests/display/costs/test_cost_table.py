@@ -110,3 +110,9 @@ def test_colours_are_only_for_those_who_want_them() -> None:
     coloured = report_lines(three_rows(), width=80, paint=Paint(colour=True))
     assert not any("\x1b" in line for line in plain)
     assert "\x1b[32m" in coloured[1]
+
+
+def test_names_get_the_room_that_the_shortest_bar_leaves() -> None:
+    row = CostRow(keys={"model": "a-model-with-a-rather-long-name"}, **figures(1.0))
+    lines = report_lines(report(row, by=("model",)), width=44, paint=PLAIN)
+    assert lines[1] == "a-model-with-a-rather-long…  $1.00  ████████"

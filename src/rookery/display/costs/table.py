@@ -72,7 +72,9 @@ def _columns(report: CostReport, width: int | None, home: str | None) -> list[Co
     if width is None:
         longest, bar = _UNCUT, _BAR_IN_A_PIPE
     else:
-        longest, bar = _fit(names, report.by, numbers, width - _wide([costs]))
+        pairs = zip(report.by, names, strict=True)
+        widths = [max(len(key), *map(cells.width, column)) for key, column in pairs]
+        longest, bar = _fit(widths, numbers, width - _wide([costs]))
     titles = [
         [key.upper(), *(_short(key, name, longest) for name in column), ""]
         for key, column in zip(report.by, names, strict=True)
@@ -101,30 +103,31 @@ def _right(column: Column) -> Column:
     return [cell.rjust(wide) for cell in column]
 
 
-def _fit(
-    names: list[list[str]], by: Sequence[str], numbers: dict[str, Column], width: int
-) -> tuple[int, int]:
-    """Leave out numbers until a table fits; return how long names and bars are then."""
+def _fit(names: Sequence[int], numbers: dict[str, Column], width: int) -> tuple[int, int]:
+    """Leave out numbers until a table fits; return how long names and bars are then.
+
+    `names` are the widths of the columns of names.
+    """
     shortest, longest = _BARS
     droppable = [name for name in _LESS_NEEDED if name in numbers]
     limits = iter(_NAMES)
     limit = next(limits)
-    while (room := width - _named(names, by, limit) - _wide(numbers.values())) < shortest:
+    while width - _named(names, limit) - _wide(numbers.values()) < shortest:
         if limit == _NAMES[0] or not droppable:
             if (shorter := next(limits, None)) is None:
                 return limit, 0
             limit = shorter
         else:
             del numbers[droppable.pop(0)]
-    return limit, min(room, longest)
+    room = width - _wide(numbers.values())
+    while limit < max(names) and room - _named(names, limit + 1) >= shortest:
+        limit += 1
+    return limit, min(room - _named(names, limit), longest)
 
 
-def _named(names: Iterable[list[str]], by: Sequence[str], limit: int) -> int:
+def _named(names: Iterable[int], limit: int) -> int:
     """How wide the columns of names are."""
-    return sum(
-        max(len(key), min(limit, max(map(cells.width, column)))) + _GAP
-        for key, column in zip(by, names, strict=True)
-    )
+    return sum(min(limit, name) + _GAP for name in names)
 
 
 def _wide(columns: Iterable[Column]) -> int:
