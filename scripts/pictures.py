@@ -2,7 +2,8 @@
 
 `make pictures` writes all of them again, each on a dark and on a light background. The agent is the
 scripted one; where a person is asked it is the real Claude Code, whose path is in
-ROOKERY_TEST_CLAUDE, with a scripted model on loopback. No key and no network is needed.
+ROOKERY_TEST_CLAUDE, with a scripted model on loopback. The sessions that `rook cost` reports on are
+made up. No key and no network is needed.
 """
 
 import fcntl
@@ -25,6 +26,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 import rookery.testing
 from rookery.testing import Reply, ScriptedMessagesApi
+from rookery.testing.histories import month_of_work, write
 
 ROOT = Path(__file__).parent.parent
 PICTURES = ROOT / "docs" / "pictures"
@@ -52,6 +54,9 @@ LOOP = [
     '{"say": "The parser is done, too.", "write-file": "parser.py"}',
 ]
 """What the agent does in each iteration until the tests pass."""
+
+END_OF_HISTORY = 1785542400.0
+"""The first of August 2026: with a fixed end, the made-up sessions are the same each time."""
 
 DIM = re.compile(b"\x1b\\[2m")  # the emulator does not know it; grey is what it looks like
 
@@ -251,9 +256,20 @@ def take(studio: Studio, names: Sequence[str]) -> dict[str, tuple[str, pyte.Scre
         for name, words in asked.items()
         if not names or name in names
     }
+    if not names or "cost" in names:
+        pictures["cost"] = ("rook cost --by week,agent", _cost(studio))
     if not names or "asking" in names:
         pictures["asking"] = ('rook run "Clean up"', _asking(studio))
     return pictures
+
+
+def _cost(studio: Studio) -> pyte.Screen:
+    """What the sessions in the home that `rook demo --history` makes cost."""
+    home = studio.project.parent / "history"
+    for session in month_of_work(until=END_OF_HISTORY):
+        write(home, session)
+    words = ("cost", "--by", "week,agent")
+    return studio.look(*words, HOME=str(home), ROOKERY_HOME=str(home / "runs"), TZ="UTC")
 
 
 def _asking(studio: Studio) -> pyte.Screen:

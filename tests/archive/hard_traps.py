@@ -25,6 +25,7 @@ from tests.archive.traps import (
     trap,
 )
 
+
 def said_calls(count: int, **more: Any) -> Expected:
     """What `count` lines of `said()` use."""
     return Expected(
