@@ -1,6 +1,5 @@
 """More traps of stored sessions: damage, lines that are very long, times and prices."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from tests.archive.traps import (
     claude,
     codex,
     codex_calls,
+    compact,
     context,
     counted,
     gemini,
@@ -36,11 +36,6 @@ def said_calls(count: int, **more: Any) -> Expected:
         cache_write=50 * count,
         **more,
     )
-
-
-def compact(message: dict[str, Any]) -> bytes:
-    """A line as Claude Code writes it."""
-    return json.dumps(message, separators=(",", ":")).encode()
 
 
 def asked(at: str, size: int = 10) -> bytes:

@@ -9,6 +9,7 @@ from rookery.archive.report.build import build
 from rookery.archive.report.figures import CostReport
 from rookery.archive.report.query import CostQuery, keys_of
 from rookery.archive.report.zone import zone_of
+from tests.archive.reference import Totals
 
 
 def imported(ledger: Path, *homes: Path) -> ImportReport:
@@ -26,3 +27,14 @@ def report(ledger: Path, by: str | Sequence[str] = "day", zone: str = "UTC") -> 
 def calls_by(ledger: Path, key: str, zone: str = "UTC") -> dict[str | None, int]:
     """How many calls each group has."""
     return {row.keys[key]: row.calls for row in report(ledger, key, zone).rows}
+
+
+def totals(ledger: Path) -> Totals:
+    """What the slow reading gives, from a report."""
+    found: Totals = {}
+    for row in report(ledger, "agent,model,day").rows:
+        tokens = row.tokens
+        counts = tokens.input, tokens.output, tokens.cache_read, tokens.cache_write
+        agent, model, day = (row.keys[name] for name in ("agent", "model", "day"))
+        found[str(agent), model, str(day)] = row.calls, counts
+    return found

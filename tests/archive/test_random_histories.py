@@ -8,8 +8,8 @@ import pytest
 
 from rookery.archive.rebuild import rebuild
 from rookery.testing.histories import StoredSession, month_of_work, write
-from tests.archive.reference import Totals, totals_of
-from tests.archive.reports import imported, report
+from tests.archive.reference import totals_of
+from tests.archive.reports import imported, totals
 
 UNTIL = 1_793_620_800.0
 
@@ -81,21 +81,11 @@ class Histories:
     def check(self) -> None:
         """The report has everything that was ever written, once."""
         imported(self.ledger, *self.homes)
-        assert _totals(self.ledger) == totals_of([self.everything])
+        assert totals(self.ledger) == totals_of([self.everything])
 
     def _any_file(self) -> Path | None:
         files = sorted(path for home in self.homes for path in home.rglob("*.jsonl"))
         return self.made.choice(files) if files else None
-
-
-def _totals(ledger: Path) -> Totals:
-    found: Totals = {}
-    for row in report(ledger, "agent,model,day").rows:
-        tokens = row.tokens
-        counts = tokens.input, tokens.output, tokens.cache_read, tokens.cache_write
-        agent, model, day = (row.keys[name] for name in ("agent", "model", "day"))
-        found[str(agent), model, str(day)] = row.calls, counts
-    return found
 
 
 @pytest.fixture(autouse=True)

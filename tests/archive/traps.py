@@ -45,12 +45,17 @@ def trap(write: Trap) -> Trap:
     return write
 
 
+def compact(message: Any) -> bytes:
+    """JSON without spaces, as agents write it."""
+    return json.dumps(message, separators=(",", ":")).encode()
+
+
 def lines(path: Path, *messages: Any) -> None:
     """Append messages to a file, one a line; bytes as they are."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab") as file:
         for message in messages:
-            line = message if isinstance(message, bytes) else json.dumps(message).encode()
+            line = message if isinstance(message, bytes) else compact(message)
             file.write(line + b"\n")
 
 
