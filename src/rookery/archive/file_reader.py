@@ -1,6 +1,7 @@
 """Reads what is new in one file, of whatever kind it is."""
 
 import os
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from stat import S_ISREG
@@ -15,6 +16,7 @@ from rookery.archive.positions import Stamp, note_position, note_stamp, start_po
 from rookery.archive.scan import Scanner
 from rookery.archive.sqlite_stores import read_store
 
+_QUICK = 1  # a ledger has tens of thousands of memories, each half as long if compressed
 _MOST = 128 * 1024 * 1024  # of a document, which is read whole
 
 # O_NONBLOCK: a pipe in place of a file must not block. O_NOATIME: reading leaves no trace.
@@ -62,7 +64,7 @@ class FileReader:
         """Note how far the file that is being read was read, so that a batch can be written."""
         if self._memory is not None:
             note_position(self._fd, source, self._position)
-            source.memory = msgspec.json.encode(self._memory)
+            source.memory = zlib.compress(msgspec.json.encode(self._memory), _QUICK)
 
     def _file(self, file: FoundFile, source: Source) -> Iterator[Part]:
         with _opened(file.path) as (fd, stamp):
@@ -118,8 +120,9 @@ class FileReader:
     def _resume(self, source: Source) -> Any:
         """The memory of a file at its position; None if it cannot be decoded."""
         try:
-            return msgspec.json.decode(source.memory or b"", type=self._history.memory)
-        except (ValueError, RecursionError):
+            data = zlib.decompress(source.memory or b"")
+            return msgspec.json.decode(data, type=self._history.memory)
+        except (zlib.error, ValueError, RecursionError):
             return None
 
     def _findings(self, lines: list[bytes], memory: Any) -> list[Finding]:

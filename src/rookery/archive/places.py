@@ -127,4 +127,4 @@ def storable_path(path: str) -> str:
     """A path as the ledger has it: bytes that are not text are shown as hexadecimal."""
     if path.isascii():
         return path
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
+    return path if path.isascii() else os.fsencode(path).decode("utf-8", "backslashreplace")

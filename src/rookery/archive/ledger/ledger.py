@@ -115,7 +115,7 @@ class Ledger:
         rows = self.connection.execute(
             "SELECT path, inode, size, mtime_ns FROM sources WHERE state = 'ok'"
         )
-        return {path: (inode, size, mtime_ns) for path, inode, size, mtime_ns in rows}
+        return {row[0]: row[1:] for row in rows}
 
     def has_unreadable(self) -> bool:
         """Whether a file or folder could not be read when it was last looked at."""

@@ -26,7 +26,7 @@ class Source(msgspec.Struct, kw_only=True):
     head_hash: bytes | None = None
     tail_hash: bytes | None = None
     memory: bytes | None = None
-    """JSON: what its reader remembers at the position; for a SQLite store the marks."""
+    """What its reader remembers at the position: JSON, of lines compressed by zlib."""
 
     state: State = "ok"
     rewritten: bool = False

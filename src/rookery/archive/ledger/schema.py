@@ -32,7 +32,7 @@ CREATE TABLE sources (
   position INTEGER NOT NULL DEFAULT 0,    -- all before it was read
   head_hash BLOB,                         -- of the first bytes before the position
   tail_hash BLOB,                         -- of the last bytes before the position
-  memory BLOB,                            -- JSON: what its reader remembers there
+  memory BLOB,                            -- what its reader remembers there: JSON, for lines zlib
   state TEXT NOT NULL DEFAULT 'ok',       -- ok, gone or unreadable
   rewritten INTEGER NOT NULL DEFAULT 0,   -- whether bytes that were read have changed
   problem TEXT
@@ -52,7 +52,7 @@ CREATE TABLE sessions (
   forked_from TEXT,                       -- the session whose conversation it continues
   first_at INTEGER,
   last_at INTEGER,
-  facts_at TEXT NOT NULL DEFAULT '{}',    -- JSON: when these facts were reported, first and last
+  facts_at TEXT NOT NULL DEFAULT '{}',    -- JSON: first and last time, others of facts
   UNIQUE (agent, session)
 ) STRICT;
 CREATE INDEX sessions_by_parent ON sessions (parent) WHERE parent IS NOT NULL;

@@ -64,7 +64,8 @@ class MergedSession(msgspec.Struct, gc=False):
     def row(self) -> tuple[str | None, ...]:
         """The columns of its facts, and when they were reported."""
         times: dict[str, int | None] = {"first": self.first_at, "last": self.last_at}
-        times |= {name: at for name, (at, _) in sorted(self.facts.items())}
+        facts = sorted(self.facts.items())
+        times |= {name: at for name, (at, _) in facts if at != self.first_at}
         texts = (self.facts[name][1] if name in self.facts else None for name in _FACTS)
         return (*(text and storable(text) for text in texts), _encode(times).decode())
 
@@ -72,9 +73,12 @@ class MergedSession(msgspec.Struct, gc=False):
     def of(cls, row: tuple[Any, ...]) -> "MergedSession":
         """What a row has that `row` made."""
         times = _times(row[-1])
+        first = times.get("first")
         texts = zip(_FACTS, row, strict=False)
         facts = {
-            name: (times.get(name) or _NEVER, text) for name, text in texts if text is not None
+            name: (times.get(name, first) or _NEVER, text)
+            for name, text in texts
+            if text is not None
         }
         return cls(facts, times.get("first"), times.get("last"))
 
