@@ -1,6 +1,7 @@
 """Brings the ledger up to date: finds what agents wrote since the last time, and reads it."""
 
 import fcntl
+import gc
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,7 +27,7 @@ LOCK = "ledger.lock"
 _PATIENCE_S = 120.0  # with another process that imports
 _POLL_S = 0.05
 _MOST_LINES = 60_000  # in one transaction
-_MOST_BYTES = 256_000_000
+_MOST_BYTES = 2_000_000_000
 
 Progress = Callable[[int, int], None]
 """Called with the bytes that were read and those that there are to read."""
@@ -96,12 +97,25 @@ def import_into(
     """
     histories = [agents.history(name) for name in names or agents.history_names()]
     work = _Import(ledger, histories, progress)
-    if paths:
-        work.import_paths(paths, named=names is not None)
-    else:
-        work.import_homes(homes, runs_home or ledger.path.parent)
+    with _without_collections():
+        if paths:
+            work.import_paths(paths, named=names is not None)
+        else:
+            work.import_homes(homes, runs_home or ledger.path.parent)
     ledger.reprice(fingerprint())
     return work.report
+
+
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """Keep the garbage collector from searching all calls of a batch again and again for cycles."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 @contextmanager

@@ -13,7 +13,7 @@ import msgspec
 from rookery.adapter.history import Call
 from rookery.model.errors import ConfigError
 from rookery.model.events import Usage
-from rookery.model.price import Price, Prices
+from rookery.model.price import Price, Prices, round_pico
 
 _MS_PER_DAY = 86_400_000
 _S_PER_DAY = 86_400
@@ -91,7 +91,21 @@ class Rates:
 def priced(line: Call, price: Price) -> Cost:
     """What the tokens and searches of a line cost."""
     rates = price.rates_for(line)
-    return Cost(rates.cost(line), rates.saved(line))
+    input, read, short, long = (
+        rates.input,
+        line.cache_read,
+        line.cache_write_5m,
+        line.cache_write_1h,
+    )
+    try:  # the same as the last line, in a third of its time
+        cached = rates.cache_read * read + rates.cache_write_5m * short  # type: ignore[operator]
+        cached += rates.cache_write_1h * long  # type: ignore[operator]
+        fresh = input * line.input + rates.output * line.output  # type: ignore[operator]
+        searches = rates.web_search * line.web_searches  # type: ignore[operator]
+        saved = input * (read + short + long) - cached  # type: ignore[operator]
+        return Cost(round_pico(fresh + cached + searches), round_pico(saved))
+    except TypeError:  # a rate is unknown, which may not matter
+        return Cost(rates.cost(line), rates.saved(line))
 
 
 def fingerprint() -> str:
