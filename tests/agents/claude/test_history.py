@@ -503,3 +503,32 @@ def test_a_path_that_is_not_text_can_be_stored() -> None:
     assert HISTORY.begin is not None
     memory = HISTORY.begin(["pro\udcffject", "a\udcff.jsonl"])
     assert (memory.folder, memory.session) == ("pro?ject", "a?")
+
+
+def as_written(part: str, second: int, **more: Any) -> bytes:
+    """A line in the order in which Claude Code writes it."""
+    message = {"model": "claude-opus-4-8", "id": "msg_1", "role": "assistant", "content": [part]}
+    whole = {"message": {**message, "usage": USED}, "requestId": "req_1", "type": "assistant"}
+    about = {"uuid": f"u{second}", "timestamp": f"2026-11-15T12:00:{second:02}.000Z"}
+    return json.dumps(
+        {**whole, **about, "sessionId": "aaaa", **more}, separators=(",", ":")
+    ).encode()
+
+
+def test_a_line_that_is_skipped_as_a_repetition_still_tells_the_time() -> None:
+    later = as_written("c", 7, timestamp=None, requestId="req_2").replace(b"msg_1", b"msg_2")
+    found = calls(as_written("a", 1), as_written("b", 5), later)
+    assert [call.id for call in found] == ["msg_1", "msg_2"]
+    assert [call.at for call in found if call.at][1] - (found[0].at or 0) == 4
+
+
+def test_a_repetition_that_is_older_has_the_time_of_the_call() -> None:
+    found = calls(as_written("a", 5), as_written("b", 1))
+    assert min(call.at or 0 for call in found) == (found[0].at or 0) - 4
+
+
+def test_a_repetition_with_a_greater_output_is_reported() -> None:
+    grown = as_written("b", 5).replace(b'"output_tokens":', b'"output_tokens":9')
+    found = calls(as_written("a", 1), grown)
+    assert len(found) == 2
+    assert found[1].output > found[0].output

@@ -13,6 +13,8 @@ from rookery.model.price import credible
 from rookery.model.text import one_line
 
 _SUBAGENTS = "subagents"
+_UUID, _REQUEST, _TIMESTAMP = b'"uuid":"', b'},"requestId":"', b'"timestamp":"'
+_LENGTH_OF_STAMP = len('2026-11-02T12:00:00.000Z"')
 _SYNTHETIC = "<synthetic>"  # messages that Claude Code writes itself
 _UNNAMED_BRANCHES = ("", "HEAD")
 _LONGEST_TITLE = 200
@@ -49,6 +51,15 @@ class Memory(msgspec.Struct):
     last_usage: Usage | None = None
     """What the last call that was reported had used."""
 
+    echo: bytes = b""
+    """A part of that line which a line has as well that reports nothing new."""
+
+    stamp: bytes = b""
+    """The time of that line as it is written."""
+
+    skipped: bytes = b""
+    """The end of the last line that was skipped for that reason, with its id and its time."""
+
     cwd: str | None = None
     project: str | None = None
     last_uuid: str | None = None
@@ -76,24 +87,30 @@ def _storable(part: str) -> str:
 
 def read(line: bytes, memory: Memory) -> Sequence[Finding]:
     """Read a line."""
+    if memory.echo and memory.echo in line and _is_later(line, memory):
+        memory.skipped = line[max(line.rfind(_UUID), 0) :]
+        return ()
+    if memory.skipped:
+        _catch_up(memory)
     messages = decode(line)
     if len(messages) == 1:
-        return _read(messages[0], memory)
-    return [finding for message in messages for finding in _read(message, memory)]
+        return _read(messages[0], memory, line)
+    memory.echo = b""
+    return [finding for message in messages for finding in _read(message, memory, b"")]
 
 
-def _read(found: Line, memory: Memory) -> Sequence[Finding]:
+def _read(found: Line, memory: Memory, raw: bytes) -> Sequence[Finding]:
     before = memory.at
     memory.at = seconds_since_1970(found.timestamp) or before
     if found.type == "queue-operation":
         memory.opened = memory.at if before is None else memory.opened
         return ()
     if found.type in ("assistant", None) and found.message is not None:
-        return _assistant(found, found.message, memory)
+        return _assistant(found, found.message, memory, raw)
     return _title(found, memory)
 
 
-def _assistant(line: Line, message: Message, memory: Memory) -> Sequence[Finding]:
+def _assistant(line: Line, message: Message, memory: Memory, raw: bytes) -> Sequence[Finding]:
     memory.last_uuid = line.uuid
     if message.model == _SYNTHETIC:
         return _limit(line, memory)
@@ -105,10 +122,43 @@ def _assistant(line: Line, message: Message, memory: Memory) -> Sequence[Finding
     session = _session(line, memory)
     call = _call(line, message, usage, session, memory)
     memory.last_id, memory.last_at, memory.last_usage = message.id, memory.at or 0, usage
+    memory.echo, memory.stamp = _echo(raw), _stamp(raw)
     if session == memory.known:
         return (call,)
     memory.known = session
     return (msgspec.structs.replace(session, at=memory.at), call)
+
+
+def _echo(line: bytes) -> bytes:
+    """What the other lines of a message have as well if they report nothing new about it.
+
+    It is the usage with the id of the request. Empty if the line is not written in the usual order.
+    """
+    start = line.rfind(b'"usage":{')
+    request = line.find(_REQUEST, start)
+    end = line.find(b'"', request + len(_REQUEST))
+    return line[start : end + 1] if 0 < start < request < end else b""
+
+
+def _stamp(line: bytes) -> bytes:
+    """The time of a line as it is written; empty if it has none in the usual form."""
+    start = line.rfind(_TIMESTAMP) + len(_TIMESTAMP)
+    stamp = line[start : start + _LENGTH_OF_STAMP]
+    return stamp if stamp.endswith(b'Z"') else b""
+
+
+def _is_later(line: bytes, memory: Memory) -> bool:
+    """Whether a line is not older than the one that reported the last call."""
+    stamp = _stamp(line)
+    return bool(stamp and memory.stamp) and stamp >= memory.stamp
+
+
+def _catch_up(memory: Memory) -> None:
+    """Note the time and the id of the line that was skipped last."""
+    end, memory.skipped = memory.skipped, b""
+    for found in decode(end if end.startswith(b"{") else b"{" + end):
+        memory.at = seconds_since_1970(found.timestamp) or memory.at
+        memory.last_uuid = found.uuid or memory.last_uuid
 
 
 def _is_repeated(line: Line, message: Message, memory: Memory) -> bool:
