@@ -31,6 +31,7 @@ _SETTINGS = (
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = NORMAL",  # a power cut loses whole batches at most: they are read again
     "PRAGMA temp_store = MEMORY",
+    "PRAGMA cache_size = -65536",  # 64 MiB at most: what a large batch changes stays in memory
 )
 
 _TRANSIENT = (
