@@ -18,7 +18,7 @@ _MOST_BARS = 400
 _OTHERS = "others"
 _LABEL_WIDTH = 100
 _LONGEST_LABEL = 14
-_STEPS = (1, 2, 2.5, 5, 10)
+_STEPS = (1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10)  # a quarter of each is round, too
 
 Bars = dict[str, dict[str, float]]
 """The size of each part of each bar."""
@@ -110,7 +110,7 @@ def _labels(bars: Bars) -> Iterator[str]:
     for place, bar in enumerate(bars):
         if place % every == 0:
             shown = bar if len(bar) <= _LONGEST_LABEL else f"{bar[: _LONGEST_LABEL - 1]}…"
-            x = _LEFT + (place + 0.5) * step
+            x = min(_LEFT + (place + 0.5) * step, _WIDTH - _LABEL_WIDTH / 2)
             yield (
                 f'<text x="{x:.1f}" y="{_HEIGHT - 8}" text-anchor="middle">{escape(shown)}</text>'
             )
