@@ -3,10 +3,10 @@
 import re
 
 import pytest
+from tests.display.costs.reports import figures, report
 
 from rookery.archive.report.figures import CostRow
 from rookery.display.costs.chart import chart
-from tests.display.costs.reports import figures, report
 
 
 def drawn(*costs: float) -> str:
