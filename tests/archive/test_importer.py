@@ -3,8 +3,11 @@
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from rookery import agents
+from rookery.adapter.history import History
 from rookery.archive import importer
 from rookery.archive.importer import Problem, bring_up_to_date
 from rookery.archive.ledger.ledger import Ledger
@@ -251,10 +254,6 @@ def test_a_long_file_is_written_in_several_transactions(
 
 
 def test_a_reader_that_fails_is_reported(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    import msgspec
-
-    from rookery import agents
-
     def fail(line: bytes, memory: object) -> tuple[()]:
         raise ZeroDivisionError
 
@@ -263,6 +262,24 @@ def test_a_reader_that_fails_is_reported(home: Home, monkeypatch: pytest.MonkeyP
     home.write(message(1))
     (problem,) = home.import_all().problems
     assert "its reader failed" in problem.reason
+
+
+def test_a_history_that_cannot_be_loaded_is_reported_and_the_others_imported(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claude = agents.history("claude")
+
+    def load(name: str) -> History:
+        if name == "broken":
+            raise ImportError("no module")
+        return claude
+
+    monkeypatch.setattr(agents, "history_names", lambda: ("broken", "claude"))
+    monkeypatch.setattr(agents, "history", load)
+    home.write(message(1))
+    (problem,) = bring_up_to_date(home.ledger, (home.path,)).problems
+    assert (problem.path, "no module" in problem.reason) == ("broken", True)
+    assert home.totals() == (1, 5)
 
 
 def test_a_run_of_rook_and_its_transcript_are_one(home: Home) -> None:

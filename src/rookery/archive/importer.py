@@ -95,8 +95,9 @@ def import_into(
 
     `runs_home` is the home of the runs of rook; by default the folder of the ledger.
     """
-    histories = [agents.history(name) for name in names or agents.history_names()]
+    histories, problems = _histories(names)
     work = _Import(ledger, histories, progress)
+    work.report.problems += problems
     with _without_collections():
         if paths:
             work.import_paths(paths, named=names is not None)
@@ -116,6 +117,20 @@ def _without_collections() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+def _histories(names: Sequence[str] | None) -> tuple[list[History], list[Problem]]:
+    """The histories of some agents; of all agents without those that cannot be loaded."""
+    if names is not None:
+        return [agents.history(name) for name in names], []
+    histories: list[History] = []
+    problems: list[Problem] = []
+    for name in agents.history_names():
+        try:
+            histories.append(agents.history(name))
+        except Exception as error:  # another package can raise anything
+            problems.append(Problem(name, f"its history can't be loaded: {error!r}"))
+    return histories, problems
 
 
 @contextmanager
