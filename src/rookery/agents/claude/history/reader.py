@@ -13,7 +13,8 @@ from rookery.model.price import credible
 from rookery.model.text import one_line
 
 _SUBAGENTS = "subagents"
-_UUID, _REQUEST, _TIMESTAMP = b'"uuid":"', b'},"requestId":"', b'"timestamp":"'
+_USAGE, _REQUEST = b'"usage":{', b'},"requestId":"'
+_UUID, _TIMESTAMP = b'"uuid":"', b'"timestamp":"'
 _LENGTH_OF_STAMP = len('2026-11-02T12:00:00.000Z"')
 _SYNTHETIC = "<synthetic>"  # messages that Claude Code writes itself
 _UNNAMED_BRANCHES = ("", "HEAD")
@@ -87,12 +88,12 @@ def _storable(part: str) -> str:
 
 def read(line: bytes, memory: Memory) -> Sequence[Finding]:
     """Read a line."""
-    if memory.echo and memory.echo in line and _is_later(line, memory):
+    if memory.echo and line.startswith(memory.echo, line.rfind(_USAGE)) and _is_later(line, memory):
         memory.skipped = line[max(line.rfind(_UUID), 0) :]
         return ()
-    if memory.skipped:
-        _catch_up(memory)
     messages = decode(line)
+    if memory.skipped:
+        _catch_up(messages, memory)
     if len(messages) == 1:
         return _read(messages[0], memory, line)
     memory.echo = b""
@@ -134,7 +135,7 @@ def _echo(line: bytes) -> bytes:
 
     It is the usage with the id of the request. Empty if the line is not written in the usual order.
     """
-    start = line.rfind(b'"usage":{')
+    start = line.rfind(_USAGE)
     request = line.find(_REQUEST, start)
     end = line.find(b'"', request + len(_REQUEST))
     return line[start : end + 1] if 0 < start < request < end else b""
@@ -153,9 +154,11 @@ def _is_later(line: bytes, memory: Memory) -> bool:
     return bool(stamp and memory.stamp) and stamp >= memory.stamp
 
 
-def _catch_up(memory: Memory) -> None:
-    """Note the time and the id of the line that was skipped last."""
+def _catch_up(messages: Sequence[Line], memory: Memory) -> None:
+    """Note the time and the id of the line that was skipped last, unless the next has its own."""
     end, memory.skipped = memory.skipped, b""
+    if messages and messages[0].type == "assistant" and messages[0].timestamp is not None:
+        return
     for found in decode(end if end.startswith(b"{") else b"{" + end):
         memory.at = seconds_since_1970(found.timestamp) or memory.at
         memory.last_uuid = found.uuid or memory.last_uuid
