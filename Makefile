@@ -34,7 +34,7 @@ $(eval $(call installed,GEMINI,gemini,@google/gemini-cli))
 $(eval $(call installed,QWEN,qwen,@qwen-code/qwen-code))
 REAL_AGENTS := ROOKERY_TEST_CLAUDE=$(abspath $(CLAUDE)) ROOKERY_TEST_CODEX=$(abspath $(CODEX))
 
-.PHONY: demo quick test check lint types imports unit test-portable bench soak protections conformance docs figures format clean pictures release
+.PHONY: demo quick test check lint types imports unit test-portable bench compare soak protections conformance docs figures format clean pictures release
 
 demo: $(VENV)/.installed ## the whole path with a scripted agent: no key, no network
 	$(BIN)/rook demo --speed 4
@@ -87,6 +87,13 @@ bench: $(VENV)/.bench .cache/others/.ready ## ratios against named references, t
 	npm install --silent --no-fund --no-audit --prefix .cache/others/20 @ccusage/ccusage-linux-x64@20.0.24
 	chmod +x .cache/others/20/node_modules/@ccusage/ccusage-linux-x64/bin/ccusage
 	npm install --silent --no-fund --no-audit --prefix .cache/others/18 ccusage@18
+	touch $@
+
+compare: $(VENV)/.bench .cache/others/.ready .cache/others/.tokscale ## what other programs report on hard cases
+	$(BIN)/python benchmarks/compare_tools.py --cases
+
+.cache/others/.tokscale:
+	npm install --silent --no-fund --no-audit --prefix .cache/others/tokscale tokscale@1.4.3 bun
 	touch $@
 
 pictures: $(VENV)/.pictures $(CLAUDE_READY) ## take the pictures of the docs again, in a real terminal

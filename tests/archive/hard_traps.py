@@ -5,6 +5,7 @@ from typing import Any
 
 from tests.archive.traps import (
     COST,
+    DAY,
     GEMINI_HEAD,
     NOON,
     SONNET,
@@ -166,13 +167,15 @@ def claude_projects_may_be_links_to_each_other(home: Path) -> Expected:
 def codex_sessions_may_name_each_other_as_their_parent(home: Path) -> Expected:
     lines(rollout(home, "t1"), meta("t1", forked_from_id="t2"), context(), counted(1))
     lines(rollout(home, "t2"), meta("t2", forked_from_id="t1"), context(), counted(1))
-    lines(rollout(home, "t3"), meta("t3", forked_from_id="t3"), context(), counted(1))
+    own = counted(1, at=f"{DAY}T13")
+    lines(rollout(home, "t3"), meta("t3", forked_from_id="t3"), context(), own)
     return codex_calls(2)
 
 
 @trap
 def codex_totals_may_begin_again(home: Path) -> Expected:
-    calls = [counted(1), counted(2), counted(1), counted(2)]
+    later = f"{DAY}T13"
+    calls = [counted(1), counted(2), counted(1, at=later), counted(2, at=later)]
     lines(rollout(home, "t1"), meta("t1"), context(), *calls)
     return codex_calls(4)
 

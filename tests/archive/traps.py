@@ -151,7 +151,8 @@ def claude_reports_a_subagent_s_sum_on_the_caller_s_line(home: Path) -> Expected
 
 @trap
 def claude_writes_messages_that_no_model_made(home: Path) -> Expected:
-    lines(claude(home), said("m1", model="<synthetic>"), said("m2"))
+    nothing = {"input_tokens": 0, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
+    lines(claude(home), said("m1", 0, model="<synthetic>", usage=nothing), said("m2"))
     return Expected(
         calls=1, input=100, output=10, cache_read=1000, cache_write=50, models={SONNET: 1}
     )
@@ -297,15 +298,17 @@ def used(times: int = 1, **more: int) -> dict[str, int]:
     return {name: times * count for name, count in one.items()} | more
 
 
-def counted(total: int, last: int | None = 1, at: str = NOON) -> dict[str, Any]:
+def counted(total: int, last: int | None = 1, at: str = f"{DAY}T12") -> dict[str, Any]:
+    """What was used so far; `at` is the hour, for each total has a time of its own."""
     info: dict[str, Any] = {"total_token_usage": used(total)}
     if last is not None:
         info["last_token_usage"] = used(last)
-    return codex("event_msg", {"type": "token_count", "info": info}, at)
+    return codex("event_msg", {"type": "token_count", "info": info}, f"{at}:00:{total:02}.000Z")
 
 
 def recorded(response: str) -> dict[str, Any]:
-    return codex("token_usage_record", {"response_id": response, "usage": used()})
+    usage = {"response_id": response, "usage": used()}
+    return codex("token_usage_record", usage, f"{DAY}T12:00:0{response[1:]}.000Z")
 
 
 def codex_calls(count: int, **more: Any) -> Expected:
@@ -345,7 +348,7 @@ def codex_forks_begin_with_the_total_of_their_parent(home: Path) -> Expected:
 @trap
 def codex_old_forks_replay_the_events_of_their_parent(home: Path) -> Expected:
     lines(rollout(home, "t1"), meta("t1"), context(), counted(1), counted(2))
-    later = "2026-11-03T09:00:00Z"
+    later = "2026-11-03T09"
     replay = [counted(1, at=later), counted(2, at=later), counted(3, at=later)]
     lines(rollout(home, "t2"), meta("t2", forked_from_id="t1"), context(), *replay)
     return codex_calls(3, days={DAY: 2, "2026-11-03": 1})
@@ -362,17 +365,17 @@ def codex_grandchildren_replay_their_grandparent(home: Path) -> Expected:
 
 @trap
 def codex_equal_events_of_strangers_are_two(home: Path) -> Expected:
-    for thread in ("t1", "t2"):
-        lines(rollout(home, thread), meta(thread), context(), counted(1))
+    for thread, hour in (("t1", "09"), ("t2", "10")):
+        lines(rollout(home, thread), meta(thread), context(), counted(1, at=f"{DAY}T{hour}"))
     return codex_calls(2)
 
 
 @trap
 def codex_equal_events_of_siblings_are_two(home: Path) -> Expected:
     lines(rollout(home, "t1"), meta("t1"), context(), counted(1))
-    for thread in ("t2", "t3"):
+    for thread, hour in (("t2", "13"), ("t3", "14")):
         fork = meta(thread, forked_from_id="t1")
-        lines(rollout(home, thread), fork, context(), counted(1), counted(2))
+        lines(rollout(home, thread), fork, context(), counted(1), counted(2, at=f"{DAY}T{hour}"))
     return codex_calls(3)
 
 
@@ -420,7 +423,9 @@ def gemini(id: str, **tokens: int) -> dict[str, Any]:
 
 GEMINI_HEAD = {
     "sessionId": "11111111-0000-4000-8000-000000000000",
+    "projectHash": "c7db142a",
     "startTime": NOON,
+    "lastUpdated": NOON,
     "kind": "main",
 }
 
@@ -726,7 +731,11 @@ def goose_sums_of_a_session_repeat_its_ledger(home: Path) -> Expected:
         database.executescript(
             "CREATE TABLE sessions (id TEXT PRIMARY KEY, name TEXT, working_dir TEXT,"
             " session_type TEXT, created_at TEXT, updated_at TEXT, parent_session_id TEXT,"
-            " input_tokens INTEGER, accumulated_input_tokens INTEGER);"
+            " input_tokens INTEGER, output_tokens INTEGER, total_tokens INTEGER,"
+            " accumulated_input_tokens INTEGER, accumulated_output_tokens INTEGER,"
+            " accumulated_total_tokens INTEGER, accumulated_cache_read_tokens INTEGER,"
+            " accumulated_cache_write_tokens INTEGER, accumulated_cost REAL, provider_name TEXT,"
+            " model_config_json TEXT);"
             "CREATE TABLE usage_ledger (id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT,"
             " created_timestamp INTEGER, model TEXT, input_tokens INTEGER, output_tokens INTEGER,"
             " total_tokens INTEGER, cache_read_tokens INTEGER, cache_write_tokens INTEGER,"
@@ -734,7 +743,8 @@ def goose_sums_of_a_session_repeat_its_ledger(home: Path) -> Expected:
         )
         database.execute(
             "INSERT INTO sessions VALUES ('g1', 'Work', '/home/dev/shop', 'user',"
-            " '2026-11-02 12:00:00', '2026-11-02 12:00:01', NULL, 1000, 2000)"
+            " '2026-11-02 12:00:00', '2026-11-02 12:00:01', NULL, 1000, 50, 1050, 2000, 100, 2100,"
+            " 800, 100, 0.5, 'openai', '{\"model_name\":\"gpt-5\"}')"
         )
         rows = [("gpt-5", 400, None, 0.5), ("gpt-5", 400, 100, None)]
         for model, read, write, cost in rows:
