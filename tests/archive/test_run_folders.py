@@ -10,6 +10,7 @@ import pytest
 from rookery.archive.ledger.records import RunFigures
 from rookery.archive.run_folders import read_runs
 from rookery.model.snapshot import TokenCounts
+from rookery.process.demo_player import player_command
 from rookery.store import runs
 from rookery.store.run_folder import RunFolder
 from rookery.store.run_formats import RunInfo, VerdictInfo
@@ -150,6 +151,15 @@ def test_a_run_of_a_later_version_is_a_problem(tmp_path: Path) -> None:
 def test_a_run_without_its_options_is_left_out(tmp_path: Path) -> None:
     (run(tmp_path).path / "run.json").unlink()
     assert read_runs(tmp_path, {}) == ([], 0, [])
+
+
+def test_a_demo_is_left_out_because_it_used_nothing(tmp_path: Path) -> None:
+    run(tmp_path, program=list(player_command()))
+    other = "/other/site-packages/rookery/testing/scripted_agent.py"
+    run(tmp_path, program=["/other/python3", "-I", "-S", other])
+    assert read_runs(tmp_path, {}) == ([], 0, [])
+    run(tmp_path, program=["scripted_agent.py"])
+    assert len(read_runs(tmp_path, {}).runs) == 1
 
 
 def test_folders_that_are_not_runs_are_left_out(tmp_path: Path) -> None:

@@ -123,7 +123,6 @@ MAIN: list[Json] = [
             ("TaskCreate", {"subject": "Find who depends on the total", "description": "Callers"}),
             ("TaskCreate", {"subject": "Limit the discount", "description": "At most 100 %"}),
             ("TaskCreate", {"subject": "Run all tests", "description": "Nothing else breaks"}),
-            ("TaskUpdate", {"taskId": "1", "status": "in_progress"}),
         ]
     },
     {
@@ -138,13 +137,14 @@ MAIN: list[Json] = [
                     "subagent_type": "Explore",
                     "run_in_background": False,
                 },
-            )
+            ),
         ],
     },
     {
         "text": "Only the total itself has to change: it must not count more than 100 %.",
         "tools": [
             ("TaskUpdate", {"taskId": "1", "status": "completed"}),
+            ("TaskUpdate", {"taskId": "2", "status": "in_progress"}),
             ("Edit", EDIT),
         ],
     },

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from rookery.archive.ledger.records import RunFigures
 from rookery.model.errors import RookeryError
 from rookery.model.snapshot import TokenCounts
+from rookery.process.demo_player import is_played
 from rookery.store.file_names import INFO, RUNS, VERDICT
 from rookery.store.files import Folder
 from rookery.store.names import is_name
@@ -71,13 +72,15 @@ def _stamp(run: Path) -> str | None:
 
 
 def _read(runs: Folder, name: str, stamp: str) -> RunFigures | None:
-    """Read a run; None if it was removed meanwhile."""
+    """Read a run; None if it was removed meanwhile, or is a demo, which used nothing."""
     folder = runs.open(name)
     if folder is None:
         return None
     with folder:
         info, verdict = load(folder, INFO, RunInfo), load(folder, VERDICT, VerdictInfo)
-    return None if info is None or verdict is None else _figures(name, info, verdict, stamp)
+    if info is None or verdict is None or is_played(info.program):
+        return None
+    return _figures(name, info, verdict, stamp)
 
 
 def _figures(name: str, info: RunInfo, verdict: VerdictInfo, stamp: str) -> RunFigures:

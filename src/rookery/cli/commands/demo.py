@@ -10,7 +10,6 @@ from pathlib import Path
 
 import click
 
-from rookery.cli.demo_player import player_command
 from rookery.cli.live.foreground import watch
 from rookery.cli.options.parameters import takes
 from rookery.cli.reporting.end_actions import EndActions
@@ -18,6 +17,7 @@ from rookery.config.command_options import DemoOptions, ReplayOptions
 from rookery.config.end_options import EndOptions
 from rookery.config.options import RunOptions, ViewOptions
 from rookery.model.safe import safe_line
+from rookery.process.demo_player import player_command
 from rookery.runs.start import start
 
 _DENIED = 4  # the demo shows a denial: for a demo that is a success

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from rookery import agents
 from rookery.adapter.agent import Agent, Permission, Task
 from rookery.cli.background.detach_run import put_away
-from rookery.cli.demo_player import is_played
 from rookery.cli.live.foreground import is_watched, watch
 from rookery.cli.options.agent_args import AgentArgs, agent_args
 from rookery.cli.options.defaults import ResolvedAgent, print_project_settings, resolve_agent
@@ -20,6 +19,7 @@ from rookery.cli.reporting.end_actions import EndActions
 from rookery.config.end_options import EndOptions
 from rookery.config.options import RunOptions, StartOptions, ViewOptions
 from rookery.model.errors import BadRunNameError, UnknownRunError
+from rookery.process.demo_player import is_played
 from rookery.runs.resume import EarlierRun, NoSessionError, earlier_run
 from rookery.runs.start import start
 from rookery.store.home import home_folder

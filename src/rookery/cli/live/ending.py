@@ -12,7 +12,6 @@ import msgspec
 
 from rookery import agents
 from rookery.adapter.agent import Agent
-from rookery.cli.demo_player import is_played
 from rookery.cli.live.output import put, put_json
 from rookery.cli.safe_output import guarded
 from rookery.config.options import ViewOptions
@@ -26,6 +25,7 @@ from rookery.model.safe import safe, safe_line
 from rookery.model.state import RunState
 from rookery.model.stuck import WAITS_FOR_LOGIN
 from rookery.model.verdict import Verdict
+from rookery.process.demo_player import is_played
 from rookery.runs.summary import summarise
 from rookery.store import runs
 from rookery.store.home import home_folder
