@@ -29,6 +29,8 @@ _TITLES = (
     "Find the memory leak in the worker",
 )
 
+_EXPLORE, _AGAIN = "Explore the code", "Try it another way"
+
 
 def month_of_work(until: float, *, seed: int = 7, days: int = DAYS) -> Iterator[StoredSession]:
     """Yield sessions of the days before `until`, in seconds since 1970; the same for each seed."""
@@ -47,7 +49,8 @@ def month_of_work(until: float, *, seed: int = 7, days: int = DAYS) -> Iterator[
 
 
 def _session(made: random.Random, agent: str, at: float) -> StoredSession:
-    calls = tuple(_calls(made, agent, _MODELS[agent][0], at, made.randint(4, 25)))
+    title = made.choice(_TITLES)
+    calls = tuple(_calls(made, agent, _MODELS[agent][0], at, made.randint(4, 25), title))
     subagents: tuple[StoredSession, ...] = ()
     project, branch = made.choice(_PROJECTS), made.choice(("main", "checkout", "search"))
     if made.random() < 0.4:
@@ -57,8 +60,10 @@ def _session(made: random.Random, agent: str, at: float) -> StoredSession:
             id=_id(made),
             project=project,
             branch=branch,
-            title="Explore the code",
-            calls=tuple(_calls(made, agent, _MODELS[agent][1], began, made.randint(2, 8))),
+            title=_EXPLORE,
+            calls=tuple(
+                _calls(made, agent, _MODELS[agent][1], began, made.randint(2, 8), _EXPLORE)
+            ),
         )
         subagents = (subagent,)
     return StoredSession(
@@ -66,7 +71,7 @@ def _session(made: random.Random, agent: str, at: float) -> StoredSession:
         id=_id(made),
         project=project,
         branch=branch,
-        title=made.choice(_TITLES),
+        title=title,
         calls=calls,
         subagents=subagents,
     )
@@ -82,12 +87,12 @@ def _fork(made: random.Random, earlier: StoredSession, at: float) -> StoredSessi
         title=earlier.title,
         inherited=earlier.calls,
         forked_from=earlier.id,
-        calls=tuple(_calls(made, agent, _MODELS[agent][0], at, made.randint(2, 6))),
+        calls=tuple(_calls(made, agent, _MODELS[agent][0], at, made.randint(2, 6), _AGAIN)),
     )
 
 
 def _calls(
-    made: random.Random, agent: str, model: str, at: float, count: int
+    made: random.Random, agent: str, model: str, at: float, count: int, prompt: str
 ) -> Iterator[StoredCall]:
     context = made.randint(9_000, 20_000)
     for number in range(count):
@@ -102,7 +107,7 @@ def _calls(
             output=made.randint(60, 1_200),
             cache_read=context if number else 0,
             cache_write=writes,
-            prompt="Please do it." if number == 0 else None,
+            prompt=prompt if number == 0 else None,
         )
         context += new
 
