@@ -152,6 +152,18 @@ def claude_resumes_into_a_file_with_copies_of_copies(home: Path) -> Expected:
 
 
 @trap
+def claude_messages_of_one_request_are_different_calls(home: Path) -> Expected:
+    messages = [said(id, requestId="r1") for id in ("m1", "m1", "m2", "m3")]
+    for line in messages:  # in the order in which Claude Code writes them
+        usage = line["message"].pop("usage")
+        line["message"]["usage"] = usage
+        for name in ("message", "requestId", "uuid", "timestamp"):
+            line[name] = line.pop(name)
+    lines(claude(home), *messages)
+    return said_calls(3)
+
+
+@trap
 def claude_projects_may_be_links_to_each_other(home: Path) -> Expected:
     lines(claude(home), said("m1"))
     projects = claude(home).parent.parent

@@ -55,6 +55,9 @@ class Memory(msgspec.Struct):
     echo: bytes = b""
     """A part of that line which a line has as well that reports nothing new."""
 
+    id_mark: bytes = b""
+    """The id of its message as it is written: messages with the same request are different."""
+
     stamp: bytes = b""
     """The time of that line as it is written."""
 
@@ -88,7 +91,12 @@ def _storable(part: str) -> str:
 
 def read(line: bytes, memory: Memory) -> Sequence[Finding]:
     """Read a line."""
-    if memory.echo and line.startswith(memory.echo, line.rfind(_USAGE)) and _is_later(line, memory):
+    if (
+        memory.echo
+        and line.startswith(memory.echo, line.rfind(_USAGE))
+        and memory.id_mark in line
+        and _is_later(line, memory)
+    ):
         memory.skipped = line[max(line.rfind(_UUID), 0) :]
         return ()
     messages = decode(line)
@@ -124,6 +132,7 @@ def _assistant(line: Line, message: Message, memory: Memory, raw: bytes) -> Sequ
     call = _call(line, message, usage, session, memory)
     memory.last_id, memory.last_at, memory.last_usage = message.id, memory.at or 0, usage
     memory.echo, memory.stamp = _echo(raw), _stamp(raw)
+    memory.id_mark = f'"id":"{message.id}"'.encode(errors="replace")
     if session == memory.known:
         return (call,)
     memory.known = session
