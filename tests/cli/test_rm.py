@@ -195,4 +195,7 @@ def test_it_needs_names_or_a_choice_but_not_both(desk: Desk) -> None:
         assert done.returncode == 2
         assert "name what to remove, or use --older-than, --keep or --max-size" in done.stderr
     unknown = desk.rook("rm", "nope")
-    assert (unknown.returncode, unknown.stderr) == (2, "[rook] no run named 'nope'\n")
+    assert (unknown.returncode, unknown.stderr) == (
+        2,
+        "[rook] no run named 'nope'; see rook runs\n",
+    )

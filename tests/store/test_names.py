@@ -157,7 +157,10 @@ def test_several_near_names_are_all_offered() -> None:
     assert set(caught.value.nearest) == {"abcd", "abce"}
 
 
-def test_a_name_that_is_near_to_none_is_just_unknown() -> None:
+@pytest.mark.parametrize(
+    ("what", "names"), [("run", "runs"), ("loop", "loops"), ("batch", "batches")]
+)
+def test_a_name_that_is_near_to_none_is_answered_with_the_list(what: str, names: str) -> None:
     with pytest.raises(UnknownRunError) as caught:
-        pick("nope", [])
-    assert str(caught.value) == "no run named 'nope'"
+        pick("nope", [], what=what)
+    assert str(caught.value) == f"no {what} named 'nope'; see rook {names}"

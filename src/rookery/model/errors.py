@@ -93,13 +93,14 @@ class BadRunNameError(RookeryError):
 
 
 class UnknownRunError(RookeryError):
-    """No run, or no loop, has that name."""
+    """No run, loop or batch has that name."""
 
     def __init__(self, name: str, nearest: Iterable[str] = (), *, what: str = "run") -> None:
         self.name = name
         self.nearest = tuple(nearest)
-        hint = f"; did you mean {_some(self.nearest, 'or')}?" if self.nearest else ""
-        super().__init__(f"no {what} named {name!r}{hint}")
+        names = "rook batches" if what == "batch" else f"rook {what}s"
+        hint = f"did you mean {_some(self.nearest, 'or')}?" if self.nearest else f"see {names}"
+        super().__init__(f"no {what} named {name!r}; {hint}")
 
 
 class AmbiguousRunError(RookeryError):
