@@ -89,6 +89,15 @@ def test_an_import_that_was_not_complete_is_noted(
     assert notes == ("another process is importing; what it has not read yet is missing",)
 
 
+def test_a_run_that_cannot_be_read_is_noted(home: Path) -> None:
+    run = home / "rookery" / "runs" / "abcd"
+    run.mkdir(parents=True)
+    for name in ("run.json", "verdict.json"):
+        (run / name).write_text("{")
+    (note,) = rookery.cost().notes
+    assert note.startswith(f"{run / 'run.json'}: ")
+
+
 def test_what_is_wrong_is_an_error_with_the_way_out(home: Path) -> None:
     with pytest.raises(rookery.OptionError, match="by takes words out of"):
         rookery.cost(by="weekday")

@@ -302,3 +302,17 @@ def test_a_run_of_rook_and_its_transcript_are_one(home: Home) -> None:
     assert home.totals() == (1, 9)
     with Ledger.open(home.ledger) as ledger:
         assert totals(ledger)[5:7] == (1_000_000_000, 0)
+
+
+def test_a_run_that_cannot_be_read_is_reported(home: Home) -> None:
+    info = RunInfo(agent="claude", command=["claude"], cwd="/home/me/app", started_at=AT)
+    folder = runs.create(home.ledger.parent, info)
+    verdict = VerdictInfo(status="success", sentence="done", exit_code=0, ended_at=AT + 9)
+    folder.write_verdict(verdict)
+    (file,) = (home.ledger.parent / "runs").glob("*/run.json")
+    file.write_text("{")
+    home.write(message(1))
+    (problem,) = home.import_all().problems
+    assert problem.path == str(home.ledger.parent / "runs")
+    assert problem.reason.startswith(f"{file}: ")
+    assert home.totals() == (1, 5)

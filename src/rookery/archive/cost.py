@@ -19,6 +19,7 @@ from rookery.archive.report.period import Moment, period
 from rookery.archive.report.query import CostQuery, keys_of
 from rookery.archive.report.zone import zone_of
 from rookery.model.errors import UnknownAgentError
+from rookery.store.file_names import RUNS
 from rookery.store.home import home_folder
 
 
@@ -98,7 +99,8 @@ def up_to_date(
     """Read what agents wrote since the last time, and open the ledger."""
     path = Path(home or home_folder()) / FILE
     done = bring_up_to_date(path, user_homes(), progress=progress)
-    notes = [problem.reason for problem in done.problems if problem.path == str(path)]
+    own = (str(path), str(path.parent / RUNS))  # files of agents have notes in the ledger
+    notes = [problem.reason for problem in done.problems if problem.path in own]
     with Ledger.open(path) as ledger:
         yield Archive(ledger, tuple(notes))
 

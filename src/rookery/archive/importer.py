@@ -21,6 +21,7 @@ from rookery.archive.named_paths import named_files
 from rookery.archive.places import FoundFile, Search, storable_path
 from rookery.archive.run_folders import read_runs
 from rookery.model.errors import RookeryError
+from rookery.store.file_names import RUNS
 from rookery.store.files import Folder
 
 LOCK = "ledger.lock"
@@ -223,6 +224,8 @@ class _Import:
         reading = read_runs(home, known)
         for figures in reading.runs:
             self._batch.add_run(figures)
+        folder = str(home / RUNS)
+        self.report.problems += (Problem(folder, reason) for reason in reading.problems)
 
     def _read(self, reader: FileReader, file: FoundFile, source: Source) -> None:
         for part in reader.read(file, source):
