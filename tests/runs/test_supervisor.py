@@ -80,7 +80,7 @@ forge(stdout, result)
 """
 FORGED_AND_REPORTED = """
 say(start)
-until(lambda: os.path.getsize(stdout) == len(start))
+until(lambda: os.path.getsize(stdout) == len(start) and os.path.getsize(arrivals) > 0)
 forge(stdout, result)
 forge(arrivals, f"1.000000 o {len(start)} {len(result)}\\n")
 until(lambda: os.path.exists("seen"))
