@@ -8,7 +8,7 @@ from rookery.config.option import File, Flag, Folders
 
 
 class UserOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What holds for everything that rook counts, whoever starts it."""
+    """Settings that apply to every command and to the library."""
 
     prices_file: Annotated[
         File | None,

@@ -117,7 +117,7 @@ CREATE TABLE runs (
   cache_read INTEGER,
   cache_write INTEGER,
   at_least INTEGER NOT NULL DEFAULT 0,    -- whether its agent does not report all that it used
-  stamp TEXT NOT NULL                     -- tells whether the run's files have changed
+  stamp TEXT NOT NULL                     -- changes when the run's files do
 ) STRICT;
 CREATE INDEX runs_by_session ON runs (session);
 
