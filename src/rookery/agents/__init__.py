@@ -15,6 +15,7 @@ from rookery.adapter.agent import Agent
 from rookery.adapter.history import History
 from rookery.adapter.lines import DEFAULT_CAP
 from rookery.adapter.salvage import Repaired, parse
+from rookery.adapter.stores.transcript import Transcript
 from rookery.model.errors import RookeryError, UnknownAgentError
 from rookery.model.records import Decoder
 
@@ -29,6 +30,9 @@ HISTORIES = (
     *("copilot", "droid", "kimi", "kilo", "goose"),
 )
 """The agents whose stored sessions are read; each is a module here with `history.HISTORY`."""
+
+TRANSCRIPTS = ("claude",)
+"""The agents whose stored sessions are read as events; each has `transcript.TRANSCRIPT`."""
 
 _IMITATED = ("claude",)
 """Agents whose messages others imitate: they are checked last when a stream is detected."""
@@ -61,6 +65,14 @@ def history(name: str) -> History:
     if not isinstance(loaded, History) or loaded.agent != name:
         raise RookeryError(f"{name!r} in {HISTORY_GROUP!r} isn't a history; remove its package")
     return loaded
+
+
+def transcript(name: str) -> Transcript:
+    """Return how stored sessions of the agent of that name are read as events."""
+    if name not in TRANSCRIPTS:
+        raise UnknownAgentError(name, TRANSCRIPTS)
+    known: Transcript = import_module(f"{__name__}.{name}.transcript").TRANSCRIPT
+    return known
 
 
 def is_known(name: object) -> bool:
@@ -149,6 +161,16 @@ def detect(head: bytes) -> Agent | None:
     for known in _all():
         if any(known.recognises(message) for message in messages):
             return known
+    return None
+
+
+def detect_transcript(head: bytes) -> Transcript | None:
+    """Return how to read the first lines of a stored session; None if they are no such lines."""
+    known = [transcript(name) for name in TRANSCRIPTS]
+    for message in _messages(head):
+        found = next((one for one in known if one.recognises(message)), None)
+        if found is not None:
+            return found
     return None
 
 

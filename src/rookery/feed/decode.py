@@ -9,10 +9,11 @@ from typing import Any, BinaryIO, TypeGuard
 
 from rookery import agents
 from rookery.adapter.lines import DEFAULT_CAP
-from rookery.feed.source import StreamDecoder
+from rookery.adapter.stores.transcript import Transcript
+from rookery.feed.source import DETECTION_SIZE, StreamDecoder
 from rookery.feed.tail import Piece
 from rookery.model.errors import UndetectedAgentError, UnreadableSourceError
-from rookery.model.records import Record
+from rookery.model.records import Decoder, Record
 
 CHUNK = 64 * 1024
 """How much is read at once."""
@@ -47,21 +48,37 @@ def decode_pieces(
 
 
 class StrictDecoder:
-    """Decodes a stream whose agent must be known or detected."""
+    """Decodes a stream or a stored session whose agent must be known or detected."""
 
     def __init__(self, name: str, agent: str | None = None, cap: int = DEFAULT_CAP) -> None:
         self.name = name
         """What errors call the stream."""
         make = partial(agents.decoder, cap=cap)
+        self._cap = cap
         self._stream = StreamDecoder(agent, detect=agent is None, make=make)
+        self._head: bytearray | None = bytearray()  # until its first lines are known
+        self._transcript: Transcript | None = None
+        self._session: Decoder | None = None
 
     @property
     def agent(self) -> str | None:
         """The name of the agent, once it is known."""
-        return self._stream.agent
+        return self._transcript.agent if self._transcript else self._stream.agent
+
+    @property
+    def is_stored_session(self) -> bool:
+        """Whether it is a session as its agent keeps it, rather than what the agent wrote."""
+        return self._transcript is not None
 
     def feed(self, chunk: bytes, at: float | None = None) -> list[Record]:
         """Decode the next bytes; there are no records until the agent is known."""
+        if self._head is not None:
+            self._head += chunk
+            if b"\n" not in chunk and len(self._head) < DETECTION_SIZE:
+                return []
+            chunk = self._look_at_head()
+        if self._session is not None:
+            return self._session.feed(chunk)
         records = self._stream.feed(chunk, at)
         if self._stream.gave_up:
             raise UndetectedAgentError(self.name, agents.names())
@@ -69,10 +86,21 @@ class StrictDecoder:
 
     def close(self) -> list[Record]:
         """End the stream; raises UndetectedAgentError if no line identified the agent."""
-        records = self._stream.close()
+        head = b"" if self._head is None else self._look_at_head()
+        if self._session is not None:
+            return [*self._session.feed(head), *self._session.close()]
+        records = [*self._stream.feed(head), *self._stream.close()]
         if self._stream.agent is None:
             raise UndetectedAgentError(self.name, agents.names())
         return records
+
+    def _look_at_head(self) -> bytes:
+        """Find out whether the first lines are those of a stored session; return them."""
+        head, self._head = bytes(self._head or b""), None
+        self._transcript = agents.detect_transcript(head)
+        if self._transcript is not None:
+            self._session = self._transcript.decoder(cap=self._cap)
+        return head
 
 
 def open_source(path: Path) -> BinaryIO:
