@@ -9,30 +9,55 @@ VERSION :=
 ifneq ($(VERSION),)
 AGENTS := .cache/agents-$(AGENT)-$(VERSION)
 endif
-CLAUDE := $(AGENTS)/node_modules/.bin/claude
 CLAUDE_VERSION := 2.1.325
-CODEX := $(AGENTS)/node_modules/.bin/codex
 CODEX_VERSION := 0.166.0
-OPENCODE := $(AGENTS)/node_modules/.bin/opencode
 OPENCODE_VERSION := 1.18.33
-GEMINI := $(AGENTS)/node_modules/.bin/gemini
 GEMINI_VERSION := 0.61.0
-QWEN := $(AGENTS)/node_modules/.bin/qwen
 QWEN_VERSION := 0.24.4
-NAMED := $(shell echo '$(AGENT)' | tr a-z A-Z)
+COPILOT_VERSION := 1.0.102
+GOOSE_VERSION := 1.52.0
+KIMI_VERSION := 2.1.0
+DROID_VERSION := 0.215.0
+KILO_VERSION := 7.7.9
+CLINE_VERSION := 3.0.65
+CLAUDE_ACP_VERSION := 0.99.1
+CODEX_ACP_VERSION := 2.6.0
+VIBE_VERSION := 3.0.2
+upper = $(shell echo '$(1)' | tr a-z- A-Z_)
+NAMED := $(call upper,$(AGENT))
 ifneq ($(VERSION),)
 $(NAMED)_VERSION := $(VERSION)
 endif
-define installed
-$(1)_READY := $(AGENTS)/.$(2)@$($(1)_VERSION)
-PACKAGE_$(2)@$($(1)_VERSION) := $(3)@$($(1)_VERSION)
+# The programs of two agents are in packages of their own for each system.
+SYSTEM := $(shell uname -s | tr A-Z a-z)-$(subst aarch64,arm64,$(subst x86_64,x64,$(shell uname -m)))
+# $(call agent,NAME,npm package[,program[,its place in node_modules, if npm does not link it]])
+define agent
+NPM_AGENTS += $(1)
+$(call upper,$(1))_READY := $(AGENTS)/.$(1)@$($(call upper,$(1))_VERSION)
+PROGRAM_$(1) := $(AGENTS)/node_modules/.bin/$(or $(3),$(1))
+LINK_$(1) := $(4)
+PACKAGE_$(1)@$($(call upper,$(1))_VERSION) := $(2)@$($(call upper,$(1))_VERSION)
+REAL_AGENTS += ROOKERY_TEST_$(call upper,$(1))=$(abspath $(AGENTS)/node_modules/.bin/$(or $(3),$(1)))
 endef
-$(eval $(call installed,CLAUDE,claude,@anthropic-ai/claude-code))
-$(eval $(call installed,CODEX,codex,@openai/codex))
-$(eval $(call installed,OPENCODE,opencode,opencode-ai))
-$(eval $(call installed,GEMINI,gemini,@google/gemini-cli))
-$(eval $(call installed,QWEN,qwen,@qwen-code/qwen-code))
-REAL_AGENTS := ROOKERY_TEST_CLAUDE=$(abspath $(CLAUDE)) ROOKERY_TEST_CODEX=$(abspath $(CODEX))
+$(eval $(call agent,claude,@anthropic-ai/claude-code))
+$(eval $(call agent,codex,@openai/codex))
+$(eval $(call agent,opencode,opencode-ai))
+$(eval $(call agent,gemini,@google/gemini-cli))
+$(eval $(call agent,qwen,@qwen-code/qwen-code))
+$(eval $(call agent,copilot,@github/copilot))
+$(eval $(call agent,goose,@aaif/goose-binary-$(SYSTEM),,@aaif/goose-binary-$(SYSTEM)/bin/goose))
+$(eval $(call agent,kimi,@moonshot-ai/kimi-code))
+$(eval $(call agent,droid,droid))
+$(eval $(call agent,kilo,@kilocode/cli-$(SYSTEM),,@kilocode/cli-$(SYSTEM)/bin/kilo))
+$(eval $(call agent,cline,cline))
+$(eval $(call agent,claude-acp,@agentclientprotocol/claude-agent-acp,claude-agent-acp))
+$(eval $(call agent,codex-acp,@agentclientprotocol/codex-acp))
+# Programs that need another Node.js or Python than there may be have one of their own.
+NODE := .cache/node/node_modules/.bin/node
+VIBE := .cache/vibe/bin/vibe-acp
+VIBE_READY := .cache/vibe/.$(VIBE_VERSION)
+ACP_READY = $(foreach name,$(NPM_AGENTS),$($(call upper,$(name))_READY)) $(VIBE_READY)
+REAL_AGENTS += ROOKERY_TEST_NODE=$(abspath $(NODE)) ROOKERY_TEST_VIBE=$(abspath $(VIBE))
 
 .PHONY: demo quick test check lint types imports unit test-portable bench compare soak protections conformance docs figures format clean pictures release
 
@@ -73,12 +98,10 @@ soak: $(VENV)/.dev ## the long versions of the hostile tests
 protections: $(VENV)/.dev $(CLAUDE_READY) $(CODEX_READY) ## remove each protection in turn: a named test must fail
 	$(REAL_AGENTS) $(BIN)/python scripts/protections.py $(WORDS)
 
-TRIED := $(if $(filter *,$(AGENT)),$(CLAUDE_READY) $(CODEX_READY) $(OPENCODE_READY) $(GEMINI_READY) $(QWEN_READY),$($(NAMED)_READY))
+TRIED := $(if $(filter *,$(AGENT)),$(ACP_READY),$($(NAMED)_READY))
 
-conformance: $(VENV)/.dev $(TRIED) ## the real agents against scripted models, every scenario
-	$(REAL_AGENTS) ROOKERY_TEST_OPENCODE=$(abspath $(OPENCODE)) \
-		ROOKERY_TEST_GEMINI=$(abspath $(GEMINI)) ROOKERY_TEST_QWEN=$(abspath $(QWEN)) \
-		$(BIN)/pytest -v -m 'not soak' $(wildcard tests/conformance/test_$(AGENT)*.py)
+conformance: $(VENV)/.dev $(TRIED) $(NODE) ## the real agents against scripted models, every scenario
+	$(REAL_AGENTS) $(BIN)/pytest -v -m 'not soak' $(wildcard tests/conformance/test_$(AGENT)*.py) $(WORDS)
 
 bench: $(VENV)/.bench .cache/others/.ready ## ratios against named references, taken in one run
 	$(BIN)/python benchmarks/bench.py
@@ -97,7 +120,7 @@ compare: $(VENV)/.bench .cache/others/.ready .cache/others/.tokscale ## what oth
 	touch $@
 
 pictures: $(VENV)/.pictures $(CLAUDE_READY) ## take the pictures of the docs again, in a real terminal
-	ROOKERY_TEST_CLAUDE=$(abspath $(CLAUDE)) $(BIN)/python scripts/pictures.py
+	$(REAL_AGENTS) $(BIN)/python scripts/pictures.py
 
 docs: $(VENV)/.dev ## write the generated pages again
 	$(BIN)/python scripts/generate.py
@@ -134,9 +157,25 @@ $(VENV)/.dev: $(VENV)/.installed
 
 # One stamp for each agent and version: another version above installs that version.
 $(AGENTS)/.%: ## a real agent that tests run against a scripted model on loopback
-	npm install --silent --no-fund --no-audit --prefix $(AGENTS) $(PACKAGE_$*)
-	rm -f $(AGENTS)/.$(firstword $(subst @, ,$*))@*
+	npm install --loglevel=error --no-fund --no-audit --prefix $(AGENTS) $(PACKAGE_$*)
+	$(if $(LINK_$(NAME_OF)),ln -sf ../$(LINK_$(NAME_OF)) $(PROGRAM_$(NAME_OF)))
+	rm -f $(AGENTS)/.$(NAME_OF)@*
 	touch $@
+
+NAME_OF = $(firstword $(subst @, ,$*))
+
+$(NODE): ## for agents that need a newer Node.js than this machine may have
+	npm install --loglevel=error --no-fund --no-audit --prefix .cache/node node@24
+	touch $@
+
+$(VIBE_READY): ## needs Python 3.12; without it, its scenarios are skipped
+	rm -rf .cache/vibe
+	for python in $(PYTHON) python3.14 python3.13 python3.12 $(wildcard $(HOME)/.pyenv/versions/3.1[2-9]*/bin/python); do \
+		$$python -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2> /dev/null || continue; \
+		$$python -m venv .cache/vibe; \
+		.cache/vibe/bin/pip install --quiet mistral-vibe==$(VIBE_VERSION) && touch $@; \
+		break; \
+	done
 
 $(VENV)/.bench: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --group bench
