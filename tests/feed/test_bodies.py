@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import rookery
-from rookery.feed.bodies import Bodies, Body
+from rookery.feed.bodies import Bodies, Body, run_bodies
 from rookery.model.events import Text, Thinking, ToolFinished, ToolStarted, UserMessage
 from rookery.model.records import Record
 from rookery.model.timeline import Item, Timeline
@@ -16,7 +16,7 @@ def kept(path: Path, folder: Path) -> tuple[list[Record], Timeline, Bodies]:
     records = list(rookery.decode(path, agent=agent_of(path)))
     line = Timeline()
     line.take(records)
-    return records, line, Bodies(folder, agent_of(path))
+    return records, line, run_bodies(folder, agent_of(path))
 
 
 def wrong(item: Item, records: list[Record], body: Body) -> bool:

@@ -15,13 +15,10 @@ from rookery.archive.places import FoundFile
 from rookery.archive.positions import Stamp, note_position, note_stamp, start_position
 from rookery.archive.scan import Scanner
 from rookery.archive.sqlite_stores import read_store
+from rookery.archive.unseen import open_unseen
 
 _QUICK = 1  # a ledger has tens of thousands of memories, each half as long if compressed
 _MOST = 128 * 1024 * 1024  # of a document, which is read whole
-
-# O_NONBLOCK: a pipe in place of a file must not block. O_NOATIME: reading leaves no trace.
-_OPEN = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
-_NO_TRACE = getattr(os, "O_NOATIME", 0)
 
 
 class Part(NamedTuple):
@@ -154,10 +151,7 @@ def _is_json(data: bytes | bytearray) -> bool:
 @contextmanager
 def _opened(path: str) -> Iterator[tuple[int, Stamp]]:
     """A plain file, open to read while the block lasts."""
-    try:
-        fd = os.open(path, _OPEN | _NO_TRACE)
-    except PermissionError:
-        fd = os.open(path, _OPEN)  # only the owner of a file may leave no trace
+    fd = open_unseen(path)
     try:
         stat = os.fstat(fd)
         if not S_ISREG(stat.st_mode):

@@ -63,7 +63,7 @@ class _ChangedError(Exception):
     """The store was changed while it was read as immutable, or copied."""
 
 
-class _Store(NamedTuple):
+class Store(NamedTuple):
     """An open store."""
 
     connection: sqlite3.Connection
@@ -102,7 +102,7 @@ def read_store(
 def schema(path: str | os.PathLike[str]) -> bytes:
     """The statements that made a store's tables, to recognise its agent; empty if unreadable."""
     try:
-        with _opened(Path(path)) as store:
+        with opened(Path(path)) as store:
             return _schema(store.connection)
     except (sqlite3.Error, OSError, _ChangedError):
         return b""
@@ -110,7 +110,7 @@ def schema(path: str | os.PathLike[str]) -> bytes:
 
 def _read(history: History, path: Path, known: _Memory) -> Iterator[StoreReading]:
     """Read what is new; afterwards the marks of all that was yielded are known."""
-    with _opened(path) as store:
+    with opened(path) as store:
         if not history.recognises(_schema(store.connection)):
             raise sqlite3.DatabaseError(f"it isn't a store of {history.agent}")
         changes = [_changes(store.connection, query) for query in history.queries]
@@ -133,7 +133,7 @@ def _changes(connection: sqlite3.Connection, query: Query) -> dict[str, str] | N
 
 
 def _changed(
-    store: _Store, query: Query, changes: dict[str, str], marks: dict[str, str]
+    store: Store, query: Query, changes: dict[str, str], marks: dict[str, str]
 ) -> Iterator[list[Finding]]:
     """Read the sessions whose mark is not the one that is known, as far as they can be read."""
     damage: sqlite3.DatabaseError | None = None
@@ -163,7 +163,7 @@ def _batches(keys: list[str]) -> Iterator[list[str]]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[_Store]:
+def opened(path: Path) -> Iterator[Store]:
     """Open a store in the way that leaves its folder as it is."""
     before = _state(path)
 
@@ -173,10 +173,10 @@ def _opened(path: Path) -> Iterator[_Store]:
 
     if not _has(path, "-wal") and not _has(path, "-journal"):
         with closing(_connect(path, "mode=ro&immutable=1")) as connection:
-            yield _Store(connection, check)
+            yield Store(connection, check)
     elif (shared := _shared(path)) is not None:
         with closing(shared):
-            yield _Store(shared, lambda: None)
+            yield Store(shared, lambda: None)
     else:
         with TemporaryDirectory(prefix="rookery-") as folder:
             copy = Path(folder, "copy.db")
@@ -185,7 +185,7 @@ def _opened(path: Path) -> Iterator[_Store]:
                     shutil.copyfile(f"{path}{suffix}", f"{copy}{suffix}")
             check()
             with closing(_connect(copy, "mode=rw")) as connection:
-                yield _Store(connection, lambda: None)
+                yield Store(connection, lambda: None)
 
 
 def _shared(path: Path) -> sqlite3.Connection | None:

@@ -1,6 +1,7 @@
 """Reads the bulky parts of a timeline's items from the raw log: whole texts, inputs, outputs."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -8,6 +9,7 @@ import msgspec
 from rookery.feed.source import StreamDecoder
 from rookery.feed.tail import read_at
 from rookery.model.events import Event, Text, Thinking, ToolFinished, ToolStarted, UserMessage
+from rookery.model.records import Record
 from rookery.model.text import first_line
 from rookery.model.timeline import LONGEST_FIRST_LINE, Item, ItemKind, Place
 
@@ -29,16 +31,20 @@ class Body(msgspec.Struct, frozen=True):
         return self.start.text if isinstance(self.start, (Text, Thinking, UserMessage)) else None
 
 
-class Bodies:
-    """Reads bodies of one run's items; `agent` wrote the log."""
+ReadAt = Callable[[int, int], bytes]
+"""Reads so many bytes of a log at an offset."""
 
-    def __init__(self, folder: Path, agent: str | None) -> None:
-        self._folder = folder
-        self._agent = agent
+
+class Bodies:
+    """Reads the bodies of a timeline's items; `decode` decodes some lines of the log."""
+
+    def __init__(self, read_at: ReadAt, decode: Callable[[bytes], Iterable[Record]]) -> None:
+        self._read_at = read_at
+        self._decode = decode
 
     def read(self, item: Item) -> Body:
         """Read what belongs to an item; what the log does not have is None."""
-        if self._agent is None or item.place is None:
+        if item.place is None:
             return Body()
         start = self._find(item.place, lambda event: _begins(event, item))
         if item.result is None or item.tool is None:
@@ -54,7 +60,7 @@ class Bodies:
         """The event that fits among those of a message, or of more that came before it."""
         for context in _CONTEXTS:
             data = before + self._line(place, context)
-            event = next(filter(fits, _decoded(self._agent or "", data)), None)
+            event = next(filter(fits, self._decoded(data)), None)
             if event is not None or context >= place.offset:
                 return event
         return None
@@ -63,16 +69,23 @@ class Bodies:
         """A message, with whole messages from so many bytes before it."""
         begin = max(0, place.offset - context)
         size = min(place.offset + place.length - begin, _LARGEST)
-        data = read_at(self._folder, "stdout", begin, size)
+        data = self._read_at(begin, size)
         if context and begin:
             data = data[data.find(b"\n") + 1 :]
         return data if data.endswith(b"\n") else data + b"\n"
 
+    def _decoded(self, data: bytes) -> Iterator[Event]:
+        return (record.event for record in self._decode(data))
 
-def _decoded(agent: str, data: bytes) -> Iterator[Event]:
-    decoder = StreamDecoder(agent)
-    for record in (*decoder.feed(data), *decoder.close()):
-        yield record.event
+
+def run_bodies(folder: Path, agent: str | None) -> Bodies:
+    """The bodies of a run's items; `agent` wrote its log."""
+
+    def decode(data: bytes) -> list[Record]:
+        decoder = StreamDecoder(agent)
+        return [*decoder.feed(data), *decoder.close()]
+
+    return Bodies(partial(read_at, folder, "stdout"), decode)
 
 
 def _begins(event: Event, item: Item) -> bool:

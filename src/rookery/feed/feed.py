@@ -27,6 +27,19 @@ class ByteReader(Protocol):
         """Close it."""
 
 
+class RecordLog(Protocol):
+    """Decodes a log from its first byte for one reader, without folding."""
+
+    def read(self) -> list[Record] | None:
+        """Decode more; None if there is nothing more yet."""
+
+    def end(self) -> list[Record]:
+        """End the stream; return its last records."""
+
+    def close(self) -> None:
+        """Close the log."""
+
+
 class Position(NamedTuple):
     """A point in a feed: the number of the next record, and bytes of each stream before it."""
 
@@ -48,6 +61,7 @@ class Feed:
     bytes (a recorder, a folder, a pipe) drives the feed by `take`, `ring`, `close` and `end`.
     A feed that is `complete` needs no driver: the state follows the reader that is furthest. It
     may be the part of a log that there is while the run `is_running`: then its end is not an end.
+    What is not one log, but is `complete`, has a log of records instead (`open_records`).
     """
 
     def __init__(
@@ -58,11 +72,13 @@ class Feed:
         label: str | None = None,
         complete: bool = False,
         is_running: bool = False,
+        open_records: Callable[[], RecordLog] | None = None,
     ) -> None:
         self.source = source
         self.keeps_unread = False
         """Whether records stay in memory until read, because the log lacks their bytes."""
         self._open_stream = open_stream
+        self._open_records = open_records
         self._label = label
         self._window = Window()
         self._bell = Bell()
@@ -111,7 +127,7 @@ class Feed:
     def since(self, seq: int = 0) -> AsyncIterator[Record]:
         """All records from this number on, as they come, up to the end of the run."""
         if self._complete:
-            log = _LogDecoder(self._open_stream("stdout"), self.agent)
+            log = self._open_records() if self._open_records else self._log_decoder()
             return _stored_records(self, log, seq, ends=not self._is_running)
         return self._records(seq)
 
@@ -185,6 +201,9 @@ class Feed:
         for live in self._live:
             live.offer(records)
 
+    def _log_decoder(self) -> "_LogDecoder":
+        return _LogDecoder(self._open_stream("stdout"), self.agent)
+
     async def _records(self, seq: int) -> AsyncIterator[Record]:
         reader = _Reader(seq)
         self._readers.add(reader)
@@ -193,7 +212,7 @@ class Feed:
                 over, seen = self.is_over, self.count
                 records = self._window.since(reader.seq)
                 if records is None:
-                    log = reader.log or _LogDecoder(self._open_stream("stdout"), self.agent)
+                    log = reader.log or self._log_decoder()
                     reader.log = log
                     records = await log.next_after(reader.seq)
                 for record in records:
@@ -252,7 +271,7 @@ class _LogDecoder:
 
 
 async def _stored_records(
-    feed: Feed, log: _LogDecoder, seq: int, *, ends: bool
+    feed: Feed, log: RecordLog, seq: int, *, ends: bool
 ) -> AsyncIterator[Record]:
     """The records of a complete log; each is folded when its first reader gets to it."""
     try:

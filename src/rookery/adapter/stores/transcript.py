@@ -16,6 +16,11 @@ from rookery.adapter.times import seconds_since_1970
 from rookery.model.records import Decoder, Record
 
 
+def _has_id(parts: Sequence[str], session: str) -> bool:
+    """Return whether the path has the id of the session in it."""
+    return any(session in part for part in parts)
+
+
 def _not_of_a_task(parts: Sequence[str]) -> str | None:
     """Return None: every file is a session of its own."""
     return None
@@ -37,6 +42,9 @@ class Transcript(msgspec.Struct, frozen=True, kw_only=True):
     None if the file is a session of its own. A session's main file has a `task_started` with that
     id, which says in which call the task happened.
     """
+
+    is_of: Callable[[Sequence[str], str], bool] = _has_id
+    """Returns whether a file belongs to a session, given the parts of its path and the id."""
 
     lines: Callable[[bytes], Sequence[bytes]] | None = None
     """Cuts a file that is one document into lines of JSON; never raises."""

@@ -26,7 +26,7 @@ from rookery.display.context import RunContext
 from rookery.display.ending import Shown
 from rookery.display.page import Heading, Page, PageOptions
 from rookery.display.spending import spending_lines
-from rookery.feed.bodies import Bodies
+from rookery.feed.bodies import run_bodies
 from rookery.feed.stored import iterate, stored_feed
 from rookery.model.completion import final_text
 from rookery.model.events import ToolStarted
@@ -128,7 +128,7 @@ def _page(
             redact=guarded(sys.stdout).redacted,
             denied_by_person=partial(decisions.denied_by_person, folder),
         ),
-        read=Bodies(folder.path, feed.agent).read,
+        read=run_bodies(folder.path, feed.agent).read,
         replacements=_replacements(feed.agent),
         decisions=decisions.read(folder),
     )

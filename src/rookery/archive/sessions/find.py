@@ -1,0 +1,95 @@
+"""Finds a stored session by its id, and the files that it consists of."""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from rookery import agents
+from rookery.adapter.history import Kind
+from rookery.archive.ledger.ledger import Ledger
+from rookery.archive.places import FoundFile, Search
+from rookery.model.errors import RookeryError
+
+_SHORTEST = 4
+"""How many characters of an id must be given."""
+
+_MOST_NAMED = 5
+
+
+class UnknownSessionError(RookeryError):
+    """No stored session has that id, or several begin like it."""
+
+
+class SessionFile(NamedTuple):
+    """A file of a session; in a SQLite store, its rows."""
+
+    path: str
+    kind: Kind
+    task: str | None = None
+    """The task of the session whose events it has; None is the session itself."""
+
+
+class StoredSession(msgspec.Struct, frozen=True, kw_only=True):
+    """A session that an agent keeps on disk."""
+
+    agent: str
+    id: str
+    project: str | None = None
+    title: str | None = None
+    files: tuple[SessionFile, ...] = ()
+    """The file of the session itself first; empty if they are gone."""
+
+
+class SessionName(NamedTuple):
+    """What the ledger has of a session."""
+
+    agent: str
+    id: str
+    project: str | None
+    title: str | None
+
+
+def find_session(ledger: Ledger, homes: Sequence[Path], id: str) -> StoredSession:
+    """Find the session whose id begins like that; an UnknownSessionError says why there is none."""
+    named = _named(ledger, id)
+    return msgspec.structs.replace(
+        StoredSession(agent=named.agent, id=named.id, project=named.project, title=named.title),
+        files=tuple(session_files(named.agent, named.id, homes)),
+    )
+
+
+def session_files(agent: str, id: str, homes: Sequence[Path]) -> Iterator[SessionFile]:
+    """The files of a session, its own first."""
+    if agent not in agents.TRANSCRIPTS:
+        return
+    found = Search([agents.history(agent)]).homes(homes, os.environ)
+    yield from sorted(_files_of(agent, id, found), key=lambda file: (file.task or "", file.path))
+
+
+def _files_of(agent: str, id: str, found: Iterable[FoundFile]) -> Iterator[SessionFile]:
+    transcript = agents.transcript(agent)
+    seen: set[str] = set()
+    for file in found:
+        parts = file.below.split("/")
+        if file.below in seen or not (file.kind == "sqlite" or transcript.is_of(parts, id)):
+            continue  # a copy in another home, or another session
+        seen.add(file.below)
+        yield SessionFile(file.path, file.kind, transcript.task_of(parts))
+
+
+def _named(ledger: Ledger, id: str) -> SessionName:
+    query = "SELECT agent, session, project, title FROM sessions WHERE substr(session, 1, ?) = ?"
+    rows = ledger.connection.execute(query, (len(id), id)).fetchall() if id else []
+    found = [SessionName(*row) for row in rows]
+    exact = [each for each in found if each.id == id]
+    if len(exact) == 1 or (len(found) == 1 and len(id) >= _SHORTEST):
+        return (exact or found)[0]
+    if not found:
+        raise UnknownSessionError(
+            f"no run and no session is called {id!r}; `rook runs --sessions` lists them"
+        )
+    ids = ", ".join(sorted(each.id for each in found)[:_MOST_NAMED])
+    raise UnknownSessionError(f"{len(found)} sessions begin with {id!r}: {ids}; write more of it")
