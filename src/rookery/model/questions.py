@@ -88,3 +88,32 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The answer to each question, by its text."""
 
     by: By = "program"
+    through: str | None = None
+    """What it was made with, such as `terminal` or `web`; None if by the runner's own process."""
+
+
+class OpenQuestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A question of a run that nobody has decided yet."""
+
+    id: str
+    """Unique in its run, unlike the id of the `Ask`, which the agent chooses."""
+
+    ask: Ask
+    tool_id: str | None = None
+    """The call that it is about."""
+
+    opened_at: float
+    """In seconds since 1970."""
+
+    until: float | None = None
+    """When it is denied if nobody decides; None if that is not known."""
+
+
+class ClosedQuestion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A question that has been decided, or that the agent no longer asks."""
+
+    id: str
+    decision: Decision | None = None
+    """None if the agent no longer asks."""
+
+    closed_at: float

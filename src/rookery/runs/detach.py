@@ -43,6 +43,7 @@ def detach(run: Run, at_end: Callable[[], None] = lambda: None) -> RunStart:
 
 async def _run(run: Run, report: Callable[[RunStart], None]) -> None:
     stop_at_signals(lambda signal_name: run.stop(by=signal_name))
+    run.others.waited_for = run.asks
     async with run:
         with run.folder.opened() as folder:
             write_errors_to(folder.append(RUNNER_LOG))

@@ -13,14 +13,15 @@ from rookery.adapter.agent import ControlChannel
 from rookery.feed.tail import read_at
 from rookery.model.errors import RunFolderError
 from rookery.model.events import PermissionDenied, PermissionRequested, ToolFinished, ToolProgress
-from rookery.model.questions import Ask, Decision
+from rookery.model.questions import Ask, Decision, OpenQuestion
 from rookery.model.records import Record
 from rookery.model.text import one_line
+from rookery.runs.asking.questions import Questions
 from rookery.store import decisions
 from rookery.store.run_folder import RunFolder
 
 OnPermission = Callable[[Ask], Awaitable[Decision]]
-"""Decides on a request; it is cancelled when its answer is no longer needed."""
+"""Decides on a request; it is cancelled when another process decides, or the agent gave up."""
 
 _LONGEST_TITLE = 200
 
@@ -101,22 +102,35 @@ class _Open(NamedTuple):
     """A request that is being decided."""
 
     ask: Ask
+    call: str
     task: asyncio.Task[None]
-    decide: Callable[[Decision], None]
 
 
 class Dialogue:
-    """Keeps the standard input of an agent open, and answers each request in a task."""
+    """Keeps the standard input of an agent open, and answers each request in a task.
+
+    `answer` decides here; any process of the user can decide on the open `questions`. If only
+    they can, a request waits for them as long as `is_attended` says so.
+    """
 
     def __init__(
-        self, control: ControlChannel, answer: OnPermission | None, timeout_s: float | None
+        self,
+        control: ControlChannel,
+        answer: OnPermission | None,
+        timeout_s: float | None,
+        *,
+        questions: Questions | None = None,
+        is_attended: Callable[[], bool] = lambda: False,
     ) -> None:
         self._control = control
         self._answer = answer
         self._timeout_s = timeout_s
+        self._questions = questions or Questions()
+        self._is_attended = is_attended
         self._input = HeldInput()
         self._folder: RunFolder | None = None
-        self._open: dict[str, _Open] = {}  # by call
+        self._open: dict[str, _Open] = {}  # by the id of the question
+        self._tasks: set[asyncio.Task[None]] = set()
         self._always: set[_Scope] = set()  # rules that the agent does not remember itself
 
     @property
@@ -149,8 +163,9 @@ class Dialogue:
 
     def cancel(self) -> None:
         """Withdraw all requests without an answer."""
-        for one in self._open.values():
-            one.task.cancel()
+        for id in [*self._open]:
+            self._close(id)
+            self._questions.withdraw(id)
 
     def interrupt(self) -> None:
         """Withdraw all requests, and interrupt the agent."""
@@ -166,10 +181,9 @@ class Dialogue:
 
     async def close(self) -> None:
         """Withdraw all requests, wait for their tasks to end, and close the agent's input."""
-        tasks = [one.task for one in self._open.values()]
         self.cancel()
         try:
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.gather(*self._tasks, return_exceptions=True)
         finally:
             self._input.close()
 
@@ -196,25 +210,53 @@ class Dialogue:
 
         if _scope(ask) in self._always:
             decide(Decision(allow=True, by="rule"))
-        elif self._answer is None or ask.about == "other":
+        elif ask.about == "other" or self._questions.is_full or not self._has_answerer():
             decide(Decision(allow=False, by="nobody"))
         else:
-            key = event.tool_id or ask.id
-            task = asyncio.create_task(self._asked(self._answer, ask, decide))
-            self._open[key] = _Open(ask, task, decide)
-            task.add_done_callback(lambda _: self._open.pop(key, None))
+            self._open_question(self._question(ask, event, record), decide)
+
+    def _has_answerer(self) -> bool:
+        return self._answer is not None or self._is_attended()
+
+    def _question(self, ask: Ask, event: PermissionRequested, record: Record) -> OpenQuestion:
+        now = time.time()
+        return OpenQuestion(
+            id=str(record.seq),
+            ask=ask,
+            tool_id=event.tool_id,
+            opened_at=now,
+            until=None if self._timeout_s is None else now + self._timeout_s,
+        )
+
+    def _open_question(self, question: OpenQuestion, decide: Callable[[Decision], None]) -> None:
+        def decided(decision: Decision) -> None:
+            self._close(question.id)
+            decide(decision)
+
+        task = asyncio.create_task(self._asked(question))
+        self._open[question.id] = _Open(question.ask, question.tool_id or question.ask.id, task)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        self._questions.ask(question, decided)
+
+    def _close(self, id: str) -> None:
+        """Stop asking here, unless it is decided here."""
+        one = self._open.pop(id, None)
+        if one is not None and one.task is not asyncio.current_task():
+            one.task.cancel()
 
     def _line(self, record: Record) -> bytes:
         assert self._folder is not None
         return read_at(self._folder.path, "stdout", record.offset, record.length)
 
-    async def _asked(
-        self, answer: OnPermission, ask: Ask, decide: Callable[[Decision], None]
-    ) -> None:
+    async def _asked(self, question: OpenQuestion) -> None:
         decision = Decision(allow=False, by="nobody")
         try:
             async with asyncio.timeout(self._timeout_s):
-                decision = await answer(ask)
+                if self._answer is None:
+                    await asyncio.Event().wait()  # for another process, which cancels this
+                else:
+                    decision = await self._answer(question.ask)
         except TimeoutError:
             decision = Decision(allow=False, by="timeout")
         except asyncio.CancelledError:
@@ -222,7 +264,7 @@ class Dialogue:
         except Exception as error:  # the caller's code failed: deny, and report it
             context = {"message": "on_permission failed", "exception": error}
             asyncio.get_running_loop().call_exception_handler(context)
-        decide(decision)
+        self._questions.decide(question.id, decision)
 
     def _keep(self, ask: Ask, decision: Decision, *, tool_id: str | None, waited_s: float) -> None:
         assert self._folder is not None
@@ -245,11 +287,12 @@ class Dialogue:
 
     def _settle_others(self, decided: Ask) -> None:
         """Allow other open requests that this decision has just allowed too."""
-        for one in list(self._open.values()):
+        for id, one in list(self._open.items()):
             if one.ask.id != decided.id and _scope(one.ask) == _scope(decided):
-                one.task.cancel()
-                one.decide(Decision(allow=True, by="rule"))
+                self._questions.decide(id, Decision(allow=True, by="rule"))
 
-    def _withdraw(self, id: str) -> None:
-        if id in self._open:
-            self._open[id].task.cancel()
+    def _withdraw(self, call: str) -> None:
+        for id, one in list(self._open.items()):
+            if one.call == call:
+                self._close(id)
+                self._questions.withdraw(id)

@@ -21,6 +21,8 @@ from rookery.model.records import Record
 from rookery.model.stuck import Suspicion
 from rookery.model.verdict import StopReason, Verdict
 from rookery.process.liveness import start_ticks
+from rookery.runs.asking.others import OtherProcesses
+from rookery.runs.asking.peers import Recorder
 from rookery.runs.dialogue import Dialogue, OnPermission
 from rookery.runs.finish import finish, recorded_exit
 from rookery.runs.git.worktrees import Worktree
@@ -78,7 +80,9 @@ class Run(RunResult):
         """Whether the agent may ask, and then waits for an answer."""
         self.verdict: Verdict | None = None
         self.on_permission = on_permission
-        """Decides what the agent asks for; set it before the start. None denies everything."""
+        """Decides what the agent asks for; set it before the start. Without it, only others can."""
+        self.others = OtherProcesses()
+        """Other processes of the user, which can answer, too."""
         self._call = call
         info = _info(options, call, agent, before, continues=continues)
         self._info = info if worktree is None else _in_worktree(info, worktree)
@@ -136,18 +140,28 @@ class Run(RunResult):
     async def __aenter__(self) -> Self:
         if self.worktree is not None:
             await asyncio.to_thread(self.worktree.add)
+        home = Path(self.options.home or "")
+        if self.asks:
+            self.others.listen(home)
+        try:
+            await self._start(home)
+        except BaseException:
+            await self.others.close()
+            raise
+        return self
+
+    async def _start(self, home: Path) -> None:
+        """Start the agent, and follow it."""
         runner = os.getpid()  # not that of the process that made the run, if it is detached
         info = msgspec.structs.replace(
             self._info,
             started_at=time.time(),
             runner_pid=runner,
             runner_ticks=start_ticks(runner),
+            asks_at=self.others.address,
         )
-        folder = self._folder = make_folder(Path(self.options.home or ""), info, self._call)
-        control = self._call.control or (self.agent.control if self.agent else None)
-        dialogue = None
-        if self._call.keep_stdin_open and control:
-            dialogue = Dialogue(control, self.on_permission, self.options.ask_timeout)
+        folder = self._folder = make_folder(home, info, self._call)
+        dialogue = _dialogue(self, self._call)
         if self._stdin is not None:
             self._piped = PipedInput(self._stdin, max_log_size=self.options.max_log_size)
         recorder = await start_recorder(
@@ -158,6 +172,7 @@ class Run(RunResult):
             max_log_size=self.options.max_log_size,
             source=dialogue or self._piped,
         )
+        await self.others.begin(Recorder(recorder.pid, recorder.ticks))
         self._supervisor = Supervisor(
             self.feed,
             recorder,
@@ -168,7 +183,6 @@ class Run(RunResult):
             agent=self.agent,
         )
         self._following = asyncio.create_task(self._follow(self._supervisor))
-        return self
 
     async def __aexit__(self, *_: object) -> None:
         if not self.feed.is_over:
@@ -237,6 +251,7 @@ class Run(RunResult):
                 self.verdict = finish(self.folder, exit, state, facts, agent=self.agent)
             finally:  # even if the end cannot be saved, readers must not wait any longer
                 self.feed.end()
+                await self.others.close()
                 if self._piped is not None:
                     await self._piped.close()
 
@@ -249,6 +264,20 @@ class Run(RunResult):
                 info = self.folder.info() or self._info
                 self.folder.write_info(msgspec.structs.replace(info, model=model))
         return model
+
+
+def _dialogue(run: Run, call: Invocation) -> Dialogue | None:
+    """What answers the agent; None if it reads no answers."""
+    control = call.control or (run.agent.control if run.agent else None)
+    if not call.keep_stdin_open or control is None:
+        return None
+    return Dialogue(
+        control,
+        run.on_permission,
+        run.options.ask_timeout,
+        questions=run.others.questions,
+        is_attended=run.others.are_there,
+    )
 
 
 def _info(

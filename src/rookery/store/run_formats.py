@@ -82,6 +82,9 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
 
     recorder_pid: int | None = None
     recorder_ticks: int | None = None
+    asks_at: str | None = None
+    """The socket at which the runner takes decisions; None if the agent cannot ask."""
+
     rookery_version: str | None = None
 
     @property

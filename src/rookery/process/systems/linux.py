@@ -12,13 +12,14 @@ import sys
 import time
 from contextlib import suppress
 
-from rookery.process.systems.process_table import ProcessInfo, below, is_group
+from rookery.process.systems.process_table import Peer, ProcessInfo, below, is_group
 
 assert sys.platform == "linux"
 
 TYPE_CHECKING = False  # from typing, which takes longer to import than all the rest
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from socket import socket
 
 _PROC = "/proc"
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -28,6 +29,10 @@ _MORE_LIKELY = 300  # of at most 1000: what an agent's processes get above our o
 _PIPE_SIZE = 1 << 20  # what Linux lets anybody ask for
 _EXEC_S = 5.0  # an exec takes no longer, even on a busy machine
 _PAUSE_S = 0.001
+_SO_PEERPIDFD = 77  # since Linux 6.5
+
+ORPHANS_STAY = True
+"""Whether what is orphaned below a recorder stays below it."""
 
 WEAKER: tuple[str, ...] = ()
 """What this system cannot guarantee at all; docs/running.md has the rest."""
@@ -168,6 +173,43 @@ def _is_in_exec(pid: int) -> bool:
     return found is not None and found.has_environment
 
 
+def carries(pid: int, names: tuple[bytes, ...]) -> bool | None:
+    """Whether the environment of a process has one of some variables; None if it is not known.
+
+    `names` end with `=`.
+    """
+    until = time.monotonic() + _EXEC_S
+    while (text := environment(pid)) == b"" and _is_in_exec(pid):
+        if time.monotonic() > until:
+            return None
+        time.sleep(_PAUSE_S)
+    return None if text is None else any(one.startswith(names) for one in text.split(b"\0"))
+
+
+def peer_of(connection: socket) -> Peer | None:
+    """The process at the other end of a connection; None if the system does not say."""
+    import socket  # slow to import, and a recorder does without it
+    import struct
+
+    try:
+        size = struct.calcsize("3i")
+        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+    except OSError:
+        return None
+    pid, uid, _ = struct.unpack("3i", credentials)
+    return Peer(pid, uid, _peer_descriptor(connection, pid)) if pid > 0 else None
+
+
+def _peer_descriptor(connection: socket, pid: int) -> int | None:
+    """A descriptor of the process itself, by which it cannot be mistaken for a later one."""
+    import socket
+
+    try:
+        return connection.getsockopt(socket.SOL_SOCKET, _SO_PEERPIDFD)
+    except OSError:  # the process has ended, or the system is older
+        return end_descriptor(pid)
+
+
 def adopted(since: int) -> list[tuple[int, list[bytes]]]:
     """Our children in other sessions that started since then, with their environments.
 
@@ -210,6 +252,11 @@ def end_descriptor(pid: int) -> int | None:
         return os.pidfd_open(pid)
     except (AttributeError, OSError):
         return None
+
+
+def short_path(folder: int, name: str) -> str | None:
+    """A short path to a file in an open folder: that of a socket has at most 107 bytes."""
+    return f"{_PROC}/self/fd/{folder}/{name}" if is_available() else None
 
 
 def enlarge_pipe(writing: int) -> None:

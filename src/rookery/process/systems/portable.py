@@ -13,11 +13,12 @@ import select
 import sys
 from functools import cache
 
-from rookery.process.systems.process_table import ProcessInfo, below, is_group
+from rookery.process.systems.process_table import Peer, ProcessInfo, below, is_group
 
 TYPE_CHECKING = False  # from typing, which takes longer to import than all the rest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from socket import socket
     from typing import Any
 
 _PS = "/bin/ps"
@@ -29,8 +30,15 @@ _MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
 _SAME_START_S = 2  # systems that count from their own start round the seconds
 _KERN_PROCARGS2 = (1, 49)  # of sysctl: CTL_KERN, and the arguments and environment of a process
 _LONGEST_ARGUMENTS = 1 << 20  # what macOS lets a process have, and what it answers at most
+_SOL_LOCAL = 0  # of macOS, with the numbers of its options and the size of its answer
+_LOCAL_PEERCRED = 1
+_LOCAL_PEERPID = 2
+_XUCRED_SIZE = 76
 _select: Any = select  # kqueue is not in it on every system
 _queues: list[Any] = []  # a queue is closed when nothing refers to it any more
+
+ORPHANS_STAY = False
+"""Whether what is orphaned below a recorder stays below it."""
 
 WEAKER = (
     "a process that leaves the agent's session and clears or hides its environment can outlive it",
@@ -211,6 +219,43 @@ def _start(month: str, day: int, clock: bytes, year: int) -> int:
     hour, minute, second = map(int, clock.split(b":"))
     number = _MONTHS.index(month) // 3 + 1
     return int(datetime(year, number, day, hour, minute, second, tzinfo=UTC).timestamp())
+
+
+def carries(pid: int, names: tuple[bytes, ...]) -> bool | None:
+    """Whether the environment of a process has one of some variables, as far as it is shown.
+
+    `names` end with `=`.
+    """
+    return any(one.startswith(names) for one in arguments(pid).split(b"\0"))
+
+
+def peer_of(connection: socket) -> Peer | None:
+    """The process at the other end of a connection; None if the system does not say."""
+    import socket  # slow to import, and a recorder does without it
+    import struct
+
+    try:
+        if sys.platform == "darwin":
+            credentials = connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_SIZE)
+            pid, uid = connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERPID), _uid(credentials)
+        else:
+            credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+            pid, uid, _ = struct.unpack("3i", credentials)
+    except (AttributeError, OSError, struct.error):
+        return None
+    return Peer(pid, uid, None) if pid > 0 else None
+
+
+def _uid(xucred: bytes) -> int:
+    import struct
+
+    _, uid = struct.unpack_from("=II", xucred)
+    return int(uid)
+
+
+def short_path(_folder: int, _name: str) -> str | None:
+    """None: a socket is reached by its own path here, which must be short enough."""
+    return None
 
 
 def is_same_start(one: int, other: int) -> bool:

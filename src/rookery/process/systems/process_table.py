@@ -27,6 +27,34 @@ class ProcessInfo:
         return self.state not in "ZX"
 
 
+class Peer:
+    """The process at the other end of a connection."""
+
+    __slots__ = ("_descriptor", "pid", "uid")
+
+    def __init__(self, pid: int, uid: int, descriptor: int | None) -> None:
+        self.pid = pid
+        self.uid = uid
+        self._descriptor = descriptor  # readable when the process has ended
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it is known that the process has ended: its id may be that of another one."""
+        import select  # a recorder does without it
+
+        if self._descriptor is None:
+            return False
+        poll = select.poll()
+        poll.register(self._descriptor, select.POLLIN)
+        return bool(poll.poll(0))
+
+    def close(self) -> None:
+        """Close what the system opened for it."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
 def below(processes: Iterable[tuple[int, ProcessInfo]], *roots: int) -> list[int]:
     """All living processes below some, by their parents."""
     children: dict[int, list[int]] = {}

@@ -1,0 +1,183 @@
+"""For viewers: the open questions of runs of other processes, and how to decide them."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from rookery.model.errors import RookeryError
+from rookery.model.questions import ClosedQuestion, Decision, OpenQuestion
+from rookery.process.liveness import is_same_process
+from rookery.runs.asking.peers import is_runner
+from rookery.runs.asking.protocol import (
+    LONGEST_RESPONSE,
+    Changes,
+    Closed,
+    Decided,
+    DecideRequest,
+    Listed,
+    ListRequest,
+    Opened,
+    Refused,
+    Request,
+    Responses,
+    WatchRequest,
+    dump,
+    load_response,
+)
+from rookery.runs.asking.sockets import connect
+from rookery.store.run_folder import RunFolder
+
+__all__ = [
+    "Changes",
+    "Closed",
+    "Listed",
+    "NotAskingError",
+    "Opened",
+    "Outcome",
+    "RefusedError",
+    "decide",
+    "is_asking",
+    "open_questions",
+    "watching",
+]
+
+_CONNECT_S = 5.0
+_ANSWER_S = 15.0
+
+
+class NotAskingError(RookeryError):
+    """A run that cannot be answered: it is over, or its agent cannot ask."""
+
+
+class RefusedError(RookeryError):
+    """The runner refused a request; the message says why."""
+
+
+class Outcome(NamedTuple):
+    """What became of a decision."""
+
+    counts: bool
+    """Whether it is the first one on its question."""
+
+    question: ClosedQuestion | None
+    """How the question was closed; None if the run never asked it, or too long ago."""
+
+
+def is_asking(folder: RunFolder) -> bool:
+    """Whether the runner of a run lives and takes decisions."""
+    address = _address(folder)
+    return address is not None and address.path.is_socket()
+
+
+async def open_questions(folder: RunFolder) -> tuple[OpenQuestion, ...]:
+    """The questions of a run that nobody has decided yet."""
+    match await _ask(folder, ListRequest()):
+        case Listed(questions=questions):
+            return questions
+        case _:
+            raise RefusedError("the runner answered something else: update rook")
+
+
+async def decide(folder: RunFolder, id: str, decision: Decision) -> Outcome:
+    """Decide on an open question, by its own id; only the first decision counts.
+
+    `decision.through` says what it was made with, such as `web`. A RefusedError says why it is
+    not a decision on this question.
+    """
+    match await _ask(folder, DecideRequest(id=id, decision=decision)):
+        case Decided(counts=counts, question=question):
+            return Outcome(counts, question)
+        case _:
+            raise RefusedError("the runner answered something else: update rook")
+
+
+@asynccontextmanager
+async def watching(folder: RunFolder) -> AsyncIterator[AsyncIterator[Changes]]:
+    """What changes while the block lasts: `Listed` first, then `Opened` and `Closed`.
+
+    It ends when the run is over, or if its reader was too slow: then watch again.
+    """
+    async with _connected(folder, WatchRequest()) as reader:
+        yield _changes(reader)
+
+
+async def _changes(reader: asyncio.StreamReader) -> AsyncIterator[Changes]:
+    while (line := await _line(reader)) is not None:
+        match line:
+            case Listed() | Opened() | Closed():
+                yield line
+            case Refused(reason=reason):
+                raise RefusedError(reason)
+
+
+async def _ask(folder: RunFolder, request: Request) -> Responses:
+    async with _connected(folder, request) as reader:
+        try:
+            async with asyncio.timeout(_ANSWER_S):
+                line = await _line(reader)
+        except TimeoutError:
+            raise _hangs(folder) from None
+    if line is None:
+        raise _over(folder)
+    if isinstance(line, Refused):
+        raise RefusedError(line.reason)
+    return line
+
+
+async def _line(reader: asyncio.StreamReader) -> Responses | None:
+    """Read one line; None at the end."""
+    try:
+        return load_response(await reader.readuntil())
+    except (asyncio.IncompleteReadError, OSError):
+        return None
+    except asyncio.LimitOverrunError:
+        raise RefusedError("the runner's answer is too long") from None
+
+
+@asynccontextmanager
+async def _connected(folder: RunFolder, request: Request) -> AsyncIterator[asyncio.StreamReader]:
+    address = _address(folder)
+    if address is None:
+        raise _over(folder)
+    try:
+        connection = await asyncio.to_thread(connect, address.path, _CONNECT_S)
+    except TimeoutError:
+        raise _hangs(folder) from None
+    except OSError:
+        raise _over(folder) from None
+    if not await asyncio.to_thread(is_runner, connection, address.runner, str(folder.path)):
+        connection.close()
+        raise RefusedError("the socket of this run is not that of its runner")
+    reader, writer = await asyncio.open_unix_connection(sock=connection, limit=LONGEST_RESPONSE)
+    try:
+        with suppress(OSError):  # the answer, if there is one, says why
+            writer.write(dump(request))
+            await writer.drain()
+        yield reader
+    finally:
+        writer.close()
+
+
+class _Address(NamedTuple):
+    path: Path
+    runner: int
+
+
+def _address(folder: RunFolder) -> _Address | None:
+    """The socket of a run whose runner lives; None if there is none."""
+    info = folder.info()
+    if info is None or info.asks_at is None or info.runner_pid is None:
+        return None
+    if not is_same_process(info.runner_pid, info.runner_ticks):
+        return None
+    return _Address(Path(info.asks_at), info.runner_pid)
+
+
+def _over(folder: RunFolder) -> NotAskingError:
+    return NotAskingError(f"run {folder.name!r} does not ask: it is over, or its agent cannot ask")
+
+
+def _hangs(folder: RunFolder) -> NotAskingError:
+    return NotAskingError(f"the runner of {folder.name!r} does not answer: it is busy, or stopped")
