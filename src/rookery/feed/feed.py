@@ -77,7 +77,8 @@ class Feed:
         self.source = source
         self.keeps_unread = False
         """Whether records stay in memory until read, because the log lacks their bytes."""
-        self._open_stream = open_stream
+        self.open_stream = open_stream
+        """Opens a stream from its first byte."""
         self._open_records = open_records
         self._label = label
         self._window = Window()
@@ -127,7 +128,7 @@ class Feed:
     def since(self, seq: int = 0) -> AsyncIterator[Record]:
         """All records from this number on, as they come, up to the end of the run."""
         if self._complete:
-            log = self._open_records() if self._open_records else self._log_decoder()
+            log = self._open_records() if self._open_records else _log_decoder(self)
             return _stored_records(self, log, seq, ends=not self._is_running)
         return self._records(seq)
 
@@ -143,7 +144,7 @@ class Feed:
 
     def chunks(self, stream: Stream) -> AsyncIterator[bytes]:
         """The bytes of a stream as they come."""
-        return _read_bytes(self, self._open_stream(stream))
+        return _read_bytes(self, self.open_stream(stream))
 
     def lines(self, stream: Stream, start: int = 0) -> AsyncIterator[str]:
         """The lines of a stream that are text: all of stderr; stdout up to the first message.
@@ -152,7 +153,7 @@ class Feed:
         """
         is_text = stream == "stderr" or (self._complete and self.agent is None)
         read = _read_bytes if is_text else _read_text
-        return _lines(read(self, self._open_stream(stream)), start)
+        return _lines(read(self, self.open_stream(stream)), start)
 
     async def more(self, seen: int) -> None:
         """Wait until the count is greater than `seen`, or nothing more will come."""
@@ -201,9 +202,6 @@ class Feed:
         for live in self._live:
             live.offer(records)
 
-    def _log_decoder(self) -> "_LogDecoder":
-        return _LogDecoder(self._open_stream("stdout"), self.agent)
-
     async def _records(self, seq: int) -> AsyncIterator[Record]:
         reader = _Reader(seq)
         self._readers.add(reader)
@@ -212,7 +210,7 @@ class Feed:
                 over, seen = self.is_over, self.count
                 records = self._window.since(reader.seq)
                 if records is None:
-                    log = reader.log or self._log_decoder()
+                    log = reader.log or _log_decoder(self)
                     reader.log = log
                     records = await log.next_after(reader.seq)
                 for record in records:
@@ -268,6 +266,10 @@ class _LogDecoder:
     def close(self) -> None:
         """Close the log."""
         self._stream.close()
+
+
+def _log_decoder(feed: Feed) -> _LogDecoder:
+    return _LogDecoder(feed.open_stream("stdout"), feed.agent)
 
 
 async def _stored_records(
