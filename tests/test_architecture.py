@@ -18,7 +18,8 @@ def _modules(*rooms: str) -> list[Path]:
 PURE = _modules("model", "adapter", "agents")
 NEUTRAL = _modules("model", "adapter", "store", "feed", "display")
 ALL = list(SOURCE.glob("**/*.py"))
-SHORT = [path for path in ALL if path.name != "scripted_agent.py"]  # it must be one file
+ONE_FILE = ("scripted_agent.py", "scripted_acp_agent.py")  # each is a program by itself
+SHORT = [path for path in ALL if path.name not in ONE_FILE]
 
 
 def calls(path: Path) -> Iterator[str]:
