@@ -21,6 +21,11 @@ def _has_id(parts: Sequence[str], session: str) -> bool:
     return any(session in part for part in parts)
 
 
+def _not_named(parts: Sequence[str]) -> str | None:
+    """Return None: only the lines of a file say which session it is."""
+    return None
+
+
 def _not_of_a_task(parts: Sequence[str]) -> str | None:
     """Return None: every file is a session of its own."""
     return None
@@ -42,6 +47,9 @@ class Transcript(msgspec.Struct, frozen=True, kw_only=True):
     None if the file is a session of its own. A session's main file has a `task_started` with that
     id, which says in which call the task happened.
     """
+
+    session_of: Callable[[Sequence[str]], str | None] = _not_named
+    """Returns the id of the session that a file belongs to, if its path says it."""
 
     is_of: Callable[[Sequence[str], str], bool] = _has_id
     """Returns whether a file belongs to a session, given the parts of its path and the id."""

@@ -22,4 +22,15 @@ def _task_of(parts: Sequence[str]) -> str | None:
     return name.removeprefix(_SUBAGENT) if name.startswith(_SUBAGENT) else None
 
 
-TRANSCRIPT = Transcript(agent="claude", recognises=_recognises, decoder=decoder, task_of=_task_of)
+def _session_of(parts: Sequence[str]) -> str | None:
+    """The session that a file is named after; copies in a fork name the session they are from."""
+    return None if _task_of(parts) else parts[-1].removesuffix(".jsonl")
+
+
+TRANSCRIPT = Transcript(
+    agent="claude",
+    recognises=_recognises,
+    decoder=decoder,
+    task_of=_task_of,
+    session_of=_session_of,
+)

@@ -1,0 +1,1 @@
+"""The words of stored sessions: `documents` says what is indexed, `index` fills, `search` finds."""

@@ -1,0 +1,75 @@
+"""What of a record can be searched for: prompts, answers, thinking, commands, paths, outputs."""
+
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple, get_args
+
+from rookery.model.events import (
+    Status,
+    Text,
+    Thinking,
+    ToolFinished,
+    ToolKind,
+    ToolStarted,
+    UserMessage,
+)
+from rookery.model.records import Record
+
+DocumentKind = Literal["prompt", "answer", "thinking", "command", "path", "output"]
+KINDS: tuple[DocumentKind, ...] = get_args(DocumentKind)
+"""All kinds; the database has their places in this order."""
+
+_LONGEST = 16_000
+_LONGEST_BEGIN = 4_000  # of an output
+_LONGEST_END = 1_000
+_WITHOUT_TITLE: frozenset[ToolKind] = frozenset({"plan", "think", "ask"})
+
+
+class Document(NamedTuple):
+    """A text that can be found, and the place of its message in the log of its file."""
+
+    kind: DocumentKind
+    text: str
+    at: float | None
+    offset: int
+    tool: str | None = None
+    status: Status | None = None
+
+
+def documents(records: Iterable[Record]) -> Iterator[Document]:
+    """What can be searched for in some records, in their order."""
+    for record in records:
+        event = record.event
+        if isinstance(event, UserMessage):
+            if not event.synthetic and not event.replay and event.text:
+                yield _document("prompt", event.text, record)
+        elif isinstance(event, Text):
+            yield _document("answer", event.text, record)
+        elif isinstance(event, Thinking):
+            if event.text:
+                yield _document("thinking", event.text, record)
+        elif isinstance(event, ToolStarted):
+            if event.title and event.kind not in _WITHOUT_TITLE:
+                kind: DocumentKind = "command" if event.kind == "execute" else "path"
+                yield _document(kind, event.title, record, tool=event.name)
+        elif isinstance(event, ToolFinished):
+            text = _ends(event.output or event.error or "")
+            if text:
+                yield _document("output", text, record, tool=event.name, status=event.status)
+
+
+def _document(
+    kind: DocumentKind,
+    text: str,
+    record: Record,
+    *,
+    tool: str | None = None,
+    status: Status | None = None,
+) -> Document:
+    return Document(kind, text[:_LONGEST], record.at, record.offset, tool, status)
+
+
+def _ends(text: str) -> str:
+    """The beginning and the end of an output."""
+    if len(text) <= _LONGEST_BEGIN + _LONGEST_END:
+        return text
+    return f"{text[:_LONGEST_BEGIN]}\n…\n{text[-_LONGEST_END:]}"

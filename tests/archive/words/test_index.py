@@ -1,0 +1,173 @@
+"""The index of words: what is found, what happens when files grow, change or disappear."""
+
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rookery.archive.words.database import Words
+from rookery.archive.words.index import Progress, fill
+from rookery.archive.words.search import Hit, WordQuery, by_session, search
+from tests.archive.folders import unchanged
+
+TRANSCRIPTS = Path(__file__).parents[2] / "agents" / "claude" / "transcripts"
+SUBAGENT = "s08c_subagent_background-2.1.325"
+DENIED = "s05_permission_denied-2.1.325"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    for case in (SUBAGENT, DENIED):
+        shutil.copytree(TRANSCRIPTS / case, tmp_path / "home", dirs_exist_ok=True)
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def words(tmp_path: Path) -> Iterator[Words]:
+    with Words.open(tmp_path / "rookery" / "words.db") as opened:
+        yield opened
+
+
+def filled(words: Words, home: Path) -> list[Progress]:
+    return list(fill(words, [home]))
+
+
+def hits(words: Words, text: str, **filters: object) -> list[Hit]:
+    query = WordQuery(text=text, **filters)  # type: ignore[arg-type]
+    return search(words.connection, query).hits
+
+
+def brief(found: list[Hit]) -> set[tuple[str, str, str]]:
+    return {(hit.session[:8], hit.kind, hit.excerpt) for hit in found}
+
+
+def main_file(home: Path) -> Path:
+    return next(home.rglob("5a035b45*.jsonl"))
+
+
+def test_prompts_answers_commands_and_paths_are_found_with_their_session(
+    words: Words, home: Path
+) -> None:
+    assert filled(words, home)[-1].left == 0
+    assert brief(hits(words, "background")) == {
+        ("5a035b45", "prompt", "delegate in background"),
+        ("5a035b45", "answer", "Launched in the background."),
+        ("5a035b45", "answer", "Background agent reported back."),
+    }
+    assert brief(hits(words, "created.txt", kind="command")) == {
+        ("f3242285", "command", "touch created.txt")
+    }
+    assert ("5a035b45", "path", "/home/dev/project/a.txt") in brief(hits(words, "a.txt"))
+    assert brief(hits(words, '"Subagent looks"')) == {("5a035b45", "answer", "Subagent looks.")}
+
+
+def test_a_hit_has_the_place_of_its_message(words: Words, home: Path) -> None:
+    filled(words, home)
+    (hit,) = hits(words, '"Launched in"')
+    line = Path(hit.source).read_bytes()[hit.position :].split(b"\n")[0]
+    assert b"Launched in the background." in line
+    assert hit.project == "/home/dev/project"
+    assert [hit.excerpt[begin:end] for begin, end in hit.marks] == ["Launched in"]
+
+
+def test_filters_leave_out_the_rest(words: Words, home: Path) -> None:
+    filled(words, home)
+    assert hits(words, "background", agent="codex") == []
+    assert len(hits(words, "background", project="project")) == 3
+    assert len(hits(words, "background", project="/home/dev/project/")) == 3
+    assert hits(words, "background", project="ject") == []
+    assert {hit.kind for hit in hits(words, "background", kind="prompt")} == {"prompt"}
+    assert {hit.tool for hit in hits(words, "created*", tool="bash")} == {"Bash"}
+    assert {hit.status for hit in hits(words, "approval", status="denied")} == {"denied"}
+    assert hits(words, "background", session="f3242285") == []
+    (first,) = hits(words, "delegate")
+    assert hits(words, "delegate", since=first.at + 1) == []
+    assert hits(words, "delegate", until=first.at) == []
+    assert len(hits(words, "delegate", since=first.at, until=first.at + 1)) == 1
+
+
+def test_what_is_appended_is_found_and_nothing_twice(words: Words, home: Path) -> None:
+    filled(words, home)
+    line = main_file(home).read_bytes().split(b"\n")[-4]
+    assert b"reported back" in line
+    with main_file(home).open("ab") as file:
+        file.write(line.replace(b"reported back", b"spoke again").replace(b"193", b"194") + b"\n")
+    assert filled(words, home)[-1] == Progress(*[main_file(home).stat().st_size] * 2, 0)
+    assert len(hits(words, "background")) == 4
+    assert len(hits(words, "spoke")) == 1
+    assert filled(words, home) == [Progress(0, 0, 0)]
+
+
+def test_a_file_that_was_rewritten_is_indexed_again(words: Words, home: Path) -> None:
+    filled(words, home)
+    file = main_file(home)
+    data = file.read_bytes().replace(b"Launched in the background", b"Started elsewhere")
+    file.unlink()
+    file.write_bytes(data)
+    filled(words, home)
+    assert hits(words, '"Launched in"') == []
+    assert len(hits(words, "elsewhere")) == 1
+
+
+def test_what_was_indexed_is_found_when_its_file_is_gone(words: Words, home: Path) -> None:
+    filled(words, home)
+    shutil.rmtree(home)
+    home.mkdir()
+    filled(words, home)
+    assert [hit.excerpt for hit in hits(words, '"Launched in"')] == ["Launched in the background."]
+
+
+def test_without_kept_texts_hits_have_no_excerpt(words: Words, home: Path) -> None:
+    list(fill(words, [home], keeps_text=False))
+    assert [hit.excerpt for hit in hits(words, '"Launched in"')] == [""]
+    assert words.connection.execute("SELECT count(*) FROM texts").fetchone() == (0,)
+
+
+def test_a_damaged_index_is_made_again(words: Words, home: Path) -> None:
+    filled(words, home)
+    words.connection.close()
+    words.path.write_bytes(b"not a database at all" * 1000)
+    with Words.open(words.path) as again:
+        filled(again, home)
+        assert len(hits(again, '"Launched in"')) == 1
+
+
+def test_an_index_of_another_format_is_made_again(words: Words, home: Path) -> None:
+    words.connection.execute("PRAGMA user_version = 99")
+    words.connection.close()
+    with Words.open(words.path) as again:
+        assert again.connection.execute("PRAGMA user_version").fetchone() == (1,)
+
+
+def test_only_one_process_fills_the_index(words: Words, home: Path) -> None:
+    filling = fill(words, [home])
+    next(filling)
+    with Words.open(words.path) as other:
+        assert next(fill(other, [home])).is_busy
+    list(filling)
+
+
+def test_the_hits_of_a_session_are_together(words: Words, home: Path) -> None:
+    filled(words, home)
+    grouped = by_session(hits(words, "background") + hits(words, "background"))
+    assert [{hit.session for hit in each} for each in grouped] == [{grouped[0][0].session}]
+
+
+def test_the_index_is_for_its_owner_alone_and_the_agents_folder_unchanged(
+    words: Words, home: Path
+) -> None:
+    with unchanged(main_file(home).parent / main_file(home).stem / "subagents"):
+        filled(words, home)
+    assert words.path.stat().st_mode & 0o777 == 0o600
+    assert words.path.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_an_interrupted_filling_leaves_a_whole_index(words: Words, home: Path) -> None:
+    filling = fill(words, [home])
+    next(filling)
+    filling.close()
+    assert sqlite3.connect(words.path).execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    filled(words, home)
+    assert len(hits(words, '"Launched in"')) == 1
