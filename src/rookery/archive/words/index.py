@@ -3,7 +3,7 @@
 import fcntl
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -38,7 +38,9 @@ class Progress(NamedTuple):
     """Whether another process fills the index."""
 
 
-def fill(words: Words, homes: Sequence[Path], *, keeps_text: bool = True) -> Iterator[Progress]:
+def fill(
+    words: Words, homes: Sequence[Path], *, keeps_text: bool = True
+) -> Generator[Progress, None, None]:
     """Index what is new; yields after every commit, the last time when nothing is left.
 
     Stop iterating at any time: what was committed is found, the rest is indexed the next time.
