@@ -59,7 +59,7 @@ VIBE_READY := .cache/vibe/.$(VIBE_VERSION)
 ACP_READY = $(foreach name,$(NPM_AGENTS),$($(call upper,$(name))_READY)) $(VIBE_READY)
 REAL_AGENTS += ROOKERY_TEST_NODE=$(abspath $(NODE)) ROOKERY_TEST_VIBE=$(abspath $(VIBE))
 
-.PHONY: demo quick test check lint types imports unit test-portable bench compare soak protections conformance docs figures format clean pictures release
+.PHONY: demo quick test check lint types imports unit test-portable bench compare soak protections conformance docs figures format clean pictures release web
 
 demo: $(VENV)/.installed ## the whole path with a scripted agent: no key, no network
 	$(BIN)/rook demo --speed 4
@@ -82,7 +82,7 @@ types: $(VENV)/.dev
 imports: $(VENV)/.dev
 	$(BIN)/lint-imports
 
-unit: $(VENV)/.dev $(CLAUDE_READY) $(CODEX_READY)
+unit: $(VENV)/.dev $(PAGE_LIBRARIES) $(CLAUDE_READY) $(CODEX_READY)
 	$(BIN)/pytest -n auto -m quick --cov --cov-report=
 	$(BIN)/coverage report --fail-under=95
 	$(REAL_AGENTS) $(BIN)/pytest -n auto -m 'not quick and not soak and not conformance'
@@ -122,10 +122,18 @@ compare: $(VENV)/.bench .cache/others/.ready .cache/others/.tokscale ## what oth
 pictures: $(VENV)/.pictures $(CLAUDE_READY) ## take the pictures of the docs again, in a real terminal
 	$(REAL_AGENTS) $(BIN)/python scripts/pictures.py
 
+PAGE_LIBRARIES := src/rookery/web/page/vendor/lit-html/lit-html.js
+
+web: $(PAGE_LIBRARIES) ## put the libraries of the web page into the package, as package-lock.json pins them
+
+$(PAGE_LIBRARIES): package.json package-lock.json scripts/page_libraries.py
+	npm ci --silent --ignore-scripts --no-fund --no-audit
+	$(PYTHON) scripts/page_libraries.py
+
 docs: $(VENV)/.dev ## write the generated pages again
 	$(BIN)/python scripts/generate.py
 
-release: $(VENV)/.dev ## check, build and tag the version in the source tree; publishes nothing
+release: $(VENV)/.dev $(PAGE_LIBRARIES) ## check, build and tag the version in the source tree; publishes nothing
 	$(BIN)/python scripts/release.py ready
 	$(MAKE) test
 	rm -rf dist

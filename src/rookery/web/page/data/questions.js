@@ -1,0 +1,107 @@
+// The questions that wait for a person, in the order in which they came, and the decisions on them.
+
+import { runPath } from "./api.js";
+
+const key = (question) => `${question.run}/${question.id}`;
+
+export class Questions {
+  #api;
+  #open = new Map();
+  #decided = new Map(); // those that were open here, and how they ended
+  #loading = null;
+  #again = false;
+  isLoaded = false;
+  onchange = () => {};
+  onopen = () => {}; // (question): a new one
+
+  constructor(api) {
+    this.#api = api;
+  }
+
+  get open() {
+    return [...this.#open.values()];
+  }
+
+  /** Open and decided ones, each at its place: none moves while a person reaches for a button. */
+  get listed() {
+    return [...this.#decided.values(), ...this.#open.values()].sort((a, b) => a.place - b.place);
+  }
+
+  get(run, id) {
+    return this.#open.get(`${run}/${id}`) ?? this.#decided.get(`${run}/${id}`);
+  }
+
+  /** Note which ones are open, as the bell says. */
+  heard(questions) {
+    const open = new Set(questions.map(key));
+    if ([...this.#open.keys()].some((known) => !open.has(known)) || [...open].some((one) => !this.#open.has(one))) {
+      this.refresh();
+    }
+  }
+
+  refresh() {
+    this.#again = Boolean(this.#loading);
+    this.#loading ??= this.#load().finally(() => {
+      this.#loading = null;
+      if (this.#again) this.refresh();
+    });
+    return this.#loading;
+  }
+
+  /** Decide; returns a sentence if the server refused. */
+  async decide(question, decision) {
+    try {
+      const { decided } = await this.#api.post(runPath(question.run, "questions", question.id), decision);
+      this.#close(key(question), { ...decision, ...decided, mine: true });
+      return null;
+    } catch (error) {
+      if (error.status === 409 || error.status === 404 || error.status === 410) {
+        this.#close(key(question), { ...error.body?.decided, sentence: error.message });
+      }
+      return error.message;
+    }
+  }
+
+  /** Take a decided one off the list. */
+  dismiss(question) {
+    this.#decided.delete(key(question));
+    this.onchange();
+  }
+
+  dismissAll() {
+    this.#decided.clear();
+    this.onchange();
+  }
+
+  async #load() {
+    let questions;
+    try {
+      ({ questions } = await this.#api.get("/api/questions"));
+    } catch {
+      return; // the next bell asks again
+    }
+    const open = new Set(questions.map(key));
+    for (const known of [...this.#open.keys()]) if (!open.has(known)) this.#close(known, {});
+    for (const question of questions) this.#add(question);
+    this.isLoaded = true;
+    this.onchange();
+  }
+
+  #add(question) {
+    const known = this.#open.get(key(question));
+    if (known || this.#decided.has(key(question))) return;
+    const added = { ...question, place: (this.#last += 1) };
+    this.#open.set(key(question), added);
+    this.onopen(added);
+  }
+
+  #last = 0;
+
+  #close(name, decided) {
+    const question = this.#open.get(name);
+    if (!question) return;
+    this.#open.delete(name);
+    this.#decided.set(name, { ...question, decided });
+    this.onchange();
+  }
+}

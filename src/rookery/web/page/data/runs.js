@@ -1,0 +1,82 @@
+// The list of runs, the newest first, kept up to date by the bell.
+
+const PAGE = 200;
+
+export class Runs {
+  #api;
+  #rows = new Map();
+  #loading = null;
+  #again = false;
+  next = null; // where older ones continue
+  isLoaded = false;
+  problem = null;
+  onchange = () => {};
+
+  constructor(api) {
+    this.#api = api;
+  }
+
+  get rows() {
+    return [...this.#rows.values()].sort((a, b) => (b.started_at ?? 0) - (a.started_at ?? 0));
+  }
+
+  get(name) {
+    return this.#rows.get(name);
+  }
+
+  /** Ask for the newest ones again. */
+  refresh() {
+    this.#again = Boolean(this.#loading);
+    this.#loading ??= this.#load().finally(() => {
+      this.#loading = null;
+      if (this.#again) this.refresh();
+    });
+    return this.#loading;
+  }
+
+  /** Ask for older ones. */
+  async older() {
+    if (this.next === null) return;
+    await this.#page(`&before=${encodeURIComponent(this.next)}`);
+  }
+
+  /** Note what the bell says of a run. */
+  beat(beat) {
+    const row = this.#rows.get(beat.name);
+    if (!row) return void this.refresh();
+    const ended = row.alive && !beat.alive;
+    this.#rows.set(beat.name, { ...row, ...beat });
+    if (ended) this.refresh();
+    this.onchange();
+  }
+
+  gone(name) {
+    this.#rows.delete(name);
+    this.onchange();
+  }
+
+  async #load() {
+    const before = new Set(this.#rows.keys());
+    await this.#page("", (rows) => {
+      const oldest = rows.at(-1)?.started_at ?? 0;
+      for (const row of rows) before.delete(row.name);
+      for (const name of before) {
+        if (this.next === null || (this.#rows.get(name).started_at ?? 0) > oldest) this.#rows.delete(name);
+      }
+    });
+  }
+
+  async #page(query, ontaken = () => {}) {
+    try {
+      const answer = await this.#api.get(`/api/runs?limit=${PAGE}${query}`);
+      if (query || !this.isLoaded) this.next = answer.next;
+      for (const row of answer.runs) this.#rows.set(row.name, row);
+      ontaken(answer.runs);
+      this.isLoaded = true;
+      this.problem = null;
+    } catch (error) {
+      this.problem = error.message;
+    }
+    this.onchange();
+  }
+}

@@ -1,0 +1,83 @@
+// Beside the timeline: what the run does now, its money, tokens and context, its plan, how to resume it.
+
+import { html, nothing } from "../vendor/lit-html/lit-html.js";
+import { clock, count, money, percent, tokens, words } from "../text/format.js";
+import { command } from "./copy.js";
+
+export function runSide(view) {
+  const { head, snapshot } = view;
+  if (!snapshot) return nothing;
+  return html`<aside class="side" aria-label="About the run">
+    ${head.alive ? now(snapshot, head) : nothing}
+    ${plan(snapshot.plan)}
+    ${figures(snapshot, head)}
+    ${(snapshot.quotas ?? []).filter((quota) => quota.used !== undefined).map(limit)}
+    ${canResume(head) ? resume(head) : nothing}
+    ${head.alive ? html`<section>${command(`rook attach ${head.name}`, "on a terminal")}</section>` : nothing}
+  </aside>`;
+}
+
+const ACTIVITIES = { starting: "Starting", waiting: "Waiting for the model", thinking: "Thinking", writing: "Writing", idle: "Idle", retrying: "Trying again", asking: "Waiting for you", ended: "Ending" };
+
+function now(snapshot, head) {
+  const since = snapshot.since ? clock(Date.now() / 1000 - snapshot.since) : "";
+  const open = snapshot.open_tools ?? [];
+  return html`<section><h2>Now</h2>
+    <p class="doing runs"><span class="spinner" aria-hidden="true"></span><span class="doing-what">${ACTIVITIES[snapshot.activity] ?? head.doing ?? words(snapshot.activity)}</span><span class="when">${since}</span></p>
+    ${open.length > 1 ? html`<ul class="open">${open.slice(-4).map((tool) => html`<li><b>${tool.name}</b> <span class="mono">${tool.title ?? ""}</span></li>`)}</ul>` : nothing}
+  </section>`;
+}
+
+const STEPS = { completed: "check", done: "check", in_progress: "dot", pending: "circle" };
+
+function plan(made) {
+  if (!made?.steps?.length) return nothing;
+  return html`<section><h2>Plan <span class="when">${made.done ?? 0} of ${made.total ?? made.steps.length}</span></h2>
+    <progress max=${made.total ?? made.steps.length} value=${made.done ?? 0} aria-label="Steps done"></progress>
+    <ol class="plan">${made.steps.map((step) => html`<li class="i-${STEPS[step.status] ?? "circle"} ${step.status}">${step.text}</li>`)}</ol></section>`;
+}
+
+function figures(snapshot, head) {
+  const used = snapshot.tokens ?? {};
+  const total = (used.input ?? 0) + (used.output ?? 0) + (used.cache_read ?? 0) + (used.cache_write ?? 0);
+  const isKnown = used.input !== null && used.input !== undefined;
+  const tools = snapshot.tools ?? {};
+  const files = snapshot.files ?? {};
+  const cost = snapshot.cost ?? head.cost;
+  return html`<section><h2>Figures</h2><dl class="figures">
+    <dt>Cost</dt><dd><b>${money(cost)}</b> <span class="when">${source(cost)}</span></dd>
+    <dt>Tokens</dt><dd>${isKnown ? html`${tokens(total)} <span class="when">${tokens(used.output ?? 0)} output</span>` : "unknown"}</dd>
+    ${snapshot.context_tokens ? html`<dt>Context</dt><dd>${context(snapshot)}</dd>` : nothing}
+    <dt>Tools</dt><dd>${tools.started ?? 0}${tools.failed ? html` <span class="removed">${tools.failed} failed</span>` : nothing}${tools.denied ? html` <span class="removed">${tools.denied} denied</span>` : nothing}</dd>
+    ${files.changed ? html`<dt>Files</dt><dd>${files.changed} ${files.added == null ? nothing : html`<span class="added">+${files.added}</span> <span class="removed">−${files.removed}</span>`}</dd>` : nothing}
+    ${snapshot.steps ? html`<dt>Turns</dt><dd>${count(snapshot.steps, "turn")}</dd>` : nothing}
+  </dl></section>`;
+}
+
+function source(cost) {
+  const kind = cost?.source ?? cost?.kind;
+  return { native: "reported", estimated: "at list prices" }[kind] ?? "";
+}
+
+function context({ context_tokens: used, context_window: window }) {
+  if (!window) return tokens(used);
+  return html`${percent(used / window)} <span class="when">of ${tokens(window)}</span>
+    <progress max=${window} value=${used} aria-label="Context used"></progress>`;
+}
+
+const WINDOWS = { five_hour: "5 h window", seven_day: "7 d window" };
+
+function limit(quota) {
+  const name = WINDOWS[quota.window] ?? words(quota.window ?? "limit");
+  return html`<section><h2>${name} <span class="when">${percent(quota.used)}</span></h2>
+    <progress max="1" value=${quota.used} aria-label=${`${name} used`}></progress></section>`;
+}
+
+/** Whether to show how to resume it: the verdict may do so already. */
+function canResume({ session, alive, verdict }) {
+  return session && !alive && !verdict?.next?.some((step) => step.command?.includes("--resume"));
+}
+
+function resume(head) {
+  return html`<section>${command(`rook run --resume ${head.name} "…"`, "resume it")}</section>`;
+}
