@@ -25,7 +25,9 @@ def copy(modules: Path, vendor: Path) -> None:
     # The small build defines a name; as a module it exports it.
     small = (modules / "uplot" / "dist" / "uPlot.iife.min.js").read_text()
     _write(vendor / "uplot" / "uplot.js", f"{small.rstrip()}\nexport default uPlot;\n")
-    _write(vendor / "uplot" / "uplot.css", (modules / "uplot" / "dist" / "uPlot.min.css").read_text())
+    _write(
+        vendor / "uplot" / "uplot.css", (modules / "uplot" / "dist" / "uPlot.min.css").read_text()
+    )
     for library in ("lit-html", "uplot"):
         shutil.copy(modules / library / "LICENSE", vendor / library / "LICENSE")
 

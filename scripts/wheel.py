@@ -15,8 +15,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-REQUIRED = ("demo.jsonl", "outline.json", "py.typed", "record.schema.json")
+REQUIRED = (
+    *("demo.jsonl", "outline.json", "py.typed", "record.schema.json"),
+    *("index.html", "lit-html.js", "uplot.js"),
+)
 """Files of the package that no import would miss."""
+VENDOR = ROOT / "src" / "rookery" / "web" / "page" / "vendor"
 INFORMATION = {"METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE"}
 MANUAL = "data/share/man/man1/rook.1"
 
@@ -44,11 +48,14 @@ def problems(names: Iterable[str], package: Iterable[str]) -> list[str]:
 
 
 def package_files() -> list[str]:
-    """The files of the package that git tracks or would track."""
+    """The files that git tracks or would track, and the libraries of the page, which it ignores."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "src/rookery"]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     names = [name for name in listed.stdout.split("\0") if name and (ROOT / name).exists()]
-    return [name.removeprefix("src/rookery/") for name in names]
+    libraries = [
+        str(path.relative_to(ROOT)) for path in sorted(VENDOR.rglob("*")) if path.is_file()
+    ]
+    return [name.removeprefix("src/rookery/") for name in [*names, *libraries]]
 
 
 def inspect(wheel: Path) -> list[str]:
