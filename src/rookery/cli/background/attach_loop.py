@@ -9,7 +9,7 @@ import msgspec
 
 from rookery.cli.background.attach_run import show_attached
 from rookery.cli.background.following import follow, report_log
-from rookery.cli.commands.loops import loop_json, put_end, say, view_of
+from rookery.cli.commands.loops import put_end, say, view_of
 from rookery.cli.live.ending import put_answer
 from rookery.cli.live.loop_view import LoopOutput
 from rookery.cli.live.output import is_gone, put_json
@@ -19,6 +19,7 @@ from rookery.cli.reporting.ci_output import CiOutput
 from rookery.config.command_options import AttachOptions
 from rookery.config.end_options import EndOptions
 from rookery.config.options import ViewOptions
+from rookery.display.loops.objects import loop_json
 from rookery.loops.current_run import run_folder
 from rookery.loops.events import (
     AGENT_EVENTS,

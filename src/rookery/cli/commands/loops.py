@@ -16,15 +16,15 @@ from rookery.config.command_options import ListOptions
 from rookery.display.console.look import columns, look_of
 from rookery.display.console.table import table
 from rookery.display.loops import steps
+from rookery.display.loops.objects import loop_json
 from rookery.display.loops.summary import LoopView
 from rookery.loops.current_run import current_run
-from rookery.loops.events import EXIT_CODES, CheckFinished
+from rookery.loops.events import CheckFinished
 from rookery.loops.state import Attempt, Check
 from rookery.loops.storage import LOOP_FOLDERS, LoopFolder, newest_first
 from rookery.model.errors import RookeryError
 from rookery.model.safe import safe_line
 from rookery.model.text import one_line, suggested
-from rookery.runs.listing import combined
 from rookery.store.home import home_folder
 
 _LONGEST_PROMPT = 50
@@ -50,28 +50,6 @@ def loops_(options: ListOptions) -> None:
         return
     for line in _laid_out(("LOOP", "STATUS", "USED", "PROMPT"), [_row(each) for each in folders]):
         put(sys.stdout, line)
-
-
-def loop_json(folder: LoopFolder) -> dict[str, object]:
-    """A loop as an object for programs."""
-    try:
-        state, plan, is_running = folder.state(), folder.plan(), folder.is_running
-    except RookeryError as error:
-        return {"loop": folder.name, "state": None, "error": str(error)}
-    runs = (
-        combined(each.report.run for each in state.attempts if each.report.run) if state else None
-    )
-    end = None if state is None or is_running else state.end
-    return {
-        "loop": folder.name,
-        "state": state,
-        "cwd": str(folder.worktree) if plan.worktree else plan.run.cwd,
-        "model": (runs.model if runs else None) or plan.run.model,
-        "tokens": runs.tokens if runs else None,
-        "session": runs.session if runs else None,
-        "exit_code": None if end is None else EXIT_CODES[end],
-        "files": runs.files if runs else None,
-    }
 
 
 def _row(folder: LoopFolder) -> tuple[str, str, str, str]:

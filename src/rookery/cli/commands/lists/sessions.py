@@ -20,11 +20,12 @@ from rookery.cli.commands.lists.runs import (
     style,
     total_parts,
 )
-from rookery.cli.commands.loops import loop_json, view_of
+from rookery.cli.commands.loops import view_of
 from rookery.cli.live.output import put_json
 from rookery.cli.reporting.import_bar import current_archive
 from rookery.cli.safe_output import guarded
 from rookery.display.costs.amounts import spent
+from rookery.display.loops.objects import loop_json
 from rookery.display.numbers import moment, price
 from rookery.loops.storage import newest_first
 from rookery.model.errors import RookeryError

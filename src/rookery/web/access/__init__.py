@@ -1,0 +1,1 @@
+"""Who may come in: hosts, origins, the token, and what every answer tells a browser."""

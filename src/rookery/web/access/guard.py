@@ -1,0 +1,95 @@
+"""Stands before everything else: refuses requests, bounds their size, and sets the headers."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from rookery.web.access.headers import NOT_KEPT, SECURITY_HEADERS
+from rookery.web.access.rules import Asked, Refusal, Rules, is_api, is_write, refusal
+from rookery.web.replies import error_body
+
+LARGEST_BODY = 1 << 20
+_TOO_LARGE = Refusal(413, f"the body is too large: send at most {LARGEST_BODY >> 20} MiB")
+
+IsAgent = Callable[[Scope], Awaitable[str | None]]
+"""The run whose agent a request comes from; None if it comes from no agent, as far as known."""
+
+
+class Guard:
+    """An ASGI application around another one, which only sees what may come in."""
+
+    def __init__(self, app: ASGIApp, rules: Rules, agent_of: IsAgent) -> None:
+        self._app = app
+        self._rules = rules
+        self._agent_of = agent_of
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            return
+        send = _with_headers(send, is_data=is_api(scope["path"]))
+        refused = refusal(self._rules, Asked(scope["method"], scope["path"], scope["headers"]))
+        if refused is None and is_write(scope["method"]):
+            refused = await self._refused_agent(scope)
+            if refused is None:
+                body = await _read_body(receive)
+                refused = _TOO_LARGE if body is None else None
+                receive = _replay(body or b"", receive)
+        if refused is not None:
+            await _refuse(send, refused)
+            return
+        await self._app(scope, receive, send)
+
+    async def _refused_agent(self, scope: Scope) -> Refusal | None:
+        run = await self._agent_of(scope)
+        if run is None:
+            return None
+        return Refusal(
+            403, f"this request comes from the agent of run {run}: an agent cannot answer for you"
+        )
+
+
+async def _refuse(send: Send, refused: Refusal) -> None:
+    body = error_body(refused.sentence)
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": refused.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _read_body(receive: Receive) -> bytes | None:
+    """Read the body of a request; None if it is too large."""
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return bytes(body)
+        body += message.get("body", b"")
+        if len(body) > LARGEST_BODY:
+            return None
+        if not message.get("more_body"):
+            return bytes(body)
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Receive a body that was read before, then what follows it."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def again() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return again
+
+
+def _with_headers(send: Send, *, is_data: bool) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers: list[Any] = [*message.get("headers", ()), *SECURITY_HEADERS]
+            if is_data:
+                headers.append(NOT_KEPT)
+            message = {**message, "headers": headers}
+        await send(message)
+
+    return sending

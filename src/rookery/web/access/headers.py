@@ -1,0 +1,36 @@
+"""What every answer tells a browser: nothing from elsewhere, no frame, no guessing of types."""
+
+_POLICY = (
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "manifest-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types lit-html",
+)
+"""Where the page may load what from; `lit-html` is the policy of the one library that makes HTML,
+from the templates in the page's own source alone."""
+
+SECURITY_HEADERS: tuple[tuple[bytes, bytes], ...] = (
+    (b"content-security-policy", "; ".join(_POLICY).encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), microphone=(), geolocation=(), usb=()"),
+    (b"x-robots-tag", b"noindex"),
+)
+"""In every answer, whatever it is."""
+
+NOT_KEPT = (b"cache-control", b"no-store")
+"""For data: a browser keeps no copy on disk."""
+
+CHECKED_AGAIN = (b"cache-control", b"no-cache")
+"""For the files of the page: a new version of rook has new ones."""

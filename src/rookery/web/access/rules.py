@@ -1,0 +1,149 @@
+"""Decides which requests may come in; pure, so that every case can be tried."""
+
+from collections.abc import Iterable
+from hmac import compare_digest
+from typing import NamedTuple
+
+import msgspec
+
+_READS = ("GET",)
+_WRITES = ("POST",)
+_OPEN = "/api/ping"
+_SAME = (b"same-origin", b"none")
+_BEARER = b"Bearer "
+
+
+class Rules(msgspec.Struct, frozen=True, kw_only=True):
+    """Whom a server lets in."""
+
+    token: str
+    hosts: frozenset[str]
+    """What the header `Host` may be: names or addresses with their port."""
+
+    scheme: str = "http"
+    read_only: bool = False
+
+    def origin(self, host: str) -> str:
+        """The origin of a page that was loaded from a host."""
+        return f"{self.scheme}://{host}"
+
+
+class Refusal(NamedTuple):
+    """Why a request is refused, with the way out."""
+
+    status: int
+    sentence: str
+
+
+class Asked(NamedTuple):
+    """What a request says about itself."""
+
+    method: str
+    path: str
+    headers: Iterable[tuple[bytes, bytes]]
+
+
+NO_TOKEN = Refusal(
+    401, "the token is missing or wrong: open the address that  rook web  prints, with its #token"
+)
+_WRONG_HOST = Refusal(
+    403,
+    "this address is not the server's own: open the address that  rook web  prints, or start it "
+    "with --allow-host",
+)
+_OTHER_SITE = Refusal(403, "another site sent this request: open the page itself")
+_NO_ORIGIN = Refusal(
+    403,
+    "a request that changes something needs the headers Origin and Sec-Fetch-Site, as the page "
+    "sends them",
+)
+_NOT_JSON = Refusal(415, "send the body as JSON, with Content-Type: application/json")
+_READ_ONLY = Refusal(403, "this server is read-only: start  rook web  without --read-only")
+
+
+def refusal(rules: Rules, asked: Asked) -> Refusal | None:
+    """Say why a request is refused; None if it may come in."""
+    headers = _Headers(asked.headers)
+    return (
+        _refused_host(rules, headers)
+        or _refused_method(asked)
+        or _refused_origin(rules, asked, headers)
+        or _refused_token(rules, asked, headers)
+        or _refused_write(rules, asked, headers)
+    )
+
+
+class _Headers:
+    """The headers of a request; one that is there twice has no value that can be trusted."""
+
+    def __init__(self, pairs: Iterable[tuple[bytes, bytes]]) -> None:
+        self._values: dict[bytes, bytes] = {}
+        self._twice: set[bytes] = set()
+        for name, value in pairs:
+            if name in self._values:
+                self._twice.add(name)
+            self._values[name] = value
+
+    def get(self, name: bytes) -> bytes | None:
+        """The value of a header; None if it is not there."""
+        return b"" if name in self._twice else self._values.get(name)
+
+
+def is_api(path: str) -> bool:
+    """Whether a path belongs to the protocol; everything else is the page, which has no data."""
+    return path == "/api" or path.startswith("/api/")
+
+
+def _refused_host(rules: Rules, headers: _Headers) -> Refusal | None:
+    host = (headers.get(b"host") or b"").decode("latin-1").lower()
+    return None if host in rules.hosts else _WRONG_HOST
+
+
+def _refused_method(asked: Asked) -> Refusal | None:
+    allowed = (*_READS, *_WRITES) if is_api(asked.path) else _READS
+    if asked.method in allowed:
+        return None
+    return Refusal(405, f"{asked.method[:20]} is not possible here: use {' or '.join(allowed)}")
+
+
+def _refused_origin(rules: Rules, asked: Asked, headers: _Headers) -> Refusal | None:
+    """Refuse what another site sends; what changes something must say where it comes from."""
+    origin, site = headers.get(b"origin"), headers.get(b"sec-fetch-site")
+    own = rules.origin((headers.get(b"host") or b"").decode("latin-1").lower()).encode("latin-1")
+    if asked.method in _WRITES:
+        if origin is None or site is None:
+            return _NO_ORIGIN
+        return None if origin == own and site == b"same-origin" else _OTHER_SITE
+    if origin is not None and origin != own:
+        return _OTHER_SITE
+    if site is None or site in _SAME or _opens_page(asked, headers):
+        return None
+    return _OTHER_SITE
+
+
+def _opens_page(asked: Asked, headers: _Headers) -> bool:
+    """Whether a user follows a link from elsewhere to the page itself, which has no data."""
+    kind = (headers.get(b"sec-fetch-mode"), headers.get(b"sec-fetch-dest"))
+    return asked.path == "/" and kind == (b"navigate", b"document")
+
+
+def _refused_token(rules: Rules, asked: Asked, headers: _Headers) -> Refusal | None:
+    if not is_api(asked.path) or asked.path == _OPEN:
+        return None
+    given = headers.get(b"authorization") or b""
+    is_right = compare_digest(given, _BEARER + rules.token.encode())
+    return None if is_right else NO_TOKEN
+
+
+def _refused_write(rules: Rules, asked: Asked, headers: _Headers) -> Refusal | None:
+    if asked.method not in _WRITES:
+        return None
+    if rules.read_only:
+        return _READ_ONLY
+    kind = (headers.get(b"content-type") or b"").split(b";")[0].strip().lower()
+    return None if kind == b"application/json" else _NOT_JSON
+
+
+def is_write(method: str) -> bool:
+    """Whether a request of this method changes something."""
+    return method in _WRITES

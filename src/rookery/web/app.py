@@ -1,0 +1,116 @@
+"""The application: which request is answered by what, behind the guard."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Scope
+
+from rookery.model.errors import RookeryError
+from rookery.web.access.guard import Guard
+from rookery.web.access.rules import Rules
+from rookery.web.replies import (
+    ApiError,
+    error_body,
+    json_reply,
+    on_api_error,
+    on_os_error,
+    on_rookery_error,
+)
+from rookery.web.site import Site
+from rookery.web.views import bodies, items, lists, rows, run, streams
+
+PAGE = Path(__file__).parent / "page"
+_NOT_MADE = (
+    "the page was not built: run  make web  in the source tree, or install rookery from a wheel"
+)
+_NO_SUCH = "there is no such page: start at  /"
+
+
+def make_app(site: Site, rules: Rules) -> ASGIApp:
+    """The application of a site."""
+    app = Starlette(
+        routes=[*_ROUTES, *_page_routes()],
+        exception_handlers={
+            ApiError: on_api_error,
+            RookeryError: on_rookery_error,
+            OSError: on_os_error,
+            404: _not_found,
+            405: _wrong_method,
+        },
+        lifespan=_lifespan,
+    )
+    app.state.site = site
+    return Guard(app, rules, _no_agent)
+
+
+async def _no_agent(_: Scope) -> str | None:
+    return None
+
+
+@asynccontextmanager
+async def _lifespan(app: Starlette) -> AsyncIterator[None]:
+    site: Site = app.state.site
+    try:
+        yield
+    finally:
+        await site.close()
+
+
+_ROUTES: list[BaseRoute] = [
+    Route("/api/ping", streams.ping),
+    Route("/api/hello", streams.hello),
+    Route("/api/bell", streams.bell),
+    Route("/api/runs", rows.run_list),
+    Route("/api/runs/{run}", run.run),
+    Route("/api/runs/{run}/items", items.items),
+    Route("/api/runs/{run}/outline", items.outline),
+    Route("/api/runs/{run}/items/{item}/body", bodies.body),
+    Route("/api/runs/{run}/text", bodies.text),
+    Route("/api/runs/{run}/stop", run.stop, methods=["POST"]),
+    Route("/api/loops", lists.loops),
+    Route("/api/batches", lists.batches),
+    Route("/api/cost", lists.costs),
+]
+
+
+def _page_routes() -> list[BaseRoute]:
+    """The files of the page: its own, and those of libraries, which `make` puts there."""
+    return [
+        Route("/", _index),
+        Mount("/app", _Files(PAGE)),
+        Mount("/vendor", _Files(PAGE / "vendor")),
+    ]
+
+
+class _Files(StaticFiles):
+    """Files that a browser asks for again each time, so that a new version is seen at once."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(directory=folder, check_dir=False)
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        """Answer with a file."""
+        response = await super().get_response(path, scope)
+        response.headers["cache-control"] = "no-cache"
+        return response
+
+
+async def _index(_: Request) -> Response:
+    page = PAGE / "index.html"
+    if not page.is_file():
+        return json_reply(error_body(_NOT_MADE), 404)
+    return FileResponse(page, headers={"cache-control": "no-cache"})
+
+
+async def _not_found(_request: Request, _error: Exception) -> Response:
+    return json_reply(error_body(_NO_SUCH), 404)
+
+
+async def _wrong_method(_request: Request, _error: Exception) -> Response:
+    return json_reply(error_body("this needs another method: GET to read, POST to change"), 405)

@@ -1,0 +1,99 @@
+"""Keeps the folds of runs: those that are alive, and the ones that were shown last."""
+
+import asyncio
+from collections import OrderedDict
+from pathlib import Path
+
+from rookery.model.price import Prices
+from rookery.prices import PriceBook
+from rookery.runs.heal import healed
+from rookery.store import runs
+from rookery.store.run_folder import RunFolder
+from rookery.web.folds.fold import OnChange, RunFold
+from rookery.web.replies import ApiError
+
+_MOST_RUNS = 64
+_MOST_ITEMS = 500_000
+"""Of all runs that are kept although they have ended; an item needs some 200 bytes."""
+
+
+class Folds:
+    """The folds of a home, each made once; of those that nobody needs, the last ones are kept."""
+
+    def __init__(self, home: Path, on_change: OnChange) -> None:
+        self.home = home
+        self._on_change = on_change
+        self._prices: Prices | None = None
+        self._folds: OrderedDict[str, RunFold] = OrderedDict()
+        self._healing: set[asyncio.Task[None]] = set()
+
+    def known(self, name: str) -> RunFold | None:
+        """The fold of a run, if there is one."""
+        return self._folds.get(name)
+
+    async def get(self, name: str) -> RunFold:
+        """The fold of a run; it starts to read if it is new. Raises what says why there is none."""
+        fold = self._folds.get(name)
+        if fold is not None and not fold.exists:
+            self.drop(name)
+            raise ApiError(410, f"run {name} was removed while it was shown: go back to the list")
+        if fold is None:
+            folder = await asyncio.to_thread(runs.find, self.home, name)
+            fold = self._folds.get(folder.name) or await self._made(folder)
+        self._folds.move_to_end(fold.name)
+        self.check(fold)
+        return fold
+
+    def drop(self, name: str) -> None:
+        """Forget a run."""
+        fold = self._folds.pop(name, None)
+        if fold is not None:
+            fold.close()
+
+    def close(self) -> None:
+        """Forget all of them."""
+        for name in list(self._folds):
+            self.drop(name)
+
+    async def _made(self, folder: RunFolder) -> RunFold:
+        info = await asyncio.to_thread(folder.info)
+        if info is None:
+            raise ApiError(422, f"run {folder.name} has no run.json: its raw logs can be decoded")
+        if self._prices is None:
+            self._prices = PriceBook()
+        known = self._folds.get(folder.name)  # made while we waited
+        if known is not None:
+            return known
+        fold = RunFold(folder, info, self._prices, self._on_change)
+        self._folds[fold.name] = fold
+        self._make_room()
+        fold.poke()
+        return fold
+
+    def _make_room(self) -> None:
+        ended = [fold for fold in self._folds.values() if fold.is_complete]
+        items = sum(len(fold.timeline.items) for fold in ended)
+        while len(ended) > 1 and (len(ended) > _MOST_RUNS or items > _MOST_ITEMS):
+            oldest = ended.pop(0)
+            items -= len(oldest.timeline.items)
+            self.drop(oldest.name)
+
+    def check(self, fold: RunFold) -> None:
+        """Look whether a run is alive; one whose processes died is judged, in the background."""
+        if fold.is_complete or fold.is_healing:
+            return
+        has_changed = fold.look()
+        if not fold.is_alive:
+            fold.is_healing = True
+            task = asyncio.get_running_loop().create_task(self._heal(fold))
+            self._healing.add(task)
+            task.add_done_callback(self._healing.discard)
+        if has_changed:
+            self._on_change(fold)
+
+    async def _heal(self, fold: RunFold) -> None:
+        try:
+            await asyncio.to_thread(healed, fold.folder)
+        finally:
+            fold.is_healing = False
+            fold.poke(ended=True)

@@ -1,0 +1,1 @@
+"""Follows the runs that are alive, and tells browsers what has changed."""

@@ -1,0 +1,115 @@
+"""Runs the server of a home: finds one that runs, or listens, keeps its address and serves."""
+
+import ipaddress
+import os
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from rookery.model.errors import RookeryError
+from rookery.web.access.rules import Rules
+from rookery.web.address import Address, AddressBook, listen, this_process
+from rookery.web.server import make_server
+from rookery.web.site import Site
+
+LOCAL = "127.0.0.1"
+_FIND_S = 5.0
+_LOOK_S = 0.05
+
+
+class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How a server listens."""
+
+    port: int | None = None
+    host: str = LOCAL
+    allow_hosts: tuple[str, ...] = ()
+    read_only: bool = False
+    cert: str | None = None
+    key: str | None = None
+
+    @property
+    def scheme(self) -> str:
+        """How browsers reach it."""
+        return "https" if self.cert else "http"
+
+
+def address_book(home: Path) -> AddressBook:
+    """Where the address of the server of a home is kept."""
+    return AddressBook(home / "web", home)
+
+
+def running_server(home: Path) -> Address | None:
+    """The address of the server that runs for a home; None if there is none."""
+    book = address_book(home)
+    with book.lock() as acquired:
+        if acquired:
+            return None
+    until = time.monotonic() + _FIND_S
+    while time.monotonic() < until:
+        address = book.read()
+        if address is not None and address.is_alive:
+            return address
+        time.sleep(_LOOK_S)  # it is about to write its address
+    raise RookeryError("another  rook web  is starting or ending: try again")
+
+
+def serve(home: Path, options: ServeOptions, started: Callable[[Address], None]) -> bool:
+    """Serve a home until the process is told to end; False if another server does so already."""
+    book = address_book(home)
+    with book.lock() as acquired:
+        if not acquired:
+            return False
+        listening, token = listen(options.host, options.port, book.read())
+        with listening:
+            address = _address(listening, token, options)
+            book.write(address)
+            rules = Rules(
+                token=token,
+                hosts=_hosts(address, options),
+                scheme=options.scheme,
+                read_only=options.read_only,
+            )
+            site = Site(home, read_only=options.read_only)
+            started(address)
+            server = make_server(site, rules, cert=options.cert, key=options.key)
+            server.run(sockets=[listening])
+    return True
+
+
+def _address(listening: socket.socket, token: str, options: ServeOptions) -> Address:
+    pid, ticks = this_process()
+    return Address(
+        host=_reachable(options.host),
+        port=listening.getsockname()[1],
+        token=token,
+        scheme=options.scheme,
+        read_only=options.read_only,
+        pid=pid,
+        ticks=ticks,
+    )
+
+
+def _reachable(host: str) -> str:
+    """The name by which this machine is reached, for an address that means all of its own."""
+    try:
+        everything = ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return host
+    return socket.getfqdn() if everything else host
+
+
+def _hosts(address: Address, options: ServeOptions) -> frozenset[str]:
+    """What browsers may call the server."""
+    own = {address.host, LOCAL, "localhost", *options.allow_hosts}
+    if options.host not in (LOCAL, "0.0.0.0", "::"):
+        own -= {LOCAL, "localhost"} - {address.host}
+    names = {f"[{name}]" if ":" in name else name for name in own}
+    with_port = {f"{name}:{address.port}" for name in names}
+    return frozenset(name.lower() for name in with_port | {n for n in names if _is_default(n)})
+
+
+def _is_default(_name: str) -> bool:
+    return False

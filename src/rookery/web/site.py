@@ -1,0 +1,59 @@
+"""What all requests share: the folds, the bell, answers that were made, and what hides secrets."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rookery.model.redaction.redactor import Redactor
+from rookery.web.folds.fold import RunFold
+from rookery.web.folds.keeper import Folds
+from rookery.web.live.bell import Bell
+from rookery.web.live.follower import Follower
+from rookery.web.replies import encoded, json_reply, redactor
+from rookery.web.views.cache import Answers
+
+
+@dataclass
+class Site:
+    """One server."""
+
+    home: Path
+    read_only: bool = False
+    id: str = field(default_factory=lambda: token_hex(8))
+    """Differs from that of every other server, and of the same one before a restart."""
+
+    answers: Answers = field(default_factory=Answers)
+    redactor: Redactor = field(default_factory=redactor)
+
+    def __post_init__(self) -> None:
+        self.bell = Bell(self.redactor.data)
+        self.folds = Folds(self.home, self._changed)
+        self.follower = Follower(self.folds, self.bell)
+
+    def _changed(self, fold: RunFold) -> None:
+        self.bell.note(fold)
+        if fold.is_complete:
+            self.follower.ended(fold)
+
+    def hidden(self, value: Any) -> bytes:
+        """Encode without secrets."""
+        return self.redactor.data(encoded(value))
+
+    def reply(self, value: Any, status: int = 200) -> Response:
+        """Answer without secrets."""
+        return json_reply(self.hidden(value), status)
+
+    async def close(self) -> None:
+        """End everything."""
+        await self.follower.close()
+        self.folds.close()
+
+
+def site_of(request: Request) -> Site:
+    """The site that a request belongs to."""
+    site: Site = request.app.state.site
+    return site

@@ -1,0 +1,1 @@
+"""What the protocol returns: lists, runs, items, bodies, questions."""

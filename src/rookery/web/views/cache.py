@@ -1,0 +1,29 @@
+"""Answers that were made before: several viewers ask for the same, and one asks twice."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+
+_LARGEST = 64 << 20  # bytes of all answers together
+
+
+class Answers:
+    """Encoded answers by what was asked of which state; the ones used last are kept."""
+
+    def __init__(self, largest: int = _LARGEST) -> None:
+        self._largest = largest
+        self._size = 0
+        self._answers: OrderedDict[object, bytes] = OrderedDict()
+
+    def get(self, key: object, make: Callable[[], bytes]) -> bytes:
+        """The answer for a key; it is made if it is not there."""
+        known = self._answers.get(key)
+        if known is not None:
+            self._answers.move_to_end(key)
+            return known
+        made = make()
+        if len(made) <= self._largest // 4:
+            self._answers[key] = made
+            self._size += len(made)
+            while self._size > self._largest:
+                self._size -= len(self._answers.popitem(last=False)[1])
+        return made

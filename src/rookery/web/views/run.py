@@ -1,0 +1,94 @@
+"""One run: what was asked, what is true of it now, how it ended and what to do next."""
+
+import asyncio
+import shlex
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rookery.feed.answers import run_answer
+from rookery.feed.tail import log_size
+from rookery.model.errors import RookeryError
+from rookery.model.text import cut, encodable
+from rookery.runs.heal import ask_to_stop
+from rookery.store import decisions
+from rookery.store.decisions import Decided
+from rookery.web.folds.fold import RunFold
+from rookery.web.replies import ApiError
+from rookery.web.site import site_of
+from rookery.web.views.items import about_fold
+from rookery.web.views.rows import fold_row
+
+_LONGEST = 200_000
+_HEALING = (
+    "the processes of this run died: it is being judged from its log, and its verdict follows"
+)
+
+
+async def run(request: Request) -> Response:
+    """`GET /api/runs/R`."""
+    site = site_of(request)
+    fold = await site.folds.get(request.path_params["run"])
+    if not site.follower.is_following(fold):
+        fold.poke(ended=True, decided=True)
+    await fold.until(lambda: fold.timeline.revision > 0)
+    answer, made, stderr = await asyncio.to_thread(_stored, fold)
+    info = fold.info
+    return site.reply(
+        {
+            **msgspec.structs.asdict(fold_row(fold)),
+            **about_fold(fold),
+            "prompt": None if info.prompt is None else cut(encodable(info.prompt), _LONGEST),
+            "command": cut(encodable(shlex.join(info.command)), _LONGEST),
+            "permission": info.permission,
+            "worktree": info.worktree,
+            "resumed_from": info.resumed_from,
+            "session": fold.source.state.session,
+            "snapshot": fold.snapshot(),
+            "verdict": _verdict(fold),
+            "answer": answer,
+            "decisions": made,
+            "text": {"stdout": fold.text_size, "stderr": stderr},
+            "problem": _HEALING if fold.is_healing else fold.problem,
+        }
+    )
+
+
+def _stored(fold: RunFold) -> tuple[str | None, list[Decided], int]:
+    """What is read from the folder: the answer, the decisions, and how much there is on stderr."""
+    answer = None
+    if fold.is_complete:
+        state = fold.source.state if fold.source.agent else None
+        found = run_answer(fold.folder.path, state)
+        answer = None if found is None else cut(encodable(found), _LONGEST)
+    try:
+        made = list(decisions.read(fold.folder).values())
+    except RookeryError:
+        made = []
+    return answer, made, log_size(fold.folder.path, "stderr")
+
+
+def _verdict(fold: RunFold) -> dict[str, Any] | None:
+    saved = fold.verdict
+    if saved is None:
+        return None
+    return {
+        "status": saved.status,
+        "sentence": saved.sentence,
+        "exit_code": saved.exit_code,
+        "warnings": [],
+        "next": [],
+    }
+
+
+async def stop(request: Request) -> Response:
+    """`POST /api/runs/R/stop`."""
+    site = site_of(request)
+    fold = await site.folds.get(request.path_params["run"])
+    try:
+        await asyncio.to_thread(ask_to_stop, fold.folder)
+    except RookeryError as error:
+        raise ApiError(409, f"{error}: there is nothing to stop") from error
+    return site.reply({"stopping": fold.name}, 202)
