@@ -42,6 +42,7 @@ _COMMANDS = {
     "schema": ("decode:schema_", "Print the JSON Schema of a record."),
     "show": ("show:show", "Show what a run did and how it ended."),
     "stop": ("stop:stop", "Stop a run, a loop or a batch."),
+    "web": ("web:web", "Show runs live in the browser, and answer agents there."),
     "trust": ("settings.trust:command", "Let a project's rookery.toml loosen settings."),
 }
 

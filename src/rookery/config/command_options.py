@@ -15,9 +15,11 @@ from rookery.config.option import (
     Name,
     Seconds,
     Text,
+    Texts,
 )
 from rookery.model.verdict import ListedStatus
 
+Port = Annotated[int, Meta(ge=1, le=65535, title="a port from 1 to 65535")]
 Speed = Annotated[float, Meta(gt=0, title="a number above 0")]
 
 
@@ -240,6 +242,55 @@ class RunsOptions(msgspec.Struct, frozen=True, kw_only=True):
         bool,
         Flag(help="List loops, and the sessions that you had with agents without rook, too."),
     ] = False
+
+
+class WebOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of `rook web`."""
+
+    port: Annotated[
+        Port | None,
+        Flag(
+            help="Listen on this port.", metavar="N", default="a random one, again after a restart"
+        ),
+    ] = None
+    no_open: Annotated[bool, Flag(help="Print the address without opening a browser.")] = False
+    read_only: Annotated[
+        bool, Flag(help="Show everything, but answer no question and stop no run.")
+    ] = False
+    demo: Annotated[
+        bool, Flag(help="Play scripted runs, one with a question, in a home of their own.")
+    ] = False
+    listen: Annotated[
+        Name | None,
+        Flag(
+            help="Listen on this address instead of 127.0.0.1; needs --cert and --key, or "
+            "--insecure-http.",
+            metavar="ADDRESS",
+        ),
+    ] = None
+    cert: Annotated[
+        File | None,
+        Flag(help="Serve HTTPS with this certificate.", metavar="FILE", completes="files"),
+    ] = None
+    key: Annotated[
+        File | None,
+        Flag(help="The private key of the certificate.", metavar="FILE", completes="files"),
+    ] = None
+    insecure_http: Annotated[
+        bool,
+        Flag(
+            help="Serve another address without HTTPS: everyone on the way can read the token and "
+            "all runs, and answer for you."
+        ),
+    ] = False
+    allow_host: Annotated[
+        Texts,
+        Flag(
+            help="A name, with its port, by which browsers reach the server, such as that of a "
+            "proxy. Can be repeated.",
+            metavar="NAME[:PORT]",
+        ),
+    ] = ()
 
 
 class TrustOptions(msgspec.Struct, frozen=True, kw_only=True):

@@ -37,7 +37,7 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
 
     def url(self, run: str | None = None) -> str:
         """The address to open; a browser sends nothing of what follows the `#`."""
-        to = "" if run is None else f"&run={run}"
+        to = "" if run is None else f"&to=/runs/{run}"
         return f"{self.origin}/#token={self.token}{to}"
 
     @property
@@ -83,9 +83,7 @@ def this_process() -> tuple[int, int | None]:
     return pid, start_ticks(pid)
 
 
-def listen(
-    host: str, port: int | None, earlier: Address | None
-) -> tuple[socket.socket, str]:
+def listen(host: str, port: int | None, earlier: Address | None) -> tuple[socket.socket, str]:
     """Open a socket and choose a token.
 
     Without a port, it is that of an earlier server with the same token, so that open pages find

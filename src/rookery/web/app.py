@@ -23,7 +23,7 @@ from rookery.web.replies import (
     on_rookery_error,
 )
 from rookery.web.site import Site
-from rookery.web.views import bodies, items, lists, rows, run, streams
+from rookery.web.views import bodies, items, lists, questions, rows, run, streams
 
 PAGE = Path(__file__).parent / "page"
 _NOT_MADE = (
@@ -73,6 +73,8 @@ _ROUTES: list[BaseRoute] = [
     Route("/api/runs/{run}/items/{item}/body", bodies.body),
     Route("/api/runs/{run}/text", bodies.text),
     Route("/api/runs/{run}/stop", run.stop, methods=["POST"]),
+    Route("/api/runs/{run}/questions/{question}", questions.answer, methods=["POST"]),
+    Route("/api/questions", questions.questions),
     Route("/api/loops", lists.loops),
     Route("/api/batches", lists.batches),
     Route("/api/cost", lists.costs),

@@ -1,15 +1,17 @@
 """Runs the server of a home: finds one that runs, or listens, keeps its address and serves."""
 
 import ipaddress
-import os
 import socket
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import msgspec
 
 from rookery.model.errors import RookeryError
+from rookery.runs.asking.attendance import attending
+from rookery.runs.asking.runtime_folder import runtime_folder
 from rookery.web.access.rules import Rules
 from rookery.web.address import Address, AddressBook, listen, this_process
 from rookery.web.server import make_server
@@ -38,7 +40,7 @@ class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 def address_book(home: Path) -> AddressBook:
     """Where the address of the server of a home is kept."""
-    return AddressBook(home / "web", home)
+    return AddressBook(runtime_folder(home), home)
 
 
 def running_server(home: Path) -> Address | None:
@@ -75,7 +77,8 @@ def serve(home: Path, options: ServeOptions, started: Callable[[Address], None])
             site = Site(home, read_only=options.read_only)
             started(address)
             server = make_server(site, rules, cert=options.cert, key=options.key)
-            server.run(sockets=[listening])
+            with nullcontext() if options.read_only else attending(home):
+                server.run(sockets=[listening])
     return True
 
 
@@ -103,13 +106,16 @@ def _reachable(host: str) -> str:
 
 def _hosts(address: Address, options: ServeOptions) -> frozenset[str]:
     """What browsers may call the server."""
-    own = {address.host, LOCAL, "localhost", *options.allow_hosts}
-    if options.host not in (LOCAL, "0.0.0.0", "::"):
-        own -= {LOCAL, "localhost"} - {address.host}
+    own = {address.host, *((LOCAL, "localhost") if _is_local(options.host) else ())}
     names = {f"[{name}]" if ":" in name else name for name in own}
-    with_port = {f"{name}:{address.port}" for name in names}
-    return frozenset(name.lower() for name in with_port | {n for n in names if _is_default(n)})
+    listed = {f"{name}:{address.port}" for name in names} | set(options.allow_hosts)
+    return frozenset(name.lower() for name in listed)
 
 
-def _is_default(_name: str) -> bool:
-    return False
+def _is_local(host: str) -> bool:
+    """Whether a server that listens there is reached by the names of this machine itself."""
+    try:
+        found = ipaddress.ip_address(host)
+    except ValueError:
+        return host == "localhost"
+    return found.is_loopback or found.is_unspecified

@@ -40,6 +40,7 @@ class RunFold:
         self.is_complete = False
         """Whether all of it is folded: nothing more will come."""
         self.verdict: VerdictInfo | None = None
+        """How it ended; checked against the logs once it is complete."""
         self.problem: str | None = None
         """What of it cannot be shown, and why."""
         self.is_healing = False
@@ -135,6 +136,7 @@ class RunFold:
         if self._may_have_ended:
             self._may_have_ended = False
             verdict = self.folder.verdict()
+            self.verdict = verdict or self.verdict
         if verdict is not None:
             self._limit_log()
         while self._step(timed=verdict is None):

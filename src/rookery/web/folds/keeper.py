@@ -56,7 +56,7 @@ class Folds:
             self.drop(name)
 
     async def _made(self, folder: RunFolder) -> RunFold:
-        info = await asyncio.to_thread(folder.info)
+        info, verdict = await asyncio.to_thread(lambda: (folder.info(), folder.verdict()))
         if info is None:
             raise ApiError(422, f"run {folder.name} has no run.json: its raw logs can be decoded")
         if self._prices is None:
@@ -65,6 +65,7 @@ class Folds:
         if known is not None:
             return known
         fold = RunFold(folder, info, self._prices, self._on_change)
+        fold.verdict = verdict
         self._folds[fold.name] = fold
         self._make_room()
         fold.poke()
@@ -80,7 +81,7 @@ class Folds:
 
     def check(self, fold: RunFold) -> None:
         """Look whether a run is alive; one whose processes died is judged, in the background."""
-        if fold.is_complete or fold.is_healing:
+        if fold.verdict is not None or fold.is_healing:
             return
         has_changed = fold.look()
         if not fold.is_alive:

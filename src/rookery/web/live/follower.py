@@ -16,6 +16,7 @@ from rookery.store.runs import NewestFirst
 from rookery.web.folds.fold import RunFold
 from rookery.web.folds.keeper import Folds
 from rookery.web.live.bell import Bell
+from rookery.web.live.questions import OpenQuestions
 from rookery.web.live.sizes import FolderSizes
 from rookery.web.replies import ApiError
 
@@ -36,11 +37,17 @@ class Follower:
         self._task: asyncio.Task[None] | None = None
         self._watch: FolderWatch | FolderSizes | None = None
         self._ready = asyncio.Event()
+        self.questions = OpenQuestions(self._questions_changed)
 
     @property
     def followed(self) -> list[RunFold]:
         """The runs that are alive."""
         return list(self._followed.values())
+
+    @property
+    def is_active(self) -> bool:
+        """Whether runs are followed, because somebody looks."""
+        return self._task is not None and self._ready.is_set()
 
     def is_following(self, fold: RunFold) -> bool:
         """Whether a run is read as it grows, without being asked for."""
@@ -64,6 +71,7 @@ class Follower:
         if self._followed.pop(fold.name, None) is not None:
             if self._watch is not None:
                 self._watch.remove(str(fold.folder.path))
+            self.questions.leave(fold.name)
             self._bell.list_changed()
 
     async def close(self) -> None:
@@ -84,6 +92,7 @@ class Follower:
             self._ready.set()
             self._task = self._watch = None
             self._followed.clear()
+            self.questions.close()
             watch.close()
 
     async def _until_nobody_looks(self, watch: FolderWatch | FolderSizes) -> None:
@@ -129,6 +138,7 @@ class Follower:
         self._followed[name] = fold
         self._watch.add(str(fold.folder.path))
         fold.poke(ended=True, decided=True)
+        self.questions.follow(fold.folder)
         self._bell.note(fold)
 
     async def _take(self, change: Change) -> None:
@@ -143,11 +153,16 @@ class Follower:
         elif folder != str(self._home / RUNS):
             self._take_in_lists(change)
 
+    def _questions_changed(self) -> None:
+        waiting = self.questions.waiting
+        self._bell.asked([{"run": one.run, "id": one.question.id} for one in waiting])
+
     async def _take_in_run(self, fold: RunFold, change: Change) -> None:
         if change.name == INFO:
             with suppress(RookeryError):
                 info = await asyncio.to_thread(fold.folder.info)
                 fold.info = info or fold.info
+            self.questions.follow(fold.folder)
         everything = change.name == ""
         fold.poke(
             ended=everything or change.name == VERDICT,
@@ -161,6 +176,7 @@ class Follower:
             return
         elif change.is_gone:
             self._followed.pop(change.name, None)
+            self.questions.leave(change.name)
             self._folds.drop(change.name)
             self._bell.gone(change.name)
         else:

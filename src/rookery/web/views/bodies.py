@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from rookery import agents
 from rookery.adapter.agent import Replacement, no_replacements
-from rookery.feed.bodies import Bodies, Body
+from rookery.feed.bodies import Body, run_bodies
 from rookery.feed.tail import log_size, read_at
 from rookery.model.events import ToolStarted
 from rookery.model.redaction.redactor import Redactor
@@ -74,7 +74,7 @@ def _read(fold: RunFold, item: Item, redactor: Redactor) -> Parts:
     if item.kind in _RAW:
         parts: Parts = {**dict.fromkeys(_PARTS), "text": _raw_line(fold, item)}
     else:
-        parts = _parts(Bodies(fold.folder.path, agent).read(item), _replacements(agent))
+        parts = _parts(run_bodies(fold.folder.path, agent).read(item), _replacements(agent))
     return {
         name: None if text is None else redactor.text(encodable(text))
         for name, text in parts.items()

@@ -22,6 +22,7 @@ from rookery.web.views.items import about_fold
 from rookery.web.views.rows import fold_row
 
 _LONGEST = 200_000
+_PATIENCE_S = 0.1
 _HEALING = (
     "the processes of this run died: it is being judged from its log, and its verdict follows"
 )
@@ -33,7 +34,7 @@ async def run(request: Request) -> Response:
     fold = await site.folds.get(request.path_params["run"])
     if not site.follower.is_following(fold):
         fold.poke(ended=True, decided=True)
-    await fold.until(lambda: fold.timeline.revision > 0)
+    await _first_part(fold)
     answer, made, stderr = await asyncio.to_thread(_stored, fold)
     info = fold.info
     return site.reply(
@@ -54,6 +55,15 @@ async def run(request: Request) -> Response:
             "problem": _HEALING if fold.is_healing else fold.problem,
         }
     )
+
+
+async def _first_part(fold: RunFold) -> None:
+    """Wait for all of a short run, and for the beginning of a long one."""
+    try:
+        async with asyncio.timeout(_PATIENCE_S):
+            await fold.until(lambda: fold.is_complete)
+    except TimeoutError:
+        await fold.until(lambda: fold.timeline.revision > 0)
 
 
 def _stored(fold: RunFold) -> tuple[str | None, list[Decided], int]:

@@ -1,0 +1,96 @@
+"""The questions that wait for a person, heard from the runners themselves."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from typing import NamedTuple
+
+from rookery.model.errors import RookeryError
+from rookery.model.questions import OpenQuestion
+from rookery.runs.asking.client import Closed, Listed, Opened, is_asking, open_questions, watching
+from rookery.store.run_folder import RunFolder
+
+_AGAIN_S = 1.0  # after a connection that ended, although the run is alive
+
+
+class Waiting(NamedTuple):
+    """An open question and its run."""
+
+    run: str
+    question: OpenQuestion
+
+
+class OpenQuestions:
+    """Listens to the runners of the runs that are followed; `on_change` hears of every change."""
+
+    def __init__(self, on_change: Callable[[], None]) -> None:
+        self._on_change = on_change
+        self._open: dict[str, dict[str, OpenQuestion]] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    @property
+    def waiting(self) -> list[Waiting]:
+        """All that are open, the oldest first."""
+        found = [
+            Waiting(run, question)
+            for run, questions in self._open.items()
+            for question in questions.values()
+        ]
+        return sorted(found, key=lambda each: each.question.opened_at)
+
+    def follow(self, folder: RunFolder) -> None:
+        """Listen to the runner of a run until it ends."""
+        if folder.name not in self._tasks:
+            task = asyncio.get_running_loop().create_task(self._listen(folder))
+            self._tasks[folder.name] = task
+            task.add_done_callback(lambda _: self._tasks.pop(folder.name, None))
+
+    def leave(self, run: str) -> None:
+        """Listen to a run no longer."""
+        task = self._tasks.get(run)
+        if task is not None:
+            task.cancel()
+
+    def close(self) -> None:
+        """Listen to no run any more."""
+        for task in self._tasks.values():
+            task.cancel()
+
+    async def _listen(self, folder: RunFolder) -> None:
+        try:
+            while await asyncio.to_thread(is_asking, folder):
+                with suppress(RookeryError):
+                    await self._hear(folder)
+                await asyncio.sleep(_AGAIN_S)
+        except RookeryError:
+            return  # the run was removed
+        finally:
+            if self._open.pop(folder.name, None):
+                self._on_change()
+
+    async def _hear(self, folder: RunFolder) -> None:
+        known = self._open.setdefault(folder.name, {})
+        async with watching(folder) as changes:
+            async for change in changes:
+                match change:
+                    case Listed(questions=questions):
+                        known.clear()
+                        known.update({question.id: question for question in questions})
+                    case Opened(question=question):
+                        known[question.id] = question
+                    case Closed(question=closed):
+                        known.pop(closed.id, None)
+                self._on_change()
+
+
+async def ask_runners(folders: list[RunFolder]) -> list[Waiting]:
+    """Ask each runner once which questions are open, the oldest first."""
+
+    async def of(folder: RunFolder) -> list[Waiting]:
+        with suppress(RookeryError):
+            if await asyncio.to_thread(is_asking, folder):
+                return [Waiting(folder.name, each) for each in await open_questions(folder)]
+        return []
+
+    found = await asyncio.gather(*map(of, folders))
+    return sorted((one for some in found for one in some), key=lambda each: each.question.opened_at)
