@@ -39,6 +39,7 @@ _COMMANDS = {
     "rm": ("rm:rm", "Remove runs, loops and batches."),
     "run": ("run:run_", "Run an agent on a prompt and show what it does."),
     "runs": ("lists.runs:runs_", "List the runs."),
+    "search": ("archive.search:search_", "Find sessions of all agents by the words in them."),
     "schema": ("decode:schema_", "Print the JSON Schema of a record."),
     "show": ("show:show", "Show what a run did and how it ended."),
     "stop": ("stop:stop", "Stop a run, a loop or a batch."),

@@ -204,6 +204,56 @@ class ReportOptions(msgspec.Struct, frozen=True, kw_only=True):
     ] = "markdown"
 
 
+class SearchOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of `rook search`."""
+
+    agent: Annotated[
+        Name | None,
+        Flag(help="Search sessions of this agent.", metavar="NAME", completes="histories"),
+    ] = None
+    project: Annotated[
+        Text | None,
+        Flag(help="Search in this folder: a path or the last part of one.", metavar="DIR"),
+    ] = None
+    since: Annotated[
+        Text | None,
+        Flag(help="Find what is from this time or later: 7d, today, 2026-11.", metavar="TIME"),
+    ] = None
+    until: Annotated[
+        Text | None,
+        Flag(
+            help="Find what is from before this time; a day or month is included.", metavar="TIME"
+        ),
+    ] = None
+    kind: Annotated[
+        Literal["prompt", "answer", "thinking", "command", "path", "output"] | None,
+        Flag(help="Find only prompts, answers, thinking, commands, paths or outputs of tools."),
+    ] = None
+    tool: Annotated[
+        Text | None, Flag(help="Find calls and outputs of this tool.", metavar="NAME")
+    ] = None
+    status: Annotated[
+        Literal["ok", "error", "denied", "cancelled", "timed_out", "orphaned"] | None,
+        Flag(help="Find outputs of calls that ended like this."),
+    ] = None
+    session: Annotated[
+        Text | None, Flag(help="Search in the session whose id begins like this.", metavar="ID")
+    ] = None
+    all: Annotated[
+        bool,
+        Flag(help="Show every hit, not only the best one of a session.", words=("--all", "-a")),
+    ] = False
+    limit: Annotated[
+        Count,
+        Flag(
+            help="Show at most N sessions, or hits with --all.",
+            words=("--limit", "-n"),
+            metavar="N",
+        ),
+    ] = 20
+    json: Annotated[bool, Flag(help="Print one JSON object, after everything is indexed.")] = False
+
+
 class ShowOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of `rook show`."""
 

@@ -54,6 +54,9 @@ class Transcript(msgspec.Struct, frozen=True, kw_only=True):
     is_of: Callable[[Sequence[str], str], bool] = _has_id
     """Returns whether a file belongs to a session, given the parts of its path and the id."""
 
+    resume: Callable[[str], Sequence[str]] | None = None
+    """Returns the command that resumes a session, to be typed in its folder; None if none does."""
+
     lines: Callable[[bytes], Sequence[bytes]] | None = None
     """Cuts a file that is one document into lines of JSON; never raises."""
 

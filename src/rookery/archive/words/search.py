@@ -2,7 +2,7 @@
 
 import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -85,8 +85,17 @@ class Found(NamedTuple):
     """How many hits there are."""
 
 
-def search(connection: sqlite3.Connection, query: WordQuery, *, limit: int = 50) -> Found:
-    """Find the best hits; an EmptyQueryError says that there is nothing to look for."""
+def search(
+    connection: sqlite3.Connection,
+    query: WordQuery,
+    *,
+    limit: int = 50,
+    redact: Callable[[str], str] = str,
+) -> Found:
+    """Find the best hits; an EmptyQueryError says that there is nothing to look for.
+
+    `redact` takes the secrets out of a whole text, before an excerpt is cut from it.
+    """
     match = expression(query.text)
     where, values = _filters(query)
     rows = connection.execute(
@@ -95,7 +104,7 @@ def search(connection: sqlite3.Connection, query: WordQuery, *, limit: int = 50)
     total = len(rows) if len(rows) < _RANKED else _count(connection, match, where, values)
     newest = rows[0][0] / _PER_SECOND if rows else 0
     ranked = sorted(rows, key=lambda row: _score(row, newest), reverse=True)[:limit]
-    read = _Texts(connection)
+    read = _Texts(connection, redact)
     pattern = marked_words(query.text)
     return Found([_hit(row, read, pattern, newest) for row in ranked], total)
 
@@ -200,13 +209,14 @@ def _hit(row: _Row, read: "_Texts", pattern: re.Pattern[str] | None, newest_s: f
 class _Texts:
     """Reads kept texts; the blocks of the last ones stay decompressed."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, redact: Callable[[str], str]) -> None:
         self._connection = connection
+        self._redact = redact
         self._block = lru_cache(maxsize=64)(self._read)
 
     def text(self, block: int | None, start: int, size: int) -> str:
         """A text; empty if it was not kept."""
-        return "" if block is None else self._block(block)[start : start + size]
+        return "" if block is None else self._redact(self._block(block)[start : start + size])
 
     def _read(self, block: int) -> str:
         query = "SELECT data FROM texts WHERE id = ?"

@@ -27,10 +27,15 @@ def _session_of(parts: Sequence[str]) -> str | None:
     return None if _task_of(parts) else parts[-1].removesuffix(".jsonl")
 
 
+def _resume(session: str) -> Sequence[str]:
+    return ("claude", "--resume", session)
+
+
 TRANSCRIPT = Transcript(
     agent="claude",
     recognises=_recognises,
     decoder=decoder,
     task_of=_task_of,
     session_of=_session_of,
+    resume=_resume,
 )

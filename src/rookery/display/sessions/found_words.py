@@ -1,0 +1,57 @@
+"""What a search found, as lines for a terminal or a pipe."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+
+from rookery.archive.words.search import Hit
+from rookery.display.console.cells import fit
+from rookery.display.console.paint import Paint
+from rookery.display.numbers import moment
+from rookery.model.safe import safe_line
+
+_ID = 8  # characters of a session's id
+_INDENT = "  "
+
+
+def session_lines(
+    hits: Sequence[Hit],
+    *,
+    resume: Sequence[str] | None,
+    paint: Paint,
+    now: float,
+    width: int,
+    home: str,
+    every: bool = False,
+) -> Iterator[str]:
+    """The lines of a session: its best hit, or every one, and the command that resumes it."""
+    best = hits[0]
+    others = f"  +{len(hits) - 1}" if len(hits) > 1 and not every else ""
+    project = _short(best.project, home)
+    words = f"{best.agent}  {moment(best.at, now)}  {project}{others}"
+    yield f"{paint('prefix', best.session[:_ID])}  {safe_line(words)}"
+    for hit in hits if every else hits[:1]:
+        label = f"{hit.kind}: " if hit.tool is None else f"{hit.kind} of {safe_line(hit.tool)}: "
+        room = max(width - len(_INDENT) - len(label), 20)
+        yield _INDENT + label + _marked(hit, paint, room)
+    if resume is not None:
+        folder = f"cd {shlex.quote(best.project)} && " if best.project else ""
+        yield _INDENT + paint("aside", safe_line(folder + shlex.join(resume)))
+
+
+def _marked(hit: Hit, paint: Paint, room: int) -> str:
+    """An excerpt with its words in colour, as far as it fits."""
+    parts: list[str] = []
+    at = used = 0
+    for begin, end in (*hit.marks, (len(hit.excerpt), len(hit.excerpt))):
+        for text, style in ((hit.excerpt[at:begin], "text"), (hit.excerpt[begin:end], "tool")):
+            cut = fit(safe_line(text), room - used) if room > used and text else ""
+            used += len(cut)
+            parts.append(paint(style, cut) if cut else "")
+        at = end
+    return "".join(parts)
+
+
+def _short(path: str | None, home: str) -> str:
+    if path is None:
+        return ""
+    return "~" + path[len(home) :] if path == home or path.startswith(home + "/") else path
