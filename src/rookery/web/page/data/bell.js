@@ -61,7 +61,7 @@ export class Bell {
     while (!this.#end.signal.aborted) {
       const refused = await this.#listen(() => (wait = FIRST_WAIT));
       this.#tell({ type: "connection", data: { up: false } });
-      if (refused) break; // another tab may have the right token
+      if (refused || this.#end.signal.aborted) break; // another tab may have the right token
       await this.#wait(wait);
       wait = Math.min(2 * wait, LONGEST_WAIT);
     }
