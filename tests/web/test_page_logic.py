@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from tests.rules import each
 
 TESTS = sorted((Path(__file__).parent / "page").glob("*.test.js"))
