@@ -6,8 +6,9 @@ import pytest
 from tests.cli.desk import Desk
 from tests.recorded import cases, name_of
 
-from rookery.cli.live.ending import EndedRun, print_end
+from rookery.cli.live.ending import print_end
 from rookery.config.options import ViewOptions
+from rookery.display.reports.ended_run import EndedRun
 from rookery.model.state import RunState
 from rookery.model.verdict import Facts, Verdict
 

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterator
-from typing import Literal, assert_never
+from typing import Literal, NamedTuple, assert_never
 
 import msgspec
 
@@ -59,6 +59,18 @@ class AboutRun(msgspec.Struct, frozen=True, kw_only=True):
     """The branch of that worktree."""
 
 
+class Step(NamedTuple):
+    """Something to do after a run: what it is for, if that needs words, and a command."""
+
+    label: str
+    command: str
+
+    @property
+    def line(self) -> str:
+        """Both on one line."""
+        return self.label + self.command
+
+
 def summary(verdict: Verdict, about: AboutRun, state: RunState, paint: Paint) -> list[str]:
     """The lines that end a run, each safe to print."""
     status, facts = verdict.status, list(_facts(about, state))
@@ -68,7 +80,7 @@ def summary(verdict: Verdict, about: AboutRun, state: RunState, paint: Paint) ->
         lines.append(" · ".join(facts))
     if kinds := _kinds(state):
         lines.append(f"tools: {kinds}")
-    lines += _laid_out([step for step in _next_steps(verdict, about, state) if step])
+    lines += _laid_out([step.line for step in next_steps(verdict, about, state)])
     lines += _worktree(about)
     prefix = paint("prefix", "[rook]")
     return [f"{prefix} {line}" for line in lines if line]
@@ -169,10 +181,16 @@ def _kinds(state: RunState) -> str:
     return " · ".join(f"{number} {kind}" for kind, number in state.tool_kinds.most_common())
 
 
-def _next_steps(verdict: Verdict, about: AboutRun, state: RunState) -> Iterator[str]:
+def next_steps(verdict: Verdict, about: AboutRun, state: RunState) -> list[Step]:
     """What to do next, the most useful first."""
+    return [step for step in _next_steps(verdict, about, state) if step is not None]
+
+
+def _next_steps(verdict: Verdict, about: AboutRun, state: RunState) -> Iterator[Step | None]:
     if verdict.facts.missing_program is not None and (about.own_agent or about.install):
-        yield from how_to_install(about.own_agent, about.install)
+        for line in how_to_install(about.own_agent, about.install):
+            label, gap, command = line.rpartition(":  ")
+            yield Step(label + gap, command)
         return
     if about.run is None:
         return
@@ -181,7 +199,8 @@ def _next_steps(verdict: Verdict, about: AboutRun, state: RunState) -> Iterator[
     status = verdict.status
     match status:
         case "success":
-            yield from (show, resume)
+            yield _labelled("", show)
+            yield _labelled("", resume)
         case "denied" | "stuck":
             rules = _rules(verdict, state)
             yield _labelled("allow it: " if rules else "continue: ", _resume(about, *rules))
@@ -259,8 +278,8 @@ def _laid_out(steps: list[str]) -> list[str]:
     return [line] if cells.width(line) <= _WIDEST else steps
 
 
-def _labelled(label: str, command: str) -> str:
-    return label + command if command else ""
+def _labelled(label: str, command: str) -> Step | None:
+    return Step(label, command) if command else None
 
 
 def _show(about: AboutRun, *flags: str) -> str:

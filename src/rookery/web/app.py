@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Scope
 
 from rookery.model.errors import RookeryError
 from rookery.web.access.guard import Guard
+from rookery.web.access.peers import comes_from_agent
 from rookery.web.access.rules import Rules
 from rookery.web.replies import (
     ApiError,
@@ -46,11 +47,7 @@ def make_app(site: Site, rules: Rules) -> ASGIApp:
         lifespan=_lifespan,
     )
     app.state.site = site
-    return Guard(app, rules, _no_agent)
-
-
-async def _no_agent(_: Scope) -> str | None:
-    return None
+    return Guard(app, rules, comes_from_agent)
 
 
 @asynccontextmanager

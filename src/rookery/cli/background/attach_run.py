@@ -7,7 +7,7 @@ import sys
 import click
 
 from rookery.cli.background.following import follow, report_log
-from rookery.cli.live.ending import EndedRun, print_end, print_result
+from rookery.cli.live.ending import print_end, print_result
 from rookery.cli.live.foreground import command_line
 from rookery.cli.live.view import View
 from rookery.cli.options.defaults import print_project_settings
@@ -16,6 +16,7 @@ from rookery.cli.options.view_options import hold_messages
 from rookery.config.command_options import AttachOptions
 from rookery.config.options import ViewOptions
 from rookery.display.console.look import look_of
+from rookery.display.reports.ended_run import EndedRun
 from rookery.display.texts import ShownTexts
 from rookery.feed.feed import START
 from rookery.runs.attached import AttachedRun

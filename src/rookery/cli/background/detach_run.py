@@ -5,12 +5,13 @@ import sys
 import click
 
 from rookery.cli.background.started import print_started, say
-from rookery.cli.live.ending import EndedRun, print_end
+from rookery.cli.live.ending import print_end
 from rookery.cli.live.foreground import report_of, warnings
 from rookery.cli.live.raw_text import without_chatter
 from rookery.cli.reporting.end_actions import EndActions
 from rookery.cli.safe_output import guarded
 from rookery.config.options import ViewOptions
+from rookery.display.reports.ended_run import EndedRun
 from rookery.runs.detach import detach
 from rookery.runs.run import Run
 

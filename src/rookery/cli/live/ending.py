@@ -1,50 +1,29 @@
 """Prints how a run ended: its answer or its summary to stdout, the rest to stderr."""
 
 import os
-import shlex
 import sys
-import time
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, TextIO
 
 import msgspec
 
-from rookery import agents
-from rookery.adapter.agent import Agent
 from rookery.cli.live.output import put, put_json
 from rookery.cli.safe_output import guarded
 from rookery.config.options import ViewOptions
 from rookery.display.console.look import Look, columns, look_of
 from rookery.display.console.markdown import markdown
-from rookery.display.ending import AboutRun, how_to_install, losses, summary
+from rookery.display.ending import how_to_install, losses, summary
+from rookery.display.reports.ended_run import EndedRun, about_run, known_agent
 from rookery.display.texts import ShownTexts
 from rookery.model.completion import final_text
-from rookery.model.errors import RookeryError, UnknownAgentError
+from rookery.model.errors import RookeryError
 from rookery.model.safe import safe, safe_line
 from rookery.model.state import RunState
-from rookery.model.stuck import WAITS_FOR_LOGIN
-from rookery.model.verdict import Verdict
-from rookery.process.demo_player import is_played
 from rookery.runs.summary import summarise
 from rookery.store import runs
 from rookery.store.home import home_folder
-from rookery.store.names import branch_of
-from rookery.store.run_folder import RunFolder
-from rookery.store.run_formats import RunInfo
 
 _WIDEST_ANSWER = 100
-
-
-class EndedRun(NamedTuple):
-    """A run that is over, and where it is saved, if it is."""
-
-    verdict: Verdict
-    state: RunState
-    agent: str | None
-    folder: RunFolder | None
-    called: str | None = None
-    """What the user calls the agent, where there is no folder that says so."""
 
 
 def print_result(
@@ -122,45 +101,6 @@ def print_end(view_options: ViewOptions, ended: EndedRun) -> None:
         put(sys.stderr, line)
 
 
-def about_run(ended: EndedRun) -> AboutRun:
-    """What the last lines of a run name beside its verdict."""
-    verdict, state, agent, folder, called = ended
-    info, exit = (folder.info(), folder.exit()) if folder else (None, None)
-    unstarted_pipe = verdict.status == "not_started" and info is not None and info.piped
-    resets_at = verdict.facts.resets_at
-    known = _known_agent(agent)
-    can_resume = known is not None and known.capabilities.resume != "no"
-    played = info is not None and is_played(info.program)
-    worktree = info.worktree if info and info.worktree and Path(info.worktree).is_dir() else None
-    return AboutRun(
-        run=folder.name if folder and not unstarted_pipe else None,
-        duration_s=exit.ended_at - info.started_at if exit and info else None,
-        resets_in_s=None if resets_at is None else resets_at - time.time(),
-        resumable=state.session is not None and not played and can_resume,
-        install=known.install if known else None,
-        login=_login(known, info, ended) if known else None,
-        own_agent=info.called if info else called,
-        worktree=worktree,
-        branch=branch_of(worktree) if worktree else "",
-        other_agent=next((name for name in agents.NAMES if name != agent), None),
-    )
-
-
-def _login(agent: Agent, info: RunInfo | None, ended: EndedRun) -> str | None:
-    """The command that logs in, if the run ended for want of a login or with a wrong one."""
-    verdict, errors = ended.verdict, ended.state.errors
-    facts = verdict.facts
-    refused = verdict.status == "failed" and bool(errors) and errors[-1].kind == "auth"
-    waits = facts.suspicion is not None and facts.suspicion.reason == WAITS_FOR_LOGIN
-    missing = verdict.status == "not_started" and facts.agent_exit_code in agent.login_codes
-    if agent.login is None or not (refused or waits or missing):
-        return None
-    own = info.program if info and info.called else None
-    if not own:
-        return agent.login
-    return safe_line(shlex.join(own) + agent.login.removeprefix(agent.programs[0]))
-
-
 def install_hints(run: str | None) -> Iterator[str]:
     """How to install the agent of a saved run, if the run could not start without it."""
     try:
@@ -169,16 +109,8 @@ def install_hints(run: str | None) -> Iterator[str]:
     except RookeryError:  # it was removed
         return
     if info and exit and exit.missing_program is not None:
-        known = _known_agent(info.agent)
+        known = known_agent(info.agent)
         yield from how_to_install(info.called, known.install if known else None)
-
-
-def _known_agent(name: str | None) -> Agent | None:
-    """The agent of that name; None for one that only another version knows."""
-    try:
-        return agents.agent(name) if name else None
-    except UnknownAgentError:
-        return None
 
 
 def _say(words: str) -> None:

@@ -8,7 +8,6 @@ from functools import partial
 import click
 import msgspec
 
-from rookery.cli.live.ending import EndedRun, about_run
 from rookery.cli.options.view_options import display_on, reports_starts
 from rookery.config.options import ViewOptions
 from rookery.display.asking import decided
@@ -18,6 +17,7 @@ from rookery.display.context import RunContext
 from rookery.display.ending import Shown, summary
 from rookery.display.outputs import Display
 from rookery.display.plain import PlainDisplay
+from rookery.display.reports.ended_run import EndedRun, about_run
 from rookery.feed.integrity import checked_verdict
 from rookery.model.records import Record
 from rookery.model.state import RunState

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from rookery.cli.live.ending import EndedRun, print_end, print_result
+from rookery.cli.live.ending import print_end, print_result
 from rookery.cli.live.keys import terminal_path
 from rookery.cli.live.output import put
 from rookery.cli.live.permission_prompt import TerminalAsker
@@ -23,6 +23,7 @@ from rookery.cli.reporting.end_actions import EndActions
 from rookery.config.options import ViewOptions
 from rookery.display.console.echo import Echo
 from rookery.display.console.look import look_of
+from rookery.display.reports.ended_run import EndedRun
 from rookery.display.reports.report import Report
 from rookery.display.texts import ShownTexts
 from rookery.model.safe import safe_line

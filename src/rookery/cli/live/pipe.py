@@ -12,11 +12,12 @@ from contextlib import contextmanager
 import click
 
 from rookery import agents
-from rookery.cli.live.ending import EndedRun, print_end, print_result
+from rookery.cli.live.ending import print_end, print_result
 from rookery.cli.live.view import View
 from rookery.cli.live.writer import Writer
 from rookery.config.options import PipeOptions, ViewOptions
 from rookery.display.console.look import look_of
+from rookery.display.reports.ended_run import EndedRun
 from rookery.model.safe import safe_line
 from rookery.model.text import suggested
 from rookery.model.verdict import Verdict

@@ -254,6 +254,49 @@ def end_descriptor(pid: int) -> int | None:
         return None
 
 
+def holders(local: tuple[str, int], remote: tuple[str, int]) -> list[int]:
+    """The processes that hold a TCP connection on this machine, at its end with the local address.
+
+    Those of other users are not among them, nor those that hide their files.
+    """
+    socket_file = _socket_file(_hexadecimal(*local), _hexadecimal(*remote))
+    return [] if socket_file is None else [pid for pid in pids() if _has_open(pid, socket_file)]
+
+
+def _hexadecimal(host: str, port: int) -> str:
+    """An IPv4 address as the system's table of connections has it."""
+    parts = [int(part) for part in host.rpartition(":")[2].split(".")]
+    return "".join(f"{part:02X}" for part in reversed(parts)) + f":{port:04X}"
+
+
+def _socket_file(local: str, remote: str) -> str | None:
+    """What the system calls the file of a connection."""
+    for table in ("tcp", "tcp6"):  # an IPv6 address may stand for an IPv4 one
+        try:
+            with open(f"{_PROC}/net/{table}", encoding="ascii") as file:
+                rows = [line.split() for line in file]
+        except OSError:
+            continue
+        for row in rows[1:]:
+            if len(row) > 9 and row[1].endswith(local) and row[2].endswith(remote):
+                return f"socket:[{row[9]}]"
+    return None
+
+
+def _has_open(pid: int, name: str) -> bool:
+    """Whether a process of ours has a file open."""
+    folder = f"{_PROC}/{pid}/fd"
+    try:
+        numbers = os.listdir(folder)
+    except OSError:
+        return False
+    for number in numbers:
+        with suppress(OSError):
+            if os.readlink(f"{folder}/{number}") == name:
+                return True
+    return False
+
+
 def short_path(folder: int, name: str) -> str | None:
     """A short path to a file in an open folder: that of a socket has at most 107 bytes."""
     return f"{_PROC}/self/fd/{folder}/{name}" if is_available() else None

@@ -253,6 +253,11 @@ def _uid(xucred: bytes) -> int:
     return int(uid)
 
 
+def holders(_local: tuple[str, int], _remote: tuple[str, int]) -> list[int]:
+    """No processes: systems that have no /proc do not say who holds a connection."""
+    return []
+
+
 def short_path(_folder: int, _name: str) -> str | None:
     """None: a socket is reached by its own path here, which must be short enough."""
     return None

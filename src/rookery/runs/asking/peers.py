@@ -59,6 +59,12 @@ def is_runner(connection: socket.socket, pid: int, marker: str) -> bool:
         peer.close()
 
 
+def is_agent(pid: int) -> bool:
+    """Whether a process is known to be part of an agent's tree."""
+    lineage = _read_lineage(pid)
+    return lineage is not None and _is_marked(lineage) is True
+
+
 def _tree_refusal(peer: Peer, recorder: Recorder) -> str | None:
     lineage = _lineage(peer)
     if lineage is None or not is_same_process(*recorder):

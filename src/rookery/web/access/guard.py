@@ -12,17 +12,21 @@ from rookery.web.replies import error_body
 LARGEST_BODY = 1 << 20
 _TOO_LARGE = Refusal(413, f"the body is too large: send at most {LARGEST_BODY >> 20} MiB")
 
-IsAgent = Callable[[Scope], Awaitable[str | None]]
-"""The run whose agent a request comes from; None if it comes from no agent, as far as known."""
+_FROM_AGENT = Refusal(
+    403, "this request comes from a process of an agent: an agent cannot answer for you"
+)
+
+FromAgent = Callable[[Scope], Awaitable[bool]]
+"""Whether a request comes from a process of an agent, as far as that is known."""
 
 
 class Guard:
     """An ASGI application around another one, which only sees what may come in."""
 
-    def __init__(self, app: ASGIApp, rules: Rules, agent_of: IsAgent) -> None:
+    def __init__(self, app: ASGIApp, rules: Rules, from_agent: FromAgent) -> None:
         self._app = app
         self._rules = rules
-        self._agent_of = agent_of
+        self._from_agent = from_agent
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
@@ -33,7 +37,7 @@ class Guard:
         send = _with_headers(send, is_data=is_api(scope["path"]))
         refused = refusal(self._rules, Asked(scope["method"], scope["path"], scope["headers"]))
         if refused is None and is_write(scope["method"]):
-            refused = await self._refused_agent(scope)
+            refused = _FROM_AGENT if await self._from_agent(scope) else None
             if refused is None:
                 body = await _read_body(receive)
                 refused = _TOO_LARGE if body is None else None
@@ -42,14 +46,6 @@ class Guard:
             await _refuse(send, refused)
             return
         await self._app(scope, receive, send)
-
-    async def _refused_agent(self, scope: Scope) -> Refusal | None:
-        run = await self._agent_of(scope)
-        if run is None:
-            return None
-        return Refusal(
-            403, f"this request comes from the agent of run {run}: an agent cannot answer for you"
-        )
 
 
 async def _refuse(send: Send, refused: Refusal) -> None:

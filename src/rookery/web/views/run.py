@@ -8,6 +8,8 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from rookery.display.ending import next_steps, warnings
+from rookery.display.reports.ended_run import EndedRun, about_run
 from rookery.feed.answers import run_answer
 from rookery.feed.tail import log_size
 from rookery.model.errors import RookeryError
@@ -35,7 +37,7 @@ async def run(request: Request) -> Response:
     if not site.follower.is_following(fold):
         fold.poke(ended=True, decided=True)
     await _first_part(fold)
-    answer, made, stderr = await asyncio.to_thread(_stored, fold)
+    answer, made, stderr, verdict = await asyncio.to_thread(_stored, fold)
     info = fold.info
     return site.reply(
         {
@@ -48,7 +50,7 @@ async def run(request: Request) -> Response:
             "resumed_from": info.resumed_from,
             "session": fold.source.state.session,
             "snapshot": fold.snapshot(),
-            "verdict": _verdict(fold),
+            "verdict": verdict,
             "answer": answer,
             "decisions": made,
             "text": {"stdout": fold.text_size, "stderr": stderr},
@@ -66,8 +68,8 @@ async def _first_part(fold: RunFold) -> None:
         await fold.until(lambda: fold.timeline.revision > 0)
 
 
-def _stored(fold: RunFold) -> tuple[str | None, list[Decided], int]:
-    """What is read from the folder: the answer, the decisions, and how much there is on stderr."""
+def _stored(fold: RunFold) -> tuple[str | None, list[Decided], int, dict[str, Any] | None]:
+    """Read from the folder: the answer, the decisions, the size of stderr, and the verdict."""
     answer = None
     if fold.is_complete:
         state = fold.source.state if fold.source.agent else None
@@ -77,19 +79,25 @@ def _stored(fold: RunFold) -> tuple[str | None, list[Decided], int]:
         made = list(decisions.read(fold.folder).values())
     except RookeryError:
         made = []
-    return answer, made, log_size(fold.folder.path, "stderr")
+    return answer, made, log_size(fold.folder.path, "stderr"), _verdict(fold)
 
 
 def _verdict(fold: RunFold) -> dict[str, Any] | None:
     saved = fold.verdict
     if saved is None:
         return None
+    ended = EndedRun(saved.verdict, fold.source.state, fold.source.agent, fold.folder)
+    about = msgspec.structs.replace(about_run(ended), shown="everything")
+    steps = next_steps(saved.verdict, about, fold.source.state) if fold.is_complete else []
     return {
         "status": saved.status,
         "sentence": saved.sentence,
         "exit_code": saved.exit_code,
-        "warnings": [],
-        "next": [],
+        "warnings": warnings(saved.verdict),
+        "next": [
+            {"text": step.label.rstrip(": ") or "continue", "command": step.command}
+            for step in steps
+        ],
     }
 
 

@@ -1,0 +1,35 @@
+"""Whether a request comes from a process of an agent, as far as the system shows that."""
+
+import asyncio
+import ipaddress
+
+from starlette.types import Scope
+
+from rookery.process.systems.this_system import system
+from rookery.runs.asking.peers import is_agent
+
+End = tuple[str, int]
+
+
+async def comes_from_agent(scope: Scope) -> bool:
+    """Whether the process at the other end of a request's connection belongs to an agent.
+
+    False if that is not known: it is on another machine, another user's, or hides its files.
+    """
+    client, server = scope.get("client"), scope.get("server")
+    if client is None or server is None or not _is_here(client[0]):
+        return False
+    return await asyncio.to_thread(_is_agents, (client[0], client[1]), (server[0], server[1]))
+
+
+def _is_agents(client: End, server: End) -> bool:
+    return any(is_agent(pid) for pid in system.holders(client, server))
+
+
+def _is_here(host: str) -> bool:
+    """Whether an address is an IPv4 one of this machine itself."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return address.is_loopback and address.version == 4
