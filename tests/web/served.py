@@ -1,0 +1,199 @@
+"""A real server process of `rook web`, and a small client that speaks its protocol."""
+
+import http.client
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+from urllib.parse import urlsplit
+
+from tests.process.recording import PATIENCE_S
+from tests.warm import ROOK
+
+_LOOK_S = 0.01
+
+
+class Answer(NamedTuple):
+    """What the server answered."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def error(self) -> str:
+        found = self.json["error"]
+        assert isinstance(found, str)
+        return found
+
+
+def environment(home: Path, **more: str) -> dict[str, str]:
+    """An environment in which nothing of the user is found."""
+    runtime = home.parent / "runtime"
+    runtime.mkdir(mode=0o700, exist_ok=True)
+    return {
+        "HOME": str(home.parent),
+        "PATH": os.environ["PATH"],
+        "ROOKERY_HOME": str(home),
+        "XDG_RUNTIME_DIR": str(runtime),
+        **more,
+    }
+
+
+class Served:
+    """A server of a home; the block ends it."""
+
+    def __init__(self, home: Path, *options: str, **variables: str) -> None:
+        self.home = home
+        self._process = subprocess.Popen(
+            [ROOK, "web", "--no-open", *options],
+            env=environment(home, **variables),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self._process.stdout is not None
+        self.url = self._process.stdout.readline().strip()
+        if not self.url:
+            _, errors = self._process.communicate(timeout=PATIENCE_S)
+            raise RuntimeError(errors)
+        parts = urlsplit(self.url)
+        self.host = parts.netloc
+        self.port = parts.port or 0
+        self.token = parts.fragment.removeprefix("token=")
+        self.pid = self._process.pid
+        self._connection: http.client.HTTPConnection | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        if self._connection is not None:
+            self._connection.close()
+        self.end(signal.SIGINT)
+
+    def end(self, number: int) -> None:
+        """Send a signal, and wait for the end."""
+        if self._process.poll() is None:
+            self._process.send_signal(number)
+        self._process.communicate(timeout=PATIENCE_S)
+
+    def request(
+        self, method: str, path: str, headers: list[tuple[str, str]], body: bytes | None = None
+    ) -> Answer:
+        """Send a request with exactly these headers."""
+        for attempt in (1, 2):
+            connection = self._connection or http.client.HTTPConnection("127.0.0.1", self.port)
+            self._connection = connection
+            try:
+                connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+                for name, value in headers:
+                    connection.putheader(name, value)
+                if body is not None:
+                    connection.putheader("Content-Length", str(len(body)))
+                connection.endheaders(body)
+                response = connection.getresponse()
+                named = {name.lower(): value for name, value in response.getheaders()}
+                return Answer(response.status, named, response.read())
+            except (http.client.HTTPException, OSError):
+                connection.close()
+                self._connection = None
+                if attempt == 2:
+                    raise
+        raise AssertionError
+
+    def get(self, path: str) -> Answer:
+        """Read something, as a program does."""
+        return self.request("GET", path, [("Host", self.host), self.bearer])
+
+    def post(self, path: str, body: Any) -> Answer:
+        """Change something, as the page does."""
+        return self.request("POST", path, self.writing, json.dumps(body).encode())
+
+    @property
+    def bearer(self) -> tuple[str, str]:
+        return ("Authorization", f"Bearer {self.token}")
+
+    @property
+    def writing(self) -> list[tuple[str, str]]:
+        """The headers with which a page changes something."""
+        return [
+            ("Host", self.host),
+            ("Origin", f"http://{self.host}"),
+            ("Sec-Fetch-Site", "same-origin"),
+            ("Content-Type", "application/json"),
+            self.bearer,
+        ]
+
+    def json(self, path: str) -> Any:
+        """Read something that is there."""
+        answer = self.get(path)
+        assert answer.status == 200, (path, answer)
+        return answer.json
+
+    def until(self, path: str, fits: Any) -> Any:
+        """Ask until an answer fits."""
+        deadline = time.monotonic() + PATIENCE_S
+        while not fits(found := self.json(path)):
+            assert time.monotonic() < deadline, found
+            time.sleep(_LOOK_S)
+        return found
+
+    def changes(self, run: str, after: int = 0, limit: int = 500) -> Iterator[dict[str, Any]]:
+        """All items of a run that changed after a revision, page by page."""
+        while True:
+            page = self.json(f"/api/runs/{run}/items?after={after}&limit={limit}&snapshot=0")
+            yield from page["items"]
+            after = page["revision"]
+            if not page["more"]:
+                return
+
+    @contextmanager
+    def bell(self) -> Iterator["BellReader"]:
+        """Listen to the bell while the block lasts."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
+        name, value = self.bearer
+        connection.request("GET", "/api/bell", headers={name: value})
+        response = connection.getresponse()
+        try:
+            yield BellReader(response)
+        finally:
+            connection.close()
+
+
+class BellReader:
+    """Reads the events of a bell."""
+
+    def __init__(self, response: http.client.HTTPResponse) -> None:
+        self.status = response.status
+        self.response = response
+
+    def next(self) -> tuple[str, Any]:
+        """The next event: what it is, and its data."""
+        fields: dict[str, str] = {}
+        while (line := self.response.readline().decode().rstrip("\n")) or not fields:
+            name, _, value = line.partition(": ")
+            if name:
+                fields[name] = value
+        return fields["event"], json.loads(fields["data"])
+
+    def until(self, fits: Any) -> tuple[str, Any]:
+        """The next event that fits."""
+        while not fits(*(event := self.next())):
+            pass
+        return event
