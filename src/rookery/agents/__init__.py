@@ -22,7 +22,7 @@ from rookery.model.records import Decoder
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-NAMES = ("claude", "codex", "opencode", "gemini", "qwen", "amp")
+NAMES = ("claude", "codex", "opencode", "gemini", "qwen", "amp", "kilo")
 """The names of our own agents; each is a module here with an `AGENT`."""
 
 HISTORIES = (
@@ -34,7 +34,7 @@ HISTORIES = (
 TRANSCRIPTS = ("claude", "codex")
 """The agents whose stored sessions are read as events; each has `transcript.TRANSCRIPT`."""
 
-_IMITATED = ("claude",)
+_IMITATED = ("claude", "opencode")
 """Agents whose messages others imitate: they are checked last when a stream is detected."""
 
 GROUP = "rookery.agents"

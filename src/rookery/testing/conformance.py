@@ -141,10 +141,12 @@ def _case(agent: Agent, case: Case) -> Iterator[str]:
         names = {r.event.name for r in records if isinstance(r.event, Unknown)}
         yield f"unknown messages: {sorted(map(str, names))}"
     messages = list(_messages(case.wire))
-    if messages and not any(agent.recognises(message) for message in messages):
-        yield "recognises() accepts none of the messages"
-    if messages and (other := agents.detect(case.wire)) is not None and other.name != agent.name:
-        yield f"the stream is detected as {other.name}"
+    other = agents.detect(case.wire) if messages else None
+    if other is None or other.name not in agent.resembles:
+        if messages and not any(agent.recognises(message) for message in messages):
+            yield "recognises() accepts none of the messages"
+        if other is not None and other.name != agent.name:
+            yield f"the stream is detected as {other.name}"
     small = case.wire[:_LONGEST]
     if _decode(agent, [small[n : n + 1] for n in range(len(small))]) != _decode(agent, [small]):
         yield "decoding byte by byte returns other records"

@@ -6,7 +6,8 @@ import signal
 import pytest
 
 from rookery.adapter.agent import Invocation, Task
-from rookery.agents.opencode.command import invoke, keeps_variable, with_output_flags
+from rookery.adapter.finished_parts.command import with_output_flags
+from rookery.agents.opencode.command import invoke, keeps_variable
 from rookery.model.errors import RookeryError
 
 OUTPUT = ("--format", "json", "--thinking")

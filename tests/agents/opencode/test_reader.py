@@ -480,10 +480,3 @@ def test_a_tool_that_is_not_offered_is_forbidden_if_it_always_is_otherwise(
     assert finished.status == status
     assert len(events(*stream, of=PermissionDenied)) == (status == "denied")
     assert finished.name == (called if status == "denied" else "invalid")
-
-
-@each("command", ["kilo", "/usr/bin/kilocode"])
-def test_the_streams_of_forks_are_read_like_its_own(command: str) -> None:
-    parser = rookery.parser_for(command)
-    assert parser is not None
-    assert parser.agent == "opencode"

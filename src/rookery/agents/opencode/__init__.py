@@ -4,13 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from rookery.adapter.agent import Agent, Capabilities
-from rookery.agents.opencode.command import (
-    OUTPUT_FLAGS,
-    PROGRAMS,
-    invoke,
-    keeps_variable,
-    with_output_flags,
-)
+from rookery.adapter.finished_parts.command import OUTPUT_FLAGS, with_output_flags
+from rookery.agents.opencode.command import PROGRAMS, invoke, keeps_variable
 from rookery.agents.opencode.fields import CHECKED_VERSIONS, KNOWN_FIELDS
 from rookery.agents.opencode.reader import decoder
 
@@ -28,7 +23,6 @@ def recognises(message: Mapping[str, Any]) -> bool:
 AGENT = Agent(
     name="opencode",
     programs=PROGRAMS,
-    forks=("kilo", "kilocode"),
     install="npm install -g opencode-ai",
     login="opencode auth login",
     output_flags=OUTPUT_FLAGS,

@@ -1,16 +1,17 @@
-"""What is remembered about a stream of OpenCode, in addition to what every agent needs."""
+"""What is remembered about a stream of finished parts, in addition to what every agent needs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from rookery.adapter import memory
 from rookery.adapter.bounded import forget_oldest
-from rookery.agents.opencode.fields import KNOWN_FIELDS
+from rookery.adapter.finished_parts.tools import KINDS
 from rookery.model.events import (
     Error,
     Event,
     SessionStarted,
+    ToolKind,
     TurnFinished,
     Usage,
     UsageReported,
@@ -25,9 +26,11 @@ _ENDINGS = {
 }
 """For each reason why a model stopped early: the neutral reason and a message."""
 
+_NOT_PERMITTED = "it stopped at a tool call that was not permitted"
+
 
 class Totals:
-    """Tokens and cost of all steps; OpenCode reports those of each step."""
+    """Tokens and cost of all steps; the stream reports those of each step."""
 
     def __init__(self) -> None:
         self.steps = 0
@@ -73,11 +76,14 @@ class Memory(memory.Memory):
     """Everything that is remembered about one stream.
 
     A call arrives with its result, and a text when it is complete, so nothing is ever left open
-    but the turn.
+    but the turn. `kinds` has the kind of each of the agent's tools.
     """
 
-    def __init__(self) -> None:
-        super().__init__(KNOWN_FIELDS)
+    def __init__(
+        self, known: Mapping[str, frozenset[str]], kinds: Mapping[str, ToolKind] = KINDS
+    ) -> None:
+        super().__init__(known)
+        self.kinds = kinds
         self.totals = Totals()
         self.message: str | None = None  # whose step came last
         self.retries = 0  # of that step
@@ -85,7 +91,7 @@ class Memory(memory.Memory):
         self.texts: list[str] = []  # the texts of the last step
         self.rejected = False  # a call of the last step was rejected, which ends the run
         self.failure: Error | None = None  # an error that no other message has followed yet
-        self.aborted = False  # that failure was an abort
+        self.reason = "api_error"  # the kind of that failure, as a word
         self.session: str | msgspec.UnsetType | None = msgspec.UNSET  # of the last message
         self._parts: dict[str, None] = {}
 
@@ -117,7 +123,6 @@ class Memory(memory.Memory):
         self.texts = []
         self.rejected = False
         self.failure = None
-        self.aborted = False
         return again
 
     def close(self) -> tuple[Sequence[Event], int]:
@@ -130,12 +135,12 @@ class Memory(memory.Memory):
 
     def _ending(self) -> TurnFinished | None:
         if self.failure is not None:
-            reason = "interrupted" if self.aborted else "api_error"
-            return self._finished(reason, self.failure.message)
+            message = _NOT_PERMITTED if self.reason == "denied" else self.failure.message
+            return self._finished(self.reason, message)
         if self.stopped == "stop":
             return self._finished(None, None)
         if self.stopped == "tool-calls" and self.rejected:
-            return self._finished("denied", "it stopped at a tool call that was not permitted")
+            return self._finished("denied", _NOT_PERMITTED)
         if self.stopped in (None, "tool-calls", "unknown"):
             return None  # another step would have followed
         message = f"the model stopped for the reason {self.stopped!r}"

@@ -1,4 +1,4 @@
-"""The shapes of OpenCode's messages, with the fields that the reader uses; others are skipped."""
+"""The shapes of the messages, with the fields that the reader uses; others are skipped."""
 
 from typing import Annotated
 
@@ -143,4 +143,4 @@ class ErrorInfo(Shape):
 
 
 class Error(_Message, tag="error"):
-    error: ErrorInfo = field(default_factory=ErrorInfo)
+    error: ErrorInfo | str = field(default_factory=ErrorInfo)

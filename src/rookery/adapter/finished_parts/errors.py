@@ -1,10 +1,10 @@
-"""Maps OpenCode's errors to neutral kinds of error."""
+"""Maps the errors of a stream of finished parts to neutral kinds of error."""
 
 from collections.abc import Mapping
 
 import msgspec
 
-from rookery.agents.opencode import shapes
+from rookery.adapter.finished_parts import shapes
 from rookery.model.events import Error, ErrorKind
 
 _NAMES: Mapping[str | None, ErrorKind] = {
@@ -36,6 +36,10 @@ _QUOTAS = _UNPAID | {"usage_limit_reached"}
 """The codes of a 429 that trying again at once does not resolve."""
 
 
+_REJECTED = "run ended with an auto-rejected permission"
+"""How the error begins with which a run ends after a call that was not permitted."""
+
+
 class _Cause(msgspec.Struct, gc=False):
     type: str | None = None
     code: str | None = None
@@ -48,15 +52,23 @@ class _Body(msgspec.Struct, gc=False):
 _body_decoder = msgspec.json.Decoder(_Body)
 
 
-def read(error: shapes.ErrorInfo) -> Error:
-    """Read an error; only the following messages show whether it was fatal."""
+def read(error: shapes.ErrorInfo | str) -> tuple[Error, str]:
+    """Read an error and the reason of the failure; the next messages show whether it was fatal.
+
+    Errors of the command line itself are only text.
+    """
+    if isinstance(error, str):
+        denied = error.startswith(_REJECTED)
+        failure = Error(kind="policy" if denied else "internal", message=error)
+        return failure, "denied" if denied else "error"
     data = error.data
-    return Error(
+    failure = Error(
         kind=_kind(error.name, data),
         message=data.message or error.name,
         retryable=data.isRetryable,
         needs_payment=True if _is_unpaid(error.name, data) else None,
     )
+    return failure, "interrupted" if error.name == "MessageAbortedError" else "api_error"
 
 
 def _kind(name: str | None, data: shapes.ErrorData) -> ErrorKind:

@@ -1,6 +1,6 @@
-"""OpenCode's tools: their kinds, titles of calls, and what a call did to files and plan.
+"""The tools: their kinds, titles of calls, and what a call did to files and plan.
 
-It has no `Tools`: OpenCode makes the titles of most calls itself, and names do not show which
+There is no `Tools`: the agent makes the titles of most calls itself, and names do not show which
 server a tool belongs to.
 """
 
@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from rookery.adapter import salvage
+from rookery.adapter.finished_parts import shapes
+from rookery.adapter.finished_parts.shapes import ToolState
 from rookery.adapter.shapes import NOTHING
 from rookery.adapter.titles import first_of, informing_string
-from rookery.agents.opencode import shapes
-from rookery.agents.opencode.shapes import ToolState
 from rookery.model.events import Change, Event, FileChanged, PlanChanged, PlanItem, ToolKind
 from rookery.model.text import one_line
 
@@ -50,12 +50,14 @@ _ALWAYS_OFFERED = frozenset({"bash", "glob", "grep", "read", "task", "todowrite"
 _EDITING = frozenset({"edit", "write"})  # offered to models that do not get `apply_patch`
 
 
-def forbidden_tool(name: str | None, output: str | None) -> str | None:
+def forbidden_tool(name: str | None, state: ToolState) -> str | None:
     """The tool that a model called though a rule forbids it; None if that is not what happened.
 
-    OpenCode does not offer such a tool, and the tool `invalid` answers (1.18.33 tool_forbidden).
+    Such a tool is not offered to the model, and the tool `invalid` answers (case tool_forbidden),
+    or the call fails under its own name (case perm_denied_cfg).
     """
-    match = _UNAVAILABLE.search(output or "") if name == "invalid" else None
+    answer = state.output if name == "invalid" else state.error
+    match = _UNAVAILABLE.search(answer) if answer else None
     if match is None:
         return None
     tool, others = match[1], match[2].removesuffix(".").split(", ")
@@ -87,11 +89,11 @@ _written_decoder = msgspec.json.Decoder(shapes.WrittenInput)
 def title(kind: ToolKind, state: ToolState) -> str | None:
     """Return a one-line title for a call: its command, path, pattern or URL.
 
-    OpenCode adds a title to most successful calls; for files it is the path relative to the
+    The agent adds a title to most successful calls; for files it is the path relative to the
     project.
     """
     files = state.metadata.files
-    if files and kind == "edit":  # OpenCode's title of a patch is its whole output
+    if files and kind == "edit":  # the agent's title of a patch is its whole output
         return one_line(", ".join(f.relativePath or "" for f in files), _LONGEST_TITLE)
     if kind == "other":
         return informing_string(state.input)
@@ -157,9 +159,9 @@ def _written(path: str, id: str, state: ToolState, *, new: bool) -> FileChanged:
 
 
 def _path(title: str, state: ToolState) -> str:
-    """The path in OpenCode's title of a call, made absolute if it only looks relative.
+    """The path in the agent's title of a call, made absolute if it only looks relative.
 
-    Outside of a repository OpenCode's paths are relative to the root folder.
+    Outside of a repository its paths are relative to the root folder.
     """
     metadata = state.metadata
     path = metadata.filediff.file if metadata.filediff else metadata.filepath
