@@ -18,7 +18,7 @@ from corpus import Corpus
 from costs import costs
 from listing import listing, short_commands
 from more_corpora import AmpCorpus, GeminiCorpus, QwenCorpus
-from opencode_corpus import OpenCodeCorpus
+from opencode_corpus import KiloCorpus, OpenCodeCorpus
 from running import cpu, latency, many
 from sdk import Sdk
 from showing import redaction, show, viewer
@@ -108,12 +108,13 @@ def codex(setting: Setting) -> Iterator[Row]:
 
 
 def others(setting: Setting) -> Iterator[Row]:
-    """The same for the other agents; OpenCode reports most outputs twice."""
+    """The same for the other agents; OpenCode and Kilo CLI report most outputs twice."""
     for agent, corpus in (
         ("opencode", OpenCodeCorpus),
         ("gemini", GeminiCorpus),
         ("qwen", QwenCorpus),
         ("amp", AmpCorpus),
+        ("kilo", KiloCorpus),
     ):
         yield from own_lines(setting, agent, agent, corpus(), AT_LEAST)
         yield from own_lines(

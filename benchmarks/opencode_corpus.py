@@ -1,4 +1,4 @@
-"""A seeded stream of OpenCode's messages shaped like the recorded cases, as long as one likes."""
+"""Seeded streams of OpenCode and Kilo CLI, shaped like the recorded cases, as long as one likes."""
 
 from collections.abc import Callable, Iterator
 
@@ -117,3 +117,18 @@ class OpenCodeCorpus(LongTurn):
 
     def _time(self) -> Json:
         return {"start": 1794765825202, "end": 1794765825235}
+
+
+class KiloCorpus(OpenCodeCorpus):
+    """As Kilo CLI 7.7.9 writes: steps are measured, and calls name the rule that allowed them."""
+
+    def _part(self, type: str, part: Json) -> Json:
+        if type == "step_finish":
+            measured = {"generation": 42.983565107458915, "source": "computed"}
+            part = {**part, "metrics": measured, "time": {**self._time(), "elapsed": 33}}
+        return super()._part(type, part)
+
+    def _tool(self, name: str, input: Json, output: str, metadata: Json, title: str) -> Json:
+        rule = {"permission": "*", "pattern": "*", "action": "allow"}
+        approval = {"source": "agent", "agent": "code", "rule": rule}
+        return super()._tool(name, input, output, {**metadata, "approval": approval}, title)

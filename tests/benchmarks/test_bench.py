@@ -17,7 +17,7 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 MB = 1_000_000
 PLAIN = "for line in file: msgspec.json.decode(line)"
 SPLIT = "for line in lines: msgspec.json.decode(line)"
-OTHERS = ("codex", "app-server", "opencode", "gemini", "qwen", "amp")
+OTHERS = ("codex", "app-server", "opencode", "gemini", "qwen", "amp", "kilo")
 ROWS = [
     ("file → records, stream corpus", PLAIN, "≥ 1.20×"),
     ("file → records, deltas corpus", PLAIN),
@@ -46,7 +46,7 @@ from app_server_corpus import AppServerCorpus  # noqa: E402
 from codex_corpus import CodexCorpus  # noqa: E402
 from corpus import Corpus  # noqa: E402
 from more_corpora import AmpCorpus, GeminiCorpus, QwenCorpus  # noqa: E402
-from opencode_corpus import OpenCodeCorpus  # noqa: E402
+from opencode_corpus import KiloCorpus, OpenCodeCorpus  # noqa: E402
 
 
 def begin(lines: Iterable[bytes]) -> str:
@@ -120,9 +120,10 @@ def test_one_line_in_a_hundred_is_unknown_if_asked_for() -> None:
     assert 50 <= Counter(names(lines))["Unknown"] <= 150
 
 
-def test_every_line_of_opencode_s_corpus_is_understood() -> None:
-    assert begin(OpenCodeCorpus(5).lines(MB)) == begin(OpenCodeCorpus(5).lines(MB))
-    *records, closed = rookery.decode(OpenCodeCorpus().lines(2 * MB), "opencode")
+@pytest.mark.parametrize(("agent", "corpus"), [("opencode", OpenCodeCorpus), ("kilo", KiloCorpus)])
+def test_every_line_of_a_corpus_of_finished_parts_is_understood(agent: str, corpus: Any) -> None:
+    assert begin(corpus(5).lines(MB)) == begin(corpus(5).lines(MB))
+    *records, closed = rookery.decode(corpus().lines(2 * MB), agent)
     kinds = {type(record.event).__name__ for record in records}
     assert {"Thinking", "Text", "ToolFinished", "FileChanged", "PlanChanged"} <= kinds
     assert not kinds & {"Unknown", "Unreadable"}

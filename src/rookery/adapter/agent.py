@@ -262,7 +262,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """Other programs that take the same flags and write the same messages, for `rook exec`."""
 
     resembles: tuple[str, ...] = ()
-    """The agents that write the same messages: a stream that may be theirs is detected as theirs."""
+    """Agents that write the same messages: a stream that may be theirs is detected as theirs."""
 
     login: str | None = None
     """The command that logs in, which begins with its program."""

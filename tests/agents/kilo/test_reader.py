@@ -1,4 +1,4 @@
-"""What Kilo CLI's messages mean, beyond the recorded cases and what it has in common with others."""
+"""What Kilo CLI's messages mean, beyond the recorded cases and what other agents write too."""
 
 import json
 from typing import Any
