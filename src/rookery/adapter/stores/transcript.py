@@ -13,6 +13,7 @@ from rookery.adapter.lines import DEFAULT_CAP, Line
 from rookery.adapter.memory import Memory
 from rookery.adapter.reader import Table, TableReader, union_of
 from rookery.adapter.times import seconds_since_1970
+from rookery.model.events import Event
 from rookery.model.records import Decoder, Record
 
 
@@ -70,15 +71,61 @@ class TimedMemory(Memory):
     at: float | None = None
 
 
+class SessionMemory(TimedMemory):
+    """For sessions that do not report when a turn ends: it ends with its last answer."""
+
+    said: str | None = None
+    """What the agent said last in this turn."""
+
+    is_answered = False
+    """Whether the last message was an answer, after which nothing else came."""
+
+    failure: str | None = None
+    """Why the last request failed."""
+
+    def note_answer(self, text: str | None, *, is_last: bool) -> None:
+        """Remember a message of the model; it is the last one if it calls no tool."""
+        self.said, self.failure = text or self.said, None
+        self.is_answered = is_last
+
+    def next_turn(self) -> list[Event]:
+        """End the turn that is open, and begin another."""
+        events = self.settle_turn()
+        self.in_turn = False
+        return [*events, *self.begin_turn()]
+
+    def settle_turn(self, reason: str | None = None) -> list[Event]:
+        """Report the end of the open turn, as far as the session shows that it ended."""
+        if not self.in_turn or not (self.is_answered or self.failure or reason):
+            return []
+        reason = reason or ("api_error" if self.failure is not None else None)
+        message = self.said if reason is None else self.failure
+        self.said, self.failure, self.is_answered = None, None, False
+        return [self.finish_turn(reason, message)]
+
+    def close(self) -> tuple[Sequence[Event], int]:
+        """End the turn if it was answered, and everything else that is open."""
+        ended = self.settle_turn()
+        events, open_tools = super().close()
+        return [*ended, *events], open_tools
+
+
 class TranscriptDecoder(LineDecoder):
     """Decodes stored lines: a record has the time that its line reports, not one of arrival."""
 
     def __init__(
-        self, agent: str, table: Table[Any], memory: TimedMemory, *, cap: int = DEFAULT_CAP
+        self,
+        agent: str,
+        table: Table[Any],
+        memory: TimedMemory,
+        *,
+        untagged: type[msgspec.Struct] | None = None,
+        cap: int = DEFAULT_CAP,
     ) -> None:
         self._memory = memory
         reader = TableReader(memory, table, looked_at=0)
-        super().__init__(agent, union_of(table), reader, cap=cap)
+        tagged = [shape for shape in table if shape is not untagged]
+        super().__init__(agent, union_of(tagged), reader, untagged=untagged, cap=cap)
 
     @property
     def _at(self) -> float | None:
@@ -93,15 +140,20 @@ class TranscriptDecoder(LineDecoder):
 
 
 def transcript_decoder(
-    agent: str, table: Table[Any], memory: Callable[[], TimedMemory]
+    agent: str,
+    table: Table[Any],
+    memory: Callable[[], TimedMemory],
+    *,
+    untagged: type[msgspec.Struct] | None = None,
 ) -> Callable[..., TranscriptDecoder]:
     """Return a function that makes a decoder for one stored session from a table.
 
-    The memory has `at`, which the functions of the table set with `note_time`.
+    The memory has `at`, which the functions of the table set with `note_time`. `untagged` is the
+    shape of lines without a type, if the agent writes any.
     """
 
     def decoder(*, cap: int = DEFAULT_CAP) -> TranscriptDecoder:
-        return TranscriptDecoder(agent, table, memory(), cap=cap)
+        return TranscriptDecoder(agent, table, memory(), untagged=untagged, cap=cap)
 
     return decoder
 
