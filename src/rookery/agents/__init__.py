@@ -31,7 +31,7 @@ HISTORIES = (
 )
 """The agents whose stored sessions are read; each is a module here with `history.HISTORY`."""
 
-TRANSCRIPTS = ("claude", "codex", "gemini")
+TRANSCRIPTS = ("claude", "codex", "gemini", "qwen")
 """The agents whose stored sessions are read as events; each has `transcript.TRANSCRIPT`."""
 
 _IMITATED = ("claude", "opencode")
@@ -166,7 +166,7 @@ def detect(head: bytes) -> Agent | None:
 
 def detect_transcript(head: bytes) -> Transcript | None:
     """Return how to read the first lines of a stored session; None if they are no such lines."""
-    known = [transcript(name) for name in TRANSCRIPTS]
+    known = [transcript(name) for name in sorted(TRANSCRIPTS, key=_IMITATED.__contains__)]
     for message in _messages(head):
         found = next((one for one in known if one.recognises(message)), None)
         if found is not None:
