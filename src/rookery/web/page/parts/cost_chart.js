@@ -19,7 +19,7 @@ export function costChart(place, rows) {
 
 /** Every day from the first to the last, also those without a row. */
 export function filled(rows) {
-  const known = new Map(rows.map((row) => [row.keys.day, row.cost_usd]));
+  const known = new Map(rows.map((row) => [row.day, row.cost_usd]));
   const names = [...known.keys()].filter(Boolean).sort();
   if (!names.length) return [];
   const days = [];

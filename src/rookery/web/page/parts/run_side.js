@@ -4,17 +4,26 @@ import { html, nothing } from "../vendor/lit-html/lit-html.js";
 import { clock, count, money, percent, tokens, words } from "../text/format.js";
 import { command } from "./copy.js";
 
+/** Beside the timeline, where there is room. */
 export function runSide(view) {
-  const { head, snapshot } = view;
+  return view.snapshot ? html`<aside class="side" aria-label="About the run">${sections(view)}</aside>` : nothing;
+}
+
+/** Above the timeline, folded, on a narrow screen. */
+export function runDetails(view) {
+  const { snapshot } = view;
   if (!snapshot) return nothing;
-  return html`<aside class="side" aria-label="About the run">
-    ${head.alive ? now(snapshot, head) : nothing}
+  const steps = snapshot.plan?.total ? `plan ${snapshot.plan.done ?? 0} of ${snapshot.plan.total}` : "";
+  const facts = [money(snapshot.cost), count(snapshot.tools?.started ?? 0, "tool call"), steps].filter(Boolean);
+  return html`<details class="about"><summary>${facts.join(" · ")}</summary><div class="side">${sections(view)}</div></details>`;
+}
+
+function sections({ head, snapshot }) {
+  return html`${head.alive ? now(snapshot, head) : nothing}
     ${plan(snapshot.plan)}
     ${figures(snapshot, head)}
     ${(snapshot.quotas ?? []).filter((quota) => quota.used !== undefined).map(limit)}
-    ${canResume(head) ? resume(head) : nothing}
-    ${head.alive ? html`<section>${command(`rook attach ${head.name}`, "on a terminal")}</section>` : nothing}
-  </aside>`;
+    ${head.alive ? html`<section>${command(`rook attach ${head.name}`, "on a terminal")}</section>` : nothing}`;
 }
 
 const ACTIVITIES = { starting: "Starting", waiting: "Waiting for the model", thinking: "Thinking", writing: "Writing", idle: "Idle", retrying: "Trying again", asking: "Waiting for you", ended: "Ending" };
@@ -71,13 +80,4 @@ function limit(quota) {
   const name = WINDOWS[quota.window] ?? words(quota.window ?? "limit");
   return html`<section><h2>${name} <span class="when">${percent(quota.used)}</span></h2>
     <progress max="1" value=${quota.used} aria-label=${`${name} used`}></progress></section>`;
-}
-
-/** Whether to show how to resume it: the verdict may do so already. */
-function canResume({ session, alive, verdict }) {
-  return session && !alive && !verdict?.next?.some((step) => step.command?.includes("--resume"));
-}
-
-function resume(head) {
-  return html`<section>${command(`rook run --resume ${head.name} "…"`, "resume it")}</section>`;
 }

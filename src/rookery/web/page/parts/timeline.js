@@ -29,9 +29,9 @@ export class Timeline {
   }
 
   /** Note what the head of the run says. */
-  open({ started_at: started, cwd, alive, decisions }) {
+  open({ started_at: started, cwd, alive, decisions, snapshot }) {
     this.#started = started;
-    this.#cwd = cwd;
+    this.#cwd = snapshot?.cwd ?? cwd;
     this.#isAlive = alive;
     this.#decisions = new Map((decisions ?? []).map((one) => [one.id, one]));
     this.onchange();
@@ -78,6 +78,7 @@ export class Timeline {
     const kind = outline.kind(index);
     if (kind === undefined) return false;
     if (IN_THEIR_CALL.has(kind) && outline.parent(index) >= 0) return true;
+    if (kind === "task" && outline.kind(outline.parent(index)) === "subagent") return true;
     return this.#folded.size > 0 && outline.isInside(index, this.#folded);
   }
 

@@ -108,8 +108,9 @@ function table({ rows }, by) {
   </table></div>`;
 }
 
-function costRow({ keys, title, cost_usd: cost, unpriced_tokens: unpriced, tokens: used, calls }, by, most) {
-  const name = title ?? keys[by] ?? "unknown";
+function costRow(row, by, most) {
+  const { title, cost_usd: cost, unpriced_tokens: unpriced, tokens: used, calls } = row;
+  const name = title ?? row[by] ?? "unknown";
   const all = Object.values(used).reduce((sum, number) => sum + number, 0);
   return html`<tr><th scope="row" title=${name}>${by === "project" ? lastPart(name) : name}</th>
     <td class="share"><meter class="native" min="0" max=${most} value=${cost.native + cost.estimated} aria-label="Share"></meter></td>

@@ -7,10 +7,11 @@ import { Outline } from "../data/outline.js";
 import { RunItems } from "../data/run_items.js";
 import { VirtualList } from "../list/virtual_list.js";
 import { runBar, runIntro } from "../parts/run_head.js";
-import { runSide } from "../parts/run_side.js";
+import { runDetails, runSide } from "../parts/run_side.js";
 import { Timeline } from "../parts/timeline.js";
 import { go } from "../router.js";
 
+const WIDE = matchMedia("(min-width: 1121px)"); // room for figures beside the timeline
 const HEAD_PAUSE = 250; // milliseconds between two drawings of the head
 
 export class RunView {
@@ -36,8 +37,11 @@ export class RunView {
     this.bodies.onchange = () => this.#list?.refresh();
     this.timeline.onchange = () => this.#list?.refresh();
     if (this.#target === null) this.items.want(0, 0); // together with the head
+    WIDE.addEventListener("change", this.#resized);
     this.load();
   }
+
+  #resized = () => this.#app.update();
 
   get title() {
     return this.head?.title ?? this.name;
@@ -69,10 +73,11 @@ export class RunView {
       <div class="run-body">
         <div class="run-main">
         ${this.head ? runIntro(this) : nothing}
+        ${this.head && !WIDE.matches ? runDetails(this) : nothing}
         <div class="timeline" role="feed" aria-label="Timeline" aria-busy=${this.head?.complete === false ? "true" : "false"}
           @click=${(event) => this.#clicked(event)} @keydown=${(event) => this.#rowKey(event)}></div>
         </div>
-        ${this.head ? runSide(this) : nothing}
+        ${this.head && WIDE.matches ? runSide(this) : nothing}
       </div>
       ${this.head?.alive && this.#list && !this.#list.following ? html`<button class="to-end i-down" @click=${() => this.#toEnd()}>Latest</button>` : nothing}
     </div>`;
@@ -91,6 +96,7 @@ export class RunView {
 
   close() {
     clearTimeout(this.#timer);
+    WIDE.removeEventListener("change", this.#resized);
     this.#list?.close();
   }
 
