@@ -31,7 +31,7 @@ HISTORIES = (
 )
 """The agents whose stored sessions are read; each is a module here with `history.HISTORY`."""
 
-TRANSCRIPTS = ("claude", "codex", "gemini", "qwen")
+TRANSCRIPTS = ("claude", "codex", "gemini", "qwen", "opencode", "kilo")
 """The agents whose stored sessions are read as events; each has `transcript.TRANSCRIPT`."""
 
 _IMITATED = ("claude", "opencode")

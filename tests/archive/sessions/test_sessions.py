@@ -100,7 +100,7 @@ def test_subagents_that_no_call_names_are_shown_as_tasks(ledger: Ledger) -> None
 
 def _warm_ups() -> Iterator[SessionFile]:
     for path in sorted(WARMED_UP.rglob("agent-*.jsonl"))[:2]:
-        yield SessionFile(str(path), "lines", path.stem.removeprefix("agent-"))
+        yield SessionFile(str(path), "lines", "", path.stem.removeprefix("agent-"))
 
 
 def test_the_bodies_of_a_session_are_read_from_its_files(ledger: Ledger) -> None:

@@ -46,7 +46,7 @@ class Transcript(msgspec.Struct, frozen=True, kw_only=True):
     """Returns the task whose events a file has, given the parts of its path.
 
     None if the file is a session of its own. A session's main file has a `task_started` with that
-    id, which says in which call the task happened.
+    id, which says in which call the task happened, or the id is that of the call.
     """
 
     session_of: Callable[[Sequence[str]], str | None] = _not_named

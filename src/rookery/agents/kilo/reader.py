@@ -7,7 +7,7 @@ from rookery.adapter.finished_parts.tools import KINDS
 from rookery.agents.kilo.fields import KNOWN_FIELDS
 from rookery.model.events import ToolKind
 
-_KINDS: Mapping[str, ToolKind] = {
+TOOL_KINDS: Mapping[str, ToolKind] = {
     **KINDS,
     "background_process": "execute",
     "kilo_local_recall": "search",
@@ -15,5 +15,5 @@ _KINDS: Mapping[str, ToolKind] = {
     "goal": "plan",
 }
 
-decoder = decoder_for("kilo", KNOWN_FIELDS, _KINDS)
+decoder = decoder_for("kilo", KNOWN_FIELDS, TOOL_KINDS)
 """Returns a decoder for one stream of Kilo CLI."""

@@ -17,6 +17,7 @@ _SHORTEST = 4
 """How many characters of an id must be given."""
 
 _MOST_NAMED = 5
+_MOST_SUBAGENTS = 1000
 
 
 class UnknownSessionError(RookeryError):
@@ -28,6 +29,9 @@ class SessionFile(NamedTuple):
 
     path: str
     kind: Kind
+    key: str
+    """The id of the session in a SQLite store; of a file, the session that it belongs to."""
+
     task: str | None = None
     """The task of the session whose events it has; None is the session itself."""
 
@@ -55,18 +59,41 @@ class SessionName(NamedTuple):
 def find_session(ledger: Ledger, homes: Sequence[Path], id: str) -> StoredSession:
     """Find the session whose id begins like that; an UnknownSessionError says why there is none."""
     named = _named(ledger, id)
-    return msgspec.structs.replace(
-        StoredSession(agent=named.agent, id=named.id, project=named.project, title=named.title),
-        files=tuple(session_files(named.agent, named.id, homes)),
+    return StoredSession(
+        agent=named.agent,
+        id=named.id,
+        project=named.project,
+        title=named.title,
+        files=tuple(_files(ledger, named, homes)),
     )
 
 
-def session_files(agent: str, id: str, homes: Sequence[Path]) -> Iterator[SessionFile]:
-    """The files of a session, its own first."""
-    if agent not in agents.TRANSCRIPTS:
+def _files(ledger: Ledger, named: SessionName, homes: Sequence[Path]) -> Iterator[SessionFile]:
+    """The files of a session, its own first, then those of its subagents."""
+    if named.agent not in agents.TRANSCRIPTS:
         return
-    found = Search([agents.history(agent)]).homes(homes, os.environ)
-    yield from sorted(_files_of(agent, id, found), key=lambda file: (file.task or "", file.path))
+    found = list(Search([agents.history(named.agent)]).homes(homes, os.environ))
+    own = sorted(_files_of(named.agent, named.id, found), key=lambda file: (file.task or "", file))
+    yield from own
+    seen = {file.path for file in own if file.kind != "sqlite"}
+    for child in _subagents(ledger, named):
+        for file in _files_of(named.agent, child, found):
+            if file.path not in seen:
+                seen.add(file.path if file.kind != "sqlite" else "")
+                yield file._replace(task=file.task or child)
+
+
+def _subagents(ledger: Ledger, named: SessionName) -> list[str]:
+    """The sessions of a session's subagents, and of theirs."""
+    query = "SELECT session FROM sessions WHERE agent = ? AND parent = ? ORDER BY first_at"
+    found: dict[str, None] = {}
+    pending = [named.id]
+    while pending and len(found) < _MOST_SUBAGENTS:
+        rows = ledger.connection.execute(query, (named.agent, pending.pop()))
+        new = [id for (id,) in rows if id not in found and id != named.id]
+        found.update(dict.fromkeys(new))
+        pending += new
+    return list(found)
 
 
 def _files_of(agent: str, id: str, found: Iterable[FoundFile]) -> Iterator[SessionFile]:
@@ -74,10 +101,11 @@ def _files_of(agent: str, id: str, found: Iterable[FoundFile]) -> Iterator[Sessi
     seen: set[str] = set()
     for file in found:
         parts = file.below.split("/")
-        if file.below in seen or not (file.kind == "sqlite" or transcript.is_of(parts, id)):
+        is_of = file.kind == "sqlite" or (not transcript.query and transcript.is_of(parts, id))
+        if file.below in seen or not is_of:
             continue  # a copy in another home, or another session
         seen.add(file.below)
-        yield SessionFile(file.path, file.kind, transcript.task_of(parts))
+        yield SessionFile(file.path, file.kind, id, transcript.task_of(parts))
 
 
 def _named(ledger: Ledger, id: str) -> SessionName:

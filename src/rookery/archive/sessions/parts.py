@@ -78,7 +78,7 @@ class Parts:
         base = 0
         for file in session.files:
             with suppress(OSError):
-                content = _content(file, session.id, transcript)
+                content = _content(file, transcript)
                 self._parts.append(Part(content, base, file.task))
                 base += content.size
 
@@ -99,9 +99,9 @@ class Parts:
         self._parts.clear()
 
 
-def _content(file: SessionFile, id: str, transcript: Transcript) -> Content:
+def _content(file: SessionFile, transcript: Transcript) -> Content:
     if file.kind == "sqlite":
-        return _Bytes(_rows(file.path, id, transcript.query or ""))
+        return _Bytes(_rows(file.path, file.key, transcript.query or ""))
     content = _OpenFile(file.path)
     if file.kind == "lines" or transcript.lines is None:
         return content

@@ -8,7 +8,6 @@ import msgspec
 from rookery.adapter.stores.transcript import Transcript
 from rookery.archive.sessions.parts import Part, Parts
 from rookery.model.events import (
-    Event,
     SessionStarted,
     StreamClosed,
     TaskFinished,
@@ -78,11 +77,13 @@ class SessionLog:
         result = [_placed(record, part.base, parent) for record in records]
         for record in records:
             event = record.event
-            if isinstance(event, TaskStarted) and event.id in subagents:
-                called = subagents.pop(event.id)
-                inner = self._of_subagent(called, event.tool_id or event.id, subagents)
-                at = _index_of_end(result, event)
-                result[at:at] = inner
+            if not isinstance(event, TaskStarted | ToolFinished) or event.id not in subagents:
+                continue
+            called = subagents.pop(event.id)
+            call = event.tool_id if isinstance(event, TaskStarted) else None
+            inner = self._of_subagent(called, call or event.id, subagents)
+            at = _index_of_end(result, event.id, call or event.id)
+            result[at:at] = inner
         return result
 
     def _of_subagent(self, part: Part, parent: str, subagents: dict[str, Part]) -> list[Record]:
@@ -105,19 +106,16 @@ class SessionLog:
         return [begin, *records, Record(0, last.at, last.offset, 0, ended)]
 
 
-def _index_of_end(records: list[Record], task: TaskStarted) -> int:
+def _index_of_end(records: list[Record], task: str, call: str) -> int:
     """Where the call of a task ends; behind the start of the task if it is still running."""
     started = len(records)
     for index, record in enumerate(records):
-        if isinstance(record.event, ToolFinished) and record.event.id == task.tool_id:
+        event = record.event
+        if isinstance(event, ToolFinished) and event.id == call:
             return index
-        if record.event is task or _is_start(record.event, task):
+        if isinstance(event, TaskStarted) and event.id == task:
             started = index + 1
     return started
-
-
-def _is_start(event: Event, task: TaskStarted) -> bool:
-    return isinstance(event, TaskStarted) and event.id == task.id
 
 
 def _placed(record: Record, base: int, parent: str | None) -> Record:

@@ -107,7 +107,7 @@ class _Filling:
             self._writer.forget(row)
         transcript = agents.transcript(source.agent)
         parts = source.below.split("/")
-        file = SessionFile(source.path, source.kind, transcript.task_of(parts))
+        file = SessionFile(source.path, source.kind, source.session, transcript.task_of(parts))
         session = StoredSession(agent=source.agent, id=source.session, files=(file,))
         opened = Parts(session, transcript)
         try:
