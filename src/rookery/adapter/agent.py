@@ -46,6 +46,9 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     via: str | None = None
     """Which of the agent's `ways` to use; None means the default."""
 
+    cwd: str | None = None
+    """The folder it works in, an absolute path; None if that is not known yet."""
+
     args: tuple[str, ...] = ()
     """Additional arguments, passed unchanged."""
 
@@ -110,6 +113,16 @@ def _nothing_to_send(event: Event, line: Callable[[], bytes]) -> bytes:
     return b""
 
 
+def _nothing_to_reply(data: bytes) -> bytes:
+    """Write nothing: the agent needs no replies but answers to its questions."""
+    return b""
+
+
+def _permits_nothing(ask: Ask) -> bool:
+    """Return False: whoever is asked decides."""
+    return False
+
+
 class ControlChannel(msgspec.Struct, frozen=True, kw_only=True):
     """How rook and a running agent talk: approvals, interrupts and the agent's own protocol."""
 
@@ -127,6 +140,15 @@ class ControlChannel(msgspec.Struct, frozen=True, kw_only=True):
 
     For agents that must be led through a protocol.
     """
+
+    on_output: Callable[[bytes], bytes] = _nothing_to_reply
+    """Returns the bytes to write to stdin after the next bytes of the agent's output.
+
+    For a protocol with messages that have no event. The bytes may end anywhere in a line.
+    """
+
+    permits: Callable[[Ask], bool] = _permits_nothing
+    """Returns whether the run's permission already allows what is asked."""
 
 
 class Invocation(msgspec.Struct, frozen=True, kw_only=True):
@@ -211,7 +233,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     programs: tuple[str, ...]
-    """The names of its command, without folder and `.exe`."""
+    """The names of its command, without folder and `.exe`; none if the user names the program."""
 
     install: str
     """The command that installs it."""

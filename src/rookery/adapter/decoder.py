@@ -1,4 +1,7 @@
-"""`LineDecoder` decodes one JSON message per line; a `Reader` defines what an agent's mean."""
+"""`LineDecoder` decodes one JSON message per line; a `Reader` defines what an agent's mean.
+
+`ChoosingDecoder` is for an agent that writes one of two formats: the first message shows which.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -12,10 +15,12 @@ from rookery.adapter.drift import Drift
 from rookery.adapter.lines import DEFAULT_CAP, Line, LineBuffer, Oversized
 from rookery.adapter.oversized import Shortened, shortened
 from rookery.model.events import Event, StreamClosed, Unknown, Unreadable
-from rookery.model.records import Record
+from rookery.model.records import Decoder, Record
 
 _BOM = b"\xef\xbb\xbf"
 _TRIM_SIZE = 1_000_000  # bytes between two looks at how much is remembered
+_MOST_HELD = 1 << 20  # bytes of noise before the first message
+_load = msgspec.json.Decoder().decode
 
 Events = Event | Sequence[Event]
 """What a message is decoded to: one event, or a tuple or list of any number of events."""
@@ -277,3 +282,60 @@ def _mark_cut(records: list[Record], last: Line | None) -> tuple[list[Record], b
                 event = Unreadable(reason="truncated", preview=event.preview)
         records[n] = Record(record.seq, record.at, record.offset, record.length + 1, event)
     return records, truncated
+
+
+class ChoosingDecoder:
+    """Decodes a stream by `other` if `is_other` says so of its first message, else by `usual`.
+
+    Everything before the first message is held back: noise may precede either format.
+    """
+
+    def __init__(
+        self,
+        agent: str,
+        is_other: Callable[[Mapping[str, Any]], bool],
+        other: Callable[[], Decoder],
+        usual: Callable[[], Decoder],
+        *,
+        cap: int = DEFAULT_CAP,
+    ) -> None:
+        self.agent = agent
+        self._is_other = is_other
+        self._other, self._usual = other, usual
+        self._chosen: Decoder | None = None
+        self._lines = LineBuffer(cap)
+        self._held: list[tuple[bytes, float | None]] = []
+        self._size = 0
+
+    def feed(self, data: bytes, at: float | None = None) -> list[Record]:
+        """Decode the lines that these bytes complete."""
+        if self._chosen is not None:
+            return self._chosen.feed(data, at)
+        self._held.append((data, at))
+        self._size += len(data)
+        for line in self._lines.feed(data):
+            if isinstance(line, bytes) and (found := self._looks(line)) is not None:
+                return self._choose(is_other=found)
+        return self._choose(is_other=False) if self._size > _MOST_HELD else []
+
+    def close(self) -> list[Record]:
+        """Decode a last line without newline, end everything open and close the stream."""
+        records = []
+        if self._chosen is None:
+            last = self._lines.close()
+            records = self._choose(is_other=isinstance(last, bytes) and self._looks(last) is True)
+        assert self._chosen is not None
+        return records + self._chosen.close()
+
+    def _looks(self, line: bytes) -> bool | None:
+        """Whether a line is a message of the other format; None if it isn't a message."""
+        try:
+            message = _load(line)
+        except (ValueError, RecursionError):
+            return None
+        return self._is_other(message) if isinstance(message, dict) else None
+
+    def _choose(self, *, is_other: bool) -> list[Record]:
+        self._chosen = self._other() if is_other else self._usual()
+        held, self._held = self._held, []
+        return [record for data, at in held for record in self._chosen.feed(data, at)]

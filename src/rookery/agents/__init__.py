@@ -1,12 +1,15 @@
 """The known agents, by name, command or stream. They do not import each other.
 
+An agent is a module here, or known by an entry in the table of those that speak the Agent Client
+Protocol, or both: then it can also be run by that protocol.
+
 Another package adds an agent with an entry point in the group `rookery.agents` that names an
 `Agent`. Such packages are searched only when none of our own agents matches. In the same way it
 adds the stored sessions of an agent: an entry point in the group `rookery.histories` that names a
 `History`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -16,13 +19,14 @@ from rookery.adapter.history import History
 from rookery.adapter.lines import DEFAULT_CAP
 from rookery.adapter.salvage import Repaired, parse
 from rookery.adapter.stores.transcript import Transcript
+from rookery.agents import acp
 from rookery.model.errors import RookeryError, UnknownAgentError
 from rookery.model.records import Decoder
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-NAMES = ("claude", "codex", "opencode", "gemini", "qwen", "amp", "kilo")
+NAMES = ("claude", "codex", "opencode", "gemini", "qwen", "amp", "kilo", "acp")
 """The names of our own agents; each is a module here with an `AGENT`."""
 
 HISTORIES = (
@@ -46,7 +50,12 @@ HISTORY_GROUP = "rookery.histories"
 
 def names() -> tuple[str, ...]:
     """The names of all agents, those of other packages last."""
-    return (*NAMES, *_plugins())
+    return (*NAMES, *speaker_names(), *_plugins())
+
+
+def speaker_names() -> tuple[str, ...]:
+    """The names of the agents that are known only by the protocol they speak."""
+    return tuple(name for name in acp.DIALECTS if name not in NAMES)
 
 
 def history_names() -> tuple[str, ...]:
@@ -83,11 +92,23 @@ def is_known(name: object) -> bool:
 def agent(name: str) -> Agent:
     """Return the agent of that name; an UnknownAgentError lists the known ones."""
     if name in NAMES:
-        known: Agent = import_module(f"{__name__}.{name}").AGENT
-        return known
-    if name not in _plugins():
-        raise UnknownAgentError(name, names())
-    return _load(_plugins()[name])
+        return _own(name)
+    if name in _plugins():
+        return _load(_plugins()[name])
+    if name in speaker_names():
+        return acp.of_dialect(name)
+    raise UnknownAgentError(name, names())
+
+
+@cache
+def _own(name: str) -> Agent:
+    known: Agent = import_module(f"{__name__}.{name}").AGENT
+    return acp.with_acp(known)
+
+
+def speaking_acp(name: str, command: Sequence[str]) -> Agent:
+    """Return an agent that a user defines: the command that makes it speak the protocol."""
+    return acp.speaker(name, command)
 
 
 def _plugins() -> "dict[str, EntryPoint]":
@@ -125,6 +146,8 @@ def _all() -> Iterator[Agent]:
     """All agents that can be loaded, our own first."""
     for name in sorted(NAMES, key=_IMITATED.__contains__):
         yield agent(name)
+    for name in speaker_names():
+        yield agent(name)
     for point in _plugins().values():
         try:
             yield _load(point)
@@ -158,6 +181,9 @@ def output_flags(command: str) -> list[str] | None:
 def detect(head: bytes) -> Agent | None:
     """Return the agent that wrote the first lines of a stream; None if it cannot be detected."""
     messages = list(_messages(head))
+    for message in messages:
+        if acp.introduces(message):
+            return agent(acp.name_in(message))
     for known in _all():
         if any(known.recognises(message) for message in messages):
             return known

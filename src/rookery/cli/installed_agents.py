@@ -138,4 +138,4 @@ def _program(
         found = installed(command, keeps_variable=agent.keeps_variable, patience_s=patience_s)
         if found.path is not None:
             return command, found
-    return commands[0], Installed(path=None)
+    return commands[0] if commands else (), Installed(path=None)

@@ -150,6 +150,18 @@ class UserMessage(_Event, tag="user_message", frozen=True, kw_only=True):
     parent: str | None = None
 
 
+class Replayed(_Event, tag="replayed", frozen=True, kw_only=True):
+    """A text, thought or call of an earlier turn, repeated when its session was resumed.
+
+    It is not news: it counts neither as an answer nor as a call, and costs nothing.
+    """
+
+    kind: Literal["text", "thinking", "tool"]
+    id: str | None = None
+    name: str | None = None
+    text: str | None = None
+
+
 class TextDelta(_Event, tag="text_delta", frozen=True, kw_only=True):
     """A piece of a text that is still being written; Text with the same id supersedes it."""
 
@@ -450,6 +462,7 @@ Event = (
     SessionStarted
     | TurnStarted
     | UserMessage
+    | Replayed
     | TextDelta
     | Text
     | ThinkingDelta

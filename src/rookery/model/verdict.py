@@ -258,19 +258,19 @@ def _tampered(facts: Facts) -> bool:
 
 
 def _died_unseen(facts: Facts) -> bool:
-    unseen = facts.recorder_died and facts.started
-    return unseen and not facts.results and not facts.was_stopped
+    return facts.recorder_died and facts.started and not (facts.results or facts.was_stopped)
 
 
 def _not_started(facts: Facts) -> bool:
     # Some agents write nothing for a long time: one that rook stopped had started.
-    return not facts.started or not (facts.heard or facts.was_stopped)
+    is_heard = facts.heard or facts.was_stopped
+    return not facts.started or not is_heard or facts.reason == "not_started"
 
 
 def _interrupted(facts: Facts) -> bool:
     # An agent that rook asks to stop reports an interruption, whatever rook's reason was.
     reported = facts.reason == "interrupted" and not facts.was_stopped
-    return _cut_by("interrupted", facts) or reported
+    return reported or _cut_by("interrupted", facts)
 
 
 def _timed_out(facts: Facts) -> bool:
@@ -283,8 +283,8 @@ def _cut_by(why: StopReason, facts: Facts) -> bool:
 
 
 def _over_budget(facts: Facts) -> bool:
-    by_agent = facts.passed_limit is not None and facts.passed_limit.by == "agent"
-    unfinished = by_agent and not facts.finished
+    passed = facts.passed_limit
+    unfinished = passed is not None and passed.by == "agent" and not facts.finished
     stopped = facts.stopped_for == "over_budget" and not _had_finished(facts)
     return stopped or facts.reason in OWN_LIMITS or unfinished
 
@@ -299,8 +299,7 @@ def _limited(facts: Facts) -> bool:
 
 
 def _stuck(facts: Facts) -> bool:
-    unanswered = facts.asked is not None and not facts.finished
-    return unanswered or facts.stopped_for == "stuck"
+    return (facts.asked is not None and not facts.finished) or facts.stopped_for == "stuck"
 
 
 def _incomplete(facts: Facts) -> bool:
@@ -377,6 +376,8 @@ def _sentence(status: Outcome, facts: Facts) -> str:
 
 def _why_not_started(facts: Facts) -> str:
     agent = facts.agent or "the agent"
+    if facts.reason == "not_started":
+        return facts.message or f"{agent} could not start to work"
     if facts.missing_program is not None:
         return f"program {facts.missing_program!r} was not found"
     if not facts.started and facts.stopped_for == "interrupted" and not facts.complaint:
@@ -449,10 +450,9 @@ def _why_failed(facts: Facts) -> str:
 
 
 def _what_was_denied(facts: Facts) -> str:
-    number = facts.denials + len(facts.refusals)
+    number, reason = facts.denials + len(facts.refusals), _first_line(facts.refusals)
     if 0 < number == len(facts.denied_by_person):
         return f"{were(number, 'tool call')} denied at the prompt"
-    reason = _first_line(facts.refusals)
     return f"{were(number, 'tool call')} not permitted{f': {reason}' if reason else ''}"
 
 

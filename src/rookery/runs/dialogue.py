@@ -149,6 +149,11 @@ class Dialogue:
         self._input.begin(folder)
         self._input.write(first)
 
+    def hear(self, data: bytes) -> None:
+        """Send what follows from the next bytes of the agent's output."""
+        if words := self._control.on_output(data):
+            self._input.write(words)
+
     def take(self, record: Record, answered: Callable[[PermissionRequested], None]) -> None:
         """Handle a record: ask what it requests, and withdraw a request that has been settled."""
         if words := self._control.on_event(record.event, lambda: self._line(record)):
@@ -208,7 +213,7 @@ class Dialogue:
             if decision.allow and decision.always:
                 self._settle_others(ask)
 
-        if _scope(ask) in self._always:
+        if _scope(ask) in self._always or self._control.permits(ask):
             decide(Decision(allow=True, by="rule"))
         elif ask.about == "other" or self._questions.is_full or not self._has_answerer():
             decide(Decision(allow=False, by="nobody"))

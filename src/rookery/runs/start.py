@@ -39,14 +39,18 @@ def start(
         before = earlier_run(where, options.resume, cwd=_absolute(options.cwd))
     if before is not None:
         options = _options_to_resume(known, before, options)
+    options = _with_program(known, options)
     prompt = _writable(options.prompt)
     whole = _whole_prompt(known, prompt, _writable(options.stdin))
     task = _task(replace(options, prompt=whole), session=before.session if before else None)
-    task = replace(task, via=_chosen_way(known, task, before))
+    cwd = _absolute(options.cwd)
+    task = replace(task, via=_chosen_way(known, task, before), cwd=cwd)
     refuse_unheld_budget(known, options, via=task.via)
     call = known.invoke(task)
-    words, cwd = options.program or call.command[:1], _absolute(options.cwd)
+    words = options.program or call.command[:1]
     worktree = new_worktree(cwd, where) if options.worktree else None
+    if worktree is not None:
+        call = known.invoke(replace(task, cwd=worktree.cwd))
     return Run(
         replace(
             call,
@@ -69,6 +73,17 @@ def start(
         on_permission=on_permission,
         worktree=worktree,
     )
+
+
+def _with_program(agent: Agent, options: RunOptions) -> RunOptions:
+    """The options of an agent without a program of its own: its arguments are the command."""
+    if agent.programs or options.program is not None:
+        return options
+    if not options.args:
+        raise UnsupportedError(
+            agent.name, "needs the command that starts the agent", "add it after --"
+        )
+    return replace(options, program=options.args, args=())
 
 
 def refuse_unheld_run(options: RunOptions) -> None:

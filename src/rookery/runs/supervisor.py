@@ -148,6 +148,9 @@ class Supervisor:
 
     def _take(self, pieces: list[Piece]) -> None:
         self._silence.end()
+        if self._dialogue is not None:
+            for data, _ in pieces:
+                self._dialogue.hear(data)
         self._act_on(self._feed.take(pieces))
         self._decide()
 

@@ -84,8 +84,6 @@ def _guarded(failures: Iterator[str]) -> Iterator[str]:
 def _record(agent: Agent) -> Iterator[str]:
     if not agent.name.isidentifier() or agent.name != agent.name.lower():
         yield f"the name {agent.name!r} is not a lower-case word"
-    if not agent.programs:
-        yield "programs is empty"
     if agent.decoder().agent != agent.name:
         yield f"the decoder is for another agent: {agent.decoder().agent!r}"
     for message in _STRANGE:
@@ -111,9 +109,11 @@ def _call(agent: Agent, task: Task) -> Iterator[str]:
     except RookeryError:
         return  # an agent may refuse a task
     what = f"for permission {task.permission!r} and a prompt of {len(task.prompt)} characters"
-    if call.command[0] not in agent.programs:
+    if agent.programs and call.command[0] not in agent.programs:
         yield f"invoke() runs {call.command[0]!r}, which is not in programs, {what}"
-    if task.prompt not in call.command and (call.stdin or b"").decode() != task.prompt:
+    is_later = call.control is not None  # what comes first is then up to the protocol
+    is_there = task.prompt in call.command or (call.stdin or b"").decode() == task.prompt
+    if not is_there and not is_later:
         yield f"the exact prompt is neither an argument nor on stdin, {what}"
     if agent.with_output_flags(call.command) not in (None, [*call.command]):
         yield f"with_output_flags() adds flags that the command already has, {what}"
@@ -130,7 +130,7 @@ def _used(agent: Agent, name: str, task: Task) -> Iterator[str]:
     except RookeryError:
         return
     parts = [*call.command, *call.environment.values(), (call.stdin or b"").decode()]
-    if not any(_VALUE in part for part in parts):
+    if call.control is None and not any(_VALUE in part for part in parts):
         yield f"task.{name} is ignored: use it, or raise an UnsupportedError"
 
 

@@ -1,0 +1,153 @@
+"""What is remembered about a stream, in addition to what all agents need."""
+
+from rookery.adapter import memory
+from rookery.adapter.bounded import forget_oldest
+from rookery.agents.acp import shapes
+from rookery.agents.acp.dialects import Dialect, dialect_of
+from rookery.model.events import (
+    Event,
+    FileChanged,
+    PlanItem,
+    Replayed,
+    SessionStarted,
+    ToolStarted,
+    UserMessage,
+)
+
+_MOST_ASKED = 4096
+
+
+class Memory(memory.Memory):
+    """Everything that is remembered about one stream."""
+
+    def __init__(self, dialect: Dialect | None = None) -> None:
+        super().__init__()
+        self.dialect = dialect
+        self.version: str | None = None
+        self.login: str | None = None  # how the agent says that a person logs in
+        self.session: str | None = None
+        self.is_announced = False  # whether the start of the session was reported
+        self.is_resumed = False
+        self.model: str | None = None
+        self.mode: str | None = None
+        self.plan: tuple[PlanItem, ...] | None = None
+        self.replaying = False  # whether updates repeat what was said before
+        self.has_replayed = False
+        self.echoes = False  # whether the agent repeats each prompt
+        self.is_over = False  # whether our only prompt has its result
+        self.asked: dict[str, bool] = {}  # calls that needed permission, and whether they ran on
+        self.changes: dict[str, list[FileChanged]] = {}  # of open calls
+        self.refused_last = False  # whether nothing was said since a call was denied
+        self.has_called = False  # whether there was a tool call in this turn
+        self.has_delegated = False  # whether there was one to a subagent
+        self.has_worked = False  # whether there was one at all
+        self.tokens: shapes.Tokens | None = None  # the agent's total at the last result
+        self.cost: float | None = None  # its total now
+        self.settled_cost: float | None = None  # its total at the last result
+        self.requests = 0
+        self._message: tuple[str | None, bool] = (None, False)  # the partial text's, and its kind
+        self._replayed: tuple[str, str | None] | None = None  # the text that is repeated in pieces
+        self._replayed_pieces: list[str] = []
+        self._replayed_calls: dict[str, None] = {}
+
+    def meet(self, hello: shapes.Result) -> None:
+        """Remember which agent it is."""
+        info = hello.agent_info or shapes.AgentInfo()
+        self.dialect, self.version = dialect_of(info.name) or self.dialect, info.version
+        ways = (method.description for method in hello.auth_methods or ())
+        self.login = next(filter(None, ways), None)
+        self.replaying = True  # until there is a session
+
+    def announce(self) -> list[Event]:
+        """Report the start of the session, once it has a name."""
+        if self.is_announced or self.session in self.sessions:
+            return []
+        self.is_announced = True
+        self.sessions.add(self.session)
+        return [
+            SessionStarted(
+                session=self.session,
+                model=self.model,
+                version=self.version,
+                permission_mode=self.mode,
+            )
+        ]
+
+    @property
+    def has_unnamed_text(self) -> bool:
+        """Whether a text arrives in pieces that name no message."""
+        return self.partial_id is not None and self._message[0] is None
+
+    def is_of_another(self, session: str | None) -> bool:
+        """Whether a message is about another session than ours."""
+        return session is not None and self.session is not None and session != self.session
+
+    def begin_turn(self) -> list[Event]:
+        """Open a turn, unless one is open; after the only one of ours there is no other."""
+        if self.in_turn or self.is_over:
+            return []
+        self.has_called = self.has_delegated = self.refused_last = False
+        return super().begin_turn()
+
+    def add_piece(self, message: str | None, text: str, *, thinking: bool) -> list[Event]:
+        """Add a piece of a text or thought; both may have the id of the same message."""
+        events = [] if self.in_turn else self.begin_turn()
+        if self.partial_id is None or self._message != (message, thinking):
+            self._message = message, thinking
+            return events + self.add_delta(self.new_id("text"), text, thinking=thinking)
+        return events + self.add_delta(self.partial_id, text, thinking=thinking)
+
+    def replay_call(self, id: str) -> bool:
+        """Remember that a call was repeated; False if it was before."""
+        self.has_replayed = True
+        if id in self._replayed_calls:
+            return False
+        self._replayed_calls[id] = None
+        forget_oldest(self._replayed_calls, _MOST_ASKED)
+        return True
+
+    def replay(self, kind: str, id: str | None, text: str) -> list[Event]:
+        """Add a piece of a text that is repeated; a piece of another one completes it."""
+        self.has_replayed = True
+        events = [] if self._replayed == (kind, id) else self.end_replay()
+        self._replayed = (kind, id)
+        self._replayed_pieces.append(text)
+        return events
+
+    def end_replay(self) -> list[Event]:
+        """Report the text that was repeated in pieces."""
+        if self._replayed is None:
+            return []
+        (kind, id), text = self._replayed, "".join(self._replayed_pieces)
+        self._replayed, self._replayed_pieces = None, []
+        if not text:
+            return []
+        if kind == "user":
+            return [UserMessage(text=text, replay=True)]
+        return [Replayed(kind="thinking" if kind == "thought" else "text", id=id, text=text)]
+
+    def start(self, started: ToolStarted) -> list[Event]:
+        """Record the start of a call, only once."""
+        events = super().start(started)
+        self.has_delegated = self.has_delegated or started.kind == "subagent"
+        return events
+
+    def ask(self, id: str) -> None:
+        """Remember that a call needed permission."""
+        self.asked[id] = False
+        forget_oldest(self.asked, _MOST_ASKED)
+
+    def abandon(self) -> list[Event]:
+        """End everything open, at the end of the stream."""
+        events = [*self.end_replay(), *self.release_all()]
+        self.changes.clear()
+        return [*events, *super().abandon()]
+
+    def release(self, id: str) -> list[Event]:
+        """Report the start of a call that was held back."""
+        held = self.held.pop(id, None)
+        return [] if held is None else self.start(held)
+
+    def release_all(self) -> list[Event]:
+        """Report the starts of all calls that were held back."""
+        return [event for id in [*self.held] for event in self.release(id)]
