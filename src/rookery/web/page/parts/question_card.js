@@ -59,7 +59,8 @@ export class QuestionCard {
         <p class="run-facts"><a href=${link("runs", question.run)}>${run?.title ?? question.run}</a> · ${moment(question.asked_at)}${deadline(question)}</p>
       </header>
       ${this.#remarks(run)}
-      ${this.#subject(run)}
+      ${this.#subject()}
+      ${question.always && !question.decided ? scope(question) : nothing}
       ${question.decided ? outcome(question, () => this.#questions.dismiss(question)) : isReadOnly ? html`<p class="none">This page is read-only: answer on the terminal.</p>` : this.#buttons()}
     </article>`;
   }
@@ -132,7 +133,6 @@ export class QuestionCard {
         <button ?disabled=${this.isBusy} @click=${() => this.decide({ allow: false })}>${question.about === "questions" ? "No answer" : "No"}</button>
         ${question.about === "questions" || this.isGivingReason ? nothing : html`<button ?disabled=${this.isBusy} @click=${() => this.#giveReason()}>No, and say why</button>`}
       </div>
-      ${question.always ? html`<p class="scope">Always allows: <span class="agent mono">${words(question.scope ?? question.always, "scope")}</span></p>` : nothing}
     </footer>`;
   }
 
@@ -161,6 +161,12 @@ export class QuestionCard {
     this.isBusy = false;
     this.#onchange();
   }
+}
+
+/** What "always" allows: this very call, or more. */
+function scope({ always, scope: said, name, title }) {
+  const isExact = always === `${name}(${title})` && !said;
+  return html`<dl class="remarks"><dt>Always allows</dt><dd>${isExact ? "exactly this call" : words(said ?? always, "scope")}</dd></dl>`;
 }
 
 /** Words of the agent beside a label of ours, in parts that can be seen whole. */
