@@ -161,7 +161,7 @@ def told(found: Iterable[Record]) -> dict[str, Sequence[object]]:
     return {
         "tools": sorted((e.name or "", e.status) for e in main if isinstance(e, ToolFinished)),
         "texts": [_REPLACED.sub("\ufffd", e.text) for e in main if isinstance(e, Text)],
-        "files": [(e.path, e.change) for e in main if isinstance(e, FileChanged)],
+        "files": sorted((e.path, e.change or "") for e in main if isinstance(e, FileChanged)),
         "ends": [(event.ok, event.text) for event in events if isinstance(event, TurnFinished)],
     }
 
