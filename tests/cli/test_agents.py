@@ -77,24 +77,23 @@ def test_all_agents_are_one_table_and_notes_come_with_a_name(desk: Desk) -> None
 
 def test_the_table_of_agents_fits_a_terminal_and_explains_its_marks(desk: Desk) -> None:
     code, shown = desk.on_terminal("agents", NO_COLOR="1")
-    *rows, history, only, legend = shown.splitlines()
+    *rows, history, legend = shown.splitlines()
     assert (code, legend) == (0, f"[rook] {LEGEND}")
     assert history.startswith("[rook] sessions on disk that rook cost counts: claude, ")
-    assert only.startswith("[rook] history only, rook can't run these: ")
-    assert [row.split()[0] for row in rows] == ["AGENT", *agents.NAMES]
+    assert [row.split()[0] for row in rows] == ["AGENT", *agents.names()]
     assert max(map(len, rows)) <= 90  # the columns of the terminal
 
 
 def test_every_known_agent_is_listed(desk: Desk) -> None:
     known = [json.loads(text) for text in desk.rook("agents", "--json").stdout.splitlines()]
-    assert [agent["name"] for agent in known if agent["runs"]] == list(agents.NAMES)
+    assert [agent["name"] for agent in known if agent["runs"]] == list(agents.names())
     assert {agent["name"] for agent in known if agent["history"]} == set(agents.HISTORIES)
 
 
-def test_an_agent_with_a_history_only_is_shown_by_its_name(desk: Desk) -> None:
-    out = desk.rook("agents", "droid", "claude")
-    assert "\nruns via  nothing: rook can't run it\n" in out.stdout
-    assert " ~/.factory\n" in out.stdout
+def test_an_agent_that_is_known_by_its_protocol_is_shown_by_its_name(desk: Desk) -> None:
+    out = desk.rook("agents", "vibe", "claude")
+    assert "\nruns via" in out.stdout
+    assert "- --via acp: Runs vibe-acp." in out.stdout
     assert out.returncode == 0
     assert "did you mean droid?" in desk.rook("agents", "driod").stderr
 
