@@ -86,7 +86,7 @@ def loop(
         commit: Commit the changes of each iteration.
         worktree: Work in a separate git worktree.
         model: The model to use; by default the agent's own choice.
-        permission: What the agent may do; a loop cannot ask for approval.
+        permission: What the agent may do. With `ask`, other processes decide, such as rook web.
         via: One of the agent's ways to be run.
         allow: Tools to allow, as rules of the agent.
         env: Variables to add to our environment.

@@ -28,10 +28,6 @@ def lines(*objects: object) -> bytes:
             "permission takes .*, not 'edti'",
         ),
         (
-            lines({"prompt": "a", "permission": "ask"}),
-            "permission takes .* cannot ask",
-        ),
-        (
             lines({"prompt": "a", "max_cost": -5}),
             "max_cost takes .*, not -5",
         ),

@@ -134,7 +134,7 @@ def test_the_real_command_is_on_the_screen_whenever_y_works(
         decision = asyncio.run(sitting.decide(forgery.ask))
     finally:
         sitting.close()
-    assert decision == Decision(allow=True, by="person")
+    assert decision == Decision(allow=True, by="person", through="terminal")
     for rows in sitting.pages:
         assert rows[0].startswith("[claude] wants to run")
         assert not [row for row in rows[1:] if not row.startswith(" " * 9)]

@@ -160,8 +160,8 @@ def test_one_thing_is_asked_at_a_time(board: Board) -> None:
         return list(await asyncio.gather(*deciding))
 
     assert asyncio.run(whole()) == [
-        Decision(allow=True, by="person"),
-        Decision(allow=False, by="person"),
+        Decision(allow=True, by="person", through="terminal"),
+        Decision(allow=False, by="person", through="terminal"),
     ]
     assert screen.order == ["pause", "resume"] * 2
 
@@ -185,7 +185,7 @@ def test_keys_do_not_count_until_the_page_was_there_for_half_a_second(board: Boa
         board.type("n")
         return await deciding
 
-    assert asyncio.run(whole()) == Decision(allow=False, by="person")
+    assert asyncio.run(whole()) == Decision(allow=False, by="person", through="terminal")
     assert waits == [QUIET_S] == [0.5]
 
 
@@ -203,7 +203,7 @@ def test_a_key_that_was_pressed_on_a_screen_of_another_size_does_not_count(board
         await board.press("n")
         return await deciding
 
-    assert asyncio.run(whole()) == Decision(allow=False, by="person")
+    assert asyncio.run(whole()) == Decision(allow=False, by="person", through="terminal")
 
 
 def test_a_question_that_is_longer_than_the_screen_is_read_to_its_end(board: Board) -> None:
@@ -220,7 +220,9 @@ def test_a_question_that_is_longer_than_the_screen_is_read_to_its_end(board: Boa
         board.type("so\r")
         return await deciding
 
-    assert asyncio.run(whole()) == Decision(allow=True, answers={text: "so"}, by="person")
+    assert asyncio.run(whole()) == Decision(
+        allow=True, answers={text: "so"}, by="person", through="terminal"
+    )
 
 
 def test_a_key_gives_all_the_time_again(board: Board) -> None:

@@ -75,7 +75,11 @@ def test_on_a_terminal_the_question_is_asked_and_y_allows_it_once(desk: Desk) ->
     assert f"{KEYS}\n         yes, once\n" in terminal.text
     assert "DENIED" not in terminal.text
     assert desk.decisions() == [
-        {"name": "Bash", "title": "rm -r build", "decision": {"allow": True, "by": "person"}}
+        {
+            "name": "Bash",
+            "title": "rm -r build",
+            "decision": {"allow": True, "by": "person", "through": "terminal"},
+        }
     ]
 
 
@@ -102,7 +106,12 @@ def test_a_allows_it_for_the_whole_run(desk: Desk) -> None:
         assert terminal.finish() == 0
     assert "yes, always in this run" in terminal.text
     (decided,) = desk.decisions()
-    assert decided["decision"] == {"allow": True, "always": True, "by": "person"}
+    assert decided["decision"] == {
+        "allow": True,
+        "always": True,
+        "by": "person",
+        "through": "terminal",
+    }
     assert decided["rule"] == "Bash(rm -r build)"
 
 
@@ -115,7 +124,11 @@ def test_n_says_no(desk: Desk) -> None:
     assert "[claude] DENIED: Bash: rm -r build" in terminal.text
     assert "[rook] denied: 1 tool call was denied at the prompt" in terminal.text
     assert "allow it" not in terminal.text  # a person said no
-    assert desk.decisions()[0]["decision"] == {"allow": False, "by": "person"}
+    assert desk.decisions()[0]["decision"] == {
+        "allow": False,
+        "by": "person",
+        "through": "terminal",
+    }
     environment = {**os.environ, **desk.environment()}
     for words in (("show",), ("show", "--full"), ("replay", "--instant"), ("report",)):
         shown = subprocess.run([ROOK, *words], env=environment, capture_output=True, text=True)
@@ -137,6 +150,7 @@ def test_e_says_no_and_why_and_the_line_can_be_edited(desk: Desk) -> None:
         "allow": False,
         "reason": "use 漢make clean",
         "by": "person",
+        "through": "terminal",
     }
     (path,) = desk.folder.glob("home/runs/*/stdin.raw")
     said = json.loads(path.read_text().split("\n")[1])["response"]["response"]
@@ -275,7 +289,7 @@ def test_in_the_background_it_waits_until_it_is_brought_to_the_foreground(desk: 
         terminal.type("exit\n")
         terminal.finish()
     assert "Stopped" not in terminal.text
-    assert desk.decisions()[0]["decision"] == {"allow": True, "by": "person"}
+    assert desk.decisions()[0]["decision"] == {"allow": True, "by": "person", "through": "terminal"}
 
 
 def test_an_agent_that_dies_is_asked_for_no_longer(desk: Desk) -> None:

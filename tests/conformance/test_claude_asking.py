@@ -81,8 +81,8 @@ def test_once_is_asked_again(seat: Seat) -> None:
     assert "\n         │ touch one.txt\n         [y] once" in seat.text
     assert "because: do it" in seat.text
     assert seat.decisions() == [
-        {"allow": True, "by": "person"},
-        {"allow": False, "by": "person"},
+        {"allow": True, "by": "person", "through": "terminal"},
+        {"allow": False, "by": "person", "through": "terminal"},
     ]
 
 
@@ -97,7 +97,7 @@ def test_always_holds_for_what_the_program_would_ask_again(seat: Seat) -> None:
     command = "cd .. && touch seat | cat; python3 -c 'print(1)'"
     assert seat.run([bash(command), bash(command), DONE], ("[y] once", "a")) == 0, seat.text
     assert seat.decisions() == [
-        {"allow": True, "always": True, "by": "person"},
+        {"allow": True, "always": True, "by": "person", "through": "terminal"},
         {"allow": True, "by": "rule"},
     ]
 
@@ -258,4 +258,7 @@ def test_a_form_that_we_cannot_fill_in_is_refused_and_holds_nobody_up(seat: Seat
     )
     assert code == 0, seat.text
     assert "cancel" in seat.results()[0]
-    assert seat.decisions() == [{"allow": True, "by": "person"}, {"allow": False, "by": "nobody"}]
+    assert seat.decisions() == [
+        {"allow": True, "by": "person", "through": "terminal"},
+        {"allow": False, "by": "nobody"},
+    ]

@@ -221,7 +221,9 @@ class Batch:
         left = self._left(task.run.max_cost)
         unchecked = not _needs_cost(task.run, by_batch=self._needs_cost)
         options = replace(task.run, max_cost=left, max_cost_unchecked=unchecked)
-        return start(replace(options, home=str(self._home), loop=place))
+        made = start(replace(options, home=str(self._home), loop=place))
+        made.others.waited_for = made.asks
+        return made
 
     async def _loop(self, job: Job, current: CurrentTask) -> BatchResult:
         if job.earlier and job.earlier[-1].status != "interrupted":  # its result was not written

@@ -88,8 +88,6 @@ def make_task(**fields: Any) -> BatchTask:
     """
     if unknown := sorted(fields.keys() - FIELDS):
         raise msgspec.ValidationError(f"{unknown[0]!r} is not a field of a task")
-    if fields.get("permission") == "ask":
-        raise OptionError("permission", "edit, all, plan or agent (a batch cannot ask)", "ask")
     values = {k: [v] if k in _LISTS and isinstance(v, str) else v for k, v in fields.items()}
     run = {name: value for name, value in values.items() if name not in _OWN}
     own = {name: value for name, value in values.items() if name in _OWN}

@@ -21,7 +21,8 @@ _HELP_COLUMNS = (50, 78)  # the narrowest and the widest, as click has them
 
 _COMMANDS = {
     "agents": ("agents:command", "List the agents, their versions and what they report."),
-    "attach": ("attach:attach", "Show a run, loop or batch that another process runs."),
+    "answer": ("running.answer:answer", "Answer what agents in the background ask."),
+    "attach": ("running.attach:attach", "Show a run, loop or batch that another process runs."),
     "batch": ("batch:command", "Run many tasks side by side."),
     "batches": ("lists.batches:batches_", "List the batches."),
     "completion": ("completion:command", "Print the completion script of a shell."),
@@ -42,7 +43,7 @@ _COMMANDS = {
     "search": ("archive.search:search_", "Find sessions of all agents by the words in them."),
     "schema": ("decode:schema_", "Print the JSON Schema of a record."),
     "show": ("show:show", "Show what a run did and how it ended."),
-    "stop": ("stop:stop", "Stop a run, a loop or a batch."),
+    "stop": ("running.stop:stop", "Stop a run, a loop or a batch."),
     "web": ("web:web", "Show runs live in the browser, and answer agents there."),
     "trust": ("settings.trust:command", "Let a project's rookery.toml loosen settings."),
 }

@@ -32,6 +32,13 @@ class AgentsOptions(msgspec.Struct, frozen=True, kw_only=True):
     ] = False
 
 
+class AnswerOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of `rook answer`."""
+
+    list: Annotated[bool, Flag(help="Only list what is asked.")] = False
+    json: Annotated[bool, Flag(help="Print one JSON object for each question.")] = False
+
+
 class AttachOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of `rook attach`."""
 

@@ -92,6 +92,9 @@ class Flag(msgspec.Struct, frozen=True, kw_only=True):
     strict: tuple[Any, ...] = ()
     """The values that loosen nothing, the strictest first."""
 
+    not_by_setting: tuple[str, ...] = ()
+    """The words that a setting cannot choose for a command, only its command line."""
+
     only_users: bool = False
     """Whether only the user's own settings can have it: no project's, profile's or command's."""
 

@@ -43,8 +43,8 @@ STDIN_HELP = (
 )
 
 OnStuck = Literal["warn", "stop", "retry"]
-LoopPermission = Literal["edit", "all", "plan", "agent"]
-"""What an agent may do in a loop or a batch, which cannot ask."""
+LoopPermission = Literal["ask", "edit", "all", "plan", "agent"]
+"""What an agent may do in a loop or a batch; with `ask`, other processes answer."""
 
 OnLimit = Annotated[
     str, Meta(pattern=r"^(wait|stop|switch:.+)$", title="wait, stop or switch:AGENT")
@@ -354,8 +354,9 @@ class LoopOptions(msgspec.Struct, frozen=True, kw_only=True):
         LoopPermission,
         Flag(
             setting=True,
-            help="What the agent may do: edit files, all, only plan, or what its own settings "
-            "allow (agent).",
+            help="What the agent may do: ask you first (in rook attach, rook answer or rook web), "
+            "edit files, all, only plan, or what its own settings allow (agent).",
+            not_by_setting=("ask",),
         ),
     ] = "agent"
     allow: Annotated[

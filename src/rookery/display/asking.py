@@ -4,13 +4,14 @@ import re
 from collections.abc import Iterator, Mapping
 
 from rookery.model.events import PermissionRequested
-from rookery.model.questions import About, Decision, Question
+from rookery.model.questions import About, ClosedQuestion, Decision, Question
 from rookery.model.records import Record
 from rookery.model.safe import safe_line
 from rookery.model.text import cut
 from rookery.store.decisions import Decided
 
 _LONGEST_WHAT = 60
+_PLACES = {"terminal": "at another terminal", "web": "in rook web"}
 _NUMBERS = re.compile(r"[0-9]{1,3}(?:[ ,]+[0-9]{1,3})*")
 
 
@@ -45,6 +46,16 @@ def outcome(about: About, decision: Decision) -> str:
     return "yes, always in this run" if decision.always else "yes, once"
 
 
+def closed_elsewhere(about: About, closed: ClosedQuestion | None) -> str:
+    """What another process decided, and where; or that the agent no longer asks."""
+    if closed is None or closed.decision is None:
+        return "no longer asked"
+    words, through = outcome(about, closed.decision), closed.decision.through
+    if through is None:
+        return words
+    return f"{words} (answered {_PLACES.get(through) or f'through {safe_line(through)}'})"
+
+
 def decided(record: Record, decisions: Mapping[str, Decided]) -> Iterator[str]:
     """Say what was decided on the request of a record, if it is one: a line without prefix."""
     if isinstance(record.event, PermissionRequested):
@@ -57,4 +68,6 @@ def decided_on(ask: str | None, decisions: Mapping[str, Decided]) -> Iterator[st
     if made is not None:
         words = f"{made.name or 'a tool'}: {made.title}" if made.title else made.name or "a tool"
         what = safe_line(cut(words, _LONGEST_WHAT))
-        yield f"asked: {what} · {outcome(made.about, made.decision)}"
+        through = made.decision.through
+        where = f" ({safe_line(through)})" if through not in (None, "terminal") else ""
+        yield f"asked: {what} · {outcome(made.about, made.decision)}{where}"

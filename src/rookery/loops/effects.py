@@ -228,7 +228,9 @@ class RealEffects:
         )
 
     def _make(self, options: RunOptions) -> Run:
-        return start(replace(options, cwd=self._cwd, home=str(self._home)))
+        made = start(replace(options, cwd=self._cwd, home=str(self._home)))
+        made.others.waited_for = made.asks
+        return made
 
     async def recover(self, pending: PendingRun) -> Report | None:
         """Find the folder of a run that a crash cut short, and read it."""

@@ -23,12 +23,13 @@ def ask(number, request):
     say(type="assistant", message={"id": f"m{number}", "content": [call]})
     say(type="control_request", request_id=f"ask-{number}",
         request={"subtype": "can_use_tool", "tool_use_id": f"call-{number}", **request})
-def answered(number):
-    answer = json.loads(sys.stdin.readline())["response"]["response"]
+def answered():
+    response = json.loads(sys.stdin.readline())["response"]
+    answer, number = response["response"], response["request_id"].removeprefix("ask-")
     result = {"type": "tool_result", "tool_use_id": f"call-{number}",
         "content": json.dumps(answer), "is_error": answer["behavior"] != "allow"}
     say(type="user", message={"role": "user", "content": [result]})
-steps = json.loads(os.environ["STEPS"])
+with open(os.environ["STEPS"]) as file: steps = json.load(file)
 sys.stdin.readline()
 say(type="system", subtype="init", session_id="s", model="m", claude_code_version="2.1.325")
 for number, step in enumerate(steps):
@@ -38,11 +39,11 @@ for number, step in enumerate(steps):
             {"type": "text", "text": done.stdout + done.stderr}]})
     elif "together" in step:
         for n, request in enumerate(step["together"]): ask(f"{number}.{n}", request)
-        for n, request in enumerate(step["together"]): answered(f"{number}.{n}")
+        for request in step["together"]: answered()
     else:
-        ask(number, step)
+        ask(step.pop("id", number), step)
         if "meanwhile" in step: subprocess.Popen(step["meanwhile"])
-        answered(number)
+        answered()
 say(type="assistant", message={"id": "m", "content": [{"type": "text", "text": "Done."}],
     "stop_reason": "end_turn"})
 say(type="result", subtype="success", is_error=False, result="Done.", stop_reason="end_turn")
@@ -66,6 +67,7 @@ def install(folder: Path) -> str:
 
 def make(folder: Path, *steps: dict[str, Any], **options: Any) -> Run:
     """A run of the agent that waits for other processes to decide."""
+    (folder / "steps.json").write_text(json.dumps(steps))
     made: Run = rookery.run(
         "claude",
         "Clean up",
@@ -73,7 +75,7 @@ def make(folder: Path, *steps: dict[str, Any], **options: Any) -> Run:
         home=folder / "home",
         program=install(folder),
         permission="ask",
-        env={"STEPS": json.dumps(steps)},
+        env={"STEPS": str(folder / "steps.json")},
         **options,
     )
     made.others.waited_for = True

@@ -7,8 +7,11 @@ import sys
 import click
 
 from rookery.cli.background.following import follow, report_log
+from rookery.cli.background.remote_prompts import RemotePrompts
 from rookery.cli.live.ending import print_end, print_result
 from rookery.cli.live.foreground import command_line
+from rookery.cli.live.keys import terminal_path
+from rookery.cli.live.screen_turns import Turns
 from rookery.cli.live.view import View
 from rookery.cli.options.defaults import print_project_settings
 from rookery.cli.options.run_argument import find_run
@@ -59,6 +62,7 @@ async def show_attached(
     """
     if from_now:
         await attached.read()
+    turns, path = Turns(), terminal_path() if view_options.lively else None
     view = View(
         sys.stdout,
         view_options,
@@ -66,10 +70,13 @@ async def show_attached(
         look=look_of(sys.stdout, os.environ),
         started_at=attached.info.started_at,
         folder=lambda: attached.folder,
+        turns=turns,
         start=attached.position if from_now else START,
     )
     following = asyncio.create_task(view.during(attached.follow()))
     leaving = asyncio.create_task(view.until_muted())
+    prompts = RemotePrompts(path, attached.folder, attached.info, turns) if path else None
+    asking = asyncio.create_task(prompts.follow(view.say)) if prompts else None
     try:
         await asyncio.wait([following, leaving], return_when=asyncio.FIRST_COMPLETED)
         if following.done():
@@ -79,3 +86,6 @@ async def show_attached(
         leaving.cancel()
         following.cancel()
         await asyncio.wait([following])
+        if asking is not None:
+            asking.cancel()
+            await asyncio.wait([asking])

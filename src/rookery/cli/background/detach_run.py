@@ -12,6 +12,7 @@ from rookery.cli.reporting.end_actions import EndActions
 from rookery.cli.safe_output import guarded
 from rookery.config.options import ViewOptions
 from rookery.display.reports.ended_run import EndedRun
+from rookery.model.text import suggested
 from rookery.runs.detach import detach
 from rookery.runs.run import Run
 
@@ -32,4 +33,6 @@ def put_away(run: Run, view_options: ViewOptions, ends: EndActions) -> int:
     else:
         ended = None if verdict is None else verdict.status.replace("_", " ")
         print_started(start.name, ended, quiet=view_options.quiet)
+        if run.asks and ended is None and not view_options.quiet:
+            say(f"what needs approval waits for you: {suggested('answer', start.name)}")
     return verdict.exit_code if verdict else 0

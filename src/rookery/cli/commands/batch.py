@@ -129,7 +129,7 @@ def _new(file: str, options: BatchOptions) -> FolderQueue:
     limits = {name: limit for name, limit in lowest_limits().items() if name in config.ignored}
     defaults = {**{name: limits[name] for name in _SETTINGS if name in limits}, **defaults}
     if defaults.get("permission") == "ask":
-        del defaults["permission"]  # a batch cannot ask for approval
+        del defaults["permission"]  # meant for a person at a terminal; a task can ask for it
     name = "standard input" if file == "-" else file
     data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     more = {"worktree": True} if options.worktree else {}

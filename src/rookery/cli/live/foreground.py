@@ -6,7 +6,7 @@ import shlex
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 
@@ -81,13 +81,20 @@ async def _watch(run: Run, view_options: ViewOptions, ci: CiOutput) -> int:
     turns = Turns()
     if run.asks and run.agent and (path := terminal_path()):
         limit_s = run.options.ask_timeout
-        run.on_permission = TerminalAsker(path, run.label, turns, cwd=run.cwd, limit_s=limit_s)
+        run.on_permission = TerminalAsker(
+            path,
+            run.label,
+            turns,
+            cwd=run.cwd,
+            limit_s=limit_s,
+            settlement=run.others,
+        )
         run.options = replace(run.options, ask_timeout=None)  # a key restarts the asker's own timer
     stops, echo = _Stops(run), Echo(sys.stdout)
     on_interrupts(stops, echo)
     async with run:
         stops.pass_on()
-        for warning in warnings(run):
+        for warning in (*warnings(run), *_unasked(run)):
             put(sys.stderr, f"[rook] WARNING: {safe_line(warning)}")
         ci.open_group(f"{run.label}: {run.options.prompt or shlex.join(run.command)}")
         if view_options.lively and (view_options.verbose or not is_watched(view_options)):
@@ -133,6 +140,17 @@ def warnings(run: Run) -> list[str]:
     unpermitted = missing_permission(run.agent, run.options)
     problems = (late, unpermitted, price_file_problem(), space_problem(home))
     return [*system.problems(), *(problem for problem in problems if problem)]
+
+
+def _unasked(run: Run) -> Iterator[str]:
+    """Who cannot be asked, of those who could answer what the agent asks."""
+    if run.others.problem is not None:
+        yield f"only this terminal can answer what the agent asks: {run.others.problem}"
+    if run.asks and run.on_permission is None and not run.others.are_there():
+        yield (
+            "there is no terminal to ask on: what needs approval is denied; to answer it from "
+            "elsewhere, start rook web, or use --detach and rook answer"
+        )
 
 
 async def show_run(

@@ -5,19 +5,43 @@ import os
 import termios
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from typing import Protocol
 
 import msgspec
 
 from rookery.cli.live.keys import QUIET_S, Keys, View, terminal_look, terminal_size, write
 from rookery.cli.live.screen_turns import Turns
-from rookery.display.asking import chosen, outcome
+from rookery.display.asking import chosen, closed_elsewhere, outcome
 from rookery.display.prompts.pages import Page, Prompt, Size
-from rookery.model.questions import Ask, Decision, Question
+from rookery.model.questions import Ask, ClosedQuestion, Decision, Question
 from rookery.model.redaction.redactor import Redactor
 
 
+class Settlement(Protocol):
+    """Settles a request, which somebody else may settle at the same time."""
+
+    def closing(self, seq: int | None) -> ClosedQuestion | None:
+        """How a request was closed, by the number of its record; None if it is open."""
+
+    async def settle(self, seq: int | None, decision: Decision) -> ClosedQuestion | None:
+        """Decide on a request; None if that counts, else how it was closed before."""
+
+
+class _Alone:
+    """Settles a request that nobody else can settle."""
+
+    def closing(self, _: int | None) -> ClosedQuestion | None:
+        return None
+
+    async def settle(self, _: int | None, __: Decision) -> ClosedQuestion | None:
+        return None
+
+
 class TerminalAsker:
-    """Lets the user at a terminal decide what an agent asks for, one request at a time."""
+    """Lets the user at a terminal decide what an agent asks for, one request at a time.
+
+    If somebody else was quicker, as `settlement` knows, it says so.
+    """
 
     def __init__(
         self,
@@ -27,6 +51,7 @@ class TerminalAsker:
         *,
         cwd: str,
         limit_s: float | None,
+        settlement: Settlement | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._path = path
@@ -34,12 +59,13 @@ class TerminalAsker:
         self._turns = turns
         self._cwd = cwd
         self._limit_s = limit_s
+        self._settlement = settlement or _Alone()
         self._sleep = sleep
         self._home = os.path.expanduser("~")
         self._one = asyncio.Lock()
 
     async def __call__(self, ask: Ask) -> Decision:
-        """Ask, and return the decision; if it is no longer needed, say so."""
+        """Ask, and return the decision; if it is no longer needed, say why."""
         prompt = Prompt(
             self._agent,
             _redacted(ask),
@@ -51,10 +77,15 @@ class TerminalAsker:
         async with self._one, self._turns.paused(ask.seq):
             try:
                 decision = await self._within_limit(ask, prompt)
+                closed = await self._settlement.settle(ask.seq, decision)
             except asyncio.CancelledError:
-                await self._say(prompt, "no longer asked")
+                closed = self._settlement.closing(ask.seq)
+                await self._say(prompt, closed_elsewhere(ask.about, closed))
                 raise
-            await self._say(prompt, outcome(ask.about, decision))
+            if closed is None:
+                await self._say(prompt, outcome(ask.about, decision))
+            else:
+                await self._say(prompt, closed_elsewhere(ask.about, closed))
         return decision
 
     async def _say(self, prompt: Prompt, words: str) -> None:
@@ -65,9 +96,9 @@ class TerminalAsker:
         try:
             async with asyncio.timeout(self._longest_wait()) as timer:
                 keys = Keys(self._path, heard=partial(self._wind, timer), sleep=self._sleep)
-                if ask.about == "questions":
-                    return await self._answers(keys, prompt, ask)
-                return await self._permission(keys, prompt, ask)
+                asked = self._answers if ask.about == "questions" else self._permission
+                decision = await asked(keys, prompt, ask)
+                return msgspec.structs.replace(decision, through="terminal")
         except TimeoutError:
             return Decision(allow=False, by="timeout")
         except (OSError, termios.error):  # the terminal is gone

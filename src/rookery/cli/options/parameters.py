@@ -120,7 +120,7 @@ def _words(row: Option) -> Sequence[str]:
 
 def _type(row: Option) -> click.ParamType[Any]:
     if row.choices:
-        return OneOf(row.choices)
+        return OneOf(row.choices, not_by_setting=row.flag.not_by_setting)
     if row.flag.completes == "folders":
         return click.Path(file_okay=False, exists=True)
     if row.flag.completes == "files":
@@ -150,13 +150,15 @@ class _Value(click.ParamType[Any]):
 class OneOf(click.Choice[str]):
     """One of a few words; a typo is answered with the nearest."""
 
-    def __init__(self, words: Sequence[str]) -> None:
+    def __init__(self, words: Sequence[str], *, not_by_setting: Sequence[str] = ()) -> None:
         super().__init__(words)
+        self._not_by_setting = not_by_setting
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Take a word that was given; a setting that this command doesn't take is reported."""
         source = ctx.get_parameter_source(str(param.name)) if ctx and param else None
-        if value in self.choices or param is None or source is not ParameterSource.DEFAULT_MAP:
+        is_set = param is not None and source is ParameterSource.DEFAULT_MAP
+        if param is None or not is_set or self._is_setting(value):
             return super().convert(value, param, ctx)
         usual = str(param.default)
         command = ctx.command_path if ctx else "this command"
@@ -166,6 +168,9 @@ class OneOf(click.Choice[str]):
         )
         click.echo(f"[rook] {safe_line(message)}", err=True)
         return usual
+
+    def _is_setting(self, value: Any) -> bool:
+        return value in self.choices and value not in self._not_by_setting
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
         """Name the words, and the one that was probably meant."""

@@ -1,6 +1,7 @@
 """For viewers: the open questions of runs of other processes, and how to decide them."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -30,6 +31,7 @@ from rookery.runs.asking.sockets import connect
 from rookery.store.run_folder import RunFolder
 
 __all__ = [
+    "ChangeStream",
     "Changes",
     "Closed",
     "Listed",
@@ -43,8 +45,12 @@ __all__ = [
     "watching",
 ]
 
+ChangeStream = AsyncIterator[Changes]
+"""What `watching` yields."""
+
 _CONNECT_S = 5.0
 _ANSWER_S = 15.0
+_CHUNK = 256 * 1024
 
 
 class NotAskingError(RookeryError):
@@ -94,17 +100,54 @@ async def decide(folder: RunFolder, id: str, decision: Decision) -> Outcome:
 
 
 @asynccontextmanager
-async def watching(folder: RunFolder) -> AsyncIterator[AsyncIterator[Changes]]:
+async def watching(folder: RunFolder) -> AsyncIterator[ChangeStream]:
     """What changes while the block lasts: `Listed` first, then `Opened` and `Closed`.
 
     It ends when the run is over, or if its reader was too slow: then watch again.
     """
-    async with _connected(folder, WatchRequest()) as reader:
-        yield _changes(reader)
+    async with _connected(folder, WatchRequest()) as connection:
+        yield _changes(connection)
 
 
-async def _changes(reader: asyncio.StreamReader) -> AsyncIterator[Changes]:
-    while (line := await _line(reader)) is not None:
+class _Connection:
+    """A connection to a runner: one request, and the lines of its answer.
+
+    What a runner wrote before it closed the connection is read even if the request was not.
+    """
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._socket = connection
+        self._unread = bytearray()
+        self._searched = 0
+
+    async def send(self, request: Request) -> None:
+        with suppress(OSError):  # the answer, if there is one, says why
+            await asyncio.get_running_loop().sock_sendall(self._socket, dump(request))
+
+    async def line(self) -> Responses | None:
+        """Read one line; None at the end."""
+        while (end := self._unread.find(b"\n", self._searched)) < 0:
+            self._searched = len(self._unread)
+            if self._searched > LONGEST_RESPONSE:
+                raise RefusedError("the runner's answer is too long")
+            data = await self._read()
+            if not data:
+                return None
+            self._unread += data
+        line = bytes(self._unread[:end])
+        del self._unread[: end + 1]
+        self._searched = 0
+        return load_response(line)
+
+    async def _read(self) -> bytes:
+        try:
+            return await asyncio.get_running_loop().sock_recv(self._socket, _CHUNK)
+        except OSError:
+            return b""
+
+
+async def _changes(connection: _Connection) -> ChangeStream:
+    while (line := await connection.line()) is not None:
         match line:
             case Listed() | Opened() | Closed():
                 yield line
@@ -113,10 +156,10 @@ async def _changes(reader: asyncio.StreamReader) -> AsyncIterator[Changes]:
 
 
 async def _ask(folder: RunFolder, request: Request) -> Responses:
-    async with _connected(folder, request) as reader:
+    async with _connected(folder, request) as connection:
         try:
             async with asyncio.timeout(_ANSWER_S):
-                line = await _line(reader)
+                line = await connection.line()
         except TimeoutError:
             raise _hangs(folder) from None
     if line is None:
@@ -126,38 +169,24 @@ async def _ask(folder: RunFolder, request: Request) -> Responses:
     return line
 
 
-async def _line(reader: asyncio.StreamReader) -> Responses | None:
-    """Read one line; None at the end."""
-    try:
-        return load_response(await reader.readuntil())
-    except (asyncio.IncompleteReadError, OSError):
-        return None
-    except asyncio.LimitOverrunError:
-        raise RefusedError("the runner's answer is too long") from None
-
-
 @asynccontextmanager
-async def _connected(folder: RunFolder, request: Request) -> AsyncIterator[asyncio.StreamReader]:
+async def _connected(folder: RunFolder, request: Request) -> AsyncIterator[_Connection]:
     address = _address(folder)
     if address is None:
         raise _over(folder)
     try:
-        connection = await asyncio.to_thread(connect, address.path, _CONNECT_S)
+        opened = await asyncio.to_thread(connect, address.path, _CONNECT_S)
     except TimeoutError:
         raise _hangs(folder) from None
     except OSError:
         raise _over(folder) from None
-    if not await asyncio.to_thread(is_runner, connection, address.runner, str(folder.path)):
-        connection.close()
-        raise RefusedError("the socket of this run is not that of its runner")
-    reader, writer = await asyncio.open_unix_connection(sock=connection, limit=LONGEST_RESPONSE)
-    try:
-        with suppress(OSError):  # the answer, if there is one, says why
-            writer.write(dump(request))
-            await writer.drain()
-        yield reader
-    finally:
-        writer.close()
+    with opened:
+        if not await asyncio.to_thread(is_runner, opened, address.runner, str(folder.path)):
+            raise RefusedError("the socket of this run is not that of its runner")
+        opened.setblocking(False)
+        connection = _Connection(opened)
+        await connection.send(request)
+        yield connection
 
 
 class _Address(NamedTuple):

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from rookery.model.errors import RookeryError
-from rookery.model.questions import ClosedQuestion
+from rookery.model.questions import ClosedQuestion, Decision
 from rookery.runs.asking.attendance import is_attended
 from rookery.runs.asking.peers import Recorder
 from rookery.runs.asking.questions import Questions
@@ -54,3 +54,7 @@ class OtherProcesses:
     def closing(self, seq: int | None) -> ClosedQuestion | None:
         """How a question was closed, by the number of its record; None if it is open."""
         return self.questions.closed(str(seq))
+
+    async def settle(self, seq: int | None, decision: Decision) -> ClosedQuestion | None:
+        """Decide on a question; None if that counts, else how another process closed it."""
+        return None if self.questions.decide(str(seq), decision) else self.closing(seq)

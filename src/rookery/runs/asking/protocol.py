@@ -83,6 +83,7 @@ class ProtocolError(RookeryError):
     """A line that is not of this protocol."""
 
 
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _requests: msgspec.json.Decoder[Requests] = msgspec.json.Decoder(Requests)
 _responses: msgspec.json.Decoder[Responses] = msgspec.json.Decoder(Responses)
 
@@ -96,7 +97,7 @@ def load_request(line: bytes) -> Requests:
     """Decode what a viewer wrote."""
     try:
         return _requests.decode(line)
-    except msgspec.DecodeError as error:
+    except _UNREADABLE as error:
         if _is_newer(line):
             raise ProtocolError(
                 "the run was started by an older rook: update and restart it"
@@ -108,7 +109,7 @@ def load_response(line: bytes) -> Responses:
     """Decode what a runner wrote."""
     try:
         return _responses.decode(line)
-    except msgspec.DecodeError as error:
+    except _UNREADABLE as error:
         raise ProtocolError("the runner's answer cannot be read: update rook") from error
 
 
@@ -136,5 +137,5 @@ class _Version(msgspec.Struct):
 def _is_newer(line: bytes) -> bool:
     try:
         return msgspec.json.decode(line, type=_Version).version > VERSION
-    except msgspec.DecodeError:
+    except _UNREADABLE:
         return False

@@ -15,15 +15,24 @@ _IN_HOME = "sockets"
 _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _OTHERS = 0o077
 _WRITABLE_BY_OTHERS = 0o022
+_SHARED = Path("/tmp")
 
 
-def runtime_folder(home: Path, environ: Mapping[str, str] = os.environ) -> Path:
-    """The folder for sockets, which is made if it is missing; in `home` if the system has none."""
-    for parent in _system_folders(environ):
-        with suppress(RookeryError), Folder.made(parent) as above, above.own(_NAME) as folder:
-            return folder.path
-    with Folder.made(home) as above, above.own(_IN_HOME) as folder:
-        return folder.path
+def runtime_folder(
+    home: Path, longest: int | None = None, environ: Mapping[str, str] = os.environ
+) -> Path:
+    """The folder for sockets, which is made if it is missing; in `home` if the system has none.
+
+    `longest` is how many bytes its path may have.
+    """
+    for parent, name in _places(home, environ):
+        if longest is None or len(os.fsencode(parent / name)) <= longest:
+            with suppress(RookeryError), Folder.made(parent) as above, above.own(name) as folder:
+                return folder.path
+    raise RookeryError(
+        f"there is no private folder for the socket of a run, not even in {home}: "
+        "set XDG_RUNTIME_DIR to one"
+    )
 
 
 @contextmanager
@@ -42,14 +51,16 @@ def private_folder(path: Path) -> Iterator[int]:
         os.close(fd)
 
 
-def _system_folders(environ: Mapping[str, str]) -> Iterator[Path]:
-    """The folders that the system has for this, the best one first."""
+def _places(home: Path, environ: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
+    """Where the folder may be, the best place first."""
     named = [environ.get("XDG_RUNTIME_DIR"), f"/run/user/{os.geteuid()}"]
     if sys.platform == "darwin":
         named.append(environ.get("TMPDIR"))
     for path in (Path(name) for name in named if name):
         if path.is_absolute() and _is_ours(path):
-            yield path
+            yield path, _NAME
+    yield home, _IN_HOME
+    yield _SHARED, f"{_NAME}-{os.geteuid()}"
 
 
 def _is_ours(path: Path) -> bool:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from stat import S_ISSOCK
 
-from rookery.model.errors import RookeryError, UnsafeRunError
+from rookery.model.errors import UnsafeRunError
 from rookery.process.systems.this_system import system
 from rookery.runs.asking.runtime_folder import private_folder, runtime_folder
 from rookery.store.files import explained
@@ -22,8 +22,10 @@ _MOST_PROBED = 64
 
 def listen(home: Path) -> tuple[socket.socket, Path]:
     """Make a socket that listens, and return it with its path; `release` removes it."""
-    folder = runtime_folder(home)
-    path = folder / f"{os.urandom(_RANDOM_BYTES).hex()}{_SUFFIX}"
+    name = f"{os.urandom(_RANDOM_BYTES).hex()}{_SUFFIX}"
+    is_shortened = system.short_path(0, name) is not None
+    folder = runtime_folder(home, None if is_shortened else _LONGEST_PATH - len(f"/{name}"))
+    path = folder / name
     server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         with private_folder(folder) as fd:
@@ -76,13 +78,7 @@ def _bind(server: socket.socket, folder: int, path: Path) -> None:
 
 def _short(folder: int, path: Path) -> str:
     """A path that fits into the address of a socket."""
-    short = system.short_path(folder, path.name) or str(path)
-    if len(os.fsencode(short)) > _LONGEST_PATH:
-        raise RookeryError(
-            f"{path.parent} is too long for the path of a socket: "
-            "set XDG_RUNTIME_DIR to a private folder with a shorter path"
-        )
-    return short
+    return system.short_path(folder, path.name) or str(path)
 
 
 def _remove_stale(folder: int) -> None:

@@ -1,0 +1,151 @@
+"""The sockets of runners are private, and nothing that was planted is used."""
+
+import os
+import socket
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rookery.model.errors import RookeryError, UnsafeRunError
+from rookery.runs.asking import runtime_folder as folders
+from rookery.runs.asking.runtime_folder import runtime_folder
+from rookery.runs.asking.sockets import connect, listen, release
+
+
+@pytest.fixture
+def no_mask() -> Iterator[None]:
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.lstat().st_mode)
+
+
+def private(path: Path) -> Path:
+    path.mkdir(mode=0o700, parents=True)
+    return path
+
+
+@pytest.fixture
+def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The runtime folder that the system gives the user."""
+    path = private(tmp_path / "runtime")
+    monkeypatch.setitem(os.environ, "XDG_RUNTIME_DIR", str(path))
+    return path
+
+
+def left(path: Path) -> Path:
+    """A socket that nobody listens at, as a killed runner leaves it."""
+    with socket.socket(socket.AF_UNIX) as dead:
+        fd = os.open(path.parent, os.O_RDONLY)
+        dead.bind(f"/proc/self/fd/{fd}/{path.name}")
+        os.close(fd)
+    return path
+
+
+@pytest.mark.usefixtures("no_mask")
+def test_a_socket_is_private_under_any_umask(runtime: Path, tmp_path: Path) -> None:
+    server, path = listen(tmp_path)
+    assert path.parent == runtime / "rookery"
+    assert (mode(path.parent), mode(path)) == (0o700, 0o600)
+    release(server, path)
+    assert [*path.parent.iterdir()] == []
+
+
+def test_without_a_runtime_folder_it_is_in_the_home_of_runs(tmp_path: Path) -> None:
+    assert runtime_folder(tmp_path / "home", environ={}) == tmp_path / "home" / "sockets"
+    assert mode(tmp_path / "home" / "sockets") == 0o700
+
+
+def test_a_runtime_folder_that_others_can_write_to_is_not_used(
+    runtime: Path, tmp_path: Path
+) -> None:
+    runtime.chmod(0o777)
+    assert runtime_folder(tmp_path / "home") == tmp_path / "home" / "sockets"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_a_runtime_folder_of_another_user_is_not_used(runtime: Path, tmp_path: Path) -> None:
+    os.chown(runtime, 65534, 65534)
+    assert runtime_folder(tmp_path / "home") == tmp_path / "home" / "sockets"
+
+
+def test_a_link_in_the_place_of_the_folder_is_not_followed(runtime: Path, tmp_path: Path) -> None:
+    (runtime / "rookery").symlink_to(private(tmp_path / "elsewhere"))
+    assert runtime_folder(tmp_path / "home") == tmp_path / "home" / "sockets"
+    assert [*(tmp_path / "elsewhere").iterdir()] == []
+
+
+@pytest.mark.usefixtures("runtime")
+def test_a_folder_that_is_open_to_others_is_closed(runtime: Path, tmp_path: Path) -> None:
+    (runtime / "rookery").mkdir(mode=0o755)
+    server, path = listen(tmp_path)
+    assert mode(path.parent) == 0o700
+    release(server, path)
+
+
+def test_a_long_path_is_no_problem(tmp_path: Path) -> None:
+    home = tmp_path / ("x" * 120)
+    server, path = listen(home)
+    assert len(str(path)) > 107
+    assert path.is_relative_to(home)
+    connect(path, 5.0).close()
+    release(server, path)
+
+
+def test_where_paths_cannot_be_shortened_a_long_one_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / ("x" * 120)
+    monkeypatch.setattr(folders, "_SHARED", private(tmp_path / "shared"))
+    short = runtime_folder(home, 103, {})
+    assert short == tmp_path / "shared" / f"rookery-{os.geteuid()}"
+    assert mode(short) == 0o700
+    with pytest.raises(RookeryError, match="set XDG_RUNTIME_DIR"):
+        runtime_folder(home, 20, {})
+
+
+def test_what_killed_runners_left_is_removed_and_nothing_else(
+    runtime: Path, tmp_path: Path
+) -> None:
+    first, path = listen(tmp_path)
+    dead = left(path.with_name("dead.sock"))
+    plain = path.with_name("plain.sock")
+    plain.write_text("mine")
+    link = path.with_name("link.sock")
+    link.symlink_to(path)
+    second, other = listen(tmp_path)
+    assert {*path.parent.iterdir()} == {path, other, plain, link}
+    assert not dead.exists()
+    connect(path, 5.0).close()
+    release(first, path)
+    release(second, other)
+    assert runtime.exists()
+
+
+def test_a_link_to_a_socket_is_not_connected_to(runtime: Path, tmp_path: Path) -> None:
+    server, path = listen(tmp_path)
+    link = path.with_name("link.sock")
+    link.symlink_to(path)
+    with pytest.raises(UnsafeRunError, match="is not a socket of yours"):
+        connect(link, 5.0)
+    release(server, path)
+    assert runtime.exists()
+
+
+def test_a_socket_in_an_open_folder_is_not_connected_to(runtime: Path, tmp_path: Path) -> None:
+    server, path = listen(tmp_path)
+    path.parent.chmod(0o755)
+    with pytest.raises(UnsafeRunError, match="is open to other users"):
+        connect(path, 5.0)
+    release(server, path)
+    assert runtime.exists()
+
+
+def test_a_socket_that_nobody_listens_at_refuses(runtime: Path) -> None:
+    with pytest.raises(ConnectionRefusedError):
+        connect(left(private(runtime / "rookery") / "dead.sock"), 5.0)
