@@ -178,12 +178,17 @@ class Tab:
         """Wait until something is in sight."""
         self.page.wait_for_selector(selector, timeout=PATIENCE_S * 1000)
 
-    def until(self, expression: str, argument: Any = None) -> Any:
-        """Wait until an expression of JavaScript is true, and return its value."""
-        handle = self.page.wait_for_function(
-            expression, arg=argument, timeout=PATIENCE_S * 1000, polling=20
+    def until(self, expression: str) -> None:
+        """Wait until an expression of JavaScript is true; the page itself looks, frame by frame."""
+        held = self.page.evaluate(
+            f"""async () => {{
+                const end = performance.now() + {PATIENCE_S * 1000};
+                while (!({expression}) && performance.now() < end)
+                    await new Promise(requestAnimationFrame);
+                return Boolean({expression});
+            }}"""
         )
-        return handle.json_value()
+        assert held, expression
 
     @property
     def elsewhere(self) -> list[str]:
@@ -272,11 +277,11 @@ def result(text: str = "Done.", **more: Any) -> dict[str, Any]:
 
 LIVE = f"""
 import json, sys, time
-count, rate = int(sys.argv[1]), float(sys.argv[2])
+count, rate = map(float, sys.argv[-1].split(":"))
 def say(**message): print(json.dumps(message), flush=True)
 say(**{init()!r})
 start = time.monotonic()
-for number in range(count):
+for number in range(int(count)):
     time.sleep(max(0.0, start + number / rate - time.monotonic()))
     text = f"line {{number}} at {{time.time() * 1000:.1f}}"
     content = [{{"type": "text", "text": text}}]
@@ -287,12 +292,20 @@ say(**{result()!r})
 
 def live(home: Home, count: int, rate: float) -> str:
     """Start an agent that writes so many lines a second, and return the name of its run."""
-    program = home.programs / "live.py"
-    program.write_text(LIVE)
+    folder = home.folder / "live"
+    folder.mkdir(exist_ok=True)
+    (folder / "live.py").write_text(LIVE)
+    program = folder / "claude"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S {folder}/live.py "$@"\n')
+    program.chmod(0o755)
     known = set(home.names())
-    home.start(
-        *(str(ROOK), "exec", "-q", "--", sys.executable, str(program), str(count), str(rate))
-    )
+    flags = ("-p", "--output-format", "stream-json", "--verbose", f"{count}:{rate}")
+    home.start(str(ROOK), "exec", "-q", "--", str(program), *flags)
     while not (found := set(home.names()) - known):
         pass
     return found.pop()
+
+
+def percentile(values: list[float], share: float) -> float:
+    """The value below which a share of some sorted values are."""
+    return values[min(len(values) - 1, int(len(values) * share))]

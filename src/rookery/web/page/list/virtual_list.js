@@ -26,6 +26,7 @@ export class VirtualList {
   following = false; // whether the end stays in sight as the list grows
   current = -1; // the row that the keyboard is at: it stays drawn, so that it keeps the focus
   onfollow = () => {};
+  onfirst = () => {}; // the first rows are drawn, with what stands in them
 
   constructor(scroller, element, source, estimate = 40) {
     this.#scroller = scroller;
@@ -111,6 +112,10 @@ export class VirtualList {
     for (let pass = 0; pass < 4; pass += 1) {
       this.#place(this.#visible());
       if (!this.#measure()) break; // new heights may bring other rows into sight
+    }
+    if (this.#element.querySelector(".row:not(.loading)")) {
+      this.onfirst();
+      this.onfirst = () => {};
     }
   }
 

@@ -88,6 +88,7 @@ export class RunView {
     if (this.#list || !element || !this.head) return;
     this.#list = new VirtualList(document.getElementById("main"), element, this.timeline);
     this.#list.onfollow = () => this.#app.update();
+    this.#list.onfirst = () => performance.mark("first-rows");
     this.#list.resize(this.items.total);
     document.getElementById("main").scrollTop = 0;
     if (this.#target !== null) this.#select(this.#target, "center");

@@ -1,0 +1,101 @@
+"""What a long run costs the page: nodes, memory, time, frames."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.web.browser.harness import (
+    Home,
+    Open,
+    Server,
+    call,
+    init,
+    needs_browser,
+    percentile,
+    result,
+    returned,
+    said,
+)
+
+pytestmark = needs_browser
+
+
+@pytest.mark.soak
+def test_fifty_thousand_events_cost_the_page_no_more_than_a_screen(
+    home: Home, opened: Open
+) -> None:
+    big, none = home.record(*_events(50_000)), home.record(*_events(0))
+    server = home.serve()
+    opened(server, f"/runs/{big}").see(".k-tool")  # the server has read it
+    empty = _measured(opened, server, none)
+    full = _measured(opened, server, big)
+    limits = {
+        "nodes": empty["nodes"] + 200,
+        "heap": empty["heap"] + 40e6,
+        "first": 1.5 * empty["first"],
+        "all": 3 * empty["first"],
+        "frames": 4.0,
+    }
+    over = [name for name, limit in limits.items() if full[name] > limit]
+    assert over == [], {"empty": empty, "full": full}
+
+
+def _events(count: int) -> Iterator[dict[str, Any]]:
+    yield init()
+    for number in range(0, count, 5):
+        yield said(number, f"Step {number}: reading the next part.")
+        yield call(number + 1, command=f"make test-{number}")
+        yield returned(number + 1, "ok\n" * 20, ok=number % 40 != 0)
+        yield call(number + 2, name="Read", file_path=f"/work/project/file-{number}.py")
+        yield returned(number + 2, "x = 1\n" * 20)
+    yield result()
+
+
+def _measured(opened: Open, server: Server, run: str) -> dict[str, float]:
+    """The best of five openings: until the first rows, until the last row, nodes, heap, frames."""
+    rounds = []
+    for _ in range(5):
+        tab = opened(server, "/")
+        tab.see(".now")
+        tab.page.goto("about:blank")
+        tab.page.goto(server.address(f"/runs/{run}"))
+        tab.see("article.row:not(.loading)")
+        first = tab.page.evaluate(_FIRST)
+        jump = tab.page.evaluate(_JUMP)
+        frames = sorted(tab.page.evaluate(_SCROLL))
+        tab.page.evaluate("() => gc()")
+        rounds.append(
+            {
+                "first": first,
+                "all": first + jump,
+                "nodes": tab.page.evaluate("() => document.querySelectorAll('*').length"),
+                "heap": tab.page.evaluate("() => performance.memory.usedJSHeapSize"),
+                "frames": percentile(frames, 0.95),
+            }
+        )
+        tab.page.close()
+    return {name: min(one[name] for one in rounds) for name in rounds[0]}
+
+
+_FIRST = """() => performance.getEntriesByName("first-rows")[0]?.startTime"""
+_JUMP = """async () => {
+    const start = performance.now();
+    const main = document.getElementById("main");
+    const frame = () => new Promise(requestAnimationFrame);
+    do { main.scrollTop = main.scrollHeight; await frame(); }
+    while (document.querySelector("article.loading"));
+    return performance.now() - start;
+}"""
+_SCROLL = """async () => {
+    const main = document.getElementById("main");
+    const frame = () => new Promise(requestAnimationFrame);
+    const counts = [];
+    for (let round = 0; round < 40; round += 1) {
+        main.scrollTop = ((round * 7919) % 100) / 100 * main.scrollHeight;
+        let frames = 0;
+        do { await frame(); frames += 1; } while (document.querySelector("article.loading"));
+        counts.push(frames);
+    }
+    return counts;
+}"""
