@@ -10,7 +10,7 @@ from rookery import agents
 from rookery.adapter.history import Call, History
 from tests.agents.histories import check_reading, damaged, place_of, read, transcripts
 
-OF_FILES = [name for name in agents.HISTORIES if agents.history(name).read is not None]
+OF_FILES = [name for name in agents.HISTORIES if agents.history(name).begin is not None]
 """The agents that keep files; those that keep only a SQLite store read rows."""
 
 every_history = pytest.mark.parametrize("name", OF_FILES)
@@ -82,9 +82,8 @@ def test_the_memory_of_a_file_begins_whatever_its_path_is(
 ) -> None:
     history = agents.history(name)
     assert history.begin is not None
-    assert history.read is not None
     memory = history.begin(parts)
     assert isinstance(memory, history.memory)
     for _, _, data in files(name):
         for line in data.split(b"\n"):
-            history.read(line, memory)
+            history.findings([line], memory)

@@ -254,10 +254,10 @@ def test_a_long_file_is_written_in_several_transactions(
 
 
 def test_a_reader_that_fails_is_reported(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(line: bytes, memory: object) -> tuple[()]:
+    def fail(lines: object, memory: object) -> tuple[()]:
         raise ZeroDivisionError
 
-    broken = msgspec.structs.replace(agents.history("claude"), read=fail)
+    broken = msgspec.structs.replace(agents.history("claude"), read_lines=fail)
     monkeypatch.setattr(agents, "history", lambda name: broken)
     home.write(message(1))
     (problem,) = home.import_all().problems

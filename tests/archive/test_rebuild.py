@@ -50,7 +50,7 @@ def test_what_an_earlier_version_read_wrongly_is_read_again(home: Home) -> None:
     home.write(message(1))
     home.import_all()
     with Ledger.open(home.ledger) as ledger:
-        ledger.connection.execute("UPDATE calls SET output = 99, key = x'00'")
+        ledger.connection.execute("UPDATE calls SET output = 99, key = 0")
     rebuild(home.ledger, (home.path,))
     assert home.totals() == (1, 5)
 

@@ -65,7 +65,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Whether it counts only if its session has no call that is not a fallback."""
 
 
-class Session(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Session(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """Facts about a session; None means that this line does not report it."""
 
     id: str
@@ -169,11 +169,22 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     read: Callable[[bytes, Any], Sequence[Finding]] | None = None
     """Reads a line, or a whole document; never raises. May change the memory."""
 
+    read_lines: Callable[[Sequence[bytes], Any], Sequence[Finding]] | None = None
+    """Reads lines that follow each other, in place of `read`: for an agent that writes many."""
+
     queries: tuple[Query, ...] = ()
     """For a SQLite store; those whose tables or columns a store does not have are left out."""
 
     notes: tuple[str, ...] = ()
     """What the agent does not report, one sentence each, for people who read a total."""
+
+    def findings(self, lines: Sequence[bytes], memory: Any) -> Sequence[Finding]:
+        """What lines that follow each other, or a whole document, report."""
+        if self.read_lines is not None:
+            return self.read_lines(lines, memory)
+        if self.read is None:
+            return ()
+        return [finding for line in lines for finding in self.read(line, memory)]
 
 
 _NUMBERED = re.compile(r"chatcmpl-\d+")

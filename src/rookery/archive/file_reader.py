@@ -2,7 +2,7 @@
 
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from stat import S_ISREG
 from typing import Any, NamedTuple
@@ -17,14 +17,14 @@ from rookery.archive.scan import Scanner
 from rookery.archive.sqlite_stores import read_store
 from rookery.archive.unseen import open_unseen
 
-_QUICK = 1  # a ledger has tens of thousands of memories, each half as long if compressed
+_SHORT, _QUICK = 512, 1  # a ledger has tens of thousands of memories: long ones are compressed
 _MOST = 128 * 1024 * 1024  # of a document, which is read whole
 
 
 class Part(NamedTuple):
     """What was found in some bytes of a file."""
 
-    findings: list[Finding]
+    findings: Sequence[Finding]
     size: int
 
 
@@ -61,7 +61,7 @@ class FileReader:
         """Note how far the file that is being read was read, so that a batch can be written."""
         if self._memory is not None:
             note_position(self._fd, source, self._position)
-            source.memory = zlib.compress(msgspec.json.encode(self._memory), _QUICK)
+            source.memory = _dump(self._memory)
 
     def _file(self, file: FoundFile, source: Source) -> Iterator[Part]:
         with _opened(file.path) as (fd, stamp):
@@ -77,7 +77,7 @@ class FileReader:
             data += part
             if len(data) > _MOST:
                 raise OSError(f"it is larger than {_MOST >> 20} MiB")
-        findings = self._findings([bytes(data)], self._begin(file))
+        findings = self._history.findings([bytes(data)], self._begin(file))
         if not findings and not _is_json(data):
             raise OSError("it is damaged, or not completely written")
         return Part(findings, len(data))
@@ -90,13 +90,13 @@ class FileReader:
         self._fd, self._position, self._memory = fd, position, memory
         try:
             for lines, end in self._scanner.scan(fd, position):
-                part = Part(self._findings(lines, memory), end - self._position)
+                part = Part(self._history.findings(lines, memory), end - self._position)
                 self._position = end
                 yield part
             self.save(source)
             if _is_whole(self._scanner.rest):  # it is read again, with what will follow it
                 rest = self._scanner.timed_rest(fd, self._position)
-                yield Part(self._findings(rest, memory), 0)
+                yield Part(self._history.findings(rest, memory), 0)
         finally:
             self._memory = None
 
@@ -117,18 +117,17 @@ class FileReader:
     def _resume(self, source: Source) -> Any:
         """The memory of a file at its position; None if it cannot be decoded."""
         try:
-            data = zlib.decompress(source.memory or b"")
-            return msgspec.json.decode(data, type=self._history.memory)
+            data = source.memory or b""
+            plain = data if data.startswith(b"{") else zlib.decompress(data)
+            return msgspec.json.decode(plain, type=self._history.memory)
         except (zlib.error, ValueError, RecursionError):
             return None
 
-    def _findings(self, lines: list[bytes], memory: Any) -> list[Finding]:
-        read = self._history.read
-        findings: list[Finding] = []
-        if read is not None:
-            for line in lines:
-                findings += read(line, memory)
-        return findings
+
+def _dump(memory: Any) -> bytes:
+    """A memory as JSON; a long one is compressed."""
+    data = msgspec.json.encode(memory)
+    return data if len(data) <= _SHORT else zlib.compress(data, _QUICK)
 
 
 def _fail(source: Source, problem: str) -> None:

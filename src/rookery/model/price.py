@@ -8,7 +8,7 @@ import msgspec
 NANO = 1_000_000_000
 """Nano-dollars in a dollar; money is summed in nano-dollars."""
 
-_PICO_PER_NANO = 1000
+_PICO_PER_NANO, _HALF_NANO = 1000, 500  # in pico-dollars
 _MOST_USD = 1e6  # a message, turn or session that costs more is a mistake of its writer
 
 
@@ -138,5 +138,6 @@ def dollars(nano_dollars: int) -> float:
 
 def round_pico(pico: int) -> int:
     """Pico-dollars in nano-dollars, to the nearest."""
-    nearest = (abs(pico) + _PICO_PER_NANO // 2) // _PICO_PER_NANO
-    return nearest if pico >= 0 else -nearest
+    if pico >= 0:
+        return (pico + _HALF_NANO) // _PICO_PER_NANO
+    return -((_HALF_NANO - pico) // _PICO_PER_NANO)

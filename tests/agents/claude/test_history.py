@@ -398,10 +398,9 @@ def test_a_line_without_a_time_has_that_of_the_line_before_it() -> None:
 
 def test_a_line_of_a_user_has_a_time_for_the_line_that_follows_it() -> None:
     assert HISTORY.begin is not None
-    assert HISTORY.read is not None
     memory = HISTORY.begin(["aaaa.jsonl"])
-    assert HISTORY.read(line(type="user", message={"role": "user"}), memory) == ()
-    (_, call) = HISTORY.read(line(timestamp=None), memory)
+    assert HISTORY.findings([line(type="user", message={"role": "user"})], memory) == []
+    (_, call) = HISTORY.findings([line(timestamp=None)], memory)
     assert isinstance(call, Call)
     assert call.at == AT
 

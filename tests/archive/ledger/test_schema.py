@@ -1,6 +1,7 @@
 """A ledger of any earlier version is brought up to date, and loses nothing."""
 
 import sqlite3
+from hashlib import blake2b
 from pathlib import Path
 
 import pytest
@@ -54,3 +55,22 @@ def test_every_migration_leads_to_the_tables_of_a_new_ledger(tmp_path: Path) -> 
             query = "SELECT name, sql FROM sqlite_master ORDER BY name"
             tables.append(ledger.connection.execute(query).fetchall())
     assert all(found == tables[-1] for found in tables)
+
+
+def test_calls_of_the_first_version_are_known_by_their_new_keys(tmp_path: Path) -> None:
+    """A ledger whose keys were hashes of 16 bytes: what is read again is not counted twice."""
+    path, key = tmp_path / "ledger.db", blake2b(b"test\x001", digest_size=16).digest()
+    with sqlite3.connect(path) as connection:
+        connection.executescript(schema.MIGRATIONS[0])
+        connection.execute("PRAGMA user_version = 1")
+        connection.execute("INSERT INTO sessions (id, agent, session) VALUES (1, 'test', 'a')")
+        columns = "key, session_id, source_id, at, timed, own_at, copied, input, output, cache_read"
+        columns += ", cache_write_5m, cache_write_1h, reasoning, web_searches, fast, fallback"
+        connection.execute(
+            f"INSERT INTO calls ({columns}, shared)"
+            " VALUES (?, 1, 0, 1000000, 1, 1000000, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0)",
+            (key,),
+        )
+    with filled(path, [("file", [CALL])]) as ledger:
+        query = "SELECT count(*), sum(input), sum(own_at IS NULL) FROM calls"
+        assert ledger.connection.execute(query).fetchone() == (1, 1, 1)

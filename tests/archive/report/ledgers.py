@@ -63,14 +63,10 @@ def _add(connection: sqlite3.Connection, at: str, **given: Any) -> None:
         given["run_id"] = _run(connection, run, given.pop("loop", None))
     (number,) = connection.execute("SELECT count(*) FROM calls").fetchone()
     fields = {
-        "key": f"call {number}".encode(),
+        "key": number,
         "session_id": session_id,
         "source_id": 1,
         "at": when,
-        **dict.fromkeys(("timed", "counted"), 1),
-        **dict.fromkeys(("copied", "input", "output", "cache_read", "cache_write_5m"), 0),
-        **dict.fromkeys(("cache_write_1h", "reasoning", "web_searches", "fast"), 0),
-        **dict.fromkeys(("fallback", "shared"), 0),
         **given,
     }
     marks = ", ".join("?" * len(fields))

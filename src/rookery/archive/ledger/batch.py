@@ -38,23 +38,27 @@ class Batch:
 
     def add(self, source: Source, findings: Iterable[Finding]) -> None:
         """Add what was read from a file. The source says how far, when the batch is written."""
-        self.sources[source.path] = source
-        calls = self.calls.setdefault(source.agent, {})
+        agent, path = source.agent, source.path
+        self.sources[path] = source
+        calls = self.calls.setdefault(agent, {})
+        session: str | None = None
         for finding in findings:
             self.size += 1
             if isinstance(finding, Call):
                 line = _checked(finding)
-                if (source.agent, line.session) not in self.sessions:
-                    self.session(source.agent, line.session)
-                key = (line.id, line.session) if line.lineage else line.id
-                if key in calls:
-                    calls[key].add(line, source.path)
+                if line.session != session:
+                    session = line.session
+                    self.session(agent, session)
+                key = (line.id, session) if line.lineage else line.id
+                known = calls.get(key)
+                if known is None:
+                    calls[key] = MergedCall.of(line, path)
                 else:
-                    calls[key] = MergedCall.of(line, source.path)
+                    known.add(line, path)
             elif isinstance(finding, Session):
-                self.session(source.agent, finding.id).add(finding)
+                self.session(agent, finding.id).add(finding)
             else:
-                self._add_limit(source.agent, finding)
+                self._add_limit(agent, finding)
 
     def carry(self, call: KeyedCall) -> None:
         """Add a call of another ledger."""

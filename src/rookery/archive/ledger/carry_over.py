@@ -8,7 +8,7 @@ from rookery.archive.ledger.batch import Batch
 from rookery.archive.ledger.ledger import Ledger
 from rookery.archive.ledger.merge import KeyedCall
 from rookery.archive.ledger.records import Source
-from rookery.archive.ledger.rows import Names, Row, all_rows, from_row
+from rookery.archive.ledger.rows import LINEAGE, Names, Row, all_rows, from_row
 from rookery.archive.ledger.run_shares import read_runs
 from rookery.archive.ledger.sessions import read_sessions
 from rookery.archive.ledger.side_tables import read_limits
@@ -48,7 +48,7 @@ def carry_over(old: Ledger, new: Ledger) -> None:
 
 def _keyed(row: Row, agents: dict[int, str], names: Names) -> KeyedCall:
     call = from_row(row, names)
-    return KeyedCall(row[0], agents[row[1]], row[21], call)
+    return KeyedCall(row[0], agents[row[1]], row[LINEAGE], call)
 
 
 def _add_sources(batch: Batch, known: dict[str, Source], again: dict[str, Source]) -> None:

@@ -58,7 +58,8 @@ class MergedCall(msgspec.Struct, gc=False):
     def of(cls, line: Call, source: str) -> "MergedCall":
         """A call with one line."""
         at = milliseconds(line.at)
-        return cls(line, line, at, at, reported_nano(line), source, line.fallback)
+        native = None if line.cost_usd is None else reported_nano(line)
+        return cls(line, line, at, at, native, source, line.fallback)
 
     def add(self, line: Call, source: str) -> None:
         """Add another line, most often one of the same message in the same file."""
@@ -80,7 +81,7 @@ class MergedCall(msgspec.Struct, gc=False):
 class KeyedCall(NamedTuple):
     """A call as the ledger identifies it."""
 
-    key: bytes
+    key: int
     agent: str
     lineage: bytes | None
     """What it has in common with its copies in forks."""

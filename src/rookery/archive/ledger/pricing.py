@@ -55,9 +55,11 @@ class Rates:
     def price(self, model: str, at: int) -> Price | None:
         """The price of a model at a time in milliseconds; None if it is unknown."""
         key = (model, at // _MS_PER_DAY)
-        if key not in self._known:
-            self._known[key] = self._look_up(*key)
-        return self._known[key]
+        try:
+            return self._known[key]
+        except KeyError:
+            found = self._known[key] = self._look_up(*key)
+            return found
 
     def _look_up(self, model: str, day: int) -> Price | None:
         kept = self._connection.execute(
@@ -90,20 +92,22 @@ class Rates:
 
 def priced(line: Call, price: Price) -> Cost:
     """What the tokens and searches of a line cost."""
-    rates = price.rates_for(line)
-    input, read, short, long = (
-        rates.input,
+    rates = price.rates_for(line) if price.tiers else price.rates
+    read, short, long, searches = (
         line.cache_read,
         line.cache_write_5m,
         line.cache_write_1h,
+        line.web_searches,
     )
     try:  # the same as the last line, in a third of its time
-        cached = rates.cache_read * read + rates.cache_write_5m * short  # type: ignore[operator]
-        cached += rates.cache_write_1h * long  # type: ignore[operator]
-        fresh = input * line.input + rates.output * line.output  # type: ignore[operator]
-        searches = rates.web_search * line.web_searches  # type: ignore[operator]
-        saved = input * (read + short + long) - cached  # type: ignore[operator]
-        return Cost(round_pico(fresh + cached + searches), round_pico(saved))
+        usual: int = rates.input  # type: ignore[assignment]
+        cached: int = rates.cache_read * read + rates.cache_write_5m * short  # type: ignore[operator]
+        if long:
+            cached += rates.cache_write_1h * long  # type: ignore[operator]
+        cost: int = usual * line.input + rates.output * line.output + cached  # type: ignore[operator]
+        if searches:
+            cost += rates.web_search * searches  # type: ignore[operator]
+        return Cost(round_pico(cost), round_pico(usual * (read + short + long) - cached))
     except TypeError:  # a rate is unknown, which may not matter
         return Cost(rates.cost(line), rates.saved(line))
 

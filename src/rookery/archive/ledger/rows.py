@@ -11,37 +11,43 @@ from rookery.archive.ledger.merge import CallId, MergedCall, storable
 Row = tuple[Any, ...]
 
 COLUMNS = (
-    *("key", "session_id", "source_id", "at", "timed", "own_at", "copied"),
-    *("model", "project", "branch", "subagent"),
+    *("key", "session_id", "source_id", "at", "own_at", "model", "project", "branch", "subagent"),
     *("input", "output", "cache_read", "cache_write_5m", "cache_write_1h"),
-    *(
-        "reasoning",
-        "web_searches",
-        "fast",
-        "summed",
-        "fallback",
-        "lineage",
-        "shared",
-        "native_nano",
-    ),
+    *("reasoning", "web_searches", "native_nano"),
+    *("timed", "copied", "fast", "summed", "fallback", "shared", "lineage"),
 )
 """What comes from lines; the other columns are computed from these."""
 
 # sqlite3 binds whole numbers, text and byte arrays at once, but searches for an adapter of None, a
 # truth value or bytes: with these in a row, inserting it takes twice as long.
 _UNKNOWN: dict[str, int | str] = {
-    **dict.fromkeys(("model", "project", "branch", "subagent"), 0),
+    **dict.fromkeys(("own_at", "model", "project", "branch", "subagent"), 0),
     "lineage": "",
     "native_nano": -1,
 }
 """What stands for NULL in the rows that are inserted."""
 
+PLAIN = (
+    *("key", "session_id", "source_id", "model", "project", "branch", "at"),
+    *("input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "reasoning"),
+)
+"""What most calls have of these columns; the others have their default."""
+
+_NO_TIME = -1  # of the call's own line, where another one has a time
+
+INSERT_PLAIN = (
+    f"INSERT INTO calls ({', '.join(PLAIN)}, estimated_nano, saved_nano) "
+    f"VALUES ({', '.join('?' * (len(PLAIN) + 2))})"
+)
 _VALUES = (f"nullif(?, {_UNKNOWN[name]!r})" if name in _UNKNOWN else "?" for name in COLUMNS)
 INSERT = (
     f"INSERT OR REPLACE INTO calls ({', '.join(COLUMNS)}, estimated_nano, saved_nano) "
     f"VALUES ({', '.join(_VALUES)}, ?, ?)"
 )
 
+LINEAGE = COLUMNS.index("lineage")
+_AT, _TIMED = COLUMNS.index("at"), COLUMNS.index("timed")
+_COUNTS = COLUMNS[COLUMNS.index("input") : COLUMNS.index("native_nano")]
 _MOST_PARAMETERS = 500  # in one query
 _SELECT = (
     f"SELECT {', '.join('c.' + name for name in COLUMNS)}, s.session, f.path "
@@ -50,10 +56,13 @@ _SELECT = (
 )
 
 
-def call_key(agent: str, identity: CallId) -> bytes:
-    """The key of a call."""
-    parts = (agent, identity) if isinstance(identity, str) else (agent, *identity)
-    return _hash("\0".join(parts))
+def call_key(agent: str, identity: CallId) -> int:
+    """The key of a call.
+
+    Of ten million calls, two have the same 64 bits with a probability of 3 in a million.
+    """
+    text = f"{agent}\0{identity}" if isinstance(identity, str) else "\0".join((agent, *identity))
+    return int.from_bytes(_hash(text)[:8], "big", signed=True)
 
 
 def lineage_key(agent: str, identity: str) -> bytes:
@@ -62,7 +71,7 @@ def lineage_key(agent: str, identity: str) -> bytes:
 
 
 def _hash(text: str) -> bytes:
-    return blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 class Names:
@@ -113,7 +122,7 @@ def in_parts(
         yield from connection.execute(f"{query} IN ({marks})", (*before, *part))
 
 
-def find_rows(connection: sqlite3.Connection, keys: Sequence[bytes]) -> Iterator[Row]:
+def find_rows(connection: sqlite3.Connection, keys: Sequence[int]) -> Iterator[Row]:
     """The rows of those keys that the ledger has, each with its session and its path."""
     return in_parts(connection, f"{_SELECT} WHERE c.key", keys)
 
@@ -123,18 +132,49 @@ def all_rows(connection: sqlite3.Connection, where: str) -> Iterator[Row]:
     return iter(connection.execute(f"{_SELECT} WHERE {where}"))
 
 
+def plain_row(call: MergedCall, key: int, names: Names, ids: tuple[int, int]) -> Row | None:
+    """The columns `PLAIN` of a call; None if others of its columns have more than their default."""
+    usage, own, at = call.usage, call.own, call.at
+    if (
+        at is None
+        or at != call.own_at
+        or call.native_nano is not None
+        or own.subagent is not None
+        or own.copied
+        or usage.web_searches
+        or usage.fast
+        or usage.summed
+        or call.fallback
+        or call.shared
+        or usage.model is None
+        or own.project is None
+        or own.branch is None
+    ):
+        return None
+    return (
+        key,
+        *ids,
+        *names.ids(usage.model, own.project, own.branch),
+        at,
+        usage.input,
+        usage.output,
+        usage.cache_read,
+        usage.cache_write_5m,
+        usage.cache_write_1h,
+        usage.reasoning,
+    )
+
+
 def to_row(
-    call: MergedCall, key: bytes, lineage: bytes | None, names: Names, ids: tuple[int, int]
+    call: MergedCall, key: int, lineage: bytes | None, names: Names, ids: tuple[int, int]
 ) -> Row:
     """The columns of a call; `ids` are those of its session and its source."""
-    usage, own, at = call.usage, call.own, call.at
+    usage, own, at, own_at = call.usage, call.own, call.at, call.own_at
     return (
-        bytearray(key),
+        key,
         *ids,
         at,
-        +(at is not None),
-        call.own_at,
-        +own.copied,
+        0 if own_at == at else own_at or _NO_TIME,
         *names.ids(usage.model, own.project, own.branch, own.subagent),
         usage.input,
         usage.output,
@@ -143,12 +183,14 @@ def to_row(
         usage.cache_write_1h,
         usage.reasoning,
         usage.web_searches,
-        +usage.fast,
-        +usage.summed,
-        +call.fallback,
-        "" if lineage is None else lineage,
-        +call.shared,
         -1 if call.native_nano is None else call.native_nano,
+        0 if at is None else 1,
+        1 if own.copied else 0,
+        1 if usage.fast else 0,
+        1 if usage.summed else 0,
+        1 if call.fallback else 0,
+        1 if call.shared else 0,
+        "" if lineage is None else lineage,
     )
 
 
@@ -156,35 +198,37 @@ def normal(row: Row) -> Row:
     """A stored row as `to_row` makes it: without an estimate of its time."""
     named = zip(COLUMNS, row, strict=False)
     columns = [_UNKNOWN.get(name) if value is None else value for name, value in named]
-    columns[3] = row[3] if row[4] else None
+    columns[_AT] = _time(row)
     return tuple(columns)
+
+
+def _time(row: Row) -> int | None:
+    """The time that lines report."""
+    at: int | None = row[_AT] if row[_TIMED] else None
+    return at
 
 
 def from_row(row: Row, names: Names) -> MergedCall:
     """The merged call of a stored row."""
+    known: dict[str, Any] = dict(zip(COLUMNS, row, strict=False))
     session, path = row[-2:]
-    at = row[3] if row[4] else None
+    at, own_at = _time(row), known["own_at"]
     own = Call(
         id="",
         session=session,
-        copied=bool(row[6]),
-        project=names.text(row[8]),
-        branch=names.text(row[9]),
-        subagent=names.text(row[10]),
+        copied=bool(known["copied"]),
+        project=names.text(known["project"]),
+        branch=names.text(known["branch"]),
+        subagent=names.text(known["subagent"]),
     )
     usage = Call(
         id="",
         session=session,
-        model=names.text(row[7]),
-        input=row[11],
-        output=row[12],
-        cache_read=row[13],
-        cache_write_5m=row[14],
-        cache_write_1h=row[15],
-        reasoning=row[16],
-        web_searches=row[17],
-        fast=bool(row[18]),
-        summed=bool(row[19]),
+        model=names.text(known["model"]),
+        fast=bool(known["fast"]),
+        summed=bool(known["summed"]),
+        **{name: known[name] for name in _COUNTS},
     )
-    fallback, shared = bool(row[20]), bool(row[22])
-    return MergedCall(usage, own, row[5], at, row[23], path or "", fallback, shared)
+    own_at = at if own_at is None else None if own_at == _NO_TIME else own_at
+    flags = bool(known["fallback"]), bool(known["shared"])
+    return MergedCall(usage, own, own_at, at, known["native_nano"], path or "", *flags)

@@ -53,10 +53,9 @@ WHERE counted = 1 AND run_id IS NULL AND at BETWEEN ? AND ? ORDER BY key
 """
 
 _EXTRA = """
-INSERT INTO calls (key, session_id, source_id, at, timed, own_at, copied, model, project, input,
-  output, cache_read, cache_write_5m, cache_write_1h, reasoning, web_searches, fast, summed,
-  fallback, shared, estimated_nano, saved_nano, run_id, share_nano, extra)
-VALUES (?, ?, 0, ?, 1, ?, 0, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 1, 0, 0, ?, ?, ?, ?, ?)
+INSERT INTO calls (key, session_id, source_id, at, model, project, input, output, cache_read,
+  cache_write_5m, summed, estimated_nano, saved_nano, run_id, share_nano, extra)
+VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)
 """
 
 
@@ -214,7 +213,6 @@ def _extra_row(run: _Run, rest: list[int], cost: Cost, share: int | None, names:
     return (
         call_key("run", f"{run.name}:{run.model}"),
         run.session_id,
-        run.ended_at,
         run.ended_at,
         names.id(run.model),
         names.id(run.project),

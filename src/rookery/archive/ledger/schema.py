@@ -193,7 +193,74 @@ CREATE TABLE sums (
 CREATE INDEX sums_by_session ON sums (session_id);
 """
 
-MIGRATIONS = (FIRST,)
+# The first 8 of the 16 bytes of a key, as a number.
+_NUMBER = " | ".join(
+    f"((instr('0123456789ABCDEF', substr(hex(key), {digit + 1}, 1)) - 1) << {60 - 4 * digit})"
+    for digit in range(16)
+)
+
+# The key is a number, which needs no index of its own.
+SECOND = f"""
+DROP VIEW counted;
+ALTER TABLE calls RENAME TO calls_1;
+
+-- Each call once. `session_id`, `source_id`, `project`, `branch` and `subagent` are those of the
+-- line that is the call's own rather than a copy.
+CREATE TABLE calls (
+  key INTEGER PRIMARY KEY,                -- hash of the agent and the call's identity
+  session_id INTEGER NOT NULL,
+  source_id INTEGER NOT NULL,             -- 0: a figure of a run
+  at INTEGER,                             -- the earliest time, or an estimate of it
+  own_at INTEGER,                         -- the time of the call's own line, if it is another one;
+                                          -- -1 if it has none
+  model INTEGER,
+  project INTEGER,
+  branch INTEGER,
+  subagent INTEGER,
+  input INTEGER NOT NULL DEFAULT 0,       -- without the cache
+  output INTEGER NOT NULL DEFAULT 0,      -- with reasoning
+  cache_read INTEGER NOT NULL DEFAULT 0,
+  cache_write_5m INTEGER NOT NULL DEFAULT 0,
+  cache_write_1h INTEGER NOT NULL DEFAULT 0,
+  reasoning INTEGER NOT NULL DEFAULT 0,
+  web_searches INTEGER NOT NULL DEFAULT 0,
+  native_nano INTEGER,                    -- what the agent reports that it cost
+  estimated_nano INTEGER,                 -- at list prices
+  saved_nano INTEGER,                     -- what the cache saved, at list prices
+  timed INTEGER NOT NULL DEFAULT 1,       -- whether the time was reported
+  copied INTEGER NOT NULL DEFAULT 0,      -- whether all of its lines are copies
+  fast INTEGER NOT NULL DEFAULT 0,
+  summed INTEGER NOT NULL DEFAULT 0,      -- whether it is the sum of several calls
+  fallback INTEGER NOT NULL DEFAULT 0,    -- counts only in a session that has no other calls
+  shared INTEGER NOT NULL DEFAULT 0,      -- whether lines of several sources are in it
+  lineage BLOB,                           -- what an ancestor's call must have for this to be a copy
+  run_id INTEGER,
+  share_nano INTEGER,                     -- its share of the cost of a run
+  extra INTEGER NOT NULL DEFAULT 0,       -- whether it is what a run reports beyond its calls
+  counted INTEGER NOT NULL DEFAULT 1      -- whether it is in the sums
+) STRICT;
+
+INSERT INTO calls
+SELECT {_NUMBER}, session_id, source_id, at,
+  CASE WHEN timed = 0 THEN own_at WHEN own_at IS NULL THEN -1 ELSE nullif(own_at, at) END,
+  model, project, branch, subagent, input, output, cache_read, cache_write_5m, cache_write_1h,
+  reasoning, web_searches, native_nano, estimated_nano, saved_nano, timed, copied, fast, summed,
+  fallback, shared, lineage, run_id, share_nano, extra, counted
+FROM calls_1;
+DROP TABLE calls_1;
+
+CREATE INDEX calls_by_session ON calls (session_id, at);
+CREATE INDEX calls_without_time ON calls (session_id) WHERE timed = 0;
+CREATE INDEX calls_of_lineages ON calls (session_id, lineage) WHERE lineage IS NOT NULL;
+CREATE INDEX fallback_calls ON calls (session_id) WHERE fallback = 1;
+CREATE INDEX uncounted_calls ON calls (session_id) WHERE counted = 0;
+CREATE INDEX calls_of_runs ON calls (run_id) WHERE run_id IS NOT NULL;
+
+"""
+
+_VIEW = FIRST.index("-- The calls that count"), FIRST.index("-- The counted calls, added up")
+
+MIGRATIONS = (FIRST, SECOND + FIRST[_VIEW[0] : _VIEW[1]])
 
 
 def version(connection: sqlite3.Connection) -> int:

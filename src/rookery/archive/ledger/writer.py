@@ -8,6 +8,7 @@ from rookery.archive.ledger.merge import KeyedCall
 from rookery.archive.ledger.pricing import Rates
 from rookery.archive.ledger.rows import (
     INSERT,
+    INSERT_PLAIN,
     Names,
     Row,
     call_key,
@@ -15,6 +16,7 @@ from rookery.archive.ledger.rows import (
     from_row,
     lineage_key,
     normal,
+    plain_row,
     to_row,
 )
 from rookery.archive.ledger.run_shares import share_runs, write_runs
@@ -69,33 +71,39 @@ class _CallTable:
     ) -> set[int]:
         """Merge calls into the table; return the ids of the sessions that changed."""
         stored = self._stored([key for key, *_ in calls])
+        self.new += len(calls) - len(stored)
         touched: set[int] = set()
-        rows: list[Row] = []
+        plain: list[Row] = []
+        others: list[Row] = []
+        names, cost, numbers = self._names, self._rates.cost, sessions.ids
         for key, agent, lineage, call in calls:
             before = stored.get(key)
             if before is not None:
-                call.merge(from_row(before, self._names))
-            session = _session(sessions.ids.get((agent, call.own.session)), before)
+                call.merge(from_row(before, names))
+            session = numbers.get((agent, call.own.session)) or _session(before)
             ids = (session, sources.get(call.source, 0))
-            row = to_row(call, key, lineage, self._names, ids)
+            row = plain_row(call, key, names, ids) if before is None and lineage is None else None
+            if row is not None:
+                plain.append(row + cost(call.usage, call.at))
+                touched.add(session)
+                continue
+            row = to_row(call, key, lineage, names, ids)
             if before is None or row != normal(before):
-                rows.append((*row, *self._rates.cost(call.usage, call.at)))
-                touched |= {session} if before is None else {session, before[1]}
-        self.new += len(calls) - len(stored)
-        self._connection.executemany(INSERT, rows)
+                others.append(row + cost(call.usage, call.at))
+                touched.update((session,) if before is None else (session, before[1]))
+        self._connection.executemany(INSERT_PLAIN, plain)
+        self._connection.executemany(INSERT, others)
         return touched
 
-    def _stored(self, keys: list[bytes]) -> dict[bytes, Row]:
+    def _stored(self, keys: list[int]) -> dict[int, Row]:
         """The rows of calls that are there already."""
         if self._connection.execute("SELECT 1 FROM calls LIMIT 1").fetchone() is None:
             return {}
         return {row[0]: row for row in find_rows(self._connection, keys)}
 
 
-def _session(number: int | None, before: Row | None) -> int:
-    """The id of a call's session: one of the batch, or the one that it had before."""
-    if number is not None:
-        return number
+def _session(before: Row | None) -> int:
+    """The id of the session that a call had before."""
     assert before is not None, "a call of a batch has a session of the batch"
     kept: int = before[1]
     return kept

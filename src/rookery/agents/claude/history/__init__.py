@@ -22,7 +22,7 @@ HISTORY = History(
     time="timestamp",
     memory=Memory,
     begin=begin,
-    read=read,
+    read_lines=read,
     notes=(
         "Claude Code does not store the calls that compact a conversation or make its title.",
         "Claude Code deletes sessions after 30 days unless cleanupPeriodDays is set.",

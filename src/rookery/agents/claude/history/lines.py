@@ -1,6 +1,7 @@
-"""Decodes a line of a stored session, even if it is damaged."""
+"""Decodes lines of a stored session, even if they are damaged."""
 
 import re
+from collections.abc import Sequence
 
 import msgspec
 
@@ -12,8 +13,15 @@ _START = re.compile(rb'\{\s*"(?:parentUuid|type|timestamp|sessionId|uuid)"')
 _decoder = msgspec.json.Decoder(Line)
 
 
-def decode(line: bytes) -> list[Line]:
-    """Decode what a line has: one message, unless it is damaged or a newline is missing."""
+def decode(lines: Sequence[bytes]) -> Sequence[Line]:
+    """Decode what lines have: a message each, unless one is damaged or a newline is missing."""
+    try:
+        return _decoder.decode_lines(b"\n".join(lines))
+    except (ValueError, RecursionError):
+        return [message for line in lines for message in _decode(line)]
+
+
+def _decode(line: bytes) -> list[Line]:
     try:
         return [_decoder.decode(line)]
     except (ValueError, RecursionError):

@@ -9,13 +9,13 @@ from rookery.adapter.history import Call, Finding, Limit, Session
 from rookery.adapter.times import seconds_since_1970
 from rookery.agents.claude.history.lines import decode
 from rookery.agents.claude.history.shapes import Line, Message, Usage
+from rookery.agents.claude.shapes import CacheCreation
 from rookery.model.price import credible
 from rookery.model.text import one_line
 
 _SUBAGENTS = "subagents"
-_USAGE, _REQUEST = b'"usage":{', b'},"requestId":"'
-_UUID, _TIMESTAMP = b'"uuid":"', b'"timestamp":"'
-_LENGTH_OF_STAMP = len('2026-11-02T12:00:00.000Z"')
+_LENGTH_OF_TIME = len("2026-11-02T12:00:00.000Z")
+_ANSWERS = ("assistant", None)
 _SYNTHETIC = "<synthetic>"  # messages that Claude Code writes itself
 _UNNAMED_BRANCHES = ("", "HEAD")
 _LONGEST_TITLE = 200
@@ -25,7 +25,7 @@ _NOT_IN_FOLDER_NAMES = re.compile(r"[^A-Za-z0-9]")
 _SEPARATOR = re.compile(r"[/\\]")
 
 
-class Memory(msgspec.Struct):
+class Memory(msgspec.Struct, omit_defaults=True):
     """What is remembered between the lines of a file."""
 
     session: str
@@ -44,28 +44,7 @@ class Memory(msgspec.Struct):
     known: Session | None = None
     """What was last reported of the session."""
 
-    written: tuple[str | None, ...] = ()
-    """The fields of the line from which that was made."""
-
-    last_id: str | None = None
-    last_at: float = 0
-    last_usage: Usage | None = None
-    """What the last call that was reported had used."""
-
-    echo: bytes = b""
-    """A part of that line which a line has as well that reports nothing new."""
-
-    id_mark: bytes = b""
-    """The id of its message as it is written: messages with the same request are different."""
-
-    stamp: bytes = b""
-    """The time of that line as it is written."""
-
-    skipped: bytes = b""
-    """The end of the last line that was skipped for that reason, with its id and its time."""
-
     cwd: str | None = None
-    project: str | None = None
     last_uuid: str | None = None
     title_rank: int = 0
     """The best kind of title that was reported, as its place in `_TITLES`."""
@@ -89,122 +68,108 @@ def _storable(part: str) -> str:
     return part.encode(errors="replace").decode()
 
 
-def read(line: bytes, memory: Memory) -> Sequence[Finding]:
-    """Read a line."""
-    if (
-        memory.echo
-        and line.startswith(memory.echo, line.rfind(_USAGE))
-        and memory.id_mark in line
-        and _is_later(line, memory)
-    ):
-        memory.skipped = line[max(line.rfind(_UUID), 0) :]
-        return ()
-    messages = decode(line)
-    if memory.skipped:
-        _catch_up(messages, memory)
-    if len(messages) == 1:
-        return _read(messages[0], memory, line)
-    memory.echo = b""
-    return [finding for message in messages for finding in _read(message, memory, b"")]
+def read(lines: Sequence[bytes], memory: Memory) -> Sequence[Finding]:
+    """Read lines that follow each other.
 
-
-def _read(found: Line, memory: Memory, raw: bytes) -> Sequence[Finding]:
-    before = memory.at
-    memory.at = seconds_since_1970(found.timestamp) or before
-    if found.type == "queue-operation":
-        memory.opened = memory.at if before is None else memory.opened
-        return ()
-    if found.type in ("assistant", None) and found.message is not None:
-        return _assistant(found, found.message, memory, raw)
-    return _title(found, memory)
-
-
-def _assistant(line: Line, message: Message, memory: Memory, raw: bytes) -> Sequence[Finding]:
-    memory.last_uuid = line.uuid
-    if message.model == _SYNTHETIC:
-        return _limit(line, memory)
-    usage = message.usage
-    if usage is None or message.role not in ("assistant", None):
-        return ()
-    if _is_repeated(line, message, memory):
-        return ()
-    session = _session(line, memory)
-    call = _call(line, message, usage, session, memory)
-    memory.last_id, memory.last_at, memory.last_usage = message.id, memory.at or 0, usage
-    memory.echo, memory.stamp = _echo(raw), _stamp(raw)
-    memory.id_mark = f'"id":"{message.id}"'.encode(errors="replace")
-    if session == memory.known:
-        return (call,)
-    memory.known = session
-    return (msgspec.structs.replace(session, at=memory.at), call)
-
-
-def _echo(line: bytes) -> bytes:
-    """What the other lines of a message have as well if they report nothing new about it.
-
-    It is the usage with the id of the request. Empty if the line is not written in the usual order.
+    An agent writes a line for each part of a message. Most of them report nothing new about it, so
+    they are passed over as quickly as possible.
     """
-    start = line.rfind(_USAGE)
-    request = line.find(_REQUEST, start)
-    end = line.find(b'"', request + len(_REQUEST))
-    return line[start : end + 1] if 0 < start < request < end else b""
+    findings: list[Finding] = []
+    last: Line | None = None  # the last one that reported a call
+    skipped: Line | None = None  # the last one that was passed over
+    for line in decode(lines):
+        message = line.message
+        if message is None or line.type not in _ANSWERS:
+            if skipped is not None:
+                _catch_up(skipped, memory)
+                skipped = None
+            findings += _other(line, memory)
+        elif last is not None and _is_repeated(line, message, last):
+            skipped = line
+        else:
+            at = seconds_since_1970(line.timestamp)
+            if at is not None:
+                memory.at = at
+            elif skipped is not None:
+                _catch_up(skipped, memory)
+            skipped, memory.last_uuid = None, line.uuid
+            if message.model == _SYNTHETIC:
+                findings += _limit(line, memory)
+            elif message.usage is not None and message.role in _ANSWERS:
+                session = _session(line, last, memory)
+                if session is not memory.known and session != memory.known:
+                    memory.known = session
+                    findings.append(msgspec.structs.replace(session, at=memory.at))
+                findings.append(_call(line, message, message.usage, session, memory))
+                last = line
+    if skipped is not None:
+        _catch_up(skipped, memory)
+    return findings
 
 
-def _stamp(line: bytes) -> bytes:
-    """The time of a line as it is written; empty if it has none in the usual form."""
-    start = line.rfind(_TIMESTAMP) + len(_TIMESTAMP)
-    stamp = line[start : start + _LENGTH_OF_STAMP]
-    return stamp if stamp.endswith(b'Z"') else b""
+def _is_repeated(line: Line, message: Message, last: Line) -> bool:
+    """Whether a line has another part of the last message and reports nothing new about it.
 
-
-def _is_later(line: bytes, memory: Memory) -> bool:
-    """Whether a line is not older than the one that reported the last call."""
-    stamp = _stamp(line)
-    return bool(stamp and memory.stamp) and stamp >= memory.stamp
-
-
-def _catch_up(messages: Sequence[Line], memory: Memory) -> None:
-    """Note the time and the id of the line that was skipped last, unless the next has its own."""
-    end, memory.skipped = memory.skipped, b""
-    if messages and messages[0].type == "assistant" and messages[0].timestamp is not None:
-        return
-    for found in decode(end if end.startswith(b"{") else b"{" + end):
-        memory.at = seconds_since_1970(found.timestamp) or memory.at
-        memory.last_uuid = found.uuid or memory.last_uuid
-
-
-def _is_repeated(line: Line, message: Message, memory: Memory) -> bool:
-    """Whether the line has another part of the last message and reports nothing new about it."""
+    Times as the agent writes them can be compared as they are; others are not compared.
+    """
+    before, at, since = last.message, line.timestamp, last.timestamp
     return (
-        message.id == memory.last_id
+        before is not None
+        and message.id == before.id
         and bool(message.id)
-        and message.usage == memory.last_usage
+        and message.usage == before.usage
         and line.costUSD is None
-        and (memory.at or 0) >= memory.last_at
+        and isinstance(at, str)
+        and isinstance(since, str)
+        and at >= since
+        and len(at) == len(since) == _LENGTH_OF_TIME
+        and at[-1] == since[-1] == "Z"
     )
 
 
+def _catch_up(skipped: Line, memory: Memory) -> None:
+    """Note the time and the id of a line that was passed over."""
+    memory.at = seconds_since_1970(skipped.timestamp) or memory.at
+    memory.last_uuid = skipped.uuid
+
+
+def _other(line: Line, memory: Memory) -> Sequence[Finding]:
+    """Read a line that is not an answer of the model."""
+    before = memory.at
+    memory.at = seconds_since_1970(line.timestamp) or before
+    if line.type == "queue-operation":
+        memory.opened = memory.at if before is None else memory.opened
+        return ()
+    return _title(line, memory)
+
+
 def _call(line: Line, message: Message, usage: Usage, session: Session, memory: Memory) -> Call:
-    five_minutes, one_hour = _cache_writes(usage)
-    details, tools = usage.output_tokens_details, usage.server_tool_use
+    """The call of a line; a fork begins with copies: lines of another session, or older ones."""
+    details, tools, split = usage.output_tokens_details, usage.server_tool_use, usage.cache_creation
+    written = usage.cache_creation_input_tokens or 0
+    five_minutes, one_hour = (written, 0) if split is None else _split(written, split)
+    sidechain = line.isSidechain or memory.subagent is not None
+    opened, at = memory.opened, memory.at
     return Call(
         id=message.id or line.requestId or line.uuid or _place(memory),
         session=session.id,
-        at=memory.at,
+        at=at,
         model=message.model or None,
         input=usage.input_tokens or 0,
         output=usage.output_tokens or 0,
         cache_read=usage.cache_read_input_tokens or 0,
         cache_write_5m=five_minutes,
         cache_write_1h=one_hour,
-        reasoning=details.thinking_tokens or 0 if details else 0,
-        web_searches=tools.web_search_requests or 0 if tools else 0,
-        cost_usd=credible(line.costUSD),
+        reasoning=(details.thinking_tokens or 0) if details else 0,
+        web_searches=(tools.web_search_requests or 0) if tools else 0,
+        cost_usd=None if line.costUSD is None else credible(line.costUSD),
         fast=usage.speed == "fast",
-        subagent=_subagent(line, memory),
+        subagent=_subagent(line, memory) if sidechain else None,
         project=session.project,
         branch=session.branch,
-        copied=_is_copied(line, session, memory),
+        copied=bool(line.forkedFrom)
+        or (memory.subagent is None and session.id != memory.session)
+        or (opened is not None and at is not None and at < opened),
     )
 
 
@@ -214,52 +179,45 @@ def _place(memory: Memory) -> str:
     return f"{memory.session}/{memory.subagent or ''}/{memory.unidentified}"
 
 
-def _cache_writes(usage: Usage) -> tuple[int, int]:
+def _split(written: int, split: CacheCreation) -> tuple[int, int]:
     """The tokens written for five minutes and for one hour; only the latter are always split."""
-    written, split = usage.cache_creation_input_tokens or 0, usage.cache_creation
-    if split is None:
-        return written, 0
     one_hour = split.ephemeral_1h_input_tokens or 0
     if not written:
         return split.ephemeral_5m_input_tokens or 0, one_hour
-    return max(written - one_hour, 0), one_hour
+    return max(written - one_hour, 0) if one_hour else written, one_hour
 
 
-def _subagent(line: Line, memory: Memory) -> str | None:
+def _subagent(line: Line, memory: Memory) -> str:
     """The kind of the subagent if the line reports it, else its id."""
-    if not line.isSidechain and memory.subagent is None:
-        return None
     return line.attributionAgent or line.agentId or memory.subagent or "subagent"
 
 
-def _is_copied(line: Line, session: Session, memory: Memory) -> bool:
-    """Whether a fork, which begins with the lines of another session, has it from there."""
-    if line.forkedFrom:
-        return True
-    if memory.subagent is None and session.id != memory.session:
-        return True
-    return memory.opened is not None and memory.at is not None and memory.at < memory.opened
-
-
-def _session(line: Line, memory: Memory) -> Session:
+def _session(line: Line, last: Line | None, memory: Memory) -> Session:
     """What is known of the session; the fields that a line does not have are as before."""
-    written = (line.sessionId, line.cwd, line.gitBranch, line.version)
-    if written == memory.written and memory.known is not None and line.forkedFrom is None:
-        return memory.known  # as most are
-    memory.written = written
-    if line.cwd and line.cwd != memory.cwd:
-        memory.cwd, memory.project = line.cwd, _project(line.cwd, memory.folder)
     known, origin = memory.known, line.forkedFrom
+    if known is not None and last is not None and origin is None and _is_same(line, last):
+        return known  # as most are
+    memory.cwd = line.cwd or memory.cwd
     session = line.sessionId or memory.session
     before = known if known is not None and known.id == session else Session(id=session)
     forked_from = origin if isinstance(origin, str) or origin is None else origin.sessionId
     branch = before.branch if line.gitBranch is None else line.gitBranch
     return Session(
         id=session,
-        project=memory.project,
+        project=_project(memory.cwd, memory.folder) if memory.cwd else None,
         branch=None if branch in _UNNAMED_BRANCHES else branch,
         version=line.version or before.version,
         forked_from=forked_from or before.forked_from,
+    )
+
+
+def _is_same(line: Line, before: Line) -> bool:
+    """Whether two lines report the same about their session."""
+    return (
+        line.sessionId == before.sessionId
+        and line.cwd == before.cwd
+        and line.gitBranch == before.gitBranch
+        and line.version == before.version
     )
 
 

@@ -1,16 +1,25 @@
 """The shapes of Claude Code's stored lines, with the fields that are used; others are skipped."""
 
-from rookery.adapter.shapes import Shape
-from rookery.agents.claude import shapes
+from rookery.adapter.shapes import Count, Shape
+from rookery.agents.claude.shapes import CacheCreation, OutputDetails, ServerToolUse
+
+# Fields are in the order in which they are written, so that each is found at once.
 
 
-class Usage(shapes.Usage):
+class Usage(Shape):
+    input_tokens: Count | None = None
+    cache_creation_input_tokens: Count | None = None
+    cache_read_input_tokens: Count | None = None
+    cache_creation: CacheCreation | None = None
+    output_tokens: Count | None = None
+    server_tool_use: ServerToolUse | None = None
     speed: str | None = None
+    output_tokens_details: OutputDetails | None = None
 
 
 class Message(Shape):
-    id: str | None = None
     model: str | None = None
+    id: str | None = None
     role: str | None = None
     usage: Usage | None = None
 
@@ -28,16 +37,16 @@ class Origin(Shape):
 class Line(Shape):
     """A line of any type."""
 
-    type: str | None = None
+    isSidechain: bool | None = None
     message: Message | None = None
     requestId: str | None = None
+    type: str | None = None
     uuid: str | None = None
     timestamp: str | float | None = None
-    sessionId: str | None = None
     cwd: str | None = None
-    gitBranch: str | None = None
+    sessionId: str | None = None
     version: str | None = None
-    isSidechain: bool | None = None
+    gitBranch: str | None = None
     agentId: str | None = None
     attributionAgent: str | None = None
     forkedFrom: str | Origin | None = None
