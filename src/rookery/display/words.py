@@ -14,6 +14,7 @@ from rookery.model.events import (
     ModelChanged,
     Notice,
     PermissionDenied,
+    Replayed,
     Retrying,
     Thinking,
     ToolFinished,
@@ -58,6 +59,7 @@ DETAILS: frozenset[type] = frozenset(
         LimitReported,
         ModelChanged,
         Notice,
+        Replayed,
         Retrying,
         Thinking,
         Unknown,
@@ -243,12 +245,15 @@ def warning(record: Record) -> str | None:
 
 
 def details(record: Record, *, verbose: bool) -> Iterator[Line]:
-    """Lines about retries and limits; with `verbose` also thinking, notices, unknown messages."""
+    """Lines about retries and limits; with `verbose` also thinking, earlier turns, notices."""
     if not verbose and not _matters(record.event):
         return
     match record.event:
         case Thinking(text=said) if said and said.strip():
             yield Line("note", f"(thinks) {first_line(said, _LONGEST_TEXT)}")
+        case Replayed(name=name, text=said):
+            words = ": ".join(filter(None, (name, first_line(said or "", _LONGEST_TEXT))))
+            yield Line("note", f"(earlier) {words}")
         case Retrying() as event:
             yield retry(event)
         case LimitReported() as event if event.status != "allowed" or event.used is not None:

@@ -31,6 +31,7 @@ ToolKind = Literal[
 ]
 Status = Literal["ok", "error", "denied", "cancelled", "timed_out", "orphaned"]
 TaskKind = Literal["subagent", "command", "other"]
+ReplayedKind = Literal["message", "text", "thinking", "tool"]
 Change = Literal["add", "modify", "delete", "move"]
 Level = Literal["info", "warning", "error"]
 ErrorKind = Literal[
@@ -151,12 +152,12 @@ class UserMessage(_Event, tag="user_message", frozen=True, kw_only=True):
 
 
 class Replayed(_Event, tag="replayed", frozen=True, kw_only=True):
-    """A text, thought or call of an earlier turn, repeated when its session was resumed.
+    """A message, text, thought or call of an earlier turn, repeated when its session was resumed.
 
     It is not news: it counts neither as an answer nor as a call, and costs nothing.
     """
 
-    kind: Literal["text", "thinking", "tool"]
+    kind: ReplayedKind
     id: str | None = None
     name: str | None = None
     text: str | None = None

@@ -9,9 +9,9 @@ from rookery.model.events import (
     FileChanged,
     PlanItem,
     Replayed,
+    ReplayedKind,
     SessionStarted,
     ToolStarted,
-    UserMessage,
 )
 
 _MOST_ASKED = 4096
@@ -46,7 +46,7 @@ class Memory(memory.Memory):
         self.settled_cost: float | None = None  # its total at the last result
         self.requests = 0
         self._message: tuple[str | None, bool] = (None, False)  # the partial text's, and its kind
-        self._replayed: tuple[str, str | None] | None = None  # the text that is repeated in pieces
+        self._replayed: tuple[ReplayedKind, str | None] | None = None  # repeated in pieces
         self._replayed_pieces: list[str] = []
         self._replayed_calls: dict[str, None] = {}
 
@@ -106,7 +106,7 @@ class Memory(memory.Memory):
         forget_oldest(self._replayed_calls, _MOST_ASKED)
         return True
 
-    def replay(self, kind: str, id: str | None, text: str) -> list[Event]:
+    def replay(self, kind: ReplayedKind, id: str | None, text: str) -> list[Event]:
         """Add a piece of a text that is repeated; a piece of another one completes it."""
         self.has_replayed = True
         events = [] if self._replayed == (kind, id) else self.end_replay()
@@ -122,9 +122,7 @@ class Memory(memory.Memory):
         self._replayed, self._replayed_pieces = None, []
         if not text:
             return []
-        if kind == "user":
-            return [UserMessage(text=text, replay=True)]
-        return [Replayed(kind="thinking" if kind == "thought" else "text", id=id, text=text)]
+        return [Replayed(kind=kind, id=id, text=text)]
 
     def start(self, started: ToolStarted) -> list[Event]:
         """Record the start of a call, only once."""

@@ -69,7 +69,7 @@ def thought_chunk(memory: Memory, update: shapes.ThoughtChunk, line: bytes) -> E
     """Read a piece of what the agent thinks."""
     text = update.content.text if update.content else None
     if memory.replaying:
-        return memory.replay("thought", update.message_id, text or "")
+        return memory.replay("thinking", update.message_id, text or "")
     return memory.add_piece(update.message_id, text, thinking=True) if text else ()
 
 
@@ -79,7 +79,7 @@ def user_chunk(memory: Memory, update: shapes.UserChunk, line: bytes) -> Events:
     if not memory.replaying and not memory.in_turn and memory.results and not memory.echoes:
         memory.replaying = not memory.is_over  # another client loads the session again
     if memory.replaying:
-        return memory.replay("user", update.message_id, text)
+        return memory.replay("message", update.message_id, text)
     memory.echoes = True
     return [*memory.advance(), UserMessage(text=text)] if text else ()
 
@@ -212,7 +212,7 @@ def session_update(memory: Memory, message: shapes.SessionUpdate, line: bytes) -
             return Unknown(name="session/update of another session", raw=salvage.raw_copy(line))
         memory.session = memory.session or params.session_id
         events = as_sequence(_UPDATES[type(update)](memory, update, line))
-        return [*memory.announce(), *events] if events else ()
+        return [*memory.announce(), *events] if events and not memory.replaying else events
     return _UPDATES[type(update)](memory, update, line)
 
 

@@ -15,7 +15,6 @@ from rookery.agents.acp.memory import Memory
 from rookery.model.events import (
     Error,
     Event,
-    ModelChanged,
     Notice,
     Status,
     TurnFinished,
@@ -79,12 +78,8 @@ def _opened(memory: Memory, id: str, result: shapes.Result) -> list[Event]:
         memory.session, memory.is_announced = result.session_id, False
     memory.replaying = False
     memory.mode = (result.modes.current_mode_id if result.modes else None) or memory.mode
-    model, memory.model = memory.model, _model(result) or memory.model
-    if memory.session is not None and not memory.is_announced:
-        return [*events, *memory.announce()]
-    if memory.is_announced and memory.model is not None and memory.model != model:
-        events.append(ModelChanged(after=memory.model))
-    return events
+    memory.model = _model(result) or memory.model
+    return [*events, *memory.announce()] if memory.session is not None else events
 
 
 def _model(result: shapes.Result) -> str | None:

@@ -58,13 +58,14 @@ def _login(agent: Agent, info: RunInfo | None, ended: EndedRun) -> str | None:
     """The command that logs in, if the run ended for want of a login or with a wrong one."""
     verdict, errors = ended.verdict, ended.state.errors
     facts = verdict.facts
-    refused = verdict.status == "failed" and bool(errors) and errors[-1].kind == "auth"
+    ended_so = verdict.status in ("failed", "not_started")
+    refused = ended_so and bool(errors) and errors[-1].kind == "auth"
     waits = facts.suspicion is not None and facts.suspicion.reason == WAITS_FOR_LOGIN
     missing = verdict.status == "not_started" and facts.agent_exit_code in agent.login_codes
     if agent.login is None or not (refused or waits or missing):
         return None
     own = info.program if info and info.called else None
-    if not own:
+    if not own or not agent.login.startswith(agent.programs[:1]):
         return agent.login
     return safe_line(shlex.join(own) + agent.login.removeprefix(agent.programs[0]))
 
