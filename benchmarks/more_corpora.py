@@ -1,7 +1,8 @@
-"""Seeded streams of Gemini CLI, Qwen Code and Amp, shaped like the cases, as long as one likes."""
+"""Seeded streams of Gemini CLI, Qwen Code, Amp and Droid, shaped like the cases, endless."""
 
 from collections.abc import Iterator
 
+import msgspec
 from long_turn import LongTurn
 from samples import Json
 
@@ -135,3 +136,42 @@ class AmpCorpus(_Talk):
     def _edit(self) -> tuple[str, Json, str]:
         text = {"old_str": self._text(20), "new_str": self._text(20)}
         return "edit_file", {"path": self._path(), **text}, "ok"
+
+
+class DroidCorpus(_Corpus):
+    """As 0.215.0 writes: whole messages, and the result of an edit as JSON in a string."""
+
+    def _messages(self) -> Iterator[Json]:
+        told = {
+            "cwd": "/home/dev/project",
+            "tools": ["Read", "Execute"],
+            "reasoning_effort": "none",
+        }
+        yield {"type": "system", "subtype": "init", "session_id": SESSION, **told, "model": "m"}
+        yield self._line("message", {"role": "user", "id": self._name(), "text": "Mend it"})
+        while True:
+            if self._random.random() < 0.5:
+                yield self._line("reasoning", {"id": self._name(), "text": self._text(40)})
+            if self._random.random() < 0.5:
+                said = {"role": "assistant", "id": self._name(), "text": self._text(60)}
+                yield self._line("message", said)
+            output = f"{self._output()}\n\n\n[Process exited with code 0]"
+            given = {"summary": "search", "command": self._shell(), "timeout": 60}
+            yield from self._call("Execute", given, output)
+            if self._random.random() < 0.3:
+                path, old, new = self._path(), self._text(20), self._text(20)
+                lines = [{"type": "removed", "content": old}, {"type": "added", "content": new}]
+                changed = {"success": True, "file_path": path, "diffLines": lines}
+                value = msgspec.json.encode({**changed, "linesAdded": 1, "linesRemoved": 1})
+                edit = {"file_path": path, "old_str": old, "new_str": new}
+                yield from self._call("Edit", edit, value.decode())
+
+    def _call(self, tool: str, given: Json, value: str) -> Iterator[Json]:
+        id = self._name()
+        named = {"toolId": tool, "toolName": tool, "parameters": given}
+        yield self._line("tool_call", {"id": id, "messageId": self._name(), **named})
+        ended = {"toolId": tool, "isError": False, "value": value}
+        yield self._line("tool_result", {"id": id, "messageId": self._name(), **ended})
+
+    def _line(self, type: str, fields: Json) -> Json:
+        return {"type": type, **fields, "timestamp": 1794766842757, "session_id": SESSION}

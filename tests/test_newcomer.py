@@ -73,7 +73,7 @@ ROWS: dict[str, tuple[str, str | None]] = {
     "Claude Code": ("claude", None), "Codex": ("codex", "app-server"),
     "Codex `exec`": ("codex", "exec"), "OpenCode": ("opencode", None),
     "Gemini CLI": ("gemini", None), "Qwen Code": ("qwen", None), "Amp": ("amp", None),
-    "Kilo CLI": ("kilo", None),
+    "Kilo CLI": ("kilo", None), "Droid": ("droid", None),
 }  # fmt: skip
 
 

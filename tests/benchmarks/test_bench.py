@@ -17,7 +17,7 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 MB = 1_000_000
 PLAIN = "for line in file: msgspec.json.decode(line)"
 SPLIT = "for line in lines: msgspec.json.decode(line)"
-OTHERS = ("codex", "app-server", "opencode", "gemini", "qwen", "amp", "kilo")
+OTHERS = ("codex", "app-server", "opencode", "gemini", "qwen", "amp", "kilo", "droid")
 ROWS = [
     ("file → records, stream corpus", PLAIN, "≥ 1.20×"),
     ("file → records, deltas corpus", PLAIN),
@@ -45,7 +45,7 @@ sys.path.insert(0, str(BENCHMARKS))
 from app_server_corpus import AppServerCorpus  # noqa: E402
 from codex_corpus import CodexCorpus  # noqa: E402
 from corpus import Corpus  # noqa: E402
-from more_corpora import AmpCorpus, GeminiCorpus, QwenCorpus  # noqa: E402
+from more_corpora import AmpCorpus, DroidCorpus, GeminiCorpus, QwenCorpus  # noqa: E402
 from opencode_corpus import KiloCorpus, OpenCodeCorpus  # noqa: E402
 
 
@@ -81,7 +81,8 @@ def test_every_line_of_the_app_server_corpus_is_understood_and_known() -> None:
 
 
 @pytest.mark.parametrize(
-    ("agent", "corpus"), [("gemini", GeminiCorpus), ("qwen", QwenCorpus), ("amp", AmpCorpus)]
+    ("agent", "corpus"),
+    [("gemini", GeminiCorpus), ("qwen", QwenCorpus), ("amp", AmpCorpus), ("droid", DroidCorpus)],
 )
 def test_every_line_of_the_other_corpora_is_understood(agent: str, corpus: Any) -> None:
     assert begin(corpus(5).lines(MB)) == begin(corpus(5).lines(MB))

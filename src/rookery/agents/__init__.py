@@ -26,7 +26,10 @@ from rookery.model.records import Decoder
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-NAMES = ("claude", "codex", "opencode", "gemini", "qwen", "amp", "kilo", "acp")
+NAMES = (
+    *("claude", "codex", "opencode", "gemini", "qwen", "amp", "kilo", "droid"),
+    "acp",
+)
 """The names of our own agents; each is a module here with an `AGENT`."""
 
 HISTORIES = (
