@@ -83,12 +83,12 @@ class Served:
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
-        if self._connection is not None:
-            self._connection.close()
         self.end(signal.SIGINT)
 
     def end(self, number: int) -> None:
         """Send a signal, and wait for the end."""
+        if self._connection is not None:
+            self._connection.close()
         if self._process.poll() is None:
             self._process.send_signal(number)
         self._process.communicate(timeout=PATIENCE_S)
@@ -124,6 +124,16 @@ class Served:
     def post(self, path: str, body: Any) -> Answer:
         """Change something, as the page does."""
         return self.request("POST", path, self.writing, json.dumps(body).encode())
+
+    def alone(self, method: str, path: str, body: Any) -> Answer:
+        """Change something by a connection of its own."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
+        try:
+            connection.request(method, path, json.dumps(body), dict(self.writing))
+            response = connection.getresponse()
+            return Answer(response.status, {}, response.read())
+        finally:
+            connection.close()
 
     @property
     def bearer(self) -> tuple[str, str]:

@@ -4,12 +4,11 @@ import socket
 
 import uvicorn
 
-from rookery.web.access.rules import Rules
+from rookery.web.access.rules import LARGEST_HEADERS, Rules
 from rookery.web.app import make_app
 from rookery.web.site import Site
 
 _MOST_CONNECTIONS = 256
-_LARGEST_HEADERS = 32 << 10
 _GRACE_S = 1
 
 
@@ -33,7 +32,7 @@ def make_server(
     config = uvicorn.Config(
         make_app(site, rules),
         http="h11",  # it bounds the size of headers
-        h11_max_incomplete_event_size=_LARGEST_HEADERS,
+        h11_max_incomplete_event_size=LARGEST_HEADERS,
         ws="none",
         limit_concurrency=_MOST_CONNECTIONS,
         proxy_headers=False,

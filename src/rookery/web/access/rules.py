@@ -1,11 +1,12 @@
 """Decides which requests may come in; pure, so that every case can be tried."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hmac import compare_digest
 from typing import NamedTuple
 
 import msgspec
 
+LARGEST_HEADERS = 32 << 10
 _READS = ("GET",)
 _WRITES = ("POST",)
 _OPEN = "/api/ping"
@@ -40,7 +41,7 @@ class Asked(NamedTuple):
 
     method: str
     path: str
-    headers: Iterable[tuple[bytes, bytes]]
+    headers: Sequence[tuple[bytes, bytes]]
 
 
 NO_TOKEN = Refusal(
@@ -52,6 +53,9 @@ _WRONG_HOST = Refusal(
     "with --allow-host",
 )
 _OTHER_SITE = Refusal(403, "another site sent this request: open the page itself")
+_LARGE_HEADERS = Refusal(
+    431, f"the address or the headers are too large: send at most {LARGEST_HEADERS >> 10} KiB"
+)
 _NO_ORIGIN = Refusal(
     403,
     "a request that changes something needs the headers Origin and Sec-Fetch-Site, as the page "
@@ -65,7 +69,8 @@ def refusal(rules: Rules, asked: Asked) -> Refusal | None:
     """Say why a request is refused; None if it may come in."""
     headers = _Headers(asked.headers)
     return (
-        _refused_host(rules, headers)
+        _refused_size(asked)
+        or _refused_host(rules, headers)
         or _refused_method(asked)
         or _refused_origin(rules, asked, headers)
         or _refused_token(rules, asked, headers)
@@ -92,6 +97,11 @@ class _Headers:
 def is_api(path: str) -> bool:
     """Whether a path belongs to the protocol; everything else is the page, which has no data."""
     return path == "/api" or path.startswith("/api/")
+
+
+def _refused_size(asked: Asked) -> Refusal | None:
+    size = len(asked.path) + sum(len(name) + len(value) for name, value in asked.headers)
+    return _LARGE_HEADERS if size > LARGEST_HEADERS else None
 
 
 def _refused_host(rules: Rules, headers: _Headers) -> Refusal | None:

@@ -5,7 +5,6 @@ import asyncio
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rookery.archive.cost import cost
 from rookery.batches.listing import list_batches
 from rookery.display.costs.exports import report_json
 from rookery.display.costs.names import without_secrets
@@ -40,6 +39,8 @@ async def costs(request: Request) -> Response:
     by = request.query_params.get("by") or "day"
 
     def read() -> bytes:
+        from rookery.archive.cost import cost  # it imports a lot, and few ask for it
+
         made = cost(by, home=site.home, **wanted)
         return report_json(without_secrets(made, site.redactor.text))
 
