@@ -75,6 +75,13 @@ def test_a_project_is_a_path_or_its_last_part(
     assert rook("background", "--project", ".").exit_code == 1
 
 
+def test_a_period_leaves_out_what_is_outside(home: Path) -> None:
+    assert rook("background", "--since", "2026-11-15", "--until", "2026-11-15").exit_code == 0
+    assert rook("background", "--since", "2026-11-16").exit_code == 1
+    assert rook("background", "--until", "2026-11-14").exit_code == 1
+    assert rook("background", "--since", "whenever").exit_code == 2
+
+
 def test_secrets_are_not_shown_even_where_an_excerpt_is_cut(home: Path) -> None:
     file = next(home.rglob("f3242285*.jsonl"))
     said = f"the key is {SECRET} and more"

@@ -35,8 +35,13 @@ class Document(NamedTuple):
     status: Status | None = None
 
 
-def documents(records: Iterable[Record]) -> Iterator[Document]:
-    """What can be searched for in some records, in their order."""
+def documents(records: Iterable[Record], *, whole: bool = False) -> Iterator[Document]:
+    """What can be searched for in some records, in their order; cut unless they are `whole`."""
+    for document in _documents(records):
+        yield document if whole else document._replace(text=_cut(document))
+
+
+def _documents(records: Iterable[Record]) -> Iterator[Document]:
     for record in records:
         event = record.event
         if isinstance(event, UserMessage):
@@ -52,7 +57,7 @@ def documents(records: Iterable[Record]) -> Iterator[Document]:
                 kind: DocumentKind = "command" if event.kind == "execute" else "path"
                 yield _document(kind, event.title, record, tool=event.name)
         elif isinstance(event, ToolFinished):
-            text = _ends(event.output or event.error or "")
+            text = event.output or event.error
             if text:
                 yield _document("output", text, record, tool=event.name, status=event.status)
 
@@ -65,11 +70,14 @@ def _document(
     tool: str | None = None,
     status: Status | None = None,
 ) -> Document:
-    return Document(kind, text[:_LONGEST], record.at, record.offset, tool, status)
+    return Document(kind, text, record.at, record.offset, tool, status)
 
 
-def _ends(text: str) -> str:
-    """The beginning and the end of an output."""
+def _cut(document: Document) -> str:
+    """The beginning of a text; of an output, also its end."""
+    text = document.text
+    if document.kind != "output":
+        return text[:_LONGEST]
     if len(text) <= _LONGEST_BEGIN + _LONGEST_END:
         return text
     return f"{text[:_LONGEST_BEGIN]}\n…\n{text[-_LONGEST_END:]}"

@@ -8,15 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from rookery import agents
-from rookery.archive.sessions.find import SessionFile, StoredSession
-from rookery.archive.sessions.parts import Part, Parts
+from rookery.archive.sessions.sources import SessionSource, SourceReading, session_sources
 from rookery.archive.words.database import Words
 from rookery.archive.words.documents import Document, documents
-from rookery.archive.words.sources import WordSource, word_sources
 from rookery.archive.words.writer import SourceRow, Writer
-from rookery.model.events import SessionStarted
-from rookery.model.records import Record
 from rookery.store.files import Folder
 
 LOCK = "words.lock"
@@ -49,7 +44,7 @@ def fill(
         if not is_ours:
             yield Progress(0, 0, 0, is_busy=True)
             return
-        yield from _Filling(words, keeps_text=keeps_text).run(word_sources(homes))
+        yield from _Filling(words, keeps_text=keeps_text).run(session_sources(homes))
 
 
 @contextmanager
@@ -75,7 +70,7 @@ class _Filling:
         self._connection = words.connection
         self._writer = Writer(words.connection, keeps_text=keeps_text)
 
-    def run(self, sources: Sequence[WordSource]) -> Iterator[Progress]:
+    def run(self, sources: Sequence[SessionSource]) -> Iterator[Progress]:
         """Index the sources that have changed."""
         query = "SELECT path, session, stamp FROM sources"
         known = {(path, key): stamp for path, key, stamp in self._connection.execute(query)}
@@ -99,81 +94,36 @@ class _Filling:
             raise
         yield Progress(total, total, 0)
 
-    def _index(self, source: WordSource) -> None:
+    def _index(self, source: SessionSource) -> None:
         """Index what is new in one source."""
         row = self._writer.source(source.agent, *source.key)
         begin = row.size if _has_grown(row, source) else 0
         if not begin and row.stamp:
             self._writer.forget(row)
-        transcript = agents.transcript(source.agent)
-        parts = source.below.split("/")
-        file = SessionFile(source.path, source.kind, source.session, transcript.task_of(parts))
-        session = StoredSession(agent=source.agent, id=source.session, files=(file,))
-        opened = Parts(session, transcript)
-        try:
-            size = begin
-            for part in opened:
-                self._add(part, source, row, begin)
-                size = part.content.size
-        finally:
-            opened.close()
-        self._writer.note(row, source.stamp, size)
-
-    def _add(self, part: Part, source: WordSource, row: SourceRow, begin: int) -> None:
+        reading = SourceReading(source)
         waiting: list[Document] = []
         size = 0
-        session = _Session(source)
-        for records in _decoded(part, source.agent):
-            session.look_at(records)
+        for records in reading.records():
             for document in documents(records):
                 if document.offset >= begin:
                     waiting.append(document)
                     size += len(document.text)
             if size > _MOST_TEXT:
-                self._write(waiting, session, row)
+                self._write(waiting, reading, row)
                 waiting, size = [], 0
-        self._write(waiting, session, row)
+        self._write(waiting, reading, row)
+        self._writer.note(row, source.stamp, reading.size or begin)
 
-    def _write(self, waiting: Sequence[Document], session: "_Session", row: SourceRow) -> None:
+    def _write(self, waiting: Sequence[Document], reading: SourceReading, row: SourceRow) -> None:
         if waiting:
-            number = self._writer.session(session.agent, session.id, session.project)
+            number = self._writer.session(reading.agent, reading.session, reading.project)
             self._writer.add(waiting, session=number, source=row)
 
 
-class _Session:
-    """Which session a source belongs to: what its path says, else what its lines report."""
-
-    def __init__(self, source: WordSource) -> None:
-        self.agent = source.agent
-        self._named = agents.transcript(source.agent).session_of(source.below.split("/"))
-        self._reported: str | None = None
-        self._key = source.session
-        self.project: str | None = None
-
-    @property
-    def id(self) -> str:
-        """Its id."""
-        return self._key or self._named or self._reported or ""
-
-    def look_at(self, records: Sequence[Record]) -> None:
-        """Note what records say about the session."""
-        for record in records:
-            if isinstance(record.event, SessionStarted):
-                self._reported = self._reported or record.event.session
-                self.project = self.project or record.event.cwd
-
-
-def _has_grown(row: SourceRow, source: WordSource) -> bool:
+def _has_grown(row: SourceRow, source: SessionSource) -> bool:
     """Whether a file has only grown since it was indexed, as far as its inode and size tell."""
     return (
         source.kind == "lines"
         and row.stamp.split(" ")[0] == source.stamp.split(" ")[0]
         and source.size >= row.size > 0
     )
-
-
-def _decoded(part: Part, agent: str) -> Iterator[list[Record]]:
-    decoder = agents.transcript(agent).decoder()
-    for chunk in part.chunks():
-        yield decoder.feed(chunk)
-    yield decoder.close()

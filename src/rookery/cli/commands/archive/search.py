@@ -36,6 +36,7 @@ Examples:
   rook search run_all --json | jq -r '.hits[].resume'
 """
 _NOTHING = 1
+_MS = 1000
 _MOST_HITS = 500  # from which the sessions are chosen
 
 
@@ -79,8 +80,8 @@ def _query(options: SearchOptions, text: str) -> WordQuery:
         text=text,
         agent=options.agent,
         project=project,
-        since=since,
-        until=until,
+        since=None if since is None else since / _MS,
+        until=None if until is None else until / _MS,
         kind=options.kind,
         tool=options.tool,
         status=options.status,
