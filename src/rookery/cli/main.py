@@ -31,6 +31,7 @@ _COMMANDS = {
     "decode": ("decode:command", "Turn a recorded agent stream into events."),
     "demo": ("demo:command", "See rook work with a scripted agent: no key, no network."),
     "exec": ("exec:exec_", "Run any command line as it is."),
+    "export": ("archive.export:export_", "Export stored sessions as JSON lines, CSV or Parquet."),
     "import": ("archive.import_:import_", "Read the sessions that agents keep on disk."),
     "index": ("archive.index:index", "Show the ledger of all calls, or make it again."),
     "loop": ("loop:loop_", "Run an agent repeatedly until the work is done."),

@@ -131,6 +131,21 @@ class DecodeOptions(msgspec.Struct, frozen=True, kw_only=True):
     ] = False
 
 
+class ExportOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of `rook export`."""
+
+    jsonl: Annotated[
+        File | None, Flag(help="Write JSON lines to FILE; - is standard output.", metavar="FILE")
+    ] = None
+    csv: Annotated[
+        File | None, Flag(help="Write CSV to FILE; - is standard output.", metavar="FILE")
+    ] = None
+    parquet: Annotated[
+        File | None, Flag(help="Write Parquet to FILE (needs pyarrow).", metavar="FILE")
+    ] = None
+    raw: Annotated[bool, Flag(help="Don't redact secrets.")] = False
+
+
 class ImportOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of `rook import`."""
 
@@ -211,41 +226,46 @@ class ReportOptions(msgspec.Struct, frozen=True, kw_only=True):
     ] = "markdown"
 
 
-class SearchOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of `rook search`."""
+class SessionFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which stored sessions, and what of them, `rook search` and `rook export` take."""
 
     agent: Annotated[
         Name | None,
-        Flag(help="Search sessions of this agent.", metavar="NAME", completes="histories"),
+        Flag(help="Take sessions of this agent.", metavar="NAME", completes="histories"),
     ] = None
     project: Annotated[
         Text | None,
-        Flag(help="Search in this folder: a path or the last part of one.", metavar="DIR"),
+        Flag(help="Take sessions in this folder: a path or the last part of one.", metavar="DIR"),
     ] = None
     since: Annotated[
         Text | None,
-        Flag(help="Find what is from this time or later: 7d, today, 2026-11.", metavar="TIME"),
+        Flag(help="Take what is from this time or later: 7d, today, 2026-11.", metavar="TIME"),
     ] = None
     until: Annotated[
         Text | None,
         Flag(
-            help="Find what is from before this time; a day or month is included.", metavar="TIME"
+            help="Take what is from before this time; a day or month is included.", metavar="TIME"
         ),
     ] = None
     kind: Annotated[
         Literal["prompt", "answer", "thinking", "command", "path", "output"] | None,
-        Flag(help="Find only prompts, answers, thinking, commands, paths or outputs of tools."),
+        Flag(help="Take only prompts, answers, thinking, commands, paths or outputs of tools."),
     ] = None
     tool: Annotated[
-        Text | None, Flag(help="Find calls and outputs of this tool.", metavar="NAME")
+        Text | None, Flag(help="Take calls and outputs of this tool.", metavar="NAME")
     ] = None
     status: Annotated[
         Literal["ok", "error", "denied", "cancelled", "timed_out", "orphaned"] | None,
-        Flag(help="Find outputs of calls that ended like this."),
+        Flag(help="Take outputs of calls that ended like this."),
     ] = None
     session: Annotated[
-        Text | None, Flag(help="Search in the session whose id begins like this.", metavar="ID")
+        Text | None, Flag(help="Take the session whose id begins like this.", metavar="ID")
     ] = None
+
+
+class SearchOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How `rook search` shows what it finds."""
+
     all: Annotated[
         bool,
         Flag(help="Show every hit, not only the best one of a session.", words=("--all", "-a")),

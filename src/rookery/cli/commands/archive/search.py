@@ -10,20 +10,18 @@ import msgspec
 
 from rookery import agents
 from rookery.archive.places import user_homes
-from rookery.archive.report.period import period
-from rookery.archive.report.zone import zone_of
 from rookery.archive.words.database import FILE, Words
 from rookery.archive.words.index import Progress, fill
 from rookery.archive.words.query import EmptyQueryError, expression
 from rookery.archive.words.search import Found, Hit, WordQuery, by_session, search
+from rookery.cli.commands.archive.session_filter import chosen_period, chosen_project
 from rookery.cli.live.output import put_json
 from rookery.cli.options.parameters import argument, takes
 from rookery.cli.reporting.import_bar import ImportBar
 from rookery.cli.safe_output import guarded
-from rookery.config.command_options import SearchOptions
+from rookery.config.command_options import SearchOptions, SessionFilter
 from rookery.display.console.look import columns, look_of
 from rookery.display.sessions.found_words import session_lines
-from rookery.model.errors import OptionError
 from rookery.model.text import count
 from rookery.store.home import home_folder
 
@@ -36,21 +34,20 @@ Examples:
   rook search run_all --json | jq -r '.hits[].resume'
 """
 _NOTHING = 1
-_MS = 1000
 _MOST_HITS = 500  # from which the sessions are chosen
 
 
 @click.command("search", epilog=_EXAMPLES)
-@takes("search", SearchOptions)
+@takes("search", SessionFilter, SearchOptions)
 @argument("words", nargs=-1, required=True, metavar="WORDS...")
-def search_(options: SearchOptions, words: tuple[str, ...]) -> None:
+def search_(wanted: SessionFilter, options: SearchOptions, words: tuple[str, ...]) -> None:
     """Find the sessions of all agents in which words occur: prompts, answers, commands, outputs.
 
     All words must occur in one message; "several words" are a phrase, word* a beginning, -word must
     not occur. The first search indexes what agents keep on disk, the newest first; what was indexed
     is found even when an agent has deleted its file. Exits with 1 if nothing was found.
     """
-    query = _query(options, " ".join(words))
+    query = _query(wanted, " ".join(words))
     with Words.open(home_folder() / FILE) as index:
         progress = _fill(index)
         most = options.limit if options.all else _MOST_HITS
@@ -65,23 +62,18 @@ def search_(options: SearchOptions, words: tuple[str, ...]) -> None:
         raise click.exceptions.Exit(_NOTHING)
 
 
-def _query(options: SearchOptions, text: str) -> WordQuery:
+def _query(options: SessionFilter, text: str) -> WordQuery:
     try:
         expression(text)
-        since, until = period(options.since, options.until, zone_of(None), time.time())
     except EmptyQueryError as error:
         raise click.UsageError(str(error)) from None
-    except OptionError as error:
-        raise click.UsageError(f"--{error}") from None
-    project = options.project
-    if project is not None and (os.sep in project or project in (".", "..")):
-        project = os.path.abspath(project)
+    since, until = chosen_period(options)
     return WordQuery(
         text=text,
         agent=options.agent,
-        project=project,
-        since=None if since is None else since / _MS,
-        until=None if until is None else until / _MS,
+        project=chosen_project(options),
+        since=since,
+        until=until,
         kind=options.kind,
         tool=options.tool,
         status=options.status,

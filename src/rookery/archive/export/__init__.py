@@ -1,0 +1,1 @@
+"""Stored sessions for other programs: `tables` has the rows, `writers` writes them."""

@@ -1,0 +1,112 @@
+"""`rook export`: stored sessions for other programs."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import RawIOBase
+from pathlib import Path
+from typing import Any, Literal
+
+import click
+
+from rookery.archive.export.tables import ExportFilter, Table, calls, events, sessions
+from rookery.archive.export.writers import Format, write
+from rookery.archive.places import user_homes
+from rookery.cli.commands.archive.session_filter import chosen_period, chosen_project
+from rookery.cli.options.parameters import argument, takes
+from rookery.cli.reporting.import_bar import current_archive
+from rookery.cli.safe_output import guarded
+from rookery.config.command_options import ExportOptions, SessionFilter
+from rookery.model.text import count
+
+_EXAMPLES = """\b
+Examples:
+  rook export --jsonl events.jsonl
+  rook export calls --csv calls.csv --since 2026-11
+  rook export sessions --jsonl - | jq -r .title
+  rook export events --parquet events.parquet --kind prompt
+"""
+_STDOUT = "-"
+
+What = Literal["events", "calls", "sessions"]
+
+
+@click.command("export", epilog=_EXAMPLES)
+@takes("export", SessionFilter, ExportOptions)
+@argument(
+    "what", required=False, default="events", type=click.Choice(["events", "calls", "sessions"])
+)
+def export_(wanted: SessionFilter, options: ExportOptions, what: What) -> None:
+    """Export what agents keep on disk: their events, calls or sessions.
+
+    Events are prompts, answers, thinking, commands, paths and outputs, with their whole texts.
+    Calls have their tokens and costs, each counted once. Secrets are redacted unless --raw says
+    otherwise.
+    """
+    written, path = _target(options)
+    exact = options.raw or written == "parquet"
+    since, until = chosen_period(wanted)
+    chosen = ExportFilter(
+        agent=wanted.agent,
+        project=chosen_project(wanted),
+        since=since,
+        until=until,
+        kind=wanted.kind,
+        tool=wanted.tool,
+        status=wanted.status,
+        session=wanted.session,
+    )
+    with _table(what, chosen, raw=options.raw) as table, _opened(path, exact=exact) as out:
+        rows = write(table, out, written)
+    if path != _STDOUT:
+        click.echo(f"[rook] {count(rows, 'row')} written to {path}", err=True)
+
+
+def _target(options: ExportOptions) -> tuple[Format, str]:
+    given: list[tuple[Format, object]] = [
+        ("jsonl", options.jsonl),
+        ("csv", options.csv),
+        ("parquet", options.parquet),
+    ]
+    chosen = [(written, str(path)) for written, path in given if path is not None]
+    if len(chosen) != 1:
+        raise click.UsageError("name one of --jsonl FILE, --csv FILE or --parquet FILE")
+    return chosen[0]
+
+
+@contextmanager
+def _table(what: What, wanted: ExportFilter, *, raw: bool) -> Iterator[Table]:
+    redact = str if raw else guarded(sys.stdout).redacted
+    if what == "events":
+        yield events(user_homes(), wanted, redact)
+        return
+    with current_archive() as archive:
+        connection = archive.ledger.connection
+        yield calls(connection, wanted) if what == "calls" else sessions(connection, wanted, redact)
+
+
+class _Printed(RawIOBase):
+    """Prints whole lines, so that no terminal and no CI service takes one for a command."""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        sys.stdout.write(bytes(data).decode("utf-8", "replace"))
+        return len(data)
+
+
+@contextmanager
+def _opened(path: str, *, exact: bool) -> Iterator[Any]:
+    if path == _STDOUT:
+        sys.stdout.flush()
+        yield guarded(sys.stdout).exact if exact else _Printed()
+        sys.stdout.flush()
+        return
+    try:
+        with Path(path).open("wb") as out:
+            yield out
+    except IsADirectoryError:
+        raise click.UsageError(f"{path} is a folder: name a file") from None
+    except (FileNotFoundError, PermissionError) as error:
+        raise click.UsageError(f"{path} can't be written: {error.strerror}") from None
