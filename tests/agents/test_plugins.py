@@ -163,7 +163,7 @@ def test_an_invalid_agent_is_reported_in_one_line(
 
 FORGETFUL = """
 from msgspec.structs import replace
-from rookery.agents.opencode import AGENT as LIKE
+from rookery.agents.opencode.adapter import AGENT as LIKE
 
 AGENT = replace(
     LIKE,

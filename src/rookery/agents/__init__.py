@@ -30,7 +30,7 @@ NAMES = (
     *("claude", "codex", "opencode", "gemini", "qwen", "amp", "kilo", "droid"),
     "acp",
 )
-"""The names of our own agents; each is a module here with an `AGENT`."""
+"""The names of our own agents; each is a package here with `adapter.AGENT`."""
 
 HISTORIES = (
     *("claude", "codex", "gemini", "qwen", "opencode"),
@@ -105,7 +105,7 @@ def agent(name: str) -> Agent:
 
 @cache
 def _own(name: str) -> Agent:
-    known: Agent = import_module(f"{__name__}.{name}").AGENT
+    known: Agent = import_module(f"{__name__}.{name}.adapter").AGENT
     return acp.with_acp(known)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from rookery.adapter.agent import Invocation, Task
 from rookery.agents import agent, detect
-from rookery.agents.amp import recognises
+from rookery.agents.amp.adapter import recognises
 from rookery.agents.amp.command import invoke, keeps_variable, with_output_flags
 from rookery.model.completion import final_text
 from rookery.model.errors import UnsupportedError

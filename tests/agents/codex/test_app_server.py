@@ -10,7 +10,7 @@ import pytest
 import rookery
 from rookery.adapter.agent import Permission, Task
 from rookery.adapter.drift import ALWAYS_LOOKED_AT, type_name
-from rookery.agents.codex import recognises
+from rookery.agents.codex.adapter import recognises
 from rookery.agents.codex.app_server.client import Client, answer
 from rookery.agents.codex.app_server.fields import KNOWN_FIELDS
 from rookery.agents.codex.app_server.reader import AppServerReader

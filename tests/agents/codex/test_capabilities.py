@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import rookery
-from rookery.agents.codex import AGENT
+from rookery.agents.codex.adapter import AGENT
 from rookery.model.events import (
     Event,
     SessionStarted,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import rookery
-from rookery.agents.codex import recognises
+from rookery.agents.codex.adapter import recognises
 from rookery.agents.codex.errors import error, retry
 from rookery.agents.codex.fields import KNOWN_FIELDS
 from rookery.agents.codex.tools import script

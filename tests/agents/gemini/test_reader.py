@@ -7,7 +7,7 @@ import pytest
 import rookery
 from rookery.adapter.agent import Replacement
 from rookery.agents import agent, detect
-from rookery.agents.gemini import recognises
+from rookery.agents.gemini.adapter import recognises
 from rookery.model.completion import final_text
 from rookery.model.events import Error, Event, Text, TextDelta, ToolStarted, TurnFinished
 from tests.recorded import cases, folded, messages, name_of, recordings, results

@@ -18,7 +18,7 @@ NAME = "acp"
 _VERSIONS = ("1",)  # of the protocol
 
 
-__all__ = ["AGENT", "DIALECTS", "introduces", "name_in", "of_dialect", "speaker", "with_acp"]
+__all__ = ["DIALECTS", "NAME", "introduces", "name_in", "of_dialect", "speaker", "with_acp"]
 
 
 def decoder(*, agent: str = NAME, cap: int = DEFAULT_CAP) -> Decoder:
@@ -175,7 +175,3 @@ def _capabilities(dialect: Dialect | None) -> Capabilities:
         end_event="yes",
         notes=dialect.notes if dialect else (),
     )
-
-
-AGENT = speaker(NAME)
-"""Any agent that speaks the protocol, started by the command that the user types."""

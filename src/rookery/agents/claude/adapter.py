@@ -1,0 +1,89 @@
+"""Everything that the rest of the program knows about Claude Code."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rookery.adapter.agent import Agent, Capabilities, ControlChannel
+from rookery.agents.claude import approvals
+from rookery.agents.claude.command import (
+    OUTPUT_FLAGS,
+    PROGRAMS,
+    invoke,
+    keeps_variable,
+    with_output_flags,
+)
+from rookery.agents.claude.fields import CHECKED_VERSIONS
+from rookery.agents.claude.reader import decoder
+from rookery.agents.claude.tools import replacements
+
+_TYPES = frozenset(
+    {
+        "assistant",
+        "command_lifecycle",
+        "control_request",
+        "control_response",
+        "conversation_reset",
+        "rate_limit_event",
+        "result",
+        "stream_event",
+        "system",
+        "tool_progress",
+        "tool_use_summary",
+        "user",
+    }
+)
+
+
+_OWN_FIELDS = frozenset({"apiKeySource", "mcp_servers", "permissionMode", "slash_commands", "uuid"})
+"""Fields of a whole first message; Droid's looks the same otherwise, but what follows does not."""
+
+
+def recognises(message: Mapping[str, Any]) -> bool:
+    """Whether a message is one of Claude Code's: its type, and another field that identifies it."""
+    type = message.get("type")
+    if not isinstance(type, str) or type not in _TYPES:
+        return False
+    if message.get("subtype") == "init" and "cwd" in message and "tools" in message:
+        return not _OWN_FIELDS.isdisjoint(message)
+    inner = message.get("message")
+    return (
+        "session_id" in message
+        or (isinstance(inner, dict) and "content" in inner)
+        or "subtype" in message
+        or any(key in message for key in ("total_cost_usd", "result", "response", "request"))
+    )
+
+
+AGENT = Agent(
+    name="claude",
+    programs=PROGRAMS,
+    install="npm install -g @anthropic-ai/claude-code",
+    login="claude /login",
+    output_flags=OUTPUT_FLAGS,
+    checked_versions=tuple(sorted(CHECKED_VERSIONS)),
+    capabilities=Capabilities(
+        deltas="yes",
+        thinking="yes",
+        subagents="partly",
+        usage="yes",
+        cost="yes",
+        denials="yes",
+        exit_codes="partly",
+        resume="yes",
+        end_event="yes",
+        notes=(
+            "The work of background subagents is reported as progress, not as single calls.",
+            "The exit code of a command is reported only if the command failed.",
+        ),
+    ),
+    evidence="recordings",
+    decoder=decoder,
+    recognises=recognises,
+    invoke=invoke,
+    with_output_flags=with_output_flags,
+    keeps_variable=keeps_variable,
+    replacements=replacements,
+    control=ControlChannel(
+        read=approvals.read, answer=approvals.answer, interrupt=lambda: approvals.INTERRUPT
+    ),
+)
