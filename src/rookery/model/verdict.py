@@ -6,10 +6,10 @@ from typing import Literal, Self, assert_never
 import msgspec
 
 from rookery.model.sentences.interruption import interrupted_by, point
-from rookery.model.sentences.limits import provider_limit
+from rookery.model.sentences.limits import passed_limit, provider_limit
 from rookery.model.state import RunState
 from rookery.model.stuck import Suspicion
-from rookery.model.text import duration, first_line, signal_name, were
+from rookery.model.text import first_line, signal_name, were
 
 Outcome = Literal[
     "success",
@@ -139,6 +139,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     denied_by_person: tuple[str, ...] = ()
     """The ids of the denied calls to which a person said no."""
 
+    refused: tuple[str, ...] = ()
+    """The ids of the calls to which whoever was asked said no; not every agent reports them."""
+
     refusals: tuple[str, ...] = ()
     """Why calls were refused of which only stderr reports it."""
 
@@ -229,6 +232,7 @@ def _from_stream(state: RunState, known: Facts) -> Facts:
     own = OWN_LIMITS.get(failed.reason) if failed else None
     reached = [limit for limit in state.limits.values() if limit.status == "rejected"]
     quota, tool = state.quota_errors, state.unfinished_tool
+    denied = {*state.denials, *known.refused}
     return msgspec.structs.replace(
         known,
         heard=state.heard,
@@ -240,8 +244,8 @@ def _from_stream(state: RunState, known: Facts) -> Facts:
         no_answer=last is not None and last.ok and not state.has_answer(last),
         passed_limit=known.passed_limit or (PassedLimit(kind=own, by="agent") if own else None),
         results=len(state.results),
-        denials=len(state.denials),
-        denied_by_person=tuple(id for id in known.denied_by_person if id in state.denials),
+        denials=len(denied),
+        denied_by_person=tuple(id for id in known.denied_by_person if id in denied),
         cut_tasks=state.cut_tasks,
         truncated=state.closed is not None and state.closed.truncated,
         open_tool=None if tool is None else tool.described(_LONGEST_TITLE),
@@ -353,13 +357,13 @@ def _sentence(status: Outcome, facts: Facts) -> str:
     match status:
         case "success":
             passed = facts.passed_limit is not None and facts.passed_limit.by == "rook"
-            return f"done, but {_which_limit(facts)}" if passed else "done"
+            return f"done, but {passed_limit(facts, _place(facts))}" if passed else "done"
         case "not_started":
             return _why_not_started(facts)
         case "interrupted":
             return _who_interrupted(facts) + _point(facts)
         case "timed_out" | "over_budget":
-            return _which_limit(facts)
+            return passed_limit(facts, _place(facts))
         case "limited":
             return facts.quota_message or provider_limit(facts.window, facts.resets_at)
         case "stuck":
@@ -388,27 +392,6 @@ def _why_not_started(facts: Facts) -> str:
         end = f", and {process_end(facts)}" if process_end(facts) else ""
         return f"{agent} wrote text, but no messages{end}"
     return f"{agent} {process_end(facts) or 'ended'} before its first message"
-
-
-def _which_limit(facts: Facts) -> str:
-    passed = facts.passed_limit
-    if passed is None:
-        which = "time limit" if facts.stopped_for == "timed_out" else "budget"
-        return f"reached the {which}{_place(facts)}"
-    if passed.by == "agent":
-        return facts.message or f"reached the agent's own limit of {passed.kind}{_place(facts)}"
-    used, allowed = passed.used or 0, passed.allowed or 0
-    match passed.kind:
-        case "cost" if passed.is_unknown:
-            return f"the price of the model is unknown, so --max-cost cannot hold{_place(facts)}"
-        case "cost":
-            return f"spent ${used:.4f} (limit ${allowed:.4f}){_place(facts)}"
-        case "time":
-            return f"reached the time limit of {duration(allowed)}{_place(facts)}"
-        case "tokens" | "turns":
-            return f"used {used:.0f} {passed.kind} (limit {allowed:.0f}){_place(facts)}"
-        case _:
-            assert_never(passed.kind)
 
 
 def _why_stuck(facts: Facts) -> str:

@@ -28,7 +28,7 @@ from rookery.model.verdict import (
     Verdict,
     judge,
 )
-from rookery.store.decisions import denied_by_person
+from rookery.store.decisions import denied, denied_by_person
 from rookery.store.file_names import RECORDER_LOG
 from rookery.store.output import has_output, write_output
 from rookery.store.run_folder import RunFolder
@@ -153,11 +153,13 @@ def _sum(*counts: int | None) -> int | None:
 
 
 def _with_decisions(known: Facts, folder: RunFolder | None) -> Facts:
-    """Add which calls a person denied."""
+    """Add which calls were denied, and which of them by a person."""
     with suppress(RookeryError):  # a folder that is gone is reported when the verdict is saved
         if folder is not None:
-            ids = sorted(denied_by_person(folder))
-            return msgspec.structs.replace(known, denied_by_person=tuple(ids))
+            by_person, refused = sorted(denied_by_person(folder)), sorted(denied(folder))
+            return msgspec.structs.replace(
+                known, denied_by_person=tuple(by_person), refused=tuple(refused)
+            )
     return known
 
 

@@ -63,3 +63,9 @@ def denied_by_person(folder: RunFolder) -> frozenset[str]:
         for made in read(folder).values()
         if made.tool_id is not None and made.decision.by == "person" and not made.decision.allow
     )
+
+
+def denied(folder: RunFolder) -> frozenset[str]:
+    """The ids of the calls that were refused when they were asked for last."""
+    last = {made.tool_id: made for made in read(folder).values() if made.about == "tool"}
+    return frozenset(id for id, made in last.items() if id is not None and not made.decision.allow)
