@@ -1,32 +1,33 @@
 """Requests for permission: what a person is asked, and which option an answer selects."""
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from rookery.agents.acp import calls, shapes
+from rookery.model.events import ToolStarted
 from rookery.model.questions import Ask, Decision
 
-_LONGEST_REASON = 1000
 _MOST_LINES = 400
 
 _ORDER = {True: ("allow_once", "allow_always"), False: ("reject_once", "reject_always")}
 """The kinds of options for an answer, those with the least effect first."""
 
 
-def ask_of(message: shapes.PermissionRequest) -> Ask:
-    """What a person is asked."""
-    call = message.params.tool_call or shapes.Call()
-    kind = calls.kind_of(call)
-    title = calls.title_of(call)
-    name = call.name or kind
+def ask_of(id: str, call: shapes.Call, started: ToolStarted | None) -> Ask:
+    """What a person is asked: the call as the request has it, or as its start reported it."""
+    kind = calls.kind_of(call, call.name)
+    title = calls.described(call) or (started.title if started else None) or call.title
+    if started is not None:
+        kind = started.kind if kind == "other" else kind
+    name = call.name or (started.name if started else kind)
     return Ask(
-        id=str(message.id),
+        id=id,
         name=name,
         kind=kind,
         title=title,
-        detail=tuple(_detail(call)),
-        reason=None,
+        detail=tuple(islice(_detail(call), _MOST_LINES)),
         always=f"{name}({title})" if title else None,
-        scope="this call again",
+        scope="any later change to this file" if kind == "edit" else None,
     )
 
 

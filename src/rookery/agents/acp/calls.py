@@ -51,6 +51,7 @@ _MOST_COMPARED = 500  # lines; comparing takes the square of that
 _title = first_reader(_TITLES)
 _raw_text = first_reader(_OUTPUTS)
 _string = msgspec.json.Decoder(str)
+_object = msgspec.json.Decoder(dict[str, Any])
 
 
 class _Exit(msgspec.Struct, gc=False):
@@ -129,6 +130,16 @@ def described(call: shapes.AnyCall) -> str | None:
 def input_of(call: shapes.AnyCall) -> msgspec.Raw | None:
     """The input of a call; None if it has none yet."""
     return None if bytes(call.raw_input) in _EMPTY else salvage.raw_copy(call.raw_input)
+
+
+def take_input(call: shapes.AnyCall) -> None:
+    """Use the content of a call as its input, once it is a whole object (kimi 2.1.0)."""
+    text = (output_of(call) or "").strip()
+    if bytes(call.raw_input) in _EMPTY and text.startswith("{"):
+        try:
+            call.raw_input = msgspec.Raw(msgspec.json.encode(_object.decode(text)))
+        except (ValueError, RecursionError):
+            return  # it is still being written
 
 
 def name_of(call: shapes.AnyCall, dialect: Dialect | None) -> str | None:

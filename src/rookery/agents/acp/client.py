@@ -1,7 +1,7 @@
 """The client: leads an agent through the protocol, and answers its requests for permission."""
 
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -13,6 +13,7 @@ from rookery.agents.acp import methods, shapes
 from rookery.agents.acp.asking import ask_of, choice
 from rookery.agents.acp.dialects import Dialect
 from rookery.model.errors import UnsupportedError
+from rookery.model.events import Event, ToolFinished, ToolStarted
 from rookery.model.questions import Ask, Decision
 
 _NOT_FOUND = -32601
@@ -45,6 +46,7 @@ def invoke(task: Task, command: Sequence[str], dialect: Dialect | None) -> Invoc
             read=client.read,
             answer=client.answer,
             interrupt=client.interrupt,
+            on_event=client.on_event,
             on_output=client.on_output,
             permits=client.permits,
         ),
@@ -67,6 +69,7 @@ class Client:
         self._is_prompted = False
         self._is_cancelled = False
         self._open: dict[str | int | None, None] = {}  # requests for permission without an answer
+        self._calls: dict[str, ToolStarted] = {}  # those that may need permission
         self._lines = LineBuffer()
 
     def begin(self) -> bytes:
@@ -85,6 +88,14 @@ class Client:
         """Return the messages to send after what the agent wrote."""
         lines = (line for line in self._lines.feed(data) if isinstance(line, bytes))
         return b"".join(reply for line in lines for reply in self._replies(line))
+
+    def on_event(self, event: Event, line: Callable[[], bytes]) -> bytes:
+        """Remember the calls: a request for permission may name no more than the id of one."""
+        if isinstance(event, ToolStarted):
+            self._calls[event.id] = event
+        elif isinstance(event, ToolFinished):
+            self._calls.pop(event.id, None)
+        return b""
 
     def _replies(self, line: bytes) -> Iterator[bytes]:
         if b'"id"' not in line:
@@ -190,21 +201,29 @@ class Client:
 
     def read(self, line: bytes) -> Ask | None:
         """Read a request for permission; None if the line isn't one, or is repeated."""
-        message = salvage.decode_part(line, _asked)
+        message = _permission_request(line)
         if message is None or message.id is None or message.id in self._open:
             return None
         self._open[message.id] = None
-        return ask_of(message)
+        call = message.params.tool_call or shapes.Call()
+        return ask_of(str(message.id), call, self._calls.get(call.tool_call_id or ""))
 
     def answer(self, line: bytes, decision: Decision) -> bytes:
         """Return the answer to a request which `read` accepted."""
-        message = salvage.decode_part(line, _asked)
+        message = _permission_request(line)
         if message is None or message.id not in self._open:
             return b""
         del self._open[message.id]
         option = choice(message.params.options or (), decision)
         chosen = {"outcome": "selected", "optionId": option} if option else _CANCELLED
         return _line({"id": message.id, "result": {"outcome": chosen}})
+
+
+def _permission_request(line: bytes) -> shapes.PermissionRequest | None:
+    request = salvage.decode_part(line, _message)
+    if request is None or request.method != shapes.ASKS:
+        return None
+    return salvage.decode_part(line, _asked)
 
 
 def refuse(name: str, task: Task, dialect: Dialect | None) -> None:

@@ -51,6 +51,9 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     tool_name: tuple[str, ...] = ()
     """The path to a tool's name in a call; `title` is the title of its first message."""
 
+    input_in_content: bool = False
+    """Whether the input of a call comes as its content before the call runs."""
+
     parent: tuple[str, ...] = ()
     """The path to the call in which a subagent made this one."""
 
@@ -185,6 +188,7 @@ _ALL = (
         login="kimi login",
         modes={"ask": "default", "plan": "plan", "all": "yolo"},
         tool_name=("title",),
+        input_in_content=True,
         notes=("Over ACP it reports neither tokens nor cost.", _HIDDEN),
     ),
     Dialect(

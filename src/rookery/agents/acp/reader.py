@@ -94,6 +94,8 @@ def call_update(memory: Memory, call: shapes.AnyCall, line: bytes) -> Events:
     if memory.has_ended(id):
         return ()
     status = call.status
+    if status not in _ENDS and memory.dialect and memory.dialect.input_in_content:
+        calls.take_input(call)
     events = _begin(memory, id, call, is_whole=status in _ENDS)
     if changes := calls.changes_of(call):
         memory.changes[id] = changes
