@@ -122,7 +122,7 @@ def described(call: shapes.AnyCall) -> str | None:
     """What the input or the location of a call says that it is about."""
     raw = call.raw_input
     text = None if bytes(raw) in _EMPTY else _title(raw) or informing_string(raw)
-    if text:
+    if text or call.kind == "execute":  # the location of a command is its folder
         return text
     return next((place.path for place in call.locations or () if place.path), None)
 
