@@ -286,6 +286,11 @@ class ShowOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     full: Annotated[bool, Flag(help="Show everything: texts, inputs, outputs and diffs.")] = False
     no_pager: Annotated[bool, Flag(help="Print to the terminal instead of a pager.")] = False
+    html: Annotated[
+        File | None,
+        Flag(help="Write a run to FILE as one HTML page without scripts.", metavar="FILE"),
+    ] = None
+    md: Annotated[bool, Flag(help="Print a run as Markdown.")] = False
 
 
 class ListOptions(msgspec.Struct, frozen=True, kw_only=True):

@@ -222,7 +222,7 @@ class Page:
         if edits and (full or item.status == "ok"):
             yield from self._difference(edits)
         elif full and started and started.input is not None:
-            yield from self._block(_readable(started.input))
+            yield from self._block(readable(started.input))
         result = body.result
         if full and result is not None:
             yield from self._output((result.output if item.status == "ok" else result.error) or "")
@@ -262,7 +262,7 @@ class Page:
             yield from self._layout.render(line)
 
     def _difference(self, edits: tuple[Replacement, ...]) -> Iterator[str]:
-        lines = [line for edit in edits for line in _compared(edit)]
+        lines = [line for edit in edits for line in compared(edit)]
         most = len(lines) if self._options.full else _FOLDED_LINES
         for line in lines[:most]:
             yield _INDENT + self._paint(_SIGNS.get(line[:1], "text"), safe(line).expandtabs())
@@ -296,7 +296,7 @@ def _lines(text: str) -> list[str]:
     return safe(text).expandtabs().strip("\n").split("\n")
 
 
-def _compared(edit: Replacement) -> Iterator[str]:
+def compared(edit: Replacement) -> Iterator[str]:
     """The changed lines of a diff, without its headers."""
     before, after = edit.before.split("\n"), edit.after.split("\n")
     if not edit.before:
@@ -307,7 +307,7 @@ def _compared(edit: Replacement) -> Iterator[str]:
             yield line
 
 
-def _readable(input: msgspec.Raw) -> str:
+def readable(input: msgspec.Raw) -> str:
     """A tool's input for people: one name per line, texts as they are."""
     try:
         value = json.loads(bytes(input))

@@ -4,19 +4,18 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 import click
 
-from rookery import agents
-from rookery.adapter.agent import Replacement, no_replacements
 from rookery.cli.live.ending import print_answer
 from rookery.cli.live.finished_run import display_of, ending_lines, say_end, show_record
 from rookery.cli.live.pager import paged
 from rookery.cli.live.raw_text import last_words, shown_text
 from rookery.cli.options.parameters import argument, takes
 from rookery.cli.options.run_argument import find_run
+from rookery.cli.reporting.replacements import replacements_of
 from rookery.cli.running_run import how_to_follow, open_calls, progress
 from rookery.cli.safe_output import guarded
 from rookery.config.command_options import ShowOptions
@@ -29,7 +28,6 @@ from rookery.display.spending import spending_lines
 from rookery.feed.bodies import run_bodies
 from rookery.feed.stored import iterate, stored_feed
 from rookery.model.completion import final_text
-from rookery.model.events import ToolStarted
 from rookery.model.safe import safe_line
 from rookery.model.timeline import Timeline
 from rookery.runs.heal import healed
@@ -42,6 +40,8 @@ Examples:
   rook show
   rook show k7f3 --full
   rook show k7f3 | grep ERROR
+  rook show k7f3 --html run.html     one file to keep or to send
+  rook show k7f3 --md > run.md
 """
 
 
@@ -59,6 +59,11 @@ def show(options: ShowOptions, view_options: ViewOptions, run: str | None) -> No
     far as it has come.
     """
     full, verbose = options.full, view_options.verbose
+    if options.html is not None or options.md:
+        from rookery.cli.reporting.export import export  # rarely needed
+
+        export(find_run(run), options)
+        return
     look = look_of(sys.stdout, os.environ)
     if run is not None and run.startswith("loop-"):
         from rookery.cli.commands.loops import show_loop  # rarely needed, and it imports a lot
@@ -129,7 +134,7 @@ def _page(
             denied_by_person=partial(decisions.denied_by_person, folder),
         ),
         read=run_bodies(folder.path, feed.agent).read,
-        replacements=_replacements(feed.agent),
+        replacements=replacements_of(feed.agent),
         decisions=decisions.read(folder),
     )
     yield from page.head(_heading(folder, live))
@@ -164,8 +169,3 @@ def _heading(folder: RunFolder, live: ListedRun | None) -> Heading:
         command=shlex.join(info.command),
         progress=progress(live) if live else None,
     )
-
-
-def _replacements(agent: str | None) -> Callable[[ToolStarted], tuple[Replacement, ...]]:
-    """The program that shows the diffs of an agent's edits."""
-    return agents.agent(agent).replacements if agent else no_replacements

@@ -1,0 +1,39 @@
+"""Documents made of events, as the command makes them of a run's log."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from rookery.display.export.html import html_page
+from rookery.display.export.markdown import markdown_lines
+from rookery.display.export.steps import Steps, StepSource
+from rookery.display.reports.report import Report, cleaned
+from rookery.feed.bodies import Body
+from rookery.model.events import Event, ToolFinished
+from rookery.model.records import Record
+from rookery.model.timeline import Item, Timeline
+
+REPORT = Report(kind="run", name="k7f3", status="success", ok=True, prompt="Fix the tests")
+
+
+def source(events: Iterable[Event], **more: Any) -> StepSource:
+    """What steps are made of, if a run had these events."""
+    known = [*events]
+    timeline = Timeline()
+    timeline.take(Record(n, float(n), n, 1, event) for n, event in enumerate(known))
+    results = {event.id: event for event in known if isinstance(event, ToolFinished)}
+
+    def read(item: Item) -> Body:
+        return Body(known[item.seq], results.get(item.key or ""))
+
+    options = {"read": read, "redact": lambda text: text, "cwd": "/x", **more}
+    return StepSource(items=timeline.items, **options)
+
+
+def html(events: Iterable[Event], report: Report = REPORT, **more: Any) -> str:
+    clean = cleaned(report, lambda text: text)
+    return "".join(html_page(clean, Steps(source(events, **more)), about=["/x"]))
+
+
+def markdown(events: Iterable[Event], report: Report = REPORT, *, full: bool = True) -> str:
+    clean = cleaned(report, lambda text: text)
+    return "\n".join(markdown_lines(clean, Steps(source(events)), full=full))
