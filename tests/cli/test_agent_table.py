@@ -59,7 +59,7 @@ def test_what_is_reported_in_part_or_not_at_all_is_marked() -> None:
     assert marks == {
         column: words[getattr(support, name)] for name, (column, _) in REPORTED.items()
     }
-    assert row.endswith("  exec, acp")
+    assert row.endswith("  app-server exec acp")
 
 
 def test_marks_have_a_colour_of_their_own() -> None:
@@ -73,7 +73,7 @@ def test_a_narrow_terminal_shows_fewer_columns_rather_than_broken_lines(width: i
     lines = agent_table([*ALL, described("amp")], width=width, paint=PLAIN)
     assert max(map(len, lines)) <= width
     assert "TOKENS" in lines[0]
-    assert lines[2].endswith("exec, acp")
+    assert lines[2].endswith("app-server exec acp")
 
 
 @pytest.mark.parametrize(

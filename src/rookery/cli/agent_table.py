@@ -11,7 +11,7 @@ from rookery.display.console.paint import Paint
 from rookery.display.console.table import table
 from rookery.model.safe import safe_line
 
-LEGEND = "- not installed · ~ reported in part · notes and details: rook agents NAME"
+LEGEND = "- not installed · docs: not tried yet · ~ reported in part · details: rook agents NAME"
 REPORTED = {
     "cost": ("COST", "cost"),
     "usage": ("TOKENS", "tokens"),
@@ -26,10 +26,13 @@ REPORTED = {
 }
 """The heading and the meaning of each capability; a narrow terminal shows only the first ones."""
 
+NATIVE = "native"
+"""What stands for the only way to run an agent: by its own stream."""
+
 _VERSION, _CHECKED, _REPORTS = range(1, 4)
 _MARKS: dict[Support, str] = {"yes": "yes", "partly": "~", "no": "no"}
 _STYLES = {"~": "note", "no": "bad"}
-_FEWEST = 3
+_FEWEST = 2
 _UNCUT = 10_000
 _BULLET = "- "
 
@@ -116,7 +119,7 @@ def history_lines(known: Sequence[InstalledAgent], stored: Sequence[StoredAgent]
 
 def _head(shown: int) -> list[str]:
     headings = [heading for heading, _ in REPORTED.values()]
-    return ["AGENT", "VERSION", "CHECKED", " ".join(headings[:shown]), "ALSO VIA"]
+    return ["AGENT", "VERSION", "CHECKED", " ".join(headings[:shown]), "VIA"]
 
 
 def _row(agent: InstalledAgent, shown: int) -> list[str]:
@@ -124,9 +127,9 @@ def _row(agent: InstalledAgent, shown: int) -> list[str]:
         _MARKS[getattr(agent.capabilities, name)].ljust(len(heading))
         for name, (heading, _) in REPORTED.items()
     ]
-    also = ", ".join(way.name for way in agent.ways[1:])
+    ways = " ".join(way.name for way in agent.ways) or NATIVE
     version = agent.version or ("-" if agent.path is None else "?")
-    return [agent.name, version, _checked(agent), " ".join(marks[:shown]), also]
+    return [agent.name, version, _checked(agent), " ".join(marks[:shown]), ways]
 
 
 def _needed(rows: Sequence[Sequence[str]], shown: int) -> int:
@@ -137,7 +140,10 @@ def _needed(rows: Sequence[Sequence[str]], shown: int) -> int:
 def _checked(agent: InstalledAgent) -> str:
     if agent.checked:
         return "yes"
-    newest = max(agent.checked_versions, key=_order, default="none")
+    if not agent.command:
+        return "-"
+    usual = "docs" if agent.evidence == "documentation" else "none"
+    newest = max(agent.checked_versions, key=_order, default=usual)
     return f"no ({newest})" if agent.version else newest
 
 
@@ -149,6 +155,8 @@ def _order(version: str) -> list[tuple[bool, int, str]]:
 
 
 def _place(agent: InstalledAgent) -> str:
+    if not agent.command:
+        return "the command after --, or an agent of your settings"
     if agent.path is None:
         return f"no: {agent.install}" if agent.install else f"no: {agent.command[0]} is missing"
     return f"{agent.path}: {agent.problem}" if agent.problem else agent.path

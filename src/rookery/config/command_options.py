@@ -30,6 +30,15 @@ class AgentsOptions(msgspec.Struct, frozen=True, kw_only=True):
     check: Annotated[
         bool, Flag(help="Exit with code 1 if an installed version was not checked.")
     ] = False
+    registry: Annotated[
+        File | None,
+        Flag(
+            help="Show the agents of an ACP registry (registry.json or agent.json) as sections to "
+            "copy into rookery.toml. Nothing is run.",
+            metavar="FILE",
+            completes="files",
+        ),
+    ] = None
 
 
 class AnswerOptions(msgspec.Struct, frozen=True, kw_only=True):

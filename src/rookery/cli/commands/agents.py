@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import click
 import msgspec
 
+from rookery.cli.acp_registry import read_registry, section_of, toml_lines
 from rookery.cli.agent_table import (
     LEGEND,
     agent_details,
@@ -28,6 +29,7 @@ from rookery.cli.options.settings_files import surroundings
 from rookery.config.command_options import AgentsOptions
 from rookery.config.load import load
 from rookery.display.console.look import columns, look_of
+from rookery.model.errors import RookeryError
 from rookery.model.safe import safe_line
 from rookery.process.systems.this_system import system
 
@@ -37,6 +39,7 @@ Examples:
   rook agents codex
   rook agents --check || echo "look before you trust it"
   rook agents --json | jq -r 'select(.path) | .name'
+  rook agents --registry registry.json vibe      a section for rookery.toml
 """
 _UNCHECKED = 1
 
@@ -56,6 +59,9 @@ def command(options: AgentsOptions, names: tuple[str, ...]) -> None:
     that are new in them are recorded and counted, but may not be shown. With --check, an agent that
     you name and that is not installed counts as unchecked.
     """
+    if options.registry is not None:
+        _print_registry(options, options.registry, names)
+        return
     stored = stored_agents(names)
     others = [name for name in names if name not in {agent.name for agent in stored}]
     known = installed_agents(load(surroundings()), others) if others or not names else []
@@ -88,6 +94,26 @@ def _print(
         lines = [*history_lines(known, stored), *([LEGEND] if look.terminal else ())]
         for line in lines:
             click.echo(f"{paint('prefix', '[rook]')} {line}")
+
+
+def _print_registry(options: AgentsOptions, path: str, names: Sequence[str]) -> None:
+    """Print the entries of a registry, or those of these names, as sections for rookery.toml."""
+    if options.check:
+        raise click.UsageError("--registry and --check can't be combined")
+    entries, wrong = read_registry(path)
+    sections = [section_of(entry) for entry in entries if not names or entry.id in names]
+    missing = [name for name in names if name not in {section.id for section in sections}]
+    if missing:
+        listed = ", ".join(entry.id for entry in entries)
+        raise RookeryError(f"{path} has no agent {missing[0]!r}; it has: {listed}")
+    for number, section in enumerate(sections):
+        if options.json:
+            put_json(sys.stdout, msgspec.json.encode(section))
+        else:
+            lines = [*([""] if number else []), *toml_lines(section)]
+            click.echo("\n".join(lines))
+    if wrong:
+        click.echo(f"[rook] WARNING: {wrong} of its entries could not be read", err=True)
 
 
 def _doubtful(known: Sequence[InstalledAgent], *, named: bool) -> list[InstalledAgent]:
