@@ -31,3 +31,30 @@ def scenario(*names: str, but: str = "") -> pytest.MarkDecorator:
     """Mark a test as the scenarios that it goes through; `but` is what differs in this agent."""
     assert set(names) <= set(SCENARIOS), names
     return pytest.mark.scenario(*names, but=but)
+
+
+ACP_SCENARIOS = (
+    "text",
+    "thinking",
+    "read",
+    "failing command",
+    "edit",
+    "ask-allow",
+    "ask-deny",
+    "always",
+    "cancel",
+    "resume",
+    "401",
+    "500 then success",
+    "subagent",
+    "unicode",
+    "huge output",
+    "kill",
+)
+"""What every agent that speaks the Agent Client Protocol is put through."""
+
+
+def acp_scenario(name: str) -> pytest.MarkDecorator:
+    """Mark a test as a scenario of the agents that speak the Agent Client Protocol."""
+    assert name in ACP_SCENARIOS, name
+    return pytest.mark.scenario(name, but="")

@@ -32,7 +32,7 @@ from rookery.runs.start import start_command
 from tests.recorded import cases
 from tests.runs.scripted import make, play
 
-OTHERS = [name for name in agents.NAMES if name != "claude"]
+OTHERS = [name for name in agents.NAMES[1:] if agents.agent(name).programs]
 
 
 async def _all(run: Run) -> list[Record]:

@@ -104,6 +104,9 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
     unbudgeted: str | None = None
     """Why a limit on the cost cannot hold, if it cannot."""
 
+    install: str | None = None
+    """The command that installs what it runs, if that is not the agent's own program."""
+
     notes: tuple[str, ...] = ()
     """How it differs from the other ways, one sentence each."""
 
@@ -331,6 +334,11 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     def way(self, name: str | None) -> Way | None:
         """The way of that name."""
         return next((way for way in self.ways if way.name == name), None)
+
+    def install_for(self, via: str | None) -> str:
+        """The command that installs what the way of that name runs."""
+        way = self.way(via)
+        return (way.install if way else None) or self.install
 
     def usual_way(self, task: Task) -> str | None:
         """The first way that can do a task; None if there is only one."""

@@ -30,7 +30,7 @@ from rookery.runs.launch import make_folder, start_recorder
 from rookery.runs.resume import EarlierRun
 from rookery.runs.standard_input import PipedInput
 from rookery.runs.summary import RunResult
-from rookery.runs.supervisor import Supervisor
+from rookery.runs.supervisor import INTERRUPT_S, Supervisor
 from rookery.runs.watchdog import Silence
 from rookery.store.arrivals import Stream
 from rookery.store.run_folder import RunFolder
@@ -168,7 +168,7 @@ class Run(RunResult):
             folder,
             self._call,
             cwd=self.cwd,
-            timeout_s=self.options.timeout,
+            timeout_s=_recorder_timeout(self.options.timeout, dialogue),
             max_log_size=self.options.max_log_size,
             source=dialogue or self._piped,
         )
@@ -308,6 +308,11 @@ def _info(
         loop=options.loop[0] if options.loop else None,
         iteration=options.loop[1] if options.loop else None,
     )
+
+
+def _recorder_timeout(timeout_s: float | None, dialogue: Dialogue | None) -> float | None:
+    """When the recorder stops the agent: later, if a message can interrupt it first."""
+    return timeout_s if timeout_s is None or dialogue is None else timeout_s + 2 * INTERRUPT_S
 
 
 def _in_worktree(info: RunInfo, worktree: Worktree) -> RunInfo:

@@ -47,7 +47,7 @@ def start(
     task = replace(task, via=_chosen_way(known, task, before), cwd=cwd)
     refuse_unheld_budget(known, options, via=task.via)
     call = known.invoke(task)
-    words = options.program or call.command[:1]
+    words = _program(known, call, options, via=task.via, before=before)
     worktree = new_worktree(cwd, where) if options.worktree else None
     if worktree is not None:
         call = known.invoke(replace(task, cwd=worktree.cwd))
@@ -73,6 +73,33 @@ def start(
         on_permission=on_permission,
         worktree=worktree,
     )
+
+
+def _program(
+    agent: Agent,
+    call: Invocation,
+    options: RunOptions,
+    *,
+    via: str | None,
+    before: EarlierRun | None,
+) -> tuple[str, ...]:
+    """The words that start the agent: those that were named, unless this way runs another program.
+
+    Over a protocol, an agent may be run by another program than its own.
+    """
+    named, usual = options.program, call.command[:1]
+    if not named or usual == named:
+        return usual
+    if usual[0] in agent.programs or not agent.programs:
+        return named
+    if options.called is not None:
+        raise UnsupportedError(
+            options.called,
+            f"is your command for {agent.name}, but --via {via} runs {usual[0]}",
+            'leave out --via, or define an agent that speaks "acp"',
+        )
+    was_another = before is not None and named == before.program and before.via != via
+    return usual if was_another or named == agent.programs[:1] else named
 
 
 def _with_program(agent: Agent, options: RunOptions) -> RunOptions:

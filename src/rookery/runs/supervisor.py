@@ -29,7 +29,8 @@ from rookery.store.arrivals import Stream
 from rookery.store.run_folder import RunFolder
 from rookery.store.run_formats import ExitInfo
 
-_INTERRUPT_S = 2.0  # an agent that can be interrupted by a message gets a signal after this long
+INTERRUPT_S = 2.0
+"""An agent that can be interrupted by a message gets a signal after this long."""
 
 
 class Supervisor:
@@ -68,6 +69,7 @@ class Supervisor:
         """Read, fold and decide until the recorder has ended and everything is read."""
         self._silence.end()
         path = self._folder.path
+        timer = self._start_timer()
         try:
             with Tail(path, "stdout") as stdout, Tail(path, "stderr") as stderr:
                 stdout.digest, stderr.digest = Digest(), Digest()
@@ -82,10 +84,22 @@ class Supervisor:
         except UnsafeRunError as error:  # something else is in a log's place
             self._refused = str(error)
         finally:
+            if timer is not None:
+                timer.cancel()
             if self._dialogue is not None:
                 await self._dialogue.close()
             await asyncio.to_thread(self._recorder.close)
         self._act_on(self._feed.close())
+
+    def _start_timer(self) -> asyncio.TimerHandle | None:
+        """Stop an agent that can be interrupted at the time limit; its recorder stops any other."""
+        if self._dialogue is None or self._options.timeout is None:
+            return None
+        return asyncio.get_running_loop().call_later(self._options.timeout, self._time_out)
+
+    def _time_out(self) -> None:
+        if self.stop_reason is None:
+            self.stop("timed_out")
 
     @property
     def agent_started(self) -> bool:
@@ -110,7 +124,7 @@ class Supervisor:
 
     def facts(self, exit: ExitInfo, agent: str | None) -> Facts:
         """What rook itself knows about how the run ended; `agent` is what sentences call it."""
-        timed_out = exit.stopped_for == "timed_out"
+        timed_out = "timed_out" in (exit.stopped_for, self.stop_reason)
         return Facts(
             agent=agent,
             stopped_for=self.stop_reason,
@@ -139,7 +153,7 @@ class Supervisor:
             self._recorder.stop(why)
         else:  # a message can interrupt it; a signal follows if that does not help
             self._dialogue.interrupt()
-            asyncio.get_running_loop().call_later(_INTERRUPT_S, self._recorder.stop, why)
+            asyncio.get_running_loop().call_later(INTERRUPT_S, self._recorder.stop, why)
 
     def kill(self) -> None:
         """End the agent's whole process tree at once."""

@@ -192,7 +192,9 @@ class Session:
         if kind == "quota":
             count = {"input_tokens": 1000, "output_tokens": 50}
             count = {name: value * self.requests["turn"] for name, value in count.items()}
-            return {"stopReason": reason, "_meta": {"quota": {"token_count": count}}}
+            models = [{"model": MODELS[0], "token_count": count}]
+            quota = {"token_count": count, "model_usage": models}
+            return {"stopReason": reason, "_meta": {"quota": quota}}
         times = 1 if kind == "request" else self.requests[kind]
         usage = {name: value * times for name, value in REQUEST.items()}
         return {"stopReason": reason, "usage": {**usage, "totalTokens": 1050 * times}}
@@ -223,6 +225,13 @@ class Session:
         id = self.call("Read before.txt", "read", id="call-before", status="completed")
         self.end(id, "completed", "before")
         self.say("The first answer.")
+        if self.options["usage"] == "session":
+            times = self.requests["session"]
+            total = {"promptTokens": 1000 * times, "cachedTokens": 400 * times}
+            total |= {"completionTokens": 50 * times, "totalTokens": 1050 * times}
+            cost = (self.options["context"] or 0.0) * times
+            spent = {"amount": cost, "currency": "USD"}
+            self.update("usage_update", used=1050, size=WINDOW, cost=spent, _meta=total)
 
 
 def _ask(session: Session, command: str) -> str | None:
@@ -468,15 +477,21 @@ class Agent:
         return {"sessionId": SESSION, **_settings()}
 
     def _load(self, params: Json) -> Json:
+        self._need("load", "both")
         session = self._earlier(params)
         session.replay()
         return _settings()
 
     def _resume(self, params: Json) -> Json:
+        self._need("resume", "both", "broken")
         if self.options["resume"] == "broken":
             raise _JsonRpcError(-32603, "No previous sessions found for this project.")
         self._earlier(params)
         return _settings()
+
+    def _need(self, *abilities: str) -> None:
+        if (self.options["resume"] or "both") not in abilities:
+            raise _JsonRpcError(NOT_FOUND, "Method not found")
 
     def _earlier(self, params: Json) -> Session:
         id = str(params.get("sessionId"))

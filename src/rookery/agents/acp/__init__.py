@@ -154,6 +154,7 @@ def _way(dialect: Dialect | None) -> Way:
         asks=True,
         usage="yes" if dialect is not None and dialect.usage == "request" else "partly",
         unbudgeted=_unbudgeted(name, dialect),
+        install=dialect.install if dialect else None,
         notes=(
             f"Runs {' '.join(dialect.command)}." if dialect else "Runs the command after --.",
             *(dialect.notes if dialect else ()),

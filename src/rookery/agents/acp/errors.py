@@ -12,6 +12,9 @@ from rookery.model.events import Error, ErrorKind
 AUTH_REQUIRED = -32000
 """The code of an error after which a person must log in."""
 
+NOT_FOUND = -32601
+"""The code of an error about a method that the agent does not have."""
+
 _STATUS = re.compile(r"\b([45]\d\d)\b")
 _STATUSES: Mapping[int, ErrorKind] = {
     401: "auth",

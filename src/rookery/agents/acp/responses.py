@@ -164,7 +164,12 @@ def _with_login(memory: Memory, id: str, failure: Error, error: shapes.RpcError)
     if error.code == errors.AUTH_REQUIRED and memory.login:
         text = f"{text}: {memory.login}"
     elif id in methods.RESUMES:
-        text = f"the session cannot be resumed: {text}"
+        cannot = error.code == errors.NOT_FOUND
+        text = (
+            "the agent cannot resume sessions: start a new run"
+            if cannot
+            else (f"the session cannot be resumed: {text}")
+        )
     elif id in methods.SETS:
         text = f"{id} failed: {text}"
     return msgspec.structs.replace(failure, message=text)

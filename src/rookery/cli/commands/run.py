@@ -10,6 +10,7 @@ from rookery import agents
 from rookery.adapter.agent import Agent, Permission, Task
 from rookery.cli.background.detach_run import put_away
 from rookery.cli.live.foreground import is_watched, watch
+from rookery.cli.live.output import put
 from rookery.cli.options.agent_args import AgentArgs, agent_args
 from rookery.cli.options.defaults import ResolvedAgent, print_project_settings, resolve_agent
 from rookery.cli.options.parameters import argument, takes
@@ -21,6 +22,7 @@ from rookery.config.options import RunOptions, StartOptions, ViewOptions
 from rookery.model.errors import BadRunNameError, UnknownRunError
 from rookery.process.demo_player import is_played
 from rookery.runs.resume import EarlierRun, NoSessionError, earlier_run
+from rookery.runs.run import Run
 from rookery.runs.start import start
 from rookery.store.home import home_folder
 
@@ -30,6 +32,8 @@ Examples:
   rook run --max-cost 2 --timeout 30m --permission edit "Port the parser"
   rook run --resume k7f3 "Continue"              or --resume last
   rook run --detach "Port the parser"            prints its name; then: rook attach
+  rook run --agent gemini --permission ask "Fix it"      asks over ACP, the only way it can
+  rook run --agent acp "Fix it" -- my-agent --acp        any agent that speaks ACP
   git diff | rook run "Review this" -- --append-system-prompt "Be brief."
   rook run < task.md
 """
@@ -63,6 +67,7 @@ def run_(
         limit=agents.agent(chosen.agent).prompt_limit,
         example='rook run "Fix the tests"',
     )
+    chosen, args = _with_command(chosen)
     watched = options.stream and not starting.detach
     budget = options.max_cost is not None or options.max_tokens is not None
     options = replace(
@@ -73,13 +78,16 @@ def run_(
         prompt=given.prompt,
         stdin=given.stdin,
         permission=options.permission or _usual_permission(chosen.agent, options, watched=watched),
-        args=tuple(agent_args()),
+        args=args,
         partial=budget or is_watched(view_options),
     )
     show = put_away if starting.detach else watch
     ends = EndActions(end_options, lively=view_options.lively, quiet=view_options.quiet)
     ends.warn()
-    code = show(start(options, before=before), view_options, ends)
+    run = start(options, before=before)
+    if not view_options.quiet:
+        _report_way(run, options)
+    code = show(run, view_options, ends)
     piped.warn_of_loss()
     raise click.exceptions.Exit(code)
 
@@ -106,7 +114,25 @@ def _agent_of(before: EarlierRun, options: RunOptions) -> ResolvedAgent:
         return ResolvedAgent(before.agent, before.program, before.called)
     chosen = resolve_agent(options.agent)
     usual = agents.agent(chosen.agent).programs[:1]
-    return chosen if chosen.program else chosen._replace(program=usual)
+    return chosen if chosen.program or not usual else chosen._replace(program=usual)
+
+
+def _with_command(chosen: ResolvedAgent) -> tuple[ResolvedAgent, tuple[str, ...]]:
+    """The agent and its arguments; for one without a program of its own, they are its command."""
+    args = tuple(agent_args())
+    if chosen.program or not args or agents.agent(chosen.agent).programs:
+        return chosen, args
+    return chosen._replace(program=args), ()
+
+
+def _report_way(run: Run, options: RunOptions) -> None:
+    """Report that an agent is run in another way than usual, because only so it can ask."""
+    agent, via = run.agent, run.options.via
+    if agent is None or options.via is not None or run.options.permission != "ask":
+        return
+    usual = agent.usual_way(Task(prompt="", args=options.args))
+    if via is not None and usual not in (None, via) and options.resume is None:
+        put(sys.stderr, f"[rook] {agent.name} can ask only with --via {via}, which is used here")
 
 
 def _is_agent_named() -> bool:

@@ -110,7 +110,7 @@ def install_hints(run: str | None) -> Iterator[str]:
         return
     if info and exit and exit.missing_program is not None:
         known = known_agent(info.agent)
-        yield from how_to_install(info.called, known.install if known else None)
+        yield from how_to_install(info.called, known.install_for(info.via) if known else None)
 
 
 def _say(words: str) -> None:

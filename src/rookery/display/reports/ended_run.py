@@ -45,7 +45,7 @@ def about_run(ended: EndedRun) -> AboutRun:
         duration_s=exit.ended_at - info.started_at if exit and info else None,
         resets_in_s=None if resets_at is None else resets_at - time.time(),
         resumable=state.session is not None and not played and can_resume,
-        install=known.install if known else None,
+        install=known.install_for(info.via if info else None) if known else None,
         login=_login(known, info, ended) if known else None,
         own_agent=info.called if info else called,
         worktree=worktree,
