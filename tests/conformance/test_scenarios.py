@@ -4,10 +4,17 @@ from importlib import import_module
 from pathlib import Path
 
 from rookery import agents
-from tests.conformance.scenarios import LACKING, SCENARIOS
+from rookery.agents.acp import DIALECTS
+from tests.conformance import test_acp
+from tests.conformance.acp.speakers import SPEAKERS
+from tests.conformance.scenarios import ACP_SCENARIOS, LACKING, SCENARIOS
 from tests.rules import each
 
-REAL = [name for name in agents.NAMES if agents.agent(name).evidence == "recordings"]
+OWN = [agents.agent(name) for name in agents.NAMES if agents.agent(name).programs]
+REAL = [agent.name for agent in OWN if agent.evidence == "recordings"]
+MAKEFILE = (Path(__file__).parents[2] / "Makefile").read_text(encoding="utf-8")
+ADAPTERS = {"claude": "CLAUDE_ACP", "codex": "CODEX_ACP"}
+"""The agents that speak ACP by another program than their own."""
 
 
 @each("name", SCENARIOS)
@@ -21,6 +28,19 @@ def test_an_agent_goes_through_a_scenario_or_it_is_said_why_not(agent: str, name
 
 @each("agent", REAL)
 def test_the_newest_checked_version_is_the_one_that_is_tried(agent: str) -> None:
-    makefile = (Path(__file__).parents[2] / "Makefile").read_text(encoding="utf-8")
     newest = max(agents.agent(agent).checked_versions, key=lambda v: [*map(int, v.split("."))])
-    assert f"\n{agent.upper()}_VERSION := {newest}\n" in makefile
+    assert f"\n{agent.upper()}_VERSION := {newest}\n" in MAKEFILE
+
+
+@each("agent", [name for name, one in DIALECTS.items() if one.evidence == "recordings"])
+def test_what_speaks_acp_is_tried_in_a_version_that_was_checked(agent: str) -> None:
+    assert agent in SPEAKERS
+    tried = f"\n{ADAPTERS.get(agent, agent.upper())}_VERSION := "
+    version = MAKEFILE.partition(tried)[2].partition("\n")[0]
+    assert version in DIALECTS[agent].checked
+
+
+@each("name", ACP_SCENARIOS)
+def test_what_speaks_acp_goes_through_every_scenario(name: str) -> None:
+    marks = [mark for test in vars(test_acp).values() for mark in getattr(test, "pytestmark", ())]
+    assert any(mark.name == "scenario" and name in mark.args for mark in marks)
