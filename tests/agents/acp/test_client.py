@@ -11,7 +11,7 @@ from rookery.adapter.agent import Permission, Task
 from rookery.agents.acp.client import Client, invoke, refuse
 from rookery.agents.acp.dialects import DIALECTS
 from rookery.model.errors import UnsupportedError
-from rookery.model.questions import Decision
+from rookery.model.questions import Ask, Decision
 from tests.recorded import cases, name_of
 from tests.rules import each
 
@@ -234,6 +234,54 @@ def test_a_person_sees_the_lines_that_a_change_adds_and_removes() -> None:
     )
     assert ask is not None
     assert ask.detail == (" /a:", "-two", "+2")
+
+
+def question(**call: Any) -> Ask:
+    params = {"toolCall": {"toolCallId": "c1", **call}, "options": []}
+    ask = Client(Task(prompt="")).read(
+        line(id=1, method="session/request_permission", params=params)
+    )
+    assert ask is not None
+    return ask
+
+
+def text(words: str) -> Json:
+    return {"type": "content", "content": {"type": "text", "text": words}}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"rawInput": {"command": "make"}}, {"rawInput": {"command": "make clean"}}),
+        (  # kimi 2.1.0
+            {"title": "Bash", "content": [text("Running: make")]},
+            {"title": "Bash", "content": [text("Running: make clean")]},
+        ),
+        (  # gemini 0.61.0
+            {"title": "make", "kind": "execute", "content": [text("[in /x] (run it)")]},
+            {"title": "make clean", "kind": "execute", "content": [text("[in /x] (run it)")]},
+        ),
+    ],
+)
+def test_what_is_always_allowed_is_this_call_and_no_other(one: Json, other: Json) -> None:
+    rules = [question(name="Bash", **call).always for call in (one, other)]
+    assert None not in rules
+    assert rules[0] != rules[1]
+
+
+def test_the_name_of_a_tool_is_no_rule() -> None:
+    assert question(name="Bash", title="Bash").always is None
+    assert question().always is None
+
+
+def test_a_person_sees_the_input_of_a_call_that_shows_nothing_else() -> None:
+    ask = question(title="edit", kind="edit", rawInput={"path": "/a", "before": "1\n2", "n": 3})
+    assert (ask.title, ask.detail) == ("/a", (" before: 1", "   2", " n: 3"))
+
+
+def test_what_is_too_long_to_be_shown_is_said() -> None:
+    ask = question(title="edit", content=[text("\n".join(map(str, range(1000))))])
+    assert (len(ask.detail), ask.detail[-1]) == (401, " … 600 more lines")
 
 
 @pytest.mark.parametrize("method", ["fs/read_text_file", "terminal/create", "moon/phase"])

@@ -430,8 +430,8 @@ def test_an_error_of_the_prompt_is_a_failure(code: int) -> None:
 @pytest.mark.parametrize(
     ("method", "words"),
     [
-        ("session/load", "the session cannot be resumed: Method not found"),
-        ("session/resume", "the session cannot be resumed: Method not found"),
+        ("session/load", "the agent cannot resume sessions: start a new run"),
+        ("session/resume", "the agent cannot resume sessions: start a new run"),
         ("session/set_mode", "session/set_mode failed: Method not found"),
     ],
 )

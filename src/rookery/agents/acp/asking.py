@@ -1,13 +1,17 @@
 """Requests for permission: what a person is asked, and which option an answer selects."""
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from typing import Any
 
+import msgspec
+
+from rookery.adapter import salvage
 from rookery.agents.acp import calls, shapes
 from rookery.model.events import ToolStarted
 from rookery.model.questions import Ask, Decision
 
 _MOST_LINES = 400
+_object = msgspec.json.Decoder(dict[str, Any])
 
 _ORDER = {True: ("allow_once", "allow_always"), False: ("reject_once", "reject_always")}
 """The kinds of options for an answer, those with the least effect first."""
@@ -16,19 +20,35 @@ _ORDER = {True: ("allow_once", "allow_always"), False: ("reject_once", "reject_a
 def ask_of(id: str, call: shapes.Call, started: ToolStarted | None) -> Ask:
     """What a person is asked: the call as the request has it, or as its start reported it."""
     kind = calls.kind_of(call, call.name)
-    title = calls.described(call) or (started.title if started else None) or call.title
     if started is not None:
         kind = started.kind if kind == "other" else kind
     name = call.name or (started.name if started else kind)
+    decisive = calls.described(call)
+    if decisive is None and started is not None and started.input is not None:
+        decisive = started.title
+    title = decisive or (started.title if started else None) or call.title
+    lines = [*_detail(call)] or [*_input_lines(call, started, decisive)]
     return Ask(
         id=id,
         name=name,
         kind=kind,
         title=title,
-        detail=tuple(islice(_detail(call), _MOST_LINES)),
-        always=f"{name}({title})" if title else None,
-        scope="any later change to this file" if kind == "edit" else None,
+        detail=_bounded(lines),
+        always=_rule(name, decisive or " ".join([title or "", *lines])),
+        scope="any later change to this file" if kind == "edit" and decisive else None,
     )
+
+
+def _rule(name: str, text: str) -> str | None:
+    """What is always allowed: this call again. The name of a tool alone would be all its calls."""
+    words = " ".join(text.split())
+    return f"{name}({words})" if words and words.lower() != name.lower() else None
+
+
+def _bounded(lines: Sequence[str]) -> tuple[str, ...]:
+    """The lines that are shown; what is left out is said."""
+    rest = len(lines) - _MOST_LINES
+    return (*lines[:_MOST_LINES], *((f" … {rest} more lines",) if rest > 0 else ()))
 
 
 def _detail(call: shapes.Call) -> Iterator[str]:
@@ -39,6 +59,21 @@ def _detail(call: shapes.Call) -> Iterator[str]:
             yield from calls.changed_lines(part)
         elif part.content is not None and part.content.text:
             yield from (f" {line}" for line in part.content.text.split("\n"))
+
+
+def _input_lines(
+    call: shapes.Call, started: ToolStarted | None, title: str | None
+) -> Iterator[str]:
+    """The rest of the input, for agents that show neither a change nor a text (goose 1.52.0)."""
+    raw = calls.input_of(call) or (started.input if started else None)
+    fields = salvage.decode_part(raw, _object) if raw is not None else None
+    for name, value in (fields or {}).items():
+        if value == title:
+            continue
+        text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+        first, *others = text.split("\n")
+        yield f" {name}: {first}"
+        yield from (f"   {line}" for line in others)
 
 
 def choice(options: Sequence[shapes.Option], decision: Decision) -> str | None:
