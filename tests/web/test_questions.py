@@ -47,7 +47,8 @@ def start(folder: Path, *steps: dict[str, Any], agent_is: str = "ask") -> RunFol
     """Start an agent that asks, in the background: no process of the test is its runner."""
     install(folder)
     home = folder / "home"
-    variables = {"STEPS": json.dumps(steps), "PATH": f"{folder}:{os.environ['PATH']}"}
+    (folder / "steps.json").write_text(json.dumps(steps))
+    variables = {"STEPS": str(folder / "steps.json"), "PATH": f"{folder}:{os.environ['PATH']}"}
     done = subprocess.run(
         [ROOK, "run", "--detach", "--quiet", "--permission", agent_is, "Clean up"],
         env=environment(home, **variables),
@@ -158,7 +159,7 @@ def test_of_two_browsers_the_first_one_counts_and_the_other_is_told_who_answered
 def test_the_bell_says_which_questions_open_and_close(server: Served, tmp_path: Path) -> None:
     with server.bell() as bell:
         run = start(tmp_path, command())
-        _, data = bell.until(lambda _, data: data.get("questions"))
+        _, data = bell.until(lambda kind, data: kind != "run" and data.get("questions"))
         [question] = data["questions"]
         assert question["run"] == run.name
         assert server.post(path_of(question), {"allow": True}).status == 200

@@ -1,5 +1,6 @@
 """The application: which request is answered by what, behind the guard."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -9,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp, Scope
+from starlette.types import ASGIApp
 
 from rookery.model.errors import RookeryError
 from rookery.web.access.guard import Guard
@@ -53,19 +54,21 @@ def make_app(site: Site, rules: Rules) -> ASGIApp:
 @asynccontextmanager
 async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     site: Site = app.state.site
+    warming = asyncio.create_task(asyncio.to_thread(site.folds.warm))
     try:
         yield
     finally:
+        await warming
         await site.close()
 
 
 _ROUTES: list[BaseRoute] = [
+    Route("/api/runs/{run}/items", items.items),  # asked for most often
     Route("/api/ping", streams.ping),
     Route("/api/hello", streams.hello),
     Route("/api/bell", streams.bell),
     Route("/api/runs", rows.run_list),
     Route("/api/runs/{run}", run.run),
-    Route("/api/runs/{run}/items", items.items),
     Route("/api/runs/{run}/outline", items.outline),
     Route("/api/runs/{run}/items/{item}/body", bodies.body),
     Route("/api/runs/{run}/text", bodies.text),
@@ -82,29 +85,16 @@ def _page_routes() -> list[BaseRoute]:
     """The files of the page: its own, and those of libraries, which `make` puts there."""
     return [
         Route("/", _index),
-        Mount("/app", _Files(PAGE)),
-        Mount("/vendor", _Files(PAGE / "vendor")),
+        Mount("/app", StaticFiles(directory=PAGE, check_dir=False)),
+        Mount("/vendor", StaticFiles(directory=PAGE / "vendor", check_dir=False)),
     ]
-
-
-class _Files(StaticFiles):
-    """Files that a browser asks for again each time, so that a new version is seen at once."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(directory=folder, check_dir=False)
-
-    async def get_response(self, path: str, scope: Scope) -> Response:
-        """Answer with a file."""
-        response = await super().get_response(path, scope)
-        response.headers["cache-control"] = "no-cache"
-        return response
 
 
 async def _index(_: Request) -> Response:
     page = PAGE / "index.html"
     if not page.is_file():
         return json_reply(error_body(_NOT_MADE), 404)
-    return FileResponse(page, headers={"cache-control": "no-cache"})
+    return FileResponse(page)
 
 
 async def _not_found(_request: Request, _error: Exception) -> Response:

@@ -1,11 +1,10 @@
 """Stands before everything else: refuses requests, bounds their size, and sets the headers."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from rookery.web.access.headers import NOT_KEPT, SECURITY_HEADERS
+from rookery.web.access.headers import DATA_HEADERS, PAGE_HEADERS
 from rookery.web.access.rules import Asked, Refusal, Rules, is_api, is_write, refusal
 from rookery.web.replies import error_body
 
@@ -80,12 +79,11 @@ def _replay(body: bytes, receive: Receive) -> Receive:
 
 
 def _with_headers(send: Send, *, is_data: bool) -> Send:
+    more = DATA_HEADERS if is_data else PAGE_HEADERS
+
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            headers: list[Any] = [*message.get("headers", ()), *SECURITY_HEADERS]
-            if is_data:
-                headers.append(NOT_KEPT)
-            message = {**message, "headers": headers}
+            message["headers"] = [*message.get("headers", ()), *more]
         await send(message)
 
     return sending

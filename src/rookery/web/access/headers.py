@@ -17,7 +17,7 @@ _POLICY = (
 """Where the page may load what from; `lit-html` is the policy of the one library that makes HTML,
 from the templates in the page's own source alone."""
 
-SECURITY_HEADERS: tuple[tuple[bytes, bytes], ...] = (
+PAGE_HEADERS: tuple[tuple[bytes, bytes], ...] = (
     (b"content-security-policy", "; ".join(_POLICY).encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -25,12 +25,14 @@ SECURITY_HEADERS: tuple[tuple[bytes, bytes], ...] = (
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), microphone=(), geolocation=(), usb=()"),
-    (b"x-robots-tag", b"noindex"),
+    (b"cache-control", b"no-cache"),  # a new version of rook has new files
 )
-"""In every answer, whatever it is."""
+"""In every answer that is a file of the page."""
 
-NOT_KEPT = (b"cache-control", b"no-store")
-"""For data: a browser keeps no copy on disk."""
-
-CHECKED_AGAIN = (b"cache-control", b"no-cache")
-"""For the files of the page: a new version of rook has new ones."""
+DATA_HEADERS: tuple[tuple[bytes, bytes], ...] = (
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),  # a browser keeps no copy on disk
+)
+"""In every answer that is data: never shown as a page, so that few headers are enough."""

@@ -44,6 +44,8 @@ class RunFold:
         self.problem: str | None = None
         """What of it cannot be shown, and why."""
         self.is_healing = False
+        self.is_followed = False
+        """Whether it is read as it grows, and its processes are watched."""
         self.is_alive = at_work(info, is_same_process)
         """Whether a process worked on it at the last look."""
         self.epoch = _epoch(info)

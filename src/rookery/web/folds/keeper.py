@@ -23,17 +23,19 @@ class Folds:
     def __init__(self, home: Path, on_change: OnChange) -> None:
         self.home = home
         self._on_change = on_change
-        self._prices: Prices | None = None
+        self._prices: Prices = PriceBook()
         self._folds: OrderedDict[str, RunFold] = OrderedDict()
         self._healing: set[asyncio.Task[None]] = set()
 
-    def known(self, name: str) -> RunFold | None:
-        """The fold of a run, if there is one."""
-        return self._folds.get(name)
+    def warm(self) -> None:
+        """Load the list of prices, which takes a while, before a run needs it."""
+        self._prices("", None)
 
     async def get(self, name: str) -> RunFold:
         """The fold of a run; it starts to read if it is new. Raises what says why there is none."""
         fold = self._folds.get(name)
+        if fold is not None and fold.is_followed:
+            return fold
         if fold is not None and not fold.exists:
             self.drop(name)
             raise ApiError(410, f"run {name} was removed while it was shown: go back to the list")
@@ -59,8 +61,6 @@ class Folds:
         info, verdict = await asyncio.to_thread(lambda: (folder.info(), folder.verdict()))
         if info is None:
             raise ApiError(422, f"run {folder.name} has no run.json: its raw logs can be decoded")
-        if self._prices is None:
-            self._prices = PriceBook()
         known = self._folds.get(folder.name)  # made while we waited
         if known is not None:
             return known

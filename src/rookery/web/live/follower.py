@@ -49,10 +49,6 @@ class Follower:
         """Whether runs are followed, because somebody looks."""
         return self._task is not None and self._ready.is_set()
 
-    def is_following(self, fold: RunFold) -> bool:
-        """Whether a run is read as it grows, without being asked for."""
-        return fold.name in self._followed
-
     @asynccontextmanager
     async def viewer(self) -> AsyncIterator[None]:
         """Follow the runs while the block lasts, and a little longer."""
@@ -68,6 +64,7 @@ class Follower:
 
     def ended(self, fold: RunFold) -> None:
         """Follow a run no longer: it has its verdict."""
+        fold.is_followed = False
         if self._followed.pop(fold.name, None) is not None:
             if self._watch is not None:
                 self._watch.remove(str(fold.folder.path))
@@ -91,6 +88,8 @@ class Follower:
         finally:
             self._ready.set()
             self._task = self._watch = None
+            for fold in self.followed:
+                fold.is_followed = False
             self._followed.clear()
             self.questions.close()
             watch.close()
@@ -136,6 +135,7 @@ class Follower:
         if fold.is_complete or name in self._followed or self._watch is None:
             return
         self._followed[name] = fold
+        fold.is_followed = True
         self._watch.add(str(fold.folder.path))
         fold.poke(ended=True, decided=True)
         self.questions.follow(fold.folder)

@@ -23,7 +23,7 @@ async def items(request: Request) -> Response:
     with_snapshot = flag(request, "snapshot", default=True)
     first = number(request, "first", -1)
     after = number(request, "after", 0)
-    if not site.follower.is_following(fold):
+    if not fold.is_followed:
         fold.poke(ended=True, decided=True)
     if first >= 0:
         await fold.until(lambda: len(fold.timeline.items) >= first + limit)
@@ -84,7 +84,7 @@ async def outline(request: Request) -> Response:
     site = site_of(request)
     fold = await site.folds.get(request.path_params["run"])
     first = number(request, "first", 0)
-    if not site.follower.is_following(fold):
+    if not fold.is_followed:
         fold.poke(ended=True)
     await fold.until(lambda: len(fold.timeline.items) > first)
     key = ("outline", _state_of(fold), first)

@@ -34,7 +34,7 @@ async def run(request: Request) -> Response:
     """`GET /api/runs/R`."""
     site = site_of(request)
     fold = await site.folds.get(request.path_params["run"])
-    if not site.follower.is_following(fold):
+    if not fold.is_followed:
         fold.poke(ended=True, decided=True)
     await _first_part(fold)
     answer, made, stderr, verdict = await asyncio.to_thread(_stored, fold)
