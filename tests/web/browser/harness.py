@@ -98,9 +98,11 @@ class Home:
     def ask(self, *steps: dict[str, Any], **options: str) -> str:
         """Start an agent in the background that asks, and return the name of its run."""
         flags = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
+        script = self.folder / "steps.json"
+        script.write_text(json.dumps(steps))
         printed = self.rook(
             *("run", "--detach", "--agent", "claude", "--permission", "ask", *flags, "Clean up"),
-            STEPS=json.dumps(steps),
+            STEPS=str(script),
         )
         return printed.split()[0]
 
