@@ -1,4 +1,4 @@
-"""Seeded streams of Gemini CLI, Qwen Code, Amp and Droid, shaped like the cases, endless."""
+"""Seeded streams of Gemini CLI, Qwen Code, Amp, Droid and Goose, shaped like the cases, endless."""
 
 from collections.abc import Iterator
 
@@ -175,3 +175,41 @@ class DroidCorpus(_Corpus):
 
     def _line(self, type: str, fields: Json) -> Json:
         return {"type": type, **fields, "timestamp": 1794766842757, "session_id": SESSION}
+
+
+class GooseCorpus(_Corpus):
+    """As 1.52.0 writes: a piece of text in each line, and the output of a command twice."""
+
+    def _messages(self) -> Iterator[Json]:
+        while True:
+            id = self._name()
+            for _ in range(self._random.randint(0, 12)):
+                yield self._message(id, [{"type": "text", "text": self._text(12)}])
+            output = self._output()
+            structured = {"stdout": output, "stderr": "", "exit_code": 0}
+            result = {"structuredContent": structured, "isError": False}
+            yield from self._call(id, "shell", {"command": self._shell()}, output, result)
+            if self._random.random() < 0.3:
+                edit = {"before": self._text(20), "after": self._text(20)}
+                given = {"path": self._path(), **edit}
+                output = f"Edited {given['path']} (1 lines -> 1 lines)"
+                yield from self._call(id, "edit", given, output, {"isError": False})
+
+    def _message(self, id: str, content: list[Json], role: str = "assistant") -> Json:
+        seen = {"userVisible": True, "agentVisible": True}
+        model = {"inference": {"provider": "openai", "requestedModel": "gpt-5"}}
+        metadata = {**seen, **(model if role == "assistant" else {})}
+        message = {"id": id, "role": role, "created": 1794766540, "content": content}
+        return {"type": "message", "message": {**message, "metadata": metadata}}
+
+    def _call(self, id: str, tool: str, given: Json, output: str, value: Json) -> Iterator[Json]:
+        call = self._name()
+        asked = {"status": "success", "value": {"name": tool, "arguments": given}}
+        yield self._message(id, [{"type": "toolRequest", "id": call, "toolCall": asked}])
+        content = [{"type": "text", "text": output, "annotations": {"priority": 0.0}}]
+        done = {
+            "status": "success",
+            "value": {"resultType": "complete", "content": content, **value},
+        }
+        answer = {"type": "toolResponse", "id": call, "toolResult": done}
+        yield self._message(self._name(), [answer], "user")

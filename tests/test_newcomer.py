@@ -74,6 +74,7 @@ ROWS: dict[str, tuple[str, str | None]] = {
     "Codex `exec`": ("codex", "exec"), "OpenCode": ("opencode", None),
     "Gemini CLI": ("gemini", None), "Qwen Code": ("qwen", None), "Amp": ("amp", None),
     "Kilo CLI": ("kilo", None), "Droid": ("droid", None),
+    "Goose": ("goose", None),
 }  # fmt: skip
 
 
@@ -142,8 +143,9 @@ def _told(agent: Agent, task: Task) -> str:
         return "refused"
     if task.via == "app-server":
         return _requested(call.stdin or b"")
-    if call.environment != usual.environment:
-        return "rules"
+    if changed := dict(call.environment.items() - usual.environment.items()):
+        is_json = any(value.startswith("{") for value in changed.values())
+        return "rules" if is_json else " ".join(f"{k}={v}" for k, v in changed.items())
     added = [word for word in call.command if word not in usual.command]
     added = [word for word in added if word != "--input-format"]  # what asking speaks, not a right
     return " ".join(added) or "no flag"

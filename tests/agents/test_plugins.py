@@ -16,7 +16,7 @@ from tests.recorded import cases, name_of
 
 pytestmark = pytest.mark.slow  # each starts a process
 
-GOOSE = Path(__file__).parents[2] / "examples" / "rookery-goose"
+CURSOR = Path(__file__).parents[2] / "examples" / "rookery-cursor"
 PAGE = Path(__file__).parents[2] / "docs" / "adding-an-agent.md"
 ROOK = Path(sys.executable).with_name("rook")
 
@@ -27,7 +27,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("packages")
     options = ["--quiet", "--no-build-isolation", "--no-deps", "--no-index", "--no-cache-dir"]
     subprocess.run(
-        [sys.executable, "-m", "pip", "install", *options, "--target", folder, GOOSE],
+        [sys.executable, "-m", "pip", "install", *options, "--target", folder, CURSOR],
         check=True,
         timeout=300,
     )
@@ -41,10 +41,10 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def rook(packages: Path, home: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
-    program = home / "bin" / "goose"
+    program = home / "bin" / "cursor-agent"
     program.parent.mkdir()
-    wire = GOOSE / "tests" / "cases" / "shell_ok" / "wire.jsonl"
-    asked = f'cat > "{home}/asked"; echo $GOOSE_MODE > "{home}/mode"'
+    wire = CURSOR / "tests" / "cases" / "shell_ok" / "wire.jsonl"
+    asked = f'cat > "{home}/asked"; echo "$*" > "{home}/words"'
     program.write_text(f'#!/bin/sh\n{asked}; cat "{wire}"\n')
     program.chmod(0o755)
     return subprocess.run(
@@ -65,7 +65,7 @@ def rook(packages: Path, home: Path, *words: str | Path) -> subprocess.Completed
 
 def test_the_example_passes_the_suite_for_authors(packages: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", GOOSE / "tests"],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", CURSOR / "tests"],
         env={"PATH": os.environ["PATH"], "PYTHONPATH": str(packages)},
         capture_output=True,
         text=True,
@@ -76,14 +76,14 @@ def test_the_example_passes_the_suite_for_authors(packages: Path) -> None:
 
 
 def test_the_example_has_under_200_lines_with_its_test() -> None:
-    sizes = {path.name: path.read_text().count("\n") for path in GOOSE.rglob("*.py")}
-    assert sizes.keys() == {"rookery_goose.py", "test_goose.py"}
+    sizes = {path.name: path.read_text().count("\n") for path in CURSOR.rglob("*.py")}
+    assert sizes.keys() == {"rookery_cursor.py", "test_cursor.py"}
     assert sum(sizes.values()) < 200
-    assert f"Goose took\n{sum(sizes.values())} lines" in PAGE.read_text()
+    assert f"Cursor Agent took\n{sum(sizes.values())} lines" in PAGE.read_text()
 
 
 def test_the_page_about_agents_shows_the_example() -> None:
-    whole = "\n".join(path.read_text() for path in (*GOOSE.rglob("*.py"), *GOOSE.glob("*.toml")))
+    whole = "\n".join(path.read_text() for path in (*CURSOR.rglob("*.py"), *CURSOR.glob("*.toml")))
     shown = re.findall(r"```(?:python|toml)\n(.*?)```", PAGE.read_text(), re.DOTALL)
     assert len(shown) >= 5
     assert [block for block in shown if block not in whole] == []
@@ -99,12 +99,12 @@ def installed(packages: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 
 
 def test_agents_of_other_packages_are_known_after_ours(installed: None) -> None:
-    assert agents.names() == (*agents.NAMES, "crashing", "goose", "wrong")
-    goose = agents.agent("goose")
-    assert agents.agent_for("/usr/bin/goose") is goose
-    assert agents.output_flags("goose") == ["-q", "--output-format", "stream-json"]
-    wire = GOOSE / "tests" / "cases" / "text" / "wire.jsonl"
-    assert agents.detect(wire.read_bytes()) is goose
+    assert agents.names() == (*agents.NAMES, "crashing", "cursor", "wrong")
+    cursor = agents.agent("cursor")
+    assert agents.agent_for("/usr/bin/cursor-agent") is cursor
+    assert agents.output_flags("cursor-agent") == ["--output-format", "stream-json"]
+    wire = CURSOR / "tests" / "cases" / "text" / "wire.jsonl"
+    assert agents.detect(wire.read_bytes()) is cursor
 
 
 def test_what_cannot_be_loaded_is_an_error_only_for_those_who_name_it(installed: None) -> None:
@@ -112,23 +112,23 @@ def test_what_cannot_be_loaded_is_an_error_only_for_those_who_name_it(installed:
     for name in ("crashing", "wrong"):
         with pytest.raises(RookeryError, match="fix or remove its package"):
             agents.agent(name)
-    with pytest.raises(UnknownAgentError, match=r"claude.*, crashing, goose, wrong"):
+    with pytest.raises(UnknownAgentError, match=r"claude.*, crashing, cursor, wrong"):
         agents.agent("nobody")
 
 
 def test_a_stream_of_its_own_is_detected(packages: Path, tmp_path: Path) -> None:
-    wire = GOOSE / "tests" / "cases" / "api_500" / "wire.jsonl"
+    wire = CURSOR / "tests" / "cases" / "failed" / "wire.jsonl"
     done = rook(packages, tmp_path, "decode", "--format", "text", wire)
     assert done.returncode == 0, done.stderr
-    assert "[goose] FAILED: Ran into this error: Server error" in done.stdout
+    assert "[cursor] FAILED: The request failed." in done.stdout
 
 
 def test_it_is_run_like_any_other(packages: Path, tmp_path: Path) -> None:
-    done = rook(packages, tmp_path, "run", "--agent", "goose", "--permission", "all", "Go on")
+    done = rook(packages, tmp_path, "run", "--agent", "cursor", "--permission", "all", "Go on")
     assert done.returncode == 0, done.stderr
-    assert "[goose] shell: " in done.stdout
+    assert "[cursor] shell: echo one" in done.stdout
     assert (tmp_path / "asked").read_text() == "Go on"
-    assert (tmp_path / "mode").read_text() == "auto\n"
+    assert (tmp_path / "words").read_text() == "-p --output-format stream-json --force\n"
 
 
 def test_the_list_of_agents_has_all_that_can_be_loaded_and_reports_the_others(
@@ -137,7 +137,7 @@ def test_the_list_of_agents_has_all_that_can_be_loaded_and_reports_the_others(
     done = rook(packages, tmp_path, "agents", "--json")
     assert done.returncode == 0, done.stderr
     listed = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [agent["name"] for agent in listed if agent["runs"]] == [*agents.NAMES, "goose"]
+    assert [agent["name"] for agent in listed if agent["runs"]] == [*agents.NAMES, "cursor"]
     assert [line.split("'")[1] for line in done.stderr.splitlines()] == [
         "crashing",
         "broken_agent:AGENT",

@@ -17,7 +17,7 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 MB = 1_000_000
 PLAIN = "for line in file: msgspec.json.decode(line)"
 SPLIT = "for line in lines: msgspec.json.decode(line)"
-OTHERS = ("codex", "app-server", "opencode", "gemini", "qwen", "amp", "kilo", "droid")
+OTHERS = ("codex", "app-server", "opencode", "gemini", "qwen", "amp", "kilo", "droid", "goose")
 ROWS = [
     ("file → records, stream corpus", PLAIN, "≥ 1.20×"),
     ("file → records, deltas corpus", PLAIN),
@@ -45,7 +45,7 @@ sys.path.insert(0, str(BENCHMARKS))
 from app_server_corpus import AppServerCorpus  # noqa: E402
 from codex_corpus import CodexCorpus  # noqa: E402
 from corpus import Corpus  # noqa: E402
-from more_corpora import AmpCorpus, DroidCorpus, GeminiCorpus, QwenCorpus  # noqa: E402
+from more_corpora import AmpCorpus, DroidCorpus, GeminiCorpus, GooseCorpus, QwenCorpus  # noqa: E402
 from opencode_corpus import KiloCorpus, OpenCodeCorpus  # noqa: E402
 
 
@@ -82,7 +82,13 @@ def test_every_line_of_the_app_server_corpus_is_understood_and_known() -> None:
 
 @pytest.mark.parametrize(
     ("agent", "corpus"),
-    [("gemini", GeminiCorpus), ("qwen", QwenCorpus), ("amp", AmpCorpus), ("droid", DroidCorpus)],
+    [
+        ("gemini", GeminiCorpus),
+        ("droid", DroidCorpus),
+        ("qwen", QwenCorpus),
+        ("amp", AmpCorpus),
+        ("goose", GooseCorpus),
+    ],
 )
 def test_every_line_of_the_other_corpora_is_understood(agent: str, corpus: Any) -> None:
     assert begin(corpus(5).lines(MB)) == begin(corpus(5).lines(MB))
@@ -90,7 +96,7 @@ def test_every_line_of_the_other_corpora_is_understood(agent: str, corpus: Any) 
     kinds = {type(record.event).__name__ for record in records}
     assert {"Text", "ToolStarted", "ToolFinished", "FileChanged"} <= kinds
     assert not kinds & {"Unknown", "Unreadable"}
-    assert ("TextDelta" in kinds) == (agent == "gemini")
+    assert ("TextDelta" in kinds) == (agent in ("gemini", "goose"))
 
 
 def test_another_seed_makes_another_corpus() -> None:

@@ -450,6 +450,24 @@ ROWS: list[tuple[RunState, Facts, Verdict]] = [
         verdict("not_started", "the agent wrote text, but no messages, and exited with code 0"),
     ),
     (
+        after(Unreadable(reason="not_json", preview=" error: no provider"), closed()),
+        Facts(agent="goose", agent_exit_code=1),
+        verdict(
+            "not_started",
+            "goose wrote text, but no messages, and exited with code 1: error: no provider",
+        ),
+    ),
+    (
+        after(TurnStarted(), closed()),
+        Facts(agent_exit_code=1, refusals=("it needs approval",), ended_by_refusal=True),
+        verdict("denied", "1 tool call was not permitted: it needs approval"),
+    ),
+    (
+        after(TurnStarted(), closed()),
+        Facts(signal=9, refusals=("it needs approval",), ended_by_refusal=True),
+        verdict("incomplete", "was killed by SIGKILL"),
+    ),
+    (
         after(closed(silent=1)),
         Facts(agent_exit_code=1),
         verdict("incomplete", "exited with code 1 without a result"),

@@ -310,6 +310,9 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     refusal_fix: str | None = None
     """What would allow such a call."""
 
+    refusal_ends: bool = False
+    """Whether such a refusal ends the run, without a result."""
+
     with_stdin: Callable[[str, str], str] = prompt_before_stdin
     """Joins a prompt and the text that is piped to it, as the agent itself does."""
 

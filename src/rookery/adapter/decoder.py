@@ -209,7 +209,9 @@ class LineDecoder:
             return ()
         repaired = salvage.parse(line)
         if isinstance(repaired, Unreadable):
-            return self._read_shallow(line) if repaired.reason == "too_deep" else (repaired,)
+            if repaired.reason == "too_deep":
+                return self._read_shallow(line)
+            return self._read_text(line, repaired)
         events: list[Event] = []
         if isinstance(repaired.value, dict):
             events += self._fit(repaired.value, repaired.json)
@@ -220,6 +222,12 @@ class LineDecoder:
         else:
             events.append(salvage.unreadable(line, "not_an_object"))
         return events
+
+    def _read_text(self, line: bytes, unreadable: Unreadable) -> Sequence[Event]:
+        """Read a line of plain text, which some agents write before their first message."""
+        read = getattr(self._reader.memory, "read_text", None)  # a memory of another package's own
+        events: Sequence[Event] | None = None if read is None else read(line)
+        return (unreadable,) if events is None else events
 
     def _shorten(self, line: Oversized) -> Sequence[Event]:
         """Report a line that is too long to be kept, and read what its ends have of a message."""

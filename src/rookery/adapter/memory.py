@@ -48,7 +48,7 @@ class Memory:
         self.partial_id: str | None = None  # the id of the text or thought that arrives in pieces
         self.pieces: list[str] = []  # its pieces so far
         self.answer: str | None = None  # the last complete text that arrived in pieces
-        self._thinking = False  # whether the partial text is a thought
+        self.is_thinking = False  # whether the partial text is a thought
         self._part: tuple[str | None, int] = (None, 0)  # the text that was split, and how often
         self._unnamed = 0
 
@@ -94,7 +94,7 @@ class Memory:
         if self._part[0] == id:
             id = f"{id}+{self._part[1]}"
         events = [] if self.partial_id == id else self.end_text()
-        self.partial_id, self._thinking = id, thinking
+        self.partial_id, self.is_thinking = id, thinking
         self.pieces.append(piece)
         events.append((ThinkingDelta if thinking else TextDelta)(id=id, text=piece))
         return events
@@ -106,7 +106,7 @@ class Memory:
         id, text = self.partial_id, "".join(self.pieces)
         self.partial_id = None
         self.pieces = []
-        if self._thinking:
+        if self.is_thinking:
             return [Thinking(id=id, text=text)]
         self.answer = text
         return [Text(id=id, text=text)]
@@ -116,6 +116,10 @@ class Memory:
         if self.in_turn:
             return [] if self.partial_id is None else self.end_text()
         return [*self.begin_turn(), *self.end_text()]
+
+    def read_text(self, line: bytes) -> Sequence[Event] | None:
+        """Read a line that isn't JSON, but known: return its events, or None if it is unknown."""
+        return None
 
     def has_started(self, id: str) -> bool:
         """Whether a call is open, held back or finished."""

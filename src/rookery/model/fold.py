@@ -398,6 +398,7 @@ def _unknown(state: _Growing, event: Unknown, record: Record) -> None:
 
 def _unreadable(state: _Growing, event: Unreadable, record: Record) -> None:
     state.unreadable += 1
+    state.plain_text = state.plain_text or event.preview
 
 
 def _stream_closed(state: _Growing, event: StreamClosed, record: Record) -> None:

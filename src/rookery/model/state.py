@@ -154,6 +154,8 @@ class RunState:
         self.errors_reported = 0
         self.unknown: Counter[str | None] = Counter()
         self.unreadable = 0
+        self.plain_text: str | None = None
+        """The first line of plain text, if there was one before any message."""
         self.closed: StreamClosed | None = None
         self.started_at: float | None = None
         self.last_activity: float | None = None

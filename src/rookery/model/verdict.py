@@ -98,6 +98,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     text_only: bool = False
     """Whether it wrote text but no message."""
 
+    plain_text: str | None = None
+    """How that text begins."""
+
     lost_bytes: int | None = 0
     """How much of its output was not recorded; None if its recorder died, and that is unknown."""
 
@@ -147,6 +150,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     refusal_fix: str | None = None
     """What would allow them."""
+
+    ended_by_refusal: bool = False
+    """Whether the agent ends without a result after such a refusal."""
 
     cut_tasks: int = 0
     """Background tasks that were cut off when the agent ended."""
@@ -237,6 +243,7 @@ def _from_stream(state: RunState, known: Facts) -> Facts:
         known,
         heard=state.heard,
         text_only=known.text_only or (state.unreadable > 0 and not state.heard),
+        plain_text=None if state.heard else _first_line([state.plain_text]),
         finished=finished,
         ok=last.ok if last else None,
         reason=failed.reason if failed else None,
@@ -312,6 +319,10 @@ def _incomplete(facts: Facts) -> bool:
     return not facts.finished or cut_off or partial or facts.cut_tasks > 0
 
 
+def _ended_by_refusal(facts: Facts) -> bool:
+    return facts.ended_by_refusal and not facts.finished and facts.agent_exit_code is not None
+
+
 def _stopped_at_denial(facts: Facts) -> bool:
     # Some agents give up when a tool is denied: there is no answer that could be accepted.
     return facts.reason == "denied"
@@ -342,6 +353,7 @@ _RULES: tuple[tuple[Outcome, Callable[[Facts], bool]], ...] = (
     ("over_budget", _over_budget),
     ("limited", _limited),
     ("stuck", _stuck),
+    ("denied", _ended_by_refusal),
     ("incomplete", _incomplete),
     ("denied", _stopped_at_denial),
     ("failed", _failed),
@@ -390,7 +402,8 @@ def _why_not_started(facts: Facts) -> str:
         return facts.complaint or f"{agent} could not be started"
     if facts.text_only:
         end = f", and {process_end(facts)}" if process_end(facts) else ""
-        return f"{agent} wrote text, but no messages{end}"
+        text = f": {facts.plain_text}" if facts.plain_text else ""
+        return f"{agent} wrote text, but no messages{end}{text}"
     return f"{agent} {process_end(facts) or 'ended'} before its first message"
 
 

@@ -173,7 +173,8 @@ def _with_refusals(known: Facts, folder: RunFolder | None, agent: Agent | None) 
     found = [match for line in text.split("\n") if (match := agent.refusals.search(line))]
     reasons = tuple(match[1] for match in found[:_MOST_REFUSALS])
     fix = agent.refusal_fix if reasons else None
-    return msgspec.structs.replace(known, refusals=reasons, refusal_fix=fix)
+    ended = bool(reasons) and agent.refusal_ends
+    return msgspec.structs.replace(known, refusals=reasons, refusal_fix=fix, ended_by_refusal=ended)
 
 
 def _unsaved(verdict: Verdict, why: str) -> Verdict:

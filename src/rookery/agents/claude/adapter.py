@@ -37,21 +37,31 @@ _TYPES = frozenset(
 _OWN_FIELDS = frozenset({"apiKeySource", "mcp_servers", "permissionMode", "slash_commands", "uuid"})
 """Fields of a whole first message; Droid's looks the same otherwise, but what follows does not."""
 
+_IMITATED = frozenset({"assistant", "result", "user"})
+_BODIES = frozenset({"response", "request"})
+_IDS = frozenset({"parent_tool_use_id", "uuid"})
+
 
 def recognises(message: Mapping[str, Any]) -> bool:
     """Whether a message is one of Claude Code's: its type, and another field that identifies it."""
     type = message.get("type")
     if not isinstance(type, str) or type not in _TYPES:
         return False
-    if message.get("subtype") == "init" and "cwd" in message and "tools" in message:
-        return not _OWN_FIELDS.isdisjoint(message)
+    if message.get("subtype") == "init" and "cwd" in message:
+        return "tools" in message and not _OWN_FIELDS.isdisjoint(message)
+    if type in _IMITATED:
+        return _is_own(type, message)
+    return "session_id" in message or "subtype" in message or not _BODIES.isdisjoint(message)
+
+
+def _is_own(type: str, message: Mapping[str, Any]) -> bool:
+    """Whether a message of a type that other agents write, too, is Claude Code's."""
     inner = message.get("message")
-    return (
-        "session_id" in message
-        or (isinstance(inner, dict) and "content" in inner)
-        or "subtype" in message
-        or any(key in message for key in ("total_cost_usd", "result", "response", "request"))
-    )
+    if type == "result":
+        return "request_id" not in message
+    if not isinstance(inner, dict) or "content" not in inner:
+        return False
+    return "id" in inner or "session_id" not in message or not _IDS.isdisjoint(message)
 
 
 AGENT = Agent(

@@ -1,1 +1,4 @@
-"""Goose: only its stored sessions are read, by `history`."""
+"""Goose: `adapter` describes it, `command` starts it, `reader` decodes its stream.
+
+Importing a part of it, as the reader of its stored sessions, imports no other.
+"""
