@@ -1,7 +1,7 @@
 """What the real agents went through, and what they wrote that we do not know: told at the end."""
 
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -10,11 +10,12 @@ import rookery
 from rookery.model.errors import RookeryError
 from rookery.model.events import SessionStarted, StreamClosed, Unknown
 from rookery.store.run_folder import RunFolder
-from tests.conformance.scenarios import LACKING, SCENARIOS
+from tests.conformance.scenarios import ACP_REMARKS, ACP_SCENARIOS, LACKING, SCENARIOS
 
 _TYPES, _FIELDS, _RAN = Counter[str](), Counter[str](), Counter[str]()
 _CELLS: dict[tuple[str, str], list[str]] = {}  # by agent and scenario, a word for each test
 _REMARKS: dict[tuple[str, str], str] = {}
+_ACP_CELLS: dict[tuple[str, str], list[str]] = {}
 
 
 @pytest.fixture(autouse=True)
@@ -54,6 +55,10 @@ def pytest_runtest_makereport(
     mark = item.get_closest_marker("scenario")
     if mark is not None and (report.when == "call" or not report.passed):
         agent = item.path.stem.removeprefix("test_")
+        if agent == "acp":
+            params: dict[str, str] = item.callspec.params  # type: ignore[attr-defined]
+            _ACP_CELLS.setdefault((params["speaker"], mark.args[0]), []).append(report.outcome)
+            return report
         for name in mark.args:
             _CELLS.setdefault((agent, name), []).append(report.outcome)
             if mark.kwargs["but"]:
@@ -65,7 +70,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Show which agent went through what, which versions ran, and what was new in it."""
     if _CELLS:
         terminalreporter.section("scenarios")
-        for line in table():
+        for line in table(_CELLS, SCENARIOS, {**LACKING, **_REMARKS}):
+            terminalreporter.write_line(line)
+    if _ACP_CELLS:
+        terminalreporter.section("scenarios over ACP")
+        for line in table(_ACP_CELLS, ACP_SCENARIOS, ACP_REMARKS):
             terminalreporter.write_line(line)
     if _RAN:
         terminalreporter.section("drift")
@@ -76,19 +85,22 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             terminalreporter.write_line("nothing that we do not know")
 
 
-def table() -> Iterator[str]:
+def table(
+    cells: Mapping[tuple[str, str], list[str]],
+    rows: Sequence[str],
+    remarks: Mapping[tuple[str, str], str],
+) -> Iterator[str]:
     """A row for each scenario and a column for each agent, and what differs in which agent."""
-    agents = sorted({agent for agent, _ in _CELLS})
-    remarks = {**LACKING, **_REMARKS}
-    told = [cell for name in SCENARIOS for agent in agents if (cell := (agent, name)) in remarks]
+    agents = sorted({agent for agent, _ in cells})
+    told = [cell for name in rows for agent in agents if (cell := (agent, name)) in remarks]
 
     def word(cell: tuple[str, str]) -> str:
-        ways = set(_CELLS.get(cell, ["-"]))
+        ways = set(cells.get(cell, ["-"]))
         how = next((way for way in ("failed", "skipped", "passed") if way in ways), "-")
         return f"{how} ({told.index(cell) + 1})" if cell in remarks else how
 
-    for row in ("", *SCENARIOS):
-        cells = (word((agent, row)) if row else agent for agent in agents)
-        yield f"{row:20}" + "".join(f"{cell:13}" for cell in cells).rstrip()
+    for row in ("", *rows):
+        words = (word((agent, row)) if row else agent for agent in agents)
+        yield f"{row:20}" + "".join(f"{each:13}" for each in words).rstrip()
     for number, (agent, name) in enumerate(told, 1):
         yield f"({number}) {agent}: {remarks[agent, name]}"

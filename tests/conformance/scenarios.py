@@ -53,6 +53,9 @@ ACP_SCENARIOS = (
 )
 """What every agent that speaks the Agent Client Protocol is put through."""
 
+ACP_REMARKS: dict[tuple[str, str], str] = {}
+"""What differs in an agent, by agent and scenario: it lies in that agent."""
+
 
 def acp_scenario(name: str) -> pytest.MarkDecorator:
     """Mark a test as a scenario of the agents that speak the Agent Client Protocol."""
