@@ -9,6 +9,7 @@ Run by `make docs`; the tests fail when a file is not what this writes.
 import inspect
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import get_args
 
@@ -95,10 +96,13 @@ def _trust(flag: Flag) -> str:
 
 def outline_text() -> str:
     """The outline of the commands, as completion reads it."""
-    words = {
-        "agents": agents.NAMES,
+    ours = (*agents.NAMES, *agents.speaker_names())
+    ways = (way.name for name in ours for way in agents.agent(name).ways)
+    words: dict[str, Iterable[str]] = {
+        "agents": ours,
         "cost_keys": query.KEYS,
-        "histories": dict.fromkeys((*agents.NAMES, *agents.HISTORIES)),
+        "histories": dict.fromkeys((*ours, *agents.HISTORIES)),
+        "ways": dict.fromkeys(ways),
     }
     made = outline.outline(command_line.cli, words, command_line.summaries())
     return json.dumps(made, indent=1) + "\n"

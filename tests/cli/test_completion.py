@@ -66,9 +66,14 @@ def test_bash_completes_the_words_of_a_choice(desk: Desk) -> None:
 def test_bash_completes_agents_and_those_of_ones_own(desk: Desk) -> None:
     desk.user_file.write_text('[agents.work]\nspeaks = "claude"\ncommand = ["x"]\n')
     desk.project_file.write_text('[agents.here]\nspeaks = "claude"\ncommand = ["x"]\n')
-    assert offered(desk, "run", "--agent", "") == [*agents.NAMES, "work", "here"]
+    ours = [*agents.NAMES, *agents.speaker_names()]
+    assert offered(desk, "run", "--agent", "") == [*ours, "work", "here"]
     assert offered(desk, "run", "--agent", "w") == ["work"]
     assert offered(desk, "agents", "clau") == ["claude"]
+
+
+def test_bash_completes_the_ways_to_run_an_agent(desk: Desk) -> None:
+    assert offered(desk, "run", "--via", "a") == ["acp", "app-server"]
 
 
 def test_bash_completes_profiles_of_both_files_once(desk: Desk) -> None:

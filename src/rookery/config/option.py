@@ -32,6 +32,7 @@ Completion = Literal[
     "runs",
     "shown",
     "stored",
+    "ways",
 ]
 """What a shell offers as the value of an option or an argument."""
 

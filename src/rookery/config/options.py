@@ -72,6 +72,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
             help="How to run the agent, if there are several ways. `rook agents` lists them.",
             commands=_RUN,
             metavar="WAY",
+            completes="ways",
         ),
     ] = None
     model: Annotated[

@@ -17,7 +17,10 @@ from click.shell_completion import CompletionItem
 FILE = Path(__file__).with_name("outline.json")
 
 _ASKED = frozenset(
-    "agents batches cost_keys histories loops profiles resumable running runs shown stored".split()  # noqa: SIM905
+    (
+        *("agents", "batches", "cost_keys", "histories", "loops", "profiles"),
+        *("resumable", "running", "runs", "shown", "stored", "ways"),
+    )
 )
 """What is looked up at the time of completion."""
 
@@ -128,7 +131,7 @@ def _asked(values: str | list[str] | None) -> _Completer | None:
 def _candidates(values: str) -> Iterator[tuple[str, str | None]]:
     if values in _outline():
         yield from ((name, None) for name in _outline()[values])
-    if values in ("cost_keys", "histories"):
+    if values in ("cost_keys", "histories", "ways"):
         return
     candidates = import_module("rookery.cli.complete.candidates")
     yield from getattr(candidates, "own_agents" if values == "agents" else values)()
