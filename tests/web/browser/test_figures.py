@@ -71,7 +71,7 @@ def _measured(opened: Open, server: Server, run: str) -> dict[str, float]:
                 "all": first + jump,
                 "nodes": tab.page.evaluate("() => document.querySelectorAll('*').length"),
                 "heap": tab.page.evaluate("() => performance.memory.usedJSHeapSize"),
-                "frames": percentile(frames, 0.95),
+                "frames": percentile(frames or [0.0], 0.95),
             }
         )
         tab.page.close()
@@ -79,23 +79,35 @@ def _measured(opened: Open, server: Server, run: str) -> dict[str, float]:
 
 
 _FIRST = """() => performance.getEntriesByName("first-rows")[0]?.startTime"""
-_JUMP = """async () => {
+_DRAWN = """
+    const main = document.getElementById("main");
+    const frame = () => new Promise(requestAnimationFrame);
+    const isDrawn = () => {  // the screen is full of rows, and something stands in each
+        const { top, bottom } = main.getBoundingClientRect();
+        const rows = [...document.querySelectorAll(".timeline article")].filter((row) => {
+            const place = row.getBoundingClientRect();
+            return place.bottom > top + 60 && place.top < bottom;
+        });
+        return rows.length > 8 && !rows.some((row) => row.matches(".loading"));
+    };
+"""
+_JUMP = f"""async () => {{
+    {_DRAWN}
     const start = performance.now();
-    const main = document.getElementById("main");
-    const frame = () => new Promise(requestAnimationFrame);
-    do { main.scrollTop = main.scrollHeight; await frame(); }
-    while (document.querySelector("article.loading"));
+    const isShort = main.scrollHeight <= main.clientHeight;
+    do {{ main.scrollTop = main.scrollHeight; await frame(); await frame(); }}
+    while (!isShort && !isDrawn());
     return performance.now() - start;
-}"""
-_SCROLL = """async () => {
-    const main = document.getElementById("main");
-    const frame = () => new Promise(requestAnimationFrame);
+}}"""
+_SCROLL = f"""async () => {{
+    {_DRAWN}
     const counts = [];
-    for (let round = 0; round < 40; round += 1) {
-        main.scrollTop = ((round * 7919) % 100) / 100 * main.scrollHeight;
+    const isShort = main.scrollHeight <= 2 * main.clientHeight;
+    for (let round = 0; round < 40 && !isShort; round += 1) {{
+        main.scrollTop = ((round * 7919) % 97) / 100 * main.scrollHeight;
         let frames = 0;
-        do { await frame(); frames += 1; } while (document.querySelector("article.loading"));
+        do {{ await frame(); frames += 1; }} while (!isDrawn());
         counts.push(frames);
-    }
+    }}
     return counts;
-}"""
+}}"""
