@@ -119,7 +119,7 @@ compare: $(VENV)/.bench .cache/others/.ready .cache/others/.tokscale ## what oth
 	npm install --silent --no-fund --no-audit --prefix .cache/others/tokscale tokscale@1.4.3 bun
 	touch $@
 
-pictures: $(VENV)/.pictures $(CLAUDE_READY) ## take the pictures of the docs again, in a real terminal
+pictures: $(VENV)/.pictures $(PAGE_LIBRARIES) $(CLAUDE_READY) ## take the pictures of the docs again, in a real terminal
 	$(REAL_AGENTS) $(BIN)/python scripts/pictures.py
 
 PAGE_LIBRARIES := src/rookery/web/page/vendor/lit-html/lit-html.js

@@ -34,6 +34,7 @@ from shared_python import make_python
 
 ROOT = Path(__file__).parent.parent
 TABLES = ROOT / "tests" / "protections"
+LIBRARIES = Path("src", "rookery", "web", "page", "vendor")
 PATIENCE = 180
 """Seconds after which a test that runs without a protection hangs, which is a failure as well."""
 PATIENCE_FOR_ALL = 3600
@@ -81,6 +82,8 @@ class Copy:
             if (ROOT / name).is_file():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, folder / name)
+        if (ROOT / LIBRARIES).is_dir():  # git ignores them
+            shutil.copytree(ROOT / LIBRARIES, folder / LIBRARIES)
         self._python = make_python(folder / ".venv", folder / "src")
 
     def notices(self, protection: Protection) -> bool:

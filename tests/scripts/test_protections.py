@@ -28,12 +28,13 @@ def test_each_has_a_name_of_its_own(listed: list[Any]) -> None:
     assert sorted(set(names)) == sorted(names)
 
 
-def test_each_can_be_removed_and_leaves_python_behind(listed: list[Any]) -> None:
+def test_each_can_be_removed_and_leaves_a_program_behind(listed: list[Any]) -> None:
     for protection in listed:
         text = (ROOT / protection.file).read_text()
         without = protection.removed(text)
         assert without != text, protection.name
-        compile(without, protection.file, "exec")
+        if protection.file.endswith(".py"):
+            compile(without, protection.file, "exec")
 
 
 def test_each_names_tests_that_exist(listed: list[Any]) -> None:

@@ -27,7 +27,7 @@ COLLECT = """async () => {
     const rows = () => [...document.querySelectorAll(".timeline article")];
     const found = new Map();
     main.scrollTop = 0;
-    for (let last = -1; ; main.scrollTop += 600) {
+    for (let last = -1; ; main.scrollTop += main.clientHeight - 120) {
         const isLoading = () => rows().some((row) => row.matches(".loading"));
         for (let times = 0; times < 3 || isLoading(); times += 1) await frame();
         for (const row of rows()) {
@@ -95,7 +95,7 @@ def test_a_killed_server_and_a_reload_lose_and_repeat_nothing(home: Home, opened
 @pytest.mark.soak
 def test_ten_tabs_twenty_kills_and_a_minute_without_network(home: Home, opened: Open) -> None:
     server = home.serve()
-    run = live(home, 6_000, 50)
+    run = live(home, 3_000, 25)
     first = opened(server, f"/runs/{run}")
     tabs = [first, *(opened(server, f"/runs/{run}", beside=first) for _ in range(9))]
     for tab in tabs:

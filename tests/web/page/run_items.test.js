@@ -173,3 +173,24 @@ test("far behind, it fetches what is in sight instead of all that changed", asyn
   assert.deepEqual(items.get(7), timeline.items[7]);
   assert.deepEqual(items.get(20_099), timeline.items[20_099]);
 });
+
+test("an answer that comes late does not bring back what has changed since", async () => {
+  const timeline = grown(10);
+  let release;
+  const late = new Promise((resolve) => (release = resolve));
+  const items = new RunItems(async (query) => {
+    const answer = await timeline.fetch(query);
+    if (query.after !== undefined) await late;
+    return answer;
+  });
+  items.open(timeline.head);
+  timeline.change(3);
+  items.sync(timeline.changes.length); // its answer is made now, and comes late
+  await new Promise((resolve) => setImmediate(resolve));
+  timeline.change(3);
+  items.want(0, 0);
+  await new Promise((resolve) => setImmediate(resolve));
+  release();
+  await items.settled();
+  assert.equal(items.get(3).revision, 12);
+});
