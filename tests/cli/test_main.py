@@ -285,6 +285,12 @@ def test_a_run_imports_nothing_slow_that_it_does_not_use(desk: Desk) -> None:
     assert not SLOW & imported
 
 
+def test_a_report_that_needs_no_new_price_imports_nothing_slow(desk: Desk) -> None:
+    imported = imported_by(desk, "cost", "--json")
+    slow = SLOW - {"sqlite3"} | {"asyncio", "rookery.agents.claude.adapter"}
+    assert not slow & imported
+
+
 def test_modules_are_not_searched_for_garbage_at_exit() -> None:
     code = "import gc; from rookery.cli.main import cli, main; cli.main = dict; main();"
     out = subprocess.run(

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from rookery.model.price import Price, Rates, dollars, nano, round_pico
 from rookery.prices import (
     PriceBook,
     PriceFileError,
+    list_version,
     price_file_path,
     price_file_problem,
     read_price_file,
@@ -27,6 +29,10 @@ SONNET = Rates(
     cache_write_1h=6_000_000,
     web_search=10_000_000_000,
 )
+
+
+def test_the_version_of_the_list_is_that_of_its_package() -> None:
+    assert list_version() == version("genai-prices")
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import fcntl
 import gc
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -178,12 +178,13 @@ class _Import:
 
     def import_homes(self, homes: Sequence[Path], runs_home: Path) -> None:
         """Import all that is new in some homes, and the runs of rook."""
-        search = Search(self._histories)
-        found = list(search.homes(homes, os.environ))
         known = self._ledger.stamps()
-        self._import(found, known)
+        search = Search(self._histories, known)
+        found = list(search.homes(homes, os.environ))
+        self.report.files = len(search.unchanged)
+        self._import(found)
         self._note_folders(search)
-        paths = {storable_path(file.path) for file in found}
+        paths = search.unchanged.union(storable_path(file.path) for file in found)
         if not known.keys() <= paths or self._ledger.has_unreadable():
             self._note_missing(paths, search)
         self._import_runs(runs_home)
@@ -193,19 +194,14 @@ class _Import:
         """Import files and folders that a person named."""
         search = Search(self._histories)
         found = list(named_files(search, self._histories, paths, named=named))
-        self._import(found, self._ledger.stamps())
+        known = self._ledger.stamps()
+        self._import([file for file in found if known.get(storable_path(file.path)) != file.stamp])
+        self.report.files = len(found)
         self._note_folders(search)
         self._flush()
 
-    def _import(
-        self, found: Sequence[FoundFile], known: Mapping[str, tuple[int, int, int]]
-    ) -> None:
-        changed = [
-            file
-            for file in found
-            if file.kind == "sqlite" or known.get(storable_path(file.path)) != file.stamp
-        ]
-        self.report.files = len(found)
+    def _import(self, changed: Sequence[FoundFile]) -> None:
+        self.report.files += len(changed)
         self._total = sum(file.stamp.size for file in changed)
         if not changed:
             return

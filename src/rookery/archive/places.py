@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from rookery.adapter.history import History, Kind, Place
@@ -31,8 +32,16 @@ class FoundFile(NamedTuple):
 class Search:
     """Finds files; folders that cannot be read are noted."""
 
-    def __init__(self, histories: Iterable[History]) -> None:
+    def __init__(
+        self,
+        histories: Iterable[History],
+        known: Mapping[str, tuple[int, int, int]] = MappingProxyType({}),
+    ) -> None:
+        """`known` are stamps of files, by their storable paths: unchanged ones are passed over."""
         self._histories = tuple(histories)
+        self._known = known
+        self.unchanged: set[str] = set()
+        """The storable paths of the files that were passed over."""
         self.problems: dict[str, tuple[str, str]] = {}
         """The agent and the reason, by the path of a folder that could not be read."""
 
@@ -75,17 +84,27 @@ class Search:
         """
         searched = [os.path.realpath(folder)]
         pending = [(folder, "")]
+        known, unchanged = self._known.get, self.unchanged.add
         while pending:
             current, below = pending.pop()
             for entry in self._entries(current, agent):
-                relative = below + entry.name
                 if entry.is_dir(follow_symlinks=False):
-                    pending.append((entry.path, relative + "/"))
-                elif (stat := _stat(entry)) is not None:
-                    yield entry.path, relative, Stamp.of(stat)
+                    pending.append((entry.path, f"{below}{entry.name}/"))
+                elif entry.is_file():
+                    try:
+                        stat = entry.stat()
+                    except OSError:  # it is gone meanwhile
+                        continue
+                    stamp = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
+                    path = entry.path
+                    storable = path if path.isascii() else storable_path(path)
+                    if known(storable) == stamp:
+                        unchanged(storable)
+                    else:
+                        yield path, below + entry.name, Stamp(*stamp)
                 elif entry.is_symlink() and _is_elsewhere(entry.path, searched):
                     searched.append(os.path.realpath(entry.path))
-                    pending.append((entry.path, relative + "/"))
+                    pending.append((entry.path, f"{below}{entry.name}/"))
 
     def _entries(self, folder: str, agent: str) -> list["os.DirEntry[str]"]:
         try:
@@ -105,14 +124,6 @@ def _named_folders(value: str) -> list[Path]:
     return [Path(part.strip()) for part in value.split(",") if part.strip()]
 
 
-def _stat(entry: "os.DirEntry[str]") -> os.stat_result | None:
-    """Of a plain file; None if it is a folder, or gone meanwhile."""
-    try:
-        return entry.stat() if entry.is_file() else None
-    except OSError:
-        return None
-
-
 def _is_elsewhere(link: str, searched: Iterable[str]) -> bool:
     """Whether a link leads to a folder that the search would not find or come from."""
     target = os.path.realpath(link) + "/"
@@ -125,6 +136,4 @@ def _is_elsewhere(link: str, searched: Iterable[str]) -> bool:
 
 def storable_path(path: str) -> str:
     """A path as the ledger has it: bytes that are not text are shown as hexadecimal."""
-    if path.isascii():
-        return path
     return path if path.isascii() else os.fsencode(path).decode("utf-8", "backslashreplace")

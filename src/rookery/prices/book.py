@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from rookery.model.price import Price, Rates, Tier
@@ -65,7 +67,12 @@ class PriceBook:
 
 def list_version() -> str:
     """The version of the list of prices, without importing it."""
-    from importlib.metadata import version  # rarely needed
+    found = find_spec("genai_prices")
+    folder = Path(found.origin).parent.parent if found and found.origin else Path()
+    beside = [path.name for path in folder.glob("genai_prices-*.dist-info")]
+    if len(beside) == 1:
+        return beside[0].removeprefix("genai_prices-").removesuffix(".dist-info")
+    from importlib.metadata import version  # slow to import, and rarely needed
 
     return version("genai-prices")
 

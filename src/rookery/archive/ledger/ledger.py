@@ -112,11 +112,15 @@ class Ledger:
         return read_sources(self.connection)
 
     def stamps(self) -> dict[str, tuple[int, int, int]]:
-        """The inode, size and time of change of the files that were read, by their paths."""
+        """The inode, size and time of change of the files that were read, by their paths.
+
+        The inode of a SQLite store is -1: its file does not show whether it has changed.
+        """
         rows = self.connection.execute(
-            "SELECT path, inode, size, mtime_ns FROM sources WHERE state = 'ok'"
+            "SELECT path, iif(kind = 'sqlite', -1, inode), size, mtime_ns FROM sources "
+            "WHERE state = 'ok'"
         )
-        return {row[0]: row[1:] for row in rows}
+        return {path: (inode, size, at) for path, inode, size, at in rows}
 
     def has_unreadable(self) -> bool:
         """Whether a file or folder could not be read when it was last looked at."""
