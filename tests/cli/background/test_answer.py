@@ -112,7 +112,7 @@ def test_attach_asks_at_its_terminal_too(desk: AskingDesk) -> None:
         terminal.until("│ make clean")
         terminal.until(KEYS, times=2)
         terminal.type("n")
-        assert terminal.finish() == 0
+        assert terminal.finish() == 4
     assert [one["allow"] for one in desk.decisions()] == [True, False]
 
 
@@ -192,3 +192,28 @@ def test_an_agent_cannot_use_the_command(desk: AskingDesk) -> None:
     desk.detach(step)
     asked(desk)
     wait_for(lambda: "an agent cannot answer" in (desk.home / "out").read_text())
+
+
+def test_a_loop_asks_and_waits_for_an_answer(desk: AskingDesk) -> None:
+    (desk.home / "steps.json").write_text(json.dumps([command()]))
+    started = desk.rook(
+        *("loop", "--detach", "--permission", "ask", "--until", "Done.", "Clean up"),
+        STEPS=str(desk.home / "steps.json"),
+    )
+    assert started.returncode == 0, started.stderr
+    web = Decision(allow=True, by="person", through="web")
+    assert asyncio.run(client.decide(desk.folder, asked(desk).id, web)).counts
+    assert desk.rook("attach", started.stdout.strip()).returncode == 0
+    assert desk.decisions() == [{"allow": True, "by": "person", "through": "web"}]
+
+
+def test_a_task_of_a_batch_asks_and_waits_for_an_answer(desk: AskingDesk) -> None:
+    (desk.home / "steps.json").write_text(json.dumps([command()]))
+    tasks = desk.project / "tasks.jsonl"
+    tasks.write_text(json.dumps({"prompt": "Clean up", "permission": "ask"}) + "\n")
+    started = desk.rook("batch", "--detach", str(tasks), STEPS=str(desk.home / "steps.json"))
+    assert started.returncode == 0, started.stderr
+    web = Decision(allow=False, by="person", through="web")
+    assert asyncio.run(client.decide(desk.folder, asked(desk).id, web)).counts
+    desk.rook("attach", started.stdout.strip())
+    assert desk.decisions() == [{"allow": False, "by": "person", "through": "web"}]

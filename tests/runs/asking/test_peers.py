@@ -51,6 +51,9 @@ def said(tmp_path: Path, step: dict[str, Any]) -> dict[str, Any]:
     return answers[0]
 
 
+orphans_stay = pytest.mark.skipif(
+    not system.ORPHANS_STAY, reason="orphans leave the agent's tree: all of them are refused"
+)
 REFUSED = {"is": "refused", "reason": FROM_AGENT}
 
 
@@ -66,6 +69,7 @@ def test_a_process_of_the_agent_with_an_empty_environment_is_refused(tmp_path: P
     assert said(tmp_path, attempt(tmp_path, "env -i PEER")) == REFUSED
 
 
+@orphans_stay
 def test_an_orphan_of_the_agent_with_an_empty_environment_is_refused(tmp_path: Path) -> None:
     assert said(tmp_path, attempt(tmp_path, "env -i PEER", "orphan")) == REFUSED
 
@@ -177,6 +181,14 @@ def test_a_process_of_another_user_is_refused(
     assert listener.refusal_of(AS_NOBODY, alive) == OTHER_USER
 
 
+@pytest.mark.skipif(system.ORPHANS_STAY, reason="orphans stay in the agent's tree")
+def test_an_orphan_that_is_younger_than_the_run_is_refused(
+    listener: Listener, alive: Recorder
+) -> None:
+    assert listener.refusal_of(ELSEWHERE, alive) == UNCLEAR
+
+
+@orphans_stay
 def test_a_process_from_elsewhere_may_decide(listener: Listener, alive: Recorder) -> None:
     assert listener.refusal_of(ELSEWHERE, alive) is None
 
@@ -193,6 +205,7 @@ def test_an_agent_of_another_run_is_refused(listener: Listener, alive: Recorder)
     assert listener.refusal_of(ELSEWHERE, alive, env=marked) == FROM_AGENT
 
 
+@orphans_stay
 def test_a_process_that_has_ended_is_refused(listener: Listener, alive: Recorder) -> None:
     words = f"import os, socket, sys\nc = socket.socket(socket.AF_UNIX)\n{ELSEWHERE}"
     child = subprocess.Popen([sys.executable, "-c", words, listener.path.parent], stdin=PIPE)
@@ -206,10 +219,11 @@ def test_a_process_that_has_ended_is_refused(listener: Listener, alive: Recorder
 def test_whoever_connects_is_refused_where_processes_are_not_known(
     listener: Listener, alive: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(system, "stat", lambda _: None)
+    monkeypatch.setattr(system, "lineage", lambda _: None)
     assert listener.refusal_of(ELSEWHERE, alive) == UNCLEAR
 
 
+@orphans_stay
 def test_a_process_whose_id_lives_on_is_refused(
     listener: Listener, alive: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:

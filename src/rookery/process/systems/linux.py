@@ -12,7 +12,7 @@ import sys
 import time
 from contextlib import suppress
 
-from rookery.process.systems.process_table import Peer, ProcessInfo, below, is_group
+from rookery.process.systems.process_table import Peer, ProcessInfo, above, below, is_group
 
 assert sys.platform == "linux"
 
@@ -134,6 +134,11 @@ def _stat(pid: int) -> _Stat | None:
     end = line.rfind(b")")  # the name may contain blanks and brackets
     fields = line[end + 2 :].split()
     return _Stat(line[line.find(b"(") + 1 : end], fields) if len(fields) > 48 else None
+
+
+def lineage(pid: int) -> list[tuple[int, int]] | None:
+    """A process and all above it, with their starts; None if that is not known."""
+    return above(pid, _stat) if is_available() else None
 
 
 def is_same_start(one: int, other: int) -> bool:

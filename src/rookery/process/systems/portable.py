@@ -13,7 +13,7 @@ import select
 import sys
 from functools import cache
 
-from rookery.process.systems.process_table import Peer, ProcessInfo, below, is_group
+from rookery.process.systems.process_table import Peer, ProcessInfo, above, below, is_group
 
 TYPE_CHECKING = False  # from typing, which takes longer to import than all the rest
 if TYPE_CHECKING:
@@ -261,6 +261,11 @@ def holders(_local: tuple[str, int], _remote: tuple[str, int]) -> list[int]:
 def short_path(_folder: int, _name: str) -> str | None:
     """None: a socket is reached by its own path here, which must be short enough."""
     return None
+
+
+def lineage(pid: int) -> list[tuple[int, int]] | None:
+    """A process and all above it, with their starts; None if that is not known."""
+    return above(pid, dict(stats()).get)
 
 
 def is_same_start(one: int, other: int) -> bool:

@@ -6,7 +6,9 @@ import os
 
 TYPE_CHECKING = False  # from typing, which takes longer to import than all the rest
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+_MOST_ANCESTORS = 512  # more are no chain of parents, but ids that were used again meanwhile
 
 
 class ProcessInfo:
@@ -71,6 +73,18 @@ def below(processes: Iterable[tuple[int, ProcessInfo]], *roots: int) -> list[int
             if child in living:
                 members.append(child)
     return members
+
+
+def above(pid: int, find: Callable[[int], ProcessInfo | None]) -> list[tuple[int, int]] | None:
+    """A process and all above it, with their starts; None if one of them is gone."""
+    found: list[tuple[int, int]] = []
+    while pid > 0 and len(found) < _MOST_ANCESTORS:
+        info = find(pid)
+        if info is None:
+            return None
+        found.append((pid, info.start))
+        pid = info.parent
+    return found if found and pid <= 0 else None
 
 
 def is_group(leader: int) -> bool:

@@ -14,7 +14,6 @@ FROM_AGENT = "an agent cannot answer for you: answer from outside the agent's pr
 UNCLEAR = "rook cannot tell whether the answer comes from the agent: answer from another terminal"
 
 _MARKERS = (f"{trees.MARKER}=".encode(), f"{trees.RECORDS}=".encode())
-_MOST_ANCESTORS = 512
 _TRIES = 5  # parents may end while they are looked up
 
 
@@ -61,7 +60,7 @@ def is_runner(connection: socket.socket, pid: int, marker: str) -> bool:
 
 def is_agent(pid: int) -> bool:
     """Whether a process is known to be part of an agent's tree."""
-    lineage = _read_lineage(pid)
+    lineage = system.lineage(pid)
     return lineage is not None and _is_marked(lineage) is True
 
 
@@ -92,29 +91,18 @@ def _is_marked(
 def _lineage(peer: Peer) -> list[tuple[int, int]] | None:
     """The process and all above it, with their starts; None if that is not known."""
     for _ in range(_TRIES):
-        lineage = _read_lineage(peer.pid)
+        lineage = system.lineage(peer.pid)
         if lineage is not None and not _has_changed(peer, lineage):
             return lineage
     return None
 
 
-def _read_lineage(pid: int) -> list[tuple[int, int]] | None:
-    found: list[tuple[int, int]] = []
-    while pid > 0 and len(found) < _MOST_ANCESTORS:
-        info = system.stat(pid)
-        if info is None:
-            return None
-        found.append((pid, info.start))
-        pid = info.parent
-    return found if found and pid <= 0 else None
-
-
 def _has_changed(peer: Peer, lineage: list[tuple[int, int]]) -> bool:
     """Whether the process has ended, or was orphaned, since it was looked up."""
-    return _read_lineage(peer.pid) != lineage or peer.has_ended
+    return system.lineage(peer.pid) != lineage or peer.has_ended
 
 
 def _may_be_orphan(lineage: list[tuple[int, int]], recorder: Recorder) -> bool:
     """Whether the first of them below the system's first process is not older than the agent."""
-    _, start = lineage[-2] if len(lineage) > 1 else lineage[-1]
-    return recorder.ticks is None or start >= recorder.ticks
+    below_first = [start for pid, start in lineage if pid != 1]
+    return recorder.ticks is None or not below_first or below_first[-1] >= recorder.ticks

@@ -29,7 +29,7 @@ def listen(home: Path) -> tuple[socket.socket, Path]:
     server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         with private_folder(folder) as fd:
-            _remove_stale(fd)
+            _remove_stale(fd, folder)
             with suppress(OSError):  # not every system can set it before there is a file
                 os.fchmod(server.fileno(), _MODE)
             _bind(server, fd, path)
@@ -81,25 +81,22 @@ def _short(folder: int, path: Path) -> str:
     return system.short_path(folder, path.name) or str(path)
 
 
-def _remove_stale(folder: int) -> None:
+def _remove_stale(folder: int, path: Path) -> None:
     """Remove sockets that runners left behind when they were killed."""
     names = [name for name in os.listdir(folder) if name.endswith(_SUFFIX)]
     for name in names[:_MOST_PROBED]:
         with suppress(OSError):
             is_socket = S_ISSOCK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
-            if is_socket and _is_left_behind(folder, name):
+            if is_socket and _is_left_behind(folder, path / name):
                 os.unlink(name, dir_fd=folder)
 
 
-def _is_left_behind(folder: int, name: str) -> bool:
+def _is_left_behind(folder: int, path: Path) -> bool:
     """Whether nobody listens at a socket."""
-    path = system.short_path(folder, name)
-    if path is None:
-        return False
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.setblocking(False)
         try:
-            probe.connect(path)
+            probe.connect(_short(folder, path))
         except ConnectionRefusedError:
             return True
         except OSError:  # its queue is full: somebody does
