@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 import msgspec
+from acp_corpus import AcpCorpus
 from app_server_corpus import AppServerCorpus
 from codex_corpus import CodexCorpus
 from corpus import Corpus
@@ -108,7 +109,7 @@ def codex(setting: Setting) -> Iterator[Row]:
 
 
 def others(setting: Setting) -> Iterator[Row]:
-    """The same for the other agents; OpenCode and Kilo CLI report most outputs twice."""
+    """The same for the other agents; some report most outputs twice."""
     for agent, corpus in (
         ("opencode", OpenCodeCorpus),
         ("gemini", GeminiCorpus),
@@ -117,6 +118,7 @@ def others(setting: Setting) -> Iterator[Row]:
         ("kilo", KiloCorpus),
         ("droid", DroidCorpus),
         ("goose", GooseCorpus),
+        ("acp", AcpCorpus),
     ):
         yield from own_lines(setting, agent, agent, corpus(), AT_LEAST)
         yield from own_lines(

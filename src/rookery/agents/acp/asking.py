@@ -53,7 +53,7 @@ def _bounded(lines: Sequence[str]) -> tuple[str, ...]:
 
 def _detail(call: shapes.Call) -> Iterator[str]:
     """The lines that a change adds and removes, and what else the agent says about the call."""
-    for part in call.content or ():
+    for part in calls.parts_of(call):
         if part.type == "diff":
             yield f" {part.path}:"
             yield from calls.changed_lines(part)

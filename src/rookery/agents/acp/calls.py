@@ -46,11 +46,17 @@ _TITLES = ("command", "file_path", "filePath", "path", "url", "pattern", "query"
 _OUTPUTS = ("output", "stdout", "content", "text", "message", "error")
 _LONGEST_TITLE = 1000
 _EMPTY = (b"", b"{}", b"null")
+_LONGEST_EMPTY = 4
 _MOST_COMPARED = 500  # lines; comparing takes the square of that
+
+Read = Callable[[shapes.AnyCall], str | None]
+"""Reads a string of a call."""
 
 _title = first_reader(_TITLES)
 _raw_text = first_reader(_OUTPUTS)
 _string = msgspec.json.Decoder(str)
+_locations = msgspec.json.Decoder(list[shapes.Location] | None)
+_parts = msgspec.json.Decoder(list[shapes.Part] | None)
 _object = msgspec.json.Decoder(dict[str, Any])
 
 
@@ -112,56 +118,87 @@ def kind_of(call: shapes.AnyCall, name: str | None = None) -> ToolKind:
     return kind
 
 
-def title_of(call: shapes.AnyCall) -> str | None:
-    """What a call is about: the command, path or other input, or else the agent's own title."""
-    text = described(call) or call.title
+def one_title(text: str | None) -> str | None:
+    """What a call is about, in one line."""
     return one_line(text, _LONGEST_TITLE) if text else None
 
 
 def described(call: shapes.AnyCall) -> str | None:
     """What the input or the location of a call says that it is about."""
     raw = call.raw_input
-    text = None if bytes(raw) in _EMPTY else _title(raw) or informing_string(raw)
+    text = None if _is_empty(raw) else _title(raw)
     if text or call.kind == "execute":  # the location of a command is its folder
         return text
-    return next((place.path for place in call.locations or () if place.path), None)
+    if not _is_empty(raw) and (text := informing_string(raw)):
+        return text
+    if call.locations is NOTHING:
+        return None
+    places = salvage.decode_part(call.locations, _locations) or ()
+    return next((place.path for place in places if place.path), None)
+
+
+def parts_of(call: shapes.AnyCall) -> list[shapes.Part]:
+    """What a call reports: texts and changes to files."""
+    if call.content is NOTHING:
+        return []
+    return salvage.decode_part(call.content, _parts) or []
+
+
+def runs(call: shapes.AnyCall, *, is_first: bool) -> bool:
+    """Whether a call runs, so that no more will be said about it before it ends."""
+    if call.status != "in_progress":
+        return False
+    return (is_first and call.title is not None) or not _is_empty(call.raw_input)
 
 
 def input_of(call: shapes.AnyCall) -> msgspec.Raw | None:
     """The input of a call; None if it has none yet."""
-    return None if bytes(call.raw_input) in _EMPTY else salvage.raw_copy(call.raw_input)
+    return None if _is_empty(call.raw_input) else salvage.raw_copy(call.raw_input)
+
+
+def _is_empty(raw: msgspec.Raw) -> bool:
+    return raw is NOTHING or (memoryview(raw).nbytes <= _LONGEST_EMPTY and bytes(raw) in _EMPTY)
 
 
 def take_input(call: shapes.AnyCall) -> None:
     """Use the content of a call as its input, once it is a whole object (kimi 2.1.0)."""
-    text = (output_of(call) or "").strip()
-    if bytes(call.raw_input) in _EMPTY and text.startswith("{"):
+    text = (output_of(call, parts_of(call)) or "").strip()
+    if _is_empty(call.raw_input) and text.startswith("{"):
         try:
             call.raw_input = msgspec.Raw(msgspec.json.encode(_object.decode(text)))
         except (ValueError, RecursionError):
             return  # it is still being written
 
 
-def name_of(call: shapes.AnyCall, dialect: Dialect | None) -> str | None:
-    """The name of the tool, if the call has it where the dialect says."""
-    if call.name:
-        return call.name
-    if dialect is None or not dialect.tool_name:
-        return None
-    first, *rest = dialect.tool_name
+def name_reader(dialect: Dialect | None) -> Read:
+    """Return a function that reads the name of a call's tool where the dialect says."""
+    first, *rest = dialect.tool_name if dialect and dialect.tool_name else ("",)
     if first == "title":
-        return call.title if isinstance(call, shapes.CallStart) else None
+        return lambda call: call.title if isinstance(call, shapes.CallStart) else None
     if first == "toolCallId":
-        name, mark, _ = (call.tool_call_id or "").partition("__")
-        return name if mark else None
-    return path_reader(tuple(rest))(call.meta)
+        return _name_in_id
+    return _reader_of(rest)
 
 
-def parent_of(call: shapes.AnyCall, dialect: Dialect | None) -> str | None:
-    """The call in which a subagent made this one."""
-    if dialect is None or not dialect.parent:
-        return None
-    return path_reader(dialect.parent[1:])(call.meta)
+def parent_reader(dialect: Dialect | None) -> Read:
+    """Return a function that reads the call in which a subagent made another one."""
+    return _reader_of(dialect.parent[1:] if dialect else ())
+
+
+def _name_in_id(call: shapes.AnyCall) -> str | None:
+    name, mark, _ = (call.tool_call_id or "").partition("__")
+    return name if mark else None
+
+
+def _nothing(call: shapes.AnyCall) -> str | None:
+    return None
+
+
+def _reader_of(path: Sequence[str]) -> Read:
+    if not path:
+        return _nothing
+    read = path_reader(tuple(path))
+    return lambda call: None if call.meta is NOTHING else read(call.meta)
 
 
 @cache
@@ -175,7 +212,7 @@ def path_reader(path: tuple[str, ...]) -> Callable[[msgspec.Raw], str | None]:
     decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(kind)
 
     def read(raw: msgspec.Raw) -> str | None:
-        value = None if raw is NOTHING else salvage.decode_part(raw, decoder)
+        value = salvage.decode_part(raw, decoder)
         for _ in path:
             value = None if value is None else value.value
         return value
@@ -183,27 +220,35 @@ def path_reader(path: tuple[str, ...]) -> Callable[[msgspec.Raw], str | None]:
     return read
 
 
-def output_of(call: shapes.AnyCall) -> str | None:
+def output_of(call: shapes.AnyCall, parts: Sequence[shapes.Part]) -> str | None:
     """What a call reports as text."""
-    texts = [part.content.text for part in call.content or () if part.content is not None]
-    if any(texts):
-        return "\n".join(filter(None, texts))
-    raw = bytes(call.raw_output)
-    if raw[:1] == b'"':
+    texts = [part.content.text for part in parts if part.content and part.content.text]
+    if texts:
+        return "\n".join(texts)
+    first = _first_byte(call.raw_output)
+    if first == b'"':
         return salvage.decode_part(call.raw_output, _string) or None
-    return _raw_text(call.raw_output) if raw[:1] == b"{" else None
+    return _raw_text(call.raw_output) if first == b"{" else None
+
+
+def _first_byte(raw: msgspec.Raw) -> bytes:
+    return bytes(memoryview(raw)[:1])  # without a copy of all the others
 
 
 def exit_code_of(call: shapes.AnyCall) -> int | None:
     """The exit code of a command, if it is reported."""
-    if b"exit" in bytes(call.raw_output):
-        output = salvage.decode_part(call.raw_output, _output)
-        if output is not None:
-            codes = [output.exit_code, output.exit_code_camel]
-            codes += [output.metadata.exit if output.metadata else None]
-            codes += [one.exit_code for one in output.contents or ()]
-            return next((code for code in codes if code is not None), None)
-    if b"terminal_exit" in bytes(call.meta):
+    if _first_byte(call.raw_output) == b"{":
+        found = salvage.decode_part(call.raw_output, _output) or _Output()
+        if found.exit_code is not None:
+            return found.exit_code
+        if found.metadata is not None:
+            return found.metadata.exit
+        if found.exit_code_camel is not None:
+            return found.exit_code_camel
+        for part in found.contents or ():
+            if part.exit_code is not None:
+                return part.exit_code
+    if call.meta is not NOTHING and b"terminal_exit" in bytes(call.meta):
         terminal = salvage.decode_part(call.meta, _terminal) or _Terminal()
         return terminal.terminal_exit.exit_code if terminal.terminal_exit else None
     return None
@@ -221,9 +266,14 @@ def live_output_of(call: shapes.AnyCall) -> str | None:
     return "".join(chunk.output or "" for chunk in (live.chunks if live else None) or ()) or None
 
 
-def changes_of(call: shapes.AnyCall) -> list[FileChanged]:
-    """The changes to files that a call reports."""
-    return [_change(part, call.tool_call_id) for part in call.content or () if part.type == "diff"]
+def may_change_files(call: shapes.AnyCall) -> bool:
+    """Whether the parts of a call can have a change to a file."""
+    return call.content is not NOTHING and b'"diff"' in bytes(call.content)
+
+
+def changes_of(parts: Sequence[shapes.Part], id: str | None) -> list[FileChanged]:
+    """The changes to files among the parts of a call."""
+    return [_change(part, id) for part in parts if part.type == "diff"]
 
 
 def _change(part: shapes.Part, id: str | None) -> FileChanged:

@@ -2,7 +2,8 @@
 
 from rookery.adapter import memory
 from rookery.adapter.bounded import forget_oldest
-from rookery.agents.acp import shapes
+from rookery.adapter.shapes import NOTHING
+from rookery.agents.acp import calls, shapes
 from rookery.agents.acp.dialects import Dialect, dialect_of
 from rookery.model.events import (
     Event,
@@ -11,10 +12,13 @@ from rookery.model.events import (
     Replayed,
     ReplayedKind,
     SessionStarted,
+    TextDelta,
+    ThinkingDelta,
     ToolStarted,
 )
 
 _MOST_ASKED = 4096
+_MOST_WAITING = 1000
 
 
 class Memory(memory.Memory):
@@ -23,6 +27,8 @@ class Memory(memory.Memory):
     def __init__(self, dialect: Dialect | None = None) -> None:
         super().__init__()
         self.dialect = dialect
+        self.name_of = calls.name_reader(dialect)
+        self.parent_of = calls.parent_reader(dialect)
         self.version: str | None = None
         self.login: str | None = None  # how the agent says that a person logs in
         self.session: str | None = None
@@ -36,6 +42,7 @@ class Memory(memory.Memory):
         self.echoes = False  # whether the agent repeats each prompt
         self.is_over = False  # whether our only prompt has its result
         self.asked: dict[str, bool] = {}  # calls that needed permission, and whether they ran on
+        self.waiting: dict[str, shapes.AnyCall] = {}  # calls of which little is known yet
         self.changes: dict[str, list[FileChanged]] = {}  # of open calls
         self.refused_last = False  # whether nothing was said since a call was denied
         self.has_called = False  # whether there was a tool call in this turn
@@ -45,7 +52,10 @@ class Memory(memory.Memory):
         self.cost: float | None = None  # its total now
         self.settled_cost: float | None = None  # its total at the last result
         self.requests = 0
-        self._message: tuple[str | None, bool] = (None, False)  # the partial text's, and its kind
+        self.current: object = self  # the session, once its start was reported
+        self.piece_of: type[shapes.AnyChunk] | None = None  # what the partial text consists of
+        self._delta: type[TextDelta] | type[ThinkingDelta] = TextDelta
+        self._message: str | None = None  # the one that the partial text is part of
         self._replayed: tuple[ReplayedKind, str | None] | None = None  # repeated in pieces
         self._replayed_pieces: list[str] = []
         self._replayed_calls: dict[str, None] = {}
@@ -54,6 +64,8 @@ class Memory(memory.Memory):
         """Remember which agent it is."""
         info = hello.agent_info or shapes.AgentInfo()
         self.dialect, self.version = dialect_of(info.name) or self.dialect, info.version
+        self.name_of = calls.name_reader(self.dialect)
+        self.parent_of = calls.parent_reader(self.dialect)
         ways = (method.description for method in hello.auth_methods or ())
         self.login = next(filter(None, ways), None)
         self.replaying = True  # until there is a session
@@ -62,7 +74,7 @@ class Memory(memory.Memory):
         """Report the start of the session, once it has a name."""
         if self.is_announced or self.session in self.sessions:
             return []
-        self.is_announced = True
+        self.is_announced, self.current = True, self.session
         self.sessions.add(self.session)
         return [
             SessionStarted(
@@ -76,7 +88,7 @@ class Memory(memory.Memory):
     @property
     def has_unnamed_text(self) -> bool:
         """Whether a text arrives in pieces that name no message."""
-        return self.partial_id is not None and self._message[0] is None
+        return self.partial_id is not None and self._message is None
 
     def is_of_another(self, session: str | None) -> bool:
         """Whether a message is about another session than ours."""
@@ -89,13 +101,27 @@ class Memory(memory.Memory):
         self.has_called = self.has_delegated = self.refused_last = False
         return super().begin_turn()
 
-    def add_piece(self, message: str | None, text: str, *, thinking: bool) -> list[Event]:
-        """Add a piece of a text or thought; both may have the id of the same message."""
-        events = [] if self.in_turn else self.begin_turn()
-        if self.partial_id is None or self._message != (message, thinking):
-            self._message = message, thinking
-            return events + self.add_delta(self.new_id("text"), text, thinking=thinking)
-        return events + self.add_delta(self.partial_id, text, thinking=thinking)
+    def add_piece(self, chunk: shapes.AnyChunk, text: str, *, thinking: bool) -> list[Event]:
+        """Begin a text or thought; both may have the id of the same message."""
+        events = [*([] if self.in_turn else self.begin_turn()), *self.end_text()]
+        events += self.add_delta(self.new_id("text"), text, thinking=thinking)
+        self.piece_of, self._message = type(chunk), chunk.message_id
+        self._delta = ThinkingDelta if thinking else TextDelta
+        return events
+
+    def continued(self, chunk: shapes.AnyChunk) -> Event | None:
+        """Add the next piece of the partial text; None if it belongs to another one."""
+        content = chunk.content
+        if content is None or not content.text or chunk.message_id != self._message:
+            return None
+        assert self.partial_id is not None
+        self.pieces.append(content.text)
+        return self._delta(id=self.partial_id, text=content.text)
+
+    def end_text(self) -> list[Event]:
+        """Return the complete text or thought that arrived in pieces, if there is one."""
+        self.piece_of = None
+        return super().end_text()
 
     def replay_call(self, id: str) -> bool:
         """Remember that a call was repeated; False if it was before."""
@@ -124,10 +150,50 @@ class Memory(memory.Memory):
             return []
         return [Replayed(kind=kind, id=id, text=text)]
 
-    def start(self, started: ToolStarted) -> list[Event]:
-        """Record the start of a call, only once."""
-        events = super().start(started)
-        self.has_delegated = self.has_delegated or started.kind == "subagent"
+    def wait(self, id: str, call: shapes.AnyCall, before: shapes.AnyCall | None) -> None:
+        """Hold back the start of a call of which a later message will say more."""
+        call.name = (before and before.name) or call.name or self.name_of(call)
+        if before is not None:
+            call.title, call.kind = call.title or before.title, call.kind or before.kind
+        call.content = call.locations = call.raw_output = NOTHING
+        call.raw_input = calls.input_of(call) or NOTHING  # a copy does not keep its line
+        self.waiting[id] = call
+
+    def started(
+        self, id: str, call: shapes.AnyCall, about: str | None, before: shapes.AnyCall | None
+    ) -> ToolStarted:
+        """The start of a call, with what earlier messages said about it."""
+        name, parent, title = call.name or self.name_of(call), self.parent_of(call), call.title
+        kind = calls.kind_of(call, name)
+        if before is not None:
+            name = before.name or name
+            parent, title = parent or self.parent_of(before), title or before.title
+            kind = calls.kind_of(before if call.kind is None else call, name)
+        return ToolStarted(
+            id=id,
+            name=name or kind,
+            kind=kind,
+            title=calls.one_title(about or (title if title != name else None)),
+            input=calls.input_of(call),
+            parent=parent,
+        )
+
+    def begin(self, started: ToolStarted) -> list[Event]:
+        """Record the start of a call that is new."""
+        self.has_called = self.has_worked = True
+        if started.kind == "subagent":
+            self.has_delegated = True
+        self.tools[started.id] = started
+        return [started]
+
+    def trim(self) -> list[Event]:
+        """Let go of what is too much to remember."""
+        events = super().trim()
+        self.changes = {id: made for id, made in self.changes.items() if id in self.tools}
+        if len(self.waiting) > _MOST_WAITING:
+            events += self.release_all()
+        if sum(map(len, self._replayed_pieces)) > memory.LONGEST_TEXT:
+            events += self.end_replay()
         return events
 
     def ask(self, id: str) -> None:
@@ -143,9 +209,9 @@ class Memory(memory.Memory):
 
     def release(self, id: str) -> list[Event]:
         """Report the start of a call that was held back."""
-        held = self.held.pop(id, None)
-        return [] if held is None else self.start(held)
+        call = self.waiting.pop(id, None)
+        return [] if call is None else self.begin(self.started(id, call, None, None))
 
     def release_all(self) -> list[Event]:
         """Report the starts of all calls that were held back."""
-        return [event for id in [*self.held] for event in self.release(id)]
+        return [event for id in [*self.waiting] for event in self.release(id)]

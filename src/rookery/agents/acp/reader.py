@@ -9,11 +9,13 @@ from rookery.adapter import salvage
 from rookery.adapter.decoder import Events, LineDecoder, as_sequence
 from rookery.adapter.lines import DEFAULT_CAP
 from rookery.adapter.reader import Table, TableReader, no_events, silent_types, union_of
+from rookery.adapter.shapes import NOTHING
 from rookery.agents.acp import calls, responses, shapes, usage
 from rookery.agents.acp.dialects import DIALECTS, FORBIDDEN, REFUSED
 from rookery.agents.acp.memory import Memory
 from rookery.model.events import (
     Event,
+    FileChanged,
     ModeChanged,
     Notice,
     PermissionRequested,
@@ -21,12 +23,12 @@ from rookery.model.events import (
     PlanItem,
     Replayed,
     ToolProgress,
-    ToolStarted,
     Unknown,
     UserMessage,
 )
 
-_ENDS = {"completed": "ok", "failed": "error"}
+_ENDS = frozenset({"completed", "failed"})
+_WITHOUT_CODE = frozenset({"edit", "think", "plan", "subagent"})
 _SILENT = (
     # Requests that a client answers, without events of their own; ours refuses them all.
     "fs/read_text_file",
@@ -54,7 +56,7 @@ def text_chunk(memory: Memory, update: shapes.TextChunk, line: bytes) -> Events:
     if update.message_id is None and (notice := _aside(memory, text)):
         return notice
     memory.refused_last = False
-    return memory.add_piece(update.message_id, text, thinking=False)
+    return memory.add_piece(update, text, thinking=False)
 
 
 def _aside(memory: Memory, text: str) -> list[Event]:
@@ -70,7 +72,7 @@ def thought_chunk(memory: Memory, update: shapes.ThoughtChunk, line: bytes) -> E
     text = update.content.text if update.content else None
     if memory.replaying:
         return memory.replay("thinking", update.message_id, text or "")
-    return memory.add_piece(update.message_id, text, thinking=True) if text else ()
+    return memory.add_piece(update, text, thinking=True) if text else ()
 
 
 def user_chunk(memory: Memory, update: shapes.UserChunk, line: bytes) -> Events:
@@ -86,66 +88,59 @@ def user_chunk(memory: Memory, update: shapes.UserChunk, line: bytes) -> Events:
 
 def call_update(memory: Memory, call: shapes.AnyCall, line: bytes) -> Events:
     """Read that a call has begun, what it does, or that it has ended."""
-    id = call.tool_call_id
+    id, status = call.tool_call_id, call.status
     if id is None:
         return Unknown(name="tool_call", raw=salvage.raw_copy(line))
     if memory.replaying:
         return _replayed(memory, id, call)
-    if memory.has_ended(id):
+    if id in memory.ended:
         return ()
-    status = call.status
-    if status not in _ENDS and memory.dialect and memory.dialect.input_in_content:
+    has_ended = status in _ENDS
+    if not has_ended and memory.dialect is not None and memory.dialect.input_in_content:
         calls.take_input(call)
-    events = _begin(memory, id, call, is_whole=status in _ENDS)
-    if changes := calls.changes_of(call):
-        memory.changes[id] = changes
+    events = [] if id in memory.tools else _begin(memory, id, call, is_whole=has_ended)
     if id in memory.asked:
         memory.asked[id] = status == "in_progress"
-    if status not in _ENDS and (output := calls.live_output_of(call)):
-        events += [*memory.release(id), ToolProgress(id=id, output=output)]
-    if status in _ENDS:
+    if has_ended:
         events += _end(memory, id, call, ok=status == "completed")
-    return [*memory.advance(), *events] if events else ()
+    else:
+        events += _progress(memory, id, call)
+    if not events or (memory.in_turn and memory.partial_id is None):
+        return events
+    return [*memory.advance(), *events]
+
+
+def _progress(memory: Memory, id: str, call: shapes.AnyCall) -> list[Event]:
+    """Report what a running call writes; remember what it will have changed when it ends."""
+    if calls.may_change_files(call) and (changes := _changes(call)):
+        memory.changes[id] = changes
+    output = None if call.meta is NOTHING else calls.live_output_of(call)
+    return [*memory.release(id), ToolProgress(id=id, output=output)] if output else []
+
+
+def _changes(call: shapes.AnyCall) -> list[FileChanged]:
+    return calls.changes_of(calls.parts_of(call), call.tool_call_id)
 
 
 def _begin(memory: Memory, id: str, call: shapes.AnyCall, *, is_whole: bool) -> list[Event]:
     """Report the start of a call, once something says what it is about."""
-    memory.has_called = memory.has_worked = True
-    if id in memory.tools:
+    before = memory.waiting.pop(id, None) if memory.waiting else None
+    about = calls.described(call)
+    if not is_whole and about is None and not calls.runs(call, is_first=before is None):
+        memory.wait(id, call, before)
         return []
-    before = memory.held.pop(id, None)
-    started = _started(memory, id, call, before)
-    is_first = before is None and call.status == "in_progress"
-    if is_whole or (is_first and started.title) or calls.described(call) is not None:
-        return memory.start(started)
-    memory.held[id] = started
-    return []
-
-
-def _started(
-    memory: Memory, id: str, call: shapes.AnyCall, before: ToolStarted | None
-) -> ToolStarted:
-    """The start of a call, with what earlier messages said about it."""
-    name = calls.name_of(call, memory.dialect) or (before.name if before else None)
-    kind = calls.kind_of(call, name)
-    if kind == "other" and before is not None:
-        kind = before.kind
-    return ToolStarted(
-        id=id,
-        name=name or kind,
-        kind=kind,
-        title=calls.title_of(call) or (before.title if before else None),
-        input=calls.input_of(call) or (before.input if before else None),
-        parent=calls.parent_of(call, memory.dialect) or (before.parent if before else None),
-    )
+    return memory.begin(memory.started(id, call, about, before))
 
 
 def _end(memory: Memory, id: str, call: shapes.AnyCall, *, ok: bool) -> list[Event]:
     """Report the end of a call; one that ended well may still have failed."""
-    changes = memory.changes.pop(id, [])
-    output, code = calls.output_of(call), calls.exit_code_of(call)
+    parts = calls.parts_of(call)
+    changes, before = calls.changes_of(parts, id), memory.changes.pop(id, None)
+    output = calls.output_of(call, parts)
+    code = calls.exit_code_of(call) if memory.tools[id].kind not in _WITHOUT_CODE else None
     if ok and not code:
-        return [*memory.finish(id, "ok", output=output, exit_code=code), *changes]
+        events = memory.finish(id, "ok", output=output, exit_code=code)
+        return [*events, *(changes or before or ())]
     pattern = REFUSED if id in memory.asked else FORBIDDEN
     if not ok and code is None and output and pattern.search(output):
         memory.refused_last = True
@@ -157,8 +152,9 @@ def _replayed(memory: Memory, id: str, call: shapes.AnyCall) -> list[Event]:
     """Report a call of an earlier turn, once."""
     if not memory.replay_call(id):
         return []
-    name = calls.name_of(call, memory.dialect) or calls.kind_of(call)
-    event = Replayed(kind="tool", id=id, name=name, text=calls.title_of(call))
+    name = call.name or memory.name_of(call) or calls.kind_of(call)
+    text = calls.one_title(calls.described(call) or call.title)
+    event = Replayed(kind="tool", id=id, name=name, text=text)
     return [*memory.end_replay(), event]
 
 
@@ -209,13 +205,15 @@ def session_update(memory: Memory, message: shapes.SessionUpdate, line: bytes) -
     update = params.update
     if update is None:
         return _unknown(line)
-    if params.session_id != memory.session or not memory.is_announced:
-        if memory.is_of_another(params.session_id):
-            return Unknown(name="session/update of another session", raw=salvage.raw_copy(line))
-        memory.session = memory.session or params.session_id
-        events = as_sequence(_UPDATES[type(update)](memory, update, line))
-        return [*memory.announce(), *events] if events and not memory.replaying else events
-    return _UPDATES[type(update)](memory, update, line)
+    if params.session_id == memory.current:
+        if type(update) is memory.piece_of and (delta := memory.continued(update)):
+            return delta  # most messages of most streams are such pieces
+        return _UPDATES[type(update)](memory, update, line)
+    if memory.is_of_another(params.session_id):
+        return Unknown(name="session/update of another session", raw=salvage.raw_copy(line))
+    memory.session = memory.session or params.session_id
+    events = as_sequence(_UPDATES[type(update)](memory, update, line))
+    return [*memory.announce(), *events] if events and not memory.replaying else events
 
 
 def _unknown(line: bytes) -> Event:
@@ -232,16 +230,16 @@ def permission(memory: Memory, message: shapes.PermissionRequest, line: bytes) -
     id, request = call.tool_call_id, None if message.id is None else str(message.id)
     memory.session = memory.session or message.params.session_id
     events = [*memory.announce(), *memory.advance()]
-    if id is not None and not memory.has_ended(id):
-        events += _begin(memory, id, call, is_whole=True)
+    if id is not None and id not in memory.ended:
+        events += [] if id in memory.tools else _begin(memory, id, call, is_whole=True)
         memory.ask(id)
-        if changes := calls.changes_of(call):
+        if changes := _changes(call):
             memory.changes[id] = changes
     started = memory.tools.get(id or "")
     asked = PermissionRequested(
         id=request,
         tool_id=id,
-        name=started.name if started else calls.name_of(call, memory.dialect),
+        name=started.name if started else call.name,
         input=calls.input_of(call) or (started.input if started else None),
     )
     return [*events, asked]

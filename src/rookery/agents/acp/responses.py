@@ -76,6 +76,7 @@ def _opened(memory: Memory, id: str, result: shapes.Result) -> list[Event]:
     memory.is_resumed = id in methods.RESUMES or result.session_id is None or memory.has_replayed
     if result.session_id is not None and result.session_id != memory.session:
         memory.session, memory.is_announced = result.session_id, False
+        memory.current = memory
     memory.replaying = False
     memory.mode = (result.modes.current_mode_id if result.modes else None) or memory.mode
     memory.model = _model(result) or memory.model

@@ -20,9 +20,8 @@ class _Shape(msgspec.Struct, gc=False, rename="camel"):
 
 
 class Block(_Shape):
-    """A text, image, sound or link."""
+    """A text; an image, a sound or a link has none."""
 
-    type: str | None = None
     text: str | None = None
 
 
@@ -85,14 +84,18 @@ class ThoughtChunk(_Chunk, tag="agent_thought_chunk"):
     pass
 
 
+AnyChunk = UserChunk | TextChunk | ThoughtChunk
+"""A piece of a text."""
+
+
 class _CallFields(_Shape):
     tool_call_id: str | None = None
     title: str | None = None
     name: str | None = None
     kind: str | None = None
     status: str | None = None
-    content: list[Part] | None = None
-    locations: list[Location] | None = None
+    content: msgspec.Raw = NOTHING  # parts; most messages repeat those before
+    locations: msgspec.Raw = NOTHING
     raw_input: msgspec.Raw = NOTHING
     raw_output: msgspec.Raw = NOTHING
     meta: msgspec.Raw = msgspec.field(default=NOTHING, name="_meta")
