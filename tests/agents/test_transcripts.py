@@ -67,6 +67,10 @@ def stored() -> Iterator[Stored]:
             yield from in_store(agent, store.name.removesuffix(".tar.xz"))
 
 
+_FOLDER = (b"/home/dev/cap/w/others/work/", b"/home/dev/")
+"""Where the recorded stores were made, and what stands for it in the events."""
+
+
 def in_store(agent: str, case: str) -> Iterator[Stored]:
     """The sessions of a SQLite store, each as the lines that its query selects."""
     query = agents.transcript(agent).query
@@ -77,7 +81,7 @@ def in_store(agent: str, case: str) -> Iterator[Stored]:
             changes = agents.history(agent).queries[0].changes
             for key, _ in sorted(connection.execute(changes)):
                 lines = [str(line) for (line,) in connection.execute(query, {"key": key})]
-                data = "".join(f"{line}\n" for line in lines).encode()
+                data = "".join(f"{line}\n" for line in lines).encode().replace(*_FOLDER)
                 yield Stored(agent, case, str(key), data)
 
 
