@@ -49,6 +49,7 @@ class Memory:
         self.pieces: list[str] = []  # its pieces so far
         self.answer: str | None = None  # the last complete text that arrived in pieces
         self.is_thinking = False  # whether the partial text is a thought
+        self._parent: str | None = None  # the call in which it is written
         self._part: tuple[str | None, int] = (None, 0)  # the text that was split, and how often
         self._unnamed = 0
 
@@ -89,14 +90,16 @@ class Memory:
         self._unnamed += 1
         return f"{kind}-{self._unnamed}"
 
-    def add_delta(self, id: str, piece: str, *, thinking: bool = False) -> list[Event]:
+    def add_delta(
+        self, id: str, piece: str, *, thinking: bool = False, parent: str | None = None
+    ) -> list[Event]:
         """Add a piece of a text or thought; a piece of another one completes the one before."""
         if self._part[0] == id:
             id = f"{id}+{self._part[1]}"
         events = [] if self.partial_id == id else self.end_text()
-        self.partial_id, self.is_thinking = id, thinking
+        self.partial_id, self.is_thinking, self._parent = id, thinking, parent
         self.pieces.append(piece)
-        events.append((ThinkingDelta if thinking else TextDelta)(id=id, text=piece))
+        events.append((ThinkingDelta if thinking else TextDelta)(id=id, text=piece, parent=parent))
         return events
 
     def end_text(self) -> list[Event]:
@@ -107,9 +110,9 @@ class Memory:
         self.partial_id = None
         self.pieces = []
         if self.is_thinking:
-            return [Thinking(id=id, text=text)]
+            return [Thinking(id=id, text=text, parent=self._parent)]
         self.answer = text
-        return [Text(id=id, text=text)]
+        return [Text(id=id, text=text, parent=self._parent)]
 
     def advance(self) -> list[Event]:
         """Begin a turn unless one is open, and complete the partial text."""

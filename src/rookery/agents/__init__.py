@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 NAMES = (
     *("claude", "codex", "opencode", "gemini", "qwen", "amp", "kilo", "droid"),
-    "goose",
+    *("goose", "cline"),
     "acp",
 )
 """The names of our own agents; each is a package here with `adapter.AGENT`."""

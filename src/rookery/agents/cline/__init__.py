@@ -1,0 +1,1 @@
+"""Cline CLI: `adapter` describes it, `command` starts it, `reader` decodes `cline --json`."""
