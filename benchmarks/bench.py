@@ -18,7 +18,7 @@ from codex_corpus import CodexCorpus
 from corpus import Corpus
 from costs import costs
 from listing import listing, short_commands
-from more_corpora import AmpCorpus, DroidCorpus, GeminiCorpus, GooseCorpus, QwenCorpus
+from more_corpora import AmpCorpus, ClineCorpus, DroidCorpus, GeminiCorpus, GooseCorpus, QwenCorpus
 from opencode_corpus import KiloCorpus, OpenCodeCorpus
 from running import cpu, latency, many
 from sdk import Sdk
@@ -119,6 +119,7 @@ def others(setting: Setting) -> Iterator[Row]:
         ("droid", DroidCorpus),
         ("goose", GooseCorpus),
         ("acp", AcpCorpus),
+        ("cline", ClineCorpus),
     ):
         yield from own_lines(setting, agent, agent, corpus(), AT_LEAST)
         yield from own_lines(

@@ -213,3 +213,53 @@ class GooseCorpus(_Corpus):
         }
         answer = {"type": "toolResponse", "id": call, "toolResult": done}
         yield self._message(self._name(), [answer], "user")
+
+
+class ClineCorpus(_Corpus):
+    """As 3.0.65 writes: each piece of a text with all that came before it, and outputs twice."""
+
+    def _messages(self) -> Iterator[Json]:
+        yield self._hook("agent_start")
+        while True:
+            yield self._event({"type": "iteration_start", "iteration": 1})
+            yield from self._words()
+            tokens = {"totalInputTokens": 1200, "totalOutputTokens": 34, "totalCost": 0.01}
+            yield self._event({"type": "usage", "inputTokens": 1200, "outputTokens": 34, **tokens})
+            command, output = self._shell(), self._output()
+            ran = {"query": command, "result": output, "success": True}
+            yield from self._call("run_commands", {"commands": [command]}, [ran], output)
+            if self._random.random() < 0.3:
+                path = self._path()
+                edit = {"path": path, "old_text": self._text(20), "new_text": self._text(20)}
+                diff = (
+                    f"Edited {path}\n```diff\n-2: {edit['old_text']}\n+2: {edit['new_text']}\n```"
+                )
+                edited = {"query": f"edit:{path}", "result": diff, "success": True}
+                yield from self._call("editor", edit, edited)
+
+    def _words(self) -> Iterator[Json]:
+        whole = ""
+        for _ in range(self._random.randint(0, 12)):
+            piece = self._text(3) + " "
+            whole += piece
+            said = {"contentType": "text", "text": piece, "accumulated": whole}
+            yield self._event({"type": "content_start", **said})
+        if whole:
+            yield self._event({"type": "content_end", "contentType": "text", "text": whole})
+
+    def _call(self, tool: str, given: Json, output: object, shown: str = "") -> Iterator[Json]:
+        named = {"contentType": "tool", "toolName": tool, "toolCallId": self._name()}
+        yield self._hook("tool_call")
+        yield self._event({"type": "content_start", **named, "input": given})
+        if shown:
+            update = {"stream": "stdout", "chunk": shown, "commandIndex": 0}
+            yield self._event({"type": "content_update", **named, "update": update})
+        yield self._hook("tool_result")
+        yield self._event({"type": "content_end", **named, "output": output, "durationMs": 22})
+
+    def _hook(self, name: str) -> Json:
+        agent = {"agentId": "agent_1", "taskId": "conv_1", "parentAgentId": None}
+        return {"ts": MOMENT, "type": "hook_event", "hookEventName": name, **agent}
+
+    def _event(self, event: Json) -> Json:
+        return {"ts": MOMENT, "type": "agent_event", "event": event}

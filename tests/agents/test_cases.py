@@ -37,7 +37,9 @@ HERE = Path(__file__).parent
 CASES = [path.parent for path in cases()]
 TAGS = {str(event.__struct_config__.tag) for event in get_args(Event)}
 
-PRIVATE = re.compile(rb"/work/|/root/|/Users/|sk-ant-|[Bb]earer |[\w.]+@[\w-]+\.(?:com|org|net)")
+PRIVATE = re.compile(
+    rb"(?<!\w)/work/|/root/|/Users/|sk-ant-|[Bb]earer |[\w.]+@[\w-]+\.(?:com|org|net)"
+)
 """What no recording may hold: paths of a real machine, keys, addresses."""
 
 

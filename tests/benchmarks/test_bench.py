@@ -17,7 +17,18 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 MB = 1_000_000
 PLAIN = "for line in file: msgspec.json.decode(line)"
 SPLIT = "for line in lines: msgspec.json.decode(line)"
-OTHERS = ("codex", "app-server", "opencode", "gemini", "qwen", "amp", "kilo", "droid", "goose")
+OTHERS = (
+    "codex",
+    "app-server",
+    "opencode",
+    "gemini",
+    "qwen",
+    "amp",
+    "kilo",
+    "droid",
+    "goose",
+    "cline",
+)
 ROWS = [
     ("file → records, stream corpus", PLAIN, "≥ 1.20×"),
     ("file → records, deltas corpus", PLAIN),
@@ -45,7 +56,14 @@ sys.path.insert(0, str(BENCHMARKS))
 from app_server_corpus import AppServerCorpus  # noqa: E402
 from codex_corpus import CodexCorpus  # noqa: E402
 from corpus import Corpus  # noqa: E402
-from more_corpora import AmpCorpus, DroidCorpus, GeminiCorpus, GooseCorpus, QwenCorpus  # noqa: E402
+from more_corpora import (  # noqa: E402
+    AmpCorpus,
+    ClineCorpus,
+    DroidCorpus,
+    GeminiCorpus,
+    GooseCorpus,
+    QwenCorpus,
+)
 from opencode_corpus import KiloCorpus, OpenCodeCorpus  # noqa: E402
 
 
@@ -88,6 +106,7 @@ def test_every_line_of_the_app_server_corpus_is_understood_and_known() -> None:
         ("qwen", QwenCorpus),
         ("amp", AmpCorpus),
         ("goose", GooseCorpus),
+        ("cline", ClineCorpus),
     ],
 )
 def test_every_line_of_the_other_corpora_is_understood(agent: str, corpus: Any) -> None:
@@ -96,7 +115,7 @@ def test_every_line_of_the_other_corpora_is_understood(agent: str, corpus: Any) 
     kinds = {type(record.event).__name__ for record in records}
     assert {"Text", "ToolStarted", "ToolFinished", "FileChanged"} <= kinds
     assert not kinds & {"Unknown", "Unreadable"}
-    assert ("TextDelta" in kinds) == (agent in ("gemini", "goose"))
+    assert ("TextDelta" in kinds) == (agent in ("gemini", "goose", "cline"))
 
 
 def test_another_seed_makes_another_corpus() -> None:

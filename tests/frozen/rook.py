@@ -14,7 +14,7 @@ import click
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 ROOK = Path(sys.executable).with_name("rook")
-AGENTS = ("amp", "claude", "codex", "droid", "gemini", "kilo", "opencode", "qwen")
+AGENTS = ("amp", "claude", "cline", "codex", "droid", "gemini", "kilo", "opencode", "qwen")
 
 
 def environment(home: Path, *, programs: Path | None = None, **more: str) -> dict[str, str]:
