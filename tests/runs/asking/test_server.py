@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from rookery.runs.asking import client, server
+from rookery.runs.asking import client, questions, server
 from rookery.runs.asking.protocol import LONGEST_REQUEST
-from rookery.runs.asking.questions import MOST_OPEN
 from rookery.runs.asking.sockets import connect
 from rookery.store.run_folder import RunFolder
 from tests.runs.asking.asking_agent import command, decided, first_question, make, play, yes
@@ -148,19 +147,23 @@ def test_a_viewer_that_does_not_read_does_not_keep_others_waiting(tmp_path: Path
     assert len(decided(run.folder)) == 5
 
 
-def test_an_agent_that_asks_too_much_at_once_is_denied_the_rest(tmp_path: Path) -> None:
-    count = MOST_OPEN + 3
+def test_an_agent_that_asks_too_much_at_once_is_denied_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    most = 5
+    monkeypatch.setattr(questions, "MOST_OPEN", most)
+    count = most + 3
 
     async def count_them(folder: RunFolder) -> None:
-        while len(questions := await client.open_questions(folder)) < MOST_OPEN:
+        while len(asked := await client.open_questions(folder)) < most:
             await asyncio.sleep(0.01)
-        for question in questions:
+        for question in asked:
             await client.decide(folder, question.id, yes())
 
     steps = {"together": [command(f"echo {n}") for n in range(count)]}
     run = play(make(tmp_path, steps), count_them)
     made = decided(run.folder)
-    assert (sum(one.allow for one in made), len(made)) == (MOST_OPEN, count)
+    assert (sum(one.allow for one in made), len(made)) == (most, count)
 
 
 def test_watchers_see_every_change_in_order_and_the_end(tmp_path: Path) -> None:
