@@ -52,6 +52,7 @@ def texts(home: Home, run: str) -> list[str]:
 
 def shown(tab: Tab) -> list[str]:
     """All texts that the page shows, from the first row to the last."""
+    tab.page.bring_to_front()  # a browser draws those behind others rarely
     found: list[str] = tab.page.evaluate(COLLECT)
     return found
 

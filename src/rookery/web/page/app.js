@@ -47,7 +47,7 @@ class App {
     this.runs.refresh();
     this.questions.refresh();
     this.api.get("/api/hello").then((hello) => (this.hello = hello), () => {});
-    setInterval(() => document.hidden || this.update(), 1000); // what runs shows for how long
+    setInterval(() => this.#tick(), 1000);
   }
 
   /** Draw everything again in the next frame. */
@@ -87,6 +87,11 @@ class App {
     render(this.isRefused ? refused() : shell(this), this.#root);
     this.view?.rendered?.();
     showWaiting(this.view?.title, this.questions.open.length);
+  }
+
+  /** What runs shows for how long; a page on which nothing runs rests. */
+  #tick() {
+    if (!document.hidden && (this.questions.open.length || this.runs.rows.some((row) => row.alive))) this.update();
   }
 
   #questionsChanged() {
