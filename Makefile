@@ -59,10 +59,14 @@ VIBE_READY := .cache/vibe/.$(VIBE_VERSION)
 ACP_READY = $(foreach name,$(NPM_AGENTS),$($(call upper,$(name))_READY)) $(VIBE_READY)
 REAL_AGENTS += ROOKERY_TEST_NODE=$(abspath $(NODE)) ROOKERY_TEST_VIBE=$(abspath $(VIBE))
 
-.PHONY: demo quick test check lint types imports unit test-portable bench compare soak protections conformance docs figures format clean pictures release web
+.PHONY: demo quick test check lint types imports unit test-portable bench compare soak protections conformance docs figures format clean pictures release web web-demo
 
 demo: $(VENV)/.installed ## the whole path with a scripted agent: no key, no network
 	$(BIN)/rook demo --speed 4
+
+web-demo: $(VENV)/.installed $(PAGE_LIBRARIES) ## the web page with scripted agents, one of which asks: no key, no network
+	$(BIN)/python -m pip install --quiet -e '.[web]'
+	$(BIN)/rook web --demo
 
 quick: lint types imports ## checks that take at most a minute: all but tests that start processes
 	$(BIN)/pytest -n auto -m quick

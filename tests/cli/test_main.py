@@ -22,7 +22,7 @@ CONTEXT = click.Context(cli)
 NAMES = cli.list_commands(CONTEXT)
 OF_ONE_CALL = {
     *("json", "command", "cwd", "detach", "format", "profile", "prompt_file", "resume", "via"),
-    *("stdin_mode", "words", "worktree"),
+    *("stdin_mode", "web", "words", "worktree"),
 }
 """What is said for one run and is not a setting: a new option must be here or be one."""
 

@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
@@ -50,48 +49,22 @@ def environment(home: Path, **more: str) -> dict[str, str]:
     }
 
 
-class Served:
-    """A server of a home; the block ends it."""
+class Page:
+    """A client of a server."""
 
-    def __init__(self, home: Path, *options: str, **variables: str) -> None:
+    def __init__(self, home: Path, url: str) -> None:
         self.home = home
-        self._process = subprocess.Popen(
-            [ROOK, "web", "--no-open", *options],
-            env=environment(home, **variables),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert self._process.stdout is not None
-        self.url = self._process.stdout.readline().strip()
-        if not self.url:
-            _, errors = self._process.communicate(timeout=PATIENCE_S)
-            raise RuntimeError(errors)
-        parts = urlsplit(self.url)
+        self.url = url
+        parts = urlsplit(url)
         self.host = parts.netloc
         self.port = parts.port or 0
         self.token = parts.fragment.removeprefix("token=")
-        self.pid = self._process.pid
         self._connection: http.client.HTTPConnection | None = None
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
-        self.end(signal.SIGINT)
-
-    def end(self, number: int) -> None:
-        """Send a signal, and wait for the end."""
+    def close(self) -> None:
+        """Close the connection."""
         if self._connection is not None:
             self._connection.close()
-        if self._process.poll() is None:
-            self._process.send_signal(number)
-        self._process.communicate(timeout=PATIENCE_S)
 
     def request(
         self, method: str, path: str, headers: list[tuple[str, str]], body: bytes | None = None
@@ -184,6 +157,39 @@ class Served:
             yield BellReader(response)
         finally:
             connection.close()
+
+
+class Served(Page):
+    """A server process of a home; the block ends it."""
+
+    def __init__(self, home: Path, *options: str, **variables: str) -> None:
+        self._process = subprocess.Popen(
+            [ROOK, "web", "--no-open", *options],
+            env=environment(home, **variables),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self._process.stdout is not None
+        url = self._process.stdout.readline().strip()
+        if not url:
+            _, errors = self._process.communicate(timeout=PATIENCE_S)
+            raise RuntimeError(errors)
+        super().__init__(home, url)
+        self.pid = self._process.pid
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.end(signal.SIGINT)
+
+    def end(self, number: int) -> None:
+        """Send a signal, and wait for the end."""
+        self.close()
+        if self._process.poll() is None:
+            self._process.send_signal(number)
+        self._process.communicate(timeout=PATIENCE_S)
 
 
 class BellReader:

@@ -107,6 +107,14 @@ def test_a_server_that_is_read_only_refuses_every_write_and_no_read() -> None:
     assert {_refused(cell, rules) for cell in allowed if cell.method == "GET"} == {None}
 
 
+def test_a_proxy_that_was_named_may_speak_https_and_no_other_name_may() -> None:
+    name = "mine.example"
+    rules = Rules(token=_TOKEN, hosts=frozenset({_OWN, name}), proxies=frozenset({name}))
+    for host, scheme, status in ((name, "https", None), (_OWN, "https", 403), (name, "ftp", 403)):
+        cell = Cell(host, f"{scheme}://{host}", "same-origin", f"Bearer {_TOKEN}", "POST", "/api/x")
+        assert _refused(cell, rules) == status, cell
+
+
 @each("name", ["host", "origin", "sec-fetch-site", "authorization"])
 def test_a_header_that_is_there_twice_is_not_trusted(name: str) -> None:
     cell = Cell(

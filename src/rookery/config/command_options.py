@@ -345,6 +345,14 @@ class WebOptions(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = None
     no_open: Annotated[bool, Flag(help="Print the address without opening a browser.")] = False
+    detach: Annotated[
+        bool,
+        Flag(
+            help="Serve in the background, until no page has been open and no run alive for half "
+            "an hour.",
+            words=("--detach", "-d"),
+        ),
+    ] = False
     read_only: Annotated[
         bool, Flag(help="Show everything, but answer no question and stop no run.")
     ] = False

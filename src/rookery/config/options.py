@@ -244,6 +244,9 @@ class StartOptions(msgspec.Struct, frozen=True, kw_only=True):
         bool,
         Flag(help="Run in the background and print the run's name.", words=("--detach", "-d")),
     ] = False
+    web: Annotated[
+        bool, Flag(help="Open the page of the run in the browser, too.", commands=_RUN)
+    ] = False
 
 
 class ViewOptions(msgspec.Struct, frozen=True, kw_only=True):

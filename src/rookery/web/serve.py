@@ -2,6 +2,7 @@
 
 import ipaddress
 import socket
+import ssl
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -31,6 +32,8 @@ class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
     read_only: bool = False
     cert: str | None = None
     key: str | None = None
+    idle_s: float | None = None
+    """How long it serves nobody before it ends; None means forever."""
 
     @property
     def scheme(self) -> str:
@@ -60,6 +63,7 @@ def running_server(home: Path) -> Address | None:
 
 def serve(home: Path, options: ServeOptions, started: Callable[[Address], None]) -> bool:
     """Serve a home until the process is told to end; False if another server does so already."""
+    _check_certificate(options)
     book = address_book(home)
     with book.lock() as acquired:
         if not acquired:
@@ -71,15 +75,30 @@ def serve(home: Path, options: ServeOptions, started: Callable[[Address], None])
             rules = Rules(
                 token=token,
                 hosts=_hosts(address, options),
+                proxies=frozenset(name.lower() for name in options.allow_hosts),
                 scheme=options.scheme,
                 read_only=options.read_only,
             )
             site = Site(home, read_only=options.read_only)
             started(address)
-            server = make_server(site, rules, cert=options.cert, key=options.key)
+            server = make_server(
+                site, rules, cert=options.cert, key=options.key, idle_s=options.idle_s
+            )
             with nullcontext() if options.read_only else attending(home):
                 server.run(sockets=[listening])
     return True
+
+
+def _check_certificate(options: ServeOptions) -> None:
+    if options.cert is None:
+        return
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(options.cert, options.key)
+    except OSError as error:
+        raise RookeryError(
+            "--cert and --key are not a certificate and its private key: name two PEM files that "
+            "belong together"
+        ) from error
 
 
 def _address(listening: socket.socket, token: str, options: ServeOptions) -> Address:

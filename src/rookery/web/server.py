@@ -10,14 +10,23 @@ from rookery.web.site import Site
 
 _MOST_CONNECTIONS = 256
 _GRACE_S = 1
+_TICKS_BETWEEN_LOOKS = 50
 
 
 class Server(uvicorn.Server):
     """Ends the streams of browsers first, which would never end by themselves."""
 
-    def __init__(self, config: uvicorn.Config, site: Site) -> None:
+    def __init__(self, config: uvicorn.Config, site: Site, idle_s: float | None) -> None:
         super().__init__(config)
         self._site = site
+        self._idle_s = idle_s
+
+    async def on_tick(self, counter: int) -> bool:
+        """Do what has to be done ten times a second; return whether it ends now."""
+        is_due = self._idle_s is not None and counter % _TICKS_BETWEEN_LOOKS == 0
+        if is_due and self._site.idle_s > (self._idle_s or 0.0) and not self._site.has_live_runs():
+            return True
+        return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End everything."""
@@ -26,9 +35,17 @@ class Server(uvicorn.Server):
 
 
 def make_server(
-    site: Site, rules: Rules, *, cert: str | None = None, key: str | None = None
+    site: Site,
+    rules: Rules,
+    *,
+    cert: str | None = None,
+    key: str | None = None,
+    idle_s: float | None = None,
 ) -> Server:
-    """A server for a site; with a certificate it speaks HTTPS."""
+    """A server for a site; with a certificate it speaks HTTPS.
+
+    With `idle_s`, it ends when it was not used for so long, and no run is alive.
+    """
     config = uvicorn.Config(
         make_app(site, rules),
         http="h11",  # it bounds the size of headers
@@ -44,4 +61,4 @@ def make_server(
         ssl_certfile=cert,
         ssl_keyfile=key,
     )
-    return Server(config, site)
+    return Server(config, site, idle_s)

@@ -1,5 +1,6 @@
 """What all requests share: the folds, the bell, answers that were made, and what hides secrets."""
 
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
@@ -9,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rookery.model.redaction.redactor import Redactor
+from rookery.store.runs import NewestFirst
 from rookery.web.folds.fold import RunFold
 from rookery.web.folds.keeper import Folds
 from rookery.web.live.bell import Bell
@@ -30,6 +32,7 @@ class Site:
     redactor: Redactor = field(default_factory=redactor)
 
     def __post_init__(self) -> None:
+        self.used_at = time.monotonic()
         self.bell = Bell(self.redactor.data)
         self.folds = Folds(self.home, self._changed)
         self.follower = Follower(self.folds, self.bell)
@@ -38,6 +41,15 @@ class Site:
         self.bell.note(fold)
         if fold.is_complete:
             self.follower.ended(fold)
+
+    @property
+    def idle_s(self) -> float:
+        """How long nobody has asked for anything, nor listened."""
+        return 0.0 if self.bell.listeners else time.monotonic() - self.used_at
+
+    def has_live_runs(self) -> bool:
+        """Whether a run has no verdict yet."""
+        return len(NewestFirst(self.home, only_unfinished=True)) > 0
 
     def hidden(self, value: Any) -> bytes:
         """Encode without secrets."""
@@ -56,4 +68,5 @@ class Site:
 def site_of(request: Request) -> Site:
     """The site that a request belongs to."""
     site: Site = request.app.state.site
+    site.used_at = time.monotonic()
     return site

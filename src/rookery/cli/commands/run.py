@@ -87,6 +87,10 @@ def run_(
     run = start(options, before=before)
     if not view_options.quiet:
         _report_way(run, options)
+    if starting.web:
+        from rookery.cli.background.web_server import show_on_page  # rarely needed
+
+        show_on_page(run, detached=starting.detach)
     code = show(run, view_options, ends)
     piped.warn_of_loss()
     raise click.exceptions.Exit(code)

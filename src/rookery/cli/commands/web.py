@@ -1,18 +1,27 @@
 """`rook web`: the page that shows all runs, and answers what agents ask."""
 
 import ipaddress
+import signal
 import sys
-from importlib.util import find_spec
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from rookery.cli.background.started import say
+from rookery.cli.background.web_server import check_installed
 from rookery.cli.options.parameters import takes
 from rookery.config.command_options import WebOptions
 from rookery.model.errors import RookeryError
+from rookery.process.background import in_background
 from rookery.store.home import home_folder
 
+if TYPE_CHECKING:
+    from rookery.web.serve import ServeOptions
+
+_IDLE_S = 30 * 60.0
 _EXAMPLES = """\b
 Examples:
   rook web
@@ -20,8 +29,6 @@ Examples:
   rook web --read-only
   rook web --demo
 """
-_NEEDED = ("starlette", "uvicorn")
-_INSTALL = "rook web needs two more packages: pip install 'rookery[web]'"
 
 
 @click.command("web", epilog=_EXAMPLES)
@@ -34,27 +41,21 @@ def web(options: WebOptions) -> None:
     """
     _check(options)
     check_installed()
-    if options.demo:
-        from rookery.cli.background.web_demo import demo_home  # only for this
-
-        with demo_home() as home:
-            _serve(home, options)
+    signal.signal(signal.SIGTERM, _terminated)  # so that what was started is ended
+    if options.demo and options.detach:
+        raise click.UsageError("--demo and --detach can't be combined.")
+    if not options.demo:
+        _serve(home_folder(), options)
         return
-    _serve(home_folder(), options)
+    from rookery.cli.background.web_demo import demo  # only for this
 
-
-def check_installed() -> None:
-    """Refuse to go on without the packages of the extra `web`."""
-    if any(find_spec(name) is None for name in _NEEDED):
-        raise RookeryError(_INSTALL)
+    with demo() as playing:
+        _serve(playing.home, options, playing.begin)
 
 
 def _check(options: WebOptions) -> None:
     if (options.cert is None) != (options.key is None):
         raise click.UsageError("--cert and --key belong together: name both files.")
-    for file in filter(None, (options.cert, options.key)):
-        if not Path(file).is_file():
-            raise click.UsageError(f"there is no file {file!r}: name the certificate and its key.")
     is_safe = options.cert is not None or options.insecure_http or _is_loopback(options.listen)
     if not is_safe:
         raise click.UsageError(
@@ -73,29 +74,27 @@ def _is_loopback(address: str | None) -> bool:
         return False
 
 
-def _serve(home: Path, options: WebOptions) -> None:
+def _terminated(number: int, _: object) -> None:
+    sys.exit(128 + number)
+
+
+def _serve(home: Path, options: WebOptions, then: Callable[[], None] = lambda: None) -> None:
+    """Serve a home, or open the page of the server that does; `then` follows the start."""
     from rookery.web.address import Address
-    from rookery.web.serve import LOCAL, ServeOptions, running_server, serve
+    from rookery.web.serve import running_server, serve
 
     def started(address: Address) -> None:
         _show(address.url(), options)
-        if not _is_loopback(options.listen):
-            _warn(options)
         say("Ctrl-C ends the page; runs and their questions go on without it")
+        then()
 
     known = running_server(home)
-    if known is None and serve(
-        home,
-        ServeOptions(
-            port=options.port,
-            host=options.listen or LOCAL,
-            allow_hosts=options.allow_host,
-            read_only=options.read_only,
-            cert=options.cert,
-            key=options.key,
-        ),
-        started,
-    ):
+    if known is None and options.detach:
+        address = in_background(partial(serve, home, _how(options)), Address)
+        _show(address.url(), options)
+        say(f"it serves in the background, as process {address.pid}")
+        return
+    if known is None and serve(home, _how(options), started):
         return
     known = known or running_server(home)
     if known is None:
@@ -107,9 +106,25 @@ def _serve(home: Path, options: WebOptions) -> None:
     _show(known.url(), options)
 
 
+def _how(options: WebOptions) -> "ServeOptions":
+    from rookery.web.serve import LOCAL, ServeOptions
+
+    return ServeOptions(
+        port=options.port,
+        host=options.listen or LOCAL,
+        allow_hosts=options.allow_host,
+        read_only=options.read_only,
+        cert=options.cert,
+        key=options.key,
+        idle_s=_IDLE_S if options.detach else None,
+    )
+
+
 def _show(url: str, options: WebOptions) -> None:
     click.echo(url)
     sys.stdout.flush()
+    if not _is_loopback(options.listen):
+        _warn(options)
     if not options.no_open:
         click.launch(url)
 

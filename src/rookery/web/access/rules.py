@@ -21,12 +21,16 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     hosts: frozenset[str]
     """What the header `Host` may be: names or addresses with their port."""
 
+    proxies: frozenset[str] = frozenset()
+    """Those of them that stand for a proxy, which may speak HTTPS although the server does not."""
+
     scheme: str = "http"
     read_only: bool = False
 
-    def origin(self, host: str) -> str:
-        """The origin of a page that was loaded from a host."""
-        return f"{self.scheme}://{host}"
+    def origins(self, host: str) -> set[bytes]:
+        """The origins of a page that was loaded from a host."""
+        schemes = {self.scheme, "https"} if host in self.proxies else {self.scheme}
+        return {f"{scheme}://{host}".encode("latin-1") for scheme in schemes}
 
 
 class Refusal(NamedTuple):
@@ -119,12 +123,12 @@ def _refused_method(asked: Asked) -> Refusal | None:
 def _refused_origin(rules: Rules, asked: Asked, headers: _Headers) -> Refusal | None:
     """Refuse what another site sends; what changes something must say where it comes from."""
     origin, site = headers.get(b"origin"), headers.get(b"sec-fetch-site")
-    own = rules.origin((headers.get(b"host") or b"").decode("latin-1").lower()).encode("latin-1")
+    own = rules.origins((headers.get(b"host") or b"").decode("latin-1").lower())
     if asked.method in _WRITES:
         if origin is None or site is None:
             return _NO_ORIGIN
-        return None if origin == own and site == b"same-origin" else _OTHER_SITE
-    if origin is not None and origin != own:
+        return None if origin in own and site == b"same-origin" else _OTHER_SITE
+    if origin is not None and origin not in own:
         return _OTHER_SITE
     if site is None or site in _SAME or _opens_page(asked, headers):
         return None
