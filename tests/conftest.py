@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,7 @@ def pytest_configure() -> None:
     """Make tests run alike in CI, on a terminal and in the background, where Ctrl-C is ignored."""
     for name in os.environ.keys() & {*OF_THE_PLACE, *_settings()}:
         del os.environ[name]
+    os.environ["XDG_CACHE_HOME"] = str(Path(tempfile.gettempdir(), "rookery-tests-cache"))
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

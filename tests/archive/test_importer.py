@@ -274,7 +274,7 @@ def test_a_history_that_cannot_be_loaded_is_reported_and_the_others_imported(
             raise ImportError("no module")
         return claude
 
-    monkeypatch.setattr(agents, "history_names", lambda: ("broken", "claude"))
+    monkeypatch.setattr("rookery.archive.importer.history_names", lambda: ("broken", "claude"))
     monkeypatch.setattr(agents, "history", load)
     home.write(message(1))
     (problem,) = bring_up_to_date(home.ledger, (home.path,)).problems

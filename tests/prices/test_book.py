@@ -1,8 +1,5 @@
 """Prices: looked up by every spelling, dated, exact, and unknown when nobody knows them."""
 
-import subprocess
-import sys
-from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -12,7 +9,6 @@ from rookery.model.price import Price, Rates, dollars, nano, round_pico
 from rookery.prices import (
     PriceBook,
     PriceFileError,
-    list_version,
     price_file_path,
     price_file_problem,
     read_price_file,
@@ -29,10 +25,6 @@ SONNET = Rates(
     cache_write_1h=6_000_000,
     web_search=10_000_000_000,
 )
-
-
-def test_the_version_of_the_list_is_that_of_its_package() -> None:
-    assert list_version() == version("genai-prices")
 
 
 @pytest.fixture(scope="module")
@@ -156,16 +148,6 @@ def test_spellings_take_off_the_least_first() -> None:
         "anthropic.claude-x",
         "claude-x",
     ]
-
-
-@pytest.mark.slow
-def test_the_price_list_is_imported_only_when_a_price_is_asked_for() -> None:
-    code = (
-        "import sys; from rookery.prices import PriceBook; book = PriceBook();"
-        "print('genai_prices' in sys.modules); book('gpt-5'); print('genai_prices' in sys.modules)"
-    )
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert out.stdout.split() == ["False", "True"]
 
 
 def test_money_is_rounded_to_the_nearest_nano_dollar() -> None:

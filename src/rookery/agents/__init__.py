@@ -20,7 +20,6 @@ from rookery.adapter.lines import DEFAULT_CAP
 from rookery.adapter.salvage import Repaired, parse
 from rookery.adapter.stores.transcript import Transcript
 from rookery.agents import acp
-from rookery.agents.packages import may_add
 from rookery.model.errors import RookeryError, UnknownAgentError
 from rookery.model.records import Decoder
 
@@ -126,8 +125,6 @@ def _plugin_histories() -> "dict[str, EntryPoint]":
 
 @cache
 def _entry_points(group: str, ours: tuple[str, ...]) -> "dict[str, EntryPoint]":
-    if not may_add(group):
-        return {}
     from importlib.metadata import entry_points  # slow to import, and rarely needed
 
     points = {point.name: point for point in entry_points(group=group)}

@@ -12,6 +12,7 @@ import msgspec
 from rookery import agents
 from rookery.archive.importer import Progress, bring_up_to_date
 from rookery.archive.ledger.ledger import FILE, Ledger
+from rookery.archive.packages import history_names
 from rookery.archive.places import user_homes
 from rookery.archive.report.build import build
 from rookery.archive.report.figures import CostReport
@@ -114,9 +115,9 @@ def report(archive: Archive, query: CostQuery) -> CostReport:
 
 def check_agent(ledger: Ledger, name: str | None) -> None:
     """Refuse the name of an agent that has neither runs nor sessions, and could not have any."""
-    if name is None or name in agents.history_names() or agents.is_known(name):
+    if name is None or name in history_names() or agents.is_known(name):
         return
     used = [row[0] for row in ledger.connection.execute("SELECT DISTINCT agent FROM sessions")]
     if name not in used:
-        known = dict.fromkeys((*agents.history_names(), *agents.names(), *sorted(used)))
+        known = dict.fromkeys((*history_names(), *agents.names(), *sorted(used)))
         raise UnknownAgentError(name, known)

@@ -18,6 +18,7 @@ from rookery.archive.ledger.ledger import Ledger
 from rookery.archive.ledger.pricing import fingerprint
 from rookery.archive.ledger.records import Source
 from rookery.archive.named_paths import named_files
+from rookery.archive.packages import history_names
 from rookery.archive.places import FoundFile, Search, storable_path
 from rookery.archive.run_folders import read_runs
 from rookery.model.errors import RookeryError
@@ -126,7 +127,7 @@ def _histories(names: Sequence[str] | None) -> tuple[list[History], list[Problem
         return [agents.history(name) for name in names], []
     histories: list[History] = []
     problems: list[Problem] = []
-    for name in agents.history_names():
+    for name in history_names():
         try:
             histories.append(agents.history(name))
         except Exception as error:  # another package can raise anything

@@ -90,11 +90,7 @@ class Search:
             for entry in self._entries(current, agent):
                 if entry.is_dir(follow_symlinks=False):
                     pending.append((entry.path, f"{below}{entry.name}/"))
-                elif entry.is_file():
-                    try:
-                        stat = entry.stat()
-                    except OSError:  # it is gone meanwhile
-                        continue
+                elif (stat := _stat(entry)) is not None:
                     stamp = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
                     path = entry.path
                     storable = path if path.isascii() else storable_path(path)
@@ -122,6 +118,14 @@ def _named_folders(value: str) -> list[Path]:
     if not value or Path(value).is_dir():
         return [Path(value)] if value else []
     return [Path(part.strip()) for part in value.split(",") if part.strip()]
+
+
+def _stat(entry: "os.DirEntry[str]") -> os.stat_result | None:
+    """Of a plain file; None if it is a folder, or gone meanwhile."""
+    try:
+        return entry.stat() if entry.is_file() else None
+    except OSError:
+        return None
 
 
 def _is_elsewhere(link: str, searched: Iterable[str]) -> bool:

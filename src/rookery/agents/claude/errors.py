@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from rookery.agents.claude import shapes
-from rookery.agents.claude.tool_results import text_of
+from rookery.agents.claude.tools.results import text_of
 from rookery.model.events import Error, ErrorKind, Event, LimitReported
 
 KINDS: Mapping[str, ErrorKind] = {

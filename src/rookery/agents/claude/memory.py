@@ -9,7 +9,7 @@ from rookery.adapter import memory
 from rookery.adapter.bounded import forget_oldest
 from rookery.agents.claude.fields import CHECKED_VERSIONS, KNOWN_FIELDS
 from rookery.agents.claude.shapes import Usage
-from rookery.agents.claude.tool_results import Plan
+from rookery.agents.claude.tools.results import Plan
 from rookery.model.bounds import keep_end, take_oldest
 from rookery.model.events import (
     Event,

@@ -11,11 +11,12 @@ from rookery.adapter.decoder import Events
 from rookery.adapter.salvage import raw_copy
 from rookery.adapter.shapes import NOTHING
 from rookery.adapter.tools import split_mcp
-from rookery.agents.claude import shapes, tool_results, tools
+from rookery.agents.claude import shapes, tools
 from rookery.agents.claude.errors import api_error
 from rookery.agents.claude.memory import ApiMessage, Memory, OpenBlock
 from rookery.agents.claude.shapes import UseResult
-from rookery.agents.claude.tool_results import text_of
+from rookery.agents.claude.tools import results as tool_results
+from rookery.agents.claude.tools.results import text_of
 from rookery.agents.claude.usage import reported
 from rookery.model.events import (
     Event,

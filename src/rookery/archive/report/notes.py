@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Iterator
 
 from rookery import agents
+from rookery.archive.packages import history_names
 from rookery.archive.report.query import CostQuery, matching_models, matching_projects
 from rookery.archive.report.totals import names_of, select
 from rookery.model.safe import safe_line
@@ -19,7 +20,7 @@ def notes(connection: sqlite3.Connection, query: CostQuery, *, has_unpriced: boo
     yield from _unmatched(connection, query)
     if has_unpriced:
         yield from _unpriced(connection, query)
-    for agent in agents.history_names():
+    for agent in history_names():
         of_agent = "AND sessions.agent = :name LIMIT 1"
         if select(connection, query, "1", of_agent, name=agent).fetchone():
             yield from (f"{agent}: {note}" for note in agents.history(agent).notes)

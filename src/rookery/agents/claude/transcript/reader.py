@@ -11,7 +11,7 @@ from rookery.adapter.reader import Table, silent_types
 from rookery.adapter.stores.transcript import note_time, transcript_decoder
 from rookery.agents.claude import messages
 from rookery.agents.claude import shapes as stream
-from rookery.agents.claude.tool_results import text_of
+from rookery.agents.claude.tools.results import text_of
 from rookery.agents.claude.transcript import shapes
 from rookery.agents.claude.transcript.memory import SessionMemory
 from rookery.model.events import (

@@ -5,7 +5,8 @@ from zipfile import ZipFile
 
 import pytest
 
-from rookery.agents.packages import may_add
+from rookery.archive import packages
+from rookery.archive.packages import may_add
 
 GROUP = "rookery.histories"
 
@@ -14,6 +15,7 @@ GROUP = "rookery.histories"
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The only folder on the path of modules."""
     monkeypatch.setattr("sys.path", [str(tmp_path), str(tmp_path / "missing")])
+    packages._may_add.cache_clear()
     return tmp_path
 
 
@@ -43,6 +45,8 @@ def test_packages_in_archives_may_add_something(
     ZipFile(archive, "w").close()
     monkeypatch.setattr("sys.path", [str(archive)])
     assert may_add(GROUP)
-    monkeypatch.setattr("sys.path", [str(path)])
+
+
+def test_eggs_may_add_something(path: Path) -> None:
     path.joinpath("some-1.0-py3.11.egg").mkdir()
     assert may_add(GROUP)

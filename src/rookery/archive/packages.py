@@ -1,10 +1,22 @@
-"""Whether another package adds something, without the slow import of `importlib.metadata`."""
+"""The agents whose stored sessions are read, those of other packages included.
+
+`importlib.metadata`, which finds those, takes longer to import than all of our own readers. So it
+is imported only if a package on the path may add one.
+"""
 
 import os
 import sys
+from functools import cache
 from pathlib import Path
 
+from rookery import agents
+
 _METADATA = (".dist-info", ".egg-info")
+
+
+def history_names() -> tuple[str, ...]:
+    """The names of the agents whose stored sessions are read."""
+    return agents.history_names() if may_add(agents.HISTORY_GROUP) else agents.HISTORIES
 
 
 def may_add(group: str) -> bool:
@@ -12,6 +24,7 @@ def may_add(group: str) -> bool:
     return any(_may_add(folder or ".", group.encode()) for folder in sys.path)
 
 
+@cache
 def _may_add(folder: str, group: bytes) -> bool:
     try:
         with os.scandir(folder) as entries:
