@@ -27,6 +27,22 @@ def test_a_report_is_a_table_with_bars_a_total_and_notes() -> None:
     ]
 
 
+def test_on_a_terminal_a_group_is_named_where_it_begins() -> None:
+    pairs = [("a", "x"), ("a", "y"), ("b", "y"), ("b", "y"), ("a", "y")]
+    keys = [{"day": day, "agent": agent, "model": "m"} for day, agent in pairs]
+    shown = report(
+        *(CostRow(keys={**each}, **figures(1.0)) for each in keys), by=("day", "agent", "model")
+    )
+    lines = report_lines(shown, width=120, paint=PLAIN)[1:6]
+    assert [line.split("m ")[0].split() for line in lines] == [
+        ["a", "x"],
+        ["y"],
+        ["b", "y"],
+        [],
+        ["a", "y"],
+    ]
+
+
 @pytest.mark.parametrize("width", [200, 120, 100, 80, 60, 50, 42])
 def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     shown = three_rows(saved_usd=1.5, notes=("a note that is too long for one line " * 9,))

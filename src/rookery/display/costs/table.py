@@ -77,10 +77,24 @@ def _columns(report: CostReport, width: int | None, home: str | None) -> list[Co
         longest, bar = _fit(widths, numbers, width - _wide([costs]))
     titles = [
         [key.upper(), *(_short(key, name, longest) for name in column), ""]
-        for key, column in zip(report.by, names, strict=True)
+        for key, column in zip(report.by, names if width is None else _once(names), strict=True)
     ]
     titles[0][-1] = "TOTAL"
     return [*titles, *numbers.values(), costs, ["", *_bars(report, bar), ""]]
+
+
+def _once(names: Sequence[Column]) -> list[Column]:
+    """Columns of names, each but the last with a name only where its group begins."""
+    *outer, last = names
+    rows = list(zip(*names, strict=True))
+    groups = [
+        [
+            "" if row and rows[row - 1][: place + 1] == rows[row][: place + 1] else name
+            for row, name in enumerate(column)
+        ]
+        for place, column in enumerate(outer)
+    ]
+    return [*groups, last]
 
 
 def _numbers(report: CostReport) -> dict[str, Column]:
