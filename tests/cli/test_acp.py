@@ -284,6 +284,17 @@ def test_a_resumed_run_reports_only_what_is_new(
     assert "The first answer." not in done.stdout
 
 
+def test_a_replay_that_follows_its_answer_is_none_either(desk: Desk) -> None:
+    flags = ("--script-resume=load", "--script-late-replay", "--script-name=gemini-cli")
+    install_acp_agent(desk.programs, *flags, name="gemini")
+    for permission in ("ask", "agent"):
+        first = desk.rook("run", "--agent", "gemini", "--via", "acp", "Fix it")
+        assert first.returncode == 0, first.stderr
+        done = desk.rook("run", "--resume", "last", "--permission", permission, "Again")
+        assert done.returncode == 0, done.stderr
+        assert [e.text for e in events(desk, Text)] == ["I will read the file.", "Done."]
+
+
 def test_what_cannot_be_resumed_is_not_started(desk: Desk) -> None:
     for can, words in (("none", "cannot resume"), ("broken", "No previous sessions found")):
         assert run(desk, f"resume={can}").returncode == 0

@@ -160,6 +160,14 @@ def test_load_replays_and_resume_does_not() -> None:
         assert len([line for line in talk.lines if _is_update(line)]) == count
 
 
+def test_a_replay_can_follow_the_answer() -> None:
+    with talking("late-replay") as talk:
+        talk.ask(1, "initialize", protocolVersion=1)
+        talk.ask(2, "session/load", sessionId="earlier", cwd="/")
+        assert len(talk.lines) == 2
+        assert talk.read_to(_is_update)
+
+
 @pytest.mark.parametrize(
     ("can", "loads", "resumes"),
     [("load", True, {}), ("resume", False, {"resume": {}}), ("none", False, {})],

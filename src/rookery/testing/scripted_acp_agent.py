@@ -394,6 +394,7 @@ FLAGS: dict[str, Flag] = {
     "usage": Flag(f"what the usage of a result counts: {', '.join(USAGES)}", str),
     "context": Flag("report the context used, and a cost of N dollars a request", float, 0.0),
     "resume": Flag("what it can resume: load, resume, both, none or broken", str),
+    "late-replay": Flag("answer session/load before it repeats the session"),
     "fail": Flag("METHOD:CODE, answer a method with a JSON-RPC error of this code", str),
     "hang-at": Flag("never answer this method", str),
     "stop-reason": Flag("the stop reason of a turn", str),
@@ -423,6 +424,7 @@ class Agent:
         self.options = options
         self.client = Client(options)
         self.sessions: dict[str, Session] = {}
+        self.afterwards: list[Callable[[], None]] = []  # to be done after the next answer
 
     def serve(self) -> None:
         """Answer until stdin ends."""
@@ -436,6 +438,8 @@ class Agent:
                 answer = {"error": {"code": failure.code, "message": failure.message}}
             if answer != {"result": None}:
                 self.client.send({"id": id, **answer})
+            while self.afterwards:
+                self.afterwards.pop()()
 
     def _answer(self, method: str, params: Json, id: Any) -> Json | None:
         failing, _, code = (self.options["fail"] or "").partition(":")
@@ -479,7 +483,10 @@ class Agent:
     def _load(self, params: Json) -> Json:
         self._need("load", "both")
         session = self._earlier(params)
-        session.replay()
+        if self.options["late-replay"]:
+            self.afterwards.append(session.replay)
+        else:
+            session.replay()
         return _settings()
 
     def _resume(self, params: Json) -> Json:

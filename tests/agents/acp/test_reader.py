@@ -401,6 +401,20 @@ def test_an_answer_that_copilot_begins_with_error_is_a_failure_and_that_of_other
     assert verdict(hello(), OPENED, says("Error: is a fine name"), DONE).status == "success"
 
 
+@pytest.mark.parametrize("answer", [{"result": {}}, {"error": {"code": 1, "message": "no"}}])
+def test_a_replay_may_follow_the_answer_that_loads_the_session(answer: Json) -> None:
+    events = read(
+        hello({"name": "gemini-cli", "version": "0.61.0"}),
+        line(id="session/load", result={"modes": {"currentModeId": "default"}}),
+        says("One."),
+        line(id="optional session/set_mode", **answer),
+        says("Two."),
+        line(id="session/prompt", result={"stopReason": "end_turn"}),
+    )
+    assert [event.text for event in only(Replayed, events)] == ["One."]
+    assert [event.text for event in only(Text, events)] == ["Two."]
+
+
 @pytest.mark.parametrize("method", ["initialize", "session/new", "session/prompt"])
 def test_a_missing_login_is_not_started_with_the_agent_s_own_words(method: str) -> None:
     error = {"code": -32000, "message": "Authentication required"}

@@ -40,6 +40,9 @@ class Speaker:
     read: Callable[[Path], Call]
     edit: Callable[[Path, str, str], Call]
     subagent: Callable[[str], Call] | None = None
+    counts: tuple[str, ...] = ("prompt_tokens", "completion_tokens")
+    """The token counts of its API; what an agent asks for itself uses none."""
+
     model: str | None = None
     via: str | None = "acp"
 
@@ -54,7 +57,7 @@ class Speaker:
         def model(request: dict[str, Any]) -> Answer:
             offered = _offered(request)
             if not offered:
-                return Reply(text="Side answer")
+                return Reply(text="Side answer", usage=dict.fromkeys(self.counts, 0))
             if offered == ["respond_in_schema"]:  # qwen asks whether a call is harmless
                 return Reply(tools=[("respond_in_schema", {"shouldBlock": False})])
             return next(left, Reply(text="Nothing more."))
@@ -264,6 +267,7 @@ SPEAKERS = {
             name="claude",
             variable="ROOKERY_TEST_CLAUDE_ACP",
             api=ScriptedMessagesApi,
+            counts=("input_tokens", "output_tokens"),
             prepare=_claude,
             shell=_shell("Bash", description="run it"),
             read=_read("Read", "file_path"),
@@ -277,6 +281,7 @@ SPEAKERS = {
             name="codex",
             variable="ROOKERY_TEST_CODEX_ACP",
             api=ScriptedResponsesApi,
+            counts=("input_tokens", "output_tokens"),
             prepare=_codex,
             shell=_shell("exec_command", "cmd"),
             read=lambda path: ("exec_command", {"cmd": f"cat {path}"}),
@@ -289,6 +294,7 @@ SPEAKERS = {
             name="gemini",
             variable="ROOKERY_TEST_GEMINI",
             api=ScriptedGeminiApi,
+            counts=("promptTokenCount", "candidatesTokenCount"),
             prepare=_gemini,
             shell=_shell("run_shell_command", description="run it"),
             read=_read("read_file", "file_path"),

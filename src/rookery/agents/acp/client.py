@@ -124,6 +124,8 @@ class Client:
         if id in methods.OPENS:
             self._session = result.session_id or self._task.resume
             self._settings = list(self._wanted(result))
+            if not self._settings and id == methods.LOAD:
+                self._settings = list(self._await_replay(result))
         elif id.removeprefix(methods.OPTIONAL) not in methods.SETS:
             return
         if self._session is not None:
@@ -160,6 +162,12 @@ class Client:
         else:
             found = next((one.id for one in options if one.category == "mode"), None)
             yield self._set_option(found or "mode", mode, prefix)
+
+    def _await_replay(self, result: shapes.Result) -> Iterator[bytes]:
+        """A request that changes nothing: before it is answered, the session has been repeated."""
+        mode = result.modes.current_mode_id if result.modes else None
+        if mode is not None and self._dialect is not None and self._dialect.replays_late:
+            yield self._setting(methods.SET_MODE, {"modeId": mode}, methods.OPTIONAL)
 
     def _select_model(
         self, model: str, result: shapes.Result, options: Sequence[shapes.ConfigOption]

@@ -68,6 +68,9 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     hides_subagents: bool = False
     """Whether the tokens and the cost leave out those of subagents."""
 
+    replays_late: bool = False
+    """Whether it may repeat a session after it has answered that the session is loaded."""
+
     leaves_calls_open: bool = False
     """Whether calls that were allowed may never be reported as ended."""
 
@@ -131,6 +134,7 @@ _ALL = (
         evidence="recordings",
         checked=("0.61.0",),
         modes={"ask": "default", "edit": "autoEdit", "plan": "plan", "all": "yolo"},
+        replays_late=True,
         tool_name=("toolCallId",),
         usage="turn",
         notes=("Its input tokens include the cached ones.",),

@@ -39,6 +39,7 @@ class Memory(memory.Memory):
         self.plan: tuple[PlanItem, ...] | None = None
         self.replaying = False  # whether updates repeat what was said before
         self.has_replayed = False
+        self.replays_late = False  # whether they still do after the session was opened
         self.echoes = False  # whether the agent repeats each prompt
         self.is_over = False  # whether our only prompt has its result
         self.asked: dict[str, bool] = {}  # calls that needed permission, and whether they ran on

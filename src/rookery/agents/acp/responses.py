@@ -37,6 +37,8 @@ def response(memory: Memory, message: shapes.Response, line: bytes) -> Events:
     id = str(message.id)
     if memory.is_over:
         return Unknown(name="response after the end", raw=salvage.raw_copy(line))
+    if memory.replays_late and id.removeprefix(methods.OPTIONAL) in methods.SETS:
+        return _replayed_late(memory, id, message)
     if message.error is not None:
         return _failed(memory, id, message.error)
     result = message.result
@@ -77,10 +79,18 @@ def _opened(memory: Memory, id: str, result: shapes.Result) -> list[Event]:
     if result.session_id is not None and result.session_id != memory.session:
         memory.session, memory.is_announced = result.session_id, False
         memory.current = memory
-    memory.replaying = False
+    late = memory.dialect is not None and memory.dialect.replays_late
+    memory.replaying = memory.replays_late = late and id == methods.LOAD
     memory.mode = (result.modes.current_mode_id if result.modes else None) or memory.mode
     memory.model = _model(result) or memory.model
     return [*events, *memory.announce()] if memory.session is not None else events
+
+
+def _replayed_late(memory: Memory, id: str, message: shapes.Response) -> Events:
+    """Read the first response after a session whose replay follows the response that opens it."""
+    memory.replaying = memory.replays_late = False
+    events = memory.end_replay()
+    return [*events, *_failed(memory, id, message.error)] if message.error is not None else events
 
 
 def _model(result: shapes.Result) -> str | None:
