@@ -59,7 +59,7 @@ def shown(tab: Tab) -> list[str]:
 
 def ended(tab: Tab) -> None:
     """Wait for the end of the run."""
-    tab.page.wait_for_selector(".verdict", timeout=120_000)
+    tab.page.wait_for_selector(".verdict", timeout=400_000)
 
 
 def test_a_run_grows_on_the_page_and_ends_there(home: Home, opened: Open) -> None:
@@ -74,6 +74,16 @@ def test_a_run_grows_on_the_page_and_ends_there(home: Home, opened: Open) -> Non
     assert shown(tab) == expected
     assert shown(late) == expected
     assert tab.faults == []
+
+
+def test_a_run_is_stopped_from_the_page(home: Home, opened: Open) -> None:
+    server = home.serve()
+    tab = opened(server, f"/runs/{live(home, 5_000, 20)}")
+    tab.see(".now-line .doing")
+    tab.page.click(".stop")
+    tab.page.click(".confirm .danger")
+    ended(tab)
+    assert tab.page.inner_text(".verdict h2") == "Interrupted"
 
 
 def test_a_killed_server_and_a_reload_lose_and_repeat_nothing(home: Home, opened: Open) -> None:
@@ -96,7 +106,7 @@ def test_a_killed_server_and_a_reload_lose_and_repeat_nothing(home: Home, opened
 @pytest.mark.soak
 def test_ten_tabs_twenty_kills_and_a_minute_without_network(home: Home, opened: Open) -> None:
     server = home.serve()
-    run = live(home, 3_000, 25)
+    run = live(home, 4_000, 12)
     first = opened(server, f"/runs/{run}")
     tabs = [first, *(opened(server, f"/runs/{run}", beside=first) for _ in range(9))]
     for tab in tabs:
@@ -110,6 +120,7 @@ def test_ten_tabs_twenty_kills_and_a_minute_without_network(home: Home, opened: 
         server.kill()
         server = home.serve()
         tabs[-1].page.wait_for_timeout(700)
+    tabs[1].see(".run-bar .status.runs")  # it was alive all the time
     first.page.close()  # another tab takes over
     tabs[1].page.reload()
     for tab in tabs[1:]:

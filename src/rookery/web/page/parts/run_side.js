@@ -1,7 +1,8 @@
 // Beside the timeline: what the run does now, its money, tokens and context, its plan, how to resume it.
 
 import { html, nothing } from "../vendor/lit-html/lit-html.js";
-import { clock, count, money, percent, tokens, words } from "../text/format.js";
+import { count, money, percent, tokens, words } from "../text/format.js";
+import { activity } from "./activity.js";
 import { command } from "./copy.js";
 
 /** Beside the timeline, where there is room. */
@@ -26,13 +27,10 @@ function sections({ head, snapshot }) {
     ${head.alive ? html`<section>${command(`rook attach ${head.name}`, "on a terminal")}</section>` : nothing}`;
 }
 
-const ACTIVITIES = { starting: "Starting", waiting: "Waiting for the model", thinking: "Thinking", writing: "Writing", idle: "Idle", retrying: "Trying again", asking: "Waiting for you", ended: "Ending" };
-
 function now(snapshot, head) {
-  const since = snapshot.since ? clock(Date.now() / 1000 - snapshot.since) : "";
   const open = snapshot.open_tools ?? [];
   return html`<section><h2>Now</h2>
-    <p class="doing runs"><span class="spinner" aria-hidden="true"></span><span class="doing-what">${ACTIVITIES[snapshot.activity] ?? head.doing ?? words(snapshot.activity)}</span><span class="when">${since}</span></p>
+    ${activity(head)}
     ${open.length > 1 ? html`<ul class="open">${open.slice(-4).map((tool) => html`<li><b>${tool.name}</b> <span class="mono">${tool.title ?? ""}</span></li>`)}</ul>` : nothing}
   </section>`;
 }

@@ -5,9 +5,10 @@ import { repeat } from "../vendor/lit-html/directives/repeat.js";
 import { lastLooked, looked } from "../data/seen.js";
 import { link } from "../router.js";
 import { clock, count, day, duration, firstLine, lastPart, moment, money, words } from "../text/format.js";
+import { activity } from "../parts/activity.js";
 import { command } from "../parts/copy.js";
 import { asking } from "../parts/asking.js";
-import { isFailure, status, tone } from "../parts/status.js";
+import { isFailure, status } from "../parts/status.js";
 
 const DAY = 86_400;
 
@@ -127,35 +128,22 @@ function running(rows) {
 }
 
 function runCard(row) {
-  const since = row.since ? clock(Date.now() / 1000 - row.since) : "";
   return html`<a class="card run-card" href=${link("runs", row.name)}>
     <span class="card-top">${status(row)}<span class="when">${clock(Date.now() / 1000 - (row.started_at ?? Date.now() / 1000))}</span></span>
     <b class="title">${row.title}</b>
-    <span class="doing ${tone(row.status, row.questions)}"><span class="spinner" aria-hidden="true"></span><span class="doing-what">${doing(row)}</span><span class="when">${since}</span></span>
+    ${activity(row)}
     <span class="facts"><span>${row.agent}</span><span>${row.model ?? ""}</span><span>${lastPart(row.cwd)}</span><span class="cost">${money(row.cost)}</span></span>
   </a>`;
 }
 
-const ACTIVITIES = { starting: "Starting", waiting: "Waiting for the model", thinking: "Thinking", writing: "Writing", idle: "Idle", retrying: "Trying again", asking: "Waiting for you", task: "In a subagent", ended: "Ending" };
-
-function doing(row) {
-  if (row.activity === "tool" || row.activity === "task") return row.doing ?? "Using a tool";
-  return ACTIVITIES[row.activity] ?? "Starting";
-}
-
 function byDay(rows) {
-  const days = Map.groupBy ? Map.groupBy(rows, (row) => day(row.started_at ?? 0)) : grouped(rows);
-  return [...days].map(([name, group]) => html`<h3 class="day">${name}</h3>
-    <div class="rows">${repeat(group, (row) => row.name, runRow)}</div>`);
-}
-
-function grouped(rows) {
   const days = new Map();
   for (const row of rows) {
     const name = day(row.started_at ?? 0);
     days.set(name, [...(days.get(name) ?? []), row]);
   }
-  return days;
+  return [...days].map(([name, group]) => html`<h3 class="day">${name}</h3>
+    <div class="rows">${repeat(group, (row) => row.name, runRow)}</div>`);
 }
 
 function runRow(row) {

@@ -6,6 +6,7 @@ import { Bodies } from "../data/bodies.js";
 import { Outline } from "../data/outline.js";
 import { RunItems } from "../data/run_items.js";
 import { VirtualList } from "../list/virtual_list.js";
+import { activity } from "../parts/activity.js";
 import { runBar, runIntro } from "../parts/run_head.js";
 import { runDetails, runSide } from "../parts/run_side.js";
 import { Timeline } from "../parts/timeline.js";
@@ -76,6 +77,7 @@ export class RunView {
         ${this.head && !WIDE.matches ? runDetails(this) : nothing}
         <div class="timeline" role="feed" aria-label="Timeline" aria-busy=${this.head?.complete === false ? "true" : "false"}
           @click=${(event) => this.#clicked(event)} @keydown=${(event) => this.#rowKey(event)}></div>
+        ${this.head?.alive ? html`<p class="now-line">${activity(this.head)}</p>` : nothing}
         </div>
         ${this.head && WIDE.matches ? runSide(this) : nothing}
       </div>
