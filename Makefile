@@ -59,7 +59,10 @@ VIBE_READY := .cache/vibe/.$(VIBE_VERSION)
 ACP_READY = $(foreach name,$(NPM_AGENTS),$($(call upper,$(name))_READY)) $(VIBE_READY)
 REAL_AGENTS += ROOKERY_TEST_NODE=$(abspath $(NODE)) ROOKERY_TEST_VIBE=$(abspath $(VIBE))
 
-.PHONY: demo quick test check lint types imports unit test-portable bench compare soak protections conformance docs figures format clean pictures release web web-demo
+# Defined before the rules that need it.
+PAGE_LIBRARIES := src/rookery/web/page/vendor/lit-html/lit-html.js
+
+.PHONY: demo quick test check lint types imports unit test-portable bench compare soak protections conformance docs figures format clean pictures release web web-demo browser
 
 demo: $(VENV)/.installed ## the whole path with a scripted agent: no key, no network
 	$(BIN)/rook demo --speed 4
@@ -86,7 +89,7 @@ types: $(VENV)/.dev
 imports: $(VENV)/.dev
 	$(BIN)/lint-imports
 
-unit: $(VENV)/.dev $(PAGE_LIBRARIES) $(CLAUDE_READY) $(CODEX_READY)
+unit: $(VENV)/.dev $(PAGE_LIBRARIES) browser $(CLAUDE_READY) $(CODEX_READY)
 	$(BIN)/pytest -n auto -m quick --cov --cov-report=
 	$(BIN)/coverage report --fail-under=95
 	$(REAL_AGENTS) $(BIN)/pytest -n auto -m 'not quick and not soak and not conformance'
@@ -95,7 +98,7 @@ test-portable: $(VENV)/.dev $(CLAUDE_READY) $(CODEX_READY) ## all tests that sta
 	$(REAL_AGENTS) $(BIN)/python scripts/portable.py -n auto \
 		-m 'not quick and not soak and not conformance' --ignore=tests/scripts tests
 
-soak: $(VENV)/.dev ## the long versions of the hostile tests
+soak: $(VENV)/.dev $(PAGE_LIBRARIES) browser ## the long versions of the hostile tests
 	$(BIN)/pytest -n auto -m soak
 	$(BIN)/pytest -n auto -m quick --hypothesis-profile=search
 
@@ -126,7 +129,10 @@ compare: $(VENV)/.bench .cache/others/.ready .cache/others/.tokscale ## what oth
 pictures: $(VENV)/.pictures $(PAGE_LIBRARIES) $(CLAUDE_READY) ## take the pictures of the docs again, in a real terminal
 	$(REAL_AGENTS) $(BIN)/python scripts/pictures.py
 
-PAGE_LIBRARIES := src/rookery/web/page/vendor/lit-html/lit-html.js
+browser: ## a browser for the tests of the page; without one they are skipped, and say so
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || command -v chrome >/dev/null \
+		|| { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get install -y -qq chromium; } \
+		|| echo 'chromium is not installed: the tests in a browser are skipped'
 
 web: $(PAGE_LIBRARIES) ## put the libraries of the web page into the package, as package-lock.json pins them
 

@@ -208,12 +208,12 @@ class Tab:
 
 
 @contextmanager
-def launched() -> "Iterator[Browser]":
+def launched(*flags: str) -> "Iterator[Browser]":
     """A browser without a window."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*FLAGS, *flags])
         try:
             yield browser
         finally:
