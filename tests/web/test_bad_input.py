@@ -1,7 +1,12 @@
 """What goes wrong is said in one sentence that names the way out."""
 
 import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+
+import pytest
 
 from rookery.store.runs import create
 from tests.conftest import SESSION
@@ -166,3 +171,42 @@ def test_a_run_that_grows_is_read_without_a_bell(served: Served, home: Path) -> 
     assert rest["revision"] > first["revision"]
     row = next(row for row in served.json("/api/runs")["runs"] if row["name"] == run.name)
     assert (row["status"], row["alive"]) == ("running", True)
+
+
+@pytest.fixture
+def full(tmp_path: Path) -> Iterator[Path]:
+    """A home on a disk that is full."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(disk)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("tmpfs cannot be mounted here")
+    folder = ended(disk, name="done")
+    append(folder, "stdout", SESSION.read_bytes())
+    with suppress(OSError), (disk / "filler").open("wb", buffering=0) as filler:
+        while filler.write(b"x" * 1000):
+            pass
+    yield disk
+    subprocess.run(["umount", "--lazy", str(disk)], check=True)
+
+
+def test_on_a_full_disk_everything_is_shown_and_what_needs_room_says_so(full: Path) -> None:
+    with Served(full) as server:
+        assert server.json("/api/runs/done/items")["items"]
+        assert [run["name"] for run in server.json("/api/runs")["runs"]] == ["done"]
+        assert "disk is full" in sentence(server.get("/api/cost"), 507)
+
+
+def test_a_run_that_is_being_judged_says_so_and_then_has_its_verdict(
+    served: Served, home: Path
+) -> None:
+    info = replace(INFO, name="lost", runner_pid=2**22, recorder_pid=None, continues=False)
+    folder = create(home, info)
+    append(folder, "stdout", b"".join(LINES[:9]))
+    for _ in range(200):  # it takes a moment to judge
+        append(folder, "stdout", b"".join(LINES[1:-1]))
+    first = served.json("/api/runs/lost")
+    assert first["alive"] is False
+    assert first["verdict"] is not None or "being judged" in first["problem"]
+    last = served.until("/api/runs/lost", lambda found: found["complete"])
+    assert (last["status"], last["problem"]) == ("incomplete", None)

@@ -44,6 +44,7 @@ def make_app(site: Site, rules: Rules) -> ASGIApp:
             OSError: on_os_error,
             404: _not_found,
             405: _wrong_method,
+            500: _failed,
         },
         lifespan=_lifespan,
     )
@@ -99,6 +100,11 @@ async def _index(_: Request) -> Response:
 
 async def _not_found(_request: Request, _error: Exception) -> Response:
     return json_reply(error_body(_NO_SUCH), 404)
+
+
+async def _failed(_request: Request, error: Exception) -> Response:
+    sentence = f"rook web failed at this request ({type(error).__name__}): reload the page"
+    return json_reply(error_body(sentence), 500)
 
 
 async def _wrong_method(_request: Request, _error: Exception) -> Response:

@@ -75,17 +75,23 @@ async def on_api_error(_: Request, error: Exception) -> Response:
 
 async def on_rookery_error(_: Request, error: Exception) -> Response:
     """Answer what the rest of rook refuses; its sentences name the way out."""
-    reason = error.__cause__
-    if isinstance(reason, OSError) and reason.errno in _FULL:
+    if _is_full(error.__cause__):
         return json_reply(error_body(_FULL_SENTENCE), 507)
     status = next((status for kind, status in _STATUS if isinstance(error, kind)), 400)
     return json_reply(redactor().data(error_body(str(error))), status)
 
 
+def _is_full(reason: BaseException | None) -> bool:
+    """Whether an error is that of a full disk, from the system or from the ledger's database."""
+    if isinstance(reason, OSError):
+        return reason.errno in _FULL
+    return getattr(reason, "sqlite_errorname", None) == "SQLITE_FULL"
+
+
 async def on_os_error(_: Request, error: Exception) -> Response:
     """Answer what the system refuses."""
     assert isinstance(error, OSError)
-    if error.errno in _FULL:
+    if _is_full(error):
         return json_reply(error_body(_FULL_SENTENCE), 507)
     reason = error.strerror or type(error).__name__
     return json_reply(error_body(f"the system refused that: {reason}; try again"), 500)
