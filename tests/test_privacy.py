@@ -1,6 +1,7 @@
 """Nothing leaves the machine: no module can connect, and a run with an estimate does not."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,15 @@ NETWORK = {
     "socketserver", "ssl", "telnetlib", "urllib3", "websockets", "xmlrpc",
 }  # fmt: skip
 SERVERS = "testing"  # the scripted model APIs, which listen on 127.0.0.1 for a test
+LOCAL = (
+    "process/systems/",  # who is at the other end of a connection
+    "runs/asking/",  # sockets in the file system, which no other machine reaches
+    "web/address.py",  # listens, on 127.0.0.1 unless the user names another address
+    "web/serve.py",
+    "web/server.py",
+)
+"""What uses sockets, and connects to no other machine."""
+
 
 WATCHED = """
 import sys
@@ -49,8 +59,18 @@ def test_no_module_imports_what_connects() -> None:
         for file in files
         for name in _imports(file)
         if name.split(".")[0] in NETWORK or name.startswith("urllib.request")
+        if not str(file.relative_to(SOURCE)).startswith(LOCAL)
     ]
     assert found == []
+
+
+def test_what_uses_sockets_connects_to_none_but_those_of_runners() -> None:
+    calls = re.compile(r"\.(?:connect|connect_ex|create_connection|open_connection|getaddrinfo)\(")
+    files = [
+        file for file in SOURCE.rglob("*.py") if str(file.relative_to(SOURCE)).startswith(LOCAL)
+    ]
+    connecting = {file.name for file in files if calls.search(file.read_text(encoding="utf-8"))}
+    assert connecting == {"sockets.py"}
 
 
 def test_a_run_and_a_price_connect_to_nothing(
