@@ -145,6 +145,7 @@ def rook(ledger: Path, home: Path, *words: str, before: Callable[[], None] | Non
         **{name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ},
         "HOME": str(home),
         "ROOKERY_HOME": str(ledger.parent),
+        "XDG_CACHE_HOME": str(ledger.parent),
     }
     command = [sys.executable, "-m", "rookery", *words]
     done = subprocess.run(
