@@ -9,7 +9,7 @@ adds the stored sessions of an agent: an entry point in the group `rookery.histo
 `History`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -54,7 +54,7 @@ HISTORY_GROUP = "rookery.histories"
 
 def names() -> tuple[str, ...]:
     """The names of all agents, those of other packages last."""
-    return (*NAMES, *speaker_names(), *_plugins())
+    return tuple(dict.fromkeys((*NAMES, *speaker_names(), *_plugins())))
 
 
 def speaker_names() -> tuple[str, ...]:
@@ -108,11 +108,6 @@ def agent(name: str) -> Agent:
 def _own(name: str) -> Agent:
     known: Agent = import_module(f"{__name__}.{name}.adapter").AGENT
     return acp.with_acp(known)
-
-
-def speaking_acp(name: str, command: Sequence[str]) -> Agent:
-    """Return an agent that a user defines: the command that makes it speak the protocol."""
-    return acp.speaker(name, command)
 
 
 def _plugins() -> "dict[str, EntryPoint]":

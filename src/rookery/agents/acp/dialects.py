@@ -137,6 +137,7 @@ _ALL = (
         replays_late=True,
         tool_name=("toolCallId",),
         usage="turn",
+        asides={"[MODE_UPDATE] ": "info"},
         notes=("Its input tokens include the cached ones.",),
     ),
     Dialect(

@@ -63,7 +63,7 @@ def _aside(memory: Memory, text: str) -> list[Event]:
     """Read what the agent's program says; it comes as text of the agent (copilot, codex)."""
     for prefix, level in memory.dialect.asides.items() if memory.dialect else ():
         if text.startswith(prefix) and memory.partial_id is None:
-            return [*memory.advance(), Notice(level=level, text=text[len(prefix) :].strip())]
+            return [Notice(level=level, text=text[len(prefix) :].strip())]
     return []
 
 

@@ -99,6 +99,9 @@ def _model(result: shapes.Result) -> str | None:
     for option in result.config_options or ():
         if option.category == "model":
             model = salvage.decode_part(option.current_value, _string) or model
+    if model is not None and model.startswith("$"):  # `$runtime|openai|NAME(openai)` (qwen 0.24.4)
+        known = (result.models.available_models if result.models else None) or ()
+        return next((one.name for one in known if one.model_id == model), None)
     return None if model == "default" else model
 
 

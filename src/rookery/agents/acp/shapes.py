@@ -222,6 +222,7 @@ class Modes(_Shape):
 
 class Model(_Shape):
     model_id: str | None = None
+    name: str | None = None
 
 
 class Models(_Shape):
