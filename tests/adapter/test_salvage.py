@@ -392,3 +392,9 @@ def test_messages_without_a_newline_between_them_are_taken_apart(
     line: bytes, messages: list[bytes]
 ) -> None:
     assert salvage.whole_messages(line) == messages
+
+
+def test_brackets_in_a_string_that_is_cut_off_are_not_counted() -> None:
+    for end in (b"", b"\\", b'\\"'):  # a head of a stream often ends in a string
+        json = b'{"text":"' + b'\\"[' * 500 + end
+        assert salvage.shallow(json, 400) is json

@@ -167,6 +167,9 @@ class Invocation(msgspec.Struct, frozen=True, kw_only=True):
     stdin: bytes | None = None
     """What to write to its stdin; None closes it."""
 
+    stdin_is_pipe: bool = False
+    """Whether its stdin has to be a pipe: some agents do not read a file there."""
+
     keep_stdin_open: bool = False
     """Whether stdin stays open after that, for answers to the agent's questions."""
 

@@ -20,7 +20,7 @@ DEEPEST_PART = 200
 DEEPEST_LINE = 400
 """The same for a line; every parser reads that deep, wherever it is called."""
 
-_BRACKET = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
+_BRACKET = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 _MOST_DIGITS = 4000  # Python refuses to read longer integers
 _LONG_NUMBER = re.compile(rb"(?<![0-9])[0-9]{%d}" % _MOST_DIGITS)
 _DIGIT = re.compile(rb"[0-9]")

@@ -76,8 +76,11 @@ async def start_recorder(
 
 
 def _is_stored(call: Invocation, prompt: str) -> bool:
-    """Whether the input is kept as `stdin.raw`: a short prompt is in run.json already."""
-    if call.keep_stdin_open or call.stdin is None:
+    """Whether the input is kept as `stdin.raw`: a short prompt is in run.json already.
+
+    What goes through a pipe is kept as it is passed on.
+    """
+    if call.keep_stdin_open or call.stdin_is_pipe or call.stdin is None:
         return False
     return len(call.stdin) > _LONGEST_PROMPT or call.stdin != prompt.encode()
 

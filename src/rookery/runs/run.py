@@ -162,6 +162,8 @@ class Run(RunResult):
         )
         folder = self._folder = make_folder(home, info, self._call)
         dialogue = _dialogue(self, self._call)
+        if self._stdin is None and self._call.stdin_is_pipe:
+            self._stdin = os.open(os.devnull, os.O_RDONLY)  # nothing follows the call's own input
         if self._stdin is not None:
             self._piped = PipedInput(self._stdin, max_log_size=self.options.max_log_size)
         recorder = await start_recorder(

@@ -21,6 +21,7 @@ def test_it_is_stopped_with_sigint_and_leaves_no_daemon() -> None:
         command=("cline", "--json", " "),
         typed=("cline", "--json", "Say hi"),
         stdin=b"Say hi",
+        stdin_is_pipe=True,
         stop_signal=signal.SIGINT,
         environment={"CLINE_SESSION_BACKEND_MODE": "local"},
     )

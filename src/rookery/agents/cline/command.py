@@ -56,6 +56,7 @@ def invoke(task: Task) -> Invocation:
         command=(*own, *task.args, _BLANK),
         typed=as_typed(own, task.args, task.prompt),
         stdin=task.prompt.encode(),
+        stdin_is_pipe=True,  # it takes a file for an empty input (3.0.65)
         stop_signal=signal.SIGINT,  # after SIGTERM, it finishes its run (3.0.65 sigterm_group_text)
         environment=_ENVIRONMENT,
     )
