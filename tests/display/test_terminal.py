@@ -22,6 +22,7 @@ from rookery.model.events import (
     PermissionDenied,
     PlanChanged,
     PlanItem,
+    Replayed,
     Retrying,
     SessionStarted,
     Text,
@@ -286,6 +287,20 @@ def test_the_lines_of_all_files_of_one_call_are_counted() -> None:
     changed = [FileChanged(path=p, added=2, removed=1, tool_id="1") for p in ("a", "b")]
     line, _ = shown(start, ToolFinished(id="1", status="ok"), *changed, TurnFinished(ok=True))
     assert line.endswith("  +4 −2")
+
+
+def test_what_is_repeated_of_an_earlier_turn_is_shown_with_verbose_alone() -> None:
+    events = (
+        Replayed(kind="message", text="Fix it\nnow"),
+        Replayed(kind="tool", name="Bash", text="make test"),
+        Replayed(kind="tool"),
+    )
+    assert shown(*events) == []
+    assert shown(*events, verbose=True) == [
+        "[claude] (earlier) Fix it",
+        "[claude] (earlier) Bash: make test",
+        "[claude] (earlier) a call",
+    ]
 
 
 def test_verbose_shows_every_text_whole() -> None:

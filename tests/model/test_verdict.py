@@ -16,6 +16,7 @@ from rookery.model.events import (
     LimitReported,
     PermissionDenied,
     PermissionRequested,
+    Replayed,
     SessionStarted,
     StreamClosed,
     TaskFinished,
@@ -706,6 +707,30 @@ def test_calls_that_a_person_denied_are_denied_at_the_prompt() -> None:
     assert judge_whole(state, some).sentence == "2 tool calls were not permitted"
     assert judge_whole(state, some).facts.denied_by_person == ("1",)
     assert judge_whole(state, both).sentence == "2 tool calls were denied at the prompt"
+
+
+def test_a_refused_call_counts_as_denied_whatever_the_agent_says() -> None:
+    state = one_turn(ToolFinished(id="1", status="error"), GOOD)
+    ended = judge_whole(state, Facts(refused=("1",), denied_by_person=("1",)))
+    assert (ended.status, ended.sentence) == ("denied", "1 tool call was denied at the prompt")
+    assert judge_whole(state, Facts(refused=("1",))).facts.denials == 1
+    denied = one_turn(PermissionDenied(tool_id="1"), GOOD)
+    assert judge_whole(denied, Facts(refused=("1",))).facts.denials == 1
+
+
+def test_an_agent_that_says_that_it_cannot_start_has_not_started() -> None:
+    failed = TurnFinished(ok=False, reason="not_started", errors=("Run `x login`",))
+    ended = judge_whole(one_turn(failed), Facts(agent="x", agent_exit_code=0))
+    assert (ended.status, ended.sentence) == ("not_started", "Run `x login`")
+    silent = TurnFinished(ok=False, reason="not_started")
+    assert judge_whole(one_turn(silent), Facts(agent="x")).sentence == "x could not start to work"
+
+
+def test_what_is_repeated_of_an_earlier_turn_is_no_answer() -> None:
+    repeated = Replayed(kind="text", text="Done long ago.")
+    state = one_turn(repeated, TurnFinished(ok=True))
+    assert judge_whole(state).status == "incomplete"
+    assert (state.texts, state.tools_started, state.ledger.has_usage) == ([], 0, False)
 
 
 def test_a_run_whose_recorder_died_has_no_end_that_was_seen() -> None:

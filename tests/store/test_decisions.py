@@ -51,3 +51,15 @@ def test_a_torn_or_strange_line_hides_no_other(tmp_path: Path) -> None:
     with (run.path / "decisions.jsonl").open("ab") as file:
         file.write(b'{"at":"\xff"}\n{"at":1.0,"id":"to')
     assert decisions.read(run) == {"a": YES}
+
+
+def test_the_calls_that_anybody_refused_at_last_are_listed(tmp_path: Path) -> None:
+    run = folder(tmp_path)
+    assert decisions.denied(run) == frozenset()
+    no, yes = Decision(allow=False, by="nobody"), Decision(allow=True, by="person")
+    made = (("1", "a", no), ("2", "b", no), ("3", "b", yes), ("4", None, no))
+    for id, tool, decision in made:
+        decisions.keep(run, Decided(at=1.0, id=id, tool_id=tool, decision=decision, waited_s=0.0))
+    plan = Decided(at=1.0, id="5", tool_id="c", about="plan", decision=no, waited_s=0.0)
+    decisions.keep(run, plan)
+    assert decisions.denied(run) == {"a"}

@@ -253,7 +253,7 @@ def details(record: Record, *, verbose: bool) -> Iterator[Line]:
             yield Line("note", f"(thinks) {first_line(said, _LONGEST_TEXT)}")
         case Replayed(name=name, text=said):
             words = ": ".join(filter(None, (name, first_line(said or "", _LONGEST_TEXT))))
-            yield Line("note", f"(earlier) {words}")
+            yield Line("note", f"(earlier) {words or 'a call'}")
         case Retrying() as event:
             yield retry(event)
         case LimitReported() as event if event.status != "allowed" or event.used is not None:
