@@ -23,7 +23,8 @@ SCENARIOS = (
     "unicode",
 )
 
-LACKING = {("codex", "read"): "it has no tool for it: its shell reads files"}
+_BY_SHELL = "it has no tool for it: its shell reads files"
+LACKING = {("codex", "read"): _BY_SHELL, ("goose", "read"): _BY_SHELL}
 """The scenarios that an agent cannot be put through, and why."""
 
 
@@ -53,7 +54,28 @@ ACP_SCENARIOS = (
 )
 """What every agent that speaks the Agent Client Protocol is put through."""
 
-ACP_REMARKS: dict[tuple[str, str], str] = {}
+_UNASKED = "its sandbox allows these commands, so it asks for nothing"
+_COMPLETED = "it reports a failing command as completed"
+_CANCELLED = "it reports a cancelled command as completed"
+_RETRIES = "it retries for longer than the run waits, and reports nothing"
+ACP_REMARKS = {
+    ("codex", "ask-allow"): _UNASKED,
+    ("codex", "ask-deny"): _UNASKED,
+    ("codex", "always"): _UNASKED,
+    ("gemini", "failing command"): _COMPLETED,
+    ("vibe", "failing command"): _COMPLETED,
+    ("gemini", "cancel"): _CANCELLED,
+    ("opencode", "cancel"): _CANCELLED,
+    ("kilo", "cancel"): _CANCELLED,
+    ("goose", "edit"): "it reports the call, but no change of a file",
+    ("gemini", "resume"): "it cannot load a session in the minute in which the session was made",
+    ("gemini", "subagent"): "its own policy denies subagents",
+    ("droid", "subagent"): "it does not name the tool",
+    ("codex", "subagent"): "it offers its model no tool for subagents",
+    ("vibe", "subagent"): "it offers its model no tool for subagents",
+    ("claude", "401"): _RETRIES,
+    ("opencode", "401"): _RETRIES,
+}
 """What differs in an agent, by agent and scenario: it lies in that agent."""
 
 

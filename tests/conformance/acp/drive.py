@@ -54,14 +54,19 @@ async def _first_command(run: Run, file: Path) -> None:
 
 
 def _kill_children(run: Run) -> None:
-    """Kill the agent as its machine would, behind the back of rook."""
+    """Kill the agent and all that it started, behind the back of rook."""
     info = run.folder.info()
     assert info is not None
+    parents: dict[int, int] = {}
     for entry in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
-            fields = entry.read_text().rpartition(") ")[2].split()
-            if int(fields[1]) == info.recorder_pid:
-                os.kill(int(entry.parent.name), signal.SIGKILL)
+            parents[int(entry.parent.name)] = int(entry.read_text().rpartition(") ")[2].split()[1])
+    doomed = {info.recorder_pid}
+    while more := {pid for pid, parent in parents.items() if parent in doomed} - doomed:
+        doomed |= more
+    for pid in sorted(pid for pid in doomed - {info.recorder_pid} if pid is not None):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 if __name__ == "__main__":

@@ -34,15 +34,16 @@ def ask_of(id: str, call: shapes.Call, started: ToolStarted | None) -> Ask:
         kind=kind,
         title=title,
         detail=_bounded(lines),
-        always=_rule(name, decisive or " ".join([title or "", *lines])),
+        # Not by the name from the start of the call, which may come too late (kilo 7.7.9).
+        always=_rule(name, call.name or kind, decisive or " ".join([title or "", *lines])),
         scope="any later change to this file" if kind == "edit" and decisive else None,
     )
 
 
-def _rule(name: str, text: str) -> str | None:
+def _rule(name: str, subject: str, text: str) -> str | None:
     """What is always allowed: this call again. The name of a tool alone would be all its calls."""
     words = " ".join(text.split())
-    return f"{name}({words})" if words and words.lower() != name.lower() else None
+    return f"{subject}({words})" if words and words.lower() != name.lower() else None
 
 
 def _bounded(lines: Sequence[str]) -> tuple[str, ...]:
