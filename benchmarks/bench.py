@@ -18,7 +18,15 @@ from codex_corpus import CodexCorpus
 from corpus import Corpus
 from costs import costs
 from listing import listing, short_commands
-from more_corpora import AmpCorpus, ClineCorpus, DroidCorpus, GeminiCorpus, GooseCorpus, QwenCorpus
+from more_corpora import (
+    AmpCorpus,
+    ClineCorpus,
+    CopilotCorpus,
+    DroidCorpus,
+    GeminiCorpus,
+    GooseCorpus,
+    QwenCorpus,
+)
 from opencode_corpus import KiloCorpus, OpenCodeCorpus
 from running import cpu, latency, many
 from sdk import Sdk
@@ -120,6 +128,7 @@ def others(setting: Setting) -> Iterator[Row]:
         ("goose", GooseCorpus),
         ("acp", AcpCorpus),
         ("cline", ClineCorpus),
+        ("copilot", CopilotCorpus),
     ):
         yield from own_lines(setting, agent, agent, corpus(), AT_LEAST)
         yield from own_lines(

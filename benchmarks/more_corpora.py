@@ -263,3 +263,44 @@ class ClineCorpus(_Corpus):
 
     def _event(self, event: Json) -> Json:
         return {"ts": MOMENT, "type": "agent_event", "event": event}
+
+
+class CopilotCorpus(_Corpus):
+    """As 1.0.102 writes: pieces of texts, inputs and outputs, and all of it whole, too."""
+
+    def _messages(self) -> Iterator[Json]:
+        yield self._event("session.tools_updated", {"model": "gpt-5"})
+        yield self._event("user.message", {"content": "Mend it", "turnId": "0"})
+        while True:
+            id, pieces = self._name(), [self._text(12) for _ in range(self._random.randint(0, 12))]
+            for piece in pieces:
+                yield self._event(
+                    "assistant.message_delta", {"messageId": id, "deltaContent": piece}
+                )
+            said = {"messageId": id, "model": "gpt-5", "content": "".join(pieces)}
+            yield self._event("assistant.message", {**said, "toolRequests": [], "turnId": "0"})
+            command = {"command": self._shell(), "description": "search"}
+            ended = {"shellExecution": {"exitCode": 0}}
+            yield from self._call("bash", command, self._output(), ended)
+            if self._random.random() < 0.3:
+                path = self._path()
+                text = {"old_str": self._text(20), "new_str": self._text(20)}
+                edits = {"fileEdits": [{"path": path, "kind": "edit"}]}
+                yield from self._call("edit", {"path": path, **text}, "updated", edits)
+
+    def _call(self, tool: str, given: Json, output: str, ended: Json) -> Iterator[Json]:
+        id = self._name()
+        begun = {"toolCallId": id, "toolName": tool, "arguments": given, "turnId": "0"}
+        yield self._event("tool.execution_start", begun)
+        if tool == "bash":
+            piece = {"toolCallId": id, "stream": "stdout", "text": output[:2000], "sequence": 0}
+            yield self._event("tool.shell_output", piece)
+            partial = {"toolCallId": id, "partialOutput": output[:2000]}
+            yield self._event("tool.execution_partial_result", partial)
+        result = {"content": output, "detailedContent": output}
+        whole = {"toolCallId": id, "model": "gpt-5", "success": True, "result": result, **ended}
+        yield self._event("tool.execution_complete", whole)
+
+    def _event(self, type: str, data: Json) -> Json:
+        envelope = {"id": self._name(), "timestamp": MOMENT, "parentId": SESSION}
+        return {"type": type, "data": data, **envelope}

@@ -74,7 +74,8 @@ ROWS: dict[str, tuple[str, str | None]] = {
     "Codex `exec`": ("codex", "exec"), "OpenCode": ("opencode", None),
     "Gemini CLI": ("gemini", None), "Qwen Code": ("qwen", None), "Amp": ("amp", None),
     "Kilo CLI": ("kilo", None), "Droid": ("droid", None),
-    "Goose": ("goose", None), "Cline": ("cline", None),
+    "Goose": ("goose", None), "GitHub Copilot CLI": ("copilot", None),
+    "Cline": ("cline", None),
 }  # fmt: skip
 
 

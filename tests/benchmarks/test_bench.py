@@ -28,6 +28,7 @@ OTHERS = (
     "droid",
     "goose",
     "cline",
+    "copilot",
 )
 ROWS = [
     ("file → records, stream corpus", PLAIN, "≥ 1.20×"),
@@ -59,6 +60,7 @@ from corpus import Corpus  # noqa: E402
 from more_corpora import (  # noqa: E402
     AmpCorpus,
     ClineCorpus,
+    CopilotCorpus,
     DroidCorpus,
     GeminiCorpus,
     GooseCorpus,
@@ -107,6 +109,7 @@ def test_every_line_of_the_app_server_corpus_is_understood_and_known() -> None:
         ("amp", AmpCorpus),
         ("goose", GooseCorpus),
         ("cline", ClineCorpus),
+        ("copilot", CopilotCorpus),
     ],
 )
 def test_every_line_of_the_other_corpora_is_understood(agent: str, corpus: Any) -> None:
@@ -115,7 +118,7 @@ def test_every_line_of_the_other_corpora_is_understood(agent: str, corpus: Any) 
     kinds = {type(record.event).__name__ for record in records}
     assert {"Text", "ToolStarted", "ToolFinished", "FileChanged"} <= kinds
     assert not kinds & {"Unknown", "Unreadable"}
-    assert ("TextDelta" in kinds) == (agent in ("gemini", "goose", "cline"))
+    assert ("TextDelta" in kinds) == (agent in ("gemini", "goose", "cline", "copilot"))
 
 
 def test_another_seed_makes_another_corpus() -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 NAMES = (
     *("claude", "codex", "opencode", "gemini", "qwen", "amp", "kilo", "droid"),
-    *("goose", "cline"),
+    *("goose", "cline", "copilot"),
     "acp",
 )
 """The names of our own agents; each is a package here with `adapter.AGENT`."""

@@ -154,6 +154,7 @@ JOINED = {
     "claude": f"Review\n{DIFF}",
     "codex": f"Review\n\n<stdin>\n{DIFF}</stdin>",
     "goose": f"Review\n{DIFF}",
+    "copilot": f"Review\n{DIFF}",
     "kilo": f"Review\n{DIFF}",
     "droid": f"Review\n{DIFF}",
     "acp": f"Review\n{DIFF}",
