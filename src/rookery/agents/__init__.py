@@ -42,6 +42,9 @@ HISTORIES = (
 TRANSCRIPTS = ("claude", "codex", "gemini", "qwen", "opencode", "kilo")
 """The agents whose stored sessions are read as events; each has `transcript.TRANSCRIPT`."""
 
+_LOOKED_AT = 8
+"""By how many of its first lines a stored session is detected."""
+
 _IMITATED = ("claude", "opencode")
 """Agents whose messages others imitate: they are checked last when a stream is detected."""
 
@@ -190,9 +193,10 @@ def detect(head: bytes) -> Agent | None:
 
 
 def detect_transcript(head: bytes) -> Transcript | None:
-    """Return how to read the first lines of a stored session; None if they are no such lines."""
+    """Return how to read a stored session by its first lines; None if they are not of one."""
     known = [transcript(name) for name in sorted(TRANSCRIPTS, key=_IMITATED.__contains__)]
-    for message in _messages(head):
+    first = b"\n".join(head.split(b"\n", _LOOKED_AT)[:_LOOKED_AT])
+    for message in _messages(first):
         found = next((one for one in known if one.recognises(message)), None)
         if found is not None:
             return found
