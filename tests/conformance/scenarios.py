@@ -71,6 +71,7 @@ ACP_REMARKS = {
     ("gemini", "resume"): "it cannot load a session in the minute in which the session was made",
     ("gemini", "subagent"): "its own policy denies subagents",
     ("droid", "subagent"): "it does not name the tool",
+    ("copilot", "subagent"): "it does not name the tool",
     ("codex", "subagent"): "it offers its model no tool for subagents",
     ("vibe", "subagent"): "it offers its model no tool for subagents",
     ("claude", "401"): _RETRIES,
