@@ -15,6 +15,8 @@ from rookery.testing import install_agent
 from tests.pages import ROOT, anchors, blocks, table
 from tests.rules import each
 
+ACP = "acp"
+
 QUESTIONS = [
     ("How do I install it?", "getting-started.md#install", "uv tool install ."),
     ("Does it run on macOS?", "getting-started.md#install", "macOS"),
@@ -103,9 +105,10 @@ def test_the_readme_opens_with_an_install_a_platform_and_a_first_command() -> No
 
 
 def test_the_page_on_permissions_has_a_row_for_every_agent() -> None:
-    known = [agents.agent(name) for name in agents.NAMES]
-    ways = {(one.name, way.name) for one in known for way in one.ways}
-    assert set(ROWS.values()) == ways | {(one.name, None) for one in known if not one.ways}
+    known = [agents.agent(name) for name in agents.NAMES if name != ACP]  # it has its own table
+    ways = {(one.name, way.name) for one in known for way in one.ways if way.name != ACP}
+    named = {(name, None if way == "native" else way) for name, way in ways}
+    assert set(ROWS.values()) == named | {(one.name, None) for one in known if not one.ways}
     head, *rows = _flags()
     assert head[1:] == [*(f"`{one}`" for one in PERMISSIONS), "`--allow RULE`"]
     assert [row[0] for row in rows] == list(ROWS)
@@ -141,7 +144,9 @@ def _told(agent: Agent, task: Task) -> str:
     try:
         call = agent.invoke(task)
     except RookeryError:
-        return "refused"
+        over_acp = any(way.name == ACP and way.asks for way in agent.ways)
+        asks = task.permission == "ask" and task.via is None and over_acp
+        return "over ACP" if asks else "refused"
     if task.via == "app-server":
         return _requested(call.stdin or b"")
     if changed := dict(call.environment.items() - usual.environment.items()):
