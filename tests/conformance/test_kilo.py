@@ -22,6 +22,7 @@ pytestmark = [
     pytest.mark.skipif(not KILO, reason="ROOKERY_TEST_KILO is not set"),
 ]
 
+ALL = ("--permission", "all")  # by default, it asks for most commands
 PRICES = {"input": 3, "output": 15, "cache_read": 0.3, "cache_write": 3.75}
 
 
@@ -145,7 +146,7 @@ def test_shell_ok(bench: KiloBench) -> None:
 @scenario("shell failing")
 def test_shell_failing(bench: KiloBench) -> None:
     script = [Reply(tools=[bash("echo one; echo two; exit 3")]), Reply(text="It failed.")]
-    done = bench.run(script, "Work")
+    done = bench.run(script, *ALL, "Work")
     assert done.code == 0, done.err
     assert done.lines[1:3] == ["ERROR: exit 3: one two", '"It failed."']
 
@@ -175,7 +176,7 @@ def test_edit(bench: KiloBench) -> None:
 @scenario("parallel tools")
 def test_parallel_tools(bench: KiloBench) -> None:
     calls = [bash("sleep 1; echo slow"), bash("echo quick")]
-    done = bench.run([Reply(tools=calls), Reply(text="Both.")], "Work")
+    done = bench.run([Reply(tools=calls), Reply(text="Both.")], *ALL, "Work")
     assert done.code == 0, done.err
     assert sorted(done.lines[:2]) == [
         "bash: echo quick",
@@ -302,7 +303,7 @@ def test_retry_then_success(bench: KiloBench) -> None:
 def test_ctrl_c_in_mid_tool(bench: KiloBench) -> None:
     begun = bench.project / "begun"
     script = [Reply(tools=[bash("echo $$ > begun; exec sleep 120")])] * 3
-    done = bench.interrupt(script, "run", "--agent", "kilo", "Go", at=begun)
+    done = bench.interrupt(script, "run", "--agent", "kilo", *ALL, "Go", at=begun)
     assert done.code == 130, done.err
     assert "[rook] interrupted" in done.err
     assert not is_alive(int(begun.read_text()))
@@ -321,7 +322,7 @@ def test_budget_stop(bench: KiloBench) -> None:
         usage = {"prompt_tokens": 100_000, "completion_tokens": 5_000}
         return Reply(tools=[bash(f"echo {len(request['messages'])}")], usage=usage)
 
-    done = bench.run(spend, "--max-cost", "0.5", "Spend")
+    done = bench.run(spend, *ALL, "--max-cost", "0.5", "Spend")
     assert done.code == 5, done.err
     assert "[rook] over budget" in done.err
 
@@ -343,7 +344,7 @@ def test_resume(bench: KiloBench) -> None:
 def test_huge_output(bench: KiloBench) -> None:
     command = "head -c 3000000 /dev/zero | tr '\\0' x | fold -w 99"
     script = [Reply(tools=[bash(command)]), Reply(text="y" * 400_000, piece=50_000)]
-    told = bench.told(script, "Flood")
+    told = bench.told(script, *ALL, "Flood")
     assert told["text"] == "y" * 400_000
     assert told["status"] == "success"
 
