@@ -99,7 +99,8 @@ def installed(packages: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 
 
 def test_agents_of_other_packages_are_known_after_ours(installed: None) -> None:
-    assert agents.names() == (*agents.NAMES, "crashing", "cursor", "wrong")
+    assert agents.names() == (*agents.NAMES, *agents.speaker_names(), "crashing", "wrong")
+    assert "cursor" in agents.speaker_names()  # known over ACP; the package's own adapter wins
     cursor = agents.agent("cursor")
     assert agents.agent_for("/usr/bin/cursor-agent") is cursor
     assert agents.output_flags("cursor-agent") == ["--output-format", "stream-json"]
@@ -112,7 +113,7 @@ def test_what_cannot_be_loaded_is_an_error_only_for_those_who_name_it(installed:
     for name in ("crashing", "wrong"):
         with pytest.raises(RookeryError, match="fix or remove its package"):
             agents.agent(name)
-    with pytest.raises(UnknownAgentError, match=r"claude.*, crashing, cursor, wrong"):
+    with pytest.raises(UnknownAgentError, match=r"claude.*, cursor, .*, crashing, wrong"):
         agents.agent("nobody")
 
 
@@ -137,7 +138,8 @@ def test_the_list_of_agents_has_all_that_can_be_loaded_and_reports_the_others(
     done = rook(packages, tmp_path, "agents", "--json")
     assert done.returncode == 0, done.stderr
     listed = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [agent["name"] for agent in listed if agent["runs"]] == [*agents.NAMES, "cursor"]
+    known = [*agents.NAMES, *agents.speaker_names()]
+    assert [agent["name"] for agent in listed if agent["runs"]] == known
     assert [line.split("'")[1] for line in done.stderr.splitlines()] == [
         "crashing",
         "broken_agent:AGENT",
