@@ -152,6 +152,7 @@ def test_stdin_is_awaited_however_long_if_that_is_asked_for(desk: Desk) -> None:
 JOINED = {
     "amp": f"Review\n{DIFF}",
     "claude": f"Review\n{DIFF}",
+    "cline": f"Review\n\n{DIFF}",
     "codex": f"Review\n\n<stdin>\n{DIFF}</stdin>",
     "goose": f"Review\n{DIFF}",
     "copilot": f"Review\n{DIFF}",

@@ -48,7 +48,8 @@ def recognises(message: Mapping[str, Any]) -> bool:
     if not isinstance(type, str) or type not in _TYPES:
         return False
     if message.get("subtype") == "init" and "cwd" in message:
-        return "tools" in message and not _OWN_FIELDS.isdisjoint(message)
+        is_whole = "tools" in message and not _OWN_FIELDS.isdisjoint(message)
+        return is_whole or "claude_code_version" in message
     if type in _IMITATED:
         return _is_own(type, message)
     return "session_id" in message or "subtype" in message or not _BODIES.isdisjoint(message)
