@@ -1,5 +1,7 @@
 """What is remembered about a stream, in addition to what all agents need."""
 
+from collections.abc import Sequence
+
 from rookery.adapter import memory
 from rookery.adapter.bounded import forget_oldest
 from rookery.adapter.shapes import NOTHING
@@ -14,6 +16,7 @@ from rookery.model.events import (
     SessionStarted,
     TextDelta,
     ThinkingDelta,
+    ToolFinished,
     ToolStarted,
 )
 
@@ -207,6 +210,11 @@ class Memory(memory.Memory):
         events = [*self.end_replay(), *self.release_all()]
         self.changes.clear()
         return [*events, *super().abandon()]
+
+    def close(self) -> tuple[Sequence[Event], int]:
+        """End everything open; a call whose start was held back is open, too."""
+        events = self.abandon()
+        return events, sum(isinstance(event, ToolFinished) for event in events)
 
     def release(self, id: str) -> list[Event]:
         """Report the start of a call that was held back."""
