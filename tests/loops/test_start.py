@@ -105,7 +105,7 @@ def test_an_unknown_way_to_run_the_agent_ends_it_at_once(
     work = install(tmp_path, ["say=DONE"], monkeypatch)
     loop, _ = play(plan(work, via="telepathy"))
     assert (loop.end, calls(tmp_path)) == ("not_started", 0)
-    assert "leave out --via" in loop.state.reason
+    assert "use one of native, acp" in loop.state.reason
 
 
 def test_a_loop_works_in_the_folder_of_its_worktree_that_matches_yours(
