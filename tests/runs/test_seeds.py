@@ -212,7 +212,7 @@ def test_seed_004_2_an_agent_gets_the_flags_of_its_own_format(agent: str) -> Non
     command = known.invoke(Task(prompt="hi")).command
     assert set(known.output_flags) <= set(command)
     assert "--verbose" not in command  # which Claude Code needs
-    assert ("--json" in command) == (agent == "codex")
+    assert ("--json" in command) == (agent in ("codex", "cline"))  # which call it the same
 
 
 # Seed 004 part 2, "CodexAgent and GeminiAgent silently ignore StreamEvents": here they do not, but
