@@ -77,7 +77,7 @@ def test_options_become_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         {"max_cost": "much"},
         {"max_iterations": 0},
         {"on_limit": "flee"},
-        {"permission": "ask"},
+        {"permission": "whatever"},
         {"feed": "sideways"},
         {"env": "A=1"},
     ],

@@ -31,6 +31,7 @@ from rookery.model.verdict import judge
 
 _PROMPTS = ("Fix the tests", "--help", 'Say "a\nb"', "ä" * 100_000)
 _STRANGE: tuple[dict[str, Any], ...] = ({}, {"type": None}, {"type": 5}, {"type": ["a"]})
+_OF_ANY_PROGRAM = ("acp",)  # the user names the program
 _VALUE = "a-value"
 _TASKS = {
     "model": Task(prompt="Go", model=_VALUE),
@@ -109,6 +110,8 @@ def _call(agent: Agent, task: Task) -> Iterator[str]:
     except RookeryError:
         return  # an agent may refuse a task
     what = f"for permission {task.permission!r} and a prompt of {len(task.prompt)} characters"
+    if not agent.programs and agent.name not in _OF_ANY_PROGRAM:
+        yield "programs is empty"
     if agent.programs and call.command[0] not in agent.programs:
         yield f"invoke() runs {call.command[0]!r}, which is not in programs, {what}"
     is_later = call.control is not None  # what comes first is then up to the protocol
