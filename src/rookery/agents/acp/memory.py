@@ -195,7 +195,7 @@ class Memory(memory.Memory):
         events = super().trim()
         self.changes = {id: made for id, made in self.changes.items() if id in self.tools}
         if len(self.waiting) > _MOST_WAITING:
-            events += self.release_all()
+            events += release_all(self)
         if sum(map(len, self._replayed_pieces)) > memory.LONGEST_TEXT:
             events += self.end_replay()
         return events
@@ -207,7 +207,7 @@ class Memory(memory.Memory):
 
     def abandon(self) -> list[Event]:
         """End everything open, at the end of the stream."""
-        events = [*self.end_replay(), *self.release_all()]
+        events = [*self.end_replay(), *release_all(self)]
         self.changes.clear()
         return [*events, *super().abandon()]
 
@@ -221,6 +221,7 @@ class Memory(memory.Memory):
         call = self.waiting.pop(id, None)
         return [] if call is None else self.begin(self.started(id, call, None, None))
 
-    def release_all(self) -> list[Event]:
-        """Report the starts of all calls that were held back."""
-        return [event for id in [*self.waiting] for event in self.release(id)]
+
+def release_all(memory: Memory) -> list[Event]:
+    """Report the starts of all calls that were held back."""
+    return [event for id in [*memory.waiting] for event in memory.release(id)]

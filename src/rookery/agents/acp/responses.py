@@ -11,7 +11,7 @@ import msgspec
 from rookery.adapter import salvage
 from rookery.adapter.decoder import Events
 from rookery.agents.acp import errors, methods, shapes, usage
-from rookery.agents.acp.memory import Memory
+from rookery.agents.acp.memory import Memory, release_all
 from rookery.model.events import (
     Error,
     Event,
@@ -146,7 +146,7 @@ def _failure(memory: Memory) -> Error | None:
 
 def _close_calls(memory: Memory, status: Status | None) -> list[Event]:
     """End the calls that no message ended: refused ones as denied (gemini 0.61.0)."""
-    events = memory.release_all()
+    events = release_all(memory)
     refuses = memory.dialect is None or not memory.dialect.leaves_calls_open
     for id in [*memory.tools]:
         was_refused = refuses and id in memory.asked and not memory.asked[id]
