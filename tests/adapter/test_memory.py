@@ -129,5 +129,6 @@ def test_ended_calls_cost_a_bounded_memory() -> None:
     memory = Memory()
     for n in range(10_000):
         memory.finish(f"c{n}", "ok")
+    memory.trim()
     assert memory.has_ended("c9999")
     assert not memory.has_ended("c0")

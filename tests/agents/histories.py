@@ -1,14 +1,15 @@
 """Reads stored sessions as the archive does, and damages them, for the tests of all histories."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import msgspec
 
-from rookery.adapter.history import Call, Finding, History, Place
+from rookery.adapter.history import Call, Calls, Finding, History, Place
 from rookery.archive.ledger.merge import CallId, MergedCall
 from tests.adapter.mutations import mutate, mutate_stream
 
@@ -63,12 +64,20 @@ def read(history: History, path: str, data: bytes, *, pauses: bool = False) -> l
     if place.kind != "document":
         lines = [line for line in lines if any(needle in line for needle in history.needles)]
     if not pauses:
-        return list(history.findings(lines, memory))
+        return single(history.findings(lines, memory))
     findings: list[Finding] = []
     for line in lines:
-        findings += history.findings([line], memory)
+        findings += single(history.findings([line], memory))
         memory = _stored_and_loaded(memory, history)
     return findings
+
+
+def single(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings, with each call as one of its own."""
+    parts = (
+        map(found.call, found.rows) if isinstance(found, Calls) else (found,) for found in findings
+    )
+    return list(chain.from_iterable(parts))
 
 
 def read_all(history: History, files: dict[str, bytes]) -> list[Finding]:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     )
     from rookery.adapter.decoder import Events, LineDecoder, Reader
     from rookery.adapter.drift import Drift
-    from rookery.adapter.history import Call, Finding, History, Limit, Place, Query, Session
+    from rookery.adapter.history import Call, Calls, Finding, History, Limit, Place, Query, Session
     from rookery.adapter.memory import Memory
     from rookery.adapter.reader import Read, Table, TableReader, decoder_of
     from rookery.adapter.salvage import decode_part, raw_copy
@@ -54,7 +54,7 @@ _MODULES = {
     "options_of permission_of value_of with_format",
     "rookery.adapter.decoder": "Events LineDecoder Reader",
     "rookery.adapter.drift": "Drift",
-    "rookery.adapter.history": "Call Finding History Limit Place Query Session",
+    "rookery.adapter.history": "Call Calls Finding History Limit Place Query Session",
     "rookery.adapter.memory": "Memory",
     "rookery.adapter.reader": "Read Table TableReader decoder_of",
     "rookery.adapter.salvage": "decode_part raw_copy",
@@ -74,6 +74,7 @@ __all__ = [
     "Agent",
     "Ask",
     "Call",
+    "Calls",
     "Capabilities",
     "ControlChannel",
     "Count",

@@ -75,7 +75,7 @@ def stdin_before_prompt(prompt: str, data: str) -> str:
 
 
 class SessionLog(msgspec.Struct, frozen=True, kw_only=True):
-    """Where an agent keeps its sessions, to find the model that its stream does not report."""
+    """Where an agent keeps its sessions, to find there what its stream does not report."""
 
     folder: Callable[[Mapping[str, str]], str | None]
     """Returns the folder of all logs in an environment; None if it is not known."""
@@ -83,8 +83,11 @@ class SessionLog(msgspec.Struct, frozen=True, kw_only=True):
     pattern: Callable[[str], str | None]
     """Returns the pattern of a session's log in that folder; None if the id isn't the agent's."""
 
-    model: Callable[[bytes], str | None]
+    model: Callable[[bytes], str | None] | None = None
     """Returns the model that a line of the log names."""
+
+    broke_off: Callable[[bytes], bool | None] | None = None
+    """Returns whether an answer of the model broke off; None if a line does not report one."""
 
 
 Support = Literal["yes", "no", "partly"]
@@ -286,6 +289,12 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     They are recorded like everything else, but not shown while the agent works.
     """
 
+    complaints: tuple[str, ...] = ()
+    """The beginnings of the only lines on stderr that are of use to a user; empty if all may be.
+
+    For an agent that repeats there what its commands print.
+    """
+
     forks: tuple[str, ...] = ()
     """Other programs that take the same flags and write the same messages, for `rook exec`."""
 
@@ -316,6 +325,9 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     refusal_ends: bool = False
     """Whether such a refusal ends the run, without a result."""
 
+    failures: re.Pattern[str] | None = None
+    """Finds, in a line on stderr, why a run failed of which no message reports it."""
+
     with_stdin: Callable[[str, str], str] = prompt_before_stdin
     """Joins a prompt and the text that is piped to it, as the agent itself does."""
 
@@ -323,7 +335,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """The longest prompt that it takes."""
 
     session_log: SessionLog | None = None
-    """Where it keeps its sessions, if its stream may not report the model."""
+    """Where it keeps its sessions, if its stream may not report the model or a broken answer."""
 
     limit_codes: Mapping[int, str] = {}
     """The exit codes that alone report a limit of its own, as `max_turns` or `max_budget`."""

@@ -65,6 +65,41 @@ class Call(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Whether it counts only if its session has no call that is not a fallback."""
 
 
+CallRow = tuple[str, float, int, int, int, int, int, int]
+"""What is a call's own in `Calls`: its id, its time, and its tokens in the order of `Call`."""
+
+
+class Calls(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Calls that have only what most calls have, as a quicker form of as many `Call`s.
+
+    They have a session, a model, a project and a branch in common, and all times are known.
+    """
+
+    session: str
+    model: str
+    project: str
+    branch: str
+    rows: list[CallRow] = []
+
+    def call(self, row: CallRow) -> Call:
+        """One of them as a `Call`."""
+        id, at, input, output, cache_read, cache_write_5m, cache_write_1h, reasoning = row
+        return Call(
+            id=id,
+            session=self.session,
+            at=at,
+            model=self.model,
+            input=input,
+            output=output,
+            cache_read=cache_read,
+            cache_write_5m=cache_write_5m,
+            cache_write_1h=cache_write_1h,
+            reasoning=reasoning,
+            project=self.project,
+            branch=self.branch,
+        )
+
+
 class Session(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """Facts about a session; None means that this line does not report it."""
 
@@ -97,7 +132,7 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     plan: str | None = None
 
 
-Finding = Call | Session | Limit
+Finding = Call | Calls | Session | Limit
 """What can be read from a store."""
 
 Kind = Literal["lines", "document", "sqlite"]

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from rookery.adapter.bounded import forget_oldest
 from rookery.adapter.drift import Drift
 from rookery.model.bounds import take_oldest
 from rookery.model.events import (
@@ -179,9 +178,7 @@ class Memory:
 
     def end(self, id: str) -> ToolStarted | None:
         """Remember that a call has ended, and return its start if there was one."""
-        self.ended[id] = None
-        if len(self.ended) > _MOST_CALLS:
-            forget_oldest(self.ended, _MOST_CALLS)
+        self.ended[id] = None  # trim() forgets the oldest
         return self.tools.pop(id, None)
 
     def abandon(self) -> list[Event]:

@@ -1,6 +1,5 @@
 """Reads as much as possible of a message that strict typed decoding refused; never raises."""
 
-import json
 import re
 from itertools import islice
 from math import isfinite
@@ -26,7 +25,6 @@ _LONG_NUMBER = re.compile(rb"(?<![0-9])[0-9]{%d}" % _MOST_DIGITS)
 _DIGIT = re.compile(rb"[0-9]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _GLUED = re.compile(rb"\}\s*\{")
-_loose = json.JSONDecoder(strict=False)
 _PATH = re.compile(r"`\$(.*)`$")
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+)\]|\[\.\.\.\]")
 
@@ -95,14 +93,13 @@ def raw_copy(raw: bytes | msgspec.Raw) -> msgspec.Raw | None:
     repaired. Returns None for a part that the message does not have.
     """
     json = bytes(raw).strip()
-    if json.isascii() and 0 < len(json) <= 2 * DEEPEST_PART:
-        return msgspec.Raw(json)  # as most are
-    if not json:
-        return None
-    json = shallow(json, DEEPEST_PART)
-    if json.isascii() and len(json) < _MOST_DIGITS:
-        return msgspec.Raw(json)
-    if _is_utf8(json) and not _has_long_number(json):
+    if len(json) <= 2 * DEEPEST_PART:  # cannot be too deep
+        if json.isascii():
+            return msgspec.Raw(json) if json else None  # as most are
+    else:
+        json = shallow(json, DEEPEST_PART)
+    is_short = len(json) < _MOST_DIGITS
+    if (json.isascii() or _is_utf8(json)) and (is_short or not _has_long_number(json)):
         return msgspec.Raw(json)
     repaired = parse(json)
     return None if isinstance(repaired, Unreadable) else msgspec.Raw(repaired.json)
@@ -138,11 +135,14 @@ def whole_messages(line: bytes) -> list[bytes]:
     """The messages of a line that has several, because a newline between them is missing."""
     if _GLUED.search(line) is None:
         return [line]
+    from json import JSONDecoder  # as below
+
+    loose = JSONDecoder(strict=False)
     text = line.decode("utf-8", "replace")
     found, end = list[bytes](), 0
     while rest := text[end:].lstrip():
         try:
-            _, size = _loose.raw_decode(rest)
+            _, size = loose.raw_decode(rest)
         except (ValueError, RecursionError):
             found.append(rest.encode())
             break
@@ -182,6 +182,8 @@ def fit(value: Any, decoder: msgspec.json.Decoder[Any]) -> Fitted:
 
 
 def _parse_leniently(line: bytes) -> Repaired | Unreadable:
+    import json  # slow to import, and only for lines that msgspec refuses
+
     text = line.decode("utf-8", "replace").lstrip("\ufeff")
     try:
         value = json.loads(

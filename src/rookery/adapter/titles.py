@@ -51,13 +51,18 @@ def title_of(input: msgspec.Raw, *names: str) -> str | None:
 
 def title_reader(names: tuple[str, ...]) -> Callable[[msgspec.Raw], str | None]:
     """Return a function that makes a title: of these fields, or else what informs."""
+    decode = _decoder_of(names).decode
     first = first_reader(names)
 
     def title(input: msgspec.Raw) -> str | None:
-        text = first(input)
-        if text is not None and (line := one_line(text, _LONGEST_KNOWN)):
-            return line
-        return informing_string(input)
+        try:
+            text = decode(input).field_0
+        except (ValueError, RecursionError):
+            text = None
+        if text and len(text) <= _LONGEST_KNOWN and text.isprintable() and "  " not in text:
+            return text.strip() or informing_string(input)  # as most are
+        text = text or first(input)
+        return (text and one_line(text, _LONGEST_KNOWN)) or informing_string(input)
 
     return title
 
@@ -65,10 +70,7 @@ def title_reader(names: tuple[str, ...]) -> Callable[[msgspec.Raw], str | None]:
 @cache
 def first_reader(names: tuple[str, ...]) -> Callable[[msgspec.Raw], str | None]:
     """Return a function that does what `first_of` does, for these fields."""
-    fields = {f"field_{n}": name for n, name in enumerate(names)}
-    types = [(field, str | None, None) for field in fields]
-    shape = msgspec.defstruct("Fields", types, rename=fields, gc=False)
-    decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(shape)
+    decoder = _decoder_of(names)
 
     def first(input: msgspec.Raw) -> str | None:
         try:
@@ -79,3 +81,11 @@ def first_reader(names: tuple[str, ...]) -> Callable[[msgspec.Raw], str | None]:
         return known and (known.field_0 or next(filter(None, astuple(known)), None))
 
     return first
+
+
+@cache
+def _decoder_of(names: tuple[str, ...]) -> msgspec.json.Decoder[Any]:
+    """Return a decoder for these fields, which are numbered in its results."""
+    fields = {f"field_{n}": name for n, name in enumerate(names)}
+    types = [(field, str | None, None) for field in fields]
+    return msgspec.json.Decoder(msgspec.defstruct("Fields", types, rename=fields, gc=False))

@@ -56,6 +56,7 @@ class Tools:
     ) -> ToolStarted:
         """Return the event for a started call; the title comes from the input unless passed."""
         kind = self.kinds.get(name, "other")
+        read = self._title_readers.get(kind)
         server = tool = None
         if kind == "other":
             server, tool = split_mcp(name, prefix=self._mcp_prefix, separator=self._mcp_separator)
@@ -63,7 +64,7 @@ class Tools:
             id=id,
             name=name,
             kind=kind,
-            title=title or self.title(kind, input),
+            title=title or (read(input) if read is not None else self.title(kind, input)),
             input=raw_copy(input),
             server=server,
             tool=tool,

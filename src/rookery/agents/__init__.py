@@ -9,26 +9,27 @@ adds the stored sessions of an agent: an entry point in the group `rookery.histo
 `History`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from rookery.adapter.agent import Agent
 from rookery.adapter.history import History
 from rookery.adapter.lines import DEFAULT_CAP
-from rookery.adapter.salvage import Repaired, parse
-from rookery.adapter.stores.transcript import Transcript
-from rookery.agents import acp
 from rookery.model.errors import RookeryError, UnknownAgentError
-from rookery.model.records import Decoder
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # reports of what was used import only this module and the histories
     from importlib.metadata import EntryPoint
+
+    from rookery.adapter.agent import Agent
+    from rookery.adapter.stores.transcript import Transcript
+    from rookery.model.records import Decoder
 
 NAMES = (
     *("claude", "codex", "opencode", "gemini", "qwen", "amp", "kilo", "droid"),
-    *("goose", "cline", "copilot"),
+    *("goose", "cline", "copilot", "kimi"),
     "acp",
 )
 """The names of our own agents; each is a package here with `adapter.AGENT`."""
@@ -39,7 +40,10 @@ HISTORIES = (
 )
 """The agents whose stored sessions are read; each is a module here with `history.HISTORY`."""
 
-TRANSCRIPTS = ("claude", "codex", "gemini", "qwen", "opencode", "kilo")
+TRANSCRIPTS = (
+    *("claude", "codex", "gemini", "qwen", "opencode"),
+    *("copilot", "droid", "kimi", "kilo", "goose"),
+)
 """The agents whose stored sessions are read as events; each has `transcript.TRANSCRIPT`."""
 
 _LOOKED_AT = 8
@@ -62,6 +66,8 @@ def names() -> tuple[str, ...]:
 
 def speaker_names() -> tuple[str, ...]:
     """The names of the agents that are known only by the protocol they speak."""
+    from rookery.agents import acp
+
     return tuple(name for name in acp.DIALECTS if name not in NAMES)
 
 
@@ -103,33 +109,39 @@ def agent(name: str) -> Agent:
     if name in _plugins():
         return _load(_plugins()[name])
     if name in speaker_names():
+        from rookery.agents import acp
+
         return acp.of_dialect(name)
     raise UnknownAgentError(name, names())
 
 
 @cache
 def _own(name: str) -> Agent:
+    from rookery.agents import acp
+
     known: Agent = import_module(f"{__name__}.{name}.adapter").AGENT
     return acp.with_acp(known)
 
 
-def _plugins() -> "dict[str, EntryPoint]":
+def _plugins() -> dict[str, EntryPoint]:
     return _entry_points(GROUP, NAMES)
 
 
-def _plugin_histories() -> "dict[str, EntryPoint]":
+def _plugin_histories() -> dict[str, EntryPoint]:
     return _entry_points(HISTORY_GROUP, HISTORIES)
 
 
 @cache
-def _entry_points(group: str, ours: tuple[str, ...]) -> "dict[str, EntryPoint]":
+def _entry_points(group: str, ours: tuple[str, ...]) -> dict[str, EntryPoint]:
     from importlib.metadata import entry_points  # slow to import, and rarely needed
 
     points = {point.name: point for point in entry_points(group=group)}
     return {name: point for name, point in sorted(points.items()) if name not in ours}
 
 
-def _load(point: "EntryPoint") -> Agent:
+def _load(point: EntryPoint) -> Agent:
+    from rookery.adapter.agent import Agent
+
     try:
         loaded = point.load()
     except Exception as error:  # importing another package can raise anything
@@ -182,6 +194,8 @@ def output_flags(command: str) -> list[str] | None:
 
 def detect(head: bytes) -> Agent | None:
     """Return the agent that wrote the first lines of a stream; None if it cannot be detected."""
+    from rookery.agents import acp
+
     messages = list(_messages(head))
     for message in messages:
         if acp.introduces(message):
@@ -204,6 +218,8 @@ def detect_transcript(head: bytes) -> Transcript | None:
 
 
 def _messages(head: bytes) -> Iterator[dict[str, Any]]:
+    from rookery.adapter.salvage import Repaired, parse
+
     for line in head.split(b"\n"):
         if line.strip()[:1] not in (b"{", b"[", b"\xef"):
             continue

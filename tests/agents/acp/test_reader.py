@@ -183,6 +183,7 @@ TOKENS: dict[str, tuple[int, int, int] | None] = {
     "codex_main": (7 * 600, 7 * 50, 7 * 400),
     "codex_main_again": (2 * 600, 2 * 50, 2 * 400),
     "codex_err": None,
+    "codex_refused": (66047, 586, 0),
     "copilot_main": (5 * 600, 5 * 50, 5 * 400),
     "copilot_main_again": (600, 50, 400),
     "copilot_err": None,

@@ -11,7 +11,7 @@ import pytest
 
 from rookery.adapter.history import Call, Finding, Limit, Session
 from rookery.agents.claude.history import HISTORY
-from tests.agents.histories import counted, read, read_all, tokens, transcript
+from tests.agents.histories import counted, read, read_all, single, tokens, transcript
 
 HOME = ".claude/projects/-home-dev-project/"
 MAIN = HOME + "aaaa.jsonl"
@@ -400,7 +400,7 @@ def test_a_line_of_a_user_has_a_time_for_the_line_that_follows_it() -> None:
     assert HISTORY.begin is not None
     memory = HISTORY.begin(["aaaa.jsonl"])
     assert HISTORY.findings([line(type="user", message={"role": "user"})], memory) == []
-    (_, call) = HISTORY.findings([line(timestamp=None)], memory)
+    (_, call) = single(HISTORY.findings([line(timestamp=None)], memory))
     assert isinstance(call, Call)
     assert call.at == AT
 

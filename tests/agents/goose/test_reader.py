@@ -13,7 +13,14 @@ from rookery.agents import agent, detect
 from rookery.agents.goose.adapter import recognises
 from rookery.agents.goose.errors import gives_up, read
 from rookery.model.completion import final_text
-from rookery.model.events import Error, Event, SessionStarted, ToolStarted, TurnFinished
+from rookery.model.events import (
+    Error,
+    Event,
+    SessionStarted,
+    ToolStarted,
+    TurnFinished,
+    UsageReported,
+)
 from rookery.model.verdict import Facts, judge
 from tests.recorded import cases, folded, messages, name_of, recordings
 from tests.rules import each
@@ -46,6 +53,12 @@ def test_the_tokens_are_the_agent_s_own_totals(path: Path) -> None:
     tokens = folded(path).ledger.tokens
     assert tokens.total == total["input_tokens"] + total["output_tokens"]
     assert tokens.cache_read == total["cache_read_input_tokens"]
+
+
+def test_the_cost_is_the_agent_s_own_total_of_the_session() -> None:
+    end = END.replace(b"}", b',"cost_usd":0.0105}')  # as 1.52.0 writes for a model it can price
+    (used,) = [event for event in events(said("Hi"), end) if isinstance(event, UsageReported)]
+    assert (used.semantics, used.cost_usd) == ("cumulative", 0.0105)
 
 
 @each("path", STREAMS, ids=name_of)

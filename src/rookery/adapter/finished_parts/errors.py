@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from rookery.adapter.api_statuses import STATUSES
 from rookery.adapter.finished_parts import shapes
 from rookery.model.events import Error, ErrorKind
 
@@ -15,20 +16,6 @@ _NAMES: Mapping[str | None, ErrorKind] = {
 }
 """The kinds of errors by name; the kind of an APIError depends on its status."""
 
-_STATUSES: Mapping[int, ErrorKind] = {
-    400: "config",
-    401: "auth",
-    402: "quota",
-    403: "auth",
-    404: "config",
-    408: "network",
-    413: "context",
-    422: "config",
-    429: "rate",
-    503: "overload",
-    504: "network",
-    529: "overload",
-}
 _UNPAID = frozenset({"insufficient_quota", "billing_error"})
 """The codes of a 429 that only payment resolves."""
 
@@ -80,7 +67,7 @@ def _kind(name: str | None, data: shapes.ErrorData) -> ErrorKind:
         return "network"  # the server did not answer
     if data.statusCode == 429 and not _QUOTAS.isdisjoint(_codes(data.responseBody)):
         return "quota"
-    return _STATUSES.get(data.statusCode, "internal")
+    return STATUSES.get(data.statusCode, "internal")
 
 
 def _is_unpaid(name: str | None, data: shapes.ErrorData) -> bool:

@@ -13,7 +13,7 @@ import msgspec
 from rookery.adapter.history import Call, Finding, Session
 from rookery.adapter.salvage import decode_part
 from rookery.adapter.shapes import Count, Milliseconds, Shape
-from rookery.adapter.times import seconds_since_1970
+from rookery.adapter.stores.times import seconds_since_1970
 
 CHANGES = """
 SELECT id, time_updated || ' ' || coalesce(

@@ -12,7 +12,7 @@ from rookery.adapter.decoder import LineDecoder
 from rookery.adapter.lines import DEFAULT_CAP, Line
 from rookery.adapter.memory import Memory
 from rookery.adapter.reader import Table, TableReader, union_of
-from rookery.adapter.times import seconds_since_1970
+from rookery.adapter.stores.times import seconds_since_1970
 from rookery.model.events import Event
 from rookery.model.records import Decoder, Record
 
@@ -63,6 +63,12 @@ class Transcript(msgspec.Struct, frozen=True, kw_only=True):
 
     query: str | None = None
     """Selects the lines of the session `:key` of a SQLite store, each a row with one JSON text."""
+
+    changes: str | None = None
+    """Selects the sessions of a store, each with a mark that differs when it has changed.
+
+    None if the first query of the agent's history selects all sessions that have events.
+    """
 
 
 class TimedMemory(Memory):

@@ -71,6 +71,9 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     replays_late: bool = False
     """Whether it may repeat a session after it has answered that the session is loaded."""
 
+    refuses_silently: bool = False
+    """Whether a call that was refused fails without a word, and the turn ends as cancelled."""
+
     leaves_calls_open: bool = False
     """Whether calls that were allowed may never be reported as ended."""
 
@@ -82,6 +85,14 @@ _META = "_meta"
 _COPILOT_MODE = "https://agentclientprotocol.com/protocol/session-modes#"
 _LAST = "Of a turn with several requests, only the tokens of the last one are reported."
 _HIDDEN = "What its subagents do and use is not reported."
+
+# In its own mode, a model reviews what would be asked, and no person is.
+_CODEX_MODES: Mapping[Permission, str] = {
+    "ask": "read-only",
+    "edit": "workspace-write",
+    "plan": "read-only",
+    "all": "agent-full-access",
+}
 
 _ALL = (
     Dialect(
@@ -106,9 +117,10 @@ _ALL = (
         info="@agentclientprotocol/codex-acp",
         evidence="recordings",
         checked=("2.6.0",),
-        modes={"edit": "workspace-write", "plan": "read-only", "all": "agent-full-access"},
+        modes=_CODEX_MODES,
         usage="turn",
         asides={"Warning: ": "warning"},
+        refuses_silently=True,
     ),
     Dialect(
         name="opencode",

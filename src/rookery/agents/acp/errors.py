@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import msgspec
 
 from rookery.adapter import salvage
+from rookery.adapter.api_statuses import PASSING
 from rookery.agents.acp import shapes
 from rookery.model.events import Error, ErrorKind
 
@@ -34,7 +35,6 @@ _PATTERNS: tuple[tuple[str, ErrorKind], ...] = (
     (r"network|connection|timed out|ECONN|fetch failed", "network"),
 )
 _WORDS = [(re.compile(pattern, re.IGNORECASE), kind) for pattern, kind in _PATTERNS]
-_PASSING = frozenset({"overload", "network", "internal"})
 _GENERIC = frozenset({"", "internal error", "server error"})
 
 
@@ -60,13 +60,13 @@ def read(error: shapes.RpcError) -> Error:
     """The error of a response."""
     text = message_of(error)
     kind = "auth" if error.code == AUTH_REQUIRED else kind_of(text, error.code)
-    return Error(kind=kind, message=text, retryable=kind in _PASSING)
+    return Error(kind=kind, message=text, retryable=kind in PASSING)
 
 
 def of_text(text: str) -> Error:
     """An error that an agent reports as its answer."""
     kind = kind_of(text)
-    return Error(kind=kind, message=text, retryable=kind in _PASSING)
+    return Error(kind=kind, message=text, retryable=kind in PASSING)
 
 
 def message_of(error: shapes.RpcError) -> str:

@@ -141,11 +141,18 @@ def _end(memory: Memory, id: str, call: shapes.AnyCall, *, ok: bool) -> list[Eve
     if ok and not code:
         events = memory.finish(id, "ok", output=output, exit_code=code)
         return [*events, *(changes or before or ())]
-    pattern = REFUSED if id in memory.asked else FORBIDDEN
-    if not ok and code is None and output and pattern.search(output):
+    if not ok and code is None and _is_refused(memory, id, output):
         memory.refused_last = True
         return memory.finish(id, "denied", error=output)
     return memory.finish(id, "error", output=output, error=output, exit_code=code)
+
+
+def _is_refused(memory: Memory, id: str, output: str | None) -> bool:
+    """Whether a call that failed was refused, by what the agent writes of it."""
+    if not output:
+        silently = memory.dialect is not None and memory.dialect.refuses_silently
+        return silently and id in memory.asked
+    return (REFUSED if id in memory.asked else FORBIDDEN).search(output) is not None
 
 
 def _replayed(memory: Memory, id: str, call: shapes.AnyCall) -> list[Event]:

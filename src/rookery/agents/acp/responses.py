@@ -114,7 +114,7 @@ def _prompt_ended(memory: Memory, id: str, result: shapes.Result) -> list[Event]
     events += usage.of_result(memory, result)
     failure = _failure(memory) if stop == "end_turn" else None
     reason = None if stop == "end_turn" else _REASONS.get(stop, stop)
-    if reason is None and memory.refused_last:
+    if reason in (None, "interrupted") and memory.refused_last:
         reason = "denied"
     if failure is not None:
         events.append(failure)

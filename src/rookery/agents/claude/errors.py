@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 
+from rookery.adapter.api_statuses import PASSING
 from rookery.agents.claude import shapes
 from rookery.agents.claude.tools.results import text_of
 from rookery.model.events import Error, ErrorKind, Event, LimitReported
@@ -51,7 +52,6 @@ _WORDS: tuple[tuple[re.Pattern[str], ErrorKind], ...] = (
 )
 
 _VAGUE = frozenset({"invalid_request", "invalid_request_error", "server_error", "api_error"})
-_PASSING = frozenset({"rate", "overload", "network", "internal"})
 
 
 def api_error(message: shapes.Assistant, *, limited: bool) -> list[Event]:
@@ -97,7 +97,7 @@ def _errors(kind: ErrorKind | None, text: str | None, *, unpaid: bool = False) -
     limit = _LIMIT.match(text or "") if kind == "quota" else None
     if limit is not None and limit["reset"]:
         events.append(LimitReported(status="rejected", resets_at=float(limit["reset"])))
-    retryable = None if kind is None else kind in _PASSING
+    retryable = None if kind is None else kind in PASSING
     unpaid = unpaid or _NO_CREDIT.match(text or "") is not None
     events.append(
         Error(

@@ -5,21 +5,9 @@ from typing import Annotated, Any
 import msgspec
 
 from rookery.adapter.shapes import NOTHING, Count, Shape
+from rookery.agents.claude.usage_shapes import CacheCreation, OutputDetails, ServerToolUse
 
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e15)]
-
-
-class CacheCreation(Shape):
-    ephemeral_5m_input_tokens: Count | None = None
-    ephemeral_1h_input_tokens: Count | None = None
-
-
-class OutputDetails(Shape):
-    thinking_tokens: Count | None = None
-
-
-class ServerToolUse(Shape):
-    web_search_requests: Count | None = None
 
 
 class Usage(Shape):

@@ -19,6 +19,7 @@ from rookery.model.events import (
     Text,
     TextDelta,
     Thinking,
+    ToolFinished,
     ToolProgress,
     ToolStarted,
     UsageReported,
@@ -47,7 +48,8 @@ def agent_event(memory: Memory, message: shapes.AgentEvent, line: bytes) -> Even
         and event.text
     ):
         memory.pieces.append(event.text)
-        return TextDelta(id=memory.partial_id, text=event.text, parent=memory.parent)
+        parent = memory.parent if memory.callers else None
+        return TextDelta(id=memory.partial_id, text=event.text, parent=parent)
     before = [] if memory.in_turn else _begin(memory)
     read = _EVENTS.get(type(event))
     events = () if read is None else read(memory, event)
@@ -155,8 +157,22 @@ def _end_thought(memory: Memory, text: str | None) -> Sequence[Event]:
     return (Thinking(id=memory.new_id("thought"), text=text, parent=memory.parent),) if text else ()
 
 
-def _result(memory: Memory, event: shapes.ContentEnd) -> Sequence[Event]:
+def _result(memory: Memory, event: shapes.ContentEnd) -> Events:
     id = event.toolCallId or memory.new_id("call")
+    call = memory.tools.get(id)
+    if call is None or call.kind != "execute" or memory.callers or memory.partial_id is not None:
+        return _any_result(memory, id, event)
+    output = tools.plain_output(event)
+    if output is None:
+        return _any_result(memory, id, event)
+    memory.end(id)  # as most are: finish() would look everything up again
+    name, parent = event.toolName or call.name, call.parent
+    return ToolFinished(
+        id=id, status="ok", name=name, kind=call.kind, output=output, exit_code=0, parent=parent
+    )
+
+
+def _any_result(memory: Memory, id: str, event: shapes.ContentEnd) -> Sequence[Event]:
     was_mixed = memory.leave(id)
     call = memory.tools.get(id)
     result = tools.result(event)

@@ -46,8 +46,8 @@ _PLAN_MODE = "blocked in plan mode"
 _UNAVAILABLE = "Model tried to call unavailable tool "
 _TIMED_OUT = "Command timed out after "
 _CREATED = "File created successfully at:"
-_ADDED = re.compile(r"^\+\d+:", re.MULTILINE)
-_REMOVED = re.compile(r"^-\d+:", re.MULTILINE)
+_ADDED = re.compile(r"\n\+\d+:")  # at least three times as fast as with ^
+_REMOVED = re.compile(r"\n-\d+:")
 
 
 class _File(msgspec.Struct, gc=False):
@@ -96,6 +96,8 @@ def title(name: str, input: msgspec.Raw) -> str | None:
     items = None if given is None or field is None else getattr(given, field)
     if items is None:
         return None if field is None else informing_string(input)
+    if len(items) == 1 and type(items[0]) is str and items[0]:
+        return one_line(items[0], _LONGEST_TITLE) or None  # as most are
     words = [items] if isinstance(items, str) else [_word(item) for item in items]
     return one_line("; ".join(filter(None, words)), _LONGEST_TITLE) or None
 
@@ -133,6 +135,17 @@ class Result(msgspec.Struct, frozen=True):
     def needs_approval(self) -> bool:
         """Whether it was denied because nobody could approve it, and not by plan mode."""
         return self.status == "denied" and _UNAPPROVED in (self.text or "")
+
+
+def plain_output(end: shapes.ContentEnd) -> str | None:
+    """What a call returned that ended well with one result, as most do; None of any other."""
+    outputs = end.output
+    if end.error is not None or type(outputs) is not list or len(outputs) != 1:
+        return None
+    output = outputs[0]
+    if output.success is not True or output.content is not None or not output.result:
+        return None
+    return None if output.result.startswith("[") else output.result  # may be an exit code
 
 
 def result(end: shapes.ContentEnd) -> Result:
@@ -193,10 +206,11 @@ def changes(call: ToolStarted, text: str | None) -> Iterator[Event]:
         added = new.count("\n") + (new != "" and not new.endswith("\n"))
         yield FileChanged(path=edit.path, change="add", added=added, removed=0, tool_id=call.id)
     else:
+        lines = f"\n{text}"
         yield FileChanged(
             path=edit.path,
             change="modify",
-            added=len(_ADDED.findall(text)),
-            removed=len(_REMOVED.findall(text)),
+            added=len(_ADDED.findall(lines)),
+            removed=len(_REMOVED.findall(lines)),
             tool_id=call.id,
         )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import msgspec
 
 from rookery.adapter import salvage
+from rookery.adapter.api_statuses import PASSING
 from rookery.model.events import Error, ErrorKind, Retrying
 
 _RETRY = re.compile(
@@ -55,7 +56,6 @@ _CODES: Mapping[str, ErrorKind] = {
 }
 """The kinds for codes and types in the body of an API error, which Codex passes on unchanged."""
 
-_PASSING = frozenset({"overload", "network", "internal"})
 # What Codex makes of the code `insufficient_quota` (0.166.0 response_failed_quota).
 _NO_CREDIT = "Quota exceeded. Check your plan and billing details."
 
@@ -119,6 +119,6 @@ def _error(kind: ErrorKind, message: str, *, unpaid: bool) -> Error:
     return Error(
         kind=kind,
         message=message,
-        retryable=kind in _PASSING,
+        retryable=kind in PASSING,
         needs_payment=True if unpaid else None,
     )

@@ -7,7 +7,7 @@ import msgspec
 from rookery.adapter.history import Call, Finding, History, Place, Session, call_id
 from rookery.adapter.salvage import decode_part
 from rookery.adapter.shapes import NOTHING, Count, Shape
-from rookery.adapter.times import seconds_since_1970
+from rookery.adapter.stores.times import seconds_since_1970
 from rookery.adapter.tokens import uncached
 from rookery.model.text import one_line
 

@@ -16,6 +16,7 @@ class Memory(memory.Memory):
         self.model: str | None = None
         self.servers: tuple[McpServer, ...] = ()
         self.subagents: dict[str, str] = {}  # the call that each subagent works in
+        self.thought: str | None = None  # the last thought that came in pieces
         self.has_thought = False  # thoughts of the next message were reported on their own
         self.status: int | None = None  # of the request that failed last
         self.attempt: int | None = None

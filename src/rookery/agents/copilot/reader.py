@@ -105,13 +105,15 @@ def thought_delta(memory: Memory, message: shapes.ReasoningDelta, line: bytes) -
     if not data.delta_content or data.reasoning_id is None:
         return ()
     parent = memory.parent(message.agent_id, data.parent_tool_call_id)
+    memory.thought, memory.has_thought = data.reasoning_id, True
     return ThinkingDelta(id=data.reasoning_id, text=data.delta_content, parent=parent)
 
 
 def thought(memory: Memory, message: shapes.Reasoning, line: bytes) -> Events:
     """Read a whole thought, which its message repeats."""
     data = message.data
-    memory.has_thought = True
+    if data.reasoning_id is None or data.reasoning_id != memory.thought:
+        memory.has_thought = True  # one in pieces may be whole only after its message
     parent = memory.parent(message.agent_id, data.parent_tool_call_id)
     id = data.reasoning_id or memory.new_id("thought")
     hidden = None if data.content else True
@@ -354,13 +356,13 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
         events += memory.finish(id, "orphaned")
     events += map(orphaned, memory.tasks.values())
     memory.tasks.clear()
-    reason, text = _ending(memory, message.exit_code)
+    reason, text = ending(memory, message.exit_code)
     used = message.usage or shapes.Durations()
     finished = memory.finish_turn(reason, text, duration_s=_seconds(used.session_duration_ms))
     return [*events, finished]
 
 
-def _ending(memory: Memory, code: int | None) -> tuple[str | None, str | None]:
+def ending(memory: Memory, code: int | None) -> tuple[str | None, str | None]:
     """The reason why a turn failed, if it did, and its answer or error."""
     if memory.failure is not None:
         return "api_error", memory.failure.message
@@ -389,7 +391,7 @@ def _seconds(milliseconds: float | None) -> float | None:
     return None if milliseconds is None else milliseconds / 1000
 
 
-_TABLE: Table[Memory] = {
+TABLE: Table[Memory] = {
     shapes.ToolsUpdated: tools_updated,
     shapes.ServersLoaded: servers_loaded,
     shapes.UserMessage: user,
@@ -422,6 +424,7 @@ _TABLE: Table[Memory] = {
     shapes.Abort: abort,
     shapes.Result: result,
 }
+"""The function that reads each type of message."""
 
-decoder = decoder_of("copilot", _TABLE, Memory, silent=shapes.SILENT)
+decoder = decoder_of("copilot", TABLE, Memory, silent=shapes.SILENT)
 """Returns a decoder for one stream of GitHub Copilot CLI."""

@@ -1,26 +1,11 @@
 """Maps Droid's errors to neutral kinds of error."""
 
 import re
-from collections.abc import Mapping
 
-from rookery.model.events import Error, ErrorKind
+from rookery.adapter.api_statuses import PASSING, STATUSES
+from rookery.model.events import Error
 
 _STATUS = re.compile(r"(\d{3}) (.+)", re.DOTALL)  # the API's status and message
-_STATUSES: Mapping[int, ErrorKind] = {
-    400: "config",
-    401: "auth",
-    402: "quota",
-    403: "auth",
-    404: "config",
-    408: "network",
-    413: "context",
-    422: "config",
-    429: "rate",
-    503: "overload",
-    504: "network",
-    529: "overload",
-}
-_PASSING = frozenset({"internal", "network", "overload", "rate"})
 _NOT_LOGGED_IN = "Authentication failed."
 
 
@@ -32,10 +17,10 @@ def read(text: str | None) -> Error:
     match = _STATUS.fullmatch(message or "")
     if match is None:
         return Error(kind="internal", message=message)
-    kind = _STATUSES.get(int(match[1]), "internal")
+    kind = STATUSES.get(int(match[1]), "internal")
     return Error(
         kind=kind,
         message=match[2],
-        retryable=kind in _PASSING,
+        retryable=kind in PASSING,
         needs_payment=True if match[1] == "402" else None,
     )

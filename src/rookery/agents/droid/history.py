@@ -7,7 +7,7 @@ import msgspec
 from rookery.adapter.history import Call, Finding, History, Place, Session
 from rookery.adapter.salvage import decode_part
 from rookery.adapter.shapes import Count, Shape
-from rookery.adapter.times import seconds_since_1970
+from rookery.adapter.stores.times import seconds_since_1970
 from rookery.model.text import one_line
 
 _SUMS = ".settings.json"

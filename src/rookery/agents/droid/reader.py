@@ -14,6 +14,8 @@ from rookery.model.events import (
     SessionStarted,
     Text,
     Thinking,
+    ToolFinished,
+    ToolStarted,
     Unknown,
     UsageReported,
     UserMessage,
@@ -44,7 +46,7 @@ def message(memory: Memory, message: shapes.Message, line: bytes) -> Events:
         return [*memory.begin_turn(), UserMessage(text=message.text or "")]
     if message.role != "assistant":
         return (Unknown(name=f"message/{message.role}", raw=salvage.raw_copy(line)),)
-    before = memory.begin_turn()
+    before = [] if memory.in_turn else memory.begin_turn()
     if tools.ends_early(message.text):  # Droid's own words (0.215.0 exec_denied)
         return [*before, Notice(level="warning", text=message.text or "")]
     memory.step(message.id)
@@ -56,7 +58,7 @@ def message(memory: Memory, message: shapes.Message, line: bytes) -> Events:
 
 def reasoning(memory: Memory, message: shapes.Reasoning, line: bytes) -> Events:
     """Read a thought, which some providers have written twice (0.215.0 thinking)."""
-    before = memory.begin_turn()
+    before = [] if memory.in_turn else memory.begin_turn()
     memory.step(message.id)
     if memory.thought == (message.id, message.text):
         return before
@@ -64,15 +66,16 @@ def reasoning(memory: Memory, message: shapes.Reasoning, line: bytes) -> Events:
     # The text that follows has the same id.
     id = f"{message.id}-thought" if message.id else memory.new_id("thought")
     hidden = None if message.text else True
-    return [*before, Thinking(id=id, text=message.text or None, redacted=hidden)]
+    thought = Thinking(id=id, text=message.text or None, redacted=hidden)
+    return [*before, thought] if before else thought
 
 
 def tool_call(memory: Memory, message: shapes.ToolCall, line: bytes) -> Events:
     """Read the start of a call."""
-    before = memory.begin_turn()
+    before = [] if memory.in_turn else memory.begin_turn()
     memory.step(message.messageId)
     id, input = message.id or memory.new_id("call"), message.parameters
-    if memory.has_started(id):
+    if id in memory.tools or id in memory.ended:
         return before
     name = message.toolName or "tool"
     subagent = first_of(input, "subagent_type") if name == tools.SUBAGENT else None
@@ -80,21 +83,43 @@ def tool_call(memory: Memory, message: shapes.ToolCall, line: bytes) -> Events:
     return [*before, started] if before else started
 
 
-def tool_result(memory: Memory, message: shapes.ToolResult, line: bytes) -> Sequence[Event]:
+def tool_result(memory: Memory, message: shapes.ToolResult, line: bytes) -> Events:
     """Read the end of a call."""
-    before = memory.begin_turn()
     id = message.id or memory.new_id("call")
-    call = memory.tools.get(id)
+    call, value = memory.tools.get(id), message.value
+    failed = message.isError or message.error is not None
+    if call is None or not value or failed or not memory.in_turn:
+        return _tool_result(memory, id, call, message)
+    kind = call.kind  # most are of these two
+    if kind == "execute" and (text := tools.plain_output_of(value)) is not None:
+        memory.end(id)
+        return ToolFinished(
+            id=id, status="ok", name=call.name, kind=kind, output=text or None, exit_code=0
+        )
+    if kind == "edit" and (changed := tools.changed_file(call, value)) is not None:
+        memory.end(id)
+        return (ToolFinished(id=id, status="ok", name=call.name, kind=kind), changed)
+    return _tool_result(memory, id, call, message)
+
+
+def _tool_result(
+    memory: Memory, id: str, call: ToolStarted | None, message: shapes.ToolResult
+) -> Sequence[Event]:
+    """Read the end of a call that may have failed, or changed something."""
+    before = [] if memory.in_turn else memory.begin_turn()
     failed = message.isError is True or message.error is not None
     said = message.error.message if message.error is not None else message.value
     text = (said or "").removeprefix("Error: ")
     status = tools.status_of(call.name if call else None, text, failed=failed)
     output, code = tools.output_of(text) if call and call.kind == "execute" else (text, None)
     if status == "ok" and call is not None:
+        if call.kind == "execute":
+            events = memory.finish(id, "ok", output=output or None, exit_code=code)
+            return [*before, *events] if before else events  # as most are
         changed = [*tools.changes(call, text)]
         # The result of an edit is JSON with nothing that its change doesn't report.
-        shown = None if changed and call.kind == "edit" else output
-        events = memory.finish(id, "ok", output=shown or None, exit_code=code)
+        shown = None if changed and call.kind == "edit" else text
+        events = memory.finish(id, "ok", output=shown or None)
         return [*before, *events, *changed, *_subagent(call.kind, id)]
     fix = tools.fix_of(call, text) if status == "denied" else None
     error = None if status == "ok" else output or text or None
@@ -105,7 +130,7 @@ def tool_result(memory: Memory, message: shapes.ToolResult, line: bytes) -> Sequ
 
 def error(memory: Memory, message: shapes.Error, line: bytes) -> Sequence[Event]:
     """Read an error; the command line's own ends the run, often after one of the agent."""
-    before = memory.begin_turn()
+    before = [] if memory.in_turn else memory.begin_turn()
     if message.source != "cli":
         memory.failure = errors.read(message.message)
         return [*before, memory.failure]

@@ -50,6 +50,8 @@ TOOLS = Tools(
 )
 
 _ENDED = re.compile(r"\n*\[Process exited with code (\d+)\]\s*$")
+_ENDED_WELL = "[Process exited with code 0]"
+_OWN_WORDS = ("Command ", "Error: ")  # Droid begins what it says itself about a command with one
 _FAILED = re.compile(r"Command failed \(exit code: \d+\)\n")
 _TIMED_OUT = "Command timed out after "
 _SIGNALLED = "Command terminated by signal"
@@ -95,6 +97,13 @@ def replacements(started: ToolStarted) -> tuple[Replacement, ...]:
     return (Replacement(edit.old_str or "", after or ""),) if edit.old_str or after else ()
 
 
+def plain_output_of(text: str) -> str | None:
+    """The output of a command that ended with 0, as most do; None of any other."""
+    if not text.endswith(_ENDED_WELL) or text.startswith(_OWN_WORDS):
+        return None
+    return text[: -len(_ENDED_WELL)].rstrip("\n")
+
+
 def output_of(text: str) -> tuple[str, int | None]:
     """The output of a command and its exit code, which follows the output."""
     ended = _ENDED.search(text, max(0, len(text) - 80))
@@ -132,18 +141,27 @@ def fix_of(call: ToolStarted | None, text: str) -> str | None:
     return PERMIT_EDITS if call.kind == "edit" else call.name
 
 
+def changed_file(call: ToolStarted, value: str) -> FileChanged | None:
+    """The file that a successful edit changed; its result is JSON in a string."""
+    if not value.startswith("{"):
+        return None
+    edited = salvage.decode_part(value.encode("utf-8", "replace"), _edited_decoder)
+    if edited is None or not edited.file_path:
+        return None
+    return FileChanged(
+        path=edited.file_path,
+        change="modify" if call.name == "Edit" else None,
+        added=edited.added,
+        removed=edited.removed,
+        tool_id=call.id,
+    )
+
+
 def changes(call: ToolStarted, value: str) -> Iterator[Event]:
     """What a successful call changed: files or the plan."""
-    if call.kind == "edit" and value.startswith("{"):
-        edited = salvage.decode_part(value.encode("utf-8", "replace"), _edited_decoder)
-        if edited is not None and edited.file_path:
-            yield FileChanged(
-                path=edited.file_path,
-                change="modify" if call.name == "Edit" else None,
-                added=edited.added,
-                removed=edited.removed,
-                tool_id=call.id,
-            )
+    if call.kind == "edit":
+        if (changed := changed_file(call, value)) is not None:
+            yield changed
     elif call.name == "TodoWrite" and call.input is not None:
         plan = salvage.decode_part(call.input, _todo_decoder)
         lines = map(_TODO.fullmatch, ((plan.todos if plan else None) or "").split("\n"))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import msgspec
 
 from rookery.adapter import salvage
+from rookery.adapter.api_statuses import LIMIT_STATUSES, PASSING
 from rookery.agents.gemini import shapes
 from rookery.model.events import Error, ErrorKind
 
@@ -29,19 +30,6 @@ _TYPES: Mapping[str | None, ErrorKind] = {
     "FatalConfigError": "config",
     "FatalInputError": "config",
 }
-_STATUSES: Mapping[int, ErrorKind] = {
-    400: "config",
-    401: "auth",
-    403: "auth",
-    404: "config",
-    408: "network",
-    413: "context",
-    # Too many requests and a used-up quota are both RESOURCE_EXHAUSTED.
-    429: "quota",
-    503: "overload",
-    504: "network",
-}
-_PASSING = frozenset({"internal", "network", "overload"})
 
 # The unchanged response of the API (0.61.0 api_400, api_401, api_500).
 _API_ERROR = re.compile(r"\[API Error: (\{.*\})\]", re.DOTALL)
@@ -73,8 +61,8 @@ def read(error: shapes.ErrorDetail) -> Error:
     message = body.error.message or text
     if message is not None and message.startswith(_WRONG_KEY):
         return _error("auth", message)
-    return _error(_STATUSES.get(body.error.code or 0, "internal"), message)
+    return _error(LIMIT_STATUSES.get(body.error.code or 0, "internal"), message)
 
 
 def _error(kind: ErrorKind, message: str | None) -> Error:
-    return Error(kind=kind, message=message, retryable=kind in _PASSING)
+    return Error(kind=kind, message=message, retryable=kind in PASSING)

@@ -41,14 +41,15 @@ AGENT = Agent(
         thinking="yes",
         subagents="partly",
         usage="partly",
-        cost="no",
+        cost="partly",
         denials="partly",
         exit_codes="yes",
         resume="yes",
         end_event="partly",
         notes=(
-            "Tokens are reported when the run has ended, as a total of the session with its "
-            "subagents, so limits on cost and tokens take effect only then.",
+            "Tokens and cost are reported when the run has ended, as totals of the session with "
+            "its subagents, so limits on cost and tokens take effect only then. The cost is "
+            "missing for a model whose price Goose does not know.",
             "Most API failures are reported as a text of the agent and a regular end; rook shows "
             "them as failures.",
             "Of subagents, only the names of their tools are reported.",

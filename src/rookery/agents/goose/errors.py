@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 
+from rookery.adapter.api_statuses import PASSING
 from rookery.model.events import Error, ErrorKind
 
 LIMIT = "I've reached the maximum number of actions I can do without user input."
@@ -37,7 +38,6 @@ _KINDS: Mapping[str | None, ErrorKind] = {
 }
 _QUOTA = re.compile(r"quota|usage limit|billing", re.IGNORECASE)
 _OVERLOADED = re.compile(r"\b(?:503|529)\b|overloaded", re.IGNORECASE)
-_PASSING = frozenset({"rate", "overload", "network", "internal"})
 
 
 def gives_up(text: str) -> bool:
@@ -49,7 +49,7 @@ def read(text: str | None, kind: str | None = None) -> Error:
     """Read an error; `kind` is Goose's own word for it, if it has one."""
     message = shortened(text or "")
     found = _KINDS.get(kind) or _kind(message)
-    return Error(kind=found, message=message or None, retryable=found in _PASSING)
+    return Error(kind=found, message=message or None, retryable=found in PASSING)
 
 
 def shortened(text: str) -> str:

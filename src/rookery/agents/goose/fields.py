@@ -29,7 +29,7 @@ KNOWN_FIELDS: Mapping[str, frozenset[str]] = {
         "error": "error",
         "complete": """
             total_tokens input_tokens output_tokens cache_read_input_tokens
-            cache_write_input_tokens
+            cache_write_input_tokens cost_usd
         """,
     }.items()
 }

@@ -1,12 +1,13 @@
 """What Goose keeps on disk: a SQLite store with a row for each request to a model."""
 
-import json
 from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
+import msgspec
+
 from rookery.adapter.history import Call, Finding, History, Place, Query, Session
-from rookery.adapter.times import seconds_since_1970
+from rookery.adapter.stores.times import seconds_since_1970
 from rookery.adapter.tokens import uncached
 
 _MOST = 2**53  # tokens of one request
@@ -107,7 +108,7 @@ def read_totals(rows: Sequence[tuple[Any, ...]]) -> list[Finding]:
 
 def _model(config: object) -> str | None:
     try:
-        named = json.loads(config).get("model_name") if isinstance(config, str) else None
+        named = msgspec.json.decode(config).get("model_name") if isinstance(config, str) else None
     except (ValueError, AttributeError, RecursionError):
         return None
     return _text(named)

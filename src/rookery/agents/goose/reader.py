@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from rookery.adapter import memory as memories
 from rookery.adapter import salvage
 from rookery.adapter.agent import PERMIT_ALL
 from rookery.adapter.decoder import Events
@@ -80,9 +81,9 @@ def _part(
         return [*before, UserMessage(text=text, synthetic=True)] if text else before
     match part.type:
         case "toolRequest":
-            return [*before, *_call(memory, part)]
+            return [*before, *call(memory, part)]
         case "toolResponse":
-            return [*before, *_result(memory, part)]
+            return [*before, *result(memory, part)]
         case "systemNotification":
             return [*before, _notification(memory, part)]
         case "error":
@@ -112,25 +113,25 @@ def _piece(
     return memory.add_delta(id, text or thought or "", thinking=is_thought)
 
 
-def _call(memory: Memory, part: shapes.Part) -> Sequence[Event]:
+def call(memory: memories.Memory, part: shapes.Part) -> Sequence[Event]:
     """Read the start of a call; a request for a tool that does not exist has only an error."""
     memory.answer = None
-    call = part.tool_call or shapes.Call()
-    id, value = part.id or memory.new_id("call"), call.value or shapes.CallValue()
-    name = value.name or tools.unknown_tool(call.error)
+    asked = part.tool_call or shapes.Call()
+    id, value = part.id or memory.new_id("call"), asked.value or shapes.CallValue()
+    name = value.name or tools.unknown_tool(asked.error)
     return memory.start(tools.TOOLS.started(id, name, value.arguments))
 
 
-def _result(memory: Memory, part: shapes.Part) -> Sequence[Event]:
+def result(memory: memories.Memory, part: shapes.Part) -> Sequence[Event]:
     """Read the end of a call, with the exit code of a command."""
-    result = part.tool_result or shapes.Result()
-    id, value = part.id or memory.new_id("call"), result.value or shapes.ResultValue()
+    ended = part.tool_result or shapes.Result()
+    id, value = part.id or memory.new_id("call"), ended.value or shapes.ResultValue()
     output = "\n".join(block.text for block in value.content or () if block.text is not None)
     code = value.structured_content.exit_code if value.structured_content else None
     if output.startswith(_REFUSED):
         return memory.finish(id, "denied", error=output, fix=PERMIT_ALL)
-    if result.status == "error" or result.error is not None or value.is_error:
-        text = result.error or output
+    if ended.status == "error" or ended.error is not None or value.is_error:
+        text = ended.error or output
         return memory.finish(id, "error", output=output or None, error=text, exit_code=code)
     started = memory.tools.get(id)
     events = memory.finish(id, "ok", output=output or None, exit_code=code)
@@ -140,10 +141,16 @@ def _result(memory: Memory, part: shapes.Part) -> Sequence[Event]:
 
 
 def _notification(memory: Memory, part: shapes.Part) -> Event:
+    """Read what Goose says about itself; that its credit is used up ends the run."""
+    said = notice(part)
+    memory.failure = said if isinstance(said, Error) else memory.failure
+    return said
+
+
+def notice(part: shapes.Part) -> Event:
     """Read what Goose says about itself: a compaction, or that the credit is used up."""
     if part.notification_type == "creditsExhausted":
-        memory.failure = Error(kind="quota", message=part.msg, retryable=False, needs_payment=True)
-        return memory.failure
+        return Error(kind="quota", message=part.msg, retryable=False, needs_payment=True)
     if part.msg == _COMPACTED:
         return ContextCompacted(trigger="auto")
     return Notice(level="info", text=part.msg or "")
@@ -188,7 +195,10 @@ def complete(memory: Memory, message: shapes.Complete, line: bytes) -> Sequence[
 
 
 def _usage(model: str | None, message: shapes.Complete) -> UsageReported:
-    """The tokens of the session so far, with those of its subagents (1.52.0 subagent)."""
+    """The tokens and cost of the session so far, with those of its subagents (1.52.0 subagent).
+
+    Goose has a cost only for models whose prices it knows.
+    """
     read, written = message.cache_read_input_tokens, message.cache_write_input_tokens
     return UsageReported(
         model=model,
@@ -198,6 +208,7 @@ def _usage(model: str | None, message: shapes.Complete) -> UsageReported:
         output=message.output_tokens,
         cache_read=read,
         cache_write_5m=written,
+        cost_usd=message.cost_usd,
     )
 
 

@@ -96,10 +96,11 @@ class Error(Shape, tag="error"):
 
 
 class Complete(Shape, tag="complete"):
-    """The end of a run; its tokens are those of the whole session."""
+    """The end of a run; its tokens and cost are those of the whole session."""
 
     total_tokens: Count | None = None
     input_tokens: Count | None = None
     output_tokens: Count | None = None
     cache_read_input_tokens: Count | None = None
     cache_write_input_tokens: Count | None = None
+    cost_usd: float | None = None

@@ -1,1 +1,4 @@
-"""Kimi Code: `history` reads the sessions that it keeps on disk; it cannot be run."""
+"""Kimi Code: `adapter` describes it, `command` starts it, `reader` decodes its stream.
+
+Importing a part of it, as the reader of its stored sessions, imports no other.
+"""

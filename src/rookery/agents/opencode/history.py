@@ -16,7 +16,7 @@ from rookery.adapter.stores.message_steps import (
     read_message,
     read_session,
 )
-from rookery.adapter.times import seconds_since_1970
+from rookery.adapter.stores.times import seconds_since_1970
 
 _TABLES = re.compile(rb'CREATE TABLE [`"]?(?:part|session_v2)\b')
 

@@ -1,26 +1,11 @@
 """Maps Qwen Code's error messages to neutral kinds of error."""
 
 import re
-from collections.abc import Mapping
 
+from rookery.adapter.api_statuses import LIMIT_STATUSES, PASSING
 from rookery.model.events import Error, ErrorKind
 
-_STATUSES: Mapping[int, ErrorKind] = {
-    400: "config",
-    401: "auth",
-    402: "quota",
-    403: "auth",
-    404: "config",
-    408: "network",
-    413: "context",
-    422: "config",
-    # Too many requests and a used-up quota are both a 429: the provider's limit stopped it.
-    429: "quota",
-    503: "overload",
-    504: "network",
-}
 _PAYMENT_REQUIRED = "402"
-_PASSING = frozenset({"internal", "network", "overload"})
 # A connection that failed or broke off (0.24.4 adds the cause: cut_reset).
 _NO_ANSWER = re.compile(
     r"(?:Connection error\.|Request timed out\.|terminated)(?: \(cause: .+\))?", re.DOTALL
@@ -57,12 +42,12 @@ def api_error(text: str) -> Error | None:
     return Error(
         kind=kind,
         message=message,
-        retryable=kind in _PASSING,
+        retryable=kind in PASSING,
         needs_payment=True if status == _PAYMENT_REQUIRED else None,
     )
 
 
 def _kind(status: int | None, message: str) -> ErrorKind:
     if status is not None:
-        return _STATUSES.get(status, "internal")
+        return LIMIT_STATUSES.get(status, "internal")
     return "network" if _NO_ANSWER.fullmatch(message) else "internal"

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from rookery.adapter.history import Call, Finding, Limit, Session
-from rookery.adapter.times import seconds_since_1970
+from rookery.adapter.history import Call, CallRow, Calls, Finding, Limit, Session
+from rookery.adapter.stores.times import seconds_since_1970
 from rookery.agents.claude.history.lines import decode
 from rookery.agents.claude.history.shapes import Line, Message, Usage
-from rookery.agents.claude.shapes import CacheCreation
+from rookery.agents.claude.usage_shapes import CacheCreation
 from rookery.model.price import credible
 from rookery.model.text import one_line
 
@@ -77,6 +77,8 @@ def read(lines: Sequence[bytes], memory: Memory) -> Sequence[Finding]:
     findings: list[Finding] = []
     last: Line | None = None  # the last one that reported a call
     skipped: Line | None = None  # the last one that was passed over
+    calls: Calls | None = None  # those that the next call is one of, if it has the same model
+    usual = _is_usual(memory)
     for line in decode(lines):
         message = line.message
         if message is None or line.type not in _ANSWERS:
@@ -100,7 +102,13 @@ def read(lines: Sequence[bytes], memory: Memory) -> Sequence[Finding]:
                 if session is not memory.known and session != memory.known:
                     memory.known = session
                     findings.append(msgspec.structs.replace(session, at=memory.at))
-                findings.append(_call(line, message, message.usage, session, memory))
+                    calls, usual = None, _is_usual(memory)
+                row = _row(line, message, message.usage, memory) if usual else None
+                if row is None:
+                    findings.append(_call(line, message, message.usage, session, memory))
+                else:
+                    calls = _calls(message.model, session, calls, findings)
+                    calls.rows.append(row)
                 last = line
     if skipped is not None:
         _catch_up(skipped, memory)
@@ -116,8 +124,8 @@ def _is_repeated(line: Line, message: Message, last: Line) -> bool:
     return (
         before is not None
         and message.id == before.id
-        and bool(message.id)
         and message.usage == before.usage
+        and bool(message.id)
         and line.costUSD is None
         and isinstance(at, str)
         and isinstance(since, str)
@@ -143,32 +151,92 @@ def _other(line: Line, memory: Memory) -> Sequence[Finding]:
     return _title(line, memory)
 
 
+def _is_usual(memory: Memory) -> bool:
+    """Whether calls of the session have a place and are not those of a subagent or a fork."""
+    known = memory.known
+    return (
+        known is not None
+        and known.project is not None
+        and known.branch is not None
+        and known.id == memory.session
+        and memory.subagent is None
+    )
+
+
+def _row(line: Line, message: Message, usage: Usage, memory: Memory) -> CallRow | None:
+    """The call of a line in a usual session; None if the call has more or less than most calls."""
+    at, opened, tools = memory.at, memory.opened, usage.server_tool_use
+    if (
+        at is None
+        or not message.id
+        or not message.model
+        or line.isSidechain
+        or line.forkedFrom
+        or line.costUSD is not None
+        or (opened is not None and at < opened)
+        or (tools is not None and tools.web_search_requests)
+        or usage.speed == "fast"
+    ):
+        return None
+    return (message.id, at, *_tokens(usage))
+
+
+def _calls(
+    model: str | None, session: Session, last: Calls | None, findings: list[Finding]
+) -> Calls:
+    """The calls of a model in a usual session: those of the last one, or others that are added."""
+    if last is not None and last.model == model:
+        return last
+    found = Calls(
+        session=session.id,
+        model=model or "",
+        project=session.project or "",
+        branch=session.branch or "",
+    )
+    findings.append(found)
+    return found
+
+
+def _tokens(usage: Usage) -> tuple[int, int, int, int, int, int]:
+    """The tokens in the order of a call."""
+    split, details = usage.cache_creation, usage.output_tokens_details
+    written, one_hour = usage.cache_creation_input_tokens or 0, 0
+    if split is not None and (split.ephemeral_1h_input_tokens or not written):
+        written, one_hour = _split(written, split)
+    return (
+        usage.input_tokens or 0,
+        usage.output_tokens or 0,
+        usage.cache_read_input_tokens or 0,
+        written,
+        one_hour,
+        0 if details is None else details.thinking_tokens or 0,
+    )
+
+
 def _call(line: Line, message: Message, usage: Usage, session: Session, memory: Memory) -> Call:
     """The call of a line; a fork begins with copies: lines of another session, or older ones."""
-    details, tools, split = usage.output_tokens_details, usage.server_tool_use, usage.cache_creation
-    written = usage.cache_creation_input_tokens or 0
-    five_minutes, one_hour = (written, 0) if split is None else _split(written, split)
+    input, output, cache_read, written, one_hour, reasoning = _tokens(usage)
+    id, at, opened, tools = session.id, memory.at, memory.opened, usage.server_tool_use
     sidechain = line.isSidechain or memory.subagent is not None
-    opened, at = memory.opened, memory.at
     return Call(
         id=message.id or line.requestId or line.uuid or _place(memory),
-        session=session.id,
+        session=id,
         at=at,
         model=message.model or None,
-        input=usage.input_tokens or 0,
-        output=usage.output_tokens or 0,
-        cache_read=usage.cache_read_input_tokens or 0,
-        cache_write_5m=five_minutes,
+        input=input,
+        output=output,
+        cache_read=cache_read,
+        cache_write_5m=written,
         cache_write_1h=one_hour,
-        reasoning=(details.thinking_tokens or 0) if details else 0,
-        web_searches=(tools.web_search_requests or 0) if tools else 0,
+        reasoning=reasoning,
+        web_searches=0 if tools is None else tools.web_search_requests or 0,
         cost_usd=None if line.costUSD is None else credible(line.costUSD),
         fast=usage.speed == "fast",
         subagent=_subagent(line, memory) if sidechain else None,
         project=session.project,
         branch=session.branch,
         copied=bool(line.forkedFrom)
-        or (memory.subagent is None and session.id != memory.session)
+        or (id != memory.session and memory.subagent is None)
         or (opened is not None and at is not None and at < opened),
     )
 
@@ -197,14 +265,19 @@ def _session(line: Line, last: Line | None, memory: Memory) -> Session:
     known, origin = memory.known, line.forkedFrom
     if known is not None and last is not None and origin is None and _is_same(line, last):
         return known  # as most are
-    memory.cwd = line.cwd or memory.cwd
+    cwd = line.cwd or memory.cwd
+    if known is not None and cwd == memory.cwd:
+        project = known.project
+    else:
+        project = _project(cwd, memory.folder) if cwd else None
+    memory.cwd = cwd
     session = line.sessionId or memory.session
     before = known if known is not None and known.id == session else Session(id=session)
     forked_from = origin if isinstance(origin, str) or origin is None else origin.sessionId
     branch = before.branch if line.gitBranch is None else line.gitBranch
     return Session(
         id=session,
-        project=_project(memory.cwd, memory.folder) if memory.cwd else None,
+        project=project,
         branch=None if branch in _UNNAMED_BRANCHES else branch,
         version=line.version or before.version,
         forked_from=forked_from or before.forked_from,

@@ -1,7 +1,7 @@
 """The shapes of Claude Code's stored lines, with the fields that are used; others are skipped."""
 
 from rookery.adapter.shapes import Count, Shape
-from rookery.agents.claude.shapes import CacheCreation, OutputDetails, ServerToolUse
+from rookery.agents.claude.usage_shapes import CacheCreation, OutputDetails, ServerToolUse
 
 # Fields are in the order in which they are written, so that each is found at once.
 

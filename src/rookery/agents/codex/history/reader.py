@@ -8,7 +8,7 @@ from msgspec.structs import astuple
 
 from rookery.adapter import salvage
 from rookery.adapter.history import Call, Finding, Limit, Session
-from rookery.adapter.times import seconds_since_1970
+from rookery.adapter.stores.times import seconds_since_1970
 from rookery.adapter.tokens import uncached
 from rookery.agents.codex.history.shapes import (
     Line,
