@@ -35,15 +35,9 @@ def wrong(item: Item, records: list[Record], body: Body) -> bool:
     return False
 
 
-SPREAD = ("acp",)
-"""Agents whose calls are spread over several messages: a body may lack what others of them say."""
-
-
 def test_every_body_of_every_recorded_stream_is_read_from_the_log(tmp_path: Path) -> None:
     faults = []
     for path in [*cases(), *recordings()]:
-        if agent_of(path) in SPREAD:
-            continue
         records, line, bodies = kept(path, tmp_path)
         faults += [
             f"{agent_of(path)} {path.parent.name}: {item}"
@@ -51,3 +45,17 @@ def test_every_body_of_every_recorded_stream_is_read_from_the_log(tmp_path: Path
             if wrong(item, records, bodies.read(item))
         ]
     assert faults == []
+
+
+def test_who_wrote_a_stream_is_read_from_its_head(tmp_path: Path) -> None:
+    (path,) = (path for path in cases("acp") if path.parent.name == "kimi_main-1")
+    lines = path.read_bytes().splitlines(keepends=True)
+    filler = next(line for line in lines if b"agent_message_chunk" in line) * 2000
+    long = tmp_path / "acp" / "cases" / "long" / "wire.jsonl"
+    long.parent.mkdir(parents=True)
+    first = next(n for n, line in enumerate(lines) if b'"tool_call"' in line)
+    long.write_bytes(b"".join([*lines[:first], filler, *lines[first:]]))
+    records, line, bodies = kept(long, tmp_path)
+    calls = [item for item in line.items if item.kind == "tool"]
+    assert len(calls) == 6
+    assert [item for item in calls if wrong(item, records, bodies.read(item))] == []

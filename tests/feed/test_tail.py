@@ -206,3 +206,11 @@ def test_nothing_is_read_after_the_end_that_the_recorder_reported(tmp_path: Path
         assert tail.read() == [(b"true", None)]
         assert tail.read() == []
         assert tail.digest.hexdigest() == hashlib.sha256(b"true").hexdigest()
+
+
+def test_times_that_come_after_their_log_are_still_read(tmp_path: Path) -> None:
+    (tmp_path / "stdout.raw").write_bytes(b"one\n")
+    with Tail(tmp_path, "stdout") as tail:
+        assert tail.read(timed=True) == []
+        (tmp_path / "arrivals").write_bytes(b"7.000000 o 0 4\n")
+        assert tail.read(timed=True) == [(b"one\n", 7.0)]

@@ -1,10 +1,10 @@
-"""A group of tasks raises an error as it is."""
+"""A group of tasks raises an error as it is, and tasks are ended for certain."""
 
 import asyncio
 
 import pytest
 
-from rookery.feed.tasks import task_group
+from rookery.feed.tasks import end_tasks, task_group
 
 
 async def _fail(error: Exception) -> None:
@@ -30,3 +30,22 @@ def test_the_first_error_is_raised_itself_and_ends_the_others() -> None:
     with pytest.raises(OSError, match="full"):
         asyncio.run(work())
     assert ended == ["waiting"]
+
+
+def test_a_task_that_loses_a_cancellation_is_cancelled_again() -> None:
+    lost = []
+
+    async def deaf() -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            lost.append("once")
+        await asyncio.Event().wait()
+
+    async def work() -> bool:
+        task = asyncio.create_task(deaf())
+        await asyncio.sleep(0)
+        await end_tasks([task])
+        return task.cancelled()
+
+    assert (asyncio.run(work()), lost) == (True, ["once"])

@@ -290,6 +290,36 @@ def test_what_a_resumed_session_used_is_unknown_if_nobody_knows_where_it_began()
     assert (ledger.tokens.input, ledger.tokens.output) == (1300, 0)
 
 
+def session_cost(input: int, usd: float | None) -> UsageReported:
+    return UsageReported(
+        model="known",
+        scope="session",
+        semantics="cumulative",
+        input=input,
+        output=0,
+        cost_usd=usd,
+    )
+
+
+def test_the_agent_s_cost_of_a_session_is_counted_once() -> None:
+    ledger = OpenLedger(prices)
+    ledger.report(session_cost(2000, 0.007))
+    ledger.report(session_cost(3000, 0.0105))
+    assert (ledger.cost, ledger.total_usd) == (Money(0.0105, "native"), 0.0105)
+    resumed = OpenLedger(prices, earlier=Usage(input=3000, output=0), earlier_usd=0.0105)
+    resumed.report(session_cost(4000, 0.014))
+    assert (resumed.cost, resumed.total_usd) == (Money(0.0035, "native"), 0.014)
+
+
+@pytest.mark.parametrize(("earlier", "now"), [(None, 0.014), (0.0105, None), (0.0105, 0.001)])
+def test_a_cost_whose_growth_is_unknown_is_estimated(
+    earlier: float | None, now: float | None
+) -> None:
+    ledger = OpenLedger(prices, earlier=Usage(input=3000, output=0), earlier_usd=earlier)
+    ledger.report(session_cost(4000, now))
+    assert ledger.cost == Money(dollars(1000 * 1000), "estimated")
+
+
 def test_a_session_s_total_has_in_it_what_its_messages_told() -> None:
     ledger = OpenLedger(prices)
     ledger.report(report("a", input=1000))

@@ -188,6 +188,7 @@ def test_the_exit_codes_are_those_that_were_promised() -> None:
         "success": 0,
         "failed": 1,
         "incomplete": 3,
+        "lost": 3,
         "denied": 4,
         "over_budget": 5,
         "limited": 6,
@@ -210,6 +211,11 @@ ROWS: list[tuple[RunState, Facts, Verdict]] = [
         one_turn(ASKED, ToolFinished(id="1", status="ok"), GOOD),
         Facts(),
         verdict("success", "done"),
+    ),
+    (
+        one_turn(GOOD),
+        Facts(lost_worker="worker w1"),
+        verdict("lost", "worker w1 was not heard of any more"),
     ),
     (one_turn(BAD), Facts(agent_exit_code=0), verdict("failed", "it broke")),
     (one_turn(GOOD, TurnStarted(), BAD), Facts(), verdict("failed", "it broke")),
@@ -467,6 +473,31 @@ ROWS: list[tuple[RunState, Facts, Verdict]] = [
         after(TurnStarted(), closed()),
         Facts(signal=9, refusals=("it needs approval",), ended_by_refusal=True),
         verdict("incomplete", "was killed by SIGKILL"),
+    ),
+    (
+        after(TurnStarted(), closed()),
+        Facts(agent_exit_code=1, failure="provider.auth_error: 401 wrong key"),
+        verdict("failed", "provider.auth_error: 401 wrong key"),
+    ),
+    (
+        after(TurnStarted(), closed()),
+        Facts(agent_exit_code=143, failure="a command said so", stopped_for="timed_out"),
+        verdict("timed_out", "reached the time limit"),
+    ),
+    (
+        after(TurnStarted(), TurnFinished(ok=True, text="Done."), closed()),
+        Facts(agent_exit_code=1, failure="a command said so"),
+        verdict("success", "done"),
+    ),
+    (
+        one_turn(TurnFinished(ok=True, text="Done.")),
+        Facts(agent_exit_code=0, broken_answer=True),
+        verdict("incomplete", "the answer may be cut off: the model gave no reason for its end"),
+    ),
+    (
+        one_turn(TurnFinished(ok=False, errors=("no more",))),
+        Facts(agent_exit_code=1, broken_answer=True),
+        verdict("failed", "no more"),
     ),
     (
         after(closed(silent=1)),

@@ -16,6 +16,8 @@ from rookery.model.timeline import LONGEST_FIRST_LINE, Item, ItemKind, Place
 _CONTEXTS = (0, 64 << 10, 1 << 20, 16 << 20)
 """How many bytes before a message are read with it: some agents write a text in pieces."""
 
+_FURTHEST = 1 << 20  # how far to look for a better match than one that was found
+_HEAD = 8 << 10  # bytes at the beginning of a log, where an agent may introduce itself
 _LARGEST = 64 << 20  # of a message; more would not be shown
 
 
@@ -30,6 +32,9 @@ class Body(msgspec.Struct, frozen=True):
         """The whole text of a text, a thought or a message."""
         return self.start.text if isinstance(self.start, (Text, Thinking, UserMessage)) else None
 
+
+Fits = Callable[[Event], bool]
+"""Whether an event is the one that is looked for."""
 
 ReadAt = Callable[[int, int], bytes]
 """Reads so many bytes of a log at an offset."""
@@ -46,24 +51,40 @@ class Bodies:
         """Read what belongs to an item; what the log does not have is None."""
         if item.place is None:
             return Body()
-        start = self._find(item.place, lambda event: _begins(event, item))
+        start = self._find(
+            item.place, lambda event: _begins(event, item), lambda event: _is_start(event, item)
+        )
         if item.result is None or item.tool is None:
             return Body(start)
         # What a call returned is read with the call: what some outputs mean depends on it.
         call = self._line(item.place) if start is not None else b""
-        result = self._find(item.result, lambda event: _ends(event, item), call)
+        result = self._find(
+            item.result, lambda event: _ends(event, item), lambda event: _is_end(event, item), call
+        )
         return Body(start, result if isinstance(result, ToolFinished) else None)
 
-    def _find(
-        self, place: Place, fits: Callable[[Event], bool], before: bytes = b""
-    ) -> Event | None:
-        """The event that fits among those of a message, or of more that came before it."""
+    def _find(self, place: Place, fits: Fits, is_it: Fits, before: bytes = b"") -> Event | None:
+        """The event that fits among those of a message, or of more that came before it.
+
+        What a message means may depend on others, so one that only fits is the second choice.
+        """
+        second: Event | None = None
         for context in _CONTEXTS:
             data = before + self._line(place, context)
-            event = next(filter(fits, self._decoded(data)), None)
-            if event is not None or context >= place.offset:
-                return event
-        return None
+            if context < place.offset:  # else it begins with the head
+                data = self._head() + data if context else data
+            for event in filter(fits, self._decoded(data)):
+                if is_it(event):
+                    return event
+                second = second or event
+            if context >= (place.offset if second is None else min(place.offset, _FURTHEST)):
+                break
+        return second
+
+    def _head(self) -> bytes:
+        """The first messages of the log."""
+        data = self._read_at(0, _HEAD)
+        return data[: data.rfind(b"\n") + 1]
 
     def _line(self, place: Place, context: int = 0) -> bytes:
         """A message, with whole messages from so many bytes before it."""
@@ -92,6 +113,16 @@ def _begins(event: Event, item: Item) -> bool:
     if isinstance(event, ToolStarted):
         return item.tool is not None and event.id == item.key
     return isinstance(event, (Text, Thinking, UserMessage)) and _looks_like(event, item)
+
+
+def _is_start(event: Event, item: Item) -> bool:
+    """Whether the start of a call is read as it was read in its stream."""
+    return not isinstance(event, ToolStarted) or (event.name, event.kind) == (item.name, item.tool)
+
+
+def _is_end(event: Event, item: Item) -> bool:
+    """Whether the end of a call is read as it was read in its stream."""
+    return isinstance(event, ToolFinished) and event.status == item.status
 
 
 def _ends(event: Event, item: Item) -> bool:

@@ -1,11 +1,12 @@
 """Decodes a stored stream, from a file or from bytes."""
 
 import os
+import pathlib
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
 from functools import partial
 from os import PathLike
-from typing import Any, BinaryIO, TypeGuard
+from typing import Any, BinaryIO, TypeGuard, cast
 
 from rookery import agents
 from rookery.adapter.lines import DEFAULT_CAP
@@ -14,6 +15,7 @@ from rookery.feed.source import DETECTION_SIZE, StreamDecoder
 from rookery.feed.tail import Piece
 from rookery.model.errors import UndetectedAgentError, UnreadableSourceError
 from rookery.model.records import Decoder, Record
+from rookery.store.packed.logs import LogStream, open_packed
 
 CHUNK = 64 * 1024
 """How much is read at once."""
@@ -104,11 +106,17 @@ class StrictDecoder:
 
 
 def open_source(path: Path) -> BinaryIO:
-    """Open a file for decoding; an UnreadableSourceError says why that failed."""
+    """Open a file for decoding; an UnreadableSourceError says why that failed.
+
+    A log that was packed since is found by the path that it had before, too.
+    """
     try:
         return open(path, "rb", buffering=0)
     except OSError as error:
-        raise UnreadableSourceError(os.fspath(path), _why(error)) from error
+        packed = open_packed(pathlib.Path(path)) if isinstance(error, FileNotFoundError) else None
+        if packed is None:
+            raise UnreadableSourceError(os.fspath(path), _why(error)) from error
+        return cast(BinaryIO, LogStream(packed))
 
 
 def is_file(source: object) -> TypeGuard[BinaryIO]:

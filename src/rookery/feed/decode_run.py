@@ -33,7 +33,7 @@ def decode(
     UnreadableSourceError, UnknownAgentError or UndetectedAgentError, but never because of what a
     line contains. Warns if the logs of a run are not what its recorder wrote.
     """
-    folder = _run_folder(source)
+    folder = named_run(source)
     if folder is None:
         return streams.decode(source, agent, cap=cap)
     info = folder.info()
@@ -43,8 +43,8 @@ def decode(
     return streams.decode_pieces(pieces(folder.path), named, folder.name, cap=cap)
 
 
-def _run_folder(source: ByteSource) -> RunFolder | None:
-    """The run that a source names; None if it is something else."""
+def named_run(source: ByteSource) -> RunFolder | None:
+    """The run that a source names, by its folder or its name; None if it is something else."""
     if not isinstance(source, (str, os.PathLike)):
         return None
     path = Path(source).absolute()

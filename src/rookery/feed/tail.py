@@ -1,9 +1,8 @@
 """Reads the raw logs of a run by position, with arrival times: nothing else opens them to read."""
 
-import os
 from collections import deque
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Self
 
@@ -11,7 +10,7 @@ from rookery.model.errors import UnsafeRunError
 from rookery.process.digest import Digest
 from rookery.store.arrivals import Stream, parse_arrival
 from rookery.store.file_names import LOGS
-from rookery.store.files import open_file
+from rookery.store.packed.logs import LogFile, open_log
 
 _SMALL = 64 << 10  # read at once; more only when there was more
 _LARGE = 256 << 10
@@ -24,32 +23,30 @@ Piece = tuple[bytes, float | None]
 
 def read_at(folder: Path, stream: Stream, offset: int, size: int) -> bytes:
     """Read at most `size` bytes of a log at a position; nothing at its end."""
-    log = open_file(folder / LOGS[stream])
+    log = open_log(folder / LOGS[stream])
     if log is None:
         return b""
-    try:
-        return os.pread(log, size, offset)
-    finally:
-        os.close(log)
+    with closing(log):
+        return log.read_at(size, offset)
 
 
 def log_size(folder: Path, stream: Stream) -> int:
     """How many bytes a log has now."""
-    log = open_file(folder / LOGS[stream])
+    log = open_log(folder / LOGS[stream])
     if log is None:
         return 0
-    try:
-        return os.fstat(log).st_size
-    finally:
-        os.close(log)
+    with closing(log):
+        return log.size
 
 
 def log_chunks(folder: Path, stream: Stream) -> Iterator[bytes]:
     """The bytes that a log has now, without their times."""
-    log = open_file(folder / LOGS[stream])
+    log = open_log(folder / LOGS[stream])
     if log is not None:
-        with open(log, "rb", buffering=0) as file:
-            while data := file.read(_CHUNK):
+        position = 0
+        with closing(log):
+            while data := log.read_at(_CHUNK, position):
+                position += len(data)
                 yield data
 
 
@@ -64,8 +61,8 @@ class Tail:
     def __init__(self, folder: Path, stream: Stream, position: int = 0) -> None:
         self._folder = folder
         self._stream = stream
-        self._log: int | None = None
-        self._arrivals: int | None = None
+        self._log: LogFile | None = None
+        self._arrivals: LogFile | None = None
         self._arrivals_at = 0  # all before it is known; it may be in the middle of a line
         self._came: deque[tuple[int, float]] = deque()  # ends of appends, and when they came
         self._known = 0  # times are known up to this position
@@ -94,7 +91,7 @@ class Tail:
         if self._log is None and not self._open():
             return []
         assert self._log is not None
-        data = os.pread(self._log, self._room(until), self.position)
+        data = self._log.read_at(self._room(until), self.position)
         if not data:
             self.is_behind = False
             return []
@@ -121,16 +118,13 @@ class Tail:
 
     def close(self) -> None:
         """Close the files."""
-        for fd in (self._log, self._arrivals):
-            if fd is not None:
-                os.close(fd)
+        for log in (self._log, self._arrivals):
+            if log is not None:
+                log.close()
         self._log = self._arrivals = None
 
     def _open(self) -> bool:
-        self._log = open_file(self._folder / LOGS[self._stream])
-        if self._log is not None:
-            with suppress(UnsafeRunError):  # without arrivals, the times are not known
-                self._arrivals = open_file(self._folder / LOGS["arrivals"])
+        self._log = open_log(self._folder / LOGS[self._stream])
         return self._log is not None
 
     def _room(self, until: int | None) -> int:
@@ -156,11 +150,12 @@ class Tail:
 
     def _read_arrivals(self, end: int) -> None:
         """Read the times of the bytes before `end`, and few more: there may be millions."""
-        if self._arrivals is None:
-            return
-        while self._known < end:
+        if self._arrivals is None:  # in a copy of a run, it may come after the log
+            with suppress(UnsafeRunError):  # without arrivals, the times are not known
+                self._arrivals = open_log(self._folder / LOGS["arrivals"])
+        while self._arrivals is not None and self._known < end:
             begin = max(0, self._arrivals_at - 1)
-            new = os.pread(self._arrivals, _TIMES, begin)
+            new = self._arrivals.read_at(_TIMES, begin)
             whole = new.rfind(b"\n") + 1
             if begin + whole <= self._arrivals_at:
                 return

@@ -1,8 +1,11 @@
-"""Groups of tasks that raise an error as it is."""
+"""Groups of tasks that raise an error as it is, and tasks that are ended for certain."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from typing import Any
+
+_AGAIN_S = 0.2
 
 
 @asynccontextmanager
@@ -22,3 +25,16 @@ async def task_group() -> AsyncIterator[asyncio.TaskGroup]:
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
     error = errors.exceptions[0]
     return _first(error) if isinstance(error, BaseExceptionGroup) else error
+
+
+async def end_tasks(tasks: Iterable["asyncio.Task[Any]"]) -> None:
+    """Cancel tasks until all of them have ended; what they raise is not raised here.
+
+    Once is not enough: on Python 3.11 `asyncio.wait_for`, which libraries use, loses a cancellation
+    that comes together with the result.
+    """
+    left = {task for task in tasks if not task.done()}
+    while left:
+        for task in left:
+            task.cancel()
+        _, left = await asyncio.wait(left, timeout=_AGAIN_S)

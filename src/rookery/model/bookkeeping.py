@@ -28,13 +28,21 @@ NOTHING = Usage()
 class OpenLedger(Ledger):
     """A ledger that is being written; who reads a state knows it as a Ledger only.
 
-    `earlier` is where the cumulative counters of a resumed session started; None if unknown: then
-    what this process used is not known before the second figure.
+    `earlier` is where the cumulative counters of a resumed session started, `earlier_usd` its
+    cost; None if unknown: then what this process used is not known before the second figure.
     """
 
-    def __init__(self, prices: Prices = no_prices, *, earlier: Usage | None = NOTHING) -> None:
+    def __init__(
+        self,
+        prices: Prices = no_prices,
+        *,
+        earlier: Usage | None = NOTHING,
+        earlier_usd: float | None = 0.0,
+    ) -> None:
         super().__init__(prices)
         self._earlier = earlier
+        self._earlier_usd = credible(earlier_usd)
+        self._total_costs: dict[str | None, int] = {}  # in nano-dollars, by parent
         self._unnamed = 0
         self._totals_seen = 0
         self._last_count = Tokens()  # the agent's own, which a resumed session continues
@@ -54,11 +62,12 @@ class OpenLedger(Ledger):
         `model` is the session's, for a report that names none.
         """
         usage, cost = _usage(event), credible(event.cost_usd)
-        id = event.message_id
+        id, native = event.message_id, None if cost is None else nano(cost)
         if event.scope == "session" and id is not None and usage == NOT_REPORTED and cost is None:
             self._unreported.add(id)  # another session worked for this one, unseen
             return
         if event.semantics == "cumulative":
+            native = self._grown_cost(event.parent, native)
             rest = self._rest(event.parent, usage)
             if rest is None:
                 return
@@ -79,7 +88,7 @@ class OpenLedger(Ledger):
             turn=old.turn if old else turn,
             at=at,
             summed=event.scope != "message",
-            native=None if cost is None else nano(cost),
+            native=native,
         )
         if old is not None:
             entry.epoch, entry.count, entry.corrected = old.epoch, old.count, old.corrected
@@ -143,6 +152,17 @@ class OpenLedger(Ledger):
         if before is None:
             return None
         return _less(now, [before])
+
+    def _grown_cost(self, parent: str | None, now: int | None) -> int | None:
+        """How much a total cost has grown; None if that is unknown, as after a smaller total."""
+        if now is None:
+            return None
+        earlier = self._earlier_usd if parent is None else 0.0
+        before = self._total_costs.get(parent, None if earlier is None else nano(earlier))
+        self._total_costs[parent] = now
+        if parent is None:
+            self.total_usd = dollars(now)
+        return None if before is None or now < before else now - before
 
     def _take_count(self, models: Sequence[ModelUsage], spent: Sequence[ModelUsage] | None) -> int:
         """Take over the agent's count of all tokens and return how much it grew.

@@ -67,6 +67,9 @@ class Beginning(msgspec.Struct, frozen=True, kw_only=True):
     earlier: Usage | None = NOTHING
     """What a resumed session had used before; None if unknown."""
 
+    earlier_usd: float | None = 0.0
+    """What it had cost before, by its agent's count; None if unknown."""
+
 
 def fold(
     records: Iterable[Record], prices: Prices = no_prices, beginning: Beginning | None = None
@@ -123,7 +126,7 @@ class _Growing(RunState):
 
     def __init__(self, prices: Prices, beginning: Beginning | None) -> None:
         known = beginning or Beginning()
-        self.books = OpenLedger(prices, earlier=known.earlier)
+        self.books = OpenLedger(prices, earlier=known.earlier, earlier_usd=known.earlier_usd)
         super().__init__(self.books)
         self.model = known.model
         self.cwd = known.cwd

@@ -128,6 +128,8 @@ class Ledger:
         self.has_usage = False
         """Whether any tokens were reported."""
         self._estimating = False  # prices are looked up only once an estimate is asked for
+        self.total_usd: float | None = None
+        """What the whole session cost, as last reported with its counters."""
         self.native_usd: float | None = None
         """The agent's own total at the last result that had one, as it wrote it."""
         self.native_nano: int | None = None

@@ -8,7 +8,9 @@ import msgspec
 NANO = 1_000_000_000
 """Nano-dollars in a dollar; money is summed in nano-dollars."""
 
-_PICO_PER_NANO, _HALF_NANO = 1000, 500  # in pico-dollars
+PICO_PER_NANO, HALF_NANO = 1000, 500
+"""Pico-dollars, in which rates are."""
+
 _MOST_USD = 1e6  # a message, turn or session that costs more is a mistake of its writer
 
 
@@ -139,5 +141,5 @@ def dollars(nano_dollars: int) -> float:
 def round_pico(pico: int) -> int:
     """Pico-dollars in nano-dollars, to the nearest."""
     if pico >= 0:
-        return (pico + _HALF_NANO) // _PICO_PER_NANO
-    return -((_HALF_NANO - pico) // _PICO_PER_NANO)
+        return (pico + HALF_NANO) // PICO_PER_NANO
+    return -((HALF_NANO - pico) // PICO_PER_NANO)

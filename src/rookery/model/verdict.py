@@ -5,16 +5,19 @@ from typing import Literal, Self, assert_never
 
 import msgspec
 
+from rookery.model.sentences.denials import denied_calls
 from rookery.model.sentences.interruption import interrupted_by, point
 from rookery.model.sentences.limits import passed_limit, provider_limit
+from rookery.model.sentences.process import ended_process
 from rookery.model.state import RunState
 from rookery.model.stuck import Suspicion
-from rookery.model.text import first_line, signal_name, were
+from rookery.model.text import first_line, were
 
 Outcome = Literal[
     "success",
     "failed",
     "incomplete",
+    "lost",
     "denied",
     "over_budget",
     "limited",
@@ -30,6 +33,7 @@ EXIT_CODES: dict[Outcome, int] = {
     "success": 0,
     "failed": 1,
     "incomplete": 3,
+    "lost": 3,
     "denied": 4,
     "over_budget": 5,
     "limited": 6,
@@ -79,6 +83,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     recorder_died: bool = False
     """Whether the recorder or the runner died, so that the process's end was not recorded."""
+
+    lost_worker: str | None = None
+    """The worker of a fleet that was not heard of any more; how the run really ended is unknown."""
 
     agent_exit_code: int | None = None
     signal: int | None = None
@@ -134,6 +141,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     message: str | None = None
     """Why the last turn failed, in the agent's words."""
 
+    broken_answer: bool = False
+    """Whether the agent's own log shows that the model broke off an answer it reports as whole."""
+
     no_answer: bool = False
     """Whether the last turn succeeded without an answer: neither text nor structured output."""
 
@@ -153,6 +163,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     ended_by_refusal: bool = False
     """Whether the agent ends without a result after such a refusal."""
+
+    failure: str | None = None
+    """Why it failed, if only stderr reports it."""
 
     cut_tasks: int = 0
     """Background tasks that were cut off when the agent ended."""
@@ -189,7 +202,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
         The exit code of a command that no adapter knows may come of being stopped.
         """
-        cut_off = self.truncated or self.cut_tasks > 0
+        cut_off = self.truncated or self.cut_tasks > 0 or self.broken_answer
         return self.has_stream and self.finished and self.ok is True and not cut_off
 
 
@@ -264,10 +277,6 @@ def _from_stream(state: RunState, known: Facts) -> Facts:
     )
 
 
-def _tampered(facts: Facts) -> bool:
-    return facts.tampered is not None
-
-
 def _died_unseen(facts: Facts) -> bool:
     return facts.recorder_died and facts.started and not (facts.results or facts.was_stopped)
 
@@ -315,12 +324,18 @@ def _stuck(facts: Facts) -> bool:
 
 def _incomplete(facts: Facts) -> bool:
     cut_off = facts.truncated and facts.stopped_for != "finished"
-    partial = facts.reason in _PARTIAL_ANSWERS
+    partial = facts.reason in _PARTIAL_ANSWERS or (facts.broken_answer and facts.ok is True)
     return not facts.finished or cut_off or partial or facts.cut_tasks > 0
 
 
 def _ended_by_refusal(facts: Facts) -> bool:
     return facts.ended_by_refusal and not facts.finished and facts.agent_exit_code is not None
+
+
+def _failed_unreported(facts: Facts) -> bool:
+    # What a command prints may look like an error of the agent, which then continues.
+    gave_up = facts.agent_exit_code not in (None, 0) and not facts.was_stopped
+    return facts.failure is not None and gave_up and not facts.finished
 
 
 def _stopped_at_denial(facts: Facts) -> bool:
@@ -336,16 +351,9 @@ def _denied(facts: Facts) -> bool:
     return (facts.denials > 0 or bool(facts.refusals)) and not facts.allow_denials
 
 
-def _unanswered(facts: Facts) -> bool:
-    return facts.no_answer
-
-
-def _success(_: Facts) -> bool:
-    return True
-
-
 _RULES: tuple[tuple[Outcome, Callable[[Facts], bool]], ...] = (
-    ("incomplete", _tampered),
+    ("incomplete", lambda facts: facts.tampered is not None),
+    ("lost", lambda facts: facts.lost_worker is not None),
     ("incomplete", _died_unseen),
     ("not_started", _not_started),
     ("interrupted", _interrupted),
@@ -354,12 +362,13 @@ _RULES: tuple[tuple[Outcome, Callable[[Facts], bool]], ...] = (
     ("limited", _limited),
     ("stuck", _stuck),
     ("denied", _ended_by_refusal),
+    ("failed", _failed_unreported),
     ("incomplete", _incomplete),
     ("denied", _stopped_at_denial),
     ("failed", _failed),
     ("denied", _denied),
-    ("incomplete", _unanswered),
-    ("success", _success),
+    ("incomplete", lambda facts: facts.no_answer),
+    ("success", lambda _: True),
 )
 """The first rule that holds decides."""
 
@@ -380,12 +389,14 @@ def _sentence(status: Outcome, facts: Facts) -> str:
             return facts.quota_message or provider_limit(facts.window, facts.resets_at)
         case "stuck":
             return _why_stuck(facts)
+        case "lost":
+            return f"{facts.lost_worker} was not heard of any more{_place(facts)}"
         case "incomplete":
             return _why_incomplete(facts)
         case "failed":
             return _why_failed(facts)
         case "denied":
-            return facts.message or _what_was_denied(facts)
+            return facts.message or denied_calls(facts, _first_line(facts.refusals))
         case _:
             assert_never(status)
 
@@ -435,21 +446,16 @@ def _where_it_ended(facts: Facts) -> str:
         return facts.message or "only a part of the answer arrived"
     if facts.cut_tasks:
         return f"{were(facts.cut_tasks, 'background task')} cut off when the agent ended"
+    if facts.broken_answer:
+        return "the answer may be cut off: the model gave no reason for its end"
     return "the agent ended without an answer"
 
 
 def _why_failed(facts: Facts) -> str:
     if not facts.has_stream:
         return process_end(facts) or ""
-    reason = (facts.reason or "").replace("_", " ")
-    return facts.message or reason or "the agent gave no reason"
-
-
-def _what_was_denied(facts: Facts) -> str:
-    number, reason = facts.denials + len(facts.refusals), _first_line(facts.refusals)
-    if 0 < number == len(facts.denied_by_person):
-        return f"{were(number, 'tool call')} denied at the prompt"
-    return f"{were(number, 'tool call')} not permitted{f': {reason}' if reason else ''}"
+    message = facts.message if facts.finished else _first_line([facts.failure])
+    return message or (facts.reason or "").replace("_", " ") or "the agent gave no reason"
 
 
 def _who_interrupted(facts: Facts) -> str:
@@ -480,10 +486,7 @@ _LONGEST_COMPLAINT = 300
 
 def process_end(facts: Facts) -> str | None:
     """How the process ended; None if that is unknown."""
-    if facts.signal is not None:
-        return f"was killed by {signal_name(facts.signal)}"
-    code = facts.agent_exit_code
-    return None if code is None else f"exited with code {code}"
+    return ended_process(facts.agent_exit_code, facts.signal)
 
 
 def _place(facts: Facts) -> str:

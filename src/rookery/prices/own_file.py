@@ -1,6 +1,5 @@
 """The user's own prices: a TOML file, in dollars per million tokens."""
 
-import tomllib
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -62,6 +61,8 @@ def read_price_file(path: str | PathLike[str]) -> dict[str, Price]:
     output = 15.0
     cache_read = 0.3
     """
+    import tomllib  # slow to import, and most people have no such file
+
     try:
         with open(path, "rb") as file:
             tables = tomllib.load(file)

@@ -17,6 +17,7 @@ from rookery.model.errors import RookeryError
 from rookery.model.price import Price, Rates, Tier
 from rookery.prices.names import spellings
 from rookery.store.files import Folder
+from rookery.user_folders import cache_folder
 
 FILE = "prices.json"
 """The name of the copy in the user's cache folder."""
@@ -102,9 +103,7 @@ def _save(copy: _Copy) -> None:
 
 
 def _folder() -> Path:
-    from platformdirs import user_cache_path  # so that commands without prices stay quick
-
-    return user_cache_path("rookery", appauthor=False)
+    return cache_folder()
 
 
 def list_version() -> str:

@@ -51,6 +51,18 @@ TOKENS = {
     "Tailscale key": f"tskey-auth-{MIXED[:30]}",
     "age key": f"AGE-SECRET-KEY-1{UPPER[:58]}",
     "Databricks token": f"dapi{HEX[:32]}",
+    "Figma token": f"figd_{MIXED[:40]}",
+    "Grafana token": f"glsa_{MIXED[:40]}",
+    "Sentry token": f"sntrys_{MIXED[:60]}",
+    "Postman key": f"PMAK-{HEX[:24]}-{HEX[:34]}",
+    "New Relic key": f"NRAK-{UPPER[:27]}",
+    "Atlassian token": f"ATATT3{MIXED[:60]}",
+    "PlanetScale token": f"pscale_tkn_{MIXED[:43]}",
+    "Supabase token": f"sbp_{HEX[:40]}",
+    "Replicate token": f"r8_{MIXED[:37]}",
+    "Perplexity key": f"pplx-{MIXED[:48]}",
+    "Pulumi token": f"pul-{HEX[:40]}",
+    "Square token": f"sq0csp-{MIXED[:43]}",
     "Telegram token": f"123456789:AA{MIXED[:33]}",
 }
 """A made-up token of each shape."""

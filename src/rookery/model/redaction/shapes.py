@@ -56,6 +56,18 @@ SHAPES = (
     Shape("Tailscale key", "tskey-", _WORD, 20),
     Shape("age key", "AGE-SECRET-KEY-1", rb"[A-Z0-9]", 50),
     Shape("Databricks token", "dapi", _HEX, 32, _ALONE),
+    Shape("Figma token", "figd_ figo_", _WORD, 32),
+    Shape("Grafana token", "glsa_ glc_", _WORD, 28),
+    Shape("Sentry token", "sntrys_ sntryu_", _WORD, 32),
+    Shape("Postman key", "PMAK-", _WORD, 32),
+    Shape("New Relic key", "NRAK-", rb"[A-Z0-9]", 24),
+    Shape("Atlassian token", "ATATT3 ATCTT3", _WORD, 40),
+    Shape("PlanetScale token", "pscale_tkn_ pscale_pw_ pscale_oauth_", _WORD, 30),
+    Shape("Supabase token", "sbp_", _HEX, 40),
+    Shape("Replicate token", "r8_", _ALNUM, 36, _ALONE),
+    Shape("Perplexity key", "pplx-", _ALNUM, 40),
+    Shape("Pulumi token", "pul-", _HEX, 40, _ALONE),
+    Shape("Square token", "sq0atp- sq0csp-", _WORD, 22),
     Shape("Telegram token", ":AA", _WORD, 32, rb"(?<=[0-9]{8})"),
 )
 """Tokens that their first characters give away."""

@@ -7,6 +7,7 @@ _SOURCES: dict[str | None, str] = {
     "SIGTERM": "interrupted by SIGTERM",
     "SIGHUP": "interrupted: the terminal was closed",
     "rook stop": "interrupted by rook stop",
+    "lost contact": "interrupted: its worker lost contact with the fleet",
     "budget of its batch": "interrupted: the budget of its batch is used up",
 }
 
