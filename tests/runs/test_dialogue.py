@@ -192,6 +192,23 @@ def test_stopping_a_run_ends_the_question(tmp_path: Path) -> None:
     assert interrupt["request"] == {"subtype": "interrupt"}
 
 
+def test_the_one_who_is_asked_can_stop_the_run(tmp_path: Path) -> None:
+    async def stop(ask: Ask) -> Decision:
+        going.stop()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def whole() -> None:
+        async with going:
+            await going.wait()
+
+    script = "ask-permission sigint-result"
+    going = make(tmp_path, script, permission="ask", on_permission=stop)
+    asyncio.run(whole())
+    assert going.exit_code == 130
+    assert decided(going) == []
+
+
 def test_the_agent_ends_by_itself_when_it_has_nothing_more_to_ask(tmp_path: Path) -> None:
     run = play(tmp_path, "say=hi", permission="ask", on_permission=yes)
     exit = run.folder.exit()

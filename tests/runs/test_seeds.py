@@ -33,6 +33,7 @@ from tests.recorded import cases
 from tests.runs.scripted import make, play
 
 OTHERS = [name for name in agents.NAMES[1:] if agents.agent(name).programs]
+ERRORS_ON_STDERR = ("kimi",)  # its stream has none
 
 
 async def _all(run: Run) -> list[Record]:
@@ -45,7 +46,8 @@ def test_seed_000_3_no_agent_has_a_stub_for_a_decoder(agent: str) -> None:
     streams = [[record.event for record in rookery.decode(wire, agent)] for wire in cases(agent)]
     told = {type(event) for events in streams for event in events}
     beginnings: set[type[Event]] = {SessionStarted, TurnStarted, ToolStarted}
-    assert told >= beginnings | {Text, ToolFinished, TurnFinished, Error}
+    errors: set[type[Event]] = set() if agent in ERRORS_ON_STDERR else {Error}
+    assert told >= beginnings | {Text, ToolFinished, TurnFinished} | errors
 
 
 # Seed 000 step 5: "Processor integration": bytes in, events out, while it runs.

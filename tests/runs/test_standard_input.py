@@ -143,5 +143,6 @@ def test_no_more_of_an_input_is_recorded_than_of_an_output(tmp_path: Path) -> No
 
 def test_the_input_of_an_agent_is_kept_with_the_run(tmp_path: Path) -> None:
     with pipe(b"+ a line\n") as source:
-        run = passed(tmp_path, source, program(tmp_path), "-p", "Review this")
+        command = (program(tmp_path), "-p", "Review this", "--script-speed", "0")
+        run = passed(tmp_path, source, *command)
     assert (run.folder.path / "stdin.raw").read_bytes() == b"+ a line\n"

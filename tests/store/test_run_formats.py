@@ -61,6 +61,7 @@ def test_the_fields_of_the_state_files_are_these(folder: RunFolder) -> None:
         "session": "s",
         "model": "big",
         "total": {"input": 3, "output": 1},
+        "total_usd": None,
         "tokens": None,
         "files": None,
         "log_sizes": {},

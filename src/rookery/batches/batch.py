@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Protocol, Self
 
 import msgspec
 from msgspec.structs import replace
@@ -20,8 +20,9 @@ from rookery.model.completion import final_text
 from rookery.model.errors import RookeryError
 from rookery.model.ledger import Source, least_certain
 from rookery.model.price import dollars, nano
+from rookery.model.state import RunState
+from rookery.model.verdict import Verdict
 from rookery.runs.limits import UnheldBudgetError
-from rookery.runs.run import Run
 from rookery.runs.start import refuse_unheld_run, start
 from rookery.store.batch_folder import BatchResult
 from rookery.store.home import home_folder
@@ -53,6 +54,37 @@ class CurrentTask(msgspec.Struct):
         return self.earlier_usd + self.cost()
 
 
+class TaskRun(Protocol):
+    """A run of a task, here or elsewhere; `async with` starts it."""
+
+    @property
+    def name(self) -> str:
+        """The run's name."""
+
+    @property
+    def state(self) -> RunState:
+        """What is known of it so far."""
+
+    async def __aenter__(self) -> Self:
+        """Start it."""
+
+    async def __aexit__(self, *_: object) -> None:
+        """End it, if it runs."""
+
+    async def wait(self) -> Verdict:
+        """Wait for its end."""
+
+    def stop(self, *, by: str | None = None) -> None:
+        """Ask it to end."""
+
+
+def start_here(options: RunOptions) -> TaskRun:
+    """A run of a task on this machine; other processes can answer what its agent asks."""
+    made = start(options)
+    made.others.waited_for = made.asks
+    return made
+
+
 class Batch:
     """Runs the tasks of a queue, a few at a time; iterate over it for the results.
 
@@ -68,7 +100,12 @@ class Batch:
         needs_cost: bool = False,
         before: Sequence[BatchResult] = (),
         home: Path | None = None,
+        start_run: Callable[[RunOptions], TaskRun] = start_here,
+        retry_lost: int = 0,
     ) -> None:
+        """`start_run` starts the run of a task; one that was lost is tried again so often."""
+        self._start_run = start_run
+        self._retry_lost = retry_lost
         self._queue = queue
         self._jobs = jobs
         self._max_cost = max_cost
@@ -188,22 +225,24 @@ class Batch:
         while self._may_start():
             await asyncio.sleep(_WATCH_BUDGET_S)
 
-    def _left(self, own: float | None) -> float | None:
-        """What a task may spend: its own limit, and what is left for all."""
-        if self._max_cost is None:
-            return own
-        left = max(0.0, self._max_cost - self.spent_usd)
-        return left if own is None else min(own, left)
-
     async def _run(self, job: Job, current: CurrentTask) -> BatchResult:
         if job.earlier and job.earlier[-1].ok:  # it succeeded, but its result was not written
             return _summed(job.earlier)
+        results = [*job.earlier]
+        for _ in range(self._retry_lost + 1):
+            results.append(await self._one_run(job, current))
+            if results[-1].status != "lost" or not self._may_start():
+                break
+            current.earlier_usd, current.cost = _spent(results), lambda: 0.0
+        return _summed(results)
+
+    async def _one_run(self, job: Job, current: CurrentTask) -> BatchResult:
         async with self._new_run(job.task, job.place) as started:
             current.stop = lambda by: started.stop(by=by)
             current.cost = lambda: started.state.ledger.spent_usd or 0.0
             current.name = started.name
             verdict = await started.wait()
-        result = BatchResult(
+        return BatchResult(
             id=job.task.id,
             ok=verdict.status == "success",
             status=verdict.status,
@@ -215,15 +254,16 @@ class Batch:
             duration_s=time.time() - current.since,
             answer=final_text(started.state),
         )
-        return _summed([*job.earlier, result])
 
-    def _new_run(self, task: BatchTask, place: tuple[str, int]) -> Run:
-        left = self._left(task.run.max_cost)
+    def _new_run(self, task: BatchTask, place: tuple[str, int]) -> TaskRun:
+        """The run of a task, which may spend its own limit, and what is left for all."""
+        left = task.run.max_cost
+        if self._max_cost is not None:
+            of_all = max(0.0, self._max_cost - self.spent_usd)
+            left = of_all if left is None else min(left, of_all)
         unchecked = not _needs_cost(task.run, by_batch=self._needs_cost)
         options = replace(task.run, max_cost=left, max_cost_unchecked=unchecked)
-        made = start(replace(options, home=str(self._home), loop=place))
-        made.others.waited_for = made.asks
-        return made
+        return self._start_run(replace(options, home=str(self._home), loop=place))
 
     async def _loop(self, job: Job, current: CurrentTask) -> BatchResult:
         if job.earlier and job.earlier[-1].status != "interrupted":  # its result was not written

@@ -167,9 +167,10 @@ class Dialogue:
                 self._withdraw(id)
 
     def cancel(self) -> None:
-        """Withdraw all requests without an answer."""
-        for id in [*self._open]:
-            self._close(id)
+        """Withdraw all requests without an answer, also if the one who is asked stops the run."""
+        for id, one in [*self._open.items()]:
+            del self._open[id]
+            one.task.cancel()
             self._questions.withdraw(id)
 
     def interrupt(self) -> None:

@@ -1,5 +1,6 @@
 """The one end of a run: judge it, save its answer, save its verdict."""
 
+import re
 from contextlib import suppress
 from itertools import islice
 from typing import get_args
@@ -60,14 +61,14 @@ def finish(
     command that no adapter knows. With `overwrite` false, a verdict that is there stays.
     """
     facts = _with_decisions(_with_exit(known, exit, agent), folder)
-    facts = _with_refusals(facts, folder, agent)
+    facts = _with_errors(facts, folder, agent)
     if folder is not None and facts.tampered is None:
         facts = msgspec.structs.replace(facts, tampered=_changed_size(folder, exit))
     verdict = judge(state, facts)
     if folder is None:
         return verdict
     folder.release()
-    info = _verdict_info(verdict, state or RunState(), exit)
+    info = verdict_info(verdict, state or RunState(), exit)
     try:
         try:
             if facts.tampered is None:  # nobody knows who wrote the answer of a changed log
@@ -163,18 +164,28 @@ def _with_decisions(known: Facts, folder: RunFolder | None) -> Facts:
     return known
 
 
-def _with_refusals(known: Facts, folder: RunFolder | None, agent: Agent | None) -> Facts:
-    """Add the refusals that an agent reports only on stderr."""
-    if folder is None or agent is None or agent.refusals is None:
+def _with_errors(known: Facts, folder: RunFolder | None, agent: Agent | None) -> Facts:
+    """Add the refusals and failures that an agent reports only on stderr."""
+    if folder is None or agent is None or (agent.refusals or agent.failures) is None:
         return known
     text = ""
     with suppress(RookeryError):
         text = last_bytes(folder.path, "stderr", _MOST_STDERR).decode("utf-8", "replace")
-    found = [match for line in text.split("\n") if (match := agent.refusals.search(line))]
-    reasons = tuple(match[1] for match in found[:_MOST_REFUSALS])
-    fix = agent.refusal_fix if reasons else None
-    ended = bool(reasons) and agent.refusal_ends
-    return msgspec.structs.replace(known, refusals=reasons, refusal_fix=fix, ended_by_refusal=ended)
+    lines = text.split("\n")
+    reasons = _matches(agent.refusals, lines)[:_MOST_REFUSALS]
+    return msgspec.structs.replace(
+        known,
+        refusals=reasons,
+        refusal_fix=agent.refusal_fix if reasons else None,
+        ended_by_refusal=bool(reasons) and agent.refusal_ends,
+        failure=next(reversed(_matches(agent.failures, lines)), None),
+    )
+
+
+def _matches(pattern: re.Pattern[str] | None, lines: list[str]) -> tuple[str, ...]:
+    """What the first group of a pattern matches in the lines."""
+    found = map(pattern.search, lines) if pattern else ()
+    return tuple(match[1] for match in found if match)
 
 
 def _unsaved(verdict: Verdict, why: str) -> Verdict:
@@ -182,7 +193,7 @@ def _unsaved(verdict: Verdict, why: str) -> Verdict:
     return msgspec.structs.replace(verdict, facts=facts)
 
 
-def _verdict_info(verdict: Verdict, state: RunState, exit: ExitInfo) -> VerdictInfo:
+def verdict_info(verdict: Verdict, state: RunState, exit: ExitInfo) -> VerdictInfo:
     """The verdict as it is saved, with when the run ended and what it cost."""
     cost = state.ledger.cost
     native = state.ledger.native_usd
@@ -194,11 +205,12 @@ def _verdict_info(verdict: Verdict, state: RunState, exit: ExitInfo) -> VerdictI
         cost_usd=cost.usd if native is None else native,
         spent_usd=state.ledger.spent_usd,
         cost_source=cost.source if native is None else "native",
-        cost_at_least=cost.at_least,
+        cost_at_least=cost.at_least or verdict.status == "lost",
         turns=len(state.turns),
         session=state.session,
         model=state.model,
         total=state.ledger.total,
+        total_usd=state.ledger.total_usd,
         tokens=state.token_counts,
         files=list(islice(state.files, _MOST_FILES)),
         log_sizes=exit.log_sizes,

@@ -45,7 +45,9 @@ def heal(
     """
     try:
         info = folder.info()
-        if info is None or folder.verdict() is not None or at_work(info, alive):
+        if info is None or info.fleet is not None or folder.verdict() is not None:
+            return False
+        if at_work(info, alive):
             return False
         return _finish(folder, info, now, prices).facts.unsaved is None
     except RookeryError:
@@ -71,6 +73,9 @@ def _agent(info: RunInfo) -> Agent | None:
 
 def settle(folder: RunFolder) -> VerdictInfo | None:
     """End what is left of a run whose runner died; return its verdict, None if it gets none."""
+    info = folder.info()
+    if info is not None and info.fleet is not None:
+        return folder.verdict()  # nothing of it runs here
     trees.kill_marked(str(folder.path))
     deadline = time.monotonic() + _SETTLE_S
     while (verdict := healed(folder).verdict()) is None and time.monotonic() < deadline:
@@ -79,9 +84,12 @@ def settle(folder: RunFolder) -> VerdictInfo | None:
 
 
 def is_cared_for(folder: RunFolder) -> bool:
-    """Whether a run has its verdict, or a running process that will write one."""
+    """Whether a run has its verdict, or a running process that will write one.
+
+    That of a run of a fleet may be a later one: only beats say whether it lives.
+    """
     info = folder.info()
-    working = info is not None and at_work(info, is_same_process)
+    working = info is not None and (info.fleet is not None or at_work(info, is_same_process))
     return working or folder.verdict() is not None  # read last: it may have come meanwhile
 
 
@@ -89,6 +97,8 @@ def ask_to_stop(folder: RunFolder) -> None:
     """Ask a running run to end; a RookeryError says that it is not running."""
     info = folder.info()
     # Its recorder, not its runner: that may be a user's program with other work to do.
+    if info is not None and info.fleet is not None:
+        raise RookeryError(f"run {folder.name!r} runs on a fleet, not here")
     pid = info.recorder_pid if info else None
     if info is None or pid is None or not is_same_process(pid, info.recorder_ticks):
         raise RookeryError(f"run {folder.name!r} is not running")

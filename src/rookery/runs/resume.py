@@ -43,6 +43,9 @@ class EarlierRun(msgspec.Struct, frozen=True, kw_only=True):
     total: Usage | None = None
     """What the session has used, as its agent counts it."""
 
+    total_usd: float | None = None
+    """What it has cost, by the same count."""
+
     def check_agent(self, agent: str) -> None:
         """Refuse another agent than the one whose session it is."""
         if self.agent not in (None, agent):
@@ -87,6 +90,7 @@ def earlier_run(home: Path, name: str, *, cwd: str = ".") -> EarlierRun:
         foreign_command=_foreign_command(info) if info else None,
         worktree=_worktree(info) if info else None,
         total=verdict.total,
+        total_usd=verdict.total_usd,
     )
 
 

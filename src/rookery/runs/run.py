@@ -35,7 +35,7 @@ from rookery.runs.watchdog import Silence
 from rookery.store.arrivals import Stream
 from rookery.store.run_folder import RunFolder
 from rookery.store.run_formats import RunInfo, beginning_of
-from rookery.store.session_logs import session_model
+from rookery.store.session_logs import answer_broke_off, session_model
 
 
 class Stats(msgspec.Struct, frozen=True):
@@ -250,12 +250,19 @@ class Run(RunResult):
                 exit = recorded_exit(self.folder, now=time.time(), started=started)
                 state = self.state if self.agent else None
                 facts = supervisor.facts(exit, self.label if self.agent else None)
+                facts = msgspec.structs.replace(facts, broken_answer=self._answer_broke_off())
                 self.verdict = finish(self.folder, exit, state, facts, agent=self.agent)
             finally:  # even if the end cannot be saved, readers must not wait any longer
                 self.feed.end()
                 await self.others.close()
                 if self._piped is not None:
                     await self._piped.close()
+
+    def _answer_broke_off(self) -> bool:
+        """Whether the agent's own log of the session shows that its last answer broke off."""
+        log, session = self.agent.session_log if self.agent else None, self.state.session
+        environment = self._call.environment
+        return bool(log and session and answer_broke_off(log, session, environment))
 
     def _find_model(self, session: str) -> str | None:
         """The model in the agent's own log of a session; kept in run.json for later readers."""
@@ -307,6 +314,7 @@ def _info(
         resumed_from=before.run if before else None,
         continues=continues,
         earlier=before.total if before else None,
+        earlier_usd=before.total_usd if before else None,
         loop=options.loop[0] if options.loop else None,
         iteration=options.loop[1] if options.loop else None,
     )

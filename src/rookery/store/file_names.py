@@ -17,6 +17,21 @@ STDIN = "stdin.raw"
 ARRIVALS = "arrivals"
 OUTPUT = "output.md"
 DECISIONS = "decisions.jsonl"
+QUESTIONS = "questions.jsonl"
+"""What the agent of a run on another machine asks, and how each question was closed."""
+
+FLEET = "fleet.json"
+"""How far a run on another machine has been copied, and where it runs."""
+
+RESULT_BUNDLE = "result.bundle"
+"""The commits that a run on another machine made."""
+
+RESULT_FILES = "files.tar"
+"""The untracked files that came back from another machine."""
+
+ORIGIN = "repository.json"
+"""Where the repository of a run on another machine was sent from; written at home only."""
+
 RECORDER_LOG = "recorder.log"
 """What the recorder itself reports, if something goes wrong."""
 
@@ -36,6 +51,15 @@ LOGS: dict[Log, str] = {
     "stdin": STDIN,
     "arrivals": ARRIVALS,
 }
+
+PACKED_LOGS: tuple[Log, ...] = ("stdout", "stderr", "arrivals")
+"""What `rook gc` compresses."""
+
+PACKED_SUFFIXES = (".zst", ".gz")
+"""What is added to the name of a log that is compressed."""
+
+PINNED = "pinned"
+"""A run with this file is left as it is by `rook gc`."""
 
 
 def log_file(log: Log) -> str:

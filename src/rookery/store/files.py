@@ -3,10 +3,9 @@
 import errno
 import fcntl
 import os
-import shutil
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from stat import S_IMODE, S_ISDIR, S_ISREG
 
@@ -16,6 +15,10 @@ _FOLDER_MODE = 0o700
 _FILE_MODE = 0o600
 _MOST = 256 * 1024 * 1024  # of a file that is read whole; a long prompt is far smaller
 _CHUNK = 1024 * 1024
+_TEMPORARY = ".tmp"
+
+MISSING = "is missing"
+"""What is wrong with a file that is not there."""
 
 # O_NONBLOCK: a pipe or a device in place of a file must not block.
 _OPEN = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
@@ -139,6 +142,8 @@ class Folder:
 
     def remove(self, name: str) -> None:
         """Remove a folder in this one with all that is in it, if that is possible."""
+        import shutil  # slow to import, and lists and reports remove nothing
+
         shutil.rmtree(name, ignore_errors=True, dir_fd=self._fd)
 
     def folders(self) -> list[str]:
@@ -252,7 +257,7 @@ def wrong_size(folder: Folder, name: str, size: int) -> str | None:
     try:
         found = os.stat(name, dir_fd=folder._fd, follow_symlinks=False)
     except OSError:
-        return "is missing" if size else None
+        return MISSING if size else None
     if not S_ISREG(found.st_mode):
         return "is not a plain file"
     return None if found.st_size == size else f"has {found.st_size} bytes"
@@ -283,16 +288,57 @@ def open_file(path: Path, folder: int | None = None) -> int | None:
             return None
 
 
+def replace_by(
+    folder: Folder, name: str, chunks: Callable[[], Iterable[bytes]], *, like: str
+) -> None:
+    """Write a file in one step from chunks, with the time of another file of the folder."""
+    with explained(folder.path / name):
+        _holds(folder._fd, folder.path / name)
+        times = os.stat(like, dir_fd=folder._fd, follow_symlinks=False)
+        with _filled(folder._fd, folder.path / name, chunks(), times) as temporary:
+            os.replace(temporary, name, src_dir_fd=folder._fd, dst_dir_fd=folder._fd)
+        _sync(folder._fd)
+
+
 @contextmanager
-def _written(folder: int, path: Path, data: bytes) -> Iterator[str]:
+def keeping_times(folder: Folder) -> Iterator[None]:
+    """Let a folder be as old after the block as before it, although files in it change."""
+    before = os.fstat(folder._fd)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            os.utime(folder._fd, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def remove_leftovers(folder: Folder) -> None:
+    """Remove what a writer left in a folder that was killed; no other may be writing there."""
+    with explained(folder.path), os.scandir(folder._fd) as entries:
+        names = [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
+    for name in names:
+        if name.startswith(".") and name.endswith(_TEMPORARY):
+            folder.discard(name)
+
+
+def _written(folder: int, path: Path, data: bytes) -> AbstractContextManager[str]:
     """A file beside the path that has the data, on disk; it is gone afterwards."""
-    temporary = f".{path.name}.{os.urandom(8).hex()}.tmp"
+    return _filled(folder, path, (data,))
+
+
+@contextmanager
+def _filled(
+    folder: int, path: Path, chunks: Iterable[bytes], times: os.stat_result | None = None
+) -> Iterator[str]:
+    temporary = f".{path.name}.{os.urandom(8).hex()}{_TEMPORARY}"
     fd = _new(folder, temporary)
     try:
         try:
-            left = memoryview(data)
-            while left:
-                left = left[os.write(fd, left) :]
+            for data in chunks:
+                left = memoryview(data)
+                while left:
+                    left = left[os.write(fd, left) :]
+            if times is not None:
+                os.utime(fd, ns=(times.st_atime_ns, times.st_mtime_ns))
             os.fsync(fd)
         finally:
             os.close(fd)

@@ -3,17 +3,15 @@
 import os
 from pathlib import Path
 
+from rookery.user_folders import data_folder
+
 _LEAST_FREE = 200_000_000  # bytes; a long run of an agent that prints much needs less
 
 
 def home_folder() -> Path:
     """The folder that holds all runs."""
     named = os.environ.get("ROOKERY_HOME")
-    if named:
-        return Path(named).expanduser()
-    from platformdirs import user_data_path  # so that lists stay quick
-
-    return user_data_path("rookery", appauthor=False)
+    return Path(named).expanduser() if named else data_folder()
 
 
 def space_problem(home: Path) -> str | None:

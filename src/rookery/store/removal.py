@@ -16,6 +16,7 @@ from rookery.store.files import Folder, last_changes
 from rookery.store.loop_folder import LOOPS
 from rookery.store.named_folders import NamedFolder
 from rookery.store.names import is_name
+from rookery.store.packed.pins import is_pinned
 from rookery.store.run_folder import RunFolder
 from rookery.store.run_formats import at_work
 
@@ -129,6 +130,8 @@ def _obstacle_of_run(
         info, ended = folder.info(), folder.verdict() is not None
     except RookeryError:  # its processes are unknown
         info, ended = None, False
+    if is_pinned(folder.path):
+        return f"run {folder.name} is pinned: unpin it first with  rook gc --unpin {folder.name}"
     works = at_work(info, alive) if info is not None else False
     if works or (not ended and marked(str(folder.path))):
         stop = suggested("stop", folder.name)

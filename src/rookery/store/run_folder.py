@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -10,7 +10,7 @@ from typing import TypeVar
 from rookery.model.errors import RunFolderError, UnknownRunError
 from rookery.store.arrivals import Arrival, read_arrivals
 from rookery.store.file_names import ARRIVALS, EXIT, INFO, LOGS, ROOM, VERDICT, Log
-from rookery.store.files import Folder, wrong_size
+from rookery.store.files import MISSING, Folder, wrong_size
 from rookery.store.names import check_name
 from rookery.store.run_formats import ExitInfo, RunInfo, VerdictInfo, dump, parse
 
@@ -104,7 +104,7 @@ class RunFolder:
 
     def arrivals(self) -> Iterator[Arrival]:
         """When which bytes arrived; damaged lines are left out."""
-        return read_arrivals(self._chunks(ARRIVALS))
+        return read_arrivals(_chunks(self.path / ARRIVALS))
 
     @contextmanager
     def opened(self) -> Iterator[Folder]:
@@ -120,12 +120,19 @@ class RunFolder:
         with self.opened() as folder:
             return load(folder, name, kind)
 
-    def _chunks(self, name: str) -> Iterator[bytes]:
-        offset = 0
-        with self.opened() as folder:
-            while data := folder.read_at(name, offset, _CHUNK):
-                yield data
-                offset += len(data)
+
+def _chunks(path: Path) -> Iterator[bytes]:
+    """The bytes that a log has now."""
+    from rookery.store.packed.logs import open_log  # so that lists stay quick
+
+    log = open_log(path)
+    if log is None:
+        return
+    offset = 0
+    with closing(log):
+        while data := log.read_at(_CHUNK, offset):
+            yield data
+            offset += len(data)
 
 
 def load(folder: Folder, name: str, kind: type[_Info]) -> _Info | None:
@@ -137,6 +144,19 @@ def load(folder: Folder, name: str, kind: type[_Info]) -> _Info | None:
 def _changed_size(folder: Folder, sizes: Mapping[str, int]) -> str | None:
     for log, name in LOGS.items():
         size = sizes.get(log)
-        if size is not None and (how := wrong_size(folder, name, size)) is not None:
+        if size is None or (how := wrong_size(folder, name, size)) is None:
+            continue
+        if how != MISSING or not _is_packed(folder.path / name, size):
             return f"{name} {how}, but the recorder wrote {size}"
     return None
+
+
+def _is_packed(path: Path, size: int) -> bool:
+    """Whether a log is there in its packed form, and has this size."""
+    from rookery.store.packed.logs import open_packed  # so that lists stay quick
+
+    with suppress(RunFolderError):
+        if (log := open_packed(path)) is not None:
+            with closing(log):
+                return log.size == size
+    return False

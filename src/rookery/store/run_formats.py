@@ -67,6 +67,9 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     earlier: Usage | None = None
     """What that session had used, by its agent's count; None if unknown."""
 
+    earlier_usd: float | None = None
+    """What it had cost, by the same count; None if unknown."""
+
     piped: bool = False
     """Whether its stream was piped to rook: its exit code is not known."""
 
@@ -75,6 +78,12 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
 
     iteration: int | None = None
     """Which of the loop's runs, or of the batch's tasks, it is."""
+
+    fleet: str | None = None
+    """The server of the fleet that runs it; beats say whether it lives, not its processes."""
+
+    machine: str | None = None
+    """The worker of the fleet that runs it, once that is known."""
 
     runner_pid: int | None = None
     runner_ticks: int | None = None
@@ -159,6 +168,9 @@ class VerdictInfo(msgspec.Struct, frozen=True, kw_only=True):
     total: Usage | None = None
     """What the whole session has used, if its agent counts that; a resumed run starts there."""
 
+    total_usd: float | None = None
+    """What it has cost, by the same count."""
+
     tokens: TokenCounts | None = None
     """What this run has used; None if an earlier version saved it."""
 
@@ -204,7 +216,7 @@ def beginning_of(info: RunInfo | None) -> "Beginning":
     cwd = None if info.piped else info.cwd  # the writer of a pipe may work anywhere
     if not info.continues:
         return Beginning(model=info.model, cwd=cwd)
-    return Beginning(model=info.model, cwd=cwd, earlier=info.earlier)
+    return Beginning(model=info.model, cwd=cwd, earlier=info.earlier, earlier_usd=info.earlier_usd)
 
 
 def at_work(info: RunInfo, alive: Callable[[int, int | None], bool]) -> bool:

@@ -1,6 +1,7 @@
 """What /proc says of processes, and what Linux offers to end them."""
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -43,6 +44,21 @@ def test_our_open_files_are_listed(tmp_path: Path) -> None:
         assert file.fileno() in linux.open_files()
 
 
+def test_the_process_that_holds_a_connection_is_found_first_among_likely_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.create_connection(server.getsockname()) as client,
+    ):
+        ends = client.getsockname(), server.getsockname()
+        assert linux.holders(*ends) == [os.getpid()]
+        assert linux.holders(*ends, likely=[os.getppid()]) == [os.getpid()]
+        monkeypatch.setattr(linux, "pids", list)
+        assert linux.holders(*ends, likely=[os.getppid(), os.getpid()]) == [os.getpid()]
+        assert linux.holders(*ends) == []
+
+
 def test_a_system_without_proc_says_nothing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -54,7 +70,8 @@ def test_a_system_without_proc_says_nothing(
 def test_no_other_module_reads_it() -> None:
     source = ROOT / "src" / "rookery"
     readers = {path for path in source.rglob("*.py") if '"/proc' in path.read_text("utf-8")}
-    assert readers == {source / "process" / "systems" / "linux.py"}
+    of_machine = {"fleet/accounts/check.py", "archive/watch/file_systems.py"}  # not of processes
+    assert readers == {source / name for name in ("process/systems/linux.py", *of_machine)}
 
 
 FOREIGN = """

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from rookery.loops.state import Change
-from rookery.runs.git.git_command import ask
+from rookery.runs.git.git_command import GitError, ask
+from rookery.runs.git.private_objects import private_env
 from rookery.runs.git.repository import Repository
 
 
@@ -14,14 +15,8 @@ class Snapshots:
     """
 
     def __init__(self, repository: Repository, keep: Path) -> None:
-        self._top = repository.top
+        self._repository = repository
         self._keep = keep
-        self._env = {
-            **repository.env,
-            "GIT_INDEX_FILE": str(keep / "index"),
-            "GIT_OBJECT_DIRECTORY": str(keep / "objects"),
-            "GIT_ALTERNATE_OBJECT_DIRECTORIES": repository.objects,
-        }
 
     def take(self) -> Change | None:
         """Take a snapshot of the files; None if git fails."""
@@ -34,7 +29,7 @@ class Snapshots:
         if now is None or before is None or before.mark is None:
             return None
         words = ("diff", "--numstat", "--no-ext-diff", "--no-textconv", before.mark, now, "--")
-        numstat = ask(self._top, *words, env=self._env)
+        numstat = self._ask(*words)
         if numstat is None:
             return None
         rows = [line.split("\t") for line in numstat.split("\n") if line.count("\t") >= 2]
@@ -47,11 +42,13 @@ class Snapshots:
         )
 
     def _tree(self) -> str | None:
-        for folder in (self._keep, self._keep / "objects"):
-            try:
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            except OSError:
-                return None
-        if ask(self._top, "add", "--all", env=self._env) is None:
+        if self._ask("add", "--all") is None:
             return None
-        return (ask(self._top, "write-tree", env=self._env) or "").strip() or None
+        return (self._ask("write-tree") or "").strip() or None
+
+    def _ask(self, *words: str) -> str | None:
+        try:
+            env = private_env(self._repository, self._keep)
+        except GitError:
+            return None
+        return ask(self._repository.top, *words, env=env)

@@ -18,12 +18,13 @@ assert sys.platform == "linux"
 
 TYPE_CHECKING = False  # from typing, which takes longer to import than all the rest
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from socket import socket
 
 _PROC = "/proc"
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_DUMPABLE = 4
 _PR_GET_CHILD_SUBREAPER = 37
 _MORE_LIKELY = 300  # of at most 1000: what an agent's processes get above our own score
 _PIPE_SIZE = 1 << 20  # what Linux lets anybody ask for
@@ -251,6 +252,15 @@ def is_subreaper() -> bool:
     return answer.value == 1
 
 
+def hide_memory() -> bool:
+    """Keep processes of the same user from reading our memory, environment and descriptors."""
+    try:
+        done: int = ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+        return done == 0
+    except (OSError, AttributeError):
+        return False
+
+
 def end_descriptor(pid: int) -> int | None:
     """A descriptor that becomes readable when the process ends; None where there is none."""
     try:
@@ -259,13 +269,19 @@ def end_descriptor(pid: int) -> int | None:
         return None
 
 
-def holders(local: tuple[str, int], remote: tuple[str, int]) -> list[int]:
+def holders(
+    local: tuple[str, int], remote: tuple[str, int], likely: Iterable[int] = ()
+) -> list[int]:
     """The processes that hold a TCP connection on this machine, at its end with the local address.
 
-    Those of other users are not among them, nor those that hide their files.
+    Those of other users are not among them, nor those that hide their files. If likely ones hold
+    it, no others are looked at: to look at the files of all processes takes long.
     """
     socket_file = _socket_file(_hexadecimal(*local), _hexadecimal(*remote))
-    return [] if socket_file is None else [pid for pid in pids() if _has_open(pid, socket_file)]
+    if socket_file is None:
+        return []
+    found = [pid for pid in likely if _has_open(pid, socket_file)]
+    return found or [pid for pid in pids() if _has_open(pid, socket_file)]
 
 
 def _hexadecimal(host: str, port: int) -> str:

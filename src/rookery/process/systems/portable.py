@@ -253,7 +253,9 @@ def _uid(xucred: bytes) -> int:
     return int(uid)
 
 
-def holders(_local: tuple[str, int], _remote: tuple[str, int]) -> list[int]:
+def holders(
+    _local: tuple[str, int], _remote: tuple[str, int], _likely: Iterable[int] = ()
+) -> list[int]:
     """No processes: systems that have no /proc do not say who holds a connection."""
     return []
 
@@ -280,6 +282,11 @@ def adopted(_since: int) -> list[tuple[int, list[bytes]]]:
 
 def become_subreaper() -> bool:
     """Only Linux can make orphaned descendants our children."""
+    return False
+
+
+def hide_memory() -> bool:
+    """False: only Linux lets a process decide it; elsewhere a debugger needs rights of its own."""
     return False
 
 

@@ -24,10 +24,11 @@ class Recorder(NamedTuple):
     ticks: int | None
 
 
-def refusal(connection: socket.socket, recorder: Recorder) -> str | None:
+def refusal(connection: socket.socket, recorder: Recorder | None) -> str | None:
     """Why the process at the other end may not decide for a run of ours; None if it may.
 
-    A process whose origin is not known may not.
+    A process whose origin is not known may not. Without a recorder, the run's agent is on another
+    machine, and only those of other runs here are refused.
     """
     peer = system.peer_of(connection)
     if peer is None:
@@ -64,12 +65,15 @@ def is_agent(pid: int) -> bool:
     return lineage is not None and _is_marked(lineage) is True
 
 
-def _tree_refusal(peer: Peer, recorder: Recorder) -> str | None:
+def _tree_refusal(peer: Peer, recorder: Recorder | None) -> str | None:
     lineage = _lineage(peer)
-    if lineage is None or not is_same_process(*recorder):
+    if lineage is None or (recorder is not None and not is_same_process(*recorder)):
         return UNCLEAR
     pids = [pid for pid, _ in lineage]
     marked = _is_marked(lineage)
+    if recorder is None:
+        is_unclear = marked is None or _has_changed(peer, lineage)
+        return FROM_AGENT if marked else UNCLEAR if is_unclear else None
     if recorder.pid in pids or os.getpid() in pids[1:] or marked:
         return FROM_AGENT
     if marked is None or (not system.ORPHANS_STAY and _may_be_orphan(lineage, recorder)):

@@ -43,8 +43,11 @@ class AnswerServer:
         self._server: asyncio.Server | None = None
         self._clients: set[asyncio.Task[None]] = set()
 
-    async def begin(self, recorder: Recorder) -> None:
-        """Start to answer; a viewer that has connected already has waited."""
+    async def begin(self, recorder: Recorder | None) -> None:
+        """Start to answer; a viewer that has connected already has waited.
+
+        Without a recorder, the agent runs on another machine.
+        """
 
         def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             task = asyncio.create_task(self._serve(recorder, reader, writer))
@@ -67,7 +70,7 @@ class AnswerServer:
                 task.cancel()
 
     async def _serve(
-        self, recorder: Recorder, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self, recorder: Recorder | None, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         """Answer one request of one viewer."""
         try:

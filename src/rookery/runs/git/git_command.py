@@ -7,10 +7,12 @@ hooks, filters, a file monitor, programs that sign, compare or connect.
 import os
 import subprocess
 from collections.abc import Iterator, Mapping
+from typing import BinaryIO, NamedTuple
 
 from rookery.model.errors import RookeryError
 
 _TIME_LIMIT_S = 120.0
+_TRANSFER_LIMIT_S = 3600.0
 _PRIVATE_UMASK = 0o077
 
 _KEPT = ("GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_CEILING_", "GIT_DISCOVERY_", "GIT_EXEC_PATH")
@@ -43,6 +45,14 @@ _OFF = {
 }
 """Settings that win over those of any file."""
 
+_PRIVATE = {
+    "core.sharedRepository": "umask",
+    "core.splitIndex": "false",
+    "core.untrackedCache": "false",
+    "core.safecrlf": "false",
+}
+"""More settings for git in a folder of ours: it leaves nothing in the repository."""
+
 _VARIABLES = {
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_NO_LAZY_FETCH": "1",
@@ -54,12 +64,21 @@ _VARIABLES = {
 _NAMED = {
     "filter": {"clean": "", "smudge": "", "process": "", "required": "false"},
     "hook": {"command": "", "event": "", "enabled": "false"},
+    "merge": {"driver": "false"},  # a conflict; an empty one would drop the other side's changes
 }
 """Kinds of programs that have names of their own: what turns each of them off."""
 
 
 class GitError(RookeryError):
     """A git command failed."""
+
+
+class Answer(NamedTuple):
+    """The end of a git command that was started."""
+
+    code: int
+    output: str
+    error: str
 
 
 def ask(
@@ -70,20 +89,50 @@ def ask(
         done = _git(cwd, words, env, names)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return done.stdout if done.returncode == 0 else None
+    return _text(done.stdout) if done.returncode == 0 else None
 
 
 def do(
     cwd: str, *words: str, env: Mapping[str, str] | None = None, names: str | None = None
 ) -> None:
     """Run a git command; a GitError says why it failed."""
+    answer = answered(cwd, *words, env=env, names=names)
+    if answer.code:
+        raise failure(words[0], answer)
+
+
+def answered(
+    cwd: str, *words: str, env: Mapping[str, str] | None = None, names: str | None = None
+) -> Answer:
+    """Run a git command whose exit code has a meaning; a GitError only if it cannot be run."""
     try:
         done = _git(cwd, words, env, names)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise GitError(f"git {words[0]} failed: {error}") from error
+    return Answer(done.returncode, _text(done.stdout), _text(done.stderr))
+
+
+def transfer(
+    cwd: str,
+    *words: str,
+    env: Mapping[str, str] | None = None,
+    names: str | None = None,
+    source: BinaryIO | None = None,
+    into: BinaryIO | None = None,
+) -> None:
+    """Run a git command that reads or writes an open file of any size; a GitError if it fails."""
+    try:
+        done = _git(cwd, words, env, names, source=source, into=into)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise GitError(f"git {words[0]} failed: {error}") from error
     if done.returncode:
-        first = (done.stderr or done.stdout).strip().partition("\n")[0]
-        raise GitError(f"git {words[0]} failed: {first}")
+        raise failure(words[0], Answer(done.returncode, "", _text(done.stderr)))
+
+
+def failure(command: str, answer: Answer) -> GitError:
+    """The error for a command that failed, with the first line that git wrote."""
+    first = (answer.error or answer.output).strip().partition("\n")[0]
+    return GitError(f"git {command} failed: {first or f'exit code {answer.code}'}")
 
 
 def filter_names(cwd: str, env: Mapping[str, str]) -> frozenset[str]:
@@ -92,20 +141,27 @@ def filter_names(cwd: str, env: Mapping[str, str]) -> frozenset[str]:
 
 
 def _git(
-    cwd: str, words: tuple[str, ...], env: Mapping[str, str] | None, names: str | None
-) -> "subprocess.CompletedProcess[str]":
+    cwd: str,
+    words: tuple[str, ...],
+    env: Mapping[str, str] | None,
+    names: str | None,
+    *,
+    source: BinaryIO | None = None,
+    into: BinaryIO | None = None,
+) -> "subprocess.CompletedProcess[bytes]":
     own = env or {}
-    off = {**_OFF, "core.sharedRepository": "umask"} if _is_private(own) else dict(_OFF)
+    off = {**_OFF, **_PRIVATE} if _is_private(own) else dict(_OFF)
     for kind, name in _named_programs(cwd, own):
         off |= {f"{kind}.{name}.{key}": value for key, value in _NAMED[kind].items()}
-    return _start(cwd, words, {**own, **_settings(off)}, names)
+    return _start(cwd, words, {**own, **_settings(off)}, names, source=source, into=into)
 
 
 def _named_programs(cwd: str, env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The kinds and names of filters and the like, wherever they are configured."""
     pattern = rf"^({'|'.join(_NAMED)})\."
     words = ("config", "--includes", "--null", "--name-only", "--get-regexp", pattern)
-    for key in _start(cwd, words, {**env, **_settings(_OFF)}, None).stdout.split("\0"):
+    done = _start(cwd, words, {**env, **_settings(_OFF)}, None)
+    for key in _text(done.stdout).split("\0"):
         kind, _, rest = key.partition(".")
         name, dot, _ = rest.rpartition(".")
         if dot:
@@ -141,20 +197,33 @@ def _is_private(env: Mapping[str, str]) -> bool:
 
 
 def _start(
-    cwd: str, words: tuple[str, ...], env: Mapping[str, str], names: str | None
-) -> "subprocess.CompletedProcess[str]":
+    cwd: str,
+    words: tuple[str, ...],
+    env: Mapping[str, str],
+    names: str | None,
+    *,
+    source: BinaryIO | None = None,
+    into: BinaryIO | None = None,
+) -> "subprocess.CompletedProcess[bytes]":
+    given = None if source is not None else (names or "").encode(errors="surrogateescape")
+    is_transfer = source is not None or into is not None
     return subprocess.run(
         ["git", "--no-optional-locks", "--no-pager", *words],
         cwd=cwd,
         env={**_environment(), **_VARIABLES, **env},
-        capture_output=True,
-        text=True,
-        errors="surrogateescape",
-        input=names or "",
+        stdin=source,
+        stdout=into or subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        input=given,
         umask=_PRIVATE_UMASK if _is_private(env) else -1,
-        timeout=_TIME_LIMIT_S,
+        timeout=_TRANSFER_LIMIT_S if is_transfer else _TIME_LIMIT_S,
         check=False,
     )
+
+
+def _text(data: bytes | None) -> str:
+    """What git wrote, unchanged: a name may hold any byte but NUL, a carriage return as well."""
+    return (data or b"").decode(errors="surrogateescape")
 
 
 def _environment() -> dict[str, str]:

@@ -1,13 +1,19 @@
 """The repository that a loop works in, fixed at its start: what changed in it, and commits."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from rookery.model.text import one_line
 from rookery.runs.git.git_command import GitError, ask, do, filter_names
+
+FROM_INPUT = ("--pathspec-from-file=-", "--pathspec-file-nul")
+"""Arguments for names that are the input of git."""
+
+LITERAL = {"GIT_LITERAL_PATHSPECS": "1"}
+"""Variables by which git takes names as they are, not as patterns."""
 
 _LONGEST_PATH = 200
 _ENV_FILE = ".env"
@@ -68,7 +74,7 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
 
     def uncommitted(self) -> list[str] | None:
         """The changed files that a commit would include, relative to the top; None if git fails."""
-        changes = self._changes()
+        changes = self.changes()
         return None if changes is None else changes[0]
 
     def changed_after(self, moment: float) -> list[str]:
@@ -89,53 +95,74 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
 
         `message` returns the message for the names of the changed files.
         """
-        changes = self._changes()
+        changes = self.changes()
         if changes is None:
             raise GitError(f"git status failed in {self.top}")
         names, left_out = changes
         if not names:
             return Committed(left_out=tuple(left_out))
-        listed, env = _lines(names), {**self.env, "GIT_LITERAL_PATHSPECS": "1"}
-        from_input = ("--pathspec-from-file=-", "--pathspec-file-nul")
-        do(self.top, "add", "--all", *from_input, env=env, names=listed)
+        self.commit_files(names, message(names))
+        short = (ask(self.top, "rev-parse", "--short", "HEAD", env=self.env) or "").strip()
+        return Committed(commit=short or None, left_out=tuple(left_out))
+
+    def commit_files(self, names: Sequence[str], message: str) -> None:
+        """Commit these files as they are now, and nothing else that is staged."""
+        self.stage(names, env=self.env)
         # Only these: the agent may have staged others.
         do(
             self.top,
             *("commit", "--quiet", "--only", "--cleanup=whitespace"),
-            *("--message", message(names), *from_input),
-            env=env,
-            names=listed,
+            *("--message", message, *FROM_INPUT),
+            env={**self.env, **LITERAL},
+            names=null_ended(names),
         )
-        short = (ask(self.top, "rev-parse", "--short", "HEAD", env=self.env) or "").strip()
-        return Committed(commit=short or None, left_out=tuple(left_out))
 
-    def _changes(self) -> tuple[list[str], list[str]] | None:
-        """The changed files to commit, and those that are never committed; None if git fails."""
-        words = ("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all")
-        status = ask(self.top, *words, env=self.env)
+    def stage(self, names: Iterable[str], *, env: Mapping[str, str], ignored: bool = False) -> None:
+        """Put these files into the index as they are now; those that are gone are removed there."""
+        here, gone = list[str](), list[str]()
+        for name in names:
+            (here if os.path.lexists(os.path.join(self.top, name)) else gone).append(name)
+        if gone:  # git add would refuse one that the index lacks as well
+            remove = ("update-index", "--remove", "-z", "--stdin")
+            do(self.top, *remove, env=env, names=null_ended(gone))
+        if here:
+            add = ("add", "--all", *(["--force"] if ignored else []), *FROM_INPUT)
+            do(self.top, *add, env={**env, **LITERAL}, names=null_ended(here))
+
+    def changes(
+        self, *, env: Mapping[str, str] | None = None, untracked: bool = True
+    ) -> tuple[list[str], list[str]] | None:
+        """The changed files to commit, and those that are never committed; None if git fails.
+
+        `env` is for an index of our own; `untracked` includes new files that git does not ignore.
+        """
+        own = env or self.env
+        kinds = f"--untracked-files={'all' if untracked else 'no'}"
+        status = ask(self.top, "status", "--porcelain", "-z", "--no-renames", kinds, env=own)
         if status is None:
             return None
         entries = [(entry[:2], entry[3:]) for entry in status.split("\0") if entry]
         staged = [name for code, name in entries if code.startswith("A")]
         names = [name for _, name in entries]
-        never = self._ignored(staged) | self._filtered(names) | set(filter(_is_env_file, names))
+        never = self._ignored(staged, own) | self._filtered(names, own)
+        never |= set(filter(_is_env_file, names))
         return [n for n in names if n not in never], [n for n in names if n in never]
 
-    def _ignored(self, staged: Sequence[str]) -> set[str]:
+    def _ignored(self, staged: Sequence[str], env: Mapping[str, str]) -> set[str]:
         """The new files that were staged although git ignores them; all of them if git fails."""
         if not staged:
             return set()
         words = ("ls-files", "--cached", "--ignored", "--exclude-standard", "-z")
-        ignored = ask(self.top, *words, env=self.env)
+        ignored = ask(self.top, *words, env=env)
         return set(staged) if ignored is None else set(staged) & set(ignored.split("\0"))
 
-    def _filtered(self, names: Sequence[str]) -> set[str]:
+    def _filtered(self, names: Sequence[str], env: Mapping[str, str]) -> set[str]:
         """The files that a filter would have to convert, as of Git LFS; all if git fails."""
-        filters = filter_names(self.top, self.env)
+        filters = filter_names(self.top, env)
         if not filters or not names:
             return set()
         words = ("check-attr", "-z", "--stdin", "filter")
-        found = ask(self.top, *words, env=self.env, names=_lines(names))
+        found = ask(self.top, *words, env=env, names=null_ended(names))
         if found is None:
             return set(names)
         parts = found.split("\0")
@@ -175,7 +202,8 @@ def add_worktree(cwd: str, path: Path, branch: str) -> None:
     do(cwd, "worktree", "add", "--quiet", "-b", branch, str(path))
 
 
-def _lines(names: Iterable[str]) -> str:
+def null_ended(names: Iterable[str]) -> str:
+    """Names as the input of git, each with a NUL after it."""
     return "".join(f"{name}\0" for name in names)
 
 
