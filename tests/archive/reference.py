@@ -153,7 +153,8 @@ def _opencode(homes: list[Path]) -> Iterator[Used]:
             for id, data in database.execute("SELECT id, data FROM message"):
                 messages[id] = json.loads(data)
             for id, data in database.execute("SELECT message_id, data FROM part ORDER BY id"):
-                steps[id].append(json.loads(data))
+                if (part := json.loads(data))["type"] == "step-finish":
+                    steps[id].append(part)
         for id, message in messages.items():
             time = message["time"]
             for number, step in enumerate(steps[id]):

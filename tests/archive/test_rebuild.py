@@ -1,6 +1,7 @@
 """A rebuilt ledger gives the same report, also of calls whose files are gone."""
 
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -9,6 +10,10 @@ from rookery.archive.ledger.ledger import Ledger
 from rookery.archive.rebuild import rebuild
 from tests.archive.homes import Home, message
 from tests.archive.ledger.samples import sessions
+from tests.archive.traps import (
+    goose_sums_of_a_session_repeat_its_ledger,
+    opencode_messages_have_the_tokens_of_their_last_step,
+)
 
 
 @pytest.fixture
@@ -66,3 +71,29 @@ def test_a_removed_run_stays_in_a_rebuilt_ledger(home: Home) -> None:
     before = home.report()
     rebuild(home.ledger, (home.path,))
     assert home.report() == before != []
+
+
+def damage(store: Path, random: Random) -> None:
+    """Change some bytes of a store, and perhaps cut it."""
+    data = bytearray(store.read_bytes())
+    for _ in range(random.randint(1, 40)):
+        start = random.randrange(100, len(data))
+        end = min(len(data), start + random.randint(1, 200))
+        data[start:end] = random.choice((random.randbytes(end - start), bytes(end - start)))
+    store.write_bytes(data[: random.choice((len(data), random.randrange(512, len(data))))])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_damaged_store_gives_the_same_report_after_a_rebuild(home: Home, seed: int) -> None:
+    opencode_messages_have_the_tokens_of_their_last_step(home.path)
+    goose_sums_of_a_session_repeat_its_ledger(home.path)
+    stores = [path for path in sorted(home.path.rglob("*.db")) if path.is_file()]
+    assert len(stores) == 2
+    for store in stores:
+        damage(store, Random(seed))
+    bring_up_to_date(home.ledger, (home.path,))
+    before = home.report()
+    bring_up_to_date(home.ledger, (home.path,))
+    assert home.report() == before
+    rebuild(home.ledger, (home.path,))
+    assert home.report() == before

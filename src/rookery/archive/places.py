@@ -29,6 +29,39 @@ class FoundFile(NamedTuple):
     stamp: Stamp
 
 
+class SearchedFolder:
+    """A folder in which agents keep sessions; it may not exist."""
+
+    def __init__(self, path: str, places: Sequence[tuple[History, Place]]) -> None:
+        self.path = path
+        self.agent = places[0][0].agent
+        """The first agent that keeps sessions there."""
+        self._patterns = [
+            (history, place.kind, re.compile(place.files).fullmatch) for history, place in places
+        ]
+
+    def match(self, below: str) -> tuple[History, Kind] | None:
+        """Whose session a file is, by its path below the folder, and what kind of file it is."""
+        for history, kind, matches in self._patterns:
+            if matches(below):
+                return history, kind
+        return None
+
+
+def searched_folders(
+    histories: Iterable[History], homes: Sequence[Path], environment: Mapping[str, str]
+) -> list[SearchedFolder]:
+    """The folders in which agents keep sessions; the variables are about the first home."""
+    folders: dict[str, list[tuple[History, Place]]] = {}
+    for history in histories:
+        for place in history.places:
+            moved = _named_folders(environment.get(place.variable or "", ""))
+            for root in [*moved, *(home / place.home for home in homes)]:
+                folder = os.path.abspath(root / place.below)
+                folders.setdefault(folder, []).append((history, place))
+    return [SearchedFolder(folder, places) for folder, places in folders.items()]
+
+
 class Search:
     """Finds files; folders that cannot be read are noted."""
 
@@ -47,35 +80,16 @@ class Search:
 
     def homes(self, homes: Sequence[Path], environment: Mapping[str, str]) -> Iterator[FoundFile]:
         """Find the files of all agents; the variables are about the first home."""
-        for folder, places in self._folders(homes, environment).items():
-            patterns = [
-                (history, place.kind, re.compile(place.files).fullmatch)
-                for history, place in places
-            ]
-            for path, relative, stamp in self._walk(folder, places[0][0].agent):
-                for history, kind, matches in patterns:
-                    if matches(relative):
-                        yield FoundFile(history, kind, path, relative, stamp)
-                        break
+        for searched in searched_folders(self._histories, homes, environment):
+            for path, relative, stamp in self._walk(searched.path, searched.agent):
+                if (match := searched.match(relative)) is not None:
+                    history, kind = match
+                    yield FoundFile(history, kind, path, relative, stamp)
 
     def files(self, folder: str) -> Iterator[tuple[str, Stamp]]:
         """All files below a folder that a person named."""
         for path, _, stamp in self._walk(folder, ""):
             yield path, stamp
-
-    def _folders(
-        self, homes: Sequence[Path], environment: Mapping[str, str]
-    ) -> dict[str, list[tuple[History, Place]]]:
-        """The folders to search, and what is in each of them."""
-        folders: dict[str, list[tuple[History, Place]]] = {}
-        for history in self._histories:
-            for place in history.places:
-                moved = _named_folders(environment.get(place.variable or "", ""))
-                roots = [*moved, *(home / place.home for home in homes)]
-                for root in roots:
-                    folder = os.path.abspath(root / place.below)
-                    folders.setdefault(folder, []).append((history, place))
-        return folders
 
     def _walk(self, folder: str, agent: str) -> Iterator[tuple[str, str, Stamp]]:
         """All files below a folder: path, path below the folder, and stamp.
@@ -98,7 +112,7 @@ class Search:
                         unchanged(storable)
                     else:
                         yield path, below + entry.name, Stamp(*stamp)
-                elif entry.is_symlink() and _is_elsewhere(entry.path, searched):
+                elif entry.is_symlink() and is_elsewhere(entry.path, searched):
                     searched.append(os.path.realpath(entry.path))
                     pending.append((entry.path, f"{below}{entry.name}/"))
 
@@ -128,7 +142,7 @@ def _stat(entry: "os.DirEntry[str]") -> os.stat_result | None:
         return None
 
 
-def _is_elsewhere(link: str, searched: Iterable[str]) -> bool:
+def is_elsewhere(link: str, searched: Iterable[str]) -> bool:
     """Whether a link leads to a folder that the search would not find or come from."""
     target = os.path.realpath(link) + "/"
     if not Path(target).is_dir():

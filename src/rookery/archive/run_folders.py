@@ -1,4 +1,4 @@
-"""Reads what the runs of rook used, from their folders."""
+"""Finds the runs of rook that have ended since the last time, and reads what they used."""
 
 import os
 from collections.abc import Mapping
@@ -8,13 +8,9 @@ from typing import NamedTuple
 
 from rookery.archive.ledger.records import RunFigures
 from rookery.model.errors import RookeryError
-from rookery.model.snapshot import TokenCounts
-from rookery.process.demo_player import is_played
-from rookery.store.file_names import INFO, RUNS, VERDICT
+from rookery.store.file_names import RUNS, VERDICT
 from rookery.store.files import Folder
 from rookery.store.names import is_name
-from rookery.store.run_folder import load
-from rookery.store.run_formats import RunInfo, VerdictInfo
 
 
 class RunsReading(NamedTuple):
@@ -53,8 +49,10 @@ def _read_all(folder: Folder, known: Mapping[str, str]) -> RunsReading:
         if stamp is None:
             unfinished += 1
         elif known.get(name) != stamp:
+            from rookery.archive.run_figures import run_figures  # most reports have no new run
+
             try:
-                figures = _read(folder, name, stamp)
+                figures = run_figures(folder, name, stamp)
             except RookeryError as error:
                 problems.append(str(error))
             else:
@@ -69,45 +67,3 @@ def _stamp(run: Path) -> str | None:
     except OSError:
         return None
     return f"{verdict.st_mtime_ns} {verdict.st_size} {verdict.st_ino}"
-
-
-def _read(runs: Folder, name: str, stamp: str) -> RunFigures | None:
-    """Read a run; None if it was removed meanwhile, or is a demo, which used nothing."""
-    folder = runs.open(name)
-    if folder is None:
-        return None
-    with folder:
-        info, verdict = load(folder, INFO, RunInfo), load(folder, VERDICT, VerdictInfo)
-    if info is None or verdict is None or is_played(info.program):
-        return None
-    return _figures(name, info, verdict, stamp)
-
-
-def _figures(name: str, info: RunInfo, verdict: VerdictInfo, stamp: str) -> RunFigures:
-    spent, tokens = _spent(info, verdict), verdict.tokens or TokenCounts()
-    is_native = verdict.cost_source == "native"
-    return RunFigures(
-        name=name,
-        agent=info.agent,
-        session=verdict.session,
-        loop=info.loop,
-        model=verdict.model or info.model,
-        project=None if info.piped else info.cwd,  # the writer of a pipe may work anywhere
-        started_at=info.started_at,
-        ended_at=verdict.ended_at,
-        native_usd=spent if is_native else None,
-        estimated_usd=None if is_native else spent,
-        input=tokens.input,
-        output=tokens.output,
-        cache_read=tokens.cache_read,
-        cache_write=tokens.cache_write,
-        at_least=verdict.cost_at_least,
-        stamp=stamp,
-    )
-
-
-def _spent(info: RunInfo, verdict: VerdictInfo) -> float | None:
-    """What the run itself spent, of which earlier versions saved only the cost of the session."""
-    if verdict.spent_usd is None and not info.continues:
-        return verdict.cost_usd
-    return verdict.spent_usd

@@ -13,9 +13,8 @@ from rookery.adapter.lines import DEFAULT_CAP, LineBuffer, Oversized
 from rookery.adapter.oversized import shortened
 from rookery.archive.earlier_lines import time_before
 
-_BUFFER = 256 * 1024
+_BUFFER = 512 * 1024
 _HEAD = 2048  # of a line; what makes it bulk is there
-_TAIL = 512  # of a line; most have their time there
 
 
 class Hits(NamedTuple):
@@ -78,7 +77,7 @@ class Scanner:
     def _hits(self, fd: int, position: int, end: int) -> list[bytes]:
         """The lines with a needle in the first part of the buffer, which is at a position."""
         buffer, view, needles = self._buffer, self._view, self._needles
-        find, startswith = buffer.find, buffer.startswith
+        find, rfind, startswith = buffer.find, buffer.rfind, buffer.startswith
         before, after = self._bulk or (b"", b"")
         length, mark = len(before), self._time_mark
         lines: list[bytes] = []
@@ -91,9 +90,9 @@ class Scanner:
                     start = stop + 1
                     continue
             for needle in needles:
-                if find(needle, start, stop) >= 0:
+                if rfind(needle, start, stop) >= 0:  # most have their usage and time at the end
                     line = bytes(view[start:stop])
-                    if line.find(mark, -_TAIL) < 0:
+                    if line.rfind(mark) < 0:
                         lines += self._time_of(fd, line, position + start)
                     lines.append(line)
                     self._behind_hit = position + stop

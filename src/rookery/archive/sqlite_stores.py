@@ -10,13 +10,11 @@ A connection to a database in WAL mode usually writes: it makes and removes the 
 """
 
 import os
-import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -178,6 +176,9 @@ def opened(path: Path) -> Iterator[Store]:
         with closing(shared):
             yield Store(shared, lambda: None)
     else:
+        import shutil  # slow to import, and few stores are copied
+        from tempfile import TemporaryDirectory
+
         with TemporaryDirectory(prefix="rookery-") as folder:
             copy = Path(folder, "copy.db")
             for suffix in _WRITTEN:

@@ -70,6 +70,21 @@ def sessions(ledger: Ledger) -> list[tuple[object, ...]]:
     return rows.fetchall()
 
 
+def differing_sums(ledger: Ledger) -> list[tuple[object, ...]]:
+    """What the sums have that adding the calls up does not give, or the other way round."""
+    keys = "quarter, session_id, model, project, branch, subagent, run_id"
+    amounts = (
+        *("calls", "input", "output", "cache_read", "cache_write"),
+        *("native_nano", "estimated_nano", "unpriced_tokens", "saved_nano"),
+    )
+    added = f"SELECT {keys}, {', '.join(f'sum({name})' for name in amounts)} FROM"
+    again, known = f"{added} counted GROUP BY {keys}", f"{added} sums GROUP BY {keys}"
+    rows = ledger.connection.execute(
+        f"SELECT * FROM ({again} EXCEPT {known}) UNION ALL SELECT * FROM ({known} EXCEPT {again})"
+    )
+    return rows.fetchall()
+
+
 def totals(ledger: Ledger) -> tuple[int, ...]:
     """Calls, the four kinds of tokens, native and estimated nano-dollars, unpriced tokens."""
     row: tuple[int, ...] = ledger.connection.execute(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rookery.adapter.history import Call, Finding, Session
 from rookery.archive.ledger.records import RunFigures
-from tests.archive.ledger.samples import Reading, filled, report, sessions, source
+from tests.archive.ledger.samples import Reading, differing_sums, filled, report, sessions, source
 
 SESSIONS = ("a", "b", "c", "d")
 TIMES = st.none() | st.integers(1_000, 1_006).map(lambda n: n * 450.0)
@@ -79,6 +79,7 @@ def test_any_order_gives_the_same_report(
             for path, lines in again:
                 with three.batch() as batch:
                     batch.add(source(path), lines)
+            assert [differing_sums(ledger) for ledger in (one, two, three)] == [[], [], []]
             assert report(two) == report(one)
             assert report(three) == report(one)
             assert sessions(two) == sessions(one)

@@ -3,10 +3,13 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rookery.adapter.history import Call
 from rookery.archive.ledger.ledger import Ledger
-from rookery.model.price import Price, Rates
+from rookery.archive.ledger.pricing import TokenPrice, priced, token_cost
+from rookery.model.price import Price, Rates, Tier
 from tests.archive.ledger.samples import filled, source, totals
 
 
@@ -70,3 +73,37 @@ def test_all_calls_are_priced_again_when_prices_change(tmp_path: Path) -> None:
         assert totals(ledger)[6] == 5_000
         ledger.reprice("2")
         assert totals(ledger)[6] == 1
+
+
+RATE = st.integers(0, 10**8)
+TOKENS = st.integers(0, 300_000)
+KNOWN_RATES = st.builds(
+    Rates, input=RATE, output=RATE, cache_read=RATE, cache_write_5m=RATE, cache_write_1h=RATE
+)
+
+
+@given(KNOWN_RATES, KNOWN_RATES, st.tuples(TOKENS, TOKENS, TOKENS, TOKENS, TOKENS))
+def test_calls_in_great_number_are_priced_as_each_of_them(
+    rates: Rates, long_rates: Rates, tokens: tuple[int, int, int, int, int]
+) -> None:
+    price = Price(rates, (Tier(200_000, long_rates),))
+    input, output, read, short, long = tokens
+    line = Call(
+        id="1",
+        session="a",
+        input=input,
+        output=output,
+        cache_read=read,
+        cache_write_5m=short,
+        cache_write_1h=long,
+    )
+    quick = TokenPrice.of(price)
+    assert quick is not None
+    assert token_cost(quick, *tokens) == priced(line, price)
+
+
+def test_a_price_with_an_unknown_rate_is_not_for_calls_in_great_number() -> None:
+    known = Rates(input=1, output=1, cache_read=1, cache_write_5m=1, cache_write_1h=1)
+    assert TokenPrice.of(Price(known, (Tier(10, Rates(input=1)),))) is None
+    assert TokenPrice.of(Price(Rates(input=1, output=1))) is None
+    assert TokenPrice.of(None) is None

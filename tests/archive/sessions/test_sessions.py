@@ -25,6 +25,7 @@ from rookery.model.events import (
 )
 from rookery.model.records import Record
 from rookery.model.timeline import Timeline
+from rookery.testing import histories
 from tests.archive.folders import unchanged
 
 TRANSCRIPTS = Path(__file__).parents[2] / "agents" / "claude" / "transcripts"
@@ -140,3 +141,24 @@ def test_an_unknown_or_ambiguous_id_says_what_to_do(ledger: Ledger) -> None:
         found(ledger, "", BACKGROUND)
     with pytest.raises(UnknownSessionError, match="write more of it"):
         found(ledger, "5a", BACKGROUND)
+
+
+@pytest.mark.parametrize("agent", histories.AGENTS)
+def test_a_made_up_session_is_read_as_it_was_written(tmp_path: Path, agent: str) -> None:
+    months = histories.month_of_work(1_790_000_000.0)
+    script = next(one for one in months if one.agent == agent and not one.inherited)
+    histories.write(tmp_path, script)
+    path = tmp_path / "ledger.db"
+    bring_up_to_date(path, [tmp_path], names=[agent])
+    with Ledger.open(path) as opened:
+        read = records(find_session(opened, [tmp_path], script.id))
+    events = [one.event for one in read if getattr(one.event, "parent", None) is None]
+    ended = [event for event in events if isinstance(event, ToolFinished)]
+    prompts = [event.text for event in events if isinstance(event, UserMessage)]
+    assert prompts[:1] == [script.title]
+    assert {event.text for event in events if isinstance(event, Text)} >= {
+        call.text for call in script.calls
+    }
+    assert len([event for event in ended if event.kind == "execute"]) == sum(
+        call.command is not None for call in script.calls
+    )

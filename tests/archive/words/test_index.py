@@ -9,6 +9,7 @@ import pytest
 
 from rookery.archive.words.database import Words
 from rookery.archive.words.index import Progress, fill
+from rookery.archive.words.schema import FORMAT
 from rookery.archive.words.search import Hit, WordQuery, by_session, search
 from tests.archive.folders import unchanged
 
@@ -120,10 +121,14 @@ def test_what_was_indexed_is_found_when_its_file_is_gone(words: Words, home: Pat
     assert [hit.excerpt for hit in hits(words, '"Launched in"')] == ["Launched in the background."]
 
 
-def test_without_kept_texts_hits_have_no_excerpt(words: Words, home: Path) -> None:
-    list(fill(words, [home], keeps_text=False))
+def test_without_kept_texts_excerpts_come_from_the_files_while_they_are_there(
+    words: Words, home: Path
+) -> None:
+    list(fill(words, [home], keep="counts"))
+    assert [hit.excerpt for hit in hits(words, '"Launched in"')] == ["Launched in the background."]
+    main_file(home).unlink()
     assert [hit.excerpt for hit in hits(words, '"Launched in"')] == [""]
-    assert words.connection.execute("SELECT count(*) FROM texts").fetchone() == (0,)
+    assert words.connection.execute("SELECT count(text) FROM blocks").fetchone() == (0,)
 
 
 def test_a_damaged_index_is_made_again(words: Words, home: Path) -> None:
@@ -139,7 +144,7 @@ def test_an_index_of_another_format_is_made_again(words: Words, home: Path) -> N
     words.connection.execute("PRAGMA user_version = 99")
     words.connection.close()
     with Words.open(words.path) as again:
-        assert again.connection.execute("PRAGMA user_version").fetchone() == (1,)
+        assert again.connection.execute("PRAGMA user_version").fetchone() == (FORMAT,)
 
 
 def test_only_one_process_fills_the_index(words: Words, home: Path) -> None:

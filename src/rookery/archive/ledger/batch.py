@@ -1,18 +1,10 @@
 """What was read since the last transaction, merged in memory."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
-import msgspec
-
-from rookery.adapter.history import Call, Finding, Limit, Session
-from rookery.archive.ledger.merge import (
-    TOKEN_BITS,
-    CallId,
-    KeyedCall,
-    MergedCall,
-    plausible,
-    storable,
-)
+from rookery.adapter.history import Call, Calls, Finding, Limit, Session
+from rookery.archive.ledger.merge import KeyedCall, storable
+from rookery.archive.ledger.plain_calls import AgentCalls
 from rookery.archive.ledger.records import RunFigures, Source
 from rookery.archive.ledger.sessions import MergedSession
 
@@ -21,8 +13,8 @@ class Batch:
     """Findings of several files, and how far these files were read."""
 
     def __init__(self) -> None:
-        self.calls: dict[str, dict[CallId, MergedCall]] = {}
-        """By agent and id."""
+        self.calls: dict[str, AgentCalls] = {}
+        """By agent."""
         self.sessions: dict[tuple[str, str], MergedSession] = {}
         """By agent and id."""
         self.limits: dict[tuple[str, str, str], Limit] = {}
@@ -36,25 +28,23 @@ class Batch:
         self.size = 0
         """How many lines were added."""
 
-    def add(self, source: Source, findings: Iterable[Finding]) -> None:
+    def add(self, source: Source, findings: Sequence[Finding]) -> None:
         """Add what was read from a file. The source says how far, when the batch is written."""
         agent, path = source.agent, source.path
         self.sources[path] = source
-        calls = self.calls.setdefault(agent, {})
+        self.size += len(findings)
+        calls = self.calls.setdefault(agent, AgentCalls())
         session: str | None = None
         for finding in findings:
-            self.size += 1
             if isinstance(finding, Call):
-                line = _checked(finding)
-                if line.session != session:
-                    session = line.session
+                if finding.session != session:
+                    session = finding.session
                     self.session(agent, session)
-                key = (line.id, session) if line.lineage else line.id
-                known = calls.get(key)
-                if known is None:
-                    calls[key] = MergedCall.of(line, path)
-                else:
-                    known.add(line, path)
+                calls.add(finding, path)
+            elif isinstance(finding, Calls):
+                self.size += len(finding.rows)
+                self.session(agent, finding.session)
+                calls.add_all(finding, path)
             elif isinstance(finding, Session):
                 self.session(agent, finding.id).add(finding)
             else:
@@ -87,13 +77,3 @@ class Batch:
 def limit_rank(limit: Limit) -> tuple[float, float, float]:
     """The later of two reports holds; of two at the same time the higher one."""
     return (limit.at, limit.used or 0, limit.resets_at or 0)
-
-
-def _checked(line: Call) -> Call:
-    """The line with values that the ledger can hold."""
-    counts = line.input | line.output | line.cache_read | line.reasoning | line.web_searches
-    if (counts | line.cache_write_5m | line.cache_write_1h) >> TOKEN_BITS:  # one is < 0 or huge
-        line = plausible(line)
-    if not line.session.isascii():
-        line = msgspec.structs.replace(line, session=storable(line.session))
-    return line

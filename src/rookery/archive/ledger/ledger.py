@@ -13,7 +13,7 @@ from rookery.archive.ledger.pricing import Rates
 from rookery.archive.ledger.records import Source
 from rookery.archive.ledger.rows import Names
 from rookery.archive.ledger.schema import MIGRATIONS, migrate, version
-from rookery.archive.ledger.settle import reprice
+from rookery.archive.ledger.settle import make_sums, reprice
 from rookery.archive.ledger.side_tables import read_sources
 from rookery.archive.ledger.touched import Touched
 from rookery.archive.ledger.writer import conclude, write
@@ -172,6 +172,7 @@ class Ledger:
         reprice(self.connection, self._rates, names, "c.source_id != 0")
         touched.add_all()
         conclude(self.connection, touched, self._rates, names)
+        make_sums(self.connection)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

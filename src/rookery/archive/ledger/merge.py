@@ -4,14 +4,17 @@ Merging is commutative, associative and idempotent: neither the order of imports
 twice changes a report.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from rookery.adapter.history import Call
 from rookery.model.price import credible, nano
 
-_LATEST_S = 1e11  # a time after it is a mistake of its writer
+LATEST_S = 1e11
+"""A time after it is a mistake of its writer."""
+
 TOKEN_BITS = 40
 """The bits of the greatest count; one above it is a mistake of its writer."""
 
@@ -20,6 +23,9 @@ _COUNTS = (
     *("output", "input", "cache_read", "cache_write_1h", "cache_write_5m"),
     *("web_searches", "reasoning"),
 )
+
+_OWN = ("session", "at", "project", "branch", "subagent", "copied", "fallback")
+"""What a call has of its own line."""
 
 CallId = str | tuple[str, str]
 """A call's id; with its session if the id identifies the call only there."""
@@ -57,6 +63,7 @@ class MergedCall(msgspec.Struct, gc=False):
     @classmethod
     def of(cls, line: Call, source: str) -> "MergedCall":
         """A call with one line."""
+        line = _checked(line)
         at = milliseconds(line.at)
         native = None if line.cost_usd is None else reported_nano(line)
         return cls(line, line, at, at, native, source, line.fallback)
@@ -76,6 +83,15 @@ class MergedCall(msgspec.Struct, gc=False):
         self.at = least(self.at, other.at)
         self.native_nano = greatest(self.native_nano, other.native_nano)
         self.fallback = self.fallback and other.fallback
+
+    def as_line(self) -> Call | None:
+        """One line of its source that reports the same; None if there may be none."""
+        usage, own = self.usage, self.own
+        if self.shared or self.at != self.own_at or self.native_nano is not None:
+            return None
+        if usage is not own:
+            return replace(usage, **{name: getattr(own, name) for name in _OWN})
+        return own
 
 
 class KeyedCall(NamedTuple):
@@ -119,10 +135,12 @@ def _own_rank(call: MergedCall) -> Rank:
     )
 
 
-def plausible(line: Call) -> Call:
-    """The line with counts that the ledger can hold: a count that no call can have becomes 0."""
-    wrong = {name: 0 for name in _COUNTS if getattr(line, name) >> TOKEN_BITS}
-    return msgspec.structs.replace(line, **wrong) if wrong else line
+def _checked(line: Call) -> Call:
+    """The line with values that the ledger can hold: a count that no call can have becomes 0."""
+    changes: dict[str, Any] = {n: 0 for n in _COUNTS if getattr(line, n) >> TOKEN_BITS}
+    if not line.session.isascii():
+        changes["session"] = storable(line.session)
+    return replace(line, **changes) if changes else line
 
 
 def reported_nano(line: Call) -> int | None:
@@ -141,7 +159,7 @@ def has_tokens(line: Call) -> bool:
 
 def milliseconds(at: float | None) -> int | None:
     """A time in milliseconds; None for one that no call can have."""
-    return round(at * 1000) if at is not None and 0 < at < _LATEST_S else None
+    return round(at * 1000) if at is not None and 0 < at < LATEST_S else None
 
 
 def least(one: int | None, other: int | None) -> int | None:

@@ -1,7 +1,9 @@
 """Rows of the table of calls, to merged calls and back."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+import sys
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -27,18 +29,9 @@ _UNKNOWN: dict[str, int | str] = {
 }
 """What stands for NULL in the rows that are inserted."""
 
-PLAIN = (
-    *("key", "session_id", "source_id", "model", "project", "branch", "at"),
-    *("input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "reasoning"),
-)
-"""What most calls have of these columns; the others have their default."""
-
+_NUL = "\0"
 _NO_TIME = -1  # of the call's own line, where another one has a time
 
-INSERT_PLAIN = (
-    f"INSERT INTO calls ({', '.join(PLAIN)}, estimated_nano, saved_nano) "
-    f"VALUES ({', '.join('?' * (len(PLAIN) + 2))})"
-)
 _VALUES = (f"nullif(?, {_UNKNOWN[name]!r})" if name in _UNKNOWN else "?" for name in COLUMNS)
 INSERT = (
     f"INSERT OR REPLACE INTO calls ({', '.join(COLUMNS)}, estimated_nano, saved_nano) "
@@ -61,8 +54,16 @@ def call_key(agent: str, identity: CallId) -> int:
 
     Of ten million calls, two have the same 64 bits with a probability of 3 in a million.
     """
-    text = f"{agent}\0{identity}" if isinstance(identity, str) else "\0".join((agent, *identity))
-    return int.from_bytes(_hash(text)[:8], "big", signed=True)
+    return call_keys(agent, (identity,))[0]
+
+
+def call_keys(agent: str, identities: Iterable[CallId]) -> Sequence[int]:
+    """The keys of calls."""
+    texts = (f"{agent}\0{id if isinstance(id, str) else _NUL.join(id)}" for id in identities)
+    hashes = array("q", b"".join(map(_hash, texts)))
+    if sys.byteorder == "little":
+        hashes.byteswap()
+    return hashes[::2]  # the first half of each
 
 
 def lineage_key(agent: str, identity: str) -> bytes:
@@ -130,39 +131,6 @@ def find_rows(connection: sqlite3.Connection, keys: Sequence[int]) -> Iterator[R
 def all_rows(connection: sqlite3.Connection, where: str) -> Iterator[Row]:
     """The rows for which a condition holds, each with its session and the path."""
     return iter(connection.execute(f"{_SELECT} WHERE {where}"))
-
-
-def plain_row(call: MergedCall, key: int, names: Names, ids: tuple[int, int]) -> Row | None:
-    """The columns `PLAIN` of a call; None if others of its columns have more than their default."""
-    usage, own, at = call.usage, call.own, call.at
-    if (
-        at is None
-        or at != call.own_at
-        or call.native_nano is not None
-        or own.subagent is not None
-        or own.copied
-        or usage.web_searches
-        or usage.fast
-        or usage.summed
-        or call.fallback
-        or call.shared
-        or usage.model is None
-        or own.project is None
-        or own.branch is None
-    ):
-        return None
-    return (
-        key,
-        *ids,
-        *names.ids(usage.model, own.project, own.branch),
-        at,
-        usage.input,
-        usage.output,
-        usage.cache_read,
-        usage.cache_write_5m,
-        usage.cache_write_1h,
-        usage.reasoning,
-    )
 
 
 def to_row(

@@ -47,7 +47,7 @@ WITH RECURSIVE tree (id) AS (
   JOIN sessions child ON child.agent = s.agent AND child.parent = s.session
 )
 SELECT key, coalesce(native_nano, estimated_nano, 0), input, output, cache_read,
-  cache_write_5m + cache_write_1h
+  cache_write_5m + cache_write_1h, session_id
 FROM tree JOIN calls ON session_id = tree.id
 WHERE counted = 1 AND run_id IS NULL AND at BETWEEN ? AND ? ORDER BY key
 """
@@ -135,12 +135,20 @@ def _run_row(figures: RunFigures) -> tuple[str, str, str, *tuple[object, ...]]:
     )
 
 
+def has_runs(connection: sqlite3.Connection) -> bool:
+    """Whether there are any runs of rook."""
+    return connection.execute("SELECT 1 FROM runs LIMIT 1").fetchone() is not None
+
+
 def share_runs(
     connection: sqlite3.Connection, touched: Touched, rates: Rates, names: Names
-) -> None:
-    """Assign calls of touched sessions to runs, and the runs' figures to the calls."""
-    if connection.execute("SELECT 1 FROM runs LIMIT 1").fetchone() is None:
-        return
+) -> set[int]:
+    """Assign calls of touched sessions to runs, and the runs' figures to the calls.
+
+    Returns the ids of the sessions with such calls.
+    """
+    if not has_runs(connection):
+        return set()
     touched.add_trees()
     runs = [_Run(*row) for row in connection.execute(_RUNS)]
     numbers = [(run.id,) for run in runs]
@@ -148,11 +156,10 @@ def share_runs(
     connection.executemany(
         "UPDATE calls SET run_id = NULL, share_nano = NULL WHERE run_id = ?", numbers
     )
-    for run in runs:
-        _share(connection, run, rates, names)
+    return set().union(*(_share(connection, run, rates, names) for run in runs))
 
 
-def _share(connection: sqlite3.Connection, run: _Run, rates: Rates, names: Names) -> None:
+def _share(connection: sqlite3.Connection, run: _Run, rates: Rates, names: Names) -> set[int]:
     start = run.started_at // 1000 * 1000  # some times of calls are whole seconds
     query = (run.session_id, start, run.ended_at)
     detail = connection.execute(_DETAIL, query).fetchall()
@@ -161,9 +168,10 @@ def _share(connection: sqlite3.Connection, run: _Run, rates: Rates, names: Names
         "UPDATE calls SET run_id = ?, share_nano = ? WHERE key = ?",
         [(run.id, share, row[0]) for row, share in zip(detail, shares, strict=True)],
     )
+    sessions = {run.session_id, *(row[-1] for row in detail)}
     if detail and not run.settled:
-        return
-    counted = [sum(counts) for counts in zip(*(row[2:] for row in detail), strict=True)]
+        return sessions
+    counted = [sum(counts) for counts in zip(*(row[2:-1] for row in detail), strict=True)]
     least = 0 if run.at_least else -math.inf
     rest = [
         0 if total is None or total - part < least else total - part
@@ -177,6 +185,7 @@ def _share(connection: sqlite3.Connection, run: _Run, rates: Rates, names: Names
     if any(rest) or share or (not detail and (share, cost.nano) != (None, None)):
         row = _extra_row(run, rest, cost, share, names)
         connection.execute(_EXTRA, (*row, int(bool(detail))))
+    return sessions
 
 
 def _shares(run: _Run, prices: list[int]) -> list[int | None]:

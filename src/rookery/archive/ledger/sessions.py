@@ -96,6 +96,12 @@ class SessionTable:
         self._connection = connection
         self._names = names
         self.ids: dict[SessionKey, int] = {}
+        self.new: set[int] = set()
+        """The ids of those that were added."""
+
+    def known(self, sessions: Iterable[SessionKey]) -> set[int]:
+        """The ids of those of these sessions that are there already."""
+        return {number for _, number, _ in self._find(sessions)}
 
     def write(self, sessions: Mapping[SessionKey, MergedSession]) -> set[int]:
         """Merge what is known about sessions; return the ids of those that changed."""
@@ -103,7 +109,9 @@ class SessionTable:
         self.ids.update((key, number) for key, (number, _) in stored.items())
         new = [key for key in sessions if key not in stored]
         self._insert(new, sessions)
-        changed = {self.ids[key] for key in new}
+        added = {self.ids[key] for key in new}
+        self.new |= added
+        changed = set(added)
         for key, (number, row) in stored.items():
             if self._update(number, row, sessions[key]):
                 changed.add(number)

@@ -1,4 +1,4 @@
-"""What follows from the calls of a session: their times, and which of them count."""
+"""What follows from the calls of a session: their times, which of them count, and their sums."""
 
 import sqlite3
 
@@ -59,6 +59,18 @@ UPDATE calls SET counted = 0 WHERE key IN (
 )
 """
 
+QUARTER_MS = 900_000
+_KEYS = "quarter, session_id, model, project, branch, subagent, run_id"
+_AMOUNTS = (
+    *("calls", "input", "output", "cache_read", "cache_write"),
+    *("native_nano", "estimated_nano", "unpriced_tokens", "saved_nano"),
+)
+_SUMS = (
+    f"INSERT INTO sums ({_KEYS}, {', '.join(_AMOUNTS)}) "
+    f"SELECT {_KEYS}, {', '.join(f'sum({name})' for name in _AMOUNTS)} "
+    f"FROM counted WHERE session_id IN (SELECT id FROM touched) GROUP BY {_KEYS}"
+)
+
 
 def settle(connection: sqlite3.Connection, touched: Touched, rates: Rates, names: Names) -> None:
     """Settle the calls of all touched sessions, and of those that depend on them."""
@@ -73,6 +85,12 @@ def settle(connection: sqlite3.Connection, touched: Touched, rates: Rates, names
 def set_ranges(connection: sqlite3.Connection) -> None:
     """Set the first and the last time of all touched sessions."""
     connection.execute(_RANGES)
+
+
+def make_sums(connection: sqlite3.Connection) -> None:
+    """Make the sums of all touched sessions again."""
+    connection.execute("DELETE FROM sums WHERE session_id IN (SELECT id FROM touched)")
+    connection.execute(_SUMS)
 
 
 def reprice(connection: sqlite3.Connection, rates: Rates, names: Names, where: str) -> None:

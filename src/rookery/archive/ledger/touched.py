@@ -17,6 +17,11 @@ class Touched:
         rows = ((number,) for number in sessions)
         self._connection.executemany("INSERT OR IGNORE INTO touched VALUES (?)", rows)
 
+    def remove(self, sessions: Iterable[int]) -> None:
+        """Remove sessions by their ids."""
+        rows = ((number,) for number in sessions)
+        self._connection.executemany("DELETE FROM touched WHERE id = ?", rows)
+
     def add_all(self) -> None:
         """Add all sessions."""
         self._connection.execute("INSERT OR IGNORE INTO touched SELECT id FROM sessions")

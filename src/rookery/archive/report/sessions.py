@@ -1,6 +1,7 @@
 """The sessions that people had with agents, newest first, with what each used."""
 
 import sqlite3
+from collections.abc import Sequence
 
 import msgspec
 
@@ -12,11 +13,17 @@ _SUMS = ", ".join(f"total(sums.{field})" for field in Amounts._fields)
 # SQLite takes `sums.model` from the row that has the maximum.
 _SESSIONS = f"""
 SELECT sessions.agent, session, parent, sessions.project, sessions.branch, title, first_at, last_at,
-       names.text, max(sums.quarter), {_SUMS}
+       names.text, sessions.id, max(sums.quarter), {_SUMS}
 FROM sessions
 LEFT JOIN sums ON sums.session_id = sessions.id AND sums.run_id IS NULL
 LEFT JOIN names ON names.id = sums.model
 GROUP BY sessions.id
+"""
+
+
+_SIZES = """
+SELECT session_id, sum(size) FROM (SELECT DISTINCT session_id, source_id FROM calls) AS own
+JOIN sources ON sources.id = own.source_id WHERE kind != 'sqlite' GROUP BY session_id
 """
 
 
@@ -35,6 +42,9 @@ class ListedSession(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None = None
     """The last one."""
 
+    size: int | None = None
+    """How many bytes its files have; None if its agent keeps all sessions in one store."""
+
     used: Figures
     """Without what runs of rook used in it: they are listed themselves."""
 
@@ -51,6 +61,7 @@ class _Found(msgspec.Struct, kw_only=True):
     first_at: int | None
     last_at: int | None
     model: str | None
+    size: int | None = None
     amounts: Amounts
 
     def include(self, other: "_Found") -> None:
@@ -59,13 +70,17 @@ class _Found(msgspec.Struct, kw_only=True):
         self.first_at = min(filter(None, (self.first_at, other.first_at)), default=None)
         self.last_at = max(filter(None, (self.last_at, other.last_at)), default=None)
         self.model = self.model or other.model
+        if self.size is not None or other.size is not None:
+            self.size = (self.size or 0) + (other.size or 0)
 
 
 def listed_sessions(connection: sqlite3.Connection) -> list[ListedSession]:
     """The sessions in which people, and not only runs of rook, used an agent; newest first."""
     every = {}
+    sizes = dict(connection.execute(_SIZES))
     for row in connection.execute(_SESSIONS):
         facts = dict(zip(_Found.__struct_fields__, row, strict=False))
+        facts["size"] = sizes.get(facts["size"])
         facts["amounts"] = Amounts(*map(int, row[-len(Amounts._fields) :]))
         every[row[0], row[1]] = _Found(**facts)
     for each in list(every.values()):
@@ -74,6 +89,18 @@ def listed_sessions(connection: sqlite3.Connection) -> list[ListedSession]:
             root.include(each)
     roots = [each for each in every.values() if _root(each, every) is each and any(each.amounts)]
     return [_listed(each) for each in sorted(roots, key=lambda each: -(each.last_at or 0))]
+
+
+def session_use(connection: sqlite3.Connection, agent: str, ids: Sequence[str]) -> Figures:
+    """What some sessions of an agent used together, in runs of rook or without them."""
+    amounts = Amounts()
+    query = (
+        f"SELECT {_SUMS} FROM sums JOIN sessions ON sessions.id = sums.session_id "
+        "WHERE sessions.agent = ? AND sessions.session = ?"
+    )
+    for id in ids:
+        amounts = amounts.plus(map(int, connection.execute(query, (agent, id)).fetchone()))
+    return amounts.figures
 
 
 def _root(session: _Found, every: dict[tuple[str, str], _Found]) -> _Found:
@@ -99,5 +126,6 @@ def _listed(found: _Found) -> ListedSession:
         branch=found.branch,
         title=found.title,
         model=found.model,
+        size=found.size,
         used=found.amounts.figures,
     )

@@ -1,9 +1,9 @@
 """Finds a stored session by its id, and the files that it consists of."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -56,16 +56,53 @@ class SessionName(NamedTuple):
     title: str | None
 
 
-def find_session(ledger: Ledger, homes: Sequence[Path], id: str) -> StoredSession:
-    """Find the session whose id begins like that; an UnknownSessionError says why there is none."""
+class Kept(Protocol):
+    """A copy of a file."""
+
+    @property
+    def path(self) -> str:
+        """Where it is."""
+
+    @property
+    def below(self) -> str:
+        """The path of the file in the folder of its agent."""
+
+
+def _none(_: str) -> Iterable[Kept]:
+    return ()
+
+
+def find_session(
+    ledger: Ledger, homes: Sequence[Path], id: str, kept: Callable[[str], Iterable[Kept]] = _none
+) -> StoredSession:
+    """Find the session whose id begins like that; an UnknownSessionError says why there is none.
+
+    `kept` returns the copies of an agent's files, which are used if the agent has deleted them.
+    """
     named = _named(ledger, id)
     return StoredSession(
         agent=named.agent,
         id=named.id,
         project=named.project,
         title=named.title,
-        files=tuple(_files(ledger, named, homes)),
+        files=tuple(_files(ledger, named, homes)) or tuple(_copies(named, kept(named.agent))),
     )
+
+
+def _copies(named: SessionName, kept: Iterable[Kept]) -> Iterator[SessionFile]:
+    """The copies of a session's files, its own first."""
+    if named.agent not in agents.TRANSCRIPTS:
+        return
+    transcript = agents.transcript(named.agent)
+    found = []
+    for copy in kept:
+        parts = copy.below.split("/")
+        is_of = parts[-1] == f"{named.id}.jsonl" or (
+            not transcript.query and transcript.is_of(parts, named.id)
+        )
+        if is_of:
+            found.append(SessionFile(copy.path, "lines", named.id, transcript.task_of(parts)))
+    yield from sorted(found, key=lambda file: (file.task or "", file))
 
 
 def _files(ledger: Ledger, named: SessionName, homes: Sequence[Path]) -> Iterator[SessionFile]:
@@ -76,21 +113,21 @@ def _files(ledger: Ledger, named: SessionName, homes: Sequence[Path]) -> Iterato
     own = sorted(_files_of(named.agent, named.id, found), key=lambda file: (file.task or "", file))
     yield from own
     seen = {file.path for file in own if file.kind != "sqlite"}
-    for child in _subagents(ledger, named):
+    for child in subagent_sessions(ledger, named.agent, named.id):
         for file in _files_of(named.agent, child, found):
             if file.path not in seen:
                 seen.add(file.path if file.kind != "sqlite" else "")
                 yield file._replace(task=file.task or child)
 
 
-def _subagents(ledger: Ledger, named: SessionName) -> list[str]:
+def subagent_sessions(ledger: Ledger, agent: str, id: str) -> list[str]:
     """The sessions of a session's subagents, and of theirs."""
     query = "SELECT session FROM sessions WHERE agent = ? AND parent = ? ORDER BY first_at"
     found: dict[str, None] = {}
-    pending = [named.id]
+    pending = [id]
     while pending and len(found) < _MOST_SUBAGENTS:
-        rows = ledger.connection.execute(query, (named.agent, pending.pop()))
-        new = [id for (id,) in rows if id not in found and id != named.id]
+        rows = ledger.connection.execute(query, (agent, pending.pop()))
+        new = [child for (child,) in rows if child not in found and child != id]
         found.update(dict.fromkeys(new))
         pending += new
     return list(found)

@@ -11,8 +11,12 @@ from rookery.archive.sessions.find import SessionFile, StoredSession
 from rookery.archive.sqlite_stores import opened
 from rookery.archive.unseen import open_unseen
 
+COPY = ".zst"
+"""How the name of a compressed copy ends."""
+
 _CHUNK = 256 * 1024
 _LARGEST = 128 << 20  # of a document, which is read whole
+_LARGEST_COPY = 2 << 30
 
 
 class Content(Protocol):
@@ -78,7 +82,7 @@ class Parts:
         base = 0
         for file in session.files:
             with suppress(OSError):
-                content = _content(file, transcript)
+                content = content_of(file, transcript)
                 self._parts.append(Part(content, base, file.task))
                 base += content.size
 
@@ -99,7 +103,10 @@ class Parts:
         self._parts.clear()
 
 
-def _content(file: SessionFile, transcript: Transcript) -> Content:
+def content_of(file: SessionFile, transcript: Transcript) -> Content:
+    """Open a file of a session; an OSError says that it cannot be read."""
+    if file.path.endswith(COPY):
+        return _Bytes(_uncompressed(file.path))
     if file.kind == "sqlite":
         return _Bytes(_rows(file.path, file.key, transcript.query or ""))
     content = _OpenFile(file.path)
@@ -108,6 +115,18 @@ def _content(file: SessionFile, transcript: Transcript) -> Content:
     with closing(content):
         document = content.read_at(0, _LARGEST)
     return _Bytes(b"".join(line + b"\n" for line in transcript.lines(document)))
+
+
+def _uncompressed(path: str) -> bytes:
+    """The bytes of a copy; an OSError if it is damaged, or the library is missing."""
+    try:
+        import zstandard
+
+        return zstandard.ZstdDecompressor().decompress(
+            Path(path).read_bytes(), max_output_size=_LARGEST_COPY
+        )
+    except Exception as error:  # zstandard's own, or that it is not installed
+        raise OSError(str(error)) from error
 
 
 def _rows(path: str, id: str, query: str) -> bytes:

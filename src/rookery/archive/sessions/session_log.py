@@ -18,7 +18,7 @@ from rookery.model.events import (
 )
 from rookery.model.records import Record
 
-_OF_THE_SESSION = (SessionStarted, TurnStarted, TurnFinished, StreamClosed)
+OF_THE_SESSION = (SessionStarted, TurnStarted, TurnFinished, StreamClosed)
 """What a subagent's file reports of itself as if it were a session."""
 
 
@@ -74,7 +74,7 @@ class SessionLog:
     def _inserted(
         self, records: list[Record], part: Part, parent: str | None, subagents: dict[str, Part]
     ) -> list[Record]:
-        result = [_placed(record, part.base, parent) for record in records]
+        result = [placed(record, part.base, parent) for record in records]
         for record in records:
             event = record.event
             if not isinstance(event, TaskStarted | ToolFinished) or event.id not in subagents:
@@ -91,7 +91,7 @@ class SessionLog:
             record
             for records in self._with_subagents(part, parent, subagents)
             for record in records
-            if not isinstance(record.event, _OF_THE_SESSION)
+            if not isinstance(record.event, OF_THE_SESSION)
         ]
 
     def _uncalled(self, task: str, subagents: dict[str, Part]) -> list[Record]:
@@ -118,7 +118,8 @@ def _index_of_end(records: list[Record], task: str, call: str) -> int:
     return started
 
 
-def _placed(record: Record, base: int, parent: str | None) -> Record:
+def placed(record: Record, base: int, parent: str | None) -> Record:
+    """A record of a subagent, at its offset in the session's log."""
     event = record.event
     if parent is not None and "parent" in event.__struct_fields__:
         event = msgspec.structs.replace(event, parent=getattr(event, "parent", None) or parent)

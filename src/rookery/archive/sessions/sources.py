@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rookery import agents
-from rookery.adapter.history import Kind
+from rookery.adapter.history import History, Kind
 from rookery.archive.places import FoundFile, Search, storable_path
 from rookery.archive.sessions.find import SessionFile, StoredSession
 from rookery.archive.sessions.parts import Parts
@@ -52,18 +52,17 @@ def _sources(file: FoundFile) -> Iterator[SessionSource]:
             agent, file.path, file.below, file.kind, "", text, stamp.size, stamp.mtime_ns
         )
         return
-    for key, mark in _marks(file):
+    for key, mark in session_marks(file.history, file.path):
         yield SessionSource(agent, file.path, file.below, "sqlite", key, mark, 0, stamp.mtime_ns)
 
 
-def _marks(file: FoundFile) -> Iterator[tuple[str, str]]:
+def session_marks(history: History, path: str) -> Iterator[tuple[str, str]]:
     """The sessions of a store, and what changes when they do; none if it cannot be read."""
+    changes = agents.transcript(history.agent).changes or history.queries[0].changes
     try:
-        with opened(Path(file.path)) as store:
-            for query in file.history.queries:
-                for key, mark in store.connection.execute(query.changes):
-                    yield str(key), str(mark)
-                return
+        with opened(Path(path)) as store:
+            for key, mark in store.connection.execute(changes):
+                yield str(key), str(mark)
     except (sqlite3.Error, OSError):
         return
 

@@ -1,22 +1,29 @@
 """Compresses the texts of documents: with zstandard if it is installed, otherwise with zlib."""
 
 import zlib
+from collections.abc import Callable
+from functools import cache
 from importlib.util import find_spec
 
 _ZSTANDARD = b"\x28\xb5\x2f\xfd"
 """How data begins that zstandard compressed."""
 
 _LEVEL = 3
+_LARGEST = 1 << 30  # of one text: more is damage
 
 
 def compress(text: str) -> bytes:
     """Compress a text."""
-    data = text.encode("utf-8", "replace")
+    return _compressor()(text.encode("utf-8", "replace"))
+
+
+@cache
+def _compressor() -> Callable[[bytes], bytes]:
     if find_spec("zstandard") is None:  # it is in the extra `archive`
-        return zlib.compress(data, 6)
+        return zlib.compress
     import zstandard
 
-    return zstandard.ZstdCompressor(level=_LEVEL).compress(data)
+    return zstandard.ZstdCompressor(level=_LEVEL).compress
 
 
 def decompress(data: bytes) -> str:
@@ -32,4 +39,4 @@ def _decompressed(data: bytes) -> bytes:
         return zlib.decompress(data)
     import zstandard
 
-    return zstandard.ZstdDecompressor().decompress(data)
+    return zstandard.ZstdDecompressor().decompress(data, max_output_size=_LARGEST)

@@ -23,6 +23,11 @@ _REBUILT = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 """Reasons of errors after which the index is deleted: it is damaged, or not an index."""
 
 
+def is_damage(error: sqlite3.Error) -> bool:
+    """Whether an error says that the index is damaged, so that it must be made again."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _REBUILT
+
+
 class Words:
     """The index of words."""
 
@@ -36,13 +41,15 @@ class Words:
         try:
             return cls._open(path)
         except sqlite3.DatabaseError as error:
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _REBUILT:
+            if not is_damage(error):
                 raise
         remove(path)
         return cls._open(path)
 
     @classmethod
     def _open(cls, path: Path) -> Self:
+        if not path.exists():
+            remove(path)  # the log of a database that was deleted belongs to no other
         with Folder.made(path.parent) as folder:
             os.close(folder.append(path.name))
         connection = sqlite3.connect(path, timeout=_PATIENCE_S, isolation_level=None)

@@ -2,19 +2,23 @@
 
 import fcntl
 import os
+import sqlite3
 import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from rookery.archive.sessions.raw_copies import check_copies_can_be_made, keep_copy
 from rookery.archive.sessions.sources import SessionSource, SourceReading, session_sources
 from rookery.archive.words.database import Words
 from rookery.archive.words.documents import Document, documents
 from rookery.archive.words.writer import SourceRow, Writer
+from rookery.config.user_options import Keep
 from rookery.store.files import Folder
 
 LOCK = "words.lock"
+_FIRST_COMMIT_S = 0.5  # until something can be found
 _COMMIT_S = 2.0  # between two commits: what is found grows that often
 _MOST_TEXT = 16_000_000  # characters that wait to be written
 
@@ -34,27 +38,28 @@ class Progress(NamedTuple):
 
 
 def fill(
-    words: Words, homes: Sequence[Path], *, keeps_text: bool = True
+    words: Words, homes: Sequence[Path], *, keep: Keep = "text", waits: bool = False
 ) -> Generator[Progress, None, None]:
     """Index what is new; yields after every commit, the last time when nothing is left.
 
-    Stop iterating at any time: what was committed is found, the rest is indexed the next time.
+    Stop iterating at any time: what was committed is found, the rest is indexed the next time. If
+    another process fills the index, it is left to that one, unless this one `waits` for it.
     """
-    with _locked(words.path.parent) as is_ours:
+    with _locked(words.path.parent, waits=waits) as is_ours:
         if not is_ours:
             yield Progress(0, 0, 0, is_busy=True)
             return
-        yield from _Filling(words, keeps_text=keeps_text).run(session_sources(homes))
+        yield from _Filling(words, keep).run(session_sources(homes))
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[bool]:
+def _locked(folder: Path, *, waits: bool) -> Iterator[bool]:
     """Be the only process that fills the index, if no other does."""
     with Folder.made(folder) as opened:
         fd = opened.append(LOCK)
     try:
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(fd, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
         except BlockingIOError:
             yield False
         else:
@@ -63,30 +68,48 @@ def _locked(folder: Path) -> Iterator[bool]:
         os.close(fd)
 
 
+def changed_sources(connection: sqlite3.Connection, homes: Sequence[Path]) -> list[SessionSource]:
+    """What is not indexed yet, newest first."""
+    return _changed(connection, session_sources(homes))
+
+
+def _changed(
+    connection: sqlite3.Connection, sources: Sequence[SessionSource]
+) -> list[SessionSource]:
+    query = "SELECT path, session, stamp FROM sources"
+    known = {(path, key): stamp for path, key, stamp in connection.execute(query)}
+    return [source for source in sources if known.get(source.key) != source.stamp]
+
+
 class _Filling:
     """One pass over what is new."""
 
-    def __init__(self, words: Words, *, keeps_text: bool) -> None:
+    def __init__(self, words: Words, keep: Keep) -> None:
         self._connection = words.connection
-        self._writer = Writer(words.connection, keeps_text=keeps_text)
+        self._copies_to = words.path.parent if keep == "raw" else None
+        if keep == "raw":
+            check_copies_can_be_made()
+        self._writer = Writer(words.connection, keeps_text=keep != "counts")
+        if keep == "counts":
+            self._connection.execute("UPDATE blocks SET text = NULL WHERE text IS NOT NULL")
 
     def run(self, sources: Sequence[SessionSource]) -> Iterator[Progress]:
         """Index the sources that have changed."""
-        query = "SELECT path, session, stamp FROM sources"
-        known = {(path, key): stamp for path, key, stamp in self._connection.execute(query)}
-        changed = [source for source in sources if known.get(source.key) != source.stamp]
+        changed = _changed(self._connection, sources)
         total, done = sum(source.size for source in changed), 0
         self._connection.execute("BEGIN IMMEDIATE")
         try:
-            due = time.monotonic() + _COMMIT_S
+            due = time.monotonic() + _FIRST_COMMIT_S
             for number, source in enumerate(changed, 1):
                 self._index(source)
                 done += source.size
                 if time.monotonic() > due and number < len(changed):
+                    self._writer.flush()
                     self._connection.execute("COMMIT")
                     yield Progress(done, total, len(changed) - number)
                     self._connection.execute("BEGIN IMMEDIATE")
                     due = time.monotonic() + _COMMIT_S
+            self._writer.flush()
             self._connection.execute("COMMIT")
         except BaseException:
             if self._connection.in_transaction:
@@ -112,6 +135,8 @@ class _Filling:
                 self._write(waiting, reading, row)
                 waiting, size = [], 0
         self._write(waiting, reading, row)
+        if self._copies_to is not None:
+            keep_copy(self._copies_to, source)
         self._writer.note(row, source.stamp, reading.size or begin)
 
     def _write(self, waiting: Sequence[Document], reading: SourceReading, row: SourceRow) -> None:

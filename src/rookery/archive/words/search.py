@@ -1,26 +1,26 @@
 """Finds sessions by the words in them, best first, with an excerpt of each hit."""
 
-import re
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import msgspec
 
-from rookery.archive.words.compression import decompress
+from rookery.archive.words.blocks import STATUSES, Block, Blocks, Placed, in_milliseconds
 from rookery.archive.words.documents import KINDS, DocumentKind
+from rookery.archive.words.excerpts import excerpt
 from rookery.archive.words.query import expression, marked_words
-from rookery.archive.words.writer import DELETED, STATUSES
+from rookery.archive.words.source_text import source_text
 from rookery.model.events import Status
 
 _RANKED = 4000
 """How many of the newest hits are ranked: of a common word, older ones are not worth the time."""
 
-_START = 1_577_836_800  # see the schema: the number of a document is a time
-_PER_SECOND = 8
-_HALF_LIFE_S = 90 * 86_400.0  # after which a hit is worth half as much
-_BEFORE, _LENGTH = 60, 200  # characters of an excerpt
+_MS = 1000
+_HALF_LIFE_MS = 90 * 86_400_000.0  # after which a hit is worth half as much
+_USUAL_SIZE = 1000  # characters; in a longer text a word says less
 
 _WEIGHTS: dict[DocumentKind, float] = {
     "prompt": 2.0,
@@ -49,6 +49,17 @@ class WordQuery(msgspec.Struct, frozen=True, kw_only=True):
     session: str | None = None
     """The beginning of a session's id."""
 
+    @property
+    def is_of_sessions(self) -> bool:
+        """Whether it takes only some sessions."""
+        return (self.agent, self.project, self.session) != (None, None, None)
+
+    @property
+    def is_of_documents(self) -> bool:
+        """Whether it takes only some documents of a session."""
+        by_fact = (self.kind, self.tool, self.status)
+        return by_fact != (None, None, None) or (self.since, self.until) != (None, None)
+
 
 class Hit(msgspec.Struct, frozen=True, kw_only=True):
     """A document with the words."""
@@ -59,7 +70,7 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     at: float
     kind: DocumentKind
     excerpt: str
-    """A part of the text, with the words in it; empty if texts are not kept."""
+    """A part of the text, with the words in it; empty if the text is neither kept nor there."""
 
     marks: tuple[tuple[int, int], ...]
     """Where the words are in the excerpt: begin and end, in characters."""
@@ -84,159 +95,218 @@ class Found(NamedTuple):
     total: int
     """How many hits there are."""
 
+    counts: Mapping[tuple[str, str], int] = {}
+    """How many of the ranked hits each session has, by agent and id."""
+
 
 def search(
     connection: sqlite3.Connection,
     query: WordQuery,
     *,
     limit: int = 50,
+    per_session: int | None = None,
     redact: Callable[[str], str] = str,
 ) -> Found:
     """Find the best hits; an EmptyQueryError says that there is nothing to look for.
 
-    `redact` takes the secrets out of a whole text, before an excerpt is cut from it.
+    With `per_session`, at most so many of each session. `redact` takes the secrets out of a whole
+    text, before an excerpt is cut from it.
     """
-    match = expression(query.text)
-    where, values = _filters(query)
-    rows = connection.execute(
-        _ROWS.format(where=where), {"match": match, "most": _RANKED, **values}
-    ).fetchall()
-    total = len(rows) if len(rows) < _RANKED else _count(connection, match, where, values)
-    newest = rows[0][0] / _PER_SECOND if rows else 0
-    ranked = sorted(rows, key=lambda row: _score(row, newest), reverse=True)[:limit]
-    read = _Texts(connection, redact)
-    pattern = marked_words(query.text)
-    return Found([_hit(row, read, pattern, newest) for row in ranked], total)
+    return _Search(connection, query, redact).run(limit, per_session)
 
 
-# The newest hits first, as the number of a document grows with time: the rest is not even read.
-_ROWS = """
-SELECT documents.id, bm25(words), documents.kind, documents.status, names.text, documents.offset,
-  documents.text_id, documents.start, documents.size, sessions.agent, sessions.session,
-  sessions.project, sources.path
-FROM words
-JOIN documents ON documents.id = words.rowid
-JOIN sessions ON sessions.id = documents.session_id
-JOIN sources ON sources.id = documents.source_id
-LEFT JOIN names ON names.id = documents.tool
-WHERE words MATCH :match AND {where}
-ORDER BY words.rowid DESC LIMIT :most
-"""
-_COUNT = """
-SELECT count(*) FROM words
-JOIN documents ON documents.id = words.rowid
-JOIN sessions ON sessions.id = documents.session_id
-LEFT JOIN names ON names.id = documents.tool
-WHERE words MATCH :match AND {where}
-"""
+class _Candidate(NamedTuple):
+    """A document that has the words and passes the filters."""
+
+    score: float
+    number: int
+    block: Block
+    document: Placed
 
 
-def _filters(query: WordQuery) -> tuple[str, dict[str, object]]:
-    """The conditions of a query, and their values."""
-    parts: list[str] = [f"documents.kind != {DELETED}"]
-    values: dict[str, object] = {}
+class _Search:
+    """One search."""
 
-    def add(condition: str, name: str, value: object) -> None:
-        parts.append(condition)
-        values[name] = value
-
-    if query.agent is not None:
-        add("sessions.agent = :agent", "agent", query.agent)
-    if query.project is not None:
-        add(_PROJECT, "project", query.project.rstrip("/"))
-    if query.since is not None:
-        add("words.rowid >= :since", "since", int((query.since - _START) * _PER_SECOND))
-    if query.until is not None:
-        add("words.rowid < :until", "until", int((query.until - _START) * _PER_SECOND))
-    if query.kind is not None:
-        add("documents.kind = :kind", "kind", KINDS.index(query.kind))
-    if query.tool is not None:
-        add("names.text = :tool COLLATE NOCASE", "tool", query.tool)
-    if query.status is not None:
-        add("documents.status = :status", "status", STATUSES.index(query.status))
-    if query.session is not None:
-        add("substr(sessions.session, 1, length(:session)) = :session", "session", query.session)
-    return " AND ".join(parts), values
-
-
-_PROJECT = (
-    "(sessions.project = :project OR substr(sessions.project, -length(:project) - 1) = "
-    "'/' || :project)"
-)
-
-
-def _count(
-    connection: sqlite3.Connection, match: str, where: str, values: dict[str, object]
-) -> int:
-    query = _COUNT.format(where=where)
-    number: int = connection.execute(query, {"match": match, **values}).fetchone()[0]
-    return number
-
-
-_Row = tuple[
-    int, float, int, int | None, str | None, int, int | None, int, int, str, str, str | None, str
-]
-
-
-def _score(row: _Row, newest_s: float) -> float:
-    """What a hit is worth: by its words, its kind and its age."""
-    age_s = max(0.0, newest_s - row[0] / _PER_SECOND)
-    recency = 0.5 ** (age_s / _HALF_LIFE_S)
-    weight = _WEIGHTS[KINDS[row[2]]]
-    return float(-row[1] * weight * (0.3 + 0.7 * recency))
-
-
-def _hit(row: _Row, read: "_Texts", pattern: re.Pattern[str] | None, newest_s: float) -> Hit:
-    (id, _, kind, status, tool, offset, block, start, size, agent, session, project, path) = row
-    text = read.text(block, start, size)
-    excerpt, marks = _excerpt(text, pattern)
-    return Hit(
-        agent=agent,
-        session=session,
-        project=project,
-        at=id / _PER_SECOND + _START,
-        kind=KINDS[kind],
-        excerpt=excerpt,
-        marks=marks,
-        tool=tool,
-        status=None if status is None else STATUSES[status],
-        source=path,
-        position=offset,
-        score=round(_score(row, newest_s), 6),
-    )
-
-
-class _Texts:
-    """Reads kept texts; the blocks of the last ones stay decompressed."""
-
-    def __init__(self, connection: sqlite3.Connection, redact: Callable[[str], str]) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, query: WordQuery, redact: Callable[[str], str]
+    ) -> None:
         self._connection = connection
+        self._query = query
+        self._match = expression(query.text)
         self._redact = redact
-        self._block = lru_cache(maxsize=64)(self._read)
+        self._blocks = Blocks(connection, redact)
+        self._pattern = marked_words(query.text)
+        self._sessions = _sessions(connection, query) if query.is_of_sessions else None
+        self._tools = _tools(connection, query.tool) if query.tool is not None else None
 
-    def text(self, block: int | None, start: int, size: int) -> str:
-        """A text; empty if it was not kept."""
-        return "" if block is None else self._redact(self._block(block)[start : start + size])
+    def run(self, limit: int, per_session: int | None) -> Found:
+        with_words = self._connection.execute(
+            f"SELECT rowid, bm25(words) FROM words WHERE {self._where()} ORDER BY rowid DESC",
+            self._bounds(),
+        )
+        ranked = list(islice(self._candidates(with_words), _RANKED))
+        total = len(ranked) if len(ranked) < _RANKED else self._count()
+        newest = max((each.document.at_ms for each in ranked), default=0)
+        ranked = [each._replace(score=_score(each, newest)) for each in ranked]
+        ranked.sort(key=lambda each: -each.score)
+        counts = Counter(each.block.session for each in ranked)
+        best = list(islice(_fewer(ranked, per_session), limit))
+        names = _Names(self._connection)
+        hits = [self._hit(each, names) for each in best]
+        by_name = {names.session(id)[:2]: number for id, number in counts.items()}
+        return Found(hits, total, by_name)
 
-    def _read(self, block: int) -> str:
-        query = "SELECT data FROM texts WHERE id = ?"
-        row = self._connection.execute(query, (block,)).fetchone()
-        return "" if row is None else decompress(row[0])
+    def _where(self) -> str:
+        return "words MATCH :match AND rowid BETWEEN :first AND :last"
+
+    def _bounds(self) -> dict[str, object]:
+        """The numbers between which all documents of the wanted time are."""
+        first, last = 0, 2**62
+        if self._query.since is not None:
+            row = self._connection.execute(
+                "SELECT min(id) FROM blocks WHERE last_at >= ?",
+                (in_milliseconds(self._query.since),),
+            ).fetchone()
+            first = last + 1 if row[0] is None else row[0]
+        if self._query.until is not None:
+            row = self._connection.execute(
+                "SELECT max(id + count) FROM blocks WHERE first_at < ?",
+                (in_milliseconds(self._query.until),),
+            ).fetchone()
+            last = -1 if row[0] is None else row[0]
+        return {"match": self._match, "first": first, "last": last}
+
+    def _candidates(self, rows: Iterator[tuple[int, float]]) -> Iterator[_Candidate]:
+        for number, rank in rows:
+            block = self._blocks.of(number)
+            if self._is_wanted(number, block):
+                yield _Candidate(-rank, number, block, self._blocks.placed(number, block))
+
+    def _is_wanted(self, number: int, block: Block) -> bool:
+        if block.forgotten or (self._sessions is not None and block.session not in self._sessions):
+            return False
+        if not self._query.is_of_documents:
+            return True
+        return self._passes(self._blocks.placed(number, block))
+
+    def _passes(self, document: Placed) -> bool:
+        """Whether a document passes the filters that are about it."""
+        query = self._query
+        return (
+            (query.kind is None or KINDS[document.kind] == query.kind)
+            and (query.status is None or STATUSES[document.status] == query.status)
+            and (self._tools is None or document.tool in self._tools)
+            and (query.since is None or document.at_ms >= query.since * _MS)
+            and (query.until is None or document.at_ms < query.until * _MS)
+        )
+
+    def _count(self) -> int:
+        """How many documents have the words and pass the filters."""
+        query = self._query
+        forgotten = "SELECT EXISTS (SELECT 1 FROM blocks WHERE forgotten)"
+        is_plain = not (query.is_of_documents or query.is_of_sessions)
+        if is_plain and not self._connection.execute(forgotten).fetchone()[0]:
+            counted = f"SELECT count(*) FROM words WHERE {self._where()}"
+            number: int = self._connection.execute(counted, self._bounds()).fetchone()[0]
+            return number
+        rows = self._connection.execute(
+            f"SELECT rowid FROM words WHERE {self._where()} ORDER BY rowid DESC", self._bounds()
+        )
+        blocks = self._blocks
+        return sum(self._is_wanted(number, blocks.of(number)) for (number,) in rows)
+
+    def _hit(self, found: _Candidate, names: "_Names") -> Hit:
+        block, document = found.block, found.document
+        agent, session, project = names.session(block.session)
+        kind, path = KINDS[document.kind], names.source(block.source)
+        text = self._blocks.text(block, document)
+        if text is None:
+            text = self._redact(source_text(agent, path, document.offset, kind) or "")
+        shown = excerpt(text, self._pattern)
+        return Hit(
+            agent=agent,
+            session=session,
+            project=project,
+            at=document.at_ms / _MS,
+            kind=kind,
+            excerpt=shown.text,
+            marks=shown.marks,
+            tool=names.tool(document.tool),
+            status=STATUSES[document.status],
+            source=path,
+            position=document.offset,
+            score=round(found.score, 6),
+        )
 
 
-def _excerpt(text: str, pattern: re.Pattern[str] | None) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """A part of a text around the first word, on one line, and where the words are in it."""
-    first = pattern.search(text) if pattern is not None else None
-    begin = max(0, first.start() - _BEFORE) if first else 0
-    part = " ".join(text[begin : begin + _LENGTH].split())
-    excerpt = ("… " if begin else "") + part + (" …" if begin + _LENGTH < len(text) else "")
-    marks = _marks(excerpt, pattern) if pattern is not None else ()
-    return excerpt, tuple(marks)
+class _Names:
+    """Looks up what numbers of the index stand for."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._sessions: dict[int, tuple[str, str, str | None]] = {}
+
+    def session(self, id: int) -> tuple[str, str, str | None]:
+        """The agent, the id and the project of a session."""
+        if id not in self._sessions:
+            query = "SELECT agent, session, project FROM sessions WHERE id = ?"
+            row = self._connection.execute(query, (id,)).fetchone()
+            self._sessions[id] = row or ("", "", None)
+        return self._sessions[id]
+
+    def source(self, id: int) -> str:
+        """The path of a source."""
+        query = "SELECT path FROM sources WHERE id = ?"
+        row = self._connection.execute(query, (id,)).fetchone()
+        return row[0] if row else ""
+
+    def tool(self, id: int) -> str | None:
+        """The name of a tool."""
+        query = "SELECT text FROM names WHERE id = ?"
+        row = self._connection.execute(query, (id,)).fetchone()
+        return row[0] if row else None
 
 
-def _marks(excerpt: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
-    for match in pattern.finditer(excerpt):
-        yield match.span()
+_PROJECT = "(project = :project OR substr(project, -length(:project) - 1) = '/' || :project)"
+
+
+def _sessions(connection: sqlite3.Connection, query: WordQuery) -> set[int]:
+    """The numbers of the wanted sessions."""
+    parts: list[str] = []
+    values: dict[str, str] = {}
+    if query.agent is not None:
+        parts.append("agent = :agent")
+        values["agent"] = query.agent
+    if query.project is not None:
+        parts.append(_PROJECT)
+        values["project"] = query.project.rstrip("/")
+    if query.session is not None:
+        parts.append("substr(session, 1, length(:session)) = :session")
+        values["session"] = query.session
+    where = " AND ".join(parts)
+    return {id for (id,) in connection.execute(f"SELECT id FROM sessions WHERE {where}", values)}
+
+
+def _tools(connection: sqlite3.Connection, name: str) -> set[int]:
+    query = "SELECT id FROM names WHERE text = ? COLLATE NOCASE"
+    return {id for (id,) in connection.execute(query, (name,))}
+
+
+def _score(found: _Candidate, newest_ms: int) -> float:
+    """What a hit is worth: by its words, its kind, its length and its age."""
+    document = found.document
+    recency: float = 0.5 ** (max(0, newest_ms - document.at_ms) / _HALF_LIFE_MS)
+    length = 1 / (0.75 + 0.25 * document.size / _USUAL_SIZE)
+    return found.score * _WEIGHTS[KINDS[document.kind]] * length * (0.3 + 0.7 * recency)
+
+
+def _fewer(ranked: Sequence[_Candidate], per_session: int | None) -> Iterator[_Candidate]:
+    """The same without those of a session that has enough better ones."""
+    taken: Counter[int] = Counter()
+    for each in ranked:
+        taken[each.block.session] += 1
+        if per_session is None or taken[each.block.session] <= per_session:
+            yield each
 
 
 def by_session(hits: Sequence[Hit]) -> list[list[Hit]]:

@@ -2,20 +2,21 @@
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
+from rookery.archive.words.blocks import in_milliseconds, packed
 from rookery.archive.words.compression import compress
-from rookery.archive.words.documents import KINDS, Document
-from rookery.model.events import Status
+from rookery.archive.words.documents import Document
 
-STATUSES: tuple[Status, ...] = get_args(Status)
-DELETED = -1
-"""The kind of a document that is no longer found; its number is never used again."""
-
-_BLOCK = 256_000  # characters of text that are compressed together
-_START = 1_577_836_800  # 2020, in seconds since 1970
-_PER_SECOND = 8
-_INSERT = "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_LARGEST = 256_000  # characters of a block
+_MOST = 256  # documents of a block
+_MOST_WAITING = 16_000_000  # characters of documents whose words are not indexed yet
+_START_MS = 1_577_836_800_000  # 2020
+_MS_EACH = 15_000  # of time for a number: four a minute
+_INSERT = """
+INSERT INTO blocks (id, count, session_id, source_id, first_at, last_at, facts, text)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+"""
 
 
 class SourceRow(NamedTuple):
@@ -33,7 +34,9 @@ class Writer:
         self._connection = connection
         self._keeps_text = keeps_text
         self._names: dict[str, int] = {}
-        self._last_at: float = _START
+        self._last_ms = _START_MS
+        self._waiting: list[tuple[int, str]] = []
+        self._waiting_size = 0
 
     def source(self, agent: str, path: str, session: str) -> SourceRow:
         """The row of a source, made if it is new."""
@@ -58,8 +61,8 @@ class Writer:
 
     def forget(self, source: SourceRow) -> None:
         """Let the documents of a source that was rewritten no longer be found."""
-        query = "UPDATE documents SET kind = ? WHERE source_id = ?"
-        self._connection.execute(query, (DELETED, source.id))
+        query = "UPDATE blocks SET forgotten = 1, text = NULL WHERE source_id = ?"
+        self._connection.execute(query, (source.id,))
 
     def note(self, source: SourceRow, stamp: str, size: int) -> None:
         """Note how far a source was indexed."""
@@ -68,83 +71,55 @@ class Writer:
 
     def add(self, documents: Sequence[Document], *, session: int, source: SourceRow) -> None:
         """Add documents of a source."""
-        if not documents:
-            return
-        ids = self._ids(documents)
-        texts = zip(ids, (document.text for document in documents), strict=True)
-        self._connection.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", texts)
-        rows = (
-            (
-                id,
-                session,
-                source.id,
-                document.offset,
-                KINDS.index(document.kind),
-                self._name(document.tool),
-                None if document.status is None else STATUSES.index(document.status),
-                block,
-                start,
-                len(document.text),
-            )
-            for id, document, (block, start) in zip(
-                ids, documents, self._kept(documents), strict=True
-            )
-        )
-        self._connection.executemany(_INSERT, rows)
+        for block in _blocks(documents):
+            times = self._times(block)
+            first = self._free(max(1, (times[0] - _START_MS) // _MS_EACH), len(block))
+            texts = [document.text for document in block]
+            self._waiting += enumerate(texts, first)
+            self._waiting_size += sum(map(len, texts))
+            facts = packed(block, times, [self._name(document.tool) for document in block])
+            text = compress("".join(texts)) if self._keeps_text else None
+            row = (first, len(block), session, source.id, min(times), max(times), facts, text)
+            self._connection.execute(_INSERT, row)
+        if self._waiting_size > _MOST_WAITING:
+            self.flush()
 
-    def _kept(self, documents: Sequence[Document]) -> Iterator[tuple[int | None, int]]:
-        """Keep the texts; yield the block of each, and its place there."""
-        if not self._keeps_text:
-            yield from ((None, 0) for _ in documents)
-            return
-        first = 0
-        while first < len(documents):
-            size, end = 0, first
-            while end < len(documents) and (size == 0 or size < _BLOCK):
-                size += len(documents[end].text)
-                end += 1
-            block = "".join(document.text for document in documents[first:end])
-            made = self._connection.execute(
-                "INSERT INTO texts (data) VALUES (?)", (compress(block),)
-            )
-            start = 0
-            for document in documents[first:end]:
-                yield made.lastrowid, start
-                start += len(document.text)
-            first = end
+    def flush(self) -> None:
+        """Index the words that wait, as must be done before every commit.
 
-    def _ids(self, documents: Sequence[Document]) -> list[int]:
-        """Numbers that grow with time; those that are taken are left out."""
-        wanted: list[int] = []
-        last = 0
+        SQLite collects words in memory as long as the numbers of documents grow; a smaller number
+        makes it write a part of the index, and many parts cost the most time, as they are merged.
+        """
+        self._waiting.sort()
+        query = "INSERT INTO words (rowid, text) VALUES (?, ?)"
+        self._connection.executemany(query, self._waiting)
+        self._waiting, self._waiting_size = [], 0
+
+    def _times(self, documents: Sequence[Document]) -> list[int]:
+        """The times of documents; one without a time has that of the one before it."""
+        times = []
         for document in documents:
-            self._last_at = document.at or self._last_at
-            last = max(int((self._last_at - _START) * _PER_SECOND), last + 1, 1)
-            wanted.append(last)
-        query = "SELECT id FROM documents WHERE id BETWEEN ? AND ?"
-        found = self._connection.execute(query, (wanted[0], wanted[-1] + len(wanted)))
-        taken = {id for (id,) in found}
-        if not taken:
-            return wanted
-        return self._free(wanted, taken)
+            if document.at is not None:
+                self._last_ms = in_milliseconds(document.at)
+            times.append(self._last_ms)
+        return times
 
-    def _free(self, wanted: Sequence[int], taken: set[int]) -> list[int]:
-        ids: list[int] = []
-        last = 0
-        for id in wanted:
-            last = max(id, last + 1)
-            while last in taken or (last > wanted[-1] and self._is_taken(last)):
-                last += 1
-            ids.append(last)
-        return ids
+    def _free(self, wanted: int, count: int) -> int:
+        """The first number, not before the wanted one, after which so many are free."""
+        query = "SELECT id + count FROM blocks WHERE id <= ? ORDER BY id DESC LIMIT 1"
+        before = self._connection.execute(query, (wanted,)).fetchone()
+        first = max(wanted, before[0]) if before is not None else wanted
+        query = "SELECT id, count FROM blocks WHERE id > ? ORDER BY id"
+        for id, size in self._connection.execute(query, (wanted,)):
+            if first + count <= id:
+                break
+            first = max(first, id + size)
+        return first
 
-    def _is_taken(self, id: int) -> bool:
-        query = "SELECT 1 FROM documents WHERE id = ?"
-        return self._connection.execute(query, (id,)).fetchone() is not None
-
-    def _name(self, text: str | None) -> int | None:
+    def _name(self, text: str | None) -> int:
+        """The number of a tool's name; 0 stands for none."""
         if text is None:
-            return None
+            return 0
         if text not in self._names:
             query = (
                 "INSERT INTO names (text) VALUES (?) "
@@ -152,3 +127,15 @@ class Writer:
             )
             self._names[text] = self._connection.execute(query, (text,)).fetchone()[0]
         return self._names[text]
+
+
+def _blocks(documents: Sequence[Document]) -> Iterator[Sequence[Document]]:
+    """The documents in parts of a good size to compress and to read again."""
+    first = 0
+    while first < len(documents):
+        size, end = 0, first
+        while end < len(documents) and end - first < _MOST and (size == 0 or size < _LARGEST):
+            size += len(documents[end].text)
+            end += 1
+        yield documents[first:end]
+        first = end

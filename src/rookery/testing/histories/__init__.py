@@ -8,9 +8,9 @@ from pathlib import Path
 
 from rookery.testing.histories import claude, codex, gemini, opencode, qwen
 from rookery.testing.histories.demo import month_of_work
-from rookery.testing.histories.sessions import StoredCall, StoredSession
+from rookery.testing.histories.sessions import StoredCall, StoredCommand, StoredSession
 
-__all__ = ["StoredCall", "StoredSession", "month_of_work", "write"]
+__all__ = ["StoredCall", "StoredCommand", "StoredSession", "month_of_work", "write"]
 
 _WRITERS = {
     "claude": claude.write,

@@ -34,6 +34,8 @@ def _lines(session: StoredSession, parent: str | None) -> Iterator[dict[str, Any
         yield _line(at, "turn_context", {"cwd": session.project, "model": call.model})
         if call.prompt is not None:
             yield _line(at, "event_msg", {"type": "user_message", "message": call.prompt})
+        for item in _items(call):
+            yield _line(at, "event_msg", {"type": "item_completed", "item": item})
         usage = _usage(call)
         total = {name: total[name] + count for name, count in usage.items()}
         record = {"thread_id": session.id, "response_id": call.id, "usage": usage}
@@ -41,6 +43,20 @@ def _lines(session: StoredSession, parent: str | None) -> Iterator[dict[str, Any
         info = {"total_token_usage": total, "last_token_usage": usage}
         for _ in range(2):  # a count is written again when nothing was used
             yield _line(at, "event_msg", {"type": "token_count", "info": info})
+
+
+def _items(call: StoredCall) -> Iterator[dict[str, Any]]:
+    content = [{"type": "Text", "text": call.text}]
+    yield {"type": "AgentMessage", "id": f"msg_{call.id}", "content": content}
+    if call.command is not None:
+        yield {
+            "type": "CommandExecution",
+            "id": f"call_{call.id}",
+            "command": ["/bin/bash", "-lc", call.command.command],
+            "status": "failed" if call.command.exit_code else "completed",
+            "aggregated_output": call.command.output,
+            "exit_code": call.command.exit_code,
+        }
 
 
 def _meta(session: StoredSession, parent: str | None, began: str) -> dict[str, Any]:

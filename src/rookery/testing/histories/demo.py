@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from uuid import UUID
 
 from rookery.testing.histories.sessions import StoredCall, StoredSession
+from rookery.testing.histories.stories import AGAIN, EXPLORE, STORIES, Story
 
 DAYS = 30
 _DAY = 86400.0
@@ -20,16 +21,6 @@ _CACHE_WRITES = frozenset({"claude", "opencode"})
 """The agents that report what they write to the cache."""
 
 _PROJECTS = ("/home/dev/shop", "/home/dev/shop-api", "/home/dev/website", "/home/dev/notes")
-_TITLES = (
-    "Fix the failing checkout test",
-    "Add a search field to the product list",
-    "Explain why the import is slow",
-    "Write the release notes",
-    "Move the settings page to the new layout",
-    "Find the memory leak in the worker",
-)
-
-_EXPLORE, _AGAIN = "Explore the code", "Try it another way"
 
 
 def month_of_work(until: float, *, seed: int = 7, days: int = DAYS) -> Iterator[StoredSession]:
@@ -49,8 +40,8 @@ def month_of_work(until: float, *, seed: int = 7, days: int = DAYS) -> Iterator[
 
 
 def _session(made: random.Random, agent: str, at: float) -> StoredSession:
-    title = made.choice(_TITLES)
-    calls = tuple(_calls(made, agent, _MODELS[agent][0], at, made.randint(4, 25), title))
+    story = made.choice(STORIES)
+    calls = tuple(_calls(made, agent, _MODELS[agent][0], at, made.randint(4, 25), story))
     subagents: tuple[StoredSession, ...] = ()
     project, branch = made.choice(_PROJECTS), made.choice(("main", "checkout", "search"))
     if made.random() < 0.4:
@@ -60,10 +51,8 @@ def _session(made: random.Random, agent: str, at: float) -> StoredSession:
             id=_id(made),
             project=project,
             branch=branch,
-            title=_EXPLORE,
-            calls=tuple(
-                _calls(made, agent, _MODELS[agent][1], began, made.randint(2, 8), _EXPLORE)
-            ),
+            title=EXPLORE.prompt,
+            calls=tuple(_calls(made, agent, _MODELS[agent][1], began, made.randint(2, 8), EXPLORE)),
         )
         subagents = (subagent,)
     return StoredSession(
@@ -71,7 +60,7 @@ def _session(made: random.Random, agent: str, at: float) -> StoredSession:
         id=_id(made),
         project=project,
         branch=branch,
-        title=title,
+        title=story.prompt,
         calls=calls,
         subagents=subagents,
     )
@@ -87,15 +76,15 @@ def _fork(made: random.Random, earlier: StoredSession, at: float) -> StoredSessi
         title=earlier.title,
         inherited=earlier.calls,
         forked_from=earlier.id,
-        calls=tuple(_calls(made, agent, _MODELS[agent][0], at, made.randint(2, 6), _AGAIN)),
+        calls=tuple(_calls(made, agent, _MODELS[agent][0], at, made.randint(2, 6), AGAIN)),
     )
 
 
 def _calls(
-    made: random.Random, agent: str, model: str, at: float, count: int, prompt: str
+    made: random.Random, agent: str, model: str, at: float, count: int, story: Story
 ) -> Iterator[StoredCall]:
     context = made.randint(9_000, 20_000)
-    for number in range(count):
+    for number, step in enumerate(story.spread(count)):
         at = round(at + made.uniform(5, 90), 3)
         new = made.randint(300, 4_000)
         writes = new if agent in _CACHE_WRITES else 0
@@ -107,7 +96,9 @@ def _calls(
             output=made.randint(60, 1_200),
             cache_read=context if number else 0,
             cache_write=writes,
-            prompt=prompt if number == 0 else None,
+            prompt=story.prompt if number == 0 else None,
+            text=step.text,
+            command=step.command,
         )
         context += new
 

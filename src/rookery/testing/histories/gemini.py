@@ -29,7 +29,24 @@ def _lines(session: StoredSession, kind: str) -> Iterator[dict[str, Any]]:
             yield prompt | {"content": content}
         yield _message(call)
         yield {"$set": {"lastUpdated": timestamp(call.at)}}
-        yield _message(call) | {"toolCalls": []}
+        yield _message(call) | {"toolCalls": list(_tool_calls(call))}
+
+
+def _tool_calls(call: StoredCall) -> Iterator[dict[str, Any]]:
+    if call.command is None:
+        return
+    tool = {"id": f"tool-{call.id}", "name": "run_shell_command"}
+    output = f"Output: {call.command.output}"
+    if call.command.exit_code:
+        output += f"\nExit Code: {call.command.exit_code}"
+    yield {
+        **tool,
+        "args": {"command": call.command.command},
+        "result": [{"functionResponse": {**tool, "response": {"output": output}}}],
+        "status": "error" if call.command.exit_code else "success",
+        "timestamp": timestamp(call.at),
+        "resultDisplay": call.command.output,
+    }
 
 
 def _message(call: StoredCall) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,11 @@ def _insert(database: sqlite3.Connection, session: StoredSession, parent: str | 
         (session.id, parent, session.project, session.title, VERSION, began, ended),
     )
     for number, call in enumerate((*session.inherited, *session.calls)):
-        id, at = f"{session.id}-{number}", milliseconds(call.at)
+        id, at = f"{session.id}-{number:03}", milliseconds(call.at)
+        if call.prompt is not None:
+            asked = {"role": "user", "time": {"created": at - 1}}
+            prompt = {"type": "text", "text": call.prompt}
+            _insert_message(database, session.id, f"{id}-p", at - 1, asked, (prompt,))
         message = {
             "role": "assistant",
             "path": {"cwd": session.project},
@@ -52,17 +57,61 @@ def _insert(database: sqlite3.Connection, session: StoredSession, parent: str | 
             "modelID": call.model,
             "providerID": "demo",
             "time": {"created": at, "completed": at + 900},
-            "finish": "stop",
+            "finish": _reason(call),
         }
-        part = {"type": "step-finish", "reason": "stop", "tokens": _tokens(call), "cost": 0}
-        database.execute(
-            "INSERT INTO message VALUES (?, ?, ?, ?, ?)",
-            (f"msg-{id}", session.id, at, at + 900, json.dumps(message)),
-        )
-        database.execute(
-            "INSERT INTO part VALUES (?, ?, ?, ?, ?, ?)",
-            (f"prt-{id}", f"msg-{id}", session.id, at, at + 900, json.dumps(part)),
-        )
+        _insert_message(database, session.id, id, at, message, tuple(_parts(call, at)))
+
+
+def _insert_message(
+    database: sqlite3.Connection,
+    session: str,
+    id: str,
+    at: int,
+    message: dict[str, Any],
+    parts: tuple[dict[str, Any], ...],
+) -> None:
+    database.execute(
+        "INSERT INTO message VALUES (?, ?, ?, ?, ?)",
+        (f"msg-{id}", session, at, at + 900, json.dumps(message)),
+    )
+    database.executemany(
+        "INSERT INTO part VALUES (?, ?, ?, ?, ?, ?)",
+        (
+            (f"prt-{id}-{number}", f"msg-{id}", session, at, at + 900, json.dumps(part))
+            for number, part in enumerate(parts)
+        ),
+    )
+
+
+def _parts(call: StoredCall, at: int) -> Iterator[dict[str, Any]]:
+    time = {"start": at, "end": at + 900}
+    yield {"type": "step-start"}
+    yield {"type": "text", "text": call.text, "time": time}
+    if call.command is not None:
+        command, output, exit_code = call.command
+        yield {
+            "type": "tool",
+            "tool": "bash",
+            "callID": f"call_{call.id}",
+            "state": {
+                "status": "completed",
+                "input": {"command": command},
+                "output": output,
+                "metadata": {"output": output, "exit": exit_code},
+                "title": command,
+                "time": time,
+            },
+        }
+    yield {
+        "type": "step-finish",
+        "reason": _reason(call),
+        "tokens": _tokens(call),
+        "cost": 0,
+    }
+
+
+def _reason(call: StoredCall) -> str:
+    return "stop" if call.command is None else "tool-calls"
 
 
 def _tokens(call: StoredCall) -> dict[str, Any]:

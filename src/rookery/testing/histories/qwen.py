@@ -33,7 +33,7 @@ def _lines(session: StoredSession) -> Iterator[dict[str, Any]]:
             "type": "assistant",
             **about,
             "model": call.model,
-            "message": {"role": "model", "parts": [{"text": call.text}]},
+            "message": {"role": "model", "parts": _parts(call)},
             "usageMetadata": {
                 "promptTokenCount": call.input + call.cache_read,
                 "candidatesTokenCount": call.output,
@@ -41,9 +41,39 @@ def _lines(session: StoredSession) -> Iterator[dict[str, Any]]:
                 "cachedContentTokenCount": call.cache_read,
             },
         }
+        if call.command is not None:
+            yield {"uuid": f"r-{call.id}", "type": "tool_result", **about, **_result(call)}
     for subagent in session.subagents:
         for call in subagent.calls:
             yield _telemetry(call, _about(session, call))
+
+
+def _parts(call: StoredCall) -> list[dict[str, Any]]:
+    parts: list[dict[str, Any]] = [{"text": call.text}]
+    if call.command is not None:
+        args = {"command": call.command.command, "is_background": False}
+        parts.append({"functionCall": {**_tool(call), "args": args}})
+    return parts
+
+
+def _result(call: StoredCall) -> dict[str, Any]:
+    assert call.command is not None
+    command, output, exit_code = call.command
+    text = f"Command: {command}\nOutput: {output}\nExit Code: {exit_code}"
+    response = {"functionResponse": {**_tool(call), "response": {"output": text}}}
+    status = "error" if exit_code else "success"
+    return {
+        "message": {"role": "user", "parts": [response]},
+        "toolCallResult": {
+            "callId": f"call_{call.id}",
+            "status": status,
+            "resultDisplay": output,
+        },
+    }
+
+
+def _tool(call: StoredCall) -> dict[str, str]:
+    return {"id": f"call_{call.id}", "name": "run_shell_command"}
 
 
 def _about(session: StoredSession, call: StoredCall) -> dict[str, Any]:

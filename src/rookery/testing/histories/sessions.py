@@ -5,7 +5,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+
+class StoredCommand(NamedTuple):
+    """A command that the agent ran."""
+
+    command: str
+    output: str = ""
+    exit_code: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +33,8 @@ class StoredCall:
     """What the user had written before, if anything."""
 
     text: str = "Done."
+    command: StoredCommand | None = None
+    """What the agent ran after it."""
 
 
 @dataclass(frozen=True, kw_only=True)

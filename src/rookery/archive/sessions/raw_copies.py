@@ -1,0 +1,67 @@
+"""Whole copies of stored sessions, compressed, for those that want to keep more than texts.
+
+They are below `kept` in the home of rookery, with the paths that the files have in the folder of
+their agent. What is a session in a SQLite store, or one document, is kept as lines.
+"""
+
+import os
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+from rookery import agents
+from rookery.archive.sessions.find import SessionFile, StoredSession
+from rookery.archive.sessions.parts import COPY, Parts
+from rookery.archive.sessions.sources import SessionSource
+from rookery.model.errors import RookeryError
+from rookery.store.files import Folder
+
+FOLDER = "kept"
+_LEVEL = 3
+
+
+class RawCopy(NamedTuple):
+    """A copy of a file or of a session in a store."""
+
+    path: str
+    below: str
+    """Its path in the folder of its agent."""
+
+
+def check_copies_can_be_made() -> None:
+    """Refuse to keep raw copies without the library that compresses them."""
+    if find_spec("zstandard") is None:
+        raise RookeryError(
+            "archive_keep = \"raw\" needs zstandard: pip install 'rookery[archive]', "
+            'or set it to "text"'
+        )
+
+
+def keep_copy(home: Path, source: SessionSource) -> None:
+    """Copy a source whole, in place of an earlier copy; one that cannot be read is left out."""
+    import zstandard
+
+    key = f"/{source.session}.jsonl" if source.session else ""
+    path = home / FOLDER / source.agent / (source.below + key + COPY)
+    file = SessionFile(source.path, source.kind, source.session)
+    session = StoredSession(agent=source.agent, id="", files=(file,))
+    parts = Parts(session, agents.transcript(source.agent))
+    try:
+        data = [chunk for part in parts for chunk in part.chunks()]
+    finally:
+        parts.close()
+    if data:
+        with Folder.made(path.parent) as folder:
+            packed = zstandard.ZstdCompressor(level=_LEVEL).compress(b"".join(data))
+            folder.replace(path.name, packed)
+
+
+def copies(home: Path, agent: str) -> Iterator[RawCopy]:
+    """The copies of an agent's sessions."""
+    top = home / FOLDER / agent
+    for place, _, names in os.walk(top):
+        for name in sorted(names):
+            if name.endswith(COPY):
+                path = Path(place, name)
+                yield RawCopy(str(path), str(path.relative_to(top)).removesuffix(COPY))

@@ -1,0 +1,1 @@
+"""Sessions and runs as they happen: what changes on disk is noticed, read and folded."""

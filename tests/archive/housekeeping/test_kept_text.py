@@ -1,0 +1,59 @@
+"""Kept texts: the oldest are forgotten, and words are still found."""
+
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rookery.archive.housekeeping.kept_text import TextBlock, blocks, forget
+from rookery.archive.housekeeping.oldest import to_forget
+from rookery.archive.words.database import Words
+from rookery.archive.words.index import fill
+from rookery.archive.words.search import WordQuery, search
+from tests.archive.words.test_index import SUBAGENT, TRANSCRIPTS
+
+NEW, MIDDLE, OLD = (TextBlock(id, 100, at) for id, at in ((1, 30.0), (2, 20.0), (3, 10.0)))
+GONE = TextBlock(4, 100, 0.0)
+
+
+@pytest.fixture
+def words(tmp_path: Path) -> Iterator[Words]:
+    shutil.copytree(TRANSCRIPTS / SUBAGENT, tmp_path / "home")
+    with Words.open(tmp_path / "rookery" / "words.db") as opened:
+        for _ in fill(opened, [tmp_path / "home"]):
+            pass
+        yield opened
+
+
+def test_texts_are_chosen_by_age_by_size_and_if_nothing_finds_them() -> None:
+    every = [NEW, MIDDLE, OLD, GONE]
+    assert to_forget(every, before=15.0, most=None) == [OLD, GONE]
+    assert to_forget(every, before=None, most=250) == [OLD, GONE]
+    assert to_forget(every, before=None, most=10_000) == [GONE]
+    assert to_forget(every, before=25.0, most=100) == [MIDDLE, OLD, GONE]
+
+
+def test_what_is_forgotten_is_found_without_an_excerpt_once_its_file_is_gone(words: Words) -> None:
+    query = WordQuery(text="background")
+    before = search(words.connection, query)
+    assert all(hit.excerpt for hit in before.hits)
+    found = blocks(words.connection)
+    assert found
+    assert all(block.at > 1_500_000_000 for block in found)
+    forget(words.connection, found)
+    shutil.rmtree(words.path.parent.parent / "home")  # where excerpts come from otherwise
+    after = search(words.connection, query)
+    assert (after.total, {hit.excerpt for hit in after.hits}) == (before.total, {""})
+    assert blocks(words.connection) == []
+
+
+def test_a_failure_forgets_nothing(words: Words) -> None:
+    found = blocks(words.connection)
+    words.connection.execute(
+        "CREATE TRIGGER refuse BEFORE UPDATE ON blocks BEGIN SELECT RAISE(ABORT, 'refused'); END"
+    )
+    with pytest.raises(sqlite3.Error, match="refused"):
+        forget(words.connection, found)
+    assert blocks(words.connection) == found
