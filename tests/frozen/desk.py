@@ -24,6 +24,7 @@ fi
 exec "${0%/*}/scripted" "$@"
 """
 HANGS = b"npm run dev"  # the command in which the scripted agent hangs
+COSTLY = "budget no-result hang-after-result"  # waits until it is stopped
 
 
 class Desk:
@@ -165,7 +166,7 @@ RUNS: dict[str, Callable[[Desk], object]] = {
     "cut": _run("cut-last-line"),
     "denied": lambda desk: desk.rook("demo", "--speed", "1000"),
     "asked": _run("ask-permission", "--permission", "ask"),
-    "over_budget": _run("budget", "--max-cost", "0.2"),
+    "over_budget": _run(COSTLY, "--max-cost", "0.2"),
     "limited": _run("limit"),
     "stuck": _run("silent=30", "--idle-timeout", "1s"),
     "timed_out": _run("hang-in-tool", "--timeout", "1s"),

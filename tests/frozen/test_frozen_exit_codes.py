@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.frozen.desk import Desk, interrupt
+from tests.frozen.desk import COSTLY, Desk, interrupt
 from tests.frozen.rook import cases, play
 
 EXIT_CODES = {
@@ -31,8 +31,8 @@ RUNS = [
     ("incomplete", "no-result", ["run", "hi"]),
     ("incomplete", "cut-last-line", ["run", "hi"]),
     ("denied", "ask-permission", ["run", "--permission", "ask", "hi"]),
-    ("over_budget", "budget", ["run", "--max-cost", "0.2", "hi"]),
-    ("over_budget", "budget", ["run", "--max-turns", "2", "hi"]),
+    ("over_budget", COSTLY, ["run", "--max-cost", "0.2", "hi"]),
+    ("over_budget", COSTLY, ["run", "--max-turns", "2", "hi"]),
     ("limited", "limit", ["run", "hi"]),
     ("stuck", "silent=30", ["run", "--idle-timeout", "1s", "hi"]),
     ("not_started", "bad-flag", ["run", "hi"]),

@@ -4,7 +4,8 @@ from typing import Annotated
 
 import msgspec
 
-from rookery.config.option import Count, Dollars, Flag, Name
+from rookery.config.fleet.options import CREDENTIALS_HELP, FILES_HELP
+from rookery.config.option import Count, Dollars, Flag, Name, Text, Texts
 
 
 class BatchOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,4 +43,23 @@ class BatchOptions(msgspec.Struct, frozen=True, kw_only=True):
         bool,
         Flag(help="Run in the background and print the batch's name.", words=("--detach", "-d")),
     ] = False
+    fleet: Annotated[
+        bool, Flag(help="Run the tasks on the machines of your fleet instead of here.")
+    ] = False
+    repo: Annotated[
+        bool,
+        Flag(
+            help="On a fleet: each task works on a copy of the repository of its folder; rook diff "
+            "shows what its run changed."
+        ),
+    ] = False
+    files: Annotated[Texts, Flag(help=FILES_HELP, metavar="PATTERN")] = ()
+    retry_lost: Annotated[
+        Count | None,
+        Flag(help="On a fleet: try a task whose run was lost N more times.", metavar="N"),
+    ] = None
+    credentials: Annotated[
+        Text | None,
+        Flag(help=CREDENTIALS_HELP, metavar="FILE", default="your setting fleet_credentials"),
+    ] = None
     json: Annotated[bool, Flag(help="Print each result as a JSON line.")] = False

@@ -8,13 +8,11 @@ from msgspec import Meta
 from rookery.config.option import (
     Bytes,
     Count,
-    Dollars,
     File,
     Flag,
     Folder,
     Name,
     Seconds,
-    Text,
     Texts,
 )
 from rookery.model.verdict import ListedStatus
@@ -41,6 +39,38 @@ class AgentsOptions(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
 
 
+class DiffOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of `rook diff`."""
+
+    stat: Annotated[bool, Flag(help="Print the changed files with how much of them changed.")] = (
+        False
+    )
+    name_only: Annotated[bool, Flag(help="Print only the names of the changed files.")] = False
+    no_pager: Annotated[bool, Flag(help="Print to the terminal instead of opening a pager.")] = (
+        False
+    )
+
+
+class ApplyOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of `rook apply`."""
+
+    commit: Annotated[bool, Flag(help="Commit what was applied, and nothing else.")] = False
+    branch: Annotated[
+        Name | None,
+        Flag(
+            help="Make a new branch with the commits of the run instead; no file is changed.",
+            metavar="NAME",
+        ),
+    ] = None
+    files: Annotated[
+        bool,
+        Flag(
+            help="Unpack the files outside of git that a fleet run brought back instead, into a "
+            "new folder with the name of the run."
+        ),
+    ] = False
+
+
 class AnswerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of `rook answer`."""
 
@@ -53,65 +83,6 @@ class AttachOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     from_now: Annotated[bool, Flag(help="Leave out what happened before.")] = False
     stop: Annotated[bool, Flag(help="Stop the run, and show how it ends.")] = False
-
-
-class CostOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of `rook cost`."""
-
-    by: Annotated[
-        Text,
-        Flag(
-            help="Group by hour, day, week, month, agent, model, project, branch, session, "
-            "subagent, run or loop; several are separated by commas.",
-            metavar="KEYS",
-            completes="cost_keys",
-        ),
-    ] = "day"
-    since: Annotated[
-        Text | None,
-        Flag(
-            help="Count calls from this time on: 7d, today, 2026-11, 2026-11-02 or "
-            "2026-11-02T14:00.",
-            metavar="TIME",
-        ),
-    ] = None
-    until: Annotated[
-        Text | None,
-        Flag(help="Count calls before this time; a day or month is included.", metavar="TIME"),
-    ] = None
-    agent: Annotated[
-        Name | None,
-        Flag(help="Count calls of this agent.", metavar="NAME", completes="histories"),
-    ] = None
-    project: Annotated[
-        Text | None,
-        Flag(help="Count calls in this folder: a path or the last part of one.", metavar="DIR"),
-    ] = None
-    model: Annotated[
-        Text | None,
-        Flag(help="Count calls of this model; * stands for any characters.", metavar="NAME"),
-    ] = None
-    timezone: Annotated[
-        Text | None,
-        Flag(
-            help="The time zone of hours and days, such as Europe/Berlin.",
-            metavar="ZONE",
-            default="the system's",
-        ),
-    ] = None
-    csv: Annotated[bool, Flag(help="Print the rows as CSV.")] = False
-    json: Annotated[bool, Flag(help="Print one JSON object.")] = False
-    check: Annotated[
-        Dollars | None,
-        Flag(help="Exit with code 1 if the total is more than this many dollars.", metavar="USD"),
-    ] = None
-    limits: Annotated[
-        bool,
-        Flag(help="Show instead how much is left of the providers' 5-hour and weekly limits."),
-    ] = False
-    html: Annotated[
-        File | None, Flag(help="Write the report with a chart to FILE, as a page.", metavar="FILE")
-    ] = None
 
 
 class DecodeOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,42 +108,6 @@ class DecodeOptions(msgspec.Struct, frozen=True, kw_only=True):
             help="With --format text, show tool outputs, retries, limits and notices too.",
             words=("--verbose", "-v"),
         ),
-    ] = False
-
-
-class ExportOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of `rook export`."""
-
-    jsonl: Annotated[
-        File | None, Flag(help="Write JSON lines to FILE; - is standard output.", metavar="FILE")
-    ] = None
-    csv: Annotated[
-        File | None, Flag(help="Write CSV to FILE; - is standard output.", metavar="FILE")
-    ] = None
-    parquet: Annotated[
-        File | None, Flag(help="Write Parquet to FILE (needs pyarrow).", metavar="FILE")
-    ] = None
-    raw: Annotated[bool, Flag(help="Don't redact secrets.")] = False
-
-
-class ImportOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of `rook import`."""
-
-    agent: Annotated[
-        Name | None,
-        Flag(
-            help="Read only the sessions of this agent (found by the content of files by default).",
-            metavar="NAME",
-            completes="histories",
-        ),
-    ] = None
-
-
-class IndexOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of `rook index`."""
-
-    rebuild: Annotated[
-        bool, Flag(help="Read all sessions again; keep the calls whose files are gone.")
     ] = False
 
 
@@ -235,61 +170,6 @@ class ReportOptions(msgspec.Struct, frozen=True, kw_only=True):
     ] = "markdown"
 
 
-class SessionFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which stored sessions, and what of them, `rook search` and `rook export` take."""
-
-    agent: Annotated[
-        Name | None,
-        Flag(help="Take sessions of this agent.", metavar="NAME", completes="histories"),
-    ] = None
-    project: Annotated[
-        Text | None,
-        Flag(help="Take sessions in this folder: a path or the last part of one.", metavar="DIR"),
-    ] = None
-    since: Annotated[
-        Text | None,
-        Flag(help="Take what is from this time or later: 7d, today, 2026-11.", metavar="TIME"),
-    ] = None
-    until: Annotated[
-        Text | None,
-        Flag(
-            help="Take what is from before this time; a day or month is included.", metavar="TIME"
-        ),
-    ] = None
-    kind: Annotated[
-        Literal["prompt", "answer", "thinking", "command", "path", "output"] | None,
-        Flag(help="Take only prompts, answers, thinking, commands, paths or outputs of tools."),
-    ] = None
-    tool: Annotated[
-        Text | None, Flag(help="Take calls and outputs of this tool.", metavar="NAME")
-    ] = None
-    status: Annotated[
-        Literal["ok", "error", "denied", "cancelled", "timed_out", "orphaned"] | None,
-        Flag(help="Take outputs of calls that ended like this."),
-    ] = None
-    session: Annotated[
-        Text | None, Flag(help="Take the session whose id begins like this.", metavar="ID")
-    ] = None
-
-
-class SearchOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How `rook search` shows what it finds."""
-
-    all: Annotated[
-        bool,
-        Flag(help="Show every hit, not only the best one of a session.", words=("--all", "-a")),
-    ] = False
-    limit: Annotated[
-        Count,
-        Flag(
-            help="Show at most N sessions, or hits with --all.",
-            words=("--limit", "-n"),
-            metavar="N",
-        ),
-    ] = 20
-    json: Annotated[bool, Flag(help="Print one JSON object, after everything is indexed.")] = False
-
-
 class ShowOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of `rook show`."""
 
@@ -297,9 +177,15 @@ class ShowOptions(msgspec.Struct, frozen=True, kw_only=True):
     no_pager: Annotated[bool, Flag(help="Print to the terminal instead of a pager.")] = False
     html: Annotated[
         File | None,
-        Flag(help="Write a run to FILE as one HTML page without scripts.", metavar="FILE"),
+        Flag(
+            help="Write a run or session to FILE as one HTML page without scripts.", metavar="FILE"
+        ),
     ] = None
-    md: Annotated[bool, Flag(help="Print a run as Markdown.")] = False
+    md: Annotated[bool, Flag(help="Print a run or session as Markdown.")] = False
+    json: Annotated[
+        bool,
+        Flag(help="Print one JSON object: the steps of a run or session and what each turn used."),
+    ] = False
 
 
 class ListOptions(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,16 +2,12 @@
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from platformdirs import user_config_path
-
-from rookery.config.lines import key_lines
 from rookery.model.errors import ConfigError
+from rookery.user_folders import settings_folder
 
 NAME = "rookery.toml"
 PROFILES, AGENTS = "profile", "agents"
@@ -21,8 +17,7 @@ _LINE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 _LARGEST = 1024 * 1024
 
 
-@dataclass(frozen=True)
-class File:
+class File(NamedTuple):
     """A file of settings, as it was read."""
 
     path: Path
@@ -39,8 +34,7 @@ class File:
         return found if isinstance(found, dict) else {}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Surroundings:
+class Surroundings(NamedTuple):
     """Where rook looks for settings."""
 
     cwd: Path
@@ -69,7 +63,7 @@ class Surroundings:
 
 def user_folder() -> Path:
     """The folder of the user's settings."""
-    return user_config_path("rookery", appauthor=False)
+    return settings_folder()
 
 
 def project_file(cwd: Path, home: Path) -> Path | None:
@@ -95,14 +89,23 @@ def read(path: Path) -> File | None:
     try:
         with path.open("rb") as source:
             data = source.read(_LARGEST + 1)
-        text = data.decode("utf-8-sig")
-        if len(data) > _LARGEST:
-            raise ConfigError(str(path), "is too large for settings")
-        return File(path, tomllib.loads(text), key_lines(text), data)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise ConfigError(str(path), f"cannot be read: {error.strerror}") from error
+    return _parsed(path, data)
+
+
+def _parsed(path: Path, data: bytes) -> File:
+    import tomllib  # slow to import, and most people have no settings
+
+    from rookery.config.lines import key_lines
+
+    try:
+        text = data.decode("utf-8-sig")
+        if len(data) > _LARGEST:
+            raise ConfigError(str(path), "is too large for settings")
+        return File(path, tomllib.loads(text), key_lines(text), data)
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise ConfigError(f"{path}:{line}", "is not UTF-8") from error

@@ -21,6 +21,7 @@ PREFIX = "ROOKERY_"
 Completion = Literal[
     "agents",
     "batches",
+    "changed",
     "cost_keys",
     "files",
     "folders",
@@ -30,6 +31,7 @@ Completion = Literal[
     "resumable",
     "running",
     "runs",
+    "sessions",
     "shown",
     "stored",
     "ways",
@@ -105,6 +107,11 @@ class Flag(msgspec.Struct, frozen=True, kw_only=True):
     completes: Completion | None = None
 
 
+def variable(name: str) -> str:
+    """The name of a setting in the environment."""
+    return PREFIX + name.upper()
+
+
 class Option(msgspec.Struct, frozen=True, kw_only=True):
     """One row of the table of options."""
 
@@ -118,7 +125,7 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def variable(self) -> str:
         """Its name in the environment, if it is a setting."""
-        return PREFIX + self.name.upper()
+        return variable(self.name)
 
     @property
     def choices(self) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """The one table of options: each is a field here, with its type, its default and its help.
 
-Commands that start no agent have theirs in `command_options.py`, `rook batch` in
-`batch_options.py`.
+Commands that start no agent have theirs in `command_options.py`, those of the archive in
+`archive/options.py`, `rook batch` in `batch_options.py`.
 
 Command-line options, the settings of `rookery.toml`, `ROOKERY_…` variables, shell completion and
 the man page derive from it. Each struct is what one or several commands receive as one value.

@@ -200,7 +200,7 @@ def near(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
 
 _GROUPS = {
     group: [name for name in SETTINGS if name.startswith(f"{group}_")]
-    for group in ("archive", "prices")
+    for group in ("archive", "fleet", "prices", "worker")
 }
 """The tables that hold settings, with the names of those."""
 

@@ -1,0 +1,1 @@
+"""The options of the commands that read what agents keep on disk."""

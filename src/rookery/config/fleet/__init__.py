@@ -1,0 +1,1 @@
+"""The options of the commands that are about a fleet."""

@@ -1,0 +1,1 @@
+"""Repositories on their way to a worker and back."""

@@ -1,0 +1,59 @@
+"""A worker removes what the server has, if it is old or too much, and nothing else."""
+
+import time
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from rookery.fleet.worker.outbox import Entry, Outbox, Stage
+from rookery.fleet.worker.pruning import Keep, prune
+from rookery.store import runs
+from rookery.store.run_formats import RunInfo
+from tests.fleet.fleets import job
+
+NOW = time.time()
+HOUR_S = 3600.0
+
+
+@pytest.fixture
+def outbox(tmp_path: Path) -> Outbox:
+    return Outbox(tmp_path)
+
+
+def kept(outbox: Outbox, name: str, stage: Stage = "reported", size: int = 0) -> None:
+    """A run on the worker."""
+    made = runs.create(outbox.home, RunInfo(name=name, command=["x"], cwd="/", started_at=1.0))
+    (made.path / "stdout.raw").write_bytes(b"x" * size)
+    outbox.save(Entry(job=replace(job(), run=name), stage=stage, folder=name))
+
+
+def left(outbox: Outbox) -> set[str]:
+    folders = {folder.name for folder in runs.runs(outbox.home)}
+    assert folders == {entry.job.run for entry in outbox.entries()}
+    return folders
+
+
+def test_only_what_the_server_has_is_removed_when_it_is_old(outbox: Outbox) -> None:
+    kept(outbox, "aaaa")
+    kept(outbox, "bbbb", "started")
+    kept(outbox, "cccc", "taken")
+    keep = Keep(seconds=2 * HOUR_S)
+    assert prune(outbox, keep, NOW + HOUR_S) == []
+    assert prune(outbox, keep, NOW + 3 * HOUR_S) == ["aaaa/1"]
+    assert left(outbox) == {"bbbb", "cccc"}
+
+
+def test_what_takes_too_much_is_removed_unless_it_was_just_reported(outbox: Outbox) -> None:
+    kept(outbox, "aaaa", size=20_000)
+    kept(outbox, "bbbb", "started", size=20_000)
+    keep = Keep(size=10_000)
+    assert prune(outbox, keep, NOW) == []
+    assert prune(outbox, keep, NOW + HOUR_S) == ["aaaa/1"]
+    assert left(outbox) == {"bbbb"}
+
+
+def test_a_run_whose_folder_is_gone_is_forgotten(outbox: Outbox) -> None:
+    outbox.save(Entry(job=replace(job(), run="aaaa"), stage="reported", folder="aaaa"))
+    assert prune(outbox, Keep(seconds=1.0), NOW + HOUR_S) == ["aaaa/1"]
+    assert list(outbox.entries()) == []

@@ -1,0 +1,155 @@
+"""A worker and a boss: jobs are claimed, run, shipped and settled once."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from rookery.fleet import subjects
+from rookery.fleet.boss.fleet_run import Fleet, FleetRun
+from rookery.fleet.server import LocalServer
+from rookery.fleet.streams import make_queue
+from rookery.fleet.worker.heart import NameTakenError
+from rookery.fleet.worker.worker import Worker
+from tests.fleet.fleets import finished, install, job, on_fleet, plan, working
+
+
+def test_a_job_is_run_and_its_folder_is_here(
+    server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path, "say=fine", monkeypatch)
+
+    async def work(fleet: Fleet) -> None:
+        async with working(server, plan(tmp_path)):
+            run = await finished(fleet, job())
+            verdict = run.folder.verdict()
+            assert verdict is not None
+            assert (verdict.status, verdict.exit_code) == ("success", 0)
+            there = next((tmp_path / "w1" / "runs").iterdir())
+            for name in ("stdout.raw", "arrivals", "output.md"):
+                assert (run.folder.path / name).read_bytes() == (there / name).read_bytes()
+            info = run.folder.info()
+            assert info is not None
+            assert (info.machine, info.prompt) == ("w1", "Fix the tests")
+
+    on_fleet(server, tmp_path / "home", work)
+
+
+def test_a_worker_refuses_what_its_configuration_does_not_allow(
+    server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path, "say=fine", monkeypatch)
+    asked = {
+        "this worker does not grant --permission all": job(permission="all"),
+        "this worker passes no arguments or rules of a job to the agent": job(args=("--x",)),
+    }
+
+    async def work(fleet: Fleet) -> dict[str, tuple[str, float | None]]:
+        async with working(server, plan(tmp_path, jobs=2)):
+            ended = [await finished(fleet, each) for each in asked.values()]
+        verdicts = [run.folder.verdict() for run in ended]
+        return {each.sentence: (each.status, each.spent_usd) for each in verdicts if each}
+
+    found = on_fleet(server, tmp_path / "home", work)
+    assert found == dict.fromkeys(asked, ("not_started", 0.0))
+    assert not (tmp_path / "w1" / "runs").exists()
+
+
+def test_the_lower_limit_of_a_job_and_its_worker_counts(tmp_path: Path) -> None:
+    rights = plan(tmp_path, rights={"max_cost": 2.0, "timeout": 60.0}).rights
+    options = rights.options(job(max_cost=5.0, timeout=10.0), cwd="/", home="/")
+    assert (options.max_cost, options.timeout) == (2.0, 10.0)
+    assert rights.options(job(), cwd="/", home="/").max_cost == 2.0
+
+
+def test_a_run_is_stopped_from_the_boss(
+    server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path, "hang-in-tool", monkeypatch)
+
+    async def work(fleet: Fleet) -> tuple[str, str | None]:
+        async with working(server, plan(tmp_path)), FleetRun(fleet, job()) as run:
+            while not run.state.heard:
+                await run.attached.read()
+                await asyncio.sleep(0.02)
+            run.stop(by="rook stop")
+            verdict = await run.wait()
+            return verdict.status, verdict.facts.stopped_by
+
+    assert on_fleet(server, tmp_path / "home", work) == ("interrupted", "rook stop")
+
+
+def test_a_job_that_waits_is_taken_back_and_never_starts(
+    server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path, "say=fine", monkeypatch)
+
+    async def work(fleet: Fleet) -> str:
+        async with FleetRun(fleet, job()) as run:
+            run.stop(by="rook stop")
+            verdict = await run.wait()
+        async with working(server, plan(tmp_path)):
+            await finished(fleet, job())
+        return verdict.status
+
+    assert on_fleet(server, tmp_path / "home", work) == "not_started"
+    assert len(list((tmp_path / "w1" / "runs").iterdir())) == 1
+
+
+def test_a_worker_that_drains_returns_a_job_that_it_has_not_started(
+    server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path, "say=fine", monkeypatch)
+
+    async def work(fleet: Fleet) -> tuple[bool, str]:
+        async with working(server, plan(tmp_path)) as worker:
+            take = worker._take
+
+            async def late(*args: Any) -> bool:
+                worker.drain()
+                return await take(*args)
+
+            worker._take = late  # type: ignore[assignment]
+            run = await finished(fleet, job())
+            return run.keeper.was_returned, (run.folder.verdict() or failed()).status
+
+    assert on_fleet(server, tmp_path / "home", work) == (True, "not_started")
+    assert not (tmp_path / "w1" / "runs").exists()
+
+
+def failed() -> Any:
+    raise AssertionError
+
+
+def test_a_worker_whose_name_is_taken_ends(server: LocalServer, tmp_path: Path) -> None:
+    async def work(fleet: Fleet) -> None:
+        async with working(server, plan(tmp_path / "a")):
+            while "w1" not in fleet.beats.workers:
+                await asyncio.sleep(0.02)
+            second = Worker(fleet.connection, plan(tmp_path / "b"))
+            with pytest.raises(NameTakenError):
+                await second.run()
+
+    on_fleet(server, tmp_path / "home", work)
+
+
+def test_a_job_of_a_newer_format_is_refused_and_reported(
+    server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path, "say=fine", monkeypatch)
+
+    async def work(fleet: Fleet) -> str | None:
+        async with working(server, plan(tmp_path)) as worker:
+            await make_queue(fleet.connection, "any", "claude")
+            newer = msgspec.json.encode({"format": 99, "something": "else"})
+            await fleet.connection.publish(subjects.job("any", "claude", "r", 1), newer)
+            while worker.problem is None:
+                await asyncio.sleep(0.02)
+            return worker.problem
+
+    problem = on_fleet(server, tmp_path / "home", work)
+    assert problem == (
+        "a job was not taken: it was written by a newer version of rook: update rook here"
+    )
