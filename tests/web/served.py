@@ -192,20 +192,27 @@ class Served(Page):
         self._process.communicate(timeout=PATIENCE_S)
 
 
+_MOST_HEARTBEATS = 4  # one every 15 seconds
+
+
 class BellReader:
     """Reads the events of a bell."""
 
     def __init__(self, response: http.client.HTTPResponse) -> None:
         self.status = response.status
         self.response = response
+        self.heartbeats = 0
 
     def next(self) -> tuple[str, Any]:
         """The next event: what it is, and its data."""
         fields: dict[str, str] = {}
         while (line := self.response.readline().decode().rstrip("\n")) or not fields:
-            name, _, value = line.partition(": ")
+            name, _, value = line.partition(":")
             if name:
-                fields[name] = value
+                fields[name] = value.removeprefix(" ")
+            elif line:
+                self.heartbeats += 1
+                assert self.heartbeats < _MOST_HEARTBEATS, "what was waited for did not come"
         return fields["event"], json.loads(fields["data"])
 
     def until(self, fits: Any) -> tuple[str, Any]:
@@ -213,3 +220,10 @@ class BellReader:
         while not fits(*(event := self.next())):
             pass
         return event
+
+    def until_all(self, *fits: Any) -> None:
+        """Read on until each of these was fitted by an event, in any order."""
+        missing = list(fits)
+        while missing:
+            event = self.next()
+            missing = [one for one in missing if not one(*event)]

@@ -98,6 +98,14 @@ def test_a_run_with_a_damaged_file_says_what_can_still_be_read(served: Served, h
     assert "raw logs" in sentence(served.get("/api/runs/damaged"), 422)
 
 
+def test_a_run_without_its_description_names_the_command_that_reads_its_log(
+    served: Served, home: Path
+) -> None:
+    folder = ended(home, name="bare")
+    (folder.path / "run.json").unlink()
+    assert "rook decode bare" in sentence(served.get("/api/runs/bare"), 422)
+
+
 def test_a_run_that_is_removed_while_it_is_shown_is_gone(served: Served, home: Path) -> None:
     folder = ended(home, name="removed")
     append(folder, "stdout", SESSION.read_bytes())

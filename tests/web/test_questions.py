@@ -71,6 +71,13 @@ def path_of(question: dict[str, Any]) -> str:
     return f"/api/runs/{question['run']}/questions/{question['id']}"
 
 
+def allow_the_next(server: Served, question: dict[str, Any]) -> None:
+    """Allow what is asked after a question."""
+    found = server.until("/api/questions", lambda found: found["questions"][:1] != [question])
+    [second] = found["questions"] or waiting(server)
+    assert server.post(path_of(second), {"allow": True}).status == 200
+
+
 def ended(server: Served, folder: RunFolder) -> dict[str, Any]:
     """The run, once it has ended."""
     found: dict[str, Any] = server.until(f"/api/runs/{folder.name}", lambda run: run["complete"])
@@ -140,7 +147,7 @@ def test_a_question_with_choices_gets_its_answer(server: Served, tmp_path: Path)
 def test_of_two_browsers_the_first_one_counts_and_the_other_is_told_who_answered(
     server: Served, tmp_path: Path
 ) -> None:
-    run = start(tmp_path, command())
+    run = start(tmp_path, command(), command("rm -r dist"))  # it lives when the other comes
     [question] = waiting(server)
     with ThreadPoolExecutor(2) as pool:
         both = [
@@ -152,8 +159,9 @@ def test_of_two_browsers_the_first_one_counts_and_the_other_is_told_who_answered
     late = next(answer for answer in answers if answer.status == 409)
     assert "answered before" in late.error
     assert late.json["decided"]["through"] == "web"
+    allow_the_next(server, question)
     ended(server, run)
-    assert len(made(run)) == 1
+    assert len(made(run)) == 2
 
 
 def test_the_bell_says_which_questions_open_and_close(server: Served, tmp_path: Path) -> None:
@@ -167,18 +175,30 @@ def test_the_bell_says_which_questions_open_and_close(server: Served, tmp_path: 
     ended(server, run)
 
 
+def test_a_bell_begins_with_the_questions_that_are_open(server: Served, tmp_path: Path) -> None:
+    run = start(tmp_path, command())
+    [question] = waiting(server)
+    with server.bell() as bell:
+        kind, state = bell.next()
+        assert (kind, state["questions"]) == ("state", [{"run": run.name, "id": question["id"]}])
+        assert server.json("/api/questions")["questions"] == [question]
+    assert server.post(path_of(question), {"allow": False}).status == 200
+    ended(server, run)
+
+
 def test_a_server_that_is_killed_meanwhile_changes_nothing_about_a_question(
     server: Served, tmp_path: Path
 ) -> None:
-    run = start(tmp_path, command())
+    run = start(tmp_path, command(), command("rm -r dist"))
     [question] = waiting(server)
     server.end(signal.SIGKILL)
     with Served(tmp_path / "home") as again:
         assert waiting(again) == [question]
         assert again.post(path_of(question), {"allow": True}).status == 200
         assert again.post(path_of(question), {"allow": False}).status == 409
+        allow_the_next(again, question)
         ended(again, run)
-    assert made(run) == [(True, "person", "web")]
+    assert made(run) == [(True, "person", "web")] * 2
 
 
 def test_a_server_that_is_read_only_decides_nothing(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 
 from rookery.model.errors import RookeryError
 from rookery.web.access.guard import Guard
-from rookery.web.access.peers import comes_from_agent
+from rookery.web.access.peers import AgentCheck
 from rookery.web.access.rules import Rules
 from rookery.web.replies import (
     ApiError,
@@ -49,7 +49,7 @@ def make_app(site: Site, rules: Rules) -> ASGIApp:
         lifespan=_lifespan,
     )
     app.state.site = site
-    return Guard(app, rules, comes_from_agent)
+    return Guard(app, rules, AgentCheck())
 
 
 @asynccontextmanager
@@ -61,6 +61,12 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     finally:
         await warming
         await site.close()
+
+
+async def _search(request: Request) -> Response:
+    from rookery.web.views import search  # it imports a lot, and few ask for it
+
+    return await search.search(request)
 
 
 _ROUTES: list[BaseRoute] = [
@@ -79,6 +85,7 @@ _ROUTES: list[BaseRoute] = [
     Route("/api/loops", lists.loops),
     Route("/api/batches", lists.batches),
     Route("/api/cost", lists.costs),
+    Route("/api/search", _search),
 ]
 
 

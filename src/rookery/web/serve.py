@@ -33,7 +33,7 @@ class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
     cert: str | None = None
     key: str | None = None
     idle_s: float | None = None
-    """How long it serves nobody before it ends; None means forever."""
+    """How long it runs without a page before it ends; None means forever."""
 
     @property
     def scheme(self) -> str:
@@ -80,11 +80,11 @@ def serve(home: Path, options: ServeOptions, started: Callable[[Address], None])
                 read_only=options.read_only,
             )
             site = Site(home, read_only=options.read_only)
-            started(address)
             server = make_server(
                 site, rules, cert=options.cert, key=options.key, idle_s=options.idle_s
             )
             with nullcontext() if options.read_only else attending(home):
+                started(address)
                 server.run(sockets=[listening])
     return True
 

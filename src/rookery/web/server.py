@@ -6,6 +6,7 @@ import uvicorn
 
 from rookery.web.access.rules import LARGEST_HEADERS, Rules
 from rookery.web.app import make_app
+from rookery.web.connections import Connection
 from rookery.web.site import Site
 
 _MOST_CONNECTIONS = 256
@@ -48,7 +49,7 @@ def make_server(
     """
     config = uvicorn.Config(
         make_app(site, rules),
-        http="h11",  # it bounds the size of headers
+        http=Connection,  # of h11, which bounds the size of headers
         h11_max_incomplete_event_size=LARGEST_HEADERS,
         ws="none",
         limit_concurrency=_MOST_CONNECTIONS,

@@ -2,9 +2,10 @@
 
 import time
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from secrets import token_hex
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -17,6 +18,9 @@ from rookery.web.live.bell import Bell
 from rookery.web.live.follower import Follower
 from rookery.web.replies import encoded, json_reply, redactor
 from rookery.web.views.cache import Answers
+
+if TYPE_CHECKING:
+    from rookery.web.search.indexing import Indexing
 
 
 @dataclass
@@ -42,9 +46,16 @@ class Site:
         if fold.is_complete:
             self.follower.ended(fold)
 
+    @cached_property
+    def indexing(self) -> "Indexing":
+        """What fills the index of words."""
+        from rookery.web.search.indexing import Indexing  # it imports a lot, and few ask for it
+
+        return Indexing(self.home)
+
     @property
     def idle_s(self) -> float:
-        """How long nobody has asked for anything, nor listened."""
+        """How long no page has asked for anything, nor listened."""
         return 0.0 if self.bell.listeners else time.monotonic() - self.used_at
 
     def has_live_runs(self) -> bool:
@@ -61,6 +72,8 @@ class Site:
 
     async def close(self) -> None:
         """End everything."""
+        if "indexing" in self.__dict__:
+            self.indexing.close()
         await self.follower.close()
         self.folds.close()
 

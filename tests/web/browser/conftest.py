@@ -8,6 +8,8 @@ import pytest
 
 from tests.web.browser.harness import Home, Open, Server, Tab, launched
 
+DESKTOP = {"width": 1280, "height": 800}
+
 
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[Home]:
@@ -31,7 +33,7 @@ def opened(browser: Any) -> Iterator[Open]:
 
     def tab(server: Server, route: str = "/", *, beside: Tab | None = None, **options: Any) -> Tab:
         if beside is None:
-            contexts.append(browser.new_context(viewport={"width": 1280, "height": 800}, **options))
+            contexts.append(browser.new_context(**{"viewport": DESKTOP, **options}))
         context = contexts[-1] if beside is None else beside.page.context
         return Tab(context, server).open(route)
 

@@ -92,8 +92,8 @@ class Home:
 
     def names(self) -> list[str]:
         """The names of all runs, the newest first."""
-        lines = self.rook("runs", "--json").splitlines()
-        return [json.loads(line)["name"] for line in lines]
+        lines = self.rook("runs", "--json").split("\n")  # and at no other character of a text
+        return [json.loads(line)["name"] for line in lines if line]
 
     def ask(self, *steps: dict[str, Any], **options: str) -> str:
         """Start an agent in the background that asks, and return the name of its run."""
@@ -293,7 +293,7 @@ say(**{result()!r})
 
 
 def live(home: Home, count: int, rate: float) -> str:
-    """Start an agent that writes so many lines a second, and return the name of its run."""
+    """Start an agent that writes so many texts a second, and return the name of its run."""
     folder = home.folder / "live"
     folder.mkdir(exist_ok=True)
     (folder / "live.py").write_text(LIVE)

@@ -1,16 +1,19 @@
 """Answering agents from the page: each question once, and only after all of it was in sight."""
 
 import json
+import os
+import pty
+import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-import pytest
-
 from tests.runs.asking.asking_agent import command
+from tests.warm import ROOK
 from tests.web.browser.harness import PATIENCE_S, Home, Open, Tab, needs_browser
 
-# In `make soak`: now and then a page does not enable its button in time, whose cause is not found.
-pytestmark = [needs_browser, pytest.mark.soak]
+pytestmark = needs_browser
 
 PRIMARY = ".question:not(.over) .primary:not(:disabled)"
 
@@ -27,10 +30,17 @@ def decisions(home: Home, run: str, count: int) -> list[dict[str, Any]]:
 
 
 def button(tab: Tab, label: str) -> None:
-    """Press a button of the first open question, once it may be pressed."""
-    found = tab.page.locator(".question:not(.over) button", has_text=label).first
-    tab.page.locator(".question:not(.over)").first.scroll_into_view_if_needed()
-    found.click(timeout=PATIENCE_S * 1000)
+    """Press a button of the first open question, once it is in sight and may be pressed."""
+    tab.until(f"({_IN_SIGHT})({json.dumps(label)})")
+    tab.page.locator(".question:not(.over) button", has_text=label).first.click()
+
+
+_IN_SIGHT = """(label) => {
+    const card = document.querySelector(".question:not(.over)");
+    card?.scrollIntoView({ block: "end" });
+    const buttons = [...(card?.querySelectorAll("button:not(:disabled)") ?? [])];
+    return buttons.some((button) => button.textContent.includes(label));
+}"""
 
 
 def test_tools_questions_and_plans_are_answered(home: Home, opened: Open) -> None:
@@ -117,3 +127,52 @@ _SCROLL_SLOWLY = """async () => {
         main.scrollTop += 150;
     }
 }"""
+
+
+def test_a_question_that_times_out_leaves_the_page(home: Home, opened: Open) -> None:
+    run = home.ask(command(), ask_timeout="12s")
+    tab = opened(home.serve(), "/questions")
+    tab.see(".question .until")
+    tab.see(".question.over .outcome")
+    [made] = decisions(home, run, 1)
+    assert (made["decision"]["allow"], made["decision"]["by"]) == (False, "timeout")
+    assert tab.faults == []
+
+
+def test_a_terminal_and_a_browser_at_once_decide_once(home: Home, opened: Open) -> None:
+    run = home.ask(command())
+    tab = opened(home.serve(), "/questions")
+    tab.see(PRIMARY)
+    with terminal(home, "answer", run) as keyboard:
+        os.write(keyboard, b"n")
+        tab.page.evaluate(f"() => {{ document.querySelector('{PRIMARY}')?.click() }}")
+        tab.see(".question.over .outcome")
+    [made] = decisions(home, run, 1)
+    assert made["decision"]["by"] == "person"
+    assert made["decision"]["through"] == ("web" if made["decision"]["allow"] else "terminal")
+    assert [fault for fault in tab.faults if "409" not in fault] == []  # it may have come second
+
+
+@contextmanager
+def terminal(home: Home, *words: str) -> Iterator[int]:
+    """Start `rook` on a terminal, and yield its keyboard once it asks."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [ROOK, *words],
+        cwd=home.project,
+        env={**home.environment, "TERM": "xterm"},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+    )
+    os.close(theirs)
+    shown = b""
+    try:
+        while b"rm -r build" not in shown or b"]" not in shown.rpartition(b"rm -r build")[2]:
+            shown += os.read(ours, 65536)
+        yield ours
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)

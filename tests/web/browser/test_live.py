@@ -1,10 +1,15 @@
 """A run as it grows: every item once, in order, whatever happens to tabs, network and server."""
 
-import json
+from typing import get_args
 
 import pytest
 
+from rookery.model.records import load
+from rookery.model.timeline import Item, ItemKind, Timeline
 from tests.web.browser.harness import Home, Open, Tab, live, needs_browser, percentile
+from tests.web.browser.mirror.filled import lines
+from tests.web.browser.mirror.installed import install
+from tests.web.browser.mirror.installed import live as mirrored
 
 pytestmark = needs_browser
 
@@ -26,35 +31,57 @@ COLLECT = """async () => {
     const frame = () => new Promise(requestAnimationFrame);
     const rows = () => [...document.querySelectorAll(".timeline article")];
     const found = new Map();
-    main.scrollTop = 0;
+    do {  // a page that follows the end may scroll back once
+        main.scrollTop = 0;
+        for (let times = 0; times < 3; times += 1) await frame();
+    } while (main.scrollTop > 0);
     for (let last = -1; ; main.scrollTop += main.clientHeight - 120) {
         const isLoading = () => rows().some((row) => row.matches(".loading"));
         for (let times = 0; times < 3 || isLoading(); times += 1) await frame();
         for (const row of rows()) {
-            const text = row.querySelector(".said")?.textContent.trim();
-            const known = found.get(row.dataset.index);
-            if (text && known && known !== text) found.set(`${row.dataset.index} twice`, text);
-            if (text) found.set(row.dataset.index, text);
+            const kind = [...row.classList].find((name) => name.startsWith("k-")).slice(2);
+            const place = `${row.dataset.index} ${kind}`;
+            found.set(place, row.textContent);
         }
         if (main.scrollTop === last) break;
         last = main.scrollTop;
     }
-    return [...found].sort((a, b) => parseInt(a[0]) - parseInt(b[0])).map(([, text]) => text);
+    return [...found].sort((a, b) => parseInt(a[0]) - parseInt(b[0]));
 }"""
 
+UNTITLED = ("turn", "limit", "compaction")  # kinds whose rows have words of the page's own
+IN_THEIR_CALL = ("file", "denial")
 
-def texts(home: Home, run: str) -> list[str]:
-    """All texts of a run, in order, as `rook decode` reads them."""
+
+def decoded(home: Home, run: str) -> list[Item]:
+    """The items of a run that have a row of their own, as `rook decode` reads its log."""
     log = home.runs / "runs" / run / "stdout.raw"
-    records = map(json.loads, home.rook("decode", str(log)).splitlines())
-    return [record["text"] for record in records if record["type"] == "text"]
+    timeline = Timeline()
+    for line in home.rook("decode", "--agent", "mirror", str(log)).split("\n"):
+        if line:
+            timeline.take([load(line.encode())])
+    items = list(timeline.items)
+    kinds = {item.kind for item in items}
+    assert kinds == set(get_args(ItemKind))
+    return [item for item in items if not _is_in_another(item, items)]
 
 
-def shown(tab: Tab) -> list[str]:
-    """All texts that the page shows, from the first row to the last."""
+def _is_in_another(item: Item, items: list[Item]) -> bool:
+    """Whether the row of another item shows it."""
+    if item.parent is None:
+        return False
+    of_subagent = item.kind == "task" and items[item.parent].kind == "subagent"
+    return item.kind in IN_THEIR_CALL or of_subagent
+
+
+def is_shown(tab: Tab, expected: list[Item]) -> None:
+    """Check that the page shows these items and no others, each once and in order."""
     tab.page.bring_to_front()  # a browser draws those behind others rarely
-    found: list[str] = tab.page.evaluate(COLLECT)
-    return found
+    rows: list[tuple[str, str]] = tab.page.evaluate(COLLECT)
+    assert [place for place, _ in rows] == [f"{item.id} {item.kind}" for item in expected]
+    for item, (_, words) in zip(expected, rows, strict=True):
+        if item.title is not None and item.kind not in UNTITLED:
+            assert item.title in words, item
 
 
 def ended(tab: Tab) -> None:
@@ -62,17 +89,23 @@ def ended(tab: Tab) -> None:
     tab.page.wait_for_selector(".verdict", timeout=400_000)
 
 
+def every_kind(home: Home, rounds: int, rate: float) -> str:
+    """Start a run in which everything happens that can, so many times; return its name."""
+    install(home)
+    made = [line for number in range(rounds) for line in lines(f"part {number}", number)]
+    return mirrored(home, made, rate)
+
+
 def test_a_run_grows_on_the_page_and_ends_there(home: Home, opened: Open) -> None:
+    run = every_kind(home, 8, 100)
     server = home.serve()
-    run = live(home, 150, 200)
     tab = opened(server, f"/runs/{run}")
     late = opened(server, f"/runs/{run}", beside=tab)
     for each in (tab, late):
         ended(each)
-    expected = texts(home, run)
-    assert len(expected) == 150
-    assert shown(tab) == expected
-    assert shown(late) == expected
+    expected = decoded(home, run)
+    is_shown(tab, expected)
+    is_shown(late, expected)
     assert tab.faults == []
 
 
@@ -87,26 +120,27 @@ def test_a_run_is_stopped_from_the_page(home: Home, opened: Open) -> None:
 
 
 def test_a_killed_server_and_a_reload_lose_and_repeat_nothing(home: Home, opened: Open) -> None:
+    run = every_kind(home, 6, 30)
     server = home.serve()
-    run = live(home, 200, 100)
     tab = opened(server, f"/runs/{run}")
     tab.see(".k-text")
     server.kill()
     tab.see(".live.off")
-    home.serve()
+    server = home.serve()
     tab.until("!document.querySelector('.live.off')")
     other = opened(server, f"/runs/{run}", beside=tab)
     other.page.reload()
     for each in (tab, other):
         ended(each)
-    assert shown(tab) == texts(home, run)
-    assert shown(other) == texts(home, run)
+    expected = decoded(home, run)
+    is_shown(tab, expected)
+    is_shown(other, expected)
 
 
 @pytest.mark.soak
 def test_ten_tabs_twenty_kills_and_a_minute_without_network(home: Home, opened: Open) -> None:
+    run = every_kind(home, 90, 15)
     server = home.serve()
-    run = live(home, 4_000, 12)
     first = opened(server, f"/runs/{run}")
     tabs = [first, *(opened(server, f"/runs/{run}", beside=first) for _ in range(9))]
     for tab in tabs:
@@ -125,9 +159,9 @@ def test_ten_tabs_twenty_kills_and_a_minute_without_network(home: Home, opened: 
     tabs[1].page.reload()
     for tab in tabs[1:]:
         ended(tab)
-    expected = texts(home, run)
+    expected = decoded(home, run)
     for tab in tabs[1:]:
-        assert shown(tab) == expected
+        is_shown(tab, expected)
 
 
 @pytest.mark.soak

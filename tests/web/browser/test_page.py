@@ -14,6 +14,7 @@ from tests.web.browser.harness import (
     returned,
     said,
 )
+from tests.web.test_search import write_session
 
 pytestmark = needs_browser
 
@@ -47,6 +48,9 @@ def test_the_token_leaves_the_address_and_survives_a_reload(home: Home, opened: 
     assert "token" not in tab.page.url
     tab.page.reload()
     tab.see(".cost-view")
+    tab.open("/questions")  # the address that `rook web` prints, pasted into the same tab
+    tab.see(".questions")
+    assert "token" not in tab.page.url
     assert tab.faults == []
 
 
@@ -137,13 +141,19 @@ _UNFOLD_AND_SCROLL = """async () => {
 }"""
 
 
+DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 780}
 MARKDOWN = (
     "# A title\n\nSome `code`, a [link](https://example.org)\n\n| a | b |\n|---|---|\n| 1 | 2 |"
 )
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_no_serious_fault(home: Home, opened: Open, root: Path, scheme: str) -> None:
+LOOKS = [
+    *({"color_scheme": scheme, "viewport": DESKTOP} for scheme in ("light", "dark")),
+    *({"color_scheme": scheme, "viewport": PHONE} for scheme in ("light", "dark")),
+]
+
+
+def test_axe_finds_no_serious_fault(home: Home, opened: Open, root: Path) -> None:
     axe = root / "node_modules" / "axe-core" / "axe.min.js"
     if not axe.exists():
         pytest.skip("axe-core is not installed: run  make web")
@@ -155,19 +165,28 @@ def test_axe_finds_no_serious_fault(home: Home, opened: Open, root: Path, scheme
         result(),
     )
     home.ask({"tool_name": "Bash", "input": {"command": "rm -r build", "description": "clean"}})
+    write_session(home.folder, "deploy it")
     server = home.serve()
+    views = {
+        "/": "a.run-row",
+        f"/runs/{name}": ".k-tool",
+        "/questions": ".question .primary",
+        "/loops": ".loops .empty",
+        "/cost": ".tiles",
+        "/search?words=deploy": ".found",
+        "/runs/none": ".empty",
+    }
     found = []
-    for route, sign in [
-        *(("/", "a.run-row"), (f"/runs/{name}", ".k-tool"), ("/questions", ".question .primary")),
-        *(("/loops", ".loops .empty"), ("/cost", ".tiles"), ("/runs/none", ".empty")),
-    ]:
-        tab = opened(server, route, color_scheme=scheme, bypass_csp=True)
-        tab.see(sign)
+    for look in LOOKS:
+        tab = opened(server, bypass_csp=True, **look)
         tab.page.add_script_tag(content=axe.read_text())
-        report = tab.page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
-        found += [
-            (route, one["id"], [node["html"][:120] for node in one["nodes"][:3]])
-            for one in report["violations"]
-            if one["impact"] in ("serious", "critical")
-        ]
+        for route, sign in views.items():
+            tab.page.evaluate("(route) => { location.hash = route }", route)
+            tab.see(sign)
+            report = tab.page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
+            found += [
+                (look, route, one["id"], [node["html"][:120] for node in one["nodes"][:3]])
+                for one in report["violations"]
+                if one["impact"] in ("serious", "critical")
+            ]
     assert found == []

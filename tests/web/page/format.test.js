@@ -2,6 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as format from "../../../src/rookery/web/page/text/format.js";
 
+test("a sum does not take what is unknown for nothing", () => {
+  const known = { usd: 0.5, kind: "native" };
+  const unknown = { usd: null, kind: "unknown" };
+  assert.deepEqual(format.total([known, known]), { usd: 1, source: "native", at_least: false });
+  assert.deepEqual(format.total([known, unknown]), { usd: 0.5, source: "native", at_least: true });
+  assert.deepEqual(format.total([known, { usd: 1, source: "estimated" }]), { usd: 1.5, source: "estimated", at_least: false });
+  assert.equal(format.money(format.total([unknown])), "$?");
+});
+
 test("money says who says so", () => {
   assert.equal(format.money({ usd: 0.015, source: "native" }), "$0.0150");
   assert.equal(format.money({ usd: 0.015, kind: "estimated" }), "~$0.0150");

@@ -15,7 +15,7 @@ class Api {
   async post(path, decision) {
     if (this.refusal) throw this.refusal;
     this.answers.push([path, decision]);
-    return { decided: { allow: decision.allow, by: "person", via: "web" } };
+    return { decided: { allow: decision.allow, by: "person", through: "web" } };
   }
 }
 
@@ -49,9 +49,9 @@ test("an answer goes to its question, whatever is in its name", async () => {
 
 test("a question that is gone says who answered", async () => {
   const { api, questions } = await opened("a");
-  api.refusal = Object.assign(new Error("it was allowed on a terminal"), { status: 409, body: { decided: { allow: true, by: "person", via: "terminal" } } });
+  api.refusal = Object.assign(new Error("it was allowed on a terminal"), { status: 409, body: { decided: { allow: true, by: "person", through: "terminal" } } });
   assert.equal(await questions.decide(questions.open[0], { allow: false }), "it was allowed on a terminal");
-  assert.deepEqual(questions.listed[0].decided, { allow: true, by: "person", via: "terminal", sentence: "it was allowed on a terminal" });
+  assert.deepEqual(questions.listed[0].decided, { allow: true, by: "person", through: "terminal", sentence: "it was allowed on a terminal" });
   assert.equal(questions.open.length, 0);
 });
 
@@ -69,4 +69,28 @@ test("one that was decided is not opened again by an answer that was on its way"
   await late;
   assert.equal(questions.open.length, 0);
   assert.equal(api.answers.length, 1);
+});
+
+test("one that had only disappeared can be decided when it is listed again", async () => {
+  const { api, questions } = await opened("a", "b");
+  const [{ place }] = questions.open;
+  const listed = api.questions;
+  api.questions = [];
+  await questions.refresh();
+  assert.equal(questions.open.length, 0);
+  api.questions = listed;
+  await questions.refresh();
+  assert.deepEqual(questions.open.map(({ id, decided }) => [id, decided]), [["a", undefined], ["b", undefined]]);
+  assert.equal(questions.get("calm-otter", "a").place, place);
+});
+
+test("what is heard while a list is on its way asks for another list", async () => {
+  const { api, questions } = await opened();
+  const lists = [[question("a")], []];
+  api.get = async () => ({ questions: lists.shift() });
+  questions.refresh();
+  questions.heard([]); // it was answered after the list on its way was made
+  await settle();
+  assert.equal(lists.length, 0);
+  assert.equal(questions.open.length, 0);
 });

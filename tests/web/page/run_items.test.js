@@ -74,6 +74,41 @@ test("every item is there once, in order, however often is asked", async () => {
   assert.deepEqual(await all(items), timeline.items);
 });
 
+test("items that come before the first of their page are not lost", async () => {
+  const timeline = grown(150);
+  const items = new RunItems(timeline.fetch);
+  items.open(timeline.head);
+  for (let number = 0; number < 100; number += 1) timeline.add();
+  timeline.change(200); // so it comes after those that follow it
+  items.sync(timeline.changes.length);
+  assert.deepEqual(await all(items), timeline.items);
+});
+
+test("a change of the first item of a page that is not here does not stand for the page", async () => {
+  const timeline = grown(950);
+  const items = new RunItems(timeline.fetch);
+  items.open(timeline.head);
+  timeline.change(400);
+  items.sync(timeline.changes.length);
+  await items.settled();
+  assert.deepEqual(await all(items), timeline.items);
+});
+
+test("what was skipped is fetched, although its page has newer items", async () => {
+  const timeline = grown(150);
+  const items = new RunItems(timeline.fetch);
+  items.open(timeline.head);
+  for (let number = 0; number < 5200; number += 1) timeline.add();
+  items.sync(timeline.changes.length);
+  for (let number = 0; number < 20; number += 1) timeline.add();
+  await items.settled();
+  items.sync(timeline.changes.length);
+  await items.settled();
+  for (const first of [5200, 5300]) items.want(first, first);
+  await items.settled();
+  for (let id = 5200; id < timeline.items.length; id += 1) assert.deepEqual(items.get(id), timeline.items[id]);
+});
+
 test("what changes while a page is on its way is not lost", async () => {
   const timeline = grown(100);
   const items = new RunItems(timeline.fetch);

@@ -27,7 +27,7 @@ OnChange = Callable[["RunFold"], None]
 class RunFold:
     """Reads the log of a run as it grows, in small steps, and keeps what it folds to.
 
-    `poke` says that there may be more to read. Only one task reads, whoever pokes.
+    `poke` says that there may be more to read. Only one task reads.
     """
 
     def __init__(

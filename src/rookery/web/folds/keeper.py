@@ -18,7 +18,7 @@ _MOST_ITEMS = 500_000
 
 
 class Folds:
-    """The folds of a home, each made once; of those that nobody needs, the last ones are kept."""
+    """The folds of a home, each made once; of those that have ended, the last ones are kept."""
 
     def __init__(self, home: Path, on_change: OnChange) -> None:
         self.home = home
@@ -60,7 +60,8 @@ class Folds:
     async def _made(self, folder: RunFolder) -> RunFold:
         info, verdict = await asyncio.to_thread(lambda: (folder.info(), folder.verdict()))
         if info is None:
-            raise ApiError(422, f"run {folder.name} has no run.json: its raw logs can be decoded")
+            way_out = f"read its raw log with  rook decode {folder.name}"
+            raise ApiError(422, f"run {folder.name} has no run.json: {way_out}")
         known = self._folds.get(folder.name)  # made while we waited
         if known is not None:
             return known

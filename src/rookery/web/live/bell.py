@@ -8,11 +8,18 @@ from rookery.web.folds.fold import RunFold
 from rookery.web.replies import encoded
 from rookery.web.views.beats import beat
 
-_PAUSE_S = 0.025  # between two announcements
+_PAUSE_S = 0.025  # between two announcements to one browser
+_FURTHER_S = 0.005  # longer for each further one: each asks for what has changed
+_LONGEST_PAUSE_S = 0.1
 _HEARTBEAT_S = 15.0
 MOST_LISTENERS = 32
 
 Hide = Callable[[bytes], bytes]
+
+
+def pause_s(listeners: int) -> float:
+    """How long after an announcement the next one may follow."""
+    return min(_LONGEST_PAUSE_S, _PAUSE_S + _FURTHER_S * max(0, listeners - 1))
 
 
 class Listener:
@@ -84,7 +91,7 @@ class Bell:
         self._changed[fold.name] = fold
         if self._timer is None:
             loop = asyncio.get_running_loop()
-            wait_s = max(0.0, self._last + _PAUSE_S - loop.time())
+            wait_s = max(0.0, self._last + pause_s(self.listeners) - loop.time())
             self._timer = loop.call_later(wait_s, self._announce)
 
     def gone(self, name: str) -> None:

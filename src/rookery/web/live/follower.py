@@ -1,4 +1,4 @@
-"""Follows the runs that are alive while somebody looks: one watcher for all runs and viewers."""
+"""Follows the runs that are alive while a page is open: one watcher for all runs and viewers."""
 
 import asyncio
 import os
@@ -22,6 +22,7 @@ from rookery.web.replies import ApiError
 
 _PAUSE_S = 0.03  # between two looks at what has changed
 _TICK_S = 1.0  # between two looks at whether processes are alive
+_RUNNERS_S = 2.0  # for runners to say what is open, before the first viewer is answered
 _LINGER_S = 10.0  # after the last viewer has left: it may only have reloaded the page
 
 
@@ -46,7 +47,7 @@ class Follower:
 
     @property
     def is_active(self) -> bool:
-        """Whether runs are followed, because somebody looks."""
+        """Whether runs are followed, because a page is open."""
         return self._task is not None and self._ready.is_set()
 
     @asynccontextmanager
@@ -83,8 +84,9 @@ class Follower:
         try:
             self._watch_lists(watch)
             await self._find_unfinished()
+            await self.questions.heard(_RUNNERS_S)
             self._ready.set()
-            await self._until_nobody_looks(watch)
+            await self._while_watched(watch)
         finally:
             self._ready.set()
             self._task = self._watch = None
@@ -94,7 +96,7 @@ class Follower:
             self.questions.close()
             watch.close()
 
-    async def _until_nobody_looks(self, watch: FolderWatch | FolderSizes) -> None:
+    async def _while_watched(self, watch: FolderWatch | FolderSizes) -> None:
         loop = asyncio.get_running_loop()
         alone_since: float | None = None
         tick = loop.time()
@@ -149,7 +151,7 @@ class Follower:
         elif change.folder == str(self._home / RUNS):
             await self._take_in_runs(change)
         elif change.folder == str(self._home):
-            self._take_in_home(change)
+            await self._take_in_home(change)
         elif folder != str(self._home / RUNS):
             self._take_in_lists(change)
 
@@ -183,9 +185,11 @@ class Follower:
             await self._start(change.name)
         self._bell.list_changed()
 
-    def _take_in_home(self, change: Change) -> None:
+    async def _take_in_home(self, change: Change) -> None:
         if self._watch is not None and change.name in (RUNS, LOOPS.parent, BATCHES.parent):
             self._watch_lists(self._watch)
+            await self._find_unfinished()  # what came before the list was watched
+            self._bell.list_changed()
 
     def _take_in_lists(self, change: Change) -> None:
         if self._watch is not None and is_name(change.name) and not change.is_gone:

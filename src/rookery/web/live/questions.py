@@ -27,6 +27,8 @@ class OpenQuestions:
         self._on_change = on_change
         self._open: dict[str, dict[str, OpenQuestion]] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._unheard: set[str] = set()
+        self._heard = asyncio.Event()
 
     @property
     def waiting(self) -> list[Waiting]:
@@ -43,7 +45,19 @@ class OpenQuestions:
         if folder.name not in self._tasks:
             task = asyncio.get_running_loop().create_task(self._listen(folder))
             self._tasks[folder.name] = task
+            self._unheard.add(folder.name)
             task.add_done_callback(lambda _: self._tasks.pop(folder.name, None))
+
+    async def heard(self, timeout_s: float) -> None:
+        """Wait until every runner has said what is open, but not too long: one may hang.
+
+        Until then, what is open looks as if it had been answered.
+        """
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                while self._unheard:
+                    self._heard.clear()
+                    await self._heard.wait()
 
     def leave(self, run: str) -> None:
         """Listen to a run no longer."""
@@ -65,8 +79,13 @@ class OpenQuestions:
         except RookeryError:
             return  # the run was removed
         finally:
+            self._note_heard(folder.name)
             if self._open.pop(folder.name, None):
                 self._on_change()
+
+    def _note_heard(self, run: str) -> None:
+        self._unheard.discard(run)
+        self._heard.set()
 
     async def _hear(self, folder: RunFolder) -> None:
         known = self._open.setdefault(folder.name, {})
@@ -81,6 +100,7 @@ class OpenQuestions:
                     case Closed(question=closed):
                         known.pop(closed.id, None)
                 self._on_change()
+                self._note_heard(folder.name)
 
 
 async def ask_runners(folders: list[RunFolder]) -> list[Waiting]:

@@ -5,7 +5,7 @@ import { Api } from "./data/api.js";
 import { Bell } from "./data/bell.js";
 import { Questions } from "./data/questions.js";
 import { Runs } from "./data/runs.js";
-import { shareToken, takeToken } from "./data/token.js";
+import { fromHash, shareToken, takeToken } from "./data/token.js";
 import { keyPressed } from "./keyboard.js";
 import { go, parseRoute } from "./router.js";
 import { refused, shell } from "./shell.js";
@@ -38,7 +38,8 @@ class App {
     this.questions.onopen = (question) => this.announce(`${question.run} asks: ${question.name ?? "a question"}`);
     this.bell.onevent = (type, data) => this.#rang(type, data);
     this.bell.onconnection = (up) => this.#connection(up);
-    addEventListener("hashchange", () => this.route());
+    // An address with a token, pasted into this tab, is opened as a new page.
+    addEventListener("hashchange", () => (fromHash(location.hash) ? location.reload() : this.route()));
     addEventListener("online", () => this.bell.retry());
     document.addEventListener("visibilitychange", () => document.hidden || (this.bell.retry(), this.update()));
     document.addEventListener("keydown", (event) => keyPressed(this, event));
@@ -80,7 +81,7 @@ class App {
     this.definition = definition;
     this.view = new View(this, route);
     this.#draw();
-    this.#root.querySelector("#main")?.focus({ preventScroll: true });
+    if (!this.view.opened?.()) this.#root.querySelector("#main")?.focus({ preventScroll: true });
   }
 
   #draw() {

@@ -6,11 +6,11 @@ export const KEYS = [
   ["j k", "next and previous row"],
   ["Enter", "open or close the row"],
   ["Esc", "close, or go back"],
-  ["/", "filter the list"],
+  ["/", "filter the list, or search"],
   ["g G", "first and last row"],
   ["e", "next error (in a run)"],
   ["z", "fold or unfold all subagents (in a run)"],
-  ["1 – 4", "Now, Questions, Loops and batches, Cost"],
+  ["1 – 5", "Now, Questions, Loops and batches, Cost, Search"],
   ["?", "these keys"],
 ];
 

@@ -1,4 +1,4 @@
-"""The bulky parts of an item, read from the raw log when somebody opens it."""
+"""The bulky parts of an item, read from the raw log when it is opened."""
 
 import asyncio
 import difflib

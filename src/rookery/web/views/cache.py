@@ -14,11 +14,17 @@ class Answers:
         self._size = 0
         self._answers: OrderedDict[object, bytes] = OrderedDict()
 
-    def get(self, key: object, make: Callable[[], bytes]) -> bytes:
-        """The answer for a key; it is made if it is not there."""
+    def known(self, key: object) -> bytes | None:
+        """The answer for a key; None if it is not there."""
         known = self._answers.get(key)
         if known is not None:
             self._answers.move_to_end(key)
+        return known
+
+    def get(self, key: object, make: Callable[[], bytes]) -> bytes:
+        """The answer for a key; it is made if it is not there."""
+        known = self.known(key)
+        if known is not None:
             return known
         made = make()
         if len(made) <= self._largest // 4:

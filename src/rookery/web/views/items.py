@@ -19,6 +19,9 @@ async def items(request: Request) -> Response:
     """`GET /api/runs/R/items`."""
     site = site_of(request)
     fold = await site.folds.get(request.path_params["run"])
+    asked: bytes = request.scope["query_string"]
+    if fold.is_followed and (known := site.answers.known((_state_of(fold), asked))) is not None:
+        return json_reply(known)  # another viewer has just asked for the same
     limit = max(1, number(request, "limit", _LIMIT, most=_MOST))
     with_snapshot = flag(request, "snapshot", default=True)
     first = number(request, "first", -1)
@@ -29,7 +32,7 @@ async def items(request: Request) -> Response:
         await fold.until(lambda: len(fold.timeline.items) >= first + limit)
     else:
         await fold.until(lambda: fold.timeline.revision >= after + limit)
-    key = (_state_of(fold), first, after, limit, with_snapshot)
+    key = (_state_of(fold), asked)
     return json_reply(
         site.answers.get(key, lambda: _encoded(site, fold, first, after, limit, with_snapshot))
     )

@@ -119,5 +119,9 @@ def _who(closed: ClosedQuestion) -> str:
         return "the agent no longer asks this: nothing needs to be decided"
     how = "allowed" if made.allow else "denied"
     through = f" through {made.through}" if made.through else ""
-    by = {"person": "a person", "timeout": "the time-out", "nobody": "nobody"}.get(made.by, made.by)
+    by = {
+        "person": "a person",
+        "timeout": "the time-out",
+        "nobody": "rook, since it could ask no person",
+    }.get(made.by, made.by)
     return f"this was answered before: {how} by {by}{through}"

@@ -1,6 +1,7 @@
 // The questions that wait for a person, in the order in which they came, and the decisions on them.
 
 import { runPath } from "./api.js";
+import { Reload } from "./reload.js";
 
 const key = (question) => `${question.run}/${question.id}`;
 
@@ -8,8 +9,7 @@ export class Questions {
   #api;
   #open = new Map();
   #decided = new Map(); // those that were open here, and how they ended
-  #loading = null;
-  #again = false;
+  #reload = new Reload(() => this.#load());
   isLoaded = false;
   onchange = () => {};
   onopen = () => {}; // (question): a new one
@@ -34,18 +34,12 @@ export class Questions {
   /** Note which ones are open, as the bell says. */
   heard(questions) {
     const open = new Set(questions.map(key));
-    if ([...this.#open.keys()].some((known) => !open.has(known)) || [...open].some((one) => !this.#open.has(one))) {
-      this.refresh();
-    }
+    const isKnown = open.size === this.#open.size && [...open].every((one) => this.#open.has(one));
+    if (this.#reload.isRunning || !isKnown) this.refresh(); // what is on its way may be older than this
   }
 
   refresh() {
-    this.#again = Boolean(this.#loading);
-    this.#loading ??= this.#load().finally(() => {
-      this.#loading = null;
-      if (this.#again) this.refresh();
-    });
-    return this.#loading;
+    return this.#reload.start();
   }
 
   /** Decide; returns a sentence if the server refused. */
@@ -81,16 +75,18 @@ export class Questions {
       return; // the next bell asks again
     }
     const open = new Set(questions.map(key));
-    for (const known of [...this.#open.keys()]) if (!open.has(known)) this.#close(known, {});
+    for (const known of [...this.#open.keys()]) if (!open.has(known)) this.#close(known, { isGone: true });
     for (const question of questions) this.#add(question);
     this.isLoaded = true;
     this.onchange();
   }
 
+  /** Add one; one that had only disappeared comes back to its place. */
   #add(question) {
-    const known = this.#open.get(key(question));
-    if (known || this.#decided.has(key(question))) return;
-    const added = { ...question, place: (this.#last += 1) };
+    const before = this.#decided.get(key(question));
+    if (this.#open.has(key(question)) || (before && !before.decided.isGone)) return;
+    const added = { ...question, place: before?.place ?? (this.#last += 1) };
+    this.#decided.delete(key(question));
     this.#open.set(key(question), added);
     this.onopen(added);
   }

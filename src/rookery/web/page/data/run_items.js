@@ -16,6 +16,7 @@ export class RunItems {
   #generation = 0; // of the pages: what was asked for before they were forgotten is not kept
   #goal = 0;
   #oldest = Infinity; // the revision of the oldest page that came
+  #known = 0; // items from here on were not there yet: all of them will come as changes
   epoch = null;
   revision = 0;
   total = 0;
@@ -35,6 +36,7 @@ export class RunItems {
   open({ epoch, revision, total, complete, snapshot }) {
     const known = Math.min(revision, this.#oldest); // pages may have come before the head
     Object.assign(this, { epoch, revision: known, total, isComplete: complete, snapshot });
+    this.#known = total;
     this.#goal = Math.max(this.#goal, revision);
     if (known < revision) this.sync(revision);
   }
@@ -100,13 +102,15 @@ export class RunItems {
         const before = this.revision;
         const answer = await this.#fetch({ after: before, limit: MOST_CHANGES });
         if (!this.#isSameCount(answer)) return;
+        const known = this.#known;
         this.revision = answer.revision;
         this.total = Math.max(this.total, answer.total);
+        this.#known = this.total;
         this.isComplete = answer.complete;
         this.snapshot = answer.snapshot ?? this.snapshot;
         this.drafts = answer.drafts ?? [];
         ({ more } = answer);
-        this.onchange(this.#merge(answer.items, { isNew: true }));
+        this.onchange(this.#merge(answer.items, known));
         if (answer.revision <= before && !more) return; // there is nothing beyond
       }
     } catch (error) {
@@ -117,6 +121,7 @@ export class RunItems {
   /** Forget all pages and continue at the newest revision: fewer bytes than all that changed. */
   #skip() {
     this.revision = this.#goal;
+    this.#known = Infinity;
     this.#forget();
   }
 
@@ -134,25 +139,26 @@ export class RunItems {
     this.#forget();
     this.revision = 0;
     this.#goal = 0;
+    this.#known = 0;
     this.total = 0;
     this.onreset();
     return false;
   }
 
-  /** Keep the items whose page is here, and new ones at the end; returns those that changed. */
-  #merge(items, { isNew = false } = {}) {
+  /** Keep the items whose page is here, or begins at `known` or later; returns those that changed. */
+  #merge(items, known = Infinity) {
     const changed = [];
     for (const item of items) {
       const number = Math.floor(item.id / PAGE);
       let page = this.#pages.get(number);
-      if (!page && isNew && item.id === number * PAGE) {
+      if (!page && number * PAGE >= known) {
         page = new Map();
-        page.isWhole = true; // what follows comes as changes, too
+        page.isWhole = true; // the others come as changes, too, in any order
         this.#use(number, page);
       }
       if (!page) continue;
-      const known = page.get(item.id);
-      if (known && known.revision >= item.revision) continue;
+      const before = page.get(item.id);
+      if (before && before.revision >= item.revision) continue;
       page.set(item.id, item);
       changed.push(item);
     }

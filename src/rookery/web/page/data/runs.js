@@ -1,12 +1,13 @@
 // The list of runs, the newest first, kept up to date by the bell.
 
+import { Reload } from "./reload.js";
+
 const PAGE = 200;
 
 export class Runs {
   #api;
   #rows = new Map();
-  #loading = null;
-  #again = false;
+  #reload = new Reload(() => this.#load());
   next = null; // where older ones continue
   isLoaded = false;
   problem = null;
@@ -26,12 +27,7 @@ export class Runs {
 
   /** Ask for the newest ones again. */
   refresh() {
-    this.#again = Boolean(this.#loading);
-    this.#loading ??= this.#load().finally(() => {
-      this.#loading = null;
-      if (this.#again) this.refresh();
-    });
-    return this.#loading;
+    return this.#reload.start();
   }
 
   /** Ask for older ones. */

@@ -193,12 +193,12 @@ function deadline({ until, decided }) {
   return html` · <span class="until">${clock(Math.max(0, until - Date.now() / 1000))} left, then no</span>`;
 }
 
-const BY = { timeout: "nobody answered in time", rule: "an earlier answer", nobody: "nobody is there to ask", program: "a program" };
-const VIA = { web: "on this page", terminal: "on a terminal" };
+const BY = { timeout: "no answer in time", rule: "an earlier answer", nobody: "no person to ask", program: "a program" };
+const THROUGH = { web: "on this page", terminal: "on a terminal" };
 
 function outcome({ decided }, ondismiss) {
   const word = decided.allow === undefined ? "Answered elsewhere" : decided.allow ? (decided.always ? "Allowed, always in this run" : decided.answers ? "Answered" : "Allowed") : "Denied";
-  const who = decided.mine ? "by you" : decided.sentence ?? [BY[decided.by] ?? "", VIA[decided.via] ?? ""].filter(Boolean).join(" ");
+  const who = decided.mine ? "by you" : decided.sentence ?? [BY[decided.by] ?? "", THROUGH[decided.through] ?? ""].filter(Boolean).join(" ");
   return html`<footer class="outcome ${decided.allow ? "good" : "stopped"}" role="status"><b>${word}</b> ${who}
     <button class="quiet" @click=${ondismiss}>Dismiss</button></footer>`;
 }

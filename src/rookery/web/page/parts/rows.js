@@ -1,7 +1,7 @@
 // What stands in a row of the timeline, by the kind of its item.
 
 import { html, nothing } from "../vendor/lit-html/lit-html.js";
-import { duration, money, percent, relative, tokens, words } from "../text/format.js";
+import { count, duration, money, percent, relative, tokens, words } from "../text/format.js";
 import { markdown } from "./markdown_view.js";
 import { toolBody } from "./tool_body.js";
 
@@ -121,7 +121,7 @@ function turn(item, around) {
 
 function turnFacts(item) {
   const cost = item.cost_usd === undefined ? "" : money({ usd: item.cost_usd, source: "native" });
-  return [item.number ? `${item.number} steps` : "", cost].filter(Boolean).join(" · ");
+  return [item.number ? count(item.number, "step") : "", cost].filter(Boolean).join(" · ");
 }
 
 function file(item, around) {
@@ -153,7 +153,7 @@ function question(item, around) {
 }
 
 function decided({ decision, rule }) {
-  const by = { person: "you", rule: "an earlier answer", timeout: "nobody in time", nobody: "nobody", program: "a program" }[decision?.by] ?? "";
+  const by = { person: "you", rule: "an earlier answer", timeout: "no answer in time", nobody: "no person to ask", program: "a program" }[decision?.by] ?? "";
   const word = decision?.allow ? (rule ? "yes, always" : "yes") : decision?.reason ? `no: ${decision.reason}` : "no";
   return by ? `${word} · ${by}` : word;
 }
@@ -170,6 +170,15 @@ function unreadable(item, around) {
   return line(around, "unknown", html`<b>${item.name === "oversized" ? "Too long to show" : "Not a message"}</b><span class="title mono">${item.title ?? ""}</span>`);
 }
 
+function unknown(item, around) {
+  return line(around, "unknown", html`<b>Unknown message</b><span class="title mono">${item.title ?? ""}</span>`);
+}
+
+function notice(item, around) {
+  const name = { warning: "Warning", error: "Error" }[item.name] ?? "Notice";
+  return line(around, "notice", html`<b>${name}</b><span class="title">${item.title ?? ""}</span>`);
+}
+
 function error(item, around) {
   return line(around, "error", html`<b>Error</b><span class="title">${item.title ?? words(item.name)}</span>`);
 }
@@ -183,4 +192,4 @@ function task(item, around) {
   return line(around, around.isOpen ? "spin" : "task", html`<b>Background</b><span class="title">${item.title ?? words(item.name)}${summary}</span>`, took(item, around));
 }
 
-const ROWS = { tool, subagent, text, message, thinking, session, turn, file, retry, limit, denial, question, compaction, model, unreadable, error, mode, task };
+const ROWS = { tool, subagent, text, message, thinking, session, turn, file, retry, limit, denial, question, compaction, model, unknown, unreadable, notice, error, mode, task };

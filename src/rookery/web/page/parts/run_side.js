@@ -55,7 +55,7 @@ function figures(snapshot, head) {
     <dt>Cost</dt><dd><b>${money(cost)}</b> <span class="when">${source(cost)}</span></dd>
     <dt>Tokens</dt><dd>${isKnown ? html`${tokens(total)} <span class="when">${tokens(used.output ?? 0)} output</span>` : "unknown"}</dd>
     ${snapshot.context_tokens ? html`<dt>Context</dt><dd>${context(snapshot)}</dd>` : nothing}
-    <dt>Tools</dt><dd>${tools.started ?? 0}${tools.failed ? html` <span class="removed">${tools.failed} failed</span>` : nothing}${tools.denied ? html` <span class="removed">${tools.denied} denied</span>` : nothing}</dd>
+    <dt>Tools</dt><dd>${tools.started ?? 0}${tools.failed ? html` · <span class="removed">${tools.failed} failed</span>` : nothing}${tools.denied ? html` · <span class="removed">${tools.denied} denied</span>` : nothing}</dd>
     ${files.changed ? html`<dt>Files</dt><dd>${files.changed} ${files.added == null ? nothing : html`<span class="added">+${files.added}</span> <span class="removed">−${files.removed}</span>`}</dd>` : nothing}
     ${snapshot.steps ? html`<dt>Turns</dt><dd>${count(snapshot.steps, "turn")}</dd>` : nothing}
   </dl></section>`;

@@ -5,6 +5,7 @@ const ALL = 0.99; // of a part; edges may fall between two pixels
 export class SeenParts {
   #wanted = new Map(); // the element of each part
   #seen = new Set();
+  #missed = new Set(); // elements in sight of a page that was hidden just then
   #observer = null;
   #covered = -1; // pixels at the end of the view that the buttons cover
   #onchange;
@@ -24,6 +25,7 @@ export class SeenParts {
     for (const [part, element] of this.#wanted) if (wanted.get(part) !== element) this.#observer.unobserve(element);
     for (const [part, element] of wanted) if (this.#wanted.get(part) !== element) this.#observer.observe(element);
     this.#wanted = wanted;
+    if (document.visibilityState === "visible") this.#lookAgain();
   }
 
   close() {
@@ -41,9 +43,20 @@ export class SeenParts {
   #looked(entries) {
     const before = this.#seen.size;
     for (const { target, isIntersecting, intersectionRatio } of entries) {
-      if (isIntersecting && intersectionRatio >= ALL && isShown(target)) this.#seen.add(target.dataset.part);
+      if (!isIntersecting || intersectionRatio < ALL) continue;
+      if (isShown(target)) this.#seen.add(target.dataset.part);
+      else this.#missed.add(target);
     }
     if (this.#seen.size !== before) this.#onchange();
+  }
+
+  /** An observer reports changes only: have it report again what it reported while the page was hidden. */
+  #lookAgain() {
+    for (const element of this.#missed) {
+      this.#observer.unobserve(element);
+      if (element.isConnected) this.#observer.observe(element);
+    }
+    this.#missed.clear();
   }
 }
 

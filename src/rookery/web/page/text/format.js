@@ -12,6 +12,16 @@ export function money(cost, decimals) {
   return cost.at_least ? `at least ${amount}` : amount;
 }
 
+/** What several have cost together; what is not known of one is not taken for nothing. */
+export function total(costs) {
+  const known = costs.filter((cost) => cost?.usd !== null && cost?.usd !== undefined);
+  return {
+    usd: known.length ? known.reduce((sum, cost) => sum + cost.usd, 0) : null,
+    source: known.every((cost) => (cost.source ?? cost.kind) === "native") ? "native" : "estimated",
+    at_least: known.length < costs.length || known.some((cost) => cost.at_least),
+  };
+}
+
 /** A length of time: `4.2s`, `42s`, `1m 42s`, `2h 05m`. */
 export function duration(seconds) {
   if (seconds === null || seconds === undefined) return "?";

@@ -3,7 +3,7 @@
 import { html, nothing } from "../vendor/lit-html/lit-html.js";
 import { repeat } from "../vendor/lit-html/directives/repeat.js";
 import { link } from "../router.js";
-import { count, duration, firstLine, lastPart, moment, money, words } from "../text/format.js";
+import { count, duration, firstLine, lastPart, moment, money, total, words } from "../text/format.js";
 import { command } from "../parts/copy.js";
 import { tone } from "../parts/status.js";
 
@@ -61,13 +61,11 @@ function loop(one) {
   if (!state) return html`<p class="problem">${one.loop}: ${one.error ?? "it has not started"}</p>`;
   const attempts = state.attempts ?? [];
   const end = state.end ?? (one.running === false ? "interrupted" : "running");
-  const known = attempts.map(({ report }) => report.spent_usd).filter((usd) => usd !== null && usd !== undefined);
-  const isNative = attempts.every(({ report }) => report.cost_source === "native");
-  const cost = { usd: known.length ? known.reduce((sum, usd) => sum + usd, 0) : null, source: isNative ? "native" : "estimated", at_least: known.length > 0 && known.length < attempts.length };
+  const cost = total(attempts.map(({ report }) => ({ usd: report.spent_usd, source: report.cost_source })));
   return group({
     status: end,
     title: firstLine(one.prompt) || one.loop,
-    facts: [state.agent, lastPart(one.cwd), count(attempts.length, "iteration"), moment(state.started_at)],
+    facts: [one.loop, state.agent, lastPart(one.cwd), count(attempts.length, "iteration"), moment(state.started_at)],
     cost: money(cost),
     reason: state.wait && end === "running" ? `waits: ${state.wait.reason}` : state.reason,
     rows: attempts.map(attempt),
@@ -85,8 +83,8 @@ function batch(one) {
   if (one.problem) return html`<p class="problem">${one.batch}: ${one.problem}</p>`;
   return group({
     status: one.status,
-    title: one.batch,
-    facts: [`${one.done} of ${count(one.tasks.length, "task")}`, one.failed ? `${one.failed} failed` : "", moment(one.created_at)],
+    title: firstLine(one.tasks[0]?.prompt) + (one.tasks.length > 1 ? ` and ${one.tasks.length - 1} more` : "") || one.batch,
+    facts: [one.batch, `${one.done} of ${count(one.tasks.length, "task")}`, one.failed ? `${one.failed} failed` : "", moment(one.created_at)],
     cost: money({ usd: one.spent_usd, source: one.cost_source, at_least: one.unknown_costs > 0 }),
     rows: one.tasks.map((task) => row({ number: task.id, status: task.status, title: firstLine(task.prompt), where: task.sentence, time: task.duration_s, cost: { usd: task.spent_usd, source: task.cost_source }, run: task.run })),
   });
@@ -110,5 +108,5 @@ function row({ number, status, title, where, time, cost, run }) {
 function empty() {
   return html`<div class="empty"><p>A loop runs an agent again until the work is done; a batch runs many tasks side by side.</p>
     ${command('rook loop "Make the tests pass" --check "make test"')}
-    ${command("rook batch tasks.txt")}</div>`;
+    ${command("rook batch tasks.jsonl")}</div>`;
 }

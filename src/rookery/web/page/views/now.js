@@ -4,7 +4,7 @@ import { html, nothing } from "../vendor/lit-html/lit-html.js";
 import { repeat } from "../vendor/lit-html/directives/repeat.js";
 import { lastLooked, looked } from "../data/seen.js";
 import { link } from "../router.js";
-import { clock, count, day, duration, firstLine, lastPart, moment, money, words } from "../text/format.js";
+import { clock, count, day, duration, firstLine, lastPart, moment, money, total, words } from "../text/format.js";
 import { activity } from "../parts/activity.js";
 import { command } from "../parts/copy.js";
 import { asking } from "../parts/asking.js";
@@ -47,10 +47,9 @@ export class NowView {
 
   #summary(alive, rows) {
     const today = rows.filter((row) => row.started_at > Date.now() / 1000 - DAY);
-    const spent = today.reduce((sum, row) => sum + (row.cost?.usd ?? 0), 0);
-    const isNative = today.every((row) => row.cost?.kind === "native" || row.cost?.usd == null);
     const running = alive.length ? `${count(alive.length, "run")} at work` : "Nothing runs";
-    return `${running} · ${count(today.length, "run")} in 24 hours · ${money({ usd: spent, source: isNative ? "native" : "estimated" })}`;
+    const spent = today.length ? ` · ${money(total(today.map((row) => row.cost)))}` : "";
+    return `${running} · ${count(today.length, "run")} in 24 hours${spent}`;
   }
 
   #isNews(row) {

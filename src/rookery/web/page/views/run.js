@@ -4,6 +4,7 @@ import { html, nothing } from "../vendor/lit-html/lit-html.js";
 import { runPath } from "../data/api.js";
 import { Bodies } from "../data/bodies.js";
 import { Outline } from "../data/outline.js";
+import { Reload } from "../data/reload.js";
 import { RunItems } from "../data/run_items.js";
 import { VirtualList } from "../list/virtual_list.js";
 import { activity } from "../parts/activity.js";
@@ -19,6 +20,7 @@ export class RunView {
   #app;
   #list = null;
   #timer = 0;
+  #reload = new Reload(() => this.#load());
   #target = null; // the item that the address names
   head = null;
   problem = null;
@@ -104,15 +106,17 @@ export class RunView {
   }
 
   beat(beat) {
-    if (beat.name !== this.name || !this.head) return;
+    if (beat.name !== this.name) return;
+    if (!this.head) return void this.load(); // what is on its way may be older than this
     if (beat.epoch !== this.items.epoch || beat.revision > this.items.revision || !beat.alive) this.items.sync(beat.revision);
     if (this.head.alive !== beat.alive || this.head.status !== beat.status) this.load();
     Object.assign(this.head, { activity: beat.activity, since: beat.since, doing: beat.doing, cost: beat.cost, questions: beat.questions });
   }
 
   heard(type, data) {
-    if (type === "gone" && data.name === this.name) this.#failed(new Error(`The run ${this.name} was removed.`));
-    else if (type === "state" && this.head) {
+    if (type === "gone" && data.name === this.name) this.#failed(new Error(`The run ${this.name} was removed: what you see is all that is left of it. Go back to all runs.`));
+    else if (type === "state" && !this.head) this.load();
+    else if (type === "state") {
       this.items.sync(this.items.revision + 1);
       if (this.head.alive && !data.runs.some((run) => run.name === this.name)) this.load();
     }
@@ -145,7 +149,11 @@ export class RunView {
     this.#app.update();
   }
 
-  async load() {
+  load() {
+    return this.#reload.start();
+  }
+
+  async #load() {
     try {
       const head = await this.#app.api.get(runPath(this.name));
       const isFirst = this.head === null;

@@ -1,0 +1,1 @@
+"""An agent that writes the neutral events themselves, so that a test can put anything into them."""
