@@ -21,6 +21,7 @@ from rookery.config.settings import SETTINGS
 CONTEXT = click.Context(cli)
 NAMES = cli.list_commands(CONTEXT)
 OF_ONE_CALL = {
+    *("on", "retry_lost", "lease", "repo", "files", "sink", "credentials"),
     *("json", "command", "cwd", "detach", "format", "profile", "prompt_file", "resume", "via"),
     *("stdin_mode", "web", "words", "worktree"),
 }
@@ -246,6 +247,14 @@ LISTING_DOES_WITHOUT = {
 }
 """What `rook runs` must not import while no run is running: it would double its CPU time."""
 
+REPORTING_DOES_WITHOUT = SLOW - {"sqlite3"} | {
+    *("asyncio", "csv", "dataclasses", "json", "shutil", "tempfile", "tomllib"),
+    *("rookery.adapter.agent", "rookery.agents.acp", "rookery.agents.claude.adapter"),
+    *("rookery.config.options", "rookery.display.costs.table", "rookery.model.verdict"),
+    "rookery.store.run_folder",
+}
+"""What `rook cost --json` must not import without settings and new runs of rook."""
+
 SHOWING_DOES_WITHOUT = {"asyncio", "genai_prices", "logging", "rich", "ssl", "subprocess"}
 """What `rook show` in a pipe must not import for a run whose agent reports its cost."""
 
@@ -265,7 +274,7 @@ def test_showing_a_run_imports_no_event_loop_and_no_prices(desk: Desk) -> None:
 def test_help_imports_only_what_it_shows_and_click(desk: Desk) -> None:
     imported = imported_by(desk, "--help")
     assert {name for name in imported if name.startswith("rookery")} == HELP_NEEDS
-    heavy = {"asyncio", "genai_prices", "msgspec", "platformdirs", "rich", "shutil", "tomllib"}
+    heavy = {"asyncio", "genai_prices", "msgspec", "rich", "shutil", "tomllib"}
     assert not heavy & imported
 
 
@@ -287,8 +296,7 @@ def test_a_run_imports_nothing_slow_that_it_does_not_use(desk: Desk) -> None:
 
 def test_a_report_that_needs_no_new_price_imports_nothing_slow(desk: Desk) -> None:
     imported = imported_by(desk, "cost", "--json")
-    slow = SLOW - {"sqlite3"} | {"asyncio", "rookery.agents.claude.adapter"}
-    assert not slow & imported
+    assert not REPORTING_DOES_WITHOUT & imported
 
 
 def test_modules_are_not_searched_for_garbage_at_exit() -> None:

@@ -47,7 +47,7 @@ def rows(desk: Desk, *words: str) -> list[dict[str, Any]]:
 def test_sessions_are_listed_beside_runs_and_loops(desk: Desk) -> None:
     desk.rook("loop", "Fix it", "--until", "Done.")
     lines = [" ".join(line.split()) for line in desk.rook("runs", "--sessions").stdout.splitlines()]
-    assert lines[0] == "KIND NAME WHEN AGENT MODEL STATUS TIME COST FOLDER WHAT"
+    assert lines[0] == "KIND NAME WHEN AGENT MODEL STATUS TIME COST SIZE FOLDER WHAT"
     kinds = [line.split()[0] for line in lines[1:-1]]
     assert sorted(kinds[:2]) == ["loop", "run"]
     assert kinds[2:] == ["session", "session"]

@@ -70,7 +70,7 @@ def test_secrets_of_the_environment_are_not_in_a_document(home: Path, tmp_path: 
 def test_what_cannot_be_exported_says_why(home: Path, tmp_path: Path) -> None:
     both = rook("show", "done", "--html", "x.html", "--md", env=environment(home), cwd=tmp_path)
     assert both.returncode == 2
-    assert "--html and --md can't be combined" in both.stderr
+    assert "--html, --md and --json can't be combined" in both.stderr
     loop = rook("show", "loop-x", "--md", env=environment(home))
     assert (loop.returncode, "is a loop, not a run" in loop.stderr) == (2, True)
     folder = rook("show", "done", "--html", str(tmp_path), env=environment(home))

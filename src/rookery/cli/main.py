@@ -22,6 +22,7 @@ _HELP_COLUMNS = (50, 78)  # the narrowest and the widest, as click has them
 _COMMANDS = {
     "agents": ("agents:command", "List the agents, their versions and what they report."),
     "answer": ("running.answer:answer", "Answer what agents in the background ask."),
+    "apply": ("changes.apply:apply", "Apply what a run changed elsewhere to your files."),
     "attach": ("running.attach:attach", "Show a run, loop or batch that another process runs."),
     "batch": ("batch:command", "Run many tasks side by side."),
     "batches": ("lists.batches:batches_", "List the batches."),
@@ -30,8 +31,11 @@ _COMMANDS = {
     "cost": ("archive.cost:cost_", "Report the tokens and the money that agents used."),
     "decode": ("decode:command", "Turn a recorded agent stream into events."),
     "demo": ("demo:command", "See rook work with a scripted agent: no key, no network."),
+    "diff": ("changes.diff:diff", "Show what a run changed in a repository."),
     "exec": ("exec:exec_", "Run any command line as it is."),
     "export": ("archive.export:export_", "Export stored sessions as JSON lines, CSV or Parquet."),
+    "gc": ("archive.gc:gc_", "Compress the logs of old runs, and forget old texts."),
+    "fleet": ("fleet.fleet:fleet", "Make a fleet of machines; add and remove them."),
     "import": ("archive.import_:import_", "Read the sessions that agents keep on disk."),
     "index": ("archive.index:index", "Show the ledger of all calls, or make it again."),
     "loop": ("loop:loop_", "Run an agent repeatedly until the work is done."),
@@ -45,6 +49,8 @@ _COMMANDS = {
     "schema": ("decode:schema_", "Print the JSON Schema of a record."),
     "show": ("show:show", "Show what a run did and how it ended."),
     "stop": ("running.stop:stop", "Stop a run, a loop or a batch."),
+    "watch": ("archive.watch:watch_", "Show what all agents on this machine do now."),
+    "worker": ("fleet.worker:worker", "Take jobs of a fleet on this machine."),
     "web": ("web:web", "Show runs live in the browser, and answer agents there."),
     "trust": ("settings.trust:command", "Let a project's rookery.toml loosen settings."),
 }

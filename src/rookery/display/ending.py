@@ -223,6 +223,9 @@ def _next_steps(verdict: Verdict, about: AboutRun, state: RunState) -> Iterator[
         case "incomplete" | "interrupted":
             yield _labelled(f"{_how_much_is_saved(verdict)}: ", show)
             yield _labelled("continue: ", resume)
+        case "lost":
+            yield _labelled("what arrived of it: ", show)
+            yield _labelled("has its worker come back? ", suggested("attach", about.run or ""))
         case _:
             assert_never(status)
 

@@ -4,6 +4,7 @@ import difflib
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -14,6 +15,7 @@ from rookery.display.console.markdown import markdown
 from rookery.display.console.paint import Paint
 from rookery.display.context import RunContext
 from rookery.display.layout import Layout
+from rookery.display.spending import TurnUse
 from rookery.display.texts import ShownTexts
 from rookery.display.words import Call
 from rookery.feed.bodies import Body
@@ -26,6 +28,7 @@ from rookery.model.events import (
     ToolFinished,
     ToolStarted,
     TurnFinished,
+    UserMessage,
 )
 from rookery.model.records import Record
 from rookery.model.safe import safe, safe_line
@@ -33,7 +36,7 @@ from rookery.model.snapshot import RunningTool
 from rookery.model.timeline import Item, ItemKind
 from rookery.store.decisions import Decided
 
-_FOLDED_LINES = 8  # of a diff; `full` shows all
+_FOLDED_LINES = 8  # of a diff or a prompt; `full` shows all
 _INDENT = "    "
 _SIGNS = {"+": "added", "-": "removed", "@": "hunk"}
 
@@ -42,6 +45,9 @@ class Heading(msgspec.Struct, frozen=True, kw_only=True):
     """The heading of a page."""
 
     run: str
+    """The name of the run or session."""
+
+    kind: Literal["run", "session"] = "run"
     prompt: str | None = None
     started_at: float | None = None
     command: str | None = None
@@ -60,6 +66,9 @@ class PageOptions(msgspec.Struct, frozen=True, kw_only=True):
     home: str | None = None
     """The folder that is shown as `~`."""
 
+    prompts: bool = False
+    """Whether to show what the user wrote: in a session, that is more than its first prompt."""
+
     now: float | None = None
     """The time, if the run is running: then a call without an end is running, too."""
 
@@ -67,7 +76,8 @@ class PageOptions(msgspec.Struct, frozen=True, kw_only=True):
 class Page:
     """Turns the timeline of a run into the lines of a page, each safe to print.
 
-    `read` reads what an item holds from the log, when it is shown.
+    `read` reads what an item holds from the log, when it is shown. `turns` are what each turn used,
+    if that is to be shown.
     """
 
     def __init__(
@@ -80,6 +90,7 @@ class Page:
         read: Callable[[Item], Body] | None = None,
         replacements: Callable[[ToolStarted], tuple[Replacement, ...]] = no_replacements,
         decisions: Mapping[str, Decided] | None = None,
+        turns: Sequence[TurnUse] | None = None,
     ) -> None:
         self._agent = safe_line(agent)
         self._options = options
@@ -95,15 +106,19 @@ class Page:
         self._calls: dict[int, Call] = {}  # those that others refer to
         self._changes: dict[int, list[tuple[int | None, int | None]]] = {}
         self._turn: Item | None = None
+        self._turns = turns
+        self._ended_turns = 0
 
     def head(self, heading: Heading) -> Iterator[str]:
         """Yield the prompt, and when the run started."""
         moment = heading.started_at
         when = "" if moment is None else time.strftime("%a %d %b %Y %H:%M", time.localtime(moment))
-        yield self._paint("strong", f"run {heading.run}") + (f" · {when}" if when else "")
+        name = f"{heading.kind} {safe_line(heading.run)}"
+        yield self._paint("strong", name) + (f" · {when}" if when else "")
         if heading.progress is not None:
             yield self._rook + self._paint("tool", heading.progress)
-        yield from self._block(heading.prompt or heading.command or "")
+        if prompt := heading.prompt or heading.command:
+            yield from self._block(prompt)
         yield self._rule()
 
     def lines(self, items: Sequence[Item]) -> Iterator[str]:
@@ -139,6 +154,8 @@ class Page:
                 yield from self._tool(item)
             case "text" | "thinking":
                 yield from self._said(item)
+            case "message":
+                yield from self._prompt(item)
             case "denial" | "error":
                 yield from self._failure(item)
             case "question":
@@ -168,13 +185,41 @@ class Page:
     def _end_turn(self, following: Item | None) -> Iterator[str]:
         """Yield how the last turn ended, before the next one."""
         ended, self._turn = self._turn, following
-        if ended is not None and ended.status in ("ok", "error"):
+        if ended is not None and self._turns is not None:
+            yield from self._turn_use(ended, self._turns)
+        elif ended is not None and ended.status in ("ok", "error"):
             event = TurnFinished(
                 ok=ended.status == "ok",
                 errors=(ended.detail,) if ended.detail else None,
                 cost_usd=ended.cost_usd,
             )
             yield from self._layout.render(words.ending(event, self._context.cost))
+
+    def _turn_use(self, turn: Item, uses: Sequence[TurnUse]) -> Iterator[str]:
+        """Yield why a turn failed, and what it used."""
+        if turn.status == "error":
+            failed = TurnFinished(ok=False, errors=(turn.detail,) if turn.detail else None)
+            yield from self._layout.render(words.ending(failed, self._context.cost))
+        self._ended_turns += 1
+        used = uses[self._ended_turns - 1].words if self._ended_turns <= len(uses) else ()
+        if used:
+            yield self._rook + self._paint("aside", f"turn {self._ended_turns}: {' · '.join(used)}")
+
+    def _prompt(self, item: Item) -> Iterator[str]:
+        """Yield what the user wrote; what a program or a subagent was given only in full."""
+        full = self._options.full
+        if not self._options.prompts or not (item.title or "").strip():
+            return
+        body = self._read(item)
+        is_typed = not (isinstance(body.start, UserMessage) and body.start.synthetic)
+        if not full and (item.parent is not None or not is_typed):
+            return
+        lines = _lines(self._context.redact(body.text or item.title or ""))
+        most = len(lines) if full else _FOLDED_LINES
+        for number, line in enumerate(lines[:most]):
+            yield self._paint("strong", ("  " if number else "> ") + line)
+        if len(lines) > most:
+            yield self._paint("aside", f"  … {len(lines) - most} more (--full)")
 
     def _call(self, item: Item) -> Call:
         """What a call is about, remembered for what refers to it."""

@@ -1,18 +1,52 @@
 """Where a run's money went: by model, subagent and turn, and what the cache saved."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from rookery.display.numbers import price, tokens
 from rookery.model.ledger import Account, Ledger, Money, Reconciliation
 from rookery.model.safe import safe_line
 from rookery.model.text import count, cut
+from rookery.model.timeline import Item
 
 _MOST_PARTS = 6  # of a line; the others are counted
 _LONGEST_TITLE = 40
 _LEAST_USD = 0.00005  # less is not worth a line: it reads $0.0000
 
 
-def spending_lines(ledger: Ledger, titles: Mapping[str, str], *, verbose: bool) -> Iterator[str]:
+class TurnUse(NamedTuple):
+    """What a turn used."""
+
+    tokens: int
+    cost: Money
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The same for people."""
+        used = f"{tokens(self.tokens)} tokens" if self.tokens else ""
+        cost = price(self.cost) if self.cost.usd is not None else ""
+        return tuple(part for part in (used, cost) if part)
+
+
+def turn_uses(ledger: Ledger) -> list[TurnUse]:
+    """What each turn used, in their order; one that reported nothing used no tokens."""
+    native = ledger.native_turn_usd
+    last = max((*ledger.by_turn, *native), default=-1)
+    return [
+        _turn_use(ledger.by_turn.get(turn, Account()), native.get(turn)) for turn in range(last + 1)
+    ]
+
+
+def _turn_use(account: Account, native_usd: float | None) -> TurnUse:
+    if native_usd is not None:
+        return TurnUse(account.tokens.total, Money(native_usd, "native"))
+    cost = _money(account) if account.messages else Money(None, "unknown")
+    return TurnUse(account.tokens.total, cost)
+
+
+def spending_lines(
+    ledger: Ledger, titles: Mapping[str, str], *, verbose: bool, turns: bool = True
+) -> Iterator[str]:
     """Yield a line for each way to split the cost; none where there is only one part.
 
     `titles` are those of the subagents, by the ids of their calls. With `verbose`, also what the
@@ -28,11 +62,17 @@ def spending_lines(ledger: Ledger, titles: Mapping[str, str], *, verbose: bool) 
         yield f"models: {_parts(models)}"
     if subagents:
         yield f"{count(len(subagents), 'subagent')}: {_parts(subagents)}"
-    if len(ledger.by_turn) > 1:
+    if turns and len(ledger.by_turn) > 1:
         yield f"turns: {_turns(ledger)}"
     if verbose:
         yield from _saved(ledger.saved_usd)
         yield from _unseen(ledger.reconciliation)
+
+
+def subagent_titles(items: Iterable[Item]) -> dict[str, str]:
+    """The titles of the subagents in a timeline, by the ids of their calls."""
+    calls = (item for item in items if item.kind == "subagent")
+    return {call.key or "": call.title or call.name or "subagent" for call in calls}
 
 
 def _parts(accounts: list[tuple[str, Account]]) -> str:
@@ -50,8 +90,14 @@ def _cost(account: Account) -> str:
     """What some messages cost; without a price, how many tokens they used."""
     if account.cost_usd is None:
         return f"{tokens(account.tokens.total)} tokens"
+    return price(_money(account))
+
+
+def _money(account: Account) -> Money:
+    if account.cost_usd is None:
+        return Money(None, "unknown")
     is_native = 0 < account.messages == account.native
-    return price(Money(account.cost_usd, "native" if is_native else "estimated"))
+    return Money(account.cost_usd, "native" if is_native else "estimated")
 
 
 def _turns(ledger: Ledger) -> str:

@@ -39,7 +39,7 @@ def status_line(
     since = _since(shot)
     clock = "" if since is None else f" {numbers.clock(now - since)}"
     figures = [numbers.clock(now - began), *_figures(shot)]
-    doing = safe_line(_activity(shot, cwd, reports_starts=reports_starts))
+    doing = safe_line(activity(shot, cwd, reports_starts=reports_starts))
     fixed = cells.width(f"{spinner} {clock}")
     room = width - fixed
     wanted = min(cells.width(doing), _SHORTEST_WORDS)
@@ -56,7 +56,7 @@ def _since(shot: Snapshot) -> float | None:
     return None if shot.activity == "retrying" else shot.since
 
 
-def _activity(shot: Snapshot, cwd: str | None, *, reports_starts: bool) -> str:
+def activity(shot: Snapshot, cwd: str | None, *, reports_starts: bool = True) -> str:
     """What runs now, in words."""
     match shot.activity:
         case "asking":

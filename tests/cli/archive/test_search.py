@@ -1,13 +1,21 @@
 """`rook search` on a terminal, in a pipe and for programs."""
 
+import fcntl
 import json
+import os
 import shutil
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+from rookery.archive.words import index
+from rookery.cli.commands.archive import search_results
 from rookery.cli.main import cli
+
+search_command = import_module("rookery.cli.commands.archive.search")
 
 TRANSCRIPTS = Path(__file__).parents[2] / "agents" / "claude" / "transcripts"
 SECRET = "sk-ant-api03-" + "A1b2C3d4" * 11 + "AA"
@@ -101,3 +109,58 @@ def test_hostile_text_reaches_no_terminal(home: Path) -> None:
     assert shown.exit_code == 0
     assert "could" in shown.stdout
     assert not {"\x1b", "\x07", "\u202e"} & set(shown.stdout)
+
+
+@pytest.fixture
+def commits(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the index be committed after every file."""
+    monkeypatch.setattr(index, "_FIRST_COMMIT_S", 0)
+    monkeypatch.setattr(index, "_COMMIT_S", 0)
+
+
+@pytest.mark.usefixtures("commits")
+def test_a_session_is_shown_once_while_the_index_is_made() -> None:
+    lines = [line for line in rook("t*").stdout.splitlines() if " claude " in line[:20]]
+    assert len(lines) == len({line[:8] for line in lines}) == 2
+
+
+@pytest.mark.usefixtures("commits")
+def test_what_is_found_early_is_shown_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[int] = []
+    update = search_results.Results.update
+
+    def noted(results: search_results.Results) -> None:
+        update(results)
+        found.append(results.total)
+
+    monkeypatch.setattr(search_results.Results, "update", noted)
+    assert rook("t*").stderr.endswith(
+        "[rook] shown as they were indexed; search again: best first\n"
+    )
+    assert found == sorted(found)
+    assert 0 < found[0] < found[-1]
+
+
+@pytest.mark.usefixtures("commits")
+def test_an_interrupt_shows_what_is_found_and_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(*words: object, **options: object) -> Iterator[index.Progress]:
+        for progress in index.fill(*words, **options):  # type: ignore[arg-type]
+            yield progress
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(search_command, "fill", interrupted)
+    result = rook("t*")
+    assert result.exit_code == 0
+    assert "files not indexed yet, the oldest ones: search again\n" in result.stderr
+
+
+def test_another_process_that_indexes_is_not_waited_for(home: Path) -> None:
+    rook("background")
+    lock = Path(os.environ["ROOKERY_HOME"]) / index.LOCK
+    with lock.open("r+b") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        result = rook("background")
+    assert result.exit_code == 0
+    assert "another process is indexing" in result.stderr

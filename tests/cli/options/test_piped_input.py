@@ -156,6 +156,7 @@ JOINED = {
     "codex": f"Review\n\n<stdin>\n{DIFF}</stdin>",
     "goose": f"Review\n{DIFF}",
     "copilot": f"Review\n{DIFF}",
+    "kimi": f"Review\n{DIFF}",
     "kilo": f"Review\n{DIFF}",
     "droid": f"Review\n{DIFF}",
     "acp": f"Review\n{DIFF}",

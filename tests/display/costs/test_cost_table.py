@@ -110,8 +110,14 @@ def test_a_correction_below_zero_has_no_bar() -> None:
     assert [line.count("█") for line in lines[1:3]] == [20, 0]
 
 
-def test_an_empty_report_is_its_total() -> None:
-    assert report_lines(report(), width=80, paint=PLAIN) == ["[rook] $0.0000 reported by agents"]
+def test_a_report_without_calls_has_no_lines() -> None:
+    assert report_lines(report(), width=80, paint=PLAIN) == []
+
+
+def test_tokens_without_a_price_are_not_said_to_cost_nothing() -> None:
+    row = CostRow(keys={"model": "a"}, **figures(0.0, input=5_000) | {"unpriced_tokens": 5_000})
+    lines = report_lines(report(row, by=("model",)), width=None, paint=PLAIN)
+    assert lines[-1] == "[rook] 5.0k tokens without a price"
 
 
 def test_nothing_that_an_agent_named_reaches_the_terminal() -> None:

@@ -18,29 +18,48 @@ from rookery.cli.options.run_argument import find_run
 from rookery.cli.options.view_options import hold_messages
 from rookery.config.command_options import AttachOptions
 from rookery.config.options import ViewOptions
+from rookery.config.user_settings import fleet_credentials
 from rookery.display.console.look import look_of
 from rookery.display.reports.ended_run import EndedRun
 from rookery.display.texts import ShownTexts
 from rookery.feed.feed import START
+from rookery.model.errors import UnknownRunError
 from rookery.runs.attached import AttachedRun
 from rookery.runs.heal import ask_to_stop
+from rookery.store.run_folder import RunFolder
 from rookery.store.run_formats import VerdictInfo
 
 
 def attach_run(name: str | None, options: AttachOptions, view_options: ViewOptions) -> int:
     """Show a run to its end; return its exit code."""
-    attached = AttachedRun(find_run(name))
+    attached = AttachedRun(_found(name))
     hold_messages(view_options)
     print_project_settings()
-    if options.stop:
-        ask_to_stop(attached.folder)
     following = _follow(attached, view_options, from_now=options.from_now)
+    if attached.info.fleet is not None:
+        from rookery.cli.background.fleet_runs import kept_up  # an extra
+
+        following = kept_up(attached.folder, following, stop=options.stop)
+    elif options.stop:
+        ask_to_stop(attached.folder)
     verdict, texts = follow(following, what="run", name=attached.folder.name)
     ended = EndedRun(verdict.verdict, attached.feed.state, attached.feed.agent, attached.folder)
     print_result(sys.stdout, view_options, ended, texts)
     print_end(view_options, ended)
     report_log(attached.folder.path)
     return verdict.exit_code
+
+
+def _found(name: str | None) -> RunFolder:
+    """The run of that name here, or on the user's fleet."""
+    try:
+        return find_run(name)
+    except UnknownRunError:
+        if name is None or fleet_credentials() is None:
+            raise
+    from rookery.cli.background.fleet_runs import adopted  # an extra
+
+    return adopted(name)
 
 
 async def _follow(

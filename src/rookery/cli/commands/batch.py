@@ -12,7 +12,7 @@ import click
 import msgspec
 from msgspec.structs import replace
 
-from rookery.batches.batch import Batch, refuse_unheld_tasks
+from rookery.batches.batch import Batch, TaskRun, refuse_unheld_tasks, start_here
 from rookery.batches.queue import FolderQueue, find_queue, new_queue
 from rookery.batches.tasks import BatchTask, read_tasks
 from rookery.cli.background.started import print_started
@@ -32,6 +32,7 @@ from rookery.cli.reporting.reports import report_of_batch
 from rookery.config.batch_options import BatchOptions
 from rookery.config.end_options import EndOptions
 from rookery.config.load import lowest_limits
+from rookery.config.options import RunOptions
 from rookery.display.loops.batch import ResultLines, RunningTask, spent_line
 from rookery.loops.waits.stop_requests import obey_stop_requests
 from rookery.model.errors import UnknownAgentError
@@ -47,6 +48,8 @@ _EXAMPLES = """\b
 Examples:
   rook batch tasks.jsonl --jobs 4 --max-cost 20
   rook batch --resume batch-k7f3
+  rook batch tasks.jsonl --fleet --jobs 20 --retry-lost 1
+  rook batch tasks.jsonl --fleet --repo --files 'build/*.log'
 \b
 A line of FILE:  {"prompt": "Fix the tests", "cwd": "a", "max_cost": 2}
 With "until", "signal", "check" or "max_iterations" the task is a loop.
@@ -74,6 +77,8 @@ def command(options: BatchOptions, end_options: EndOptions, file: str | None) ->
         raise click.UsageError("--detach and --json can't be combined")
     if options.resume is not None and options.worktree:
         raise click.UsageError("--resume and --worktree can't be combined")
+    if (options.repo and not options.fleet) or (options.files and not options.repo):
+        raise click.UsageError("--repo needs --fleet, and --files needs --repo")
     queue = _resumed(options) if options.resume is not None else _new(file or "", options)
     ends, started = EndActions(end_options, lively=False), time.monotonic()
     ends.warn()
@@ -86,7 +91,7 @@ def command(options: BatchOptions, end_options: EndOptions, file: str | None) ->
             if report is not None:
                 write_errors_to(queue.folder.runner_log())
                 report(queue.folder.name)
-            code = asyncio.run(_run(queue, terms, as_json=options.json, detached=detached))
+            code = asyncio.run(_run_placed(queue, terms, options, detached=detached))
         took = time.monotonic() - started
         make_report = partial(report_of_batch, queue, exit_code=code, duration_s=took)
         ends.finish(make_report, detached=detached)
@@ -149,7 +154,34 @@ def _with_command(task: BatchTask) -> BatchTask:
     return replace(task, run=run)
 
 
-async def _run(queue: FolderQueue, terms: BatchTerms, *, as_json: bool, detached: bool) -> int:
+async def _run_placed(
+    queue: FolderQueue, terms: BatchTerms, options: BatchOptions, *, detached: bool
+) -> int:
+    """Run the batch here, or on a fleet."""
+    if not options.fleet:
+        return await _run(queue, terms, as_json=options.json, detached=detached)
+    from rookery.cli.background.fleet_batch import on_fleet  # an extra
+
+    async with on_fleet(queue, terms, options) as start_run:
+        return await _run(
+            queue,
+            terms,
+            as_json=options.json,
+            detached=detached,
+            start_run=start_run,
+            retry_lost=options.retry_lost or 0,
+        )
+
+
+async def _run(
+    queue: FolderQueue,
+    terms: BatchTerms,
+    *,
+    as_json: bool,
+    detached: bool,
+    start_run: Callable[[RunOptions], TaskRun] = start_here,
+    retry_lost: int = 0,
+) -> int:
     system.become_subreaper()
     before, every = queue.folder.results(), len(queue.tasks())
     if not detached:
@@ -161,6 +193,8 @@ async def _run(queue: FolderQueue, terms: BatchTerms, *, as_json: bool, detached
         max_cost=terms.max_cost,
         needs_cost=terms.needs_cost,
         before=before,
+        start_run=start_run,
+        retry_lost=retry_lost,
     ) as batch:
         stopped, table = asyncio.Event(), RunningTable(lambda: _running(batch))
         if detached:

@@ -19,7 +19,9 @@ from rookery.config.command_options import DecodeOptions
 from rookery.display.context import RunContext
 from rookery.display.plain import PlainDisplay
 from rookery.feed.decode import StrictDecoder, open_source, read_chunks
+from rookery.feed.decode_run import named_run
 from rookery.feed.integrity import changed_run
+from rookery.feed.tail import Piece, pieces
 from rookery.model.errors import RookeryError, UnreadableSourceError
 from rookery.model.events import StreamClosed, Unknown, Unreadable
 from rookery.model.fold import Fold, fold
@@ -37,6 +39,7 @@ _MOST_STRANGE = 100  # unknown lines that are kept to detect their agent
 _EXAMPLES = """\b
 Examples:
   rook decode session.jsonl                  events as JSON lines
+  rook decode k7f3                           the events of a run, with the times of their arrival
   rook decode --format text session.jsonl    text for people
   rook decode --summary *.jsonl              one object per file: what happened, what it cost
   claude -p "hi" --output-format stream-json --verbose | rook decode -
@@ -45,12 +48,12 @@ Examples:
 
 @click.command("decode", epilog=_EXAMPLES)
 @takes("decode", DecodeOptions)
-@argument("files", nargs=-1, required=True, metavar="FILE...|-", completes="files")
+@argument("files", nargs=-1, required=True, metavar="FILE|RUN...|-", completes="files")
 def command(options: DecodeOptions, files: tuple[str, ...]) -> None:
     """Turn what an agent wrote to its standard output into neutral events.
 
-    A file that cannot be decoded is reported on stderr; the others are still printed, and the exit
-    code is then 2.
+    RUN is the name or the folder of a recorded run. What cannot be decoded is reported on stderr;
+    the others are still printed, and the exit code is then 2.
     """
     if options.agent is not None:
         try:
@@ -59,15 +62,14 @@ def command(options: DecodeOptions, files: tuple[str, ...]) -> None:
             raise click.UsageError(str(error)) from error
     failed = False
     for file in files:
-        name = "standard input" if file == "-" else file
-        decoder = StrictDecoder(name, options.agent)
         try:
+            source = _Source(file, options.agent)
             if options.summary:
-                _print_summary(file, decoder)
+                _print_summary(source)
             elif options.format == "text":
-                _print_text(file, decoder, verbose=options.verbose)
+                _print_text(source, verbose=options.verbose)
             else:
-                _print_records(file, decoder)
+                _print_records(source)
         except RookeryError as error:
             sys.stdout.flush()
             click.echo(f"[rook] {safe_line(str(error))}", err=True)
@@ -82,22 +84,46 @@ def schema_() -> None:
     put_json(sys.stdout, msgspec.json.format(msgspec.json.encode(schema()), indent=2))
 
 
-def _print_records(file: str, decoder: StrictDecoder) -> None:
+class _Source:
+    """A file, a run or standard input, and the decoder of what it has."""
+
+    def __init__(self, file: str, agent: str | None) -> None:
+        self.file = file
+        self._run = None if file == "-" else named_run(file)
+        info = self._run.info() if self._run else None
+        name = "standard input" if file == "-" else file
+        self.decoder = StrictDecoder(name, agent or (info.agent if info else None))
+
+    def records(self) -> Iterator[list[Record]]:
+        """Yield the records as the bytes come; at the end, warn of what seems wrong."""
+        doubt = _Doubt()
+        for data, at in self._pieces():
+            yield doubt.over(self.decoder.feed(data, at))
+        yield doubt.over(self.decoder.close())
+        doubt.warn(self.decoder)
+        if how := self._change():
+            click.echo(f"[rook] WARNING: {safe_line(f'{self.file} was changed: {how}')}", err=True)
+
+    def _pieces(self) -> Iterator[Piece]:
+        if self._run is not None:
+            yield from pieces(self._run.path)
+            return
+        with nullcontext(sys.stdin.buffer) if self.file == "-" else open_source(self.file) as file:
+            for chunk in _text_chunks(file, self.decoder.name):
+                yield chunk, None
+
+    def _change(self) -> str | None:
+        """How the log of a run differs from what was recorded; None if it does not."""
+        if self._run is not None:
+            return changed_run(self._run.path)
+        path = Path(self.file)
+        return changed_run(path.parent) if path.suffix == ".raw" else None
+
+
+def _print_records(source: _Source) -> None:
     secrets, out = UnsplitSecrets(os.environ), guarded(sys.stdout)
-    for records in _records(file, decoder):
+    for records in source.records():
         out.write_json(b"".join(dump(secrets.unsplit(record)) + b"\n" for record in records))
-
-
-def _records(file: str, decoder: StrictDecoder) -> Iterator[list[Record]]:
-    """Yield a file's records as its bytes arrive; at the end, warn if the agent is wrong."""
-    doubt = _Doubt()
-    with nullcontext(sys.stdin.buffer) if file == "-" else open_source(file) as source:
-        for chunk in _text_chunks(source, decoder.name):
-            yield doubt.over(decoder.feed(chunk))
-    yield doubt.over(decoder.close())
-    doubt.warn(decoder)
-    if Path(file).suffix == ".raw" and (how := changed_run(Path(file).parent)):
-        click.echo(f"[rook] WARNING: {safe_line(f'{file} was changed: {how}')}", err=True)
 
 
 class _Doubt:
@@ -132,12 +158,12 @@ def _shown(batches: Iterator[list[Record]]) -> Iterator[Record]:
         sys.stdout.flush()
 
 
-def _print_text(file: str, decoder: StrictDecoder, *, verbose: bool) -> None:
-    folded = Fold(_shown(_records(file, decoder)), PriceBook())
+def _print_text(source: _Source, *, verbose: bool) -> None:
+    folded = Fold(_shown(source.records()), PriceBook())
     display: PlainDisplay | None = None
     for record in folded:
         if display is None:  # the first record comes when the agent is known
-            name = decoder.agent or "agent"
+            name = source.decoder.agent or "agent"
             context = RunContext(
                 cwd=folded.state.cwd,
                 snapshot=folded.state.snapshot,
@@ -147,10 +173,10 @@ def _print_text(file: str, decoder: StrictDecoder, *, verbose: bool) -> None:
         display.show(record)
 
 
-def _print_summary(file: str, decoder: StrictDecoder) -> None:
-    state = fold(chain.from_iterable(_records(file, decoder)), PriceBook())
-    name = "-" if file == "-" else file
-    put_json(sys.stdout, msgspec.json.encode(summarise(state, file=name, agent=decoder.agent)))
+def _print_summary(source: _Source) -> None:
+    state = fold(chain.from_iterable(source.records()), PriceBook())
+    summary = summarise(state, file=source.file, agent=source.decoder.agent)
+    put_json(sys.stdout, msgspec.json.encode(summary))
 
 
 def _text_chunks(source: BinaryIO, name: str) -> Iterator[bytes]:

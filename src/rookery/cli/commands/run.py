@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from rookery import agents
 from rookery.adapter.agent import Agent, Permission, Task
 from rookery.cli.background.detach_run import put_away
-from rookery.cli.live.foreground import is_watched, watch
+from rookery.cli.live.foreground import Alongside, is_watched, watch
 from rookery.cli.live.output import put
 from rookery.cli.options.agent_args import AgentArgs, agent_args
 from rookery.cli.options.defaults import ResolvedAgent, print_project_settings, resolve_agent
@@ -18,6 +18,7 @@ from rookery.cli.options.piped_input import PipedStdin, given_prompt
 from rookery.cli.options.view_options import check_view, hold_messages
 from rookery.cli.reporting.end_actions import EndActions
 from rookery.config.end_options import EndOptions
+from rookery.config.fleet.options import RemoteOptions
 from rookery.config.options import RunOptions, StartOptions, ViewOptions
 from rookery.model.errors import BadRunNameError, UnknownRunError
 from rookery.process.demo_player import is_played
@@ -32,6 +33,7 @@ Examples:
   rook run --max-cost 2 --timeout 30m --permission edit "Port the parser"
   rook run --resume k7f3 "Continue"              or --resume last
   rook run --detach "Port the parser"            prints its name; then: rook attach
+  rook run --on fleet "Port the parser"          on a machine of your fleet
   rook run --agent gemini --permission ask "Fix it"      asks over ACP, the only way it can
   rook run --agent acp "Fix it" -- my-agent --acp        any agent that speaks ACP
   git diff | rook run "Review this" -- --append-system-prompt "Be brief."
@@ -40,19 +42,20 @@ Examples:
 
 
 @click.command("run", cls=AgentArgs, epilog=_EXAMPLES)
-@takes("run", RunOptions, StartOptions, ViewOptions, EndOptions)
+@takes("run", RunOptions, StartOptions, ViewOptions, EndOptions, RemoteOptions)
 @argument("words", nargs=-1, metavar="PROMPT [-- AGENT ARGS]", type=click.UNPROCESSED)
 def run_(
     options: RunOptions,
     starting: StartOptions,
     view_options: ViewOptions,
     end_options: EndOptions,
+    remote: RemoteOptions,
     words: tuple[str, ...],
 ) -> None:
     """Run an agent on a prompt, show what it does, and record every byte.
 
-    The exit code says how the run ended: 0 success, 1 failed, 3 incomplete, 4 denied, 5 over
-    budget, 6 limited, 7 stuck, 9 not started, 124 timed out, 130 interrupted.
+    The exit code says how the run ended: 0 success, 1 failed, 3 incomplete or lost, 4 denied,
+    5 over budget, 6 limited, 7 stuck, 9 not started, 124 timed out, 130 interrupted.
     """
     check_view(view_options, detach=starting.detach)
     hold_messages(view_options)
@@ -81,9 +84,12 @@ def run_(
         args=args,
         partial=budget or is_watched(view_options),
     )
-    show = put_away if starting.detach else watch
     ends = EndActions(end_options, lively=view_options.lively, quiet=view_options.quiet)
     ends.warn()
+    if remote.on is not None:
+        code = _on_fleet(options, starting, remote, view_options, ends)
+        raise click.exceptions.Exit(code)
+    alongside = _shipped(remote.sink, starting)
     run = start(options, before=before)
     if not view_options.quiet:
         _report_way(run, options)
@@ -91,9 +97,40 @@ def run_(
         from rookery.cli.background.web_server import show_on_page  # rarely needed
 
         show_on_page(run, detached=starting.detach)
-    code = show(run, view_options, ends)
+    if starting.detach:
+        code = put_away(run, view_options, ends)
+    else:
+        code = watch(run, view_options, ends, alongside)
     piped.warn_of_loss()
     raise click.exceptions.Exit(code)
+
+
+def _on_fleet(
+    options: RunOptions,
+    starting: StartOptions,
+    remote: RemoteOptions,
+    view_options: ViewOptions,
+    ends: EndActions,
+) -> int:
+    from rookery.cli.background import fleet_runs  # an extra, and it imports a lot
+
+    if starting.detach:
+        return fleet_runs.detach_on_fleet(options, remote, quiet=view_options.quiet)
+    return fleet_runs.run_on_fleet(options, remote, view_options, ends)
+
+
+def _shipped(sink: str | None, starting: StartOptions) -> Alongside | None:
+    """What sends a run to a fleet while it lasts; None if that was not asked for."""
+    if sink is None:
+        return None
+    if starting.detach:
+        raise click.UsageError("--sink and --detach can't be combined")
+    from rookery.cli.background.started import say
+    from rookery.fleet.place import read_place  # an extra
+    from rookery.fleet.sink_run import shipped
+
+    address, _ = read_place(sink)
+    return lambda run: shipped(run, address, say)
 
 
 def _earlier_run(options: RunOptions, name: str) -> EarlierRun:

@@ -24,10 +24,11 @@ from rookery.display.console.look import Look, columns, look_of
 from rookery.display.context import RunContext
 from rookery.display.ending import Shown
 from rookery.display.page import Heading, Page, PageOptions
-from rookery.display.spending import spending_lines
+from rookery.display.spending import spending_lines, subagent_titles
 from rookery.feed.bodies import run_bodies
 from rookery.feed.stored import iterate, stored_feed
 from rookery.model.completion import final_text
+from rookery.model.errors import BadRunNameError, UnknownRunError
 from rookery.model.safe import safe_line
 from rookery.model.timeline import Timeline
 from rookery.runs.heal import healed
@@ -42,6 +43,8 @@ Examples:
   rook show k7f3 | grep ERROR
   rook show k7f3 --html run.html     one file to keep or to send
   rook show k7f3 --md > run.md
+  rook show 5a035b45                 a session that rook search or rook runs --sessions found
+  rook show 5a035b45 --json | jq '.turns[].cost_usd'
 """
 
 
@@ -52,30 +55,41 @@ _WIDEST_PAGE = 100
 @takes("show", ShowOptions, ViewOptions)
 @argument("run", required=False, completes="shown")
 def show(options: ShowOptions, view_options: ViewOptions, run: str | None) -> None:
-    """Show what a run, a loop or a batch did and how it ended; without a name, the last run.
+    """Show what a run, a loop, a batch or a stored session did; without a name, the last run.
+
+    A stored session is named by the beginning of its id, which `rook search` and `rook runs
+    --sessions` show; each turn is shown with its tokens and its cost.
 
     On a terminal the page opens in your pager ($PAGER, otherwise less). In a pipe the lines of the
     run are printed; with --full the page, without colours. A run that is still running is shown as
     far as it has come.
     """
     full, verbose = options.full, view_options.verbose
-    if options.html is not None or options.md:
-        from rookery.cli.reporting.export import export  # rarely needed
-
-        export(find_run(run), options)
-        return
     look = look_of(sys.stdout, os.environ)
-    if run is not None and run.startswith("loop-"):
+    is_document = options.html is not None or options.md or options.json
+    if run is not None and run.startswith("loop-") and not is_document:
         from rookery.cli.commands.loops import show_loop  # rarely needed, and it imports a lot
 
         show_loop(run, full=full)
         return
-    if run is not None and run.startswith("batch-"):
+    if run is not None and run.startswith("batch-") and not is_document:
         from rookery.cli.commands.lists.batches import show_batch  # it imports a lot, too
 
         show_batch(run)
         return
-    folder = healed(find_run(run))
+    try:
+        found = find_run(run)
+    except (UnknownRunError, BadRunNameError):
+        from rookery.cli.commands.archive.show_session import show_session  # it imports a lot
+
+        show_session(run or "", options, look, verbose=verbose)
+        return
+    if is_document:
+        from rookery.cli.reporting.export import export  # rarely needed
+
+        export(found, options)
+        return
+    folder = healed(found)
     live = running_run(folder)
     if look.terminal and not options.no_pager:
         paged(_page(folder, live, look, verbose=verbose, full=full), os.environ)
@@ -148,14 +162,10 @@ def _page(
         yield from ending_lines(folder, feed.state, paint, shown=shown, home=home)
     else:
         yield f"{paint('prefix', '[rook]')} {how_to_follow(live)}"
-    for line in spending_lines(feed.state.ledger, _subagents(timeline), verbose=verbose or full):
+    for line in spending_lines(
+        feed.state.ledger, subagent_titles(timeline.items), verbose=verbose or full
+    ):
         yield f"{paint('prefix', '[rook]')} {line}"
-
-
-def _subagents(timeline: Timeline) -> dict[str, str]:
-    """The titles of a run's subagents, by the ids of their calls."""
-    calls = (item for item in timeline.items if item.kind == "subagent")
-    return {call.key or "": call.title or call.name or "subagent" for call in calls}
 
 
 def _heading(folder: RunFolder, live: ListedRun | None) -> Heading:

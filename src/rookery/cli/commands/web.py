@@ -1,6 +1,7 @@
 """`rook web`: the page that shows all runs, and answers what agents ask."""
 
 import ipaddress
+import re
 import signal
 import sys
 from collections.abc import Callable
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from rookery.web.serve import ServeOptions
 
 _IDLE_S = 30 * 60.0
+_HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[\w.-]+)(:[0-9]{1,5})?", re.ASCII)
 _EXAMPLES = """\b
 Examples:
   rook web
@@ -56,6 +58,12 @@ def web(options: WebOptions) -> None:
 def _check(options: WebOptions) -> None:
     if (options.cert is None) != (options.key is None):
         raise click.UsageError("--cert and --key belong together: name both files.")
+    for name in options.allow_host:
+        if not _HOST.fullmatch(name):
+            raise click.UsageError(
+                f"--allow-host takes a name, with its port if there is one, such as "
+                f"box.example.ts.net or box:8443, not {name!r}."
+            )
     is_safe = options.cert is not None or options.insecure_http or _is_loopback(options.listen)
     if not is_safe:
         raise click.UsageError(

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -63,15 +64,42 @@ def resumable() -> Iterator[Candidate]:
 
 
 def shown() -> Iterator[Candidate]:
-    """What can be shown: runs, loops and batches."""
+    """What can be shown: runs, loops, batches and the sessions of agents."""
+    yield from stored()
+    yield from sessions()
+
+
+def stored() -> Iterator[Candidate]:
+    """What can be removed: runs, loops and batches."""
     yield from runs()
     yield from loops()
     yield from batches()
 
 
-def stored() -> Iterator[Candidate]:
-    """What can be removed: what can be shown."""
-    return shown()
+def changed() -> Iterator[Candidate]:
+    """What can be compared and applied: runs and loops."""
+    yield from runs()
+    yield from loops()
+
+
+def sessions() -> Iterator[Candidate]:
+    """The last sessions of agents that were imported, newest first, with their titles."""
+    import sqlite3  # only where sessions can be named
+
+    path = home_folder() / "ledger.db"
+    query = (
+        "SELECT session, agent, title FROM sessions WHERE parent IS NULL "
+        "ORDER BY last_at DESC LIMIT ?"
+    )
+    try:
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as ledger:
+            rows = ledger.execute(query, (_MOST,)).fetchall()
+    except sqlite3.Error:
+        return  # nothing was imported yet
+    redact = Redactor(os.environ).text
+    for session, agent, title in rows:
+        words = one_line(redact(f"{agent}: {title or ''}"), _LONGEST_HELP)
+        yield safe_line(session), safe_line(words)
 
 
 def running() -> Iterator[Candidate]:

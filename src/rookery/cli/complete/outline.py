@@ -18,8 +18,8 @@ FILE = Path(__file__).with_name("outline.json")
 
 _ASKED = frozenset(
     (
-        *("agents", "batches", "cost_keys", "histories", "loops", "profiles"),
-        *("resumable", "running", "runs", "shown", "stored", "ways"),
+        *("agents", "batches", "changed", "cost_keys", "histories", "loops", "profiles"),
+        *("resumable", "running", "runs", "sessions", "shown", "stored", "ways"),
     )
 )
 """What is looked up at the time of completion."""

@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, nullcontext
 from itertools import count
 from pathlib import Path
 
@@ -41,10 +42,16 @@ def is_watched(view_options: ViewOptions) -> bool:
     return view_options.lively and look_of(sys.stdout, os.environ).terminal
 
 
-def watch(run: Run, view_options: ViewOptions, ends: EndActions) -> int:
+Alongside = Callable[[Run], AbstractAsyncContextManager[None]]
+"""What happens while a run lasts."""
+
+
+def watch(
+    run: Run, view_options: ViewOptions, ends: EndActions, alongside: Alongside | None = None
+) -> int:
     """Run to the end and show it; return the exit code."""
     system.become_subreaper()  # what a killed recorder leaves behind becomes ours
-    code = asyncio.run(_watch(run, view_options, ends.ci))
+    code = asyncio.run(_watch(run, view_options, ends.ci, alongside))
     ends.finish(lambda: report_of(run))
     return code
 
@@ -77,7 +84,9 @@ class _Stops:
             self(number)
 
 
-async def _watch(run: Run, view_options: ViewOptions, ci: CiOutput) -> int:
+async def _watch(
+    run: Run, view_options: ViewOptions, ci: CiOutput, alongside: Alongside | None
+) -> int:
     turns = Turns()
     if run.asks and run.agent and (path := terminal_path()):
         limit_s = run.options.ask_timeout
@@ -92,7 +101,7 @@ async def _watch(run: Run, view_options: ViewOptions, ci: CiOutput) -> int:
         run.options = replace(run.options, ask_timeout=None)  # a key restarts the asker's own timer
     stops, echo = _Stops(run), Echo(sys.stdout)
     on_interrupts(stops, echo)
-    async with run:
+    async with run, alongside(run) if alongside else nullcontext():
         stops.pass_on()
         for warning in (*warnings(run), *_unasked(run)):
             put(sys.stderr, f"[rook] WARNING: {safe_line(warning)}")

@@ -3,7 +3,7 @@
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
 
 from rookery.cli.live.output import FRAME_S
@@ -37,18 +37,9 @@ class Pace:
             self._end_if_stopped()
             now, rest = now + step * self._speed, rest - step
 
-    @contextmanager
-    def ended_by_signals(self) -> Iterator[None]:
+    def ended_by_signals(self) -> AbstractContextManager[None]:
         """End the block on SIGTERM and SIGHUP as on Ctrl-C, so that nothing is left on a screen."""
-        before = {number: signal.getsignal(number) for number in _SIGNALS}
-        before = {number: old for number, old in before.items() if old != signal.SIG_IGN}
-        for number in before:
-            signal.signal(number, self._stop)
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+        return ended_by_signals(self._stop)
 
     def _stop(self, _number: int, _frame: FrameType | None) -> None:
         # Python drops what is raised while an object is deleted: then `wait` raises it.
@@ -58,3 +49,21 @@ class Pace:
     def _end_if_stopped(self) -> None:
         if self._is_stopped:
             raise KeyboardInterrupt
+
+
+@contextmanager
+def ended_by_signals(stop: Callable[[int, FrameType | None], None] | None = None) -> Iterator[None]:
+    """Call `stop`, or raise a KeyboardInterrupt, on SIGTERM and SIGHUP as on Ctrl-C."""
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    before = {number: old for number, old in before.items() if old != signal.SIG_IGN}
+    for number in before:
+        signal.signal(number, stop or _interrupt)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

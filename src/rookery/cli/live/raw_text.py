@@ -52,9 +52,10 @@ class RawOutput:
 
 
 def without_chatter(agent: str | None, lines: Iterable[str]) -> list[str]:
-    """What an agent writes to stderr, without lines that it always writes, safe to print."""
-    chatter = _chatter(agent)
-    return [safe_line(uncoloured(line)) for line in lines if not line.startswith(chatter)]
+    """What an agent writes to stderr, without lines that are of no use, safe to print."""
+    chatter, complaints = _beginnings(agent)
+    shown = (line for line in lines if not line.startswith(chatter))
+    return [safe_line(uncoloured(line)) for line in shown if line.startswith(complaints)]
 
 
 def last_words(
@@ -87,8 +88,10 @@ def last_words(
 
 
 @cache
-def _chatter(agent: str | None) -> tuple[str, ...]:
+def _beginnings(agent: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """How lines begin that are not shown, and how those begin that alone are shown."""
     try:
-        return agents.agent(agent).chatter if agent else ()
+        known = agents.agent(agent) if agent else None
     except RookeryError:
-        return ()  # its package is gone
+        known = None  # its package is gone
+    return (known.chatter, known.complaints or ("",)) if known else ((), ("",))

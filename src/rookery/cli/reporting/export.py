@@ -1,18 +1,25 @@
-"""`rook show --html FILE` and `--md`: a run as a document to keep or to send."""
+"""`rook show --html FILE`, `--md` and `--json`: a run or session as a document to keep or send."""
 
 import os
+import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import click
+import msgspec
 
+from rookery.cli.live.output import put_json
 from rookery.cli.reporting.replacements import replacements_of
 from rookery.cli.reporting.reports import report_of_run
 from rookery.config.command_options import ShowOptions
 from rookery.display.export.html import html_page
 from rookery.display.export.markdown import markdown_lines
+from rookery.display.export.objects import document_object
 from rookery.display.export.steps import Steps, StepSource
+from rookery.display.reports.report import Report
+from rookery.display.spending import TurnUse, turn_uses
 from rookery.feed.bodies import run_bodies
 from rookery.feed.integrity import checked_verdict
 from rookery.feed.stored import iterate, stored_feed
@@ -29,9 +36,7 @@ _MODE = 0o600  # a run may contain anything
 
 
 def export(folder: RunFolder, options: ShowOptions) -> None:
-    """Write a run to a file as HTML, or print it as Markdown."""
-    if options.html is not None and options.md:
-        raise click.UsageError("--html and --md can't be combined.")
+    """Write a run to a file as HTML, or print it as Markdown or JSON."""
     is_running = running_run(healed(folder)) is not None
     feed, timeline, redactor = (
         stored_feed(folder, is_running=is_running),
@@ -41,6 +46,7 @@ def export(folder: RunFolder, options: ShowOptions) -> None:
     timeline.take(iterate(feed.since(0)))
     verdict = checked_verdict(folder)
     report = report_of_run(folder, verdict.verdict if verdict else None, feed.state)
+    turns = turn_uses(feed.state.ledger)
     steps = Steps(
         StepSource(
             items=timeline.items,
@@ -49,14 +55,35 @@ def export(folder: RunFolder, options: ShowOptions) -> None:
             decisions=decisions.read(folder),
             redact=redactor.text,
             cwd=feed.state.cwd,
+            turns=turns if len(turns) > 1 else None,
         )
     )
-    if options.html is None:
+    about = tuple(redactor.text(each) for each in _about(folder))
+    write_document(RunDocument(report, steps, turns, about), options)
+
+
+class RunDocument(NamedTuple):
+    """What a document shows of a run or session."""
+
+    report: Report
+    steps: Steps
+    turns: Sequence[TurnUse]
+    about: tuple[str, ...] = ()
+    """Further facts, such as when it started."""
+
+
+def write_document(document: RunDocument, options: ShowOptions) -> None:
+    """Write the format that the options ask for."""
+    report, steps, turns, about = document
+    if (options.html is not None) + options.md + options.json > 1:
+        raise click.UsageError("--html, --md and --json can't be combined.")
+    if options.html is not None:
+        _write(Path(options.html), html_page(report, steps, about=about))
+    elif options.json:
+        put_json(sys.stdout, msgspec.json.encode(document_object(report, steps, turns)))
+    else:
         for line in markdown_lines(report, steps, full=options.full):
             click.echo(line)
-        return
-    about = [redactor.text(each) for each in _about(folder)]
-    _write(Path(options.html), html_page(report, steps, about=about))
 
 
 def _about(folder: RunFolder) -> list[str]:

@@ -30,10 +30,12 @@ def current_archive() -> Iterator[Archive]:
 class ImportBar:
     """Call it with the bytes that were read and those that there are to read."""
 
-    def __init__(self, out: TextIO, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self, out: TextIO, environ: Mapping[str, str], *, quiet_s: float = _QUIET_S
+    ) -> None:
         self._out = out
         self._shown = look_of(out, environ).terminal
-        self._next = time.monotonic() + _QUIET_S
+        self._next = time.monotonic() + quiet_s
         self._drawn = False
 
     def __enter__(self) -> Self:
@@ -45,7 +47,12 @@ class ImportBar:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Take the bar from the screen, until it is drawn again."""
         if self._drawn:
+            self._drawn = False
             self._write(_CLEAR)
 
     def __call__(self, done: int, total: int) -> None:

@@ -1,10 +1,11 @@
 """Colours and links, written by hand: the only escape sequences that come from lines."""
 
 from collections.abc import Mapping
-from typing import Literal, assert_never
+from typing import TYPE_CHECKING, Literal, assert_never
 from urllib.parse import quote
 
-from rookery.model.verdict import Outcome
+if TYPE_CHECKING:  # reports and lists without colours do without it
+    from rookery.model.verdict import Outcome
 
 _CODES: Mapping[str, str] = {
     "prefix": "36",
@@ -51,7 +52,7 @@ class Paint:
         return f"\x1b]8;;{address}\x1b\\{text}\x1b]8;;\x1b\\"
 
 
-def style_of(status: Outcome) -> Literal["good", "note", "bad"]:
+def style_of(status: "Outcome") -> Literal["good", "note", "bad"]:
     """The style in which a status is shown."""
     match status:
         case "success":
@@ -61,6 +62,7 @@ def style_of(status: Outcome) -> Literal["good", "note", "bad"]:
         case (
             "failed"
             | "incomplete"
+            | "lost"
             | "denied"
             | "over_budget"
             | "stuck"

@@ -31,10 +31,14 @@ def cost(figures: Figures, digits: int) -> str:
 
 
 def summary(report: CostReport) -> str:
-    """How much of the total is native, estimated and unpriced, and what the cache saved."""
+    """How much of the total is native, estimated and unpriced, and what the cache saved.
+
+    Empty if there are no calls. Only calls that were all free cost $0.
+    """
     total, digits = report.total, decimals(report.total)
     parts = []
-    if total.cost_usd.native or not total.cost_usd.estimated:
+    is_free = total.calls and not total.cost_usd.estimated and not total.unpriced_tokens
+    if total.cost_usd.native or is_free:
         parts.append(f"{price(Money(total.cost_usd.native, 'native'), digits)} reported by agents")
     if total.cost_usd.estimated:
         amount = price(Money(total.cost_usd.estimated, "estimated"), digits)

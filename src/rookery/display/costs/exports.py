@@ -1,6 +1,5 @@
 """Reports of cost for programs: JSON and CSV."""
 
-import csv
 from io import StringIO
 from typing import Any
 
@@ -38,6 +37,8 @@ def report_json(report: CostReport) -> bytes:
 
 def report_csv(report: CostReport) -> str:
     """The rows of a report as CSV, under a heading."""
+    import csv  # only for this
+
     out = StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow((*report.by, *_COLUMNS))

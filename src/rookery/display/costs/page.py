@@ -55,7 +55,8 @@ def report_page(report: CostReport, home: str | None = None) -> str:
 
 def _body(report: CostReport, home: str | None) -> Iterator[str]:
     yield f"<h1>What agents used, by {escape(', '.join(report.by))}</h1>\n"
-    yield f"<p>{escape(safe_line(summary(report)))}</p>\n"
+    if sentence := summary(report):
+        yield f"<p>{escape(safe_line(sentence))}</p>\n"
     yield chart(report, home)
     if report.rows:
         yield from _table(report, home)

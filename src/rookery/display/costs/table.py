@@ -45,7 +45,7 @@ def report_lines(
     """
     lines = _table(report, width, paint, home) if report.rows else []
     prefix = paint("prefix", _PREFIX)
-    for sentence in (summary(report), *report.notes):
+    for sentence in filter(None, (summary(report), *report.notes)):
         first, *others = cells.wrap(safe_line(sentence), (width or _UNCUT) - len(_PREFIX) - 1)
         lines.append(f"{prefix} {first}")
         lines += [f"{' ' * len(_PREFIX)} {line}" for line in others]

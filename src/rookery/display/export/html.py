@@ -1,4 +1,4 @@
-"""A run as one HTML file that needs nothing else: no script, no request, no element of an agent's.
+"""A run or session as one HTML file: no script, no request, no element of an agent's.
 
 Whatever an agent, a prompt or a path contains is escaped and stands between tags, never in one.
 The policy in the page allows the style below, by its hash, and nothing else.
@@ -35,7 +35,12 @@ _HEAD = """<!DOCTYPE html>
 <body>
 <main>
 """
-_STATES: dict[str, State] = {"success": "good", "running": "runs"}
+_STATES: dict[str, State] = {
+    "success": "good",
+    "answered": "good",
+    "unfinished": "asks",
+    "running": "runs",
+}
 _STOPPED = frozenset({"limited", "over_budget", "timed_out", "interrupted", "unverified", "denied"})
 
 

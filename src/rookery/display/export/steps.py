@@ -12,6 +12,7 @@ from rookery.adapter.agent import Replacement, no_replacements
 from rookery.display import numbers
 from rookery.display.asking import decided_on
 from rookery.display.page import compared, readable
+from rookery.display.spending import TurnUse
 from rookery.display.words import FAILED, PATHS, allowing_option, is_permission
 from rookery.feed.bodies import Body
 from rookery.model.events import ToolStarted
@@ -71,6 +72,8 @@ class StepSource(msgspec.Struct, frozen=True, kw_only=True):
     decisions: Mapping[str, Decided] = {}
     redact: Callable[[str], str]
     cwd: str | None = None
+    turns: Sequence[TurnUse] | None = None
+    """What each turn used, if turns are to be shown."""
 
 
 class Steps:
@@ -80,6 +83,7 @@ class Steps:
         self._source = source
         self._left = MOST_TEXT
         self._began = next((item.begin for item in source.items if item.begin is not None), None)
+        self._turn_numbers: dict[int, int] = {}
         self._changes: dict[int, list[tuple[int | None, int | None]]] = {}
         self._children: dict[int | None, list[int]] = {}
         self._sort()
@@ -103,6 +107,8 @@ class Steps:
         for item in self._source.items:
             parent = item.parent if item.parent is not None and item.parent < item.id else None
             parents[item.id] = parent
+            if item.kind == "turn" and self._source.turns is not None:
+                self._turn_numbers[item.id] = len(self._turn_numbers)
             if item.kind == "denial" and parent is not None:
                 denied.add(parent)
             elif item.kind == "file" and parent is not None:
@@ -111,7 +117,8 @@ class Steps:
             parent = parents[item.id]
             while parent in denied:
                 parent = parents[parent]
-            if item.id not in denied and _is_shown(item):
+            is_shown = _is_shown(item) or item.id in self._turn_numbers
+            if item.id not in denied and is_shown:
                 self._children.setdefault(parent, []).append(item.id)
 
     def _step(self, item: Item) -> Step:
@@ -129,6 +136,8 @@ class Steps:
             case "text" | "message" | "thinking":
                 text = self._source.read(item).text or item.title or ""
                 return _replaced(made, blocks=self._blocks(("prose", text)))
+            case "turn" if item.id in self._turn_numbers:
+                return self._counted_turn(item, made)
             case "denial":
                 return self._denial(item, made)
             case "question":
@@ -137,6 +146,18 @@ class Steps:
                 return _replaced(made, title=self._line(title))
             case _:
                 return _replaced(made, title=self._line(_words(item)), aside=_figures(item))
+
+    def _counted_turn(self, item: Item, made: Step) -> Step:
+        """A turn with its number and what it used; why it failed, if it did."""
+        number, uses = self._turn_numbers[item.id], self._source.turns or ()
+        failed = item.status == "error"
+        return _replaced(
+            made,
+            label=f"Turn {number + 1}" + (" failed" if failed else ""),
+            state="bad" if failed else "quiet",
+            title=self._line(_words(item)) if failed else "",
+            aside=uses[number].words if number < len(uses) else (),
+        )
 
     def _call(self, item: Item, made: Step) -> Step:
         title = item.title or ""

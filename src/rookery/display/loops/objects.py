@@ -18,6 +18,8 @@ def loop_json(folder: LoopFolder) -> dict[str, object]:
     end = None if state is None or is_running else state.end
     return {
         "loop": folder.name,
+        "running": is_running,
+        "prompt": plan.run.prompt or plan.prompt_file,
         "state": state,
         "cwd": str(folder.worktree) if plan.worktree else plan.run.cwd,
         "model": (runs.model if runs else None) or plan.run.model,

@@ -1,4 +1,4 @@
-"""The report of a run, a loop or a batch: one value for every format and every place."""
+"""The report of a run, a loop, a batch or a session: one value for every format and place."""
 
 from collections.abc import Callable
 from typing import Any, Literal
@@ -9,7 +9,7 @@ from rookery.model.ledger import Money, Source
 from rookery.model.safe import safe
 from rookery.model.snapshot import ToolCounts
 
-Kind = Literal["run", "loop", "batch"]
+Kind = Literal["run", "loop", "batch", "session"]
 
 RUNNING = "running"
 """The status of what has not ended."""
@@ -62,7 +62,7 @@ class ReportedPart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run, a loop or a batch came to. What is unknown is None."""
+    """What a run, a loop, a batch or a stored session came to. What is unknown is None."""
 
     kind: Kind
     name: str
@@ -104,7 +104,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def has_started(self) -> bool:
         """Whether it, or one of its parts, has run, so that it can have cost something."""
-        statuses = [part.status for part in self.parts] if self.kind != "run" else [self.status]
+        statuses = [part.status for part in self.parts] or [self.status]
         return any(status != "not_started" for status in statuses)
 
     @property

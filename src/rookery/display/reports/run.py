@@ -45,7 +45,7 @@ def run_report(
         tokens=ledger.tokens.total if ledger.has_usage else None,
         turns=state.steps,
         tools=state.tool_counts,
-        files=_files(state),
+        files=reported_files(state),
         denials=_denials(state, verdict.facts.denied_by_person if verdict else ()),
         errors=tuple(error.message or error.kind for error in state.errors),
         warnings=tuple(warnings(verdict)) if verdict else (),
@@ -54,7 +54,8 @@ def run_report(
     )
 
 
-def _files(state: RunState) -> tuple[ReportedFile, ...]:
+def reported_files(state: RunState) -> tuple[ReportedFile, ...]:
+    """The files that an agent reported as changed."""
     return tuple(
         ReportedFile(path=relative(path, state.cwd), added=file.added, removed=file.removed)
         for path, file in state.files.items()

@@ -16,26 +16,30 @@ _INDENT = "  "
 def session_lines(
     hits: Sequence[Hit],
     *,
-    resume: Sequence[str] | None,
+    others: int,
+    resume: str | None,
     paint: Paint,
     now: float,
     width: int,
     home: str,
-    every: bool = False,
 ) -> Iterator[str]:
-    """The lines of a session: its best hit, or every one, and the command that resumes it."""
+    """The lines of a session: its hits, how many others it has, and how to resume it."""
     best = hits[0]
-    others = f"  +{len(hits) - 1}" if len(hits) > 1 and not every else ""
-    project = _short(best.project, home)
-    words = f"{best.agent}  {moment(best.at, now)}  {project}{others}"
+    more = f"  +{others}" if others > 0 else ""
+    words = f"{best.agent}  {moment(best.at, now)}  {_short(best.project, home)}{more}"
     yield f"{paint('prefix', best.session[:_ID])}  {safe_line(words)}"
-    for hit in hits if every else hits[:1]:
+    for hit in hits:
         label = f"{hit.kind}: " if hit.tool is None else f"{hit.kind} of {safe_line(hit.tool)}: "
         room = max(width - len(_INDENT) - len(label), 20)
         yield _INDENT + label + _marked(hit, paint, room)
     if resume is not None:
-        folder = f"cd {shlex.quote(best.project)} && " if best.project else ""
-        yield _INDENT + paint("aside", safe_line(folder + shlex.join(resume)))
+        yield _INDENT + paint("aside", resume)
+
+
+def resume_line(project: str | None, command: Sequence[str]) -> str:
+    """The command that resumes a session, to be typed in any folder."""
+    folder = f"cd {shlex.quote(project)} && " if project else ""
+    return safe_line(folder + shlex.join(command))
 
 
 def _marked(hit: Hit, paint: Paint, room: int) -> str:

@@ -11,23 +11,16 @@ import msgspec
 from rookery.archive.cost import check_agent, cost_query, report
 from rookery.archive.ledger.ledger import Ledger
 from rookery.archive.report.figures import CostReport
-from rookery.archive.report.limits import reported_limits
 from rookery.archive.report.query import CostQuery
 from rookery.cli.live.output import put_json
 from rookery.cli.options.parameters import takes
 from rookery.cli.reporting.import_bar import current_archive
 from rookery.cli.safe_output import guarded
-from rookery.config.command_options import CostOptions
+from rookery.config.archive.options import CostOptions
 from rookery.display.console.look import columns, look_of
-from rookery.display.costs.amounts import cost, decimals
 from rookery.display.costs.exports import report_csv, report_json
-from rookery.display.costs.limits import limit_lines
 from rookery.display.costs.names import without_secrets
-from rookery.display.costs.table import report_lines
-from rookery.display.numbers import price
 from rookery.model.errors import OptionError
-from rookery.model.ledger import Money
-from rookery.model.price import nano
 from rookery.model.safe import safe_line
 
 _EXAMPLES = """\b
@@ -104,11 +97,14 @@ def _show(made: CostReport, options: CostOptions) -> None:
 
 
 def _print(made: CostReport, home: str) -> None:
+    from rookery.display.costs.table import report_lines  # programs do without it
+
     look = look_of(sys.stdout, os.environ)
     width = columns(sys.stdout) if look.terminal else None
-    click.echo("\n".join(report_lines(made, width=width, paint=look.paint(), home=home)))
+    lines = report_lines(made, width=width, paint=look.paint(), home=home)
     if not made.total.calls:
-        click.echo("[rook] no calls match; agents whose sessions are read: rook agents")
+        lines.append("[rook] no calls match; agents whose sessions are read: rook agents")
+    click.echo("\n".join(lines))
 
 
 def _write_page(made: CostReport, path: Path, home: str) -> None:
@@ -123,6 +119,9 @@ def _write_page(made: CostReport, path: Path, home: str) -> None:
 
 
 def _show_limits(ledger: Ledger, options: CostOptions) -> None:
+    from rookery.archive.report.limits import reported_limits  # only for this
+    from rookery.display.costs.limits import limit_lines
+
     check_agent(ledger, options.agent)
     now = time.time()
     limits = reported_limits(ledger.connection, agent=options.agent, now=now)
@@ -138,7 +137,14 @@ def _show_limits(ledger: Ledger, options: CostOptions) -> None:
 
 def _check(made: CostReport, most: float | None) -> None:
     """Exit with 1 if a report's total is over a limit."""
-    if most is None or nano(made.total.cost_usd.total) <= nano(most):
+    if most is None:
+        return
+    from rookery.display.costs.amounts import cost, decimals  # only for this
+    from rookery.display.numbers import price
+    from rookery.model.ledger import Money
+    from rookery.model.price import nano
+
+    if nano(made.total.cost_usd.total) <= nano(most):
         return
     spent = cost(made.total, decimals(made.total))
     limit = price(Money(most, "native"), decimals(made.total))

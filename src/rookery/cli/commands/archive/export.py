@@ -16,7 +16,7 @@ from rookery.cli.commands.archive.session_filter import chosen_period, chosen_pr
 from rookery.cli.options.parameters import argument, takes
 from rookery.cli.reporting.import_bar import current_archive
 from rookery.cli.safe_output import guarded
-from rookery.config.command_options import ExportOptions, SessionFilter
+from rookery.config.archive.options import ExportOptions, SessionFilter
 from rookery.model.text import count
 
 _EXAMPLES = """\b
@@ -48,7 +48,7 @@ def export_(wanted: SessionFilter, options: ExportOptions, what: What) -> None:
     since, until = chosen_period(wanted)
     chosen = ExportFilter(
         agent=wanted.agent,
-        project=chosen_project(wanted),
+        project=chosen_project(wanted.project),
         since=since,
         until=until,
         kind=wanted.kind,

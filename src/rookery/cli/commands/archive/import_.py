@@ -11,7 +11,7 @@ from rookery.archive.ledger.ledger import FILE
 from rookery.archive.places import user_homes
 from rookery.cli.options.parameters import argument, takes
 from rookery.cli.reporting.import_bar import ImportBar
-from rookery.config.command_options import ImportOptions
+from rookery.config.archive.options import ImportOptions
 from rookery.display.numbers import size
 from rookery.model.safe import safe_line
 from rookery.model.text import count

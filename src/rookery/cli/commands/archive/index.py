@@ -10,7 +10,7 @@ from rookery.archive.places import user_homes
 from rookery.cli.commands.archive.import_ import show
 from rookery.cli.options.parameters import takes
 from rookery.cli.reporting.import_bar import ImportBar
-from rookery.config.command_options import IndexOptions
+from rookery.config.archive.options import IndexOptions
 from rookery.display.numbers import size
 from rookery.model.safe import safe_line
 from rookery.model.text import count

@@ -1,27 +1,27 @@
 """`rook search`: finds sessions of all agents by the words in them."""
 
 import os
+import sqlite3
 import sys
-import time
-from collections.abc import Sequence
+from pathlib import Path
 
 import click
 import msgspec
 
-from rookery import agents
 from rookery.archive.places import user_homes
-from rookery.archive.words.database import FILE, Words
-from rookery.archive.words.index import Progress, fill
+from rookery.archive.words.database import FILE, Words, is_damage, remove
+from rookery.archive.words.index import Progress, changed_sources, fill
 from rookery.archive.words.query import EmptyQueryError, expression
-from rookery.archive.words.search import Found, Hit, WordQuery, by_session, search
+from rookery.archive.words.search import WordQuery, search
+from rookery.cli.commands.archive.search_results import Results, hit_json
 from rookery.cli.commands.archive.session_filter import chosen_period, chosen_project
 from rookery.cli.live.output import put_json
 from rookery.cli.options.parameters import argument, takes
 from rookery.cli.reporting.import_bar import ImportBar
 from rookery.cli.safe_output import guarded
-from rookery.config.command_options import SearchOptions, SessionFilter
-from rookery.display.console.look import columns, look_of
-from rookery.display.sessions.found_words import session_lines
+from rookery.config.archive.options import SearchOptions, SessionFilter
+from rookery.config.user_settings import archive_keep
+from rookery.model.errors import RookeryError
 from rookery.model.text import count
 from rookery.store.home import home_folder
 
@@ -34,7 +34,6 @@ Examples:
   rook search run_all --json | jq -r '.hits[].resume'
 """
 _NOTHING = 1
-_MOST_HITS = 500  # from which the sessions are chosen
 
 
 @click.command("search", epilog=_EXAMPLES)
@@ -44,22 +43,34 @@ def search_(wanted: SessionFilter, options: SearchOptions, words: tuple[str, ...
     """Find the sessions of all agents in which words occur: prompts, answers, commands, outputs.
 
     All words must occur in one message; "several words" are a phrase, word* a beginning, -word must
-    not occur. The first search indexes what agents keep on disk, the newest first; what was indexed
-    is found even when an agent has deleted its file. Exits with 1 if nothing was found.
+    not occur. The first search indexes what agents keep on disk, the newest first, and shows what
+    it finds meanwhile; Ctrl-C ends that, and the next search continues. What was indexed is found
+    even when an agent has deleted its file. Exits with 1 if nothing was found.
     """
     query = _query(wanted, " ".join(words))
-    with Words.open(home_folder() / FILE) as index:
-        progress = _fill(index)
-        most = options.limit if options.all else _MOST_HITS
-        redact = guarded(sys.stdout).redacted
-        found = search(index.connection, query, limit=most, redact=redact)
-    if options.json:
-        _print_json(query, found, options.limit)
-    else:
-        _print(found, options)
-        _say_missing(progress)
-    if not found.hits:
+    path = home_folder() / FILE
+    try:
+        found = _search(path, query, options)
+    except sqlite3.DatabaseError as error:
+        if not is_damage(error):
+            raise RookeryError(f"{path} can't be searched now: {error}; try again") from error
+        remove(path)  # it was damaged while it was open: make it again
+        found = _search(path, query, options)
+    if not found:
         raise click.exceptions.Exit(_NOTHING)
+
+
+def _search(path: Path, query: WordQuery, options: SearchOptions) -> bool:
+    """Index what is new, show what is found, and return whether anything was."""
+    with Words.open(path) as index:
+        if options.json:
+            return _print_json(index, query, options.limit)
+        shown = Results(index, query, options)
+        progress = _fill(index, shown)
+        shown.update()
+    shown.end()
+    _say_missing(progress)
+    return shown.total > 0
 
 
 def _query(options: SessionFilter, text: str) -> WordQuery:
@@ -71,7 +82,7 @@ def _query(options: SessionFilter, text: str) -> WordQuery:
     return WordQuery(
         text=text,
         agent=options.agent,
-        project=chosen_project(options),
+        project=chosen_project(options.project),
         since=since,
         until=until,
         kind=options.kind,
@@ -81,16 +92,25 @@ def _query(options: SessionFilter, text: str) -> WordQuery:
     )
 
 
-def _fill(index: Words) -> Progress:
-    """Index what is new, with a bar; Ctrl-C ends that, and searches what is indexed."""
+def _fill(index: Words, results: Results) -> Progress:
+    """Index what is new, with a bar, and show what is found meanwhile; Ctrl-C ends that."""
     last = Progress(0, 0, 0)
-    with ImportBar(sys.stderr, os.environ) as bar:
+    with ImportBar(sys.stderr, os.environ, quiet_s=0) as bar:
         try:
-            for last in fill(index, user_homes()):
-                bar(last.done, last.total)
+            for last in fill(index, user_homes(), keep=archive_keep()):
+                if last.left:
+                    bar.clear()
+                    results.update()
+                    bar(last.done, last.total)
         except KeyboardInterrupt:
-            click.echo(err=True)
+            bar.clear()
+            last = last._replace(left=last.left or _unknown_rest(index))
     return last
+
+
+def _unknown_rest(index: Words) -> int:
+    """How many files are not indexed, if that ended before it was counted."""
+    return len(changed_sources(index.connection, user_homes()))
 
 
 def _say_missing(progress: Progress) -> None:
@@ -101,52 +121,12 @@ def _say_missing(progress: Progress) -> None:
         click.echo(f"[rook] {files} not indexed yet, the oldest ones: search again", err=True)
 
 
-def _print(found: Found, options: SearchOptions) -> None:
-    look, width = look_of(sys.stdout, os.environ), columns(sys.stdout)
-    sessions = by_session(found.hits)[: options.limit]
-    for hits in sessions:
-        for line in session_lines(
-            hits,
-            resume=_resume(hits[0]),
-            paint=look.paint(),
-            now=time.time(),
-            width=width if look.terminal else 1000,
-            home=os.path.expanduser("~"),
-            every=options.all,
-        ):
-            click.echo(line)
-    hits_found, shown = count(found.total, "hit"), count(len(sessions), "session")
-    click.echo(
-        f"[rook] {hits_found}; {shown} shown" if found.total else "[rook] nothing found", err=True
-    )
-
-
-def _resume(hit: Hit) -> Sequence[str] | None:
-    resume = agents.transcript(hit.agent).resume if hit.agent in agents.TRANSCRIPTS else None
-    return None if resume is None else resume(hit.session)
-
-
-def _print_json(query: WordQuery, found: Found, limit: int) -> None:
-    hits = [_fields(hit) for hit in found.hits[:limit]]
-    made = {"query": query.text, "total": found.total, "hits": hits}
+def _print_json(index: Words, query: WordQuery, limit: int) -> bool:
+    with ImportBar(sys.stderr, os.environ) as bar:
+        for progress in fill(index, user_homes(), keep=archive_keep(), waits=True):
+            bar(progress.done, progress.total)
+    redact = guarded(sys.stdout).redacted
+    found = search(index.connection, query, limit=limit, redact=redact)
+    made = {"query": query.text, "total": found.total, "hits": [*map(hit_json, found.hits)]}
     put_json(sys.stdout, msgspec.json.encode(made))
-
-
-def _fields(hit: Hit) -> dict[str, object]:
-    import shlex
-
-    resume = _resume(hit)
-    folder = f"cd {shlex.quote(hit.project)} && " if hit.project and resume else ""
-    return {
-        "agent": hit.agent,
-        "session": hit.session,
-        "project": hit.project,
-        "at": hit.at,
-        "kind": hit.kind,
-        "excerpt": hit.excerpt,
-        "source": hit.source,
-        "position": hit.position,
-        "resume": None if resume is None else folder + shlex.join(resume),
-        "tool": hit.tool,
-        "status": hit.status,
-    }
+    return found.total > 0

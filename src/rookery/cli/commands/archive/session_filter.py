@@ -7,7 +7,7 @@ import click
 
 from rookery.archive.report.period import period
 from rookery.archive.report.zone import zone_of
-from rookery.config.command_options import SessionFilter
+from rookery.config.archive.options import SessionFilter
 from rookery.model.errors import OptionError
 
 _MS = 1000
@@ -22,9 +22,8 @@ def chosen_period(options: SessionFilter) -> tuple[float | None, float | None]:
     return (None if since is None else since / _MS, None if until is None else until / _MS)
 
 
-def chosen_project(options: SessionFilter) -> str | None:
+def chosen_project(project: str | None) -> str | None:
     """The wanted folder: a path is made absolute, a name is the last part of one."""
-    project = options.project
     if project is not None and (os.sep in project or project in (".", "..")):
         return os.path.abspath(project)
     return project

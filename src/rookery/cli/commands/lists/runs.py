@@ -31,7 +31,7 @@ Examples:
   rook runs --sessions --since 7d
 """
 HEAD = ("RUN", "WHEN", "AGENT", "MODEL", "STATUS", "TIME", "COST", "FOLDER", "WHAT")
-_LESS_NEEDED = ("FOLDER", "MODEL")
+_LESS_NEEDED = ("FOLDER", "SIZE", "MODEL")
 """The columns that a narrow terminal does without, the least needed first."""
 
 _LEAST_WHAT = 20  # columns for the prompt, else there are fewer others
@@ -131,7 +131,7 @@ def _fitting(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> 
     """The columns that leave enough of a terminal's width for the prompt."""
     shown = list(range(len(head)))
     wide = [max(cells.width(row[column]) for row in (head, *rows)) for column in shown]
-    for name in _LESS_NEEDED:
+    for name in filter(head.__contains__, _LESS_NEEDED):
         if sum(wide[column] + 2 for column in shown[:-1]) + _LEAST_WHAT <= width:
             break
         shown.remove(head.index(name))

@@ -26,7 +26,7 @@ from rookery.cli.reporting.import_bar import current_archive
 from rookery.cli.safe_output import guarded
 from rookery.display.costs.amounts import spent
 from rookery.display.loops.objects import loop_json
-from rookery.display.numbers import moment, price
+from rookery.display.numbers import moment, price, size
 from rookery.loops.storage import newest_first
 from rookery.model.errors import RookeryError
 from rookery.model.ledger import Money
@@ -34,7 +34,8 @@ from rookery.model.text import count, duration, one_line
 from rookery.runs.listing import ListedRun, RunFilter, is_below, listed_runs
 from rookery.store.home import home_folder
 
-_HEAD = ("KIND", "NAME", *HEAD[1:])
+_HEAD = ("KIND", "NAME", *HEAD[1:-2], "SIZE", *HEAD[-2:])
+_WITHOUT_SIZE = len(HEAD) - 2  # how many cells of a row come before the size
 _ID = 8  # characters of a session's id
 _LONGEST_WHAT = 200
 
@@ -51,6 +52,9 @@ class _Entry(NamedTuple):
 
     fields: object
     """The same for programs."""
+
+    size: int | None = None
+    """How many bytes the files of a session have."""
 
 
 def list_everything(wanted: RunFilter, limit: int | None, *, as_json: bool) -> None:
@@ -78,10 +82,16 @@ def _print(listed: Sequence[_Entry], more: int) -> None:
     parts += total_parts((entry.spent for entry in listed if entry.kind != "loop"), more, "row")
     print_rows(
         _HEAD,
-        [(entry.kind, *entry.cells) for entry in listed],
+        [_row(entry) for entry in listed],
         styles=[entry.style for entry in listed],
         total=" · ".join(parts),
     )
+
+
+def _row(entry: _Entry) -> tuple[str, ...]:
+    before, after = entry.cells[:_WITHOUT_SIZE], entry.cells[_WITHOUT_SIZE:]
+    written = "" if entry.size is None else size(entry.size)
+    return (entry.kind, *before, written, *after)
 
 
 def _run(run: ListedRun, now: float) -> _Entry:
@@ -136,7 +146,7 @@ def _sessions(wanted: RunFilter, now: float) -> Iterator[_Entry]:
             short_folder(session.project),
             one_line(redact(session.title or ""), _LONGEST_WHAT),
         )
-        yield _Entry("session", at, row, "text", used, session)
+        yield _Entry("session", at, row, "text", used, session, session.size)
 
 
 def _matches(wanted: RunFilter, agent: str, cwd: str | None, at: float) -> bool:

@@ -19,7 +19,7 @@ Examples:
 
 @click.command("attach", epilog=_EXAMPLES)
 @takes("attach", AttachOptions, ViewOptions)
-@argument("run", required=False, completes="shown")
+@argument("run", required=False, completes="stored")
 def attach(options: AttachOptions, view_options: ViewOptions, run: str | None) -> None:
     """Show a run, a loop or a batch that another process started, from its start to its end.
 

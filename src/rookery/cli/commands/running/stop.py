@@ -29,5 +29,12 @@ def stop(run: str) -> None:
         click.echo(f"[rook] asked batch {batch.name} to stop", err=True)
         return
     folder = find_run(run)
+    info = folder.info()
+    if info is not None and info.fleet is not None:
+        from rookery.cli.background.fleet_runs import stop_on_fleet  # an extra
+
+        how = "stopped" if stop_on_fleet(folder) else "asked its machine to stop"
+        click.echo(f"[rook] {how} run {folder.name}", err=True)
+        return
     ask_to_stop(folder)
     click.echo(f"[rook] asked run {folder.name} to stop", err=True)

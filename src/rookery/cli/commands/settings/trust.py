@@ -2,7 +2,6 @@
 
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -44,7 +43,7 @@ def command(options: TrustOptions, folder: str | None) -> None:
     """
     around = surroundings()
     if folder is not None:
-        around = replace(around, cwd=Path(os.path.realpath(folder)))
+        around = around._replace(cwd=Path(os.path.realpath(folder)))
     if options.list:
         _list(around)
     elif options.revoke:

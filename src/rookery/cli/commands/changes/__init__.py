@@ -1,0 +1,1 @@
+"""Commands for what a run changed in a repository."""

@@ -1,0 +1,1 @@
+"""`rook fleet` and `rook worker`: runs on many machines."""
