@@ -54,14 +54,10 @@ ACP_SCENARIOS = (
 )
 """What every agent that speaks the Agent Client Protocol is put through."""
 
-_UNASKED = "its sandbox allows these commands, so it asks for nothing"
 _COMPLETED = "it reports a failing command as completed"
 _CANCELLED = "it reports a cancelled command as completed"
 _RETRIES = "it retries for longer than the run waits, and reports nothing"
 ACP_REMARKS = {
-    ("codex", "ask-allow"): _UNASKED,
-    ("codex", "ask-deny"): _UNASKED,
-    ("codex", "always"): _UNASKED,
     ("gemini", "failing command"): _COMPLETED,
     ("vibe", "failing command"): _COMPLETED,
     ("gemini", "cancel"): _CANCELLED,

@@ -1,7 +1,9 @@
 """Every agent that can be had goes through every scenario, or it is said why it does not."""
 
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 from rookery import agents
 from rookery.agents.acp import DIALECTS
@@ -17,11 +19,20 @@ ADAPTERS = {"claude": "CLAUDE_ACP", "codex": "CODEX_ACP"}
 """The agents that speak ACP by another program than their own."""
 
 
+def all_tests(module: ModuleType) -> Iterator[object]:
+    """The tests of a module, and those of its classes."""
+    for name, value in vars(module).items():
+        if isinstance(value, type) and name.startswith("Test"):
+            yield from (getattr(value, test) for test in dir(value))
+        else:
+            yield value
+
+
 @each("name", SCENARIOS)
 @each("agent", REAL)
 def test_an_agent_goes_through_a_scenario_or_it_is_said_why_not(agent: str, name: str) -> None:
     module = import_module(f"tests.conformance.test_{agent}")
-    marks = [mark for test in vars(module).values() for mark in getattr(test, "pytestmark", ())]
+    marks = [mark for test in all_tests(module) for mark in getattr(test, "pytestmark", ())]
     tested = any(mark.name == "scenario" and name in mark.args for mark in marks)
     assert tested != ((agent, name) in LACKING)
 

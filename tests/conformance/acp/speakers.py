@@ -283,7 +283,12 @@ SPEAKERS = {
             api=ScriptedResponsesApi,
             counts=("input_tokens", "output_tokens"),
             prepare=_codex,
-            shell=_shell("exec_command", "cmd"),
+            shell=_shell(  # in its sandbox, it asks for nothing
+                "exec_command",
+                "cmd",
+                sandbox_permissions="require_escalated",
+                justification="It is a test.",
+            ),
             read=lambda path: ("exec_command", {"cmd": f"cat {path}"}),
             edit=lambda path, old, new: (
                 "apply_patch",
