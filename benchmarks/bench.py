@@ -25,14 +25,18 @@ from more_corpora import (
     DroidCorpus,
     GeminiCorpus,
     GooseCorpus,
+    KimiCorpus,
     QwenCorpus,
 )
 from opencode_corpus import KiloCorpus, OpenCodeCorpus
 from running import cpu, latency, many
 from sdk import Sdk
+from searching import searching
 from showing import redaction, show, viewer
 from starting import start, whole_run
 from timing import Row, dearer, faster, peak_memory, race, table
+from watching import watching
+from web import web
 
 import rookery
 from rookery.model import fold as told
@@ -129,6 +133,7 @@ def others(setting: Setting) -> Iterator[Row]:
         ("acp", AcpCorpus),
         ("cline", ClineCorpus),
         ("copilot", CopilotCorpus),
+        ("kimi", KimiCorpus),
     ):
         yield from own_lines(setting, agent, agent, corpus(), AT_LEAST)
         yield from own_lines(
@@ -203,7 +208,7 @@ BENCHES: Mapping[str, Callable[[Setting], Iterator[Row]]] = {
     for each in (
         *(file, lines, codex, others, fold, sdk, unknown, long, memory, imports),
         *(start, whole_run, listing, short_commands, latency, cpu, many),
-        *(show, redaction, viewer, costs),
+        *(show, redaction, viewer, costs, watching, searching, web),
     )
 }
 

@@ -1,4 +1,4 @@
-"""Seeded streams of Gemini CLI, Qwen Code, Amp, Droid and Goose, shaped like the cases, endless."""
+"""Seeded streams of Gemini CLI, Qwen Code, Amp, Droid and others, like the cases, endless."""
 
 from collections.abc import Iterator
 
@@ -304,3 +304,25 @@ class CopilotCorpus(_Corpus):
     def _event(self, type: str, data: Json) -> Json:
         envelope = {"id": self._name(), "timestamp": MOMENT, "parentId": SESSION}
         return {"type": type, "data": data, **envelope}
+
+
+class KimiCorpus(_Corpus):
+    """As 2.1.0 writes: the messages of a chat API, with the inputs of calls as JSON in strings."""
+
+    def _messages(self) -> Iterator[Json]:
+        yield {"role": "meta", "type": "system.version", "version": "2.1.0"}
+        while True:
+            text = self._text(60) if self._random.random() < 0.5 else None
+            yield from self._call("Bash", {"command": self._shell()}, self._output(), text)
+            if self._random.random() < 0.3:
+                path, old, new = self._path(), self._text(20), self._text(20)
+                edit = {"path": path, "old_string": old, "new_string": new}
+                yield from self._call("Edit", edit, f"Replaced 1 occurrence in {path}", None)
+
+    def _call(self, tool: str, given: Json, output: str, text: str | None) -> Iterator[Json]:
+        id = self._name()
+        function = {"name": tool, "arguments": msgspec.json.encode(given).decode()}
+        said: Json = {} if text is None else {"content": text}
+        calls = [{"type": "function", "id": id, "function": function}]
+        yield {"role": "assistant", **said, "tool_calls": calls}
+        yield {"role": "tool", "tool_call_id": id, "content": output}

@@ -1,7 +1,6 @@
 """What the web server costs: as a ratio to `rook attach`, and to itself, taken in one run.
 
-`python benchmarks/web.py` prints the figures. Viewers are imitated: they listen to the bell and
-ask for what changed, as the page does.
+Viewers are imitated: they listen to the bell and ask for what changed, as the page does.
 """
 
 import http.client
@@ -15,10 +14,12 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlsplit
+
+from timing import Row, dearer
 
 from rookery.process.liveness import start_ticks
 from rookery.store.run_folder import RunFolder
@@ -27,9 +28,7 @@ from rookery.store.runs import create
 
 ROOK = Path(sys.executable).with_name("rook")
 TICKS = os.sysconf("SC_CLK_TCK")
-EVENTS = 50_000
 LINES_PER_S = 200
-SECONDS = 20.0
 
 
 def cpu(pid: int) -> float:
@@ -150,7 +149,11 @@ class Viewer(threading.Thread):
         self.items = 0
 
     def run(self) -> None:
-        """Listen until the server ends."""
+        """Listen until the server ends, perhaps in the middle of an answer."""
+        with suppress(OSError, http.client.HTTPException):
+            self._listen()
+
+    def _listen(self) -> None:
         bell, data, after = self._server.connection(), self._server.connection(), 0
         bell.request("GET", "/api/bell", headers=self._server.headers)
         response = bell.getresponse()
@@ -171,11 +174,14 @@ def place() -> Iterator[Path]:
         yield Path(folder) / "home"
 
 
-def opening(*, whole: bool) -> None:
-    """Open a long run twice: as the page does, or reading all of it."""
+def opening(events: int, *, whole: bool) -> float:
+    """The share of the CPU time of the first opening of a long run that the second one takes.
+
+    As the page opens it, or reading every item.
+    """
     with place() as home:
         long = Recorded(home, is_alive=False)
-        long.write(b"".join(map(message, range(EVENTS))))
+        long.write(b"".join(map(message, range(events))))
         long.end()
         small = Recorded(home, is_alive=False)
         small.end()
@@ -186,17 +192,14 @@ def opening(*, whole: bool) -> None:
             time.sleep(2.0)
             spent = [cpu(server.pid)]
             for _ in range(2):
-                items = read(long.folder.name)
+                read(long.folder.name)
                 spent.append(cpu(server.pid))
-            first, second = spent[1] - spent[0], spent[2] - spent[1]
-            how = "all items" if whole else "as the page does"
-            print(f"open {EVENTS} events ({items} items), {how}: {first:.2f} s CPU; again "
-                  f"{second:.2f} s: {100 * second / first:.1f} % (at most 5 %)")  # fmt: skip
+            return (spent[2] - spent[1]) / (spent[1] - spent[0])
         finally:
             server.close()
 
 
-def live(viewers: int) -> float:
+def live(viewers: int, seconds: float) -> float:
     """The CPU time of a server with so many viewers of a run that grows, in seconds."""
     with place() as home:
         run = Recorded(home, is_alive=True)
@@ -207,29 +210,28 @@ def live(viewers: int) -> float:
                 viewer.start()
             run.grow(2.0)
             before = cpu(server.pid)
-            run.grow(SECONDS)
+            run.grow(seconds)
             spent = cpu(server.pid) - before
-            assert all(viewer.items > SECONDS * LINES_PER_S / 3 for viewer in every)
+            assert all(viewer.items > seconds * LINES_PER_S / 3 for viewer in every)
             return spent
         finally:
             server.close()
 
 
-def attached(*, terminal: bool) -> float:
-    """The CPU time of `rook attach` of the same run, in seconds."""
+def attached(seconds: float) -> float:
+    """The CPU time of `rook attach` of the same run on a terminal, in seconds."""
     with place() as home:
         run = Recorded(home, is_alive=True)
         env = {**os.environ, "ROOKERY_HOME": str(home), "TERM": "xterm-256color"}
         ours, theirs = pty.openpty()
-        out = theirs if terminal else subprocess.DEVNULL
         process = subprocess.Popen(
-            [ROOK, "attach", run.folder.name], env=env, stdin=theirs, stdout=out, stderr=out
+            [ROOK, "attach", run.folder.name], env=env, stdin=theirs, stdout=theirs, stderr=theirs
         )
         os.close(theirs)
         threading.Thread(target=_drain, args=(ours,), daemon=True).start()
         run.grow(2.0)
         before = cpu(process.pid)
-        run.grow(SECONDS)
+        run.grow(seconds)
         spent = cpu(process.pid) - before
         process.kill()
         process.wait()
@@ -244,7 +246,7 @@ def _drain(descriptor: int) -> None:
         return
 
 
-def idle() -> float:
+def idle(seconds: float) -> float:
     """The share of a core that a server uses while a page is open and nothing happens."""
     with place() as home:
         for _ in range(200):
@@ -255,29 +257,30 @@ def idle() -> float:
             Viewer(server, quiet.folder.name).start()
             time.sleep(3.0)
             before = cpu(server.pid)
-            time.sleep(SECONDS)
-            return (cpu(server.pid) - before) / SECONDS
+            time.sleep(seconds)
+            return (cpu(server.pid) - before) / seconds
         finally:
             server.close()
 
 
-def main() -> None:
-    """Print all figures."""
-    opening(whole=False)
-    opening(whole=True)
-    share = idle()
-    print(f"idle, one page open: {100 * share:.2f} % of a core (at most 0.5 %)")
-    shown, piped = attached(terminal=True), attached(terminal=False)
-    print(f"rook attach at {LINES_PER_S} lines/s: {100 * shown / SECONDS:.1f} % of a core on a "
-          f"terminal, {100 * piped / SECONDS:.1f} % without")  # fmt: skip
-    one = live(1)
-    print(f"server, 1 viewer: {100 * one / SECONDS:.1f} % of a core: {one / shown:.2f} of "
-          f"rook attach on a terminal (at most 3), {one / piped:.2f} without")  # fmt: skip
-    several = live(5)
-    each = (several - one) / 4
-    print(f"server, 5 viewers: {100 * several / SECONDS:.1f} %: each further viewer adds "
-          f"{100 * each / one:.0f} % (at most 15 %)")  # fmt: skip
+class Setting(Protocol):
+    """What this needs to know."""
+
+    @property
+    def quick(self) -> bool:
+        """Whether few events are enough."""
 
 
-if __name__ == "__main__":
-    main()
+def web(setting: Setting) -> Iterator[Row]:
+    """What the server of the page costs."""
+    seconds, events = (4.0, 5_000) if setting.quick else (20.0, 50_000)
+    again = "opening it first"
+    yield dearer("page: open a long run again", again, opening(events, whole=False), 0.05)
+    yield dearer("page: read every item again", again, opening(events, whole=True))
+    share = idle(seconds)
+    yield Row("page: server, idle", "a core", f"{100 * share:.2f} %", "≤ 0.50 %", share <= 0.005)
+    attach, one, five = attached(seconds), live(1, seconds), live(5, seconds)
+    lines = f"{LINES_PER_S} lines/s"
+    yield dearer(f"page: server, {lines}, 1 viewer", "rook attach", one / attach, 3.0)
+    further = (five - one) / 4 / one
+    yield dearer(f"page: server, {lines}, each further viewer", "1 viewer", further, 0.15)

@@ -7,6 +7,7 @@ made up. No key and no network is needed.
 """
 
 import fcntl
+import json
 import os
 import pty
 import re
@@ -16,8 +17,11 @@ import struct
 import sys
 import tempfile
 import termios
+import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import matplotlib
@@ -27,6 +31,7 @@ from PIL import Image, ImageDraw, ImageFont
 import rookery.testing
 from rookery.testing import Reply, ScriptedMessagesApi
 from rookery.testing.histories import month_of_work, write
+from rookery.testing.histories.sessions import StoredCall, StoredSession, timestamp
 
 ROOT = Path(__file__).parent.parent
 PICTURES = ROOT / "docs" / "pictures"
@@ -38,6 +43,9 @@ SIZE, PADDING = 22, 24
 CLAUDE = os.environ.get("ROOKERY_TEST_CLAUDE", "")
 QUESTION = "[n] no"
 RUNNING = re.compile("(?m)^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] Bash: .* [1-9]s ")
+WATCHED = re.compile(r"(?s)Two tests fail.*NOW.* [3-9]s  Bash: pytest.*waiting for you")
+GEMINI = "019a1c70-5f27-7d42-a8c1-0c7a5a9f3b11"
+CLAUDE_SESSION = "7e1d4a52-0b1c-4d0e-9a57-0c7a5a9f3b11"
 TESTS = """\
 from pathlib import Path
 
@@ -131,14 +139,16 @@ class Studio:
         *words: str,
         scripts: Sequence[str] = (),
         columns: int = 96,
-        until: Callable[[str], bool] | None = None,
+        until: Callable[[str], object] | None = None,
         answers: str = "",
+        interrupt: bool = False,
         **variables: str,
     ) -> pyte.Screen:
         """Run a command until its end, or until what stands on the screen is as wanted.
 
-        Each letter of `answers` is the key for the next question. The agent plays one script after
-        the other, and the demo when there is none.
+        Each letter of `answers` is the key for the next question; `interrupt` ends the command when
+        everything is seen. The agent plays one script after the other, and the demo when there is
+        none.
         """
         self._calls.unlink(missing_ok=True)
         self._scripts.write_text("".join(f"{script}\n" for script in scripts))
@@ -164,6 +174,8 @@ class Studio:
             stream.feed(DIM.sub(b"\x1b[90m", data))
             if until and kept is None and until("\n".join(screen.display)):
                 kept = _copy(screen)
+                if interrupt:
+                    os.write(descriptor, b"\x03")
             if answers and "\n".join(screen.display).count(QUESTION) > asked:
                 asked += 1
                 os.write(descriptor, answers[:1].encode())
@@ -258,6 +270,10 @@ def take(studio: Studio, names: Sequence[str]) -> dict[str, tuple[str, pyte.Scre
     }
     if not names or "cost" in names:
         pictures["cost"] = ("rook cost --by week,agent", _cost(studio))
+    if not names or "search" in names:
+        pictures["search"] = ("rook search retry backoff", _search(studio))
+    if not names or "watch" in names:
+        pictures["watch"] = ("rook watch", _watch(studio))
     if not names or "asking" in names:
         pictures["asking"] = ('rook run "Clean up"', _asking(studio))
     return pictures
@@ -270,6 +286,95 @@ def _cost(studio: Studio) -> pyte.Screen:
         write(home, session)
     words = ("cost", "--by", "week,agent")
     return studio.look(*words, HOME=str(home), ROOKERY_HOME=str(home / "runs"), TZ="UTC")
+
+
+SEARCHED = (
+    (
+        "claude",
+        "5a035b45-e8d1-4713-8f00-0412774e642d",
+        "/home/me/shop",
+        "Uploads fail at night. Retry them with a backoff instead of giving up.",
+        "Done: upload() retries five times; the backoff doubles from half a second.",
+    ),
+    (
+        "codex",
+        "019a1c70-5f27-7d42-a8c1-0c7a5a9f3b11",
+        "/home/me/api",
+        "Why does the worker stop after one error?",
+        "It has no retry: a backoff as in shop/upload.py would fit here, too.",
+    ),
+    (
+        "gemini",
+        "7e1d4a52-0b1c-4d0e-9a57-0c7a5a9f3b11",
+        "/home/me/docs",
+        "Document how requests are repeated",
+        "The page has a section on retry and backoff now, with both limits.",
+    ),
+)
+"""The agent, id, folder, prompt and answer of each session that the search finds."""
+
+
+def _search(studio: Studio) -> pyte.Screen:
+    """Sessions of three agents in which the same words occur."""
+    home = studio.project.parent / "searched"
+    for number, (agent, id, project, prompt, text) in enumerate(SEARCHED):
+        at = END_OF_HISTORY - number * 5 * 86_400
+        call = StoredCall(
+            id=f"c{number}",
+            at=at,
+            model="claude-opus-4-5",
+            input=900,
+            output=300,
+            prompt=prompt,
+            text=text,
+        )
+        write(home, StoredSession(agent=agent, id=id, project=project, calls=(call,)))
+    words = ("search", "retry", "backoff")
+    return studio.look(*words, HOME=str(home), ROOKERY_HOME=str(home / "runs"), TZ="UTC")
+
+
+def _watch(studio: Studio) -> pyte.Screen:
+    """A run, a session that works and one that waits, while the second goes on."""
+    home = studio.project.parent
+    calls = (
+        StoredCall(
+            id="c1",
+            at=time.time() - 240,
+            model="gemini-2.5-pro",
+            input=61_000,
+            output=1800,
+            prompt="Why is the import slow?",
+            text="It reads every file twice.",
+        ),
+    )
+    write(home, StoredSession(agent="gemini", id=GEMINI, project="/home/me/shop", calls=calls))
+    path = home / ".claude" / "projects" / "-home-me-api" / f"{CLAUDE_SESSION}.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text(_claude_line("user", "Make the tests pass"))
+    look = partial(studio.look, ROOKERY_HOME=str(home / "watched"))
+    look("run", "--detach", "Port the parser to msgspec", scripts=[f"play={DEMO} speed=2"])
+    later = [
+        {"type": "text", "text": "Two tests fail: the parser drops the last line."},
+        {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "pytest -q"}},
+    ]
+    appending = threading.Timer(2.0, _append, (path, _claude_line("assistant", later)))
+    appending.start()
+    return look("watch", until=WATCHED.search, interrupt=True)
+
+
+def _append(path: Path, line: str) -> None:
+    with path.open("a") as file:
+        file.write(line)
+
+
+def _claude_line(kind: str, content: object) -> str:
+    message: dict[str, object] = {"role": kind, "content": content}
+    if kind == "assistant":
+        usage = {"input_tokens": 2100, "output_tokens": 420, "cache_read_input_tokens": 38_000}
+        message |= {"id": "m1", "model": "claude-opus-4-5", "usage": usage}
+    about = {"isSidechain": False, "cwd": "/home/me/api", "sessionId": CLAUDE_SESSION}
+    line = {"type": kind, "timestamp": timestamp(time.time()), "version": "2.1.325", **about}
+    return json.dumps({**line, "message": message}) + "\n"
 
 
 def _asking(studio: Studio) -> pyte.Screen:

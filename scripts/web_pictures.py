@@ -41,6 +41,21 @@ ENDED = (
 )
 """Prompts, and what the agent does about each."""
 
+SESSIONS = (
+    ("shop", ("Why are the checkout tests flaky?", "The tests share one clock: `freeze()` leaks "
+     "into the next test. I gave each test its own, and all 214 tests pass 50 times in a row.")),
+    ("billing", ("Add tests for refunds across a month boundary", "I added six tests; the one for "
+     "31 January showed that refunds were booked into March.")),
+    ("worker", ("The tests pass here but time out in CI", "CI has two cores: the pool waits for a "
+     "third worker that never starts. The tests now use as many workers as there are cores.")),
+)  # fmt: skip
+"""Projects, and what was said in a session there."""
+
+
+SESSION_ID = "5a035b45"
+SESSION = ROOT / "tests/agents/claude/transcripts/s08c_subagent_background-2.1.325"
+"""A recorded session of Claude Code with a subagent."""
+
 
 class Picture(NamedTuple):
     """What a picture shows, and where on the page."""
@@ -52,6 +67,9 @@ class Picture(NamedTuple):
     unfold: str = ""
     """The tool whose first call is unfolded and brought into sight."""
 
+    click: str = ""
+    """What is clicked first."""
+
 
 TAKEN = {
     "web-now": Picture("/", "a.run-row"),
@@ -59,6 +77,8 @@ TAKEN = {
     "web-question": Picture("/questions", ".question .primary:not(:disabled)"),
     "web-empty": Picture("/", ".page.empty"),
     "web-cost": Picture("/cost?by=model&since=", ".plot canvas"),
+    "web-loops": Picture("/loops", ".group .step-row", click=".group summary"),
+    "web-search": Picture("/search?words=tests", ".search-view:not(:has(.indexing)) .found mark"),
 }
 
 
@@ -99,11 +119,24 @@ class Studio:
             install_agent(self._programs, *flags)
             self.rook("run", "-q", "--agent", "claude", "--permission", "agent", prompt)
             name = self.names()[0]
+        self._repeat()
         install_agent(self._programs, "--script-speed=0.2")
         self.rook("run", "--detach", "--agent", "claude", "--permission", "agent", "Make it quick")
         install_agent(self._programs, "--script-ask-permission=rm -rf build/ && npm run build")
         self.rook("run", "--detach", "--agent", "claude", "--permission", "ask", "Build the shop")
         return name
+
+    def _repeat(self) -> None:
+        """Make a loop and a batch, and sessions with words to look for."""
+        install_agent(self._programs, "--script-say=DONE")
+        check = "test $(ls | wc -l) -gt 2 || { mktemp step-XXXX; echo 1 failed; exit 1; }"
+        self.rook("loop", "-q", "--until", "DONE", "--check", check, "Make the checkout tests pass")
+        tasks = self._folder / "tasks.jsonl"
+        prompts = ("Describe the cart module", "Describe the payment module")
+        tasks.write_text("".join(json.dumps({"prompt": prompt}) + "\n" for prompt in prompts))
+        self.rook("batch", str(tasks))
+        for number, (project, text) in enumerate(SESSIONS):
+            _write_session(self._folder, number, project, text)
 
     @contextmanager
     def served(self) -> Iterator[str]:
@@ -124,6 +157,22 @@ class Studio:
                 self.rook("stop", run)
             process.send_signal(signal.SIGINT)
             process.communicate()
+
+
+def _write_session(folder: Path, number: int, project: str, texts: Sequence[str]) -> None:
+    """Store a session: a prompt, and what the agent answered."""
+    id = f"{number + 3:08x}-5e1f-4000-8000-000000000000"
+    path = folder / ".claude" / "projects" / project / f"{id}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    at = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(time.time() - 30_000 * (number + 1)))
+    about = {"sessionId": id, "timestamp": at, "cwd": f"/home/me/{project}", "version": "2.1.325"}
+    lines = []
+    for turn, text in enumerate(texts):
+        role = "assistant" if turn % 2 else "user"
+        part = [{"type": "text", "text": text}] if turn % 2 else text
+        message = {"id": f"m{turn}", "role": role, "content": part, "model": "claude-sonnet-5"}
+        lines.append({**about, "type": role, "uuid": f"{id}{turn}", "message": message})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
 def save(name: str, data: bytes) -> None:
@@ -159,6 +208,8 @@ def shots(address: str, run: str, names: Container[str]) -> Iterator[tuple[str, 
 
 def _open(page: Any, address: str, picture: Picture) -> None:
     page.goto(address)
+    if picture.click:
+        page.click(picture.click)
     if picture.unfold:
         page.wait_for_selector(".timeline article", state="attached")
         page.evaluate(_UNFOLD, picture.unfold)
@@ -185,8 +236,30 @@ _UNFOLD = """async (tool) => {
 }"""
 
 
+def session_page(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """A stored session as `rook show --html` writes it; its subagent is unfolded."""
+    home = folder / "home"
+    shutil.copytree(SESSION, home)
+    environment = {**os.environ, "HOME": str(home), "ROOKERY_HOME": str(folder / "runs")}
+    page_file = folder / "session.html"
+    command = [str(ROOK), "show", SESSION_ID, "--html", str(page_file)]
+    subprocess.run(command, env={**environment, "TZ": "UTC"}, check=True, capture_output=True)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        for scheme in ("dark", "light"):
+            page = browser.new_page(viewport={"width": 1000, "height": 760}, color_scheme=scheme)
+            page.goto(page_file.as_uri())
+            page.locator("details.subagent > summary").first.click()
+            yield f"session-{scheme}", page.screenshot()
+        browser.close()
+
+
 def main(names: Sequence[str]) -> None:
     """Write all pictures, or those that are named."""
+    if not names or "session" in names:
+        with tempfile.TemporaryDirectory(prefix="rook") as folder:
+            for name, data in session_page(Path(folder)):
+                save(name, data)
     with tempfile.TemporaryDirectory(prefix="rook") as folder:
         for place, wanted in (("full", set(TAKEN) - {"web-empty"}), ("empty", {"web-empty"})):
             wanted &= {f"web-{name}" for name in names} or set(TAKEN)

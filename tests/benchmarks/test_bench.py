@@ -29,6 +29,7 @@ OTHERS = (
     "goose",
     "cline",
     "copilot",
+    "kimi",
 )
 ROWS = [
     ("file → records, stream corpus", PLAIN, "≥ 1.20×"),
@@ -64,6 +65,7 @@ from more_corpora import (  # noqa: E402
     DroidCorpus,
     GeminiCorpus,
     GooseCorpus,
+    KimiCorpus,
     QwenCorpus,
 )
 from opencode_corpus import KiloCorpus, OpenCodeCorpus  # noqa: E402
@@ -110,6 +112,7 @@ def test_every_line_of_the_app_server_corpus_is_understood_and_known() -> None:
         ("goose", GooseCorpus),
         ("cline", ClineCorpus),
         ("copilot", CopilotCorpus),
+        ("kimi", KimiCorpus),
     ],
 )
 def test_every_line_of_the_other_corpora_is_understood(agent: str, corpus: Any) -> None:
