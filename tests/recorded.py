@@ -53,7 +53,14 @@ def ending_of(path: Path) -> Facts:
         return Facts(signal=-number)
     own = OWN_LIMITS.get(agents.agent(agent_of(path)).limit_codes.get(number))
     passed = PassedLimit(kind=own, by="agent") if own else None
-    return Facts(agent_exit_code=number, passed_limit=passed)
+    return Facts(agent_exit_code=number, passed_limit=passed, failure=_failure_of(path))
+
+
+def _failure_of(path: Path) -> str | None:
+    """Why the recorded process failed, if only stderr reported it."""
+    pattern = agents.agent(agent_of(path)).failures
+    match = pattern and re.compile(pattern.pattern, re.MULTILINE).search(about(path))
+    return match[1] if match else None
 
 
 def is_real(path: Path) -> bool:

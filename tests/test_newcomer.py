@@ -77,7 +77,7 @@ ROWS: dict[str, tuple[str, str | None]] = {
     "Gemini CLI": ("gemini", None), "Qwen Code": ("qwen", None), "Amp": ("amp", None),
     "Kilo CLI": ("kilo", None), "Droid": ("droid", None),
     "Goose": ("goose", None), "GitHub Copilot CLI": ("copilot", None),
-    "Cline": ("cline", None),
+    "Kimi Code": ("kimi", None), "Cline": ("cline", None),
 }  # fmt: skip
 
 

@@ -23,6 +23,8 @@ LOCAL = (
     "web/server.py",
 )
 """What uses sockets, and connects to no other machine."""
+FLEET = "fleet/"
+"""Connects, to the server that the user names; no other room imports it but the command line."""
 
 
 WATCHED = """
@@ -59,7 +61,7 @@ def test_no_module_imports_what_connects() -> None:
         for file in files
         for name in _imports(file)
         if name.split(".")[0] in NETWORK or name.startswith("urllib.request")
-        if not str(file.relative_to(SOURCE)).startswith(LOCAL)
+        if not str(file.relative_to(SOURCE)).startswith((*LOCAL, FLEET))
     ]
     assert found == []
 
@@ -71,6 +73,15 @@ def test_what_uses_sockets_connects_to_none_but_those_of_runners() -> None:
     ]
     connecting = {file.name for file in files if calls.search(file.read_text(encoding="utf-8"))}
     assert connecting == {"sockets.py"}
+
+
+def test_only_the_fleet_imports_its_client() -> None:
+    importing = {
+        file.relative_to(SOURCE).parts[0]
+        for file in SOURCE.rglob("*.py")
+        if {name.split(".")[0] for name in _imports(file)} & {"nats", "nkeys"}
+    }
+    assert importing == {"fleet"}
 
 
 def test_a_run_and_a_price_connect_to_nothing(
