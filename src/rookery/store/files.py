@@ -178,11 +178,11 @@ class Folder:
                 return _plain(os.open(name, _APPEND, dir_fd=self._fd), self.path / name)
 
     @contextmanager
-    def lock(self, name: str) -> Iterator[bool]:
-        """Hold a lock while the block lasts; False if another process holds it."""
+    def lock(self, name: str, *, waits: bool = False) -> Iterator[bool]:
+        """Hold a lock while the block lasts; False if another process holds it, unless we wait."""
         fd = self.append(name)
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(fd, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
         except BlockingIOError:
             os.close(fd)
             yield False

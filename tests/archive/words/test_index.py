@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from rookery.archive.words import database
 from rookery.archive.words.database import Words
 from rookery.archive.words.index import Progress, fill
 from rookery.archive.words.schema import FORMAT
 from rookery.archive.words.search import Hit, WordQuery, by_session, search
+from rookery.store.files import Folder
 from tests.archive.folders import unchanged
 
 TRANSCRIPTS = Path(__file__).parents[2] / "agents" / "claude" / "transcripts"
@@ -177,3 +179,18 @@ def test_an_interrupted_filling_leaves_a_whole_index(words: Words, home: Path) -
     assert sqlite3.connect(words.path).execute("PRAGMA integrity_check").fetchone() == ("ok",)
     filled(words, home)
     assert len(hits(words, '"Launched in"')) == 1
+
+
+def test_no_other_process_makes_the_index_while_an_old_log_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others_may: list[bool] = []
+
+    def look(path: Path) -> None:
+        with Folder.made(path.parent) as folder, folder.lock(database._OPENING) as acquired:
+            others_may.append(acquired)
+
+    monkeypatch.setattr(database, "_remove", look)
+    Words.open(tmp_path / database.FILE).connection.close()
+    database.remove(tmp_path / database.FILE)
+    assert others_may == [False, False]

@@ -16,6 +16,7 @@ from rookery.archive.ledger.schema import MIGRATIONS, migrate, version
 from rookery.archive.ledger.settle import make_sums, reprice
 from rookery.archive.ledger.side_tables import read_sources
 from rookery.archive.ledger.touched import Touched
+from rookery.archive.ledger.write_ahead import use_write_ahead_log
 from rookery.archive.ledger.writer import conclude, write
 from rookery.model.errors import RookeryError
 from rookery.model.price import Prices
@@ -28,7 +29,6 @@ FILE = "ledger.db"
 _PATIENCE_S = 60.0  # with another process that writes a batch
 
 _SETTINGS = (
-    "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = NORMAL",  # a power cut loses whole batches at most: they are read again
     "PRAGMA temp_store = MEMORY",
     "PRAGMA cache_size = -65536",  # 64 MiB at most: what a large batch changes stays in memory
@@ -86,6 +86,7 @@ class Ledger:
 
     def _prepare(self) -> None:
         try:
+            use_write_ahead_log(self.connection, _PATIENCE_S)
             for setting in _SETTINGS:
                 self.connection.execute(setting)
             found = version(self.connection)

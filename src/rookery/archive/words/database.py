@@ -2,7 +2,8 @@
 
 import os
 import sqlite3
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
@@ -12,6 +13,7 @@ from rookery.store.files import Folder
 FILE = "words.db"
 """The name of the database in the home of rookery."""
 
+_OPENING = "words-opening.lock"
 _PATIENCE_S = 30.0
 _SETTINGS = (
     "PRAGMA journal_mode = WAL",
@@ -38,20 +40,20 @@ class Words:
     @classmethod
     def open(cls, path: Path) -> Self:
         """Open the index, made for its owner alone; one that is damaged or foreign is replaced."""
-        try:
-            return cls._open(path)
-        except sqlite3.DatabaseError as error:
-            if not is_damage(error):
-                raise
-        remove(path)
-        return cls._open(path)
+        with _alone(path) as folder:
+            try:
+                return cls._open(path, folder)
+            except sqlite3.DatabaseError as error:
+                if not is_damage(error):
+                    raise
+            _remove(path)
+            return cls._open(path, folder)
 
     @classmethod
-    def _open(cls, path: Path) -> Self:
+    def _open(cls, path: Path, folder: Folder) -> Self:
         if not path.exists():
-            remove(path)  # the log of a database that was deleted belongs to no other
-        with Folder.made(path.parent) as folder:
-            os.close(folder.append(path.name))
+            _remove(path)  # the log of a database that was deleted belongs to no other
+        os.close(folder.append(path.name))
         connection = sqlite3.connect(path, timeout=_PATIENCE_S, isolation_level=None)
         try:
             for setting in _SETTINGS:
@@ -71,6 +73,18 @@ class Words:
 
 def remove(path: Path) -> None:
     """Delete the index; it is made again when it is needed."""
+    with _alone(path):
+        _remove(path)
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[Folder]:
+    """Be the only process that makes or deletes the index: its log must not go to another one."""
+    with Folder.made(path.parent) as folder, folder.lock(_OPENING, waits=True):
+        yield folder
+
+
+def _remove(path: Path) -> None:
     for suffix in ("", "-wal", "-shm"):
         with suppress(FileNotFoundError):
             Path(f"{path}{suffix}").unlink()

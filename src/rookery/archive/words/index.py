@@ -1,11 +1,8 @@
 """Fills the index of words: what is new, newest first, in commits of a few seconds."""
 
-import fcntl
-import os
 import sqlite3
 import time
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,27 +42,14 @@ def fill(
     Stop iterating at any time: what was committed is found, the rest is indexed the next time. If
     another process fills the index, it is left to that one, unless this one `waits` for it.
     """
-    with _locked(words.path.parent, waits=waits) as is_ours:
+    with (
+        Folder.made(words.path.parent) as folder,
+        folder.lock(LOCK, waits=waits) as is_ours,
+    ):
         if not is_ours:
             yield Progress(0, 0, 0, is_busy=True)
             return
         yield from _Filling(words, keep).run(session_sources(homes))
-
-
-@contextmanager
-def _locked(folder: Path, *, waits: bool) -> Iterator[bool]:
-    """Be the only process that fills the index, if no other does."""
-    with Folder.made(folder) as opened:
-        fd = opened.append(LOCK)
-    try:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
-        except BlockingIOError:
-            yield False
-        else:
-            yield True
-    finally:
-        os.close(fd)
 
 
 def changed_sources(connection: sqlite3.Connection, homes: Sequence[Path]) -> list[SessionSource]:
