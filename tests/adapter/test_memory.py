@@ -132,3 +132,12 @@ def test_ended_calls_cost_a_bounded_memory() -> None:
     memory.trim()
     assert memory.has_ended("c9999")
     assert not memory.has_ended("c0")
+
+
+def test_ended_calls_with_long_ids_cost_a_bounded_memory() -> None:
+    memory = Memory()
+    for n in range(20):
+        memory.finish(f"{n}{'x' * 1_000_000}", "ok")
+        memory.trim()
+    assert 0 < len(memory.ended) <= 8
+    assert next(reversed(memory.ended)).startswith("19")

@@ -12,6 +12,7 @@ import pytest
 from rookery.fleet import subjects
 from rookery.fleet.boss import keeper
 from rookery.fleet.boss.fleet_run import Fleet, FleetRun, opened_fleet
+from rookery.fleet.boss.folders import merged_info
 from rookery.fleet.connection import Address, ServerAwayError, connect
 from rookery.fleet.messages import Claimed, Ended, dump
 from rookery.fleet.server import LocalServer
@@ -19,6 +20,7 @@ from rookery.fleet.worker.worker import Worker
 from rookery.model.verdict import Verdict
 from rookery.runs.listing import listed
 from rookery.store import runs
+from rookery.store.run_formats import RunInfo
 from tests.fleet.fleets import finished, install, job, on_fleet, plan, working
 from tests.fleet.puppet import TRUTH, Puppet, claimed, puppet
 
@@ -255,3 +257,9 @@ def test_a_job_of_a_newer_format_ends_with_the_reason(
     verdict = on_fleet(server, tmp_path / "home", work)
     assert verdict.status == "not_started"
     assert "w1: it was written by a newer version of rook: update rook here" in verdict.sentence
+
+
+def test_the_program_of_a_run_is_never_what_its_worker_says() -> None:
+    here = RunInfo(command=["claude"], cwd="/", started_at=1.0, agent="claude")
+    there = RunInfo(command=["claude"], cwd="/w", started_at=2.0, program=["sh", "-c", "evil"])
+    assert merged_info(here, there, worker="w1").program is None

@@ -1,9 +1,13 @@
 """A run folder that is shipped: every byte arrives in the end, whatever happens to the server."""
 
 import asyncio
+import json
 from pathlib import Path
+from types import SimpleNamespace
 
-from rookery.fleet import subjects
+import pytest
+
+from rookery.fleet import sink_run, subjects
 from rookery.fleet.connection import Address, Connection, connected
 from rookery.fleet.messages import Claimed, Ended, load
 from rookery.fleet.mirror import Mirror, Written
@@ -120,3 +124,62 @@ def test_a_full_stream_refuses_and_is_caught_up_later(server: LocalServer, tmp_p
             assert (copy / "stdout.raw").read_bytes() == DATA
 
     asyncio.run(whole())
+
+
+def test_a_run_that_is_over_before_it_was_claimed_is_claimed_first(
+    server: LocalServer, tmp_path: Path
+) -> None:
+    async def whole() -> list[str]:
+        async with connected(Address(url=server.url, user="w1")) as connection:
+            await make_streams(connection)
+            run = SimpleNamespace(
+                name="k7f3", folder=runs.find(tmp_path / "a", made(tmp_path / "a").name)
+            )
+            (run.folder.path / "stdout.raw").write_bytes(DATA)
+            over = asyncio.create_task(asyncio.sleep(0, result=True))
+            await over
+            said: list[str] = []
+            await sink_run._ship_over(connection, run, over, said.append)  # type: ignore[arg-type]
+            assert said == []
+            reader = Reader(connection, subjects.EV, subjects.events_of("k7f3", 1))
+            kinds: list[str] = []
+            async for message in reader.messages():
+                if message is None:
+                    return kinds
+                kinds.append(message.subject.rpartition(".")[2])
+        raise AssertionError
+
+    kinds = asyncio.run(whole())
+    assert (kinds[0], kinds[-1], set(kinds[1:-1])) == ("claimed", "ended", {"stdout"})
+
+
+@pytest.mark.parametrize("more", [[b"2", b"3"], [b"2", b"3", b"4"]])
+def test_a_message_that_is_lost_on_the_way_is_read_again(
+    server: LocalServer, more: list[bytes]
+) -> None:
+    async def whole() -> list[bytes]:
+        async with connected(Address(url=server.url)) as connection:
+            await make_streams(connection)
+            subject = subjects.log(*ATTEMPT, "stdout")
+            await connection.publish(subject, b"1")
+            reader, found = Reader(connection, subjects.EV, subject), list[bytes]()
+            async for message in reader.messages():
+                if message is not None:
+                    found.append(message.data)
+                    continue
+                if found == [b"1"]:  # another one gets what was meant for the reader
+                    await steal(connection, reader)
+                    for each in more:
+                        await connection.publish(subject, each)
+                if found[-1] == more[-1]:
+                    return found
+        raise AssertionError
+
+    async def steal(connection: Connection, reader: Reader) -> None:
+        wanted = json.dumps({"batch": 1, "expires": 10_000_000_000}).encode()
+        next_of = f"$JS.API.CONSUMER.MSG.NEXT.{subjects.EV}.{reader._consumer}"
+        await connection.client.subscribe(inbox := connection.client.new_inbox())
+        await connection.client.publish(next_of, wanted, inbox)
+        await connection.client.flush()
+
+    assert asyncio.run(asyncio.wait_for(whole(), 60)) == [b"1", *more]

@@ -1,17 +1,23 @@
 """A worker and a boss: jobs are claimed, run, shipped and settled once."""
 
 import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from rookery.fleet import subjects
+from rookery.fleet import messages, subjects
 from rookery.fleet.boss.fleet_run import Fleet, FleetRun
+from rookery.fleet.messages import DrainOrder, Ended, ResendOrder, dump
 from rookery.fleet.server import LocalServer
 from rookery.fleet.streams import make_queue
+from rookery.fleet.worker import job_run, orders
 from rookery.fleet.worker.heart import NameTakenError
+from rookery.fleet.worker.job_run import JobRun
+from rookery.fleet.worker.lease import Lease
+from rookery.fleet.worker.outbox import Entry
 from rookery.fleet.worker.worker import Worker
 from tests.fleet.fleets import finished, install, job, on_fleet, plan, working
 
@@ -153,3 +159,101 @@ def test_a_job_of_a_newer_format_is_refused_and_reported(
     assert problem == (
         "a job was not taken: it was written by a newer version of rook: update rook here"
     )
+
+
+def test_what_an_agent_spent_counts_if_its_worker_fails_after_it(
+    server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path, "say=fine", monkeypatch)
+    report, failures = job_run.ended_of, [OSError("the disk is full")]
+
+    def failing(*args: Any) -> Ended:
+        if failures:
+            raise failures.pop()
+        return report(*args)
+
+    monkeypatch.setattr(job_run, "ended_of", failing)
+
+    async def work(fleet: Fleet) -> tuple[str, bool, str | None]:
+        async with working(server, plan(tmp_path)):
+            run = await finished(fleet, job())
+        verdict = run.folder.verdict() or failed()
+        return verdict.status, (verdict.spent_usd or 0.0) > 0.0, run.note
+
+    assert on_fleet(server, tmp_path / "home", work) == ("success", True, "the disk is full")
+
+
+def test_a_job_is_not_started_after_contact_was_lost(
+    server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path, "say=fine", monkeypatch)
+    monkeypatch.setattr(Lease, "must_stop", lambda *_: True)
+
+    async def work(fleet: Fleet) -> bool:
+        async with working(server, plan(tmp_path)):
+            return (await finished(fleet, job())).keeper.was_returned
+
+    assert on_fleet(server, tmp_path / "home", work)
+    assert not (tmp_path / "w1" / "runs").exists()
+
+
+def test_an_order_to_send_again_that_comes_twice_does_not_end_the_worker(
+    server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path, "say=fine", monkeypatch)
+    left_behind = JobRun.left_behind
+
+    def slow(this: JobRun, entry: Entry) -> Ended:
+        time.sleep(0.2)  # in a thread: as if the worker had many runs to look through
+        return left_behind(this, entry)
+
+    monkeypatch.setattr(JobRun, "left_behind", slow)
+
+    async def work(fleet: Fleet) -> str:
+        async with working(server, plan(tmp_path)) as worker:
+            first = await finished(fleet, job())
+            order = dump(ResendOrder(attempt=1, positions={"stdout": 0}))
+            while worker.reporting:
+                await asyncio.sleep(0.02)
+            for _ in range(2):
+                await fleet.connection.publish(subjects.order("w1", first.job.run), order)
+            while not worker.reporting:
+                await asyncio.sleep(0.02)
+            async with asyncio.timeout(60):
+                second = await finished(fleet, job())
+            return (second.folder.verdict() or failed()).status
+
+    assert on_fleet(server, tmp_path / "home", work) == "success"
+
+
+def test_a_run_with_the_longest_prompt_ends(
+    server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path, "say=fine", monkeypatch)
+    longest = job("x" * (messages.LARGEST - 1000))
+    assert len(dump(longest)) < messages.LARGEST
+
+    async def work(fleet: Fleet) -> str:
+        async with working(server, plan(tmp_path)), asyncio.timeout(60):
+            return ((await finished(fleet, longest)).folder.verdict() or failed()).status
+
+    assert on_fleet(server, tmp_path / "home", work) == "success"
+
+
+def test_an_order_that_a_quick_reconnect_missed_is_obeyed(
+    server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(orders, "_LOOK_S", 1.0)  # longer than it takes to reconnect
+
+    async def work(fleet: Fleet) -> None:
+        subject = subjects.order("w1", subjects.WHOLE_WORKER)
+        await fleet.connection.publish(subject, dump(DrainOrder()))
+        async with working(server, plan(tmp_path)) as worker:
+            while "w1" not in fleet.beats.workers:
+                await asyncio.sleep(0.02)
+            assert not worker.draining.is_set()
+            await worker.connection.renew()
+            async with asyncio.timeout(30):
+                await worker.draining.wait()
+
+    on_fleet(server, tmp_path / "home", work)

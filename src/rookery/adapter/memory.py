@@ -1,6 +1,7 @@
 """What a reader remembers about a stream: the open turn, tool calls, tasks and partial text."""
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 
 from rookery.adapter.drift import Drift
 from rookery.model.bounds import take_oldest
@@ -43,6 +44,7 @@ class Memory:
         self.tools: dict[str, ToolStarted] = {}  # calls without a result yet
         self.held: dict[str, ToolStarted] = {}  # calls whose start is not reported yet
         self.ended: dict[str, None] = {}  # finished calls, the most recent ones
+        self._ended_size = (0, 0)  # how many of them were measured, and the length of their ids
         self.tasks: dict[str, TaskStarted] = {}  # tasks that are still running
         self.partial_id: str | None = None  # the id of the text or thought that arrives in pieces
         self.pieces: list[str] = []  # its pieces so far
@@ -206,10 +208,23 @@ class Memory:
                 events += self.finish(id, "orphaned")
         tasks = take_oldest(self.tasks, _task_size, most=_MOST_OPEN, most_size=_MOST_SIZE)
         events += map(orphaned, tasks.values())
-        take_oldest(self.ended, _id_size, most=2 * _MOST_CALLS, most_size=_MOST_SIZE)
+        self._forget_ended()
         if len(self.sessions) > _MOST_SESSIONS:
             self.sessions.clear()
         return events
+
+    def _forget_ended(self) -> None:
+        """Forget the oldest finished calls if they are too many; measure only those that are new.
+
+        There are thousands: measuring all of them for each megabyte would take a twentieth of the
+        time that decoding short lines takes.
+        """
+        known, size = self._ended_size
+        size += sum(map(len, islice(reversed(self.ended), len(self.ended) - known)))
+        if len(self.ended) > 2 * _MOST_CALLS or size > _MOST_SIZE:
+            take_oldest(self.ended, _id_size, most=2 * _MOST_CALLS, most_size=_MOST_SIZE)
+            size = sum(map(len, self.ended))
+        self._ended_size = len(self.ended), size
 
     def _split_text(self) -> list[Event]:
         if self.partial_id is None or sum(map(len, self.pieces)) <= LONGEST_TEXT:

@@ -13,7 +13,7 @@ from rookery.adapter.lines import DEFAULT_CAP, LineBuffer, Oversized
 from rookery.adapter.oversized import shortened
 from rookery.archive.earlier_lines import time_before
 
-_BUFFER = 512 * 1024
+_BUFFER = 1024 * 1024
 _HEAD = 2048  # of a line; what makes it bulk is there
 
 

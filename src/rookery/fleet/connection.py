@@ -102,6 +102,11 @@ class Connection:
         """Whether the server is connected now."""
         return self.client.is_connected
 
+    @property
+    def reconnects(self) -> int:
+        """How often the connection was lost and came back."""
+        return self.client.stats["reconnects"]
+
     async def publish(
         self,
         subject: str,

@@ -22,6 +22,7 @@ _SILENT_S = 3.0  # longer than two heartbeats
 _RETRY_S = 0.25
 _LOOK_S = 0.05
 _NANO = 1_000_000_000
+_LAST_DELIVERY = "Nats-Last-Consumer"
 
 
 class StoredMessage(NamedTuple):
@@ -58,6 +59,7 @@ class Reader:
         self.position = after
         """The number of the last message that was read."""
         self._consumer: str | None = None
+        self._delivered = 0  # by this consumer: its deliveries are numbered without gaps
 
     def rewind(self, after: int) -> None:
         """Continue after this message instead."""
@@ -70,7 +72,7 @@ class Reader:
             async for stored in self._by_gets():
                 yield stored
         while True:
-            self._consumer = await self._make()
+            self._consumer, self._delivered = await self._make(), 0
             if self._consumer is None:
                 await asyncio.sleep(_RETRY_S)
                 continue
@@ -127,7 +129,7 @@ class Reader:
             while consumer == self._consumer and (message := await self._next(subscription)):
                 if (stored := self._stored(message)) is not None:
                     yield stored
-                if not subscription.pending_msgs:
+                if consumer == self._consumer and not subscription.pending_msgs:
                     yield None
 
     async def _remove(self, subscription: Subscription) -> None:
@@ -155,12 +157,22 @@ class Reader:
     def _stored(self, message: Msg) -> StoredMessage | None:
         headers = message.headers or {}
         if "Status" in headers or not message.reply:
+            self._check_last(headers.get(_LAST_DELIVERY, ""))
             return None
-        seq = int(message.metadata.sequence.stream)
+        seq, number = message.metadata.sequence.stream, message.metadata.sequence.consumer
+        if number != self._delivered + 1:  # a message was lost on the way, as at a reconnect
+            self._consumer = None
+            return None
+        self._delivered = number
         if seq <= self.position:
             return None
         self.position = seq
         return StoredMessage(seq, message.subject, message.data, dict(headers))
+
+    def _check_last(self, number: str) -> None:
+        """Make the consumer again if a heartbeat names a delivery that never came."""
+        if number.isdecimal() and int(number) > self._delivered:
+            self._consumer = None
 
     async def _request(self, inbox: str) -> None:
         wanted = {

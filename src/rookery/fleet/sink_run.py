@@ -17,6 +17,7 @@ from rookery.runs.run import Run
 from rookery.store.run_folder import RunFolder
 
 _FINISH_S = 30.0
+_CLAIM_AGAIN_S = 1.0
 _INSTANCE_BYTES = 8
 
 
@@ -63,10 +64,11 @@ async def _ship_over(
     say: Callable[[str], None],
 ) -> None:
     sink = Sink(connection, Attempt(connection.address.user, run.name), run.folder.path)
-    following = asyncio.create_task(_follow(sink, run, _claimed(run.folder)))
+    claimed = _claimed(run.folder)
+    following = asyncio.create_task(_follow(sink, run, claimed))
     await over
     await end_tasks([following])
-    if not await _finished(sink, run.folder):
+    if not await _finished(sink, run.folder, claimed):
         problem = sink.problem or "the server is slow"
         say(f"run {run.name} was not fully sent: {problem}; {_later(run.folder)}")
     sink.close()
@@ -79,16 +81,21 @@ async def ship_again(folder: RunFolder, address: Address) -> None:
     async with connected(address) as connection:
         sink = Sink(connection, Attempt(address.user, folder.name), folder.path)
         try:
-            await sink.claim(_claimed(folder))
-            if not await _finished(sink, folder):
+            if not await _finished(sink, folder, _claimed(folder)):
                 raise FleetError(f"run {folder.name} was not fully sent: {sink.problem}")
         finally:
             sink.close()
 
 
-async def _finished(sink: Sink, folder: RunFolder) -> bool:
+async def _finished(sink: Sink, folder: RunFolder, claimed: Claimed) -> bool:
+    """Send what is left of a run; also the claim, without which its chunks are not believed."""
     ended = Ended(info=folder.info(), exit=folder.exit(), verdict=folder.verdict())
-    return await sink.finish(lambda sizes: replace(ended, sizes=sizes), _FINISH_S)
+    try:
+        async with asyncio.timeout(_FINISH_S):
+            await _claim(sink, claimed)
+            return await sink.finish(lambda sizes: replace(ended, sizes=sizes))
+    except TimeoutError:
+        return False
 
 
 def _claimed(folder: RunFolder) -> Claimed:
@@ -101,9 +108,16 @@ def _later(folder: RunFolder) -> str:
 
 
 async def _follow(sink: Sink, run: Run, claimed: Claimed) -> None:
-    while True:
-        with suppress(FleetError):
-            await sink.claim(claimed)
-            break
-        await asyncio.sleep(1.0)
+    await _claim(sink, claimed)
     await sink.follow(run.feed.more, lambda: run.feed.count)
+
+
+async def _claim(sink: Sink, claimed: Claimed) -> None:
+    """Report that the run starts, until the server has stored it, which it does once."""
+    while True:
+        try:
+            await sink.claim(claimed)
+            return
+        except FleetError as error:
+            sink.problem = str(error)
+        await asyncio.sleep(_CLAIM_AGAIN_S)

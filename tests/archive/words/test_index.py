@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rookery.archive.words import database
+from rookery.archive.sessions.sources import session_sources
+from rookery.archive.words import database, index
 from rookery.archive.words.database import Words
 from rookery.archive.words.index import Progress, fill
 from rookery.archive.words.schema import FORMAT
@@ -104,6 +105,45 @@ def test_what_is_appended_is_found_and_nothing_twice(words: Words, home: Path) -
     assert filled(words, home) == [Progress(0, 0, 0)]
 
 
+def test_a_line_that_was_half_written_is_found_when_it_is_whole(words: Words, home: Path) -> None:
+    file = main_file(home)
+    data = file.read_bytes()
+    half = data.index(b"reported back")
+    file.write_bytes(data[:half])
+    filled(words, home)
+    with file.open("ab") as out:
+        out.write(data[half:])
+    filled(words, home)
+    assert len(hits(words, "reported")) == 1
+    assert len(hits(words, "background")) == 3
+
+
+def test_a_last_line_without_its_end_is_found_once(words: Words, home: Path) -> None:
+    file = main_file(home)
+    data = file.read_bytes()
+    end = data.index(b"\n", data.index(b"reported back"))
+    file.write_bytes(data[:end])
+    filled(words, home)
+    assert len(hits(words, "reported")) == 1
+    with file.open("ab") as out:
+        out.write(data[end:])
+    filled(words, home)
+    assert len(hits(words, "reported")) == 1
+
+
+def test_a_file_that_could_not_be_read_is_tried_again(
+    words: Words, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = session_sources([home])
+    monkeypatch.setattr(index, "session_sources", lambda _: listed)
+    home.rename(home.with_name("away"))
+    filled(words, home)
+    assert hits(words, "background") == []
+    home.with_name("away").rename(home)
+    filled(words, home)
+    assert len(hits(words, "background")) == 3
+
+
 def test_a_file_that_was_rewritten_is_indexed_again(words: Words, home: Path) -> None:
     filled(words, home)
     file = main_file(home)
@@ -155,6 +195,32 @@ def test_only_one_process_fills_the_index(words: Words, home: Path) -> None:
     with Words.open(words.path) as other:
         assert next(fill(other, [home])).is_busy
     list(filling)
+
+
+def test_a_session_that_was_resumed_after_months_has_the_times_of_its_messages(
+    words: Words, home: Path
+) -> None:
+    file = main_file(home)
+    lines = file.read_bytes().splitlines(keepends=True)
+    begin, end = lines[:-4], lines[-4:]
+    assert any(b"reported back" in line for line in end)
+    file.write_bytes(b"".join([*begin, *(line.replace(b'"2026-', b'"2027-') for line in end)]))
+    filled(words, home)
+    (first,), (last,) = hits(words, "delegate"), hits(words, "reported")
+    assert round((last.at - first.at) / 86400) == 365
+    assert len(hits(words, "reported", since=last.at, until=last.at + 1)) == 1
+
+
+def test_an_excerpt_shows_a_word_that_has_accents(words: Words, home: Path) -> None:
+    file = main_file(home)
+    text = "nothing " * 50 + "un Café noir" + " nothing" * 50
+    file.write_bytes(file.read_bytes().replace(b"delegate in background", text.encode()))
+    filled(words, home)
+    for typed in ("cafe", "CAFÉ", "caf*"):
+        (hit,) = hits(words, typed, kind="prompt")
+        assert [hit.excerpt[begin:end] for begin, end in hit.marks] == [
+            "Caf" if typed == "caf*" else "Café"
+        ]
 
 
 def test_the_hits_of_a_session_are_together(words: Words, home: Path) -> None:

@@ -19,6 +19,7 @@ EXPRESSIONS = [
     ("run_all src/main.py", '("run_all" AND "src/main.py")'),
     ("AND OR NEAR(a b)", '("AND" AND "OR" AND "NEAR(a" AND "b)")'),
     ('"unclosed phrase', '("unclosed phrase")'),
+    ("word _ __", '("word")'),
     ("text:word ^first", '("text:word" AND "^first")'),
 ]
 
@@ -28,7 +29,7 @@ def test_a_query_becomes_an_expression(typed: str, expected: str) -> None:
     assert expression(typed) == expected
 
 
-@each("typed", ["", "   ", "-word", '""', "***", "- !", "-", '-"only this"'])
+@each("typed", ["", "   ", "-word", '""', "***", "- !", "-", "_", "__*", '-"only this"'])
 def test_a_query_without_a_word_says_so(typed: str) -> None:
     with pytest.raises(EmptyQueryError, match="nothing to look for"):
         expression(typed)

@@ -93,3 +93,39 @@ def test_what_cannot_be_written_is_refused(desk: Desk, tmp_path: Path) -> None:
     assert "is a folder" in desk.rook("export", "--csv", str(tmp_path)).stderr
     missing = desk.rook("export", "--csv", str(tmp_path / "no" / "where.csv"))
     assert "can't be written" in missing.stderr
+
+
+def test_names_of_folders_are_redacted_in_files_too(desk: Desk, tmp_path: Path) -> None:
+    for file in desk.home.rglob("*.jsonl"):
+        file.write_text(file.read_text().replace("/home/dev/project", f"/home/dev/{SECRET}"))
+    out = tmp_path / "rows.jsonl"
+    for what in ("events", "calls", "sessions"):
+        desk.rook("export", what, "--jsonl", str(out))
+        assert "/home/dev/[redacted" in out.read_text()
+        assert SECRET not in out.read_text()
+        desk.rook("export", what, "--raw", "--jsonl", str(out))
+        assert SECRET in out.read_text()
+
+
+def test_filters_that_would_be_ignored_and_unknown_agents_are_refused(desk: Desk) -> None:
+    refused = desk.rook("export", "calls", "--kind", "prompt", "--tool", "Bash", "--jsonl", "-")
+    assert refused.returncode == 2
+    assert refused.stdout == ""
+    assert "--kind, --tool: only events can be chosen by it, not calls" in refused.stderr
+    for command in (("export", "--jsonl", "-"), ("search", "retry"), ("watch",)):
+        unknown = desk.rook(*command, "--agent", "clude")
+        assert unknown.returncode == 2
+        assert "did you mean claude?" in unknown.stderr
+
+
+def test_raw_copies_are_exported_once_their_files_are_gone(desk: Desk) -> None:
+    pytest.importorskip("zstandard")
+    before = lines(desk.rook("export", "--jsonl", "-").stdout)
+    desk.rook("search", "background", ROOKERY_ARCHIVE_KEEP="raw")
+    assert lines(desk.rook("export", "--jsonl", "-").stdout) == before
+    shutil.rmtree(desk.home / ".claude")
+    after = lines(desk.rook("export", "--jsonl", "-").stdout)
+    assert all(str(row.pop("source")).endswith(".jsonl.zst") for row in after)
+    for row in before:
+        row.pop("source")
+    assert sorted(after, key=str) == sorted(before, key=str)

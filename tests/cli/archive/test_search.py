@@ -164,3 +164,13 @@ def test_another_process_that_indexes_is_not_waited_for(home: Path) -> None:
         result = rook("background")
     assert result.exit_code == 0
     assert "another process is indexing" in result.stderr
+
+
+def test_bytes_that_are_not_text_are_looked_for_without_an_error(home: Path) -> None:
+    for words in (
+        ("caf\udcff",),
+        ("background", "--tool", "\udcff"),
+        ("background", "--project", "\udcff"),
+        ("background", "--session", "\udcff"),
+    ):
+        assert isinstance(rook(*words).exception, SystemExit)

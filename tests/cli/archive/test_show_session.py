@@ -91,6 +91,7 @@ def test_an_unknown_name_says_where_to_look(home: Path) -> None:
     result = rook("nosuch")
     assert result.exit_code == 2
     assert "no run and no session is called 'nosuch'" in result.stderr
+    assert rook("caf\udcff").exit_code == 2
 
 
 def test_a_session_whose_files_are_gone_says_how_to_find_what_is_kept(home: Path) -> None:

@@ -6,7 +6,17 @@ import pytest
 
 from rookery.model.records import load
 from rookery.model.timeline import Item, ItemKind, Timeline
-from tests.web.browser.harness import Home, Open, Tab, live, needs_browser, percentile
+from tests.web.browser.harness import (
+    Home,
+    Open,
+    Tab,
+    init,
+    live,
+    needs_browser,
+    percentile,
+    result,
+    said,
+)
 from tests.web.browser.mirror.filled import lines
 from tests.web.browser.mirror.installed import install
 from tests.web.browser.mirror.installed import live as mirrored
@@ -176,3 +186,15 @@ def test_a_line_is_on_the_page_within_a_moment(home: Home, opened: Open) -> None
     p50, p95 = percentile(delays, 0.5), percentile(delays, 0.95)
     assert len(delays) > 2000
     assert (p50 <= 60, p95 <= 150) == (True, True), f"p50 {p50:.0f} ms, p95 {p95:.0f} ms"
+
+
+def test_a_problem_goes_when_the_server_answers_again(home: Home, opened: Open) -> None:
+    run = home.record(init(), *(said(number, f"text {number}") for number in range(900)), result())
+    server = home.serve()
+    tab = opened(server, f"/runs/{run}")
+    tab.see(".k-text")
+    server.kill()
+    tab.page.evaluate("document.getElementById('main').scrollTop = 20000")
+    tab.until("document.querySelector('.run-intro .problem')")
+    home.serve()
+    tab.until("!document.querySelector('.run-intro .problem, .row.loading')")

@@ -45,3 +45,10 @@ test("an outline grows with its run", () => {
   assert.equal(outline.count, 5000);
   assert.equal(outline.parent(4999), 4998);
 });
+
+test("errors, denials and lines that cannot be read are faults, as for the server", () => {
+  const outline = new Outline();
+  const items = [item(0, "error"), item(1, "denial"), item(2, "unreadable"), item(3, "turn", { status: "failed" }), item(4, "notice", { status: "error" }), item(5, "tool")];
+  items.forEach((one) => outline.add(one));
+  assert.deepEqual(items.map(({ id }) => outline.isBad(id)), [true, true, true, true, false, false]);
+});

@@ -94,3 +94,15 @@ test("what is heard while a list is on its way asks for another list", async () 
   assert.equal(lists.length, 0);
   assert.equal(questions.open.length, 0);
 });
+
+test("one that disappears before the answer to a decision has come says who decided", async () => {
+  const { api, questions } = await opened("a");
+  const { post } = Api.prototype;
+  api.post = async (...call) => {
+    api.questions = [];
+    await questions.refresh(); // the bell was quicker
+    return post.apply(api, call);
+  };
+  await questions.decide(questions.open[0], { allow: true });
+  assert.deepEqual(questions.listed.map(({ decided }) => decided), [{ allow: true, by: "person", through: "web", mine: true }]);
+});

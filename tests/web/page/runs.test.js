@@ -47,3 +47,35 @@ test("a problem is kept until the list comes", async () => {
   await runs.refresh();
   assert.equal(runs.problem, null);
 });
+
+test("a list that outgrows a page keeps the older runs", async () => {
+  const { api, runs } = listed(row("a", 1), row("b", 2));
+  await runs.refresh();
+  api.get = async () => ({ runs: [row("c", 3), row("b", 2)], next: "2~b" });
+  await runs.refresh();
+  assert.deepEqual(runs.rows.map(({ name }) => name), ["c", "b", "a"]);
+});
+
+test("a damaged run at the end of a page removes no older ones", async () => {
+  const { api, runs } = listed(row("c", 3), row("a", 1));
+  await runs.refresh();
+  api.get = async () => ({ runs: [row("c", 3), row("b", null, { status: "damaged" })], next: "2~b" });
+  await runs.refresh();
+  assert.deepEqual(runs.rows.map(({ name }) => name), ["c", "a", "b"]);
+});
+
+test("a run at work that is older than all that are listed is found once", async () => {
+  const { api, runs } = listed(row("b", 2));
+  const asked = [];
+  api.get = async (path) => {
+    asked.push(path);
+    return path.startsWith("/api/runs?") ? { runs: [row("b", 2)], next: "2~b" } : row("a", 1, { alive: true });
+  };
+  await runs.refresh();
+  for (let time = 0; time < 5; time += 1) {
+    runs.beat({ name: "a", alive: true, status: "running" });
+    await settle();
+  }
+  assert.deepEqual(runs.rows.map(({ name }) => name), ["b", "a"]);
+  assert.deepEqual(asked, ["/api/runs?limit=200", "/api/runs?limit=200", "/api/runs/a"]);
+});

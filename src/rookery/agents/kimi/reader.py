@@ -77,7 +77,8 @@ def _call(memory: Memory, call: shapes.Call) -> Event | None:
     if id in memory.tools or id in memory.ended:
         return None
     function = call.function or _NO_FUNCTION
-    memory.tools[id] = started = tools.started(id, function.name or "tool", function.arguments)
+    name, arguments = function.name or "tool", function.arguments or ""
+    memory.tools[id] = started = tools.started(id, name, arguments)
     return started
 
 
@@ -87,8 +88,9 @@ def tool(memory: Memory, message: shapes.Tool, line: bytes) -> Events:
     call = memory.tools.get(id)
     if call is None or not memory.in_turn or tools.may_fail(call, text):
         return _tool(memory, id, call, text)
-    memory.end(id)  # as most do: finish() would look everything up again
     kind = call.kind
+    memory.ended[id] = None  # as most do: finish() would look everything up again
+    del memory.tools[id]
     ended = ToolFinished(id=id, status="ok", name=call.name, kind=kind, output=text or None)
     return [ended, *tools.changes(call)] if kind in tools.CHANGING else ended
 

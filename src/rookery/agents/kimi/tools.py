@@ -117,35 +117,33 @@ class Failure(NamedTuple):
     exit_code: int | None = None
 
 
-def started(id: str, name: str, arguments: str | None) -> ToolStarted:
+def started(id: str, name: str, arguments: str) -> ToolStarted:
     """The start of a call, whose input is JSON in a string; without one if that was cut off."""
     kind = _PLAIN.get(name)
-    if kind and arguments and (plain := _plain_call(id, name, kind, arguments)) is not None:
-        return plain  # as most calls are
-    data = _json(arguments or "")
-    raw = msgspec.Raw(data) if data else NOTHING
-    subagent = first_of(raw, "subagent_type") if name == SUBAGENT else None
-    return TOOLS.started(id, name, raw, subagent=subagent)
-
-
-def _plain_call(id: str, name: str, kind: ToolKind, arguments: str) -> ToolStarted | None:
-    """The start of a call that names its command or file as most do; None of any other."""
-    data = arguments.encode("utf-8", "replace")
-    if data.translate(_WITHOUT_CONTROLS) is not data:
-        return None
+    if kind is None:
+        return _started(id, name, arguments)
     try:
+        data = arguments.encode()
         given = _given.decode(data)
-    except (ValueError, RecursionError):
-        return None
+    except (ValueError, RecursionError):  # half of a character is a ValueError, too
+        return _started(id, name, arguments)
     about = given.command if kind == "execute" else given.path
-    if not about:
-        return None
+    if not about or data.translate(_WITHOUT_CONTROLS) is not data:
+        return _started(id, name, arguments)
     # In ASCII without escapes, a space is the only white space.
     is_plain = "\\" not in arguments and about.isascii() and "  " not in about
     is_line = is_plain and len(about) <= _LONGEST_TITLE
     title = about.strip() if is_line else one_line(about, _LONGEST_TITLE)
     input = msgspec.Raw(data.strip()) if len(data) <= _TOO_SHORT else salvage.raw_copy(data)
     return ToolStarted(id=id, name=name, kind=kind, title=title, input=input)
+
+
+def _started(id: str, name: str, arguments: str) -> ToolStarted:
+    """The start of a call that does not name its command or file as most do."""
+    data = _json(arguments)
+    raw = msgspec.Raw(data) if data else NOTHING
+    subagent = first_of(raw, "subagent_type") if name == SUBAGENT else None
+    return TOOLS.started(id, name, raw, subagent=subagent)
 
 
 def _json(text: str) -> bytes:

@@ -1,13 +1,15 @@
 """What can be exported: events, calls and sessions, as rows of one documented form."""
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import msgspec
 
 from rookery.archive.report.sessions import listed_sessions
+from rookery.archive.sessions.raw_copies import copied_sources
 from rookery.archive.sessions.sources import SessionSource, SourceReading, session_sources
 from rookery.archive.words.documents import Document, DocumentKind, documents
 from rookery.model.events import Status
@@ -21,6 +23,8 @@ ColumnType = Literal["text", "integer", "number"]
 
 _NANO = 1_000_000_000
 _MS = 1000
+_LONGEST_NAME = 300  # characters; a longer cell is a text, which is not remembered
+_CACHED = 4096
 
 
 class Column(NamedTuple):
@@ -88,28 +92,43 @@ EVENTS = (
 )
 
 
-def events(homes: Sequence[Path], wanted: ExportFilter, redact: Callable[[str], str]) -> Table:
-    """Prompts, answers, thinking, commands, paths and outputs of all stored sessions, whole."""
-    sources = [s for s in session_sources(homes) if wanted.agent in (None, s.agent)]
-    rows = (row for source in sources for row in _events_of(source, wanted, redact))
-    return Table(EVENTS, rows)
+def events(
+    homes: Sequence[Path], wanted: ExportFilter, redact: Callable[[str], str], kept: Path
+) -> Table:
+    """Prompts, answers, thinking, commands, paths and outputs of all stored sessions, whole.
+
+    Sessions whose files are gone are read from their raw copies in `kept`, the home of rookery.
+    """
+    present = session_sources(homes)
+    sources = [*present, *copied_sources(kept, present)]
+    chosen = (source for source in sources if wanted.agent in (None, source.agent))
+    rows = (row for source in chosen for row in _events_of(source, wanted))
+    return Table(EVENTS, _redacted(rows, redact))
 
 
-def _events_of(
-    source: SessionSource, wanted: ExportFilter, redact: Callable[[str], str]
-) -> Iterator[Row]:
+def _redacted(rows: Iterable[Row], redact: Callable[[str], str]) -> Iterator[Row]:
+    """The rows without secrets, which names of folders and branches can have, too."""
+    short = lru_cache(maxsize=_CACHED)(redact)  # names are repeated in many rows
+    for row in rows:
+        yield tuple(
+            (short if len(cell) < _LONGEST_NAME else redact)(cell)
+            if isinstance(cell, str)
+            else cell
+            for cell in row
+        )
+
+
+def _events_of(source: SessionSource, wanted: ExportFilter) -> Iterator[Row]:
     reading = SourceReading(source)
     for records in reading.records():
         for document in documents(records, whole=True):
             if not wanted.takes_document(document):
                 continue
             if wanted.takes_session(reading.agent, reading.session, reading.project):
-                yield _event(document, reading, source.path, redact)
+                yield _event(document, reading, source.path)
 
 
-def _event(
-    document: Document, reading: SourceReading, path: str, redact: Callable[[str], str]
-) -> Row:
+def _event(document: Document, reading: SourceReading, path: str) -> Row:
     return (
         reading.agent,
         reading.session,
@@ -118,7 +137,7 @@ def _event(
         document.kind,
         document.tool,
         document.status,
-        redact(document.text),
+        document.text,
         path,
         document.offset,
     )
@@ -149,9 +168,11 @@ ORDER BY c.at
 """
 
 
-def calls(connection: sqlite3.Connection, wanted: ExportFilter) -> Table:
+def calls(
+    connection: sqlite3.Connection, wanted: ExportFilter, redact: Callable[[str], str]
+) -> Table:
     """Every call that counts, once, with its tokens and what it cost."""
-    return Table(CALLS, _call_rows(connection, wanted))
+    return Table(CALLS, _redacted(_call_rows(connection, wanted), redact))
 
 
 def _call_rows(connection: sqlite3.Connection, wanted: ExportFilter) -> Iterator[Row]:
@@ -177,12 +198,10 @@ def sessions(
     connection: sqlite3.Connection, wanted: ExportFilter, redact: Callable[[str], str]
 ) -> Table:
     """The sessions that people had, newest first, each with its subagents."""
-    return Table(SESSIONS, _session_rows(connection, wanted, redact))
+    return Table(SESSIONS, _redacted(_session_rows(connection, wanted), redact))
 
 
-def _session_rows(
-    connection: sqlite3.Connection, wanted: ExportFilter, redact: Callable[[str], str]
-) -> Iterator[Row]:
+def _session_rows(connection: sqlite3.Connection, wanted: ExportFilter) -> Iterator[Row]:
     for session in listed_sessions(connection):
         if not wanted.takes_session(session.agent, session.session, session.project):
             continue
@@ -194,7 +213,7 @@ def _session_rows(
             session.session,
             session.project,
             session.branch,
-            redact(session.title) if session.title else None,
+            session.title,
             session.started_at,
             session.ended_at,
             session.model,

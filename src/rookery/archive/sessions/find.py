@@ -12,6 +12,7 @@ from rookery.adapter.history import Kind
 from rookery.archive.ledger.ledger import Ledger
 from rookery.archive.places import FoundFile, Search
 from rookery.model.errors import RookeryError
+from rookery.model.text import encodable
 
 _SHORTEST = 4
 """How many characters of an id must be given."""
@@ -79,7 +80,7 @@ def find_session(
 
     `kept` returns the copies of an agent's files, which are used if the agent has deleted them.
     """
-    named = _named(ledger, id)
+    named = _named(ledger, encodable(id))
     return StoredSession(
         agent=named.agent,
         id=named.id,

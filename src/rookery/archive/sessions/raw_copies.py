@@ -5,7 +5,7 @@ their agent. What is a session in a SQLite store, or one document, is kept as li
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -42,8 +42,7 @@ def keep_copy(home: Path, source: SessionSource) -> None:
     """Copy a source whole, in place of an earlier copy; one that cannot be read is left out."""
     import zstandard
 
-    key = f"/{source.session}.jsonl" if source.session else ""
-    path = home / FOLDER / source.agent / (source.below + key + COPY)
+    path = home / FOLDER / source.agent / (_below(source) + COPY)
     file = SessionFile(source.path, source.kind, source.session)
     session = StoredSession(agent=source.agent, id="", files=(file,))
     parts = Parts(session, agents.transcript(source.agent))
@@ -55,6 +54,22 @@ def keep_copy(home: Path, source: SessionSource) -> None:
         with Folder.made(path.parent) as folder:
             packed = zstandard.ZstdCompressor(level=_LEVEL).compress(b"".join(data))
             folder.replace(path.name, packed)
+
+
+def copied_sources(home: Path, present: Iterable[SessionSource]) -> Iterator[SessionSource]:
+    """The copies of sessions whose originals are not `present` any more, as sources to read."""
+    seen = {(source.agent, _below(source)) for source in present}
+    for agent in agents.TRANSCRIPTS:
+        for copy in copies(home, agent):
+            if (agent, copy.below) not in seen:
+                is_stored = agents.transcript(agent).query is not None
+                key = Path(copy.below).stem if is_stored else ""
+                yield SessionSource(agent, copy.path, copy.below, "lines", key, "", 0, 0)
+
+
+def _below(source: SessionSource) -> str:
+    """The path of a source in the folder of its agent; of a session in a store, a file in it."""
+    return f"{source.below}/{source.session}.jsonl" if source.session else source.below
 
 
 def copies(home: Path, agent: str) -> Iterator[RawCopy]:

@@ -74,8 +74,10 @@ class SourceReading:
         self.agent = source.agent
         self.project: str | None = None
         """The folder that the agent worked in, once a record has reported it."""
-        self.size = 0
-        """How many bytes the source has, once it was read."""
+        self.size: int | None = None
+        """How many bytes the source has, once it was read; None if it could not be."""
+        self.ended = 0
+        """Where the last line ends that is written whole; what follows may be half of one."""
         self._source = source
         self._transcript = agents.transcript(source.agent)
         self._named = self._transcript.session_of(source.below.split("/"))
@@ -95,7 +97,11 @@ class SourceReading:
         try:
             for part in parts:
                 decoder = self._transcript.decoder()
+                position = 0
                 for chunk in part.chunks():
+                    if (end := chunk.rfind(b"\n")) >= 0:
+                        self.ended = position + end + 1
+                    position += len(chunk)
                     yield self._noted(decoder.feed(chunk))
                 yield self._noted(decoder.close())
                 self.size = part.content.size

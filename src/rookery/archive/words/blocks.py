@@ -43,6 +43,9 @@ All have the same size, so that those of one document are read without those of 
 """
 
 _LOW = 2**32
+LONGEST_MS = _LOW - 1
+"""How far apart the times of a block's documents may be: about seven weeks."""
+
 _MOST_TOOL, _MOST_SIZE = 2**16 - 1, 2**16 - 1
 
 
@@ -56,7 +59,7 @@ def packed(documents: Sequence[Document], times_ms: Sequence[int], tools: Sequen
             KINDS.index(document.kind),
             min(tool, _MOST_TOOL),
             STATUSES.index(document.status),
-            min(time_ms - first_ms, _LOW - 1),
+            time_ms - first_ms,
             min(high, 255),
             low,
             start,

@@ -3,6 +3,8 @@
 import re
 from typing import NamedTuple
 
+from rookery.archive.words.query import without_accents
+
 _BEFORE, _LENGTH = 60, 200  # characters
 
 
@@ -16,9 +18,9 @@ class Excerpt(NamedTuple):
 
 def excerpt(text: str, pattern: re.Pattern[str] | None) -> Excerpt:
     """Cut a text around the first word that was looked for."""
-    first = pattern.search(text) if pattern is not None else None
+    first = pattern.search(without_accents(text)) if pattern is not None else None
     begin = max(0, first.start() - _BEFORE) if first else 0
     part = " ".join(text[begin : begin + _LENGTH].split())
     shown = ("… " if begin else "") + part + (" …" if begin + _LENGTH < len(text) else "")
-    found = pattern.finditer(shown) if pattern is not None else ()
+    found = pattern.finditer(without_accents(shown)) if pattern is not None else ()
     return Excerpt(shown, tuple(match.span() for match in found))

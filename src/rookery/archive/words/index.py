@@ -109,10 +109,11 @@ class _Filling:
             self._writer.forget(row)
         reading = SourceReading(source)
         waiting: list[Document] = []
-        size = 0
+        size, last = 0, -1
         for records in reading.records():
             for document in documents(records):
-                if document.offset >= begin:
+                last = document.offset
+                if last >= begin:
                     waiting.append(document)
                     size += len(document.text)
             if size > _MOST_TEXT:
@@ -121,7 +122,9 @@ class _Filling:
         self._write(waiting, reading, row)
         if self._copies_to is not None:
             keep_copy(self._copies_to, source)
-        self._writer.note(row, source.stamp, reading.size or begin)
+        if reading.size is not None:  # otherwise the next search tries again
+            whole = reading.size if last >= reading.ended else reading.ended
+            self._writer.note(row, source.stamp, whole)
 
     def _write(self, waiting: Sequence[Document], reading: SourceReading, row: SourceRow) -> None:
         if waiting:

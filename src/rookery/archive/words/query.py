@@ -1,11 +1,13 @@
 """What a person types, as an expression of SQLite's full-text search."""
 
 import re
+import unicodedata
+from functools import lru_cache
 
 from rookery.model.errors import RookeryError
 
 _TERM = re.compile(r'(?P<minus>-?)(?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]+))')
-_WORD = re.compile(r"\w")
+_WORD = re.compile(r"[^\W_]")  # `_` separates words, as for SQLite
 
 
 class EmptyQueryError(RookeryError):
@@ -36,15 +38,26 @@ def expression(query: str) -> str:
 
 
 def marked_words(query: str) -> re.Pattern[str] | None:
-    """Return a pattern for the places of the wanted words in a text, to mark them."""
+    """Return a pattern for the places of the wanted words in a text `without_accents`."""
     parts: list[str] = []
     for term in _TERM.finditer(query):
         text = term["phrase"] if term["phrase"] is not None else term["word"]
         if term["minus"] or not text:
             continue
-        words = re.findall(r"\w+", text.replace("_", " "))
+        words = re.findall(r"[^\W_]+", without_accents(text))
         if words:
             joined = r"[\W_]+".join(map(re.escape, words))
             end = "" if text.endswith("*") else r"(?![^\W_])"
             parts.append(rf"(?<![^\W_]){joined}{end}")
     return re.compile("|".join(parts), re.IGNORECASE) if parts else None
+
+
+def without_accents(text: str) -> str:
+    """The same text, each letter without its accents, as the index compares them."""
+    return text if text.isascii() else "".join(map(_without_accents, text))
+
+
+@lru_cache(maxsize=4096)
+def _without_accents(character: str) -> str:
+    parts = unicodedata.normalize("NFD", character)
+    return parts[0] if all(map(unicodedata.combining, parts[1:])) else character

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from rookery.archive.words.blocks import in_milliseconds, packed
+from rookery.archive.words.blocks import LONGEST_MS, in_milliseconds, packed
 from rookery.archive.words.compression import compress
 from rookery.archive.words.documents import Document
 
@@ -71,8 +71,9 @@ class Writer:
 
     def add(self, documents: Sequence[Document], *, session: int, source: SourceRow) -> None:
         """Add documents of a source."""
-        for block in _blocks(documents):
-            times = self._times(block)
+        all_times = self._times(documents)
+        for part in _blocks(documents, all_times):
+            block, times = documents[part], all_times[part]
             first = self._free(max(1, (times[0] - _START_MS) // _MS_EACH), len(block))
             texts = [document.text for document in block]
             self._waiting += enumerate(texts, first)
@@ -129,13 +130,16 @@ class Writer:
         return self._names[text]
 
 
-def _blocks(documents: Sequence[Document]) -> Iterator[Sequence[Document]]:
-    """The documents in parts of a good size to compress and to read again."""
-    first = 0
-    while first < len(documents):
-        size, end = 0, first
-        while end < len(documents) and end - first < _MOST and (size == 0 or size < _LARGEST):
-            size += len(documents[end].text)
-            end += 1
-        yield documents[first:end]
-        first = end
+def _blocks(documents: Sequence[Document], times: Sequence[int]) -> Iterator[slice]:
+    """Parts of a good size to compress and to read again, none with times too far apart."""
+    first, size = 0, 0
+    earliest = latest = times[0] if times else 0
+    for end, (document, time_ms) in enumerate(zip(documents, times, strict=True)):
+        earliest, latest = min(earliest, time_ms), max(latest, time_ms)
+        is_full = end - first == _MOST or size >= _LARGEST
+        if end > first and (is_full or latest - earliest > LONGEST_MS):
+            yield slice(first, end)
+            first, size, earliest, latest = end, 0, time_ms, time_ms
+        size += len(document.text)
+    if first < len(documents):
+        yield slice(first, len(documents))

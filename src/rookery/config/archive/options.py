@@ -130,7 +130,10 @@ class GcOptions(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
     max_text: Annotated[
         Bytes | None,
-        Flag(help="Forget the oldest until the texts, and the copies, take at most this size."),
+        Flag(
+            help="Forget the oldest until the texts, and the copies, take at most this size.",
+            metavar="SIZE",
+        ),
     ] = None
     restore: Annotated[
         bool, Flag(help="Write compressed logs as they were; all of them if no run is named.")

@@ -2,6 +2,7 @@
 
 import hashlib
 
+import nats.errors
 from nats.js import errors as js_errors
 
 from rookery.fleet import subjects
@@ -61,6 +62,6 @@ async def _last(fleet: Fleet, stream: str, subject: str) -> tuple[str, bytes] | 
         message = await fleet.connection.streams.get_last_msg(stream, subject)
     except js_errors.NotFoundError:
         return None
-    except (js_errors.Error, TimeoutError) as error:
+    except (nats.errors.Error, TimeoutError) as error:
         raise ServerAwayError("the runs of the fleet cannot be read now") from error
     return message.subject or "", message.data or b""

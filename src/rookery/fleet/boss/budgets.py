@@ -6,7 +6,7 @@ two processes can spend the same money.
 """
 
 import msgspec
-from nats.js import errors as js_errors
+import nats.errors
 from nats.js.errors import KeyNotFoundError, KeyWrongLastSequenceError
 from nats.js.kv import KeyValue
 
@@ -49,7 +49,7 @@ class Budget(Message, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def left(self) -> float:
         """What is neither reserved nor spent."""
-        return max(0.0, self.limit - self.spent - self.reserved)
+        return dollars(max(0, nano(self.limit) - nano(self.spent) - nano(self.reserved)))
 
     @property
     def open(self) -> int:
@@ -130,7 +130,7 @@ class Budgets:
                 await bucket.create(subjects.token(name), data)
         except KeyWrongLastSequenceError:
             return False
-        except (js_errors.Error, TimeoutError) as error:
+        except (nats.errors.Error, TimeoutError) as error:
             raise ServerAwayError(f"the budget {name!r} cannot be changed now") from error
         return True
 
@@ -140,7 +140,7 @@ class Budgets:
             entry = await bucket.get(subjects.token(name))
         except KeyNotFoundError:
             return None
-        except (js_errors.Error, TimeoutError) as error:
+        except (nats.errors.Error, TimeoutError) as error:
             raise ServerAwayError(f"the budget {name!r} cannot be read now") from error
         return msgspec.json.decode(entry.value or b"", type=Budget), entry.revision or 0
 
@@ -148,6 +148,6 @@ class Budgets:
         if self._bucket is None:
             try:
                 self._bucket = await self._connection.streams.key_value(subjects.BUDGETS)
-            except (js_errors.Error, TimeoutError) as error:
+            except (nats.errors.Error, TimeoutError) as error:
                 raise ServerAwayError("the budgets cannot be read now") from error
         return self._bucket

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -16,10 +16,9 @@ from rookery.fleet.boss.budgets import Budgets
 from rookery.fleet.boss.folders import FleetState, read_state
 from rookery.fleet.boss.keeper import Keeper
 from rookery.fleet.boss.repositories import Send
-from rookery.fleet.boss.settlement import settle
 from rookery.fleet.boss.submit import NoMoneyError, next_attempt, submit
-from rookery.fleet.connection import Address, Connection, FleetError, connected
-from rookery.fleet.messages import Job, Settlement
+from rookery.fleet.connection import Address, Connection, connected
+from rookery.fleet.messages import Job
 from rookery.fleet.streams import make_streams
 from rookery.model.state import RunState
 from rookery.model.verdict import Verdict
@@ -85,13 +84,7 @@ class FleetRun:
         await self._fleet.hold(self.job.agent)
         sent = await self._send(self.job) if self._send is not None else None
         self.job = await self._with_share()
-        try:
-            folder, state = await submit(self._fleet.connection, self._fleet.home, self.job, sent)
-        except NoMoneyError as error:
-            unpaid = Settlement(status="not_started", sentence=str(error), spent_usd=0.0)
-            with suppress(FleetError):
-                await settle(self._fleet.connection, self.job, unpaid)
-            raise
+        folder, state = await submit(self._fleet.connection, self._fleet.home, self.job, sent)
         self.job, self._state = state.job, state
         self._keeper = Keeper(self._fleet.connection, folder, state, self._fleet.beats)
         await self._keeper.__aenter__()

@@ -92,7 +92,8 @@ def write_state(folder: RunFolder, state: FleetState) -> None:
 def merged_info(here: RunInfo, there: RunInfo | None, *, worker: str | None) -> RunInfo:
     """What is recorded of a run here, with what its worker recorded of it.
 
-    Its processes are those of another machine, and its name and its batch are ours.
+    Its processes are those of another machine, and its name and its batch are ours. The program is
+    never the worker's: it would be run here if the run is resumed.
     """
     if there is None:
         return replace(here, machine=worker)
@@ -101,7 +102,6 @@ def merged_info(here: RunInfo, there: RunInfo | None, *, worker: str | None) -> 
         machine=worker,
         agent=there.agent if there.agent in (None, here.agent) else here.agent,
         via=there.via,
-        program=there.program,
         command=there.command,
         argv=there.argv,
         cwd=there.cwd,

@@ -6,6 +6,7 @@ stored only if the last message on the subject is the lost one. So each attempt 
 final settlement, however many bosses follow it and however often they are killed.
 """
 
+import nats.errors
 from nats.js import errors as js_errors
 
 from rookery.fleet import subjects
@@ -21,7 +22,7 @@ async def stored_settlement(connection: Connection, job: Job) -> tuple[Settlemen
         message = await connection.streams.get_last_msg(subjects.RUNS, subject)
     except js_errors.NotFoundError:
         return None
-    except (js_errors.Error, TimeoutError) as error:
+    except (nats.errors.Error, TimeoutError) as error:
         raise ServerAwayError(f"how {job.run} was settled cannot be read now") from error
     return load(message.data or b"", Settlement), message.seq or 0
 

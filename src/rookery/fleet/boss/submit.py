@@ -5,6 +5,7 @@ import hashlib
 import secrets
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -15,13 +16,15 @@ from rookery.fleet import subjects
 from rookery.fleet.boss.budgets import Budgets
 from rookery.fleet.boss.folders import FleetState, make_folder
 from rookery.fleet.boss.repositories import SentRepository
+from rookery.fleet.boss.settlement import settle
+from rookery.fleet.boss.verdicts import judge_refused
 from rookery.fleet.connection import (
     ConflictError,
     Connection,
     FleetError,
     ServerAwayError,
 )
-from rookery.fleet.messages import Job, dump
+from rookery.fleet.messages import Job, Settlement, dump
 from rookery.fleet.repository.results import keep_origin
 from rookery.fleet.streams import make_queue
 from rookery.store.file_names import RUNS
@@ -97,7 +100,8 @@ async def submit(
 
     A first attempt gets its name here: the record is stored only if no run on the server has it.
     A boss that dies in between leaves a run that was never queued, which is settled as lost: a job
-    is never queued a second time.
+    is never queued a second time. A server that does not confirm may have queued it: it has to be
+    followed like any other.
     """
     await make_queue(connection, job.label, job.agent)
     plan = sent.plan if sent is not None else None
@@ -107,12 +111,30 @@ async def submit(
     folder = await asyncio.to_thread(make_folder, home, state)
     if sent is not None:
         await asyncio.to_thread(keep_origin, folder, sent.origin)
+    try:
+        await _reserved(connection, job)
+        await _queued(connection, job)
+    except ServerAwayError:
+        return folder, state
+    except FleetError as error:
+        await _given_up(connection, folder, job, str(error))
+        raise
+    return folder, state
+
+
+async def _reserved(connection: Connection, job: Job) -> None:
     if job.budget is not None and not await Budgets(connection).reserve(
         job.budget, job.id, job.max_cost or 0.0
     ):
         raise NoMoneyError(f"the budget {job.budget!r} has not enough left for this run")
-    await _queued(connection, job)
-    return folder, state
+
+
+async def _given_up(connection: Connection, folder: RunFolder, job: Job, reason: str) -> None:
+    """Settle a run that is certain not to be queued, and free what was reserved for it."""
+    unpaid = Settlement(status="not_started", sentence=reason, spent_usd=0.0)
+    with suppress(ServerAwayError):
+        await settle(connection, job, unpaid)
+        folder.write_verdict(judge_refused(reason))
 
 
 async def _recorded(connection: Connection, home: Path, job: Job) -> Job:

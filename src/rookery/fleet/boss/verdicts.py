@@ -17,8 +17,7 @@ _LOST = "lost"
 def save_ended(folder: RunFolder, ended: Ended, *, problem: str | None) -> VerdictInfo:
     """Save how a run ended as its worker reports it, and return its verdict, not saved yet."""
     if ended.end != "ran" or ended.exit is None or ended.verdict is None:
-        facts = Facts(started=False, complaint=ended.reason or "its worker could not start it")
-        return _free(Verdict.of("not_started", facts))
+        return judge_refused(ended.reason or "its worker could not start it")
     folder.write_exit(ended.exit)
     how = problem or folder.changed_size(ended.exit.log_sizes)
     return ended.verdict if how is None else ended.verdict.with_tampered_logs(how)
@@ -51,6 +50,11 @@ def judge_unstarted(folder: RunFolder, by: str | None) -> VerdictInfo:
         stopped_by=by,
     )
     return _free(Verdict.of("not_started", facts))
+
+
+def judge_refused(reason: str) -> VerdictInfo:
+    """The verdict on a run that was not started for this reason."""
+    return _free(Verdict.of("not_started", Facts(started=False, complaint=reason)))
 
 
 def _free(verdict: Verdict) -> VerdictInfo:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from rookery import __version__
 from rookery.feed.tasks import end_tasks
-from rookery.fleet.connection import Connection, FleetError
+from rookery.fleet.connection import Connection, FleetError, ServerAwayError
 from rookery.fleet.messages import AnswerOrder, Claimed, Ended, Job, StopOrder
 from rookery.fleet.repository.unpack import MissingCommitsError
 from rookery.fleet.shipped_files import FILES
@@ -63,6 +63,11 @@ class JobRun:
         """How many bytes the server does not have yet."""
         return self.sink.behind if self.sink is not None else 0
 
+    @property
+    def problem(self) -> str | None:
+        """Why its logs cannot be sent now, if they cannot."""
+        return self.sink.problem if self.sink else None
+
     async def claim(self, take: Callable[[], Awaitable[bool]]) -> bool:
         """Keep the job, take it from the queue, and report that; False if it must not start."""
         self._outbox.save(self.entry)
@@ -89,10 +94,8 @@ class JobRun:
             await repository.fetch(self._connection)
             await asyncio.to_thread(repository.unpack)
             return await self._work(repository)
-        except MissingCommitsError as error:
-            return self._without_run("returned", str(error))  # the next attempt brings them
         except (RookeryError, OSError) as error:
-            return self._without_run("refused", str(error))
+            return await asyncio.to_thread(self._failed, repository, error)
         finally:
             await asyncio.to_thread(repository.remove)
 
@@ -102,7 +105,17 @@ class JobRun:
         work = home / _WORK / f"{self.job.run}.{self.job.attempt}"
         return JobRepository(home, work, self.job.repository)
 
+    def _failed(self, repository: JobRepository, error: Exception) -> Ended:
+        """What to report after an error: what the agent spent counts, if it was started."""
+        folder = self._outbox.run_folder(self.entry)
+        if folder is not None:
+            return self._ended(folder, repository, str(error))
+        may_succeed = isinstance(error, (MissingCommitsError, ServerAwayError))
+        return self._without_run("returned" if may_succeed else "refused", str(error))
+
     async def _work(self, repository: JobRepository) -> Ended:
+        if self._lease.must_stop(self.job.lease_s):  # its files may have taken long to unpack
+            return self._without_run("returned", "contact was lost before it started")
         home = str(self._outbox.home)
         options = self._rights.options(self.job, cwd=repository.cwd, home=home)
         run = start(options)
@@ -218,20 +231,29 @@ class JobRun:
         folder = self._outbox.run_folder(entry)
         if folder is not None:
             repository = self._repository
-            reason = repository.collect(folder := healed(folder))
+            ended = self._ended(folder, repository)
             repository.remove()
-            return ended_of(folder, self.job, reason)
+            return ended
         if entry.stage == "taken":
             return self._without_run("returned", "its worker ended before it started it")
         return self._without_run("refused", "its worker died while it started it")
 
+    def _ended(self, folder: RunFolder, repository: JobRepository, note: str = "") -> Ended:
+        """What to report of a run that did not end in the usual way."""
+        try:
+            notes = (note, repository.collect(folder := healed(folder)))
+            return ended_of(folder, self.job, "; ".join(filter(None, notes)) or None)
+        except (RookeryError, OSError) as error:  # an agent can write into the folder of its run
+            return self._without_run("refused", str(error))
+
 
 def ended_of(folder: RunFolder, job: Job, reason: str | None = None) -> Ended:
     """What to report of a run that is over, and of what of its repository does not come back."""
+    info = folder.info()
     return Ended(
         claim=job.claim,
         reason=reason,
-        info=folder.info(),
+        info=info and replace(info, prompt=None),  # the boss has it, and it may be long
         exit=folder.exit(),
         verdict=folder.verdict(),
     )

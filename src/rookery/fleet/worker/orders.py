@@ -29,13 +29,13 @@ async def take_orders(
         _obey(message.subject, message.data, obey)
 
     await connection.client.subscribe(subjects.orders_of_worker(worker), cb=take)
-    was_up = True
+    reconnects = connection.reconnects
     while True:
         await asyncio.sleep(_LOOK_S)
-        if connection.is_up and not was_up:
+        if connection.is_up and reconnects != connection.reconnects:
+            reconnects = connection.reconnects
             for run in (*runs(), subjects.WHOLE_WORKER):
                 await _take_missed(connection, subjects.order(worker, run), obey)
-        was_up = connection.is_up
 
 
 async def _take_missed(connection: Connection, subject: str, obey: Obey) -> None:

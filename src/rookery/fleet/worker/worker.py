@@ -8,7 +8,6 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -119,7 +118,7 @@ class Worker:
                 ]
                 for entry in await asyncio.to_thread(lambda: list(self._outbox.entries())):
                     if not entry.is_reported:
-                        group.create_task(self._report_left_behind(entry))
+                        self._report_later(group, entry)
                 await self._pulls(group)
                 while self.running or self.reporting:
                     await asyncio.sleep(_IDLE_S)
@@ -226,8 +225,13 @@ class Worker:
         finally:
             del self.reporting[job_run.job.id]
 
-    async def _report_left_behind(self, entry: Entry) -> None:
+    def _report_later(self, group: asyncio.TaskGroup, entry: Entry) -> None:
+        """Report an attempt of an earlier process, or one that was reported before."""
         job_run = self._job_run(entry.job)
+        self.reporting[job_run.job.id] = job_run  # at once: an order to send it may come twice
+        group.create_task(self._report_left_behind(job_run, entry))
+
+    async def _report_left_behind(self, job_run: JobRun, entry: Entry) -> None:
         ended = await asyncio.to_thread(job_run.left_behind, entry)
         await self._report(job_run, ended)
 
@@ -247,6 +251,7 @@ class Worker:
         """What this worker does now."""
         now = time.time()
         self.limits = {each: at for each, at in self.limits.items() if at > now}
+        jobs = (*self.running.values(), *self.reporting.values())
         return Beat(
             instance=self.instance,
             version=__version__,
@@ -255,18 +260,14 @@ class Worker:
             jobs=self.plan.jobs,
             running=tuple(
                 Running(run=each.job.run, attempt=each.job.attempt, behind=each.behind)
-                for each in (*self.running.values(), *self.reporting.values())
+                for each in jobs
             ),
             draining=self.draining.is_set(),
             load=os.getloadavg()[0],
-            problem=self.problem or next(filter(None, self._problems()), None),
+            problem=self.problem or next((each.problem for each in jobs if each.problem), None),
             limits=self.limits,
             known=self.known,
         )
-
-    def _problems(self) -> Iterator[str | None]:
-        for each in (*self.running.values(), *self.reporting.values()):
-            yield each.sink.problem if each.sink else None
 
     async def _orders(self, group: asyncio.TaskGroup) -> None:
         await take_orders(
@@ -299,8 +300,8 @@ class Worker:
             return
         for entry in self._outbox.entries():
             if entry.job.id == id:
-                again = replace(entry, positions=dict(order.positions))
-                group.create_task(self._report_left_behind(again))
+                again = replace(entry, positions={**entry.positions, **order.positions})
+                self._report_later(group, again)
 
 
 def default_name() -> str:

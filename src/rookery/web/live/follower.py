@@ -100,7 +100,7 @@ class Follower:
         loop = asyncio.get_running_loop()
         alone_since: float | None = None
         tick = loop.time()
-        while alone_since is None or loop.time() - alone_since < _LINGER_S:
+        while self._viewers or alone_since is None or loop.time() - alone_since < _LINGER_S:
             await _readable(watch, _TICK_S)
             for change in watch.read():
                 await self._take(change)

@@ -41,6 +41,7 @@ class _Memory(SessionMemory):
         super().__init__()
         self.seen: dict[str, None] = {}  # messages whose text was reported
         self.session: str | None = None
+        self.folder: str | None = None
 
     def is_new(self, id: str) -> bool:
         """Whether a message was not read before."""
@@ -61,6 +62,7 @@ _text = msgspec.json.Decoder(str)
 def _facts(memory: _Memory, facts: shapes.Facts, line: bytes) -> Sequence[Event]:
     note_time(memory, facts.startTime)
     memory.session = facts.sessionId or memory.session
+    memory.folder = next(iter(facts.directories or ()), memory.folder)
     messages = (facts.changed.messages if facts.changed else None) or ()
     events: list[Event] = []
     for raw in messages:
@@ -75,7 +77,7 @@ def _session(memory: _Memory, cwd: str | None) -> Sequence[Event]:
     if memory.session is None or memory.session in memory.sessions:
         return ()
     memory.sessions.add(memory.session)
-    return (SessionStarted(session=memory.session, cwd=cwd),)
+    return (SessionStarted(session=memory.session, cwd=cwd or memory.folder),)
 
 
 def _plain(content: msgspec.Raw) -> str:

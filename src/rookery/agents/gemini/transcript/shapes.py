@@ -85,4 +85,5 @@ class Facts(Shape):
 
     sessionId: str | None = None
     startTime: str | None = None
+    directories: list[str] | None = None
     changed: Set | None = msgspec.field(default=None, name="$set")

@@ -12,12 +12,14 @@ import click
 from rookery.archive.export.tables import ExportFilter, Table, calls, events, sessions
 from rookery.archive.export.writers import Format, write
 from rookery.archive.places import user_homes
-from rookery.cli.commands.archive.session_filter import chosen_period, chosen_project
+from rookery.cli.commands.archive.session_filter import checked, chosen_period, chosen_project
 from rookery.cli.options.parameters import argument, takes
 from rookery.cli.reporting.import_bar import current_archive
 from rookery.cli.safe_output import guarded
 from rookery.config.archive.options import ExportOptions, SessionFilter
+from rookery.model.safe import safe_line
 from rookery.model.text import count
+from rookery.store.home import home_folder
 
 _EXAMPLES = """\b
 Examples:
@@ -44,6 +46,8 @@ def export_(wanted: SessionFilter, options: ExportOptions, what: What) -> None:
     otherwise.
     """
     written, path = _target(options)
+    wanted = checked(wanted)
+    _refuse_ignored(what, wanted)
     exact = options.raw or written == "parquet"
     since, until = chosen_period(wanted)
     chosen = ExportFilter(
@@ -59,7 +63,7 @@ def export_(wanted: SessionFilter, options: ExportOptions, what: What) -> None:
     with _table(what, chosen, raw=options.raw) as table, _opened(path, exact=exact) as out:
         rows = write(table, out, written)
     if path != _STDOUT:
-        click.echo(f"[rook] {count(rows, 'row')} written to {path}", err=True)
+        click.echo(f"[rook] {count(rows, 'row')} written to {safe_line(path)}", err=True)
 
 
 def _target(options: ExportOptions) -> tuple[Format, str]:
@@ -74,15 +78,24 @@ def _target(options: ExportOptions) -> tuple[Format, str]:
     return chosen[0]
 
 
+def _refuse_ignored(what: What, wanted: SessionFilter) -> None:
+    """Refuse filters that only events have: the rows would not be those that were asked for."""
+    given = {"--kind": wanted.kind, "--tool": wanted.tool, "--status": wanted.status}
+    ignored = [option for option, value in given.items() if value is not None]
+    if what != "events" and ignored:
+        raise click.UsageError(f"{', '.join(ignored)}: only events can be chosen by it, not {what}")
+
+
 @contextmanager
 def _table(what: What, wanted: ExportFilter, *, raw: bool) -> Iterator[Table]:
     redact = str if raw else guarded(sys.stdout).redacted
     if what == "events":
-        yield events(user_homes(), wanted, redact)
+        yield events(user_homes(), wanted, redact, home_folder())
         return
     with current_archive() as archive:
         connection = archive.ledger.connection
-        yield calls(connection, wanted) if what == "calls" else sessions(connection, wanted, redact)
+        made = calls if what == "calls" else sessions
+        yield made(connection, wanted, redact)
 
 
 class _Printed(RawIOBase):

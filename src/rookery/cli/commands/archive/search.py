@@ -14,7 +14,7 @@ from rookery.archive.words.index import Progress, changed_sources, fill
 from rookery.archive.words.query import EmptyQueryError, expression
 from rookery.archive.words.search import WordQuery, search
 from rookery.cli.commands.archive.search_results import Results, hit_json
-from rookery.cli.commands.archive.session_filter import chosen_period, chosen_project
+from rookery.cli.commands.archive.session_filter import checked, chosen_period, chosen_project
 from rookery.cli.live.output import put_json
 from rookery.cli.options.parameters import argument, takes
 from rookery.cli.reporting.import_bar import ImportBar
@@ -22,7 +22,7 @@ from rookery.cli.safe_output import guarded
 from rookery.config.archive.options import SearchOptions, SessionFilter
 from rookery.config.user_settings import archive_keep
 from rookery.model.errors import RookeryError
-from rookery.model.text import count
+from rookery.model.text import count, encodable
 from rookery.store.home import home_folder
 
 _EXAMPLES = """\b
@@ -47,7 +47,7 @@ def search_(wanted: SessionFilter, options: SearchOptions, words: tuple[str, ...
     it finds meanwhile; Ctrl-C ends that, and the next search continues. What was indexed is found
     even when an agent has deleted its file. Exits with 1 if nothing was found.
     """
-    query = _query(wanted, " ".join(words))
+    query = _query(checked(wanted), encodable(" ".join(words)))
     path = home_folder() / FILE
     try:
         found = _search(path, query, options)

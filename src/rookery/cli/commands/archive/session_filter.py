@@ -4,13 +4,31 @@ import os
 import time
 
 import click
+import msgspec
 
+from rookery import agents
+from rookery.archive.packages import history_names
 from rookery.archive.report.period import period
 from rookery.archive.report.zone import zone_of
 from rookery.config.archive.options import SessionFilter
-from rookery.model.errors import OptionError
+from rookery.model.errors import OptionError, UnknownAgentError
+from rookery.model.text import encodable
 
 _MS = 1000
+
+
+def checked(options: SessionFilter) -> SessionFilter:
+    """The same options as the archive can compare them; an agent must be known."""
+    check_agent(options.agent)
+    typed = {"project": options.project, "tool": options.tool, "session": options.session}
+    given = {name: encodable(text) for name, text in typed.items() if text is not None}
+    return msgspec.structs.replace(options, **given)
+
+
+def check_agent(name: str | None) -> None:
+    """Refuse the name of an agent that can have no sessions."""
+    if name is not None and name not in history_names() and not agents.is_known(name):
+        raise UnknownAgentError(name, dict.fromkeys((*history_names(), *agents.names())))
 
 
 def chosen_period(options: SessionFilter) -> tuple[float | None, float | None]:

@@ -11,7 +11,7 @@ from rookery.archive.watch.file_changes import FileChanges
 from rookery.archive.watch.watch import Watch
 from rookery.archive.watch.watched import Row
 from rookery.cli.background.watch_view import JsonWatchView, WatchView
-from rookery.cli.commands.archive.session_filter import chosen_project
+from rookery.cli.commands.archive.session_filter import check_agent, chosen_project
 from rookery.cli.live.output import is_gone
 from rookery.cli.live.playback import ended_by_signals
 from rookery.cli.options.parameters import takes
@@ -44,6 +44,7 @@ def watch_(options: WatchOptions) -> None:
     that begins with the agent and the name of the run or session. Nothing in an agent's folder is
     changed. Ctrl-C ends it; agents do not notice.
     """
+    check_agent(options.agent)
     look = look_of(sys.stdout, os.environ)
     project = chosen_project(options.project)
     watch = Watch(

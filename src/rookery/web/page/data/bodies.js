@@ -30,12 +30,20 @@ export class Bodies {
     this.#load(item);
   }
 
-  /** Fetch the next characters of a part that was cut. */
+  /** Fetch the next characters of a part that was cut; once, however often that is asked for. */
   async more(item, part) {
-    const { body } = this.#kept.get(item.id);
+    const { body } = this.#kept.get(item.id) ?? {};
+    const name = `${item.id} ${part}`;
+    if (!body?.[part] || this.#loading.has(name)) return;
+    this.#loading.add(name);
     const offset = [...body[part].text].length;
-    const next = await this.#api.get(`${this.#path(item)}?part=${part}&offset=${offset}`);
-    body[part] = { ...body[part], text: body[part].text + next.text, truncated: next.truncated };
+    try {
+      const next = await this.#api.get(`${this.#path(item)}?part=${part}&offset=${offset}`);
+      body[part] = { ...body[part], text: body[part].text + next.text, truncated: next.truncated, problem: null };
+    } catch (error) {
+      body[part] = { ...body[part], problem: error.message };
+    }
+    this.#loading.delete(name);
     this.onchange();
   }
 

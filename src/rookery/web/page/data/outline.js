@@ -6,7 +6,9 @@ const KINDS = {
   M: "model", p: "mode", u: "unknown", U: "unreadable",
 };
 const LETTERS = Object.fromEntries(Object.entries(KINDS).map(([letter, kind]) => [kind, letter]));
-const BAD = new Set(["error", "denied", "timed_out", "cancelled", "orphaned"]);
+const FAULTS = new Set(["denial", "error", "unreadable"]); // kinds; the same rules as in folds/outline.py
+const SPANS = new Set(["turn", "tool", "subagent", "task", "question", "retry"]);
+const GOOD = new Set(["ok", "completed", "allowed", "info", "success"]);
 const UNKNOWN = 0;
 
 export class Outline {
@@ -24,9 +26,7 @@ export class Outline {
 
   /** Note what an item says. */
   add(item) {
-    const isMoment = item.end !== undefined && item.end === item.begin;
-    const state = BAD.has(item.status) ? "!" : item.status === undefined && !isMoment ? "-" : ".";
-    this.#set(item.id, LETTERS[item.kind].charCodeAt(0), state.charCodeAt(0), item.parent ?? -1);
+    this.#set(item.id, LETTERS[item.kind].charCodeAt(0), stateOf(item).charCodeAt(0), item.parent ?? -1);
   }
 
   clear() {
@@ -80,4 +80,12 @@ export class Outline {
     this.#states = grown(this.#states, new Uint8Array(capacity));
     this.#parents = grown(this.#parents, new Int32Array(capacity).fill(-1));
   }
+}
+
+/** Whether an item is open (`-`), ended well (`.`), or did not (`!`). */
+function stateOf({ kind, status }) {
+  if (FAULTS.has(kind)) return "!";
+  if (!SPANS.has(kind)) return ".";
+  if (status === undefined) return "-";
+  return GOOD.has(status) ? "." : "!";
 }

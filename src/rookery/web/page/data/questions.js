@@ -93,11 +93,17 @@ export class Questions {
 
   #last = 0;
 
+  /** Close one; who decided it is noted, too, if it had disappeared before that was known. */
   #close(name, decided) {
-    const question = this.#open.get(name);
+    const question = this.#open.get(name) ?? this.#gone(name);
     if (!question) return;
     this.#open.delete(name);
     this.#decided.set(name, { ...question, decided });
     this.onchange();
+  }
+
+  #gone(name) {
+    const question = this.#decided.get(name);
+    return question?.decided.isGone ? question : undefined;
   }
 }

@@ -1,5 +1,6 @@
 // The list of runs, the newest first, kept up to date by the bell.
 
+import { runPath } from "./api.js";
 import { Reload } from "./reload.js";
 
 const PAGE = 200;
@@ -8,6 +9,7 @@ export class Runs {
   #api;
   #rows = new Map();
   #reload = new Reload(() => this.#load());
+  #finding = new Set(); // runs that are not in the list yet
   next = null; // where older ones continue
   isLoaded = false;
   problem = null;
@@ -39,7 +41,7 @@ export class Runs {
   /** Note what the bell says of a run. */
   beat(beat) {
     const row = this.#rows.get(beat.name);
-    if (!row) return void this.refresh();
+    if (!row) return void this.#find(beat.name);
     const ended = row.alive && !beat.alive;
     this.#rows.set(beat.name, { ...row, ...beat });
     if (ended) this.refresh();
@@ -53,13 +55,27 @@ export class Runs {
 
   async #load() {
     const before = new Set(this.#rows.keys());
-    await this.#page("", (rows) => {
-      const oldest = rows.at(-1)?.started_at ?? 0;
-      for (const row of rows) before.delete(row.name);
+    await this.#page("", ({ runs, next }) => {
+      const oldest = Math.min(...runs.map((row) => row.started_at ?? Infinity));
+      for (const row of runs) before.delete(row.name);
       for (const name of before) {
-        if (this.next === null || (this.#rows.get(name).started_at ?? 0) > oldest) this.#rows.delete(name);
+        if (next === null || (this.#rows.get(name).started_at ?? 0) > oldest) this.#rows.delete(name);
       }
     });
+  }
+
+  /** Add a run that is alive; it may be older than all that are listed. */
+  async #find(name) {
+    if (this.#finding.has(name)) return;
+    this.#finding.add(name);
+    await this.refresh();
+    try {
+      if (!this.#rows.has(name)) this.#rows.set(name, await this.#api.get(runPath(name)));
+    } catch {
+      // it is gone: the bell says so
+    }
+    this.#finding.delete(name);
+    this.onchange();
   }
 
   async #page(query, ontaken = () => {}) {
@@ -67,7 +83,7 @@ export class Runs {
       const answer = await this.#api.get(`/api/runs?limit=${PAGE}${query}`);
       if (query || !this.isLoaded) this.next = answer.next;
       for (const row of answer.runs) this.#rows.set(row.name, row);
-      ontaken(answer.runs);
+      ontaken(answer);
       this.isLoaded = true;
       this.problem = null;
     } catch (error) {

@@ -13,9 +13,10 @@ export function toolBody(item, { body, more }) {
   </div>`;
 }
 
-function part(label, { size: whole, text, truncated }, content, onmore) {
+function part(label, { size: whole, text, truncated, problem }, content, onmore) {
   return html`<section class="part"><h4>${label}</h4>${content}
-    ${truncated ? html`<button class="quiet" @click=${onmore}>Show more (${size(whole - text.length)} left)</button>` : nothing}</section>`;
+    ${truncated ? html`<button class="quiet" @click=${onmore}>Show more (${size(whole - text.length)} left)</button>` : nothing}
+    ${problem ? html`<p class="problem" role="alert">${problem}</p>` : nothing}</section>`;
 }
 
 function input(raw, more) {

@@ -21,6 +21,8 @@ export class RunView {
   #list = null;
   #timer = 0;
   #reload = new Reload(() => this.#load());
+  #outline = new Reload(() => this.#loadOutline());
+  #isOutlined = false; // whether the shape of all of it is known
   #target = null; // the item that the address names
   head = null;
   problem = null;
@@ -118,7 +120,7 @@ export class RunView {
     else if (type === "state" && !this.head) this.load();
     else if (type === "state") {
       this.items.sync(this.items.revision + 1);
-      if (this.head.alive && !data.runs.some((run) => run.name === this.name)) this.load();
+      if (this.problem || (this.head.alive && !data.runs.some((run) => run.name === this.name))) this.load();
     }
   }
 
@@ -157,13 +159,14 @@ export class RunView {
     try {
       const head = await this.#app.api.get(runPath(this.name));
       const isFirst = this.head === null;
+      const wasAlive = this.head?.alive;
       if (isFirst) this.items.open(head);
       else this.items.sync(head.revision);
       this.head = head;
       this.timeline.open(head);
       this.problem = head.problem;
-      if (isFirst) this.#loadOutline();
-      else if (!head.alive) this.#app.announce(`The run has ended: ${head.verdict?.status ?? head.status}`);
+      if (isFirst) this.#outline.start();
+      else if (wasAlive && !head.alive) this.#app.announce(`The run has ended: ${head.verdict?.status ?? head.status}`);
     } catch (error) {
       this.#failed(error);
     }
@@ -171,17 +174,25 @@ export class RunView {
   }
 
   async #loadOutline() {
-    const { api } = this.#app;
-    const first = this.timeline.outline.count;
-    const outline = await api.get(`${runPath(this.name, "outline")}?first=0`).catch(() => null);
-    if (outline && first >= 0) this.timeline.take(outline);
+    const outline = await this.#app.api.get(`${runPath(this.name, "outline")}?first=0`).catch(() => null);
+    if (!outline) return;
+    this.timeline.take(outline);
+    this.#isOutlined ||= outline.complete;
     this.#list?.refresh();
+    this.#completeOutline();
+  }
+
+  /** Ask for the shape once more if the server was still reading the log. */
+  #completeOutline() {
+    if (this.head && this.items.isComplete && !this.#isOutlined) this.#outline.start();
   }
 
   #changed(items) {
+    this.problem = this.head?.problem ?? null; // the server answers
     this.timeline.changed(items);
     this.#list?.resize(this.items.total);
     this.#list?.refresh();
+    if (!this.#outline.isRunning) this.#completeOutline();
     this.#timer ||= setTimeout(() => {
       this.#timer = 0;
       this.#app.update();
@@ -195,6 +206,7 @@ export class RunView {
 
   #reset() {
     this.timeline.clear();
+    this.#isOutlined = false;
     this.head = null;
     this.load();
   }
