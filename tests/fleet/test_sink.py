@@ -144,9 +144,10 @@ def test_a_run_that_is_over_before_it_was_claimed_is_claimed_first(
             reader = Reader(connection, subjects.EV, subjects.events_of("k7f3", 1))
             kinds: list[str] = []
             async for message in reader.messages():
-                if message is None:
+                if message is not None:
+                    kinds.append(message.subject.rpartition(".")[2])
+                if kinds[-1:] == ["ended"]:
                     return kinds
-                kinds.append(message.subject.rpartition(".")[2])
         raise AssertionError
 
     kinds = asyncio.run(whole())
