@@ -20,10 +20,10 @@ from rookery.model.events import (
     ToolFinished,
     ToolStarted,
 )
-from tests.recorded import cases, folded, messages, name_of, recordings, results
+from tests.recorded import cases, folded, messages, name_of, results
 from tests.rules import each
 
-STREAMS = [*cases("copilot"), *recordings("copilot")]
+STREAMS = cases("copilot")
 WHOLE = [path for path in STREAMS if not name_of(path).startswith("output_limit")]
 
 
