@@ -1,5 +1,6 @@
 """Whatever happens to files between two imports, each call is counted, and once."""
 
+import json
 import os
 from pathlib import Path
 
@@ -88,6 +89,20 @@ def test_a_damaged_document_is_reported_until_it_is_whole(home: Home) -> None:
     chat.write_text(whole)
     assert bring_up_to_date(home.ledger, (home.path,), names=("gemini",)).problems == []
     assert home.totals() == (1, 7)
+
+
+def test_a_line_without_a_newline_is_not_remembered_by_a_batch_that_ends_with_it(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importer, "_MOST_LINES", 0)
+    unnamed = json.loads(message(1))
+    del unnamed["message"]["id"]
+    line = json.dumps(unnamed)
+    home.write(f"{line}\n{line}")
+    home.import_all()
+    home.append("\n" + line)
+    home.import_all()
+    assert home.totals() == (3, 15)
 
 
 def test_what_was_counted_stays_when_its_file_is_deleted(home: Home) -> None:

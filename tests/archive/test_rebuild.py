@@ -1,5 +1,7 @@
 """A rebuilt ledger gives the same report, also of calls whose files are gone."""
 
+import json
+import os
 from pathlib import Path
 from random import Random
 
@@ -8,7 +10,7 @@ import pytest
 from rookery.archive.importer import bring_up_to_date
 from rookery.archive.ledger.ledger import Ledger
 from rookery.archive.rebuild import rebuild
-from tests.archive.homes import Home, message
+from tests.archive.homes import AT, Home, message
 from tests.archive.ledger.samples import sessions
 from tests.archive.traps import (
     goose_sums_of_a_session_repeat_its_ledger,
@@ -49,6 +51,44 @@ def test_a_rebuilt_ledger_gives_the_same_report(home: Home, tmp_path: Path) -> N
     home.import_all()
     assert home.totals() == (8, 44)
     assert [path.name for path in home.ledger.parent.glob("*rebuild*")] == []
+
+
+def many(*numbers: int) -> str:
+    return "".join(map(message, numbers))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (many(*range(10, 30)), many(*range(10, 20), 99, *range(21, 30))),  # far from both ends
+        (message(1).rstrip(), message(2).rstrip()),
+        (message(1) + message(2).rstrip(), message(1) + message(3).rstrip()),
+        (message(1) + message(2).rstrip(), message(1) + message(3)),
+        (message(1) + message(2).rstrip(), message(1)),
+    ],
+)
+def test_what_a_file_had_before_it_was_rewritten_stays(home: Home, first: str, second: str) -> None:
+    os.utime(home.write(first), (AT, AT))
+    home.import_all()
+    os.utime(home.write(second), (AT + 9, AT + 9))
+    home.import_all()
+    before = home.report()
+    ids = {json.loads(line)["message"]["id"] for line in (first + "\n" + second).split()}
+    assert home.totals() == (len(ids), 5 * len(ids))
+    rebuild(home.ledger, (home.path,))
+    assert home.report() == before
+
+
+def test_a_file_that_was_away_is_not_a_rewritten_one(home: Home) -> None:
+    os.utime(home.write(message(1)), (AT, AT))
+    home.import_all()
+    home.file().rename(home.path / "away")
+    home.import_all()
+    (home.path / "away").rename(home.file())
+    home.import_all()
+    with Ledger.open(home.ledger) as ledger:
+        (source,) = ledger.sources().values()
+    assert (source.state, source.rewritten) == ("ok", False)
 
 
 def test_what_an_earlier_version_read_wrongly_is_read_again(home: Home) -> None:

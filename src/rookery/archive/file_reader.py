@@ -67,9 +67,9 @@ class FileReader:
         with _opened(file.path) as (fd, stamp):
             if file.kind == "document":
                 yield self._document(fd, file)
+                note_stamp(source, stamp)
             else:
                 yield from self._lines(fd, file, source, stamp)
-            note_stamp(source, stamp)
 
     def _document(self, fd: int, file: FoundFile) -> Part:
         data = bytearray()
@@ -93,8 +93,10 @@ class FileReader:
                 part = Part(self._history.findings(lines, memory), end - self._position)
                 self._position = end
                 yield part
+            note_stamp(source, stamp)
             self.save(source)
-            if _is_whole(self._scanner.rest):  # it is read again, with what will follow it
+            self._memory = None  # the rest is read again, with what will follow it
+            if _is_whole(self._scanner.rest):
                 rest = self._scanner.timed_rest(fd, self._position)
                 yield Part(self._history.findings(rest, memory), 0)
         finally:

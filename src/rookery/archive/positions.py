@@ -8,6 +8,7 @@ from typing import NamedTuple
 from rookery.archive.ledger.records import Source
 
 _SAMPLE = 1024  # bytes that are compared, at the start and before the position
+_LONGEST_REST = 1024 * 1024  # bytes of a line without a newline that are compared
 _SETTLED_NS = 2_000_000_000  # clocks of files are coarse: a file can change twice in one moment
 
 
@@ -27,17 +28,15 @@ class Stamp(NamedTuple):
 def start_position(fd: int, source: Source, stamp: Stamp) -> int:
     """Where to read on: behind what was read if the file has only grown, else at its start.
 
-    A source whose earlier bytes have changed is marked as rewritten.
+    A source whose earlier bytes have changed, or may have, is marked as rewritten.
     """
-    if not source.position:
+    if source.head_hash is None:  # it was not read before
         return 0
-    if stamp.size >= source.position and _hashes(fd, source.position) == (
-        source.head_hash,
-        source.tail_hash,
-    ):
-        same_file = source.inode in (0, stamp.inode)
-        grown = stamp.size > source.size or source.inode == 0
-        return source.position if same_file and grown else 0
+    same_file = source.inode in (0, stamp.inode)
+    only_grown = stamp.size > source.size or not source.inode or stamp.mtime_ns == source.mtime_ns
+    known = (source.head_hash, source.tail_hash)
+    if same_file and only_grown and _hashes(fd, source) == known:
+        return source.position
     source.rewritten = True
     return 0
 
@@ -45,7 +44,7 @@ def start_position(fd: int, source: Source, stamp: Stamp) -> int:
 def note_position(fd: int, source: Source, position: int) -> None:
     """Note how far a file was read."""
     source.position = position
-    source.head_hash, source.tail_hash = _hashes(fd, position)
+    source.head_hash, source.tail_hash = _hashes(fd, source)
 
 
 def note_stamp(source: Source, stamp: Stamp) -> None:
@@ -58,9 +57,12 @@ def note_stamp(source: Source, stamp: Stamp) -> None:
     source.size, source.mtime_ns = stamp.size, stamp.mtime_ns
 
 
-def _hashes(fd: int, position: int) -> tuple[bytes, bytes]:
+def _hashes(fd: int, source: Source) -> tuple[bytes, bytes]:
+    """Of the first bytes, and of those around the position: a line at the end is read as well."""
+    position = source.position
     length = min(position, _SAMPLE)
-    return _hash(os.pread(fd, length, 0)), _hash(os.pread(fd, length, position - length))
+    rest = min(max(source.size - position, 0), _LONGEST_REST)
+    return _hash(os.pread(fd, length, 0)), _hash(os.pread(fd, length + rest, position - length))
 
 
 def _hash(data: bytes) -> bytes:

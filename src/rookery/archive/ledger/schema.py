@@ -31,7 +31,7 @@ CREATE TABLE sources (
   mtime_ns INTEGER NOT NULL DEFAULT 0,
   position INTEGER NOT NULL DEFAULT 0,    -- all before it was read
   head_hash BLOB,                         -- of the first bytes before the position
-  tail_hash BLOB,                         -- of the last bytes before the position
+  tail_hash BLOB,                         -- of the bytes around the position
   memory BLOB,                            -- what its reader remembers there: JSON, for lines zlib
   state TEXT NOT NULL DEFAULT 'ok',       -- ok, gone or unreadable
   rewritten INTEGER NOT NULL DEFAULT 0,   -- whether bytes that were read have changed
