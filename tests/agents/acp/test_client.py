@@ -249,6 +249,10 @@ def text(words: str) -> Json:
     return {"type": "content", "content": {"type": "text", "text": words}}
 
 
+def change(path: str) -> Json:
+    return {"type": "diff", "path": path, "oldText": "1", "newText": "2"}
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -261,12 +265,103 @@ def text(words: str) -> Json:
             {"title": "make", "kind": "execute", "content": [text("[in /x] (run it)")]},
             {"title": "make clean", "kind": "execute", "content": [text("[in /x] (run it)")]},
         ),
+        ({"rawInput": {"command": "a # b rm c"}}, {"rawInput": {"command": "a # b\nrm c"}}),
+        ({"rawInput": {"command": "a", "cwd": "/x"}}, {"rawInput": {"command": "a", "cwd": "/y"}}),
+        (
+            {"rawInput": {"command": ["make"], "description": "Build it"}},
+            {"rawInput": {"command": ["rm", "-r", "."], "description": "Build it"}},
+        ),
+        (
+            {"rawInput": {"cmd": "make", "path": "/x"}},
+            {"rawInput": {"cmd": "rm -r .", "path": "/x"}},
+        ),
+        (
+            {"title": "Read a file", "rawInput": {"path": "/x"}},
+            {"title": "Delete a file", "rawInput": {"path": "/x"}},
+        ),
+        ({"rawInput": {"reads": "/x"}}, {"rawInput": {"deletes": "/x"}}),
+        (
+            {"kind": "fetch", "rawInput": {"url": "x", "method": "GET"}},
+            {"kind": "fetch", "rawInput": {"url": "x", "method": "POST"}},
+        ),
+        (
+            {"kind": "edit", "rawInput": {"command": "create", "path": "/x"}},  # openhands
+            {"kind": "edit", "rawInput": {"command": "create", "path": "/y"}},
+        ),
+        (
+            {"kind": "edit", "locations": [{"path": "/x"}], "content": [change("/x")]},
+            {"kind": "edit", "locations": [{"path": "/x"}], "content": [change("/y")]},
+        ),
+        (
+            {"kind": "delete", "locations": [{"path": "/x"}]},
+            {"kind": "delete", "locations": [{"path": "/x"}, {"path": "/y"}]},
+        ),
     ],
 )
 def test_what_is_always_allowed_is_this_call_and_no_other(one: Json, other: Json) -> None:
     rules = [question(name="Bash", **call).always for call in (one, other)]
     assert None not in rules
     assert rules[0] != rules[1]
+
+
+def test_a_command_is_the_same_in_whatever_words_it_is_described() -> None:
+    calls = [{"command": "make", "description": words} for words in ("Build it", "Make all")]
+    rules = [question(kind="execute", rawInput=call).always for call in calls]
+    assert rules == ["execute(make)", "execute(make)"]
+
+
+def test_a_file_may_be_changed_again_in_any_way() -> None:
+    calls = [{"path": "/x", "content": words} for words in ("1", "2")]
+    asks = [question(kind="edit", rawInput=call) for call in calls]
+    assert {(ask.always, ask.scope) for ask in asks} == {
+        ("edit(/x)", "any later change to this file")
+    }
+
+
+def test_a_command_that_begins_like_a_long_one_is_another() -> None:
+    def rule(command: str) -> str | None:
+        client = Client(Task(prompt=""))
+        update = {
+            "sessionUpdate": "tool_call",
+            "toolCallId": "c1",
+            "kind": "execute",
+            "rawInput": {"command": command},
+        }
+        started = line(method="session/update", params={"sessionId": "s1", "update": update})
+        for record in agents.decoder("acp").feed(started):
+            client.on_event(record.event, bytes)
+        ask = client.read(asks(1, []))
+        return ask.always if ask else None
+
+    assert rule("x" * 5000) == rule("x" * 5000)
+    assert rule("x" * 5000) != rule("x" * 5000 + "; rm -r .")
+
+
+def test_a_person_sees_every_file_and_all_input_of_a_call() -> None:
+    places = [{"path": "/x"}, {"path": "/y"}]
+    assert question(kind="delete", locations=places).detail == (" /y",)
+    ask = question(
+        kind="execute",
+        rawInput={"command": "make", "description": "Build", "unsafe": True},
+        content=[text("Build")],
+    )
+    assert ask.detail == (" Build", " unsafe: true")
+
+
+@pytest.mark.parametrize(
+    ("options", "notes"),
+    [
+        ([ONCE, ALWAYS], ()),
+        ([], ()),
+        ([ALWAYS, REJECT], ("the agent does not ask again after a yes",)),
+    ],
+)
+def test_a_person_is_told_if_a_call_can_only_be_allowed_for_ever(
+    options: list[Json], notes: tuple[str, ...]
+) -> None:
+    ask = Client(Task(prompt="")).read(asks(1, options))
+    assert ask is not None
+    assert ask.notes == notes
 
 
 def test_the_name_of_a_tool_is_no_rule() -> None:

@@ -1,6 +1,7 @@
 """Requests for permission: what a person is asked, and which option an answer selects."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -9,41 +10,97 @@ from rookery.adapter import salvage
 from rookery.agents.acp import calls, shapes
 from rookery.model.events import ToolStarted
 from rookery.model.questions import Ask, Decision
+from rookery.model.text import one_line
 
 _MOST_LINES = 400
+_LONGEST_RULE = 300
+_DIGITS = 16  # of the digest of what a rule is too short for
+_FILES = ("file_path", "filePath", "filepath", "path", "fileName")
+_COMMAND, _WORDS = "command", "description"
+_FILE = "any later change to this file"
+_SAME = "the same call again"
+_ONLY_ALWAYS = "the agent does not ask again after a yes"
 _object = msgspec.json.Decoder(dict[str, Any])
 
 _ORDER = {True: ("allow_once", "allow_always"), False: ("reject_once", "reject_always")}
 """The kinds of options for an answer, those with the least effect first."""
 
 
-def ask_of(id: str, call: shapes.Call, started: ToolStarted | None) -> Ask:
+def ask_of(
+    id: str,
+    call: shapes.Call,
+    started: ToolStarted | None,
+    options: Sequence[shapes.Option] = (),
+) -> Ask:
     """What a person is asked: the call as the request has it, or as its start reported it."""
     kind = calls.kind_of(call, call.name)
     if started is not None:
         kind = started.kind if kind == "other" else kind
     name = call.name or (started.name if started else kind)
-    decisive = calls.described(call)
+    fields = _fields(call, started)
+    file = _only_file(call, fields) if kind == "edit" else None
+    decisive = file or calls.described(call)
     if decisive is None and started is not None and started.input is not None:
         decisive = started.title
     title = decisive or (started.title if started else None) or call.title
-    lines = [*_detail(call)] or [*_input_lines(call, started, decisive)]
+    lines = _shown(call, kind, fields, title)
+    # Not by the name from the start of the call, which may come too late (kilo 7.7.9).
+    subject = call.name or kind
+    exact = _exact(subject, name, _decisive_words(call, fields, title))
     return Ask(
         id=id,
         name=name,
         kind=kind,
         title=title,
+        notes=_notes(options),
         detail=_bounded(lines),
-        # Not by the name from the start of the call, which may come too late (kilo 7.7.9).
-        always=_rule(name, call.name or kind, decisive or " ".join([title or "", *lines])),
-        scope="any later change to this file" if kind == "edit" and decisive else None,
+        always=f"{subject}({file})" if file else exact,
+        scope=_FILE if file else _SAME if exact and exact != f"{subject}({title})" else None,
     )
 
 
-def _rule(name: str, subject: str, text: str) -> str | None:
-    """What is always allowed: this call again. The name of a tool alone would be all its calls."""
-    words = " ".join(text.split())
-    return f"{subject}({words})" if words and words.lower() != name.lower() else None
+def _fields(call: shapes.Call, started: ToolStarted | None) -> Mapping[str, Any]:
+    """The input of a call, by the request or by its start."""
+    raw = calls.input_of(call) or (started.input if started else None)
+    return (salvage.decode_part(raw, _object) if raw is not None else None) or {}
+
+
+def _only_file(call: shapes.Call, fields: Mapping[str, Any]) -> str | None:
+    """The one file that a call changes; None if it may change another one, too."""
+    named = [fields[name] for name in _FILES if isinstance(fields.get(name), str)]
+    changed = [part.path or "" for part in calls.parts_of(call) if part.type == "diff"]
+    files = {*named, *calls.places_of(call), *changed}
+    return files.pop() or None if len(files) == 1 else None
+
+
+def _decisive_words(
+    call: shapes.Call, fields: Mapping[str, Any], title: str | None
+) -> Sequence[str]:
+    """All that says what a call does: one of which a word differs is another call."""
+    words = [title or "", *(place for place in calls.places_of(call) if place != title)]
+    if title is not None and fields.get(_COMMAND) == title:
+        # A command does what it does, in whatever words it is described.
+        rest = {name: value for name, value in fields.items() if name not in (_COMMAND, _WORDS)}
+        return [*words, *_input_lines(rest, None)]
+    prose = [call.title] if call.title and call.title != title else []
+    return [*words, *prose, *_input_lines(fields, None), *_detail(call)]
+
+
+def _exact(subject: str, name: str, words: Sequence[str]) -> str | None:
+    """The rule for this call again. The name of a tool alone would be all its calls."""
+    text = "\n".join(words)
+    if not text.strip() or text.strip().lower() == name.lower():
+        return None
+    if len(text) <= _LONGEST_RULE and " ".join(text.split()) == text:
+        return f"{subject}({text})"
+    digest = sha256(text.encode("utf-8", "replace")).hexdigest()[:_DIGITS]
+    return f"{subject}({one_line(text, _LONGEST_RULE)} #{digest})"
+
+
+def _notes(options: Sequence[shapes.Option]) -> tuple[str, ...]:
+    """What the only way to allow a call allows as well."""
+    kinds = {one.kind for one in options if one.option_id}
+    return (_ONLY_ALWAYS,) if "allow_always" in kinds and "allow_once" not in kinds else ()
 
 
 def _bounded(lines: Sequence[str]) -> tuple[str, ...]:
@@ -62,13 +119,20 @@ def _detail(call: shapes.Call) -> Iterator[str]:
             yield from (f" {line}" for line in part.content.text.split("\n"))
 
 
-def _input_lines(
-    call: shapes.Call, started: ToolStarted | None, title: str | None
-) -> Iterator[str]:
-    """The rest of the input, for agents that show neither a change nor a text (goose 1.52.0)."""
-    raw = calls.input_of(call) or (started.input if started else None)
-    fields = salvage.decode_part(raw, _object) if raw is not None else None
-    for name, value in (fields or {}).items():
+def _shown(call: shapes.Call, kind: str, fields: Mapping[str, Any], title: str | None) -> list[str]:
+    """The lines that a person sees; those of the input that a change shows are left out."""
+    lines = [*_detail(call)]
+    places = [f" {place}" for place in calls.places_of(call) if place != title]
+    if lines and kind == "edit":
+        return [*places, *lines]
+    said = {line.strip() for line in lines}
+    more = {name: value for name, value in fields.items() if str(value).strip() not in said}
+    return [*places, *lines, *_input_lines(more, title)]
+
+
+def _input_lines(fields: Mapping[str, Any], title: str | None) -> Iterator[str]:
+    """The rest of the input, for agents that do not show all of it (goose 1.52.0)."""
+    for name, value in fields.items():
         if value == title:
             continue
         text = value if isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -131,10 +131,15 @@ def described(call: shapes.AnyCall) -> str | None:
         return text
     if not _is_empty(raw) and (text := informing_string(raw)):
         return text
+    return next(iter(places_of(call)), None)
+
+
+def places_of(call: shapes.AnyCall) -> list[str]:
+    """The files that a call is about."""
     if call.locations is NOTHING:
-        return None
+        return []
     places = salvage.decode_part(call.locations, _locations) or ()
-    return next((place.path for place in places if place.path), None)
+    return [place.path for place in places if place.path]
 
 
 def parts_of(call: shapes.AnyCall) -> list[shapes.Part]:

@@ -214,7 +214,8 @@ class Client:
             return None
         self._open[message.id] = None
         call = message.params.tool_call or shapes.Call()
-        return ask_of(str(message.id), call, self._calls.get(call.tool_call_id or ""))
+        started = self._calls.get(call.tool_call_id or "")
+        return ask_of(str(message.id), call, started, message.params.options or ())
 
     def answer(self, line: bytes, decision: Decision) -> bytes:
         """Return the answer to a request which `read` accepted."""
