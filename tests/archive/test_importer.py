@@ -1,8 +1,10 @@
 """Whatever happens to files between two imports, each call is counted, and once."""
 
+import builtins
 import json
 import os
 from pathlib import Path
+from types import ModuleType
 
 import msgspec
 import pytest
@@ -218,16 +220,52 @@ def test_what_cannot_be_read_is_reported_and_the_rest_imported(
     assert home.totals() == (3, 15)
 
 
-def _close(monkeypatch: pytest.MonkeyPatch, function: str, path: str) -> None:
+def test_what_cannot_be_read_in_a_named_folder_is_noted_until_the_next_report(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = tmp_path / "named"
+    (named / "closed").mkdir(parents=True)
+    (named / "read.jsonl").write_text(message(1))
+    closed = named / "closed.jsonl"
+    closed.write_text(message(2))
+    with monkeypatch.context() as patched:
+        _close(patched, "scandir", str(named / "closed"))
+        _close(patched, "open", str(closed), builtins)
+        found = bring_up_to_date(home.ledger, (), paths=[named])
+    expected = {str(named / "closed"), str(closed)}
+    assert {problem.path for problem in found.problems} == expected
+    assert home.totals() == (1, 5)
+    with Ledger.open(home.ledger) as ledger:
+        assert len([s for s in ledger.sources().values() if s.problem]) == 2
+    bring_up_to_date(home.ledger, (), paths=[named])
+    home.import_all()
+    assert home.totals() == (2, 10)
+    with Ledger.open(home.ledger) as ledger:
+        assert not ledger.has_unreadable()
+
+
+def test_a_file_that_was_read_as_another_agent_s_is_read_from_its_start(home: Home) -> None:
+    home.write(message(1))
+    home.import_all()
+    with Ledger.open(home.ledger) as ledger:
+        ledger.connection.execute("UPDATE sources SET agent = 'gemini'")
+        ledger.connection.execute("DELETE FROM calls")
+    home.append(message(2))
+    assert home.import_all().calls == 2
+
+
+def _close(
+    monkeypatch: pytest.MonkeyPatch, function: str, path: str, module: ModuleType = os
+) -> None:
     """Let a function of the system refuse one path."""
-    real = getattr(os, function)
+    real = getattr(module, function)
 
     def refuse(given: object, *rest: object, **named: object) -> object:
         if given == path:
             raise PermissionError(13, "Permission denied", path)
         return real(given, *rest, **named)
 
-    monkeypatch.setattr(os, function, refuse)
+    monkeypatch.setattr(module, function, refuse)
 
 
 def test_a_pipe_in_place_of_a_file_does_not_block(home: Home) -> None:

@@ -194,7 +194,8 @@ class _Import:
     def import_paths(self, paths: Iterable[str | os.PathLike[str]], *, named: bool) -> None:
         """Import files and folders that a person named."""
         search = Search(self._histories)
-        found = list(named_files(search, self._histories, paths, named=named))
+        others = _histories(None)[0] if named else None
+        found = list(named_files(search, self._histories, paths, others=others))
         known = self._ledger.stamps()
         self._import([file for file in found if known.get(storable_path(file.path)) != file.stamp])
         self.report.files = len(found)
@@ -210,9 +211,12 @@ class _Import:
         readers = {history.agent: FileReader(history) for history in self._histories}
         for file in sorted(changed, key=lambda file: file.stamp.mtime_ns, reverse=True):
             path = storable_path(file.path)
-            fresh = Source(agent=file.history.agent, path=path, kind=file.kind)
-            source = sources.get(path, fresh)
-            self._read(readers[file.history.agent], file, source)
+            agent = file.history.agent
+            source = sources.get(path)
+            if source is None or source.agent != agent:
+                rewritten = source is not None and source.position > 0
+                source = Source(agent=agent, path=path, kind=file.kind, rewritten=rewritten)
+            self._read(readers[agent], file, source)
 
     def _import_runs(self, home: Path) -> None:
         """Import what runs of rook report."""
@@ -244,9 +248,11 @@ class _Import:
         self._batch, self._unwritten = Batch(), 0
 
     def _note_folders(self, search: Search) -> None:
-        """Note the folders that could not be read."""
+        """Note the folders, and files that a person named, that could not be read."""
+        sources = self._ledger.sources() if search.problems else {}
         for path, (agent, reason) in search.problems.items():
-            source = Source(agent=agent, path=path, state="unreadable", problem=reason)
+            source = sources.get(path) or Source(agent=agent, path=path)
+            source.state, source.problem = "unreadable", reason
             self._batch.add(source, ())
             self.report.problems.append(Problem(path, reason))
 
@@ -257,7 +263,9 @@ class _Import:
         missing = [
             path
             for path, agent, state in self._ledger.connection.execute(query)
-            if path not in found and path not in search.problems and agent in searched
+            if path not in found
+            and path not in search.problems
+            and (agent in searched or not agent)
             if state == "unreadable" or _is_gone(path)
         ]
         sources = self._ledger.sources() if missing else {}

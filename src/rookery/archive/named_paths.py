@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from rookery.adapter.history import History, Kind
-from rookery.archive.places import FoundFile, Search
+from rookery.archive.places import FoundFile, Search, storable_path
 from rookery.archive.positions import Stamp
 from rookery.archive.sqlite_stores import schema
 from rookery.model.errors import RookeryError
@@ -24,28 +24,27 @@ def named_files(
     histories: Sequence[History],
     paths: Iterable[str | os.PathLike[str]],
     *,
-    named: bool,
+    others: Sequence[History] | None = None,
 ) -> Iterator[FoundFile]:
     """Find the sessions in files and folders; an error names a path that has none.
 
-    A folder may be a home of a user, a folder of an agent, or any other. `named` says that a person
-    named the agent: then its files are not looked into.
+    A folder may be a home of a user, a folder of an agent, or any other. `others` are given if a
+    person named the agent: then its files need not look like its own, but not like those of others.
     """
     for given in paths:
-        path = os.path.abspath(given)
-        if not os.path.lexists(path):
-            raise UnknownSessionsError(f"{path} does not exist")
-        found = list(_found(search, histories, path, named=named))
+        path = os.path.abspath(given) if os.fspath(given) else "''"
+        if not Path(path).exists():
+            raise UnknownSessionsError(f"{path} does not exist; name a file or a folder that does")
+        found = list(_found(search, histories, path, others))
         if not found and not search.problems:
             known = ", ".join(history.agent for history in histories)
-            raise UnknownSessionsError(
-                f"{path} has no sessions of {known}; --agent says whose they are"
-            )
+            way_out = "--agent says whose they are" if others is None else "name another --agent"
+            raise UnknownSessionsError(f"{path} has no sessions of {known}; {way_out}")
         yield from found
 
 
 def _found(
-    search: Search, histories: Sequence[History], path: str, *, named: bool
+    search: Search, histories: Sequence[History], path: str, others: Sequence[History] | None
 ) -> Iterator[FoundFile]:
     files: Iterator[tuple[str, Stamp]]
     if Path(path).is_dir():
@@ -54,12 +53,18 @@ def _found(
             yield from in_home
             return
         files = ((file, stamp) for file, stamp in search.files(path) if file.endswith(_SUFFIXES))
-    else:
+    elif Path(path).is_file():
         files = iter([(path, Stamp.of(Path(path).stat()))])
+    else:
+        raise UnknownSessionsError(f"{path} is a device or a pipe; name a file or a folder")
     for file, stamp in files:
-        head = _head(file)
+        try:
+            head = _head(file)
+        except OSError as error:
+            search.problems[storable_path(file)] = ("", error.strerror or str(error))
+            continue
         kind = _kind(file, head)
-        history = _history(histories, file, head, kind, named=named)
+        history = _history(histories, file, head, kind, others)
         if history is not None:
             yield FoundFile(history, kind, file, _below(history, file), stamp)
 
@@ -76,13 +81,24 @@ def _kind(path: str, head: bytes) -> Kind:
 
 
 def _history(
-    histories: Sequence[History], path: str, head: bytes, kind: Kind, *, named: bool
+    histories: Sequence[History],
+    path: str,
+    head: bytes,
+    kind: Kind,
+    others: Sequence[History] | None,
 ) -> History | None:
-    fitting = [h for h in histories if any(place.kind == kind for place in h.places)]
-    if named and len(fitting) == 1:
-        return fitting[0]
     text = schema(path) if kind == "sqlite" else head
-    return next((history for history in fitting if history.recognises(text)), None)
+    fitting = _keeping(histories, kind)
+    recognised = next((history for history in fitting if history.recognises(text)), None)
+    if recognised is not None or others is None or len(fitting) != 1:
+        return recognised
+    is_foreign = any(history.recognises(text) for history in _keeping(others, kind))
+    return None if is_foreign else fitting[0]
+
+
+def _keeping(histories: Sequence[History], kind: Kind) -> list[History]:
+    """Those of agents that keep sessions in files of a kind."""
+    return [history for history in histories if any(p.kind == kind for p in history.places)]
 
 
 def _below(history: History, path: str) -> str:

@@ -1,5 +1,6 @@
 """`rook import` and `rook index`: what they print, and how they refuse."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -41,3 +42,27 @@ def test_a_file_is_recognised_by_its_content_or_named(desk: Desk, tmp_path: Path
     assert "--agent says whose they are" in refused.stderr
     named = desk.rook("import", "--agent", "claude", str(file))
     assert named.stdout.endswith(": 1 new call\n")
+
+
+def test_what_cannot_be_imported_is_refused_in_a_sentence(desk: Desk, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / "nothing")
+    for name, reason in {
+        "pipe.jsonl": "is a device or a pipe; name a file or a folder",
+        "link.jsonl": "does not exist; name a file or a folder that does",
+    }.items():
+        refused = desk.rook("import", str(tmp_path / name))
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert refused.stderr == f"[rook] {tmp_path / name} {reason}\n"
+    nothing = desk.rook("import", "")
+    assert nothing.stderr == "[rook] '' does not exist; name a file or a folder that does\n"
+
+
+def test_sessions_of_another_agent_than_the_named_one_are_refused(
+    desk: Desk, tmp_path: Path
+) -> None:
+    file = write_session(desk.home, 1)
+    refused = desk.rook("import", "--agent", "gemini", str(file))
+    assert refused.returncode == 2
+    assert refused.stderr == f"[rook] {file} has no sessions of gemini; name another --agent\n"
+    assert desk.rook("import").stdout.endswith(": 1 new call\n")
