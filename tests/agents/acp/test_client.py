@@ -8,6 +8,7 @@ import pytest
 
 from rookery import agents
 from rookery.adapter.agent import Permission, Task
+from rookery.adapter.lines import DEFAULT_CAP
 from rookery.agents.acp.client import Client, invoke, refuse
 from rookery.agents.acp.dialects import DIALECTS
 from rookery.model.errors import UnsupportedError
@@ -127,7 +128,13 @@ MODE_OPTION = {"configOptions": [{"id": "how", "category": "mode", "options": []
     [
         ("plan", "gemini", MODES, [("session/set_mode", {"modeId": "plan"})]),
         ("all", "qwen", MODES, [("optional session/set_mode", {"modeId": "yolo"})]),
-        ("ask", "vibe", MODES, [("optional session/set_mode", {"modeId": "ask"})]),
+        ("ask", "vibe", MODES, [("session/set_mode", {"modeId": "ask"})]),
+        (
+            "ask",
+            "vibe",
+            {},  # without modes there is none in which it would ask nobody
+            [("optional session/set_config_option", {"configId": "mode", "value": "ask"})],
+        ),
         (
             "plan",
             "opencode",
@@ -170,8 +177,9 @@ def test_a_model_is_selected_before_the_prompt(session: Json, method: str, value
     assert (chosen["method"], chosen["params"]) == (method, {"sessionId": "s1", **values})
 
 
-def test_a_mode_that_is_needed_and_refused_ends_the_conversation() -> None:
-    client = Client(Task(prompt="Go", permission="plan"), DIALECTS["gemini"])
+@pytest.mark.parametrize("permission", ["plan", "edit", "ask"])
+def test_a_mode_that_is_needed_and_refused_ends_the_conversation(permission: Permission) -> None:
+    client = Client(Task(prompt="Go", permission=permission), DIALECTS["gemini"])
     answer(client, "initialize", HELLO)
     answer(client, "session/new", {"sessionId": "s1", **MODES})
     assert client.on_output(line(id="session/set_mode", error={"code": -32602})) == b""
@@ -205,7 +213,7 @@ SWITCH = option("e", "allow_once", "Switch to another mode and allow")  # qwen 0
         (None, YES, None),
     ],
 )
-@pytest.mark.parametrize("id", [0, 7, "seven"])
+@pytest.mark.parametrize("id", [0, 7, 1.5, 2**70, "seven"])
 def test_an_option_is_chosen_by_its_kind(
     id: object, options: list[Json] | None, decision: Decision, chosen: str | None
 ) -> None:
@@ -389,6 +397,60 @@ def test_notifications_noise_and_broken_lines_get_no_reply() -> None:
     client = Client(Task(prompt=""))
     noise = b'hello\n[{"id"]\n{"id":\n' + line(method="moon/rises", params={}) + line(id=None)
     assert client.on_output(noise) == b""
+
+
+def test_only_the_response_that_is_awaited_counts() -> None:
+    client = Client(Task(prompt="Go"))
+    assert answer(client, "session/new", {"sessionId": "early"}) == []
+    assert len(answer(client, "initialize", HELLO)) == 1
+    assert answer(client, "initialize", HELLO) == []
+    (prompt,) = answer(client, "session/new", {"sessionId": "s1"})
+    assert prompt["params"]["sessionId"] == "s1"
+    assert answer(client, "session/new", {"sessionId": "late"}) == []
+    assert answer(client, "session/prompt", {"stopReason": "end_turn"}) == []
+    (cancel,) = sent(client.interrupt())
+    assert cancel["params"]["sessionId"] == "s1"
+
+
+DEEP = b"[" * 3000 + b"]" * 3000
+LONG = b'"' + b"x" * (DEFAULT_CAP + 1) + b'"'
+
+
+@pytest.mark.parametrize("value", [DEEP, LONG], ids=["deep", "long"])
+def test_a_request_that_is_too_deep_or_too_long_is_refused_as_well(value: bytes) -> None:
+    request = b'{"jsonrpc":"2.0","id":7,"method":"fs/write_text_file","params":' + value + b"}\n"
+    (reply,) = sent(Client(Task(prompt="")).on_output(request))
+    assert (reply["id"], reply["error"]["code"]) == (7, -32601)
+
+
+@pytest.mark.parametrize("value", [DEEP, LONG], ids=["deep", "long"])
+def test_a_request_for_permission_that_is_too_deep_or_too_long_is_asked(value: bytes) -> None:
+    client = Client(Task(prompt=""))
+    request = asks(7, [ONCE]).replace(b'"rm -r build"', b'"rm -r build", "rawInput": ' + value)
+    assert client.read(request) is not None
+    (reply,) = sent(client.answer(request, YES))
+    assert reply["result"]["outcome"] == {"outcome": "selected", "optionId": "a"}
+
+
+def test_a_batch_is_answered_and_what_it_asks_is_not_granted() -> None:
+    client = Client(Task(prompt="Go", permission="all"))
+    batch = b"[%s,%s,%s,7]\n" % (
+        line(id="initialize", result=HELLO),
+        line(id=4, method="moon/phase"),
+        asks(5, [ONCE]),
+    )
+    opens, refused, denied = sent(client.on_output(batch.replace(b"\n", b"") + b"\n"))
+    assert opens["method"] == "session/new"
+    assert (refused["id"], refused["error"]["code"]) == (4, -32601)
+    assert denied == {"id": 5, "result": {"outcome": {"outcome": "cancelled"}}}
+    assert client.read(batch) is None
+
+
+def test_what_is_asked_after_a_stop_is_answered_once() -> None:
+    client = Client(Task(prompt="Go", permission="all"))
+    client.interrupt()
+    assert len(sent(client.on_output(asks(5, [ONCE])))) == 1
+    assert client.read(asks(5, [ONCE])) is None
 
 
 def test_a_stop_cancels_the_prompt_and_every_open_question() -> None:

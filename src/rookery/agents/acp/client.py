@@ -2,19 +2,22 @@
 
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from rookery.adapter import salvage
 from rookery.adapter.agent import ControlChannel, Invocation, Task
-from rookery.adapter.lines import LineBuffer
+from rookery.adapter.lines import Line, LineBuffer, Oversized
+from rookery.adapter.oversized import shortened
 from rookery.agents.acp import methods, shapes
 from rookery.agents.acp.asking import ask_of, choice
 from rookery.agents.acp.dialects import Dialect
 from rookery.model.errors import UnsupportedError
 from rookery.model.events import Event, ToolFinished, ToolStarted
 from rookery.model.questions import Ask, Decision
+
+T = TypeVar("T")
 
 _NOT_FOUND = -32601
 _REFUSAL = "rook offers neither files nor terminals"
@@ -24,13 +27,17 @@ _CANCELLED = {"outcome": "cancelled"}
 class _Request(msgspec.Struct):
     """A request to us, or a response to one of ours."""
 
-    id: str | int | None = None
+    id: shapes.Id = None
     method: str | None = None
     result: msgspec.Raw = msgspec.Raw()
     error: msgspec.Raw = msgspec.Raw()
 
 
+_Sent = tuple[str, Mapping[str, Any]]
+"""The id of a request of ours, and what it says."""
+
 _message = msgspec.json.Decoder(_Request)
+_batch = msgspec.json.Decoder(list[msgspec.Raw])
 _asked = msgspec.json.Decoder(shapes.PermissionRequest)
 _result = msgspec.json.Decoder(shapes.Result)
 
@@ -65,17 +72,17 @@ class Client:
         self._task = task
         self._dialect = dialect
         self._session: str | None = None
-        self._settings: list[bytes] = []  # requests to send before the prompt
-        self._is_prompted = False
+        self._settings: list[_Sent] = []  # requests to send before the prompt
+        self._awaited: str | None = methods.INITIALIZE  # the request that we wait for
         self._is_cancelled = False
-        self._open: dict[str | int | None, None] = {}  # requests for permission without an answer
+        self._open: dict[shapes.Id, None] = {}  # requests for permission without an answer
         self._calls: dict[str, ToolStarted] = {}  # those that may need permission
         self._lines = LineBuffer()
 
     def begin(self) -> bytes:
         """Return the first message: who we are, and that we offer nothing."""
         files = {"readTextFile": False, "writeTextFile": False}
-        return _request(
+        return self._send(
             methods.INITIALIZE,
             {
                 "protocolVersion": shapes.VERSION,
@@ -86,8 +93,12 @@ class Client:
 
     def on_output(self, data: bytes) -> bytes:
         """Return the messages to send after what the agent wrote."""
-        lines = (line for line in self._lines.feed(data) if isinstance(line, bytes))
-        return b"".join(reply for line in lines for reply in self._replies(line))
+        return b"".join(
+            reply
+            for line in self._lines.feed(data)
+            for message, is_alone in _messages(line)
+            for reply in self._replies(message, is_alone=is_alone)
+        )
 
     def on_event(self, event: Event, line: Callable[[], bytes]) -> bytes:
         """Remember the calls: a request for permission may name no more than the id of one."""
@@ -97,53 +108,51 @@ class Client:
             self._calls.pop(event.id, None)
         return b""
 
-    def _replies(self, line: bytes) -> Iterator[bytes]:
-        if b'"id"' not in line:
-            return
-        message = salvage.decode_part(line, _message)
-        if message is None or message.id is None:
+    def _replies(self, message: _Request, *, is_alone: bool) -> Iterator[bytes]:
+        if message.id is None:
             return
         if message.method is None:
             yield from self._after(str(message.id), message)
         elif message.method != shapes.ASKS:
             error = {"code": _NOT_FOUND, "message": f"{message.method}: {_REFUSAL}"}
             yield _line({"id": message.id, "error": error})
-        elif self._is_cancelled:
+        elif self._is_cancelled or not is_alone:  # of several in a line, nobody can be asked
             yield _line({"id": message.id, "result": {"outcome": _CANCELLED}})
 
     def _after(self, id: str, message: _Request) -> Iterator[bytes]:
         """Continue after the response to a request of ours; after an error there is no prompt."""
+        if id != self._awaited:
+            return
         if bytes(message.error) not in (b"", b"null") and not id.startswith(methods.OPTIONAL):
             return
         result = salvage.decode_part(message.result, _result) if bytes(message.result) else None
         result = result or shapes.Result()
         if id == methods.INITIALIZE:
             if shapes.speaks(result):
-                yield self._open_session(result)
+                yield self._send(*self._opening(result))
             return
         if id in methods.OPENS:
             self._session = result.session_id or self._task.resume
             self._settings = list(self._wanted(result))
             if not self._settings and id == methods.LOAD:
                 self._settings = list(self._await_replay(result))
-        elif id.removeprefix(methods.OPTIONAL) not in methods.SETS:
-            return
-        if self._session is not None:
+        if self._session is not None and id != methods.PROMPT:
             yield self._next()
 
-    def _open_session(self, hello: shapes.Result) -> bytes:
+    def _opening(self, hello: shapes.Result) -> _Sent:
         able = hello.agent_capabilities or shapes.AgentCapabilities()
         where = {"cwd": self._task.cwd or ".", "mcpServers": list[Any]()}
         if self._task.resume is None:
-            return _request(methods.NEW, where)
+            return methods.NEW, where
         sessions = able.session_capabilities
         resumes = sessions is not None and sessions.resume is not None
         # An agent that can do neither says so itself: its error ends the run.
-        return _request(
-            methods.RESUME if resumes else methods.LOAD, {"sessionId": self._task.resume, **where}
-        )
+        return methods.RESUME if resumes else methods.LOAD, {
+            "sessionId": self._task.resume,
+            **where,
+        }
 
-    def _wanted(self, result: shapes.Result) -> Iterator[bytes]:
+    def _wanted(self, result: shapes.Result) -> Iterator[_Sent]:
         """The requests that select the model and the mode."""
         options = result.config_options or []
         if self._task.model is not None:
@@ -152,18 +161,21 @@ class Client:
         mode = modes.get(self._task.permission)
         if mode is None:
             return
-        # What the mode would allow is allowed by us, too, so that it may be missing.
-        prefix = methods.OPTIONAL if self._task.permission in ("ask", "all") else ""
+        found = next((one.id for one in options if one.category == "mode"), None)
+        has_modes = found is not None or bool(result.modes and result.modes.available_modes)
+        # What the mode for all would allow is allowed by us, too, so that it may be missing. An
+        # agent with modes that does not enter the one in which it asks may ask nobody.
+        is_spare = self._task.permission == "all" or not has_modes
+        prefix = methods.OPTIONAL if is_spare and self._task.permission in ("ask", "all") else ""
         option, equals, value = mode.partition("=")
         if equals and not option.startswith("http"):
             yield self._set_option(option, value, prefix)
         elif result.modes is not None and result.modes.available_modes:
             yield self._setting(methods.SET_MODE, {"modeId": mode}, prefix)
         else:
-            found = next((one.id for one in options if one.category == "mode"), None)
             yield self._set_option(found or "mode", mode, prefix)
 
-    def _await_replay(self, result: shapes.Result) -> Iterator[bytes]:
+    def _await_replay(self, result: shapes.Result) -> Iterator[_Sent]:
         """A request that changes nothing: before it is answered, the session has been repeated."""
         mode = result.modes.current_mode_id if result.modes else None
         if mode is not None and self._dialect is not None and self._dialect.replays_late:
@@ -171,32 +183,37 @@ class Client:
 
     def _select_model(
         self, model: str, result: shapes.Result, options: Sequence[shapes.ConfigOption]
-    ) -> bytes:
+    ) -> _Sent:
         found = next((one.id for one in options if one.category == "model"), None)
         if result.models is None and found is not None:
             return self._set_option(found, model)
         return self._setting(methods.SET_MODEL, {"modelId": model})
 
-    def _set_option(self, option: str, value: str, prefix: str = "") -> bytes:
+    def _set_option(self, option: str, value: str, prefix: str = "") -> _Sent:
         return self._setting(methods.SET_OPTION, {"configId": option, "value": value}, prefix)
 
-    def _setting(self, method: str, values: Mapping[str, str], prefix: str = "") -> bytes:
-        return _request(method, {"sessionId": self._session, **values}, prefix)
+    def _setting(self, method: str, values: Mapping[str, str], prefix: str = "") -> _Sent:
+        return f"{prefix}{method}", {"sessionId": self._session, **values}
 
     def _next(self) -> bytes:
         """The next setting, or the prompt once all are made."""
-        if self._settings:
-            return self._settings.pop(0)
-        if self._is_prompted or self._is_cancelled:
+        if self._is_cancelled:
             return b""
-        self._is_prompted = True
+        if self._settings:
+            return self._send(*self._settings.pop(0))
         prompt = [{"type": "text", "text": self._task.prompt}]
-        return _request(methods.PROMPT, {"sessionId": self._session, "prompt": prompt})
+        return self._send(methods.PROMPT, {"sessionId": self._session, "prompt": prompt})
+
+    def _send(self, id: str, params: Mapping[str, Any]) -> bytes:
+        """A request of ours; only its response counts from now on."""
+        self._awaited = id
+        method = id.removeprefix(methods.OPTIONAL)
+        return _line({"id": id, "method": method, "params": params})
 
     def interrupt(self) -> bytes:
         """Return the messages that cancel the prompt; nothing if it was not sent."""
         self._is_cancelled = True
-        if not self._is_prompted:
+        if self._awaited != methods.PROMPT:
             return b""
         cancel = {"method": methods.CANCEL, "params": {"sessionId": self._session}}
         answers = [_line({"id": id, "result": {"outcome": _CANCELLED}}) for id in self._open]
@@ -208,8 +225,8 @@ class Client:
         return self._task.permission == "all" and ask.about == "tool"
 
     def read(self, line: bytes) -> Ask | None:
-        """Read a request for permission; None if the line isn't one, or is repeated."""
-        message = _permission_request(line)
+        """Read a request for permission; None if the line isn't one, or it has its answer."""
+        message = None if self._is_cancelled else _permission_request(line)
         if message is None or message.id is None or message.id in self._open:
             return None
         self._open[message.id] = None
@@ -228,11 +245,28 @@ class Client:
         return _line({"id": message.id, "result": {"outcome": chosen}})
 
 
+def _messages(line: Line) -> Iterator[tuple[_Request, bool]]:
+    """The requests and responses in a line, and whether there is only one."""
+    data = shortened(line) if isinstance(line, Oversized) else line
+    if data is None or b'"id"' not in data:
+        return
+    is_batch = data[:1] == b"["
+    parts = _decoded(data, _batch) if is_batch else None
+    for part in map(bytes, parts or ()) if is_batch else (data,):
+        if (message := _decoded(part, _message)) is not None:
+            yield message, not is_batch
+
+
 def _permission_request(line: bytes) -> shapes.PermissionRequest | None:
-    request = salvage.decode_part(line, _message)
+    request = _decoded(line, _message)
     if request is None or request.method != shapes.ASKS:
         return None
-    return salvage.decode_part(line, _asked)
+    return _decoded(line, _asked)
+
+
+def _decoded(line: bytes, decoder: msgspec.json.Decoder[T]) -> T | None:
+    """Decode a line as the reader does, without what is nested too deep."""
+    return salvage.decode_part(salvage.shallow(line, salvage.DEEPEST_LINE), decoder)
 
 
 def refuse(name: str, task: Task, dialect: Dialect | None) -> None:
@@ -254,10 +288,6 @@ def refuse(name: str, task: Task, dialect: Dialect | None) -> None:
             f"has no mode for --permission {task.permission} over ACP",
             "use --permission ask or all",
         )
-
-
-def _request(method: str, params: Mapping[str, Any], prefix: str = "") -> bytes:
-    return _line({"id": f"{prefix}{method}", "method": method, "params": params})
 
 
 def _line(message: Mapping[str, Any]) -> bytes:

@@ -15,6 +15,10 @@ ASKS = "session/request_permission"
 """The request for permission."""
 
 
+Id = str | int | float | None
+"""The id of a request, which its response repeats."""
+
+
 class _Shape(msgspec.Struct, gc=False, rename="camel"):
     """A part of a message."""
 
@@ -185,7 +189,7 @@ class SessionUpdate(_Shape, tag_field="method", tag="session/update"):
 
 
 class PermissionRequest(_Shape, tag_field="method", tag=ASKS):
-    id: str | int | None = None
+    id: Id = None
     params: PermissionParams = msgspec.field(default_factory=PermissionParams)
 
 
@@ -309,7 +313,7 @@ class RpcError(_Shape):
 class Response(_Shape):
     """The response to a request of ours; it has no method."""
 
-    id: str | int | None = None
+    id: Id = None
     result: Result | None = None
     error: RpcError | None = None
 
