@@ -137,6 +137,23 @@ def test_the_begin_of_summer_time_in_berlin(tmp_path: Path, by: str, expected: R
         assert rows(build(connection, query(by, timezone=BERLIN))) == expected
 
 
+def test_hours_in_which_clocks_change_by_half_an_hour_have_their_names(tmp_path: Path) -> None:
+    calls = [
+        {"at": "2026-04-04T14:59Z", "input": 1},  # 01:59, then clocks are put back to 01:30
+        {"at": "2026-04-04T15:01Z", "input": 2},
+        {"at": "2026-10-03T15:29Z", "input": 4},  # 01:59, then clocks are put forward to 02:30
+        {"at": "2026-10-03T15:31Z", "input": 8},
+    ]
+    with ledger(tmp_path, *calls) as connection:
+        report = build(connection, query("day,hour", timezone="Australia/Lord_Howe"))
+    assert {(row.keys["hour"], row.tokens.input) for row in report.rows} == {
+        ("2026-04-05T01:00+11:00", 1),
+        ("2026-04-05T01:00+10:30", 2),
+        ("2026-10-04T01:00+10:30", 4),
+        ("2026-10-04T02:00+11:00", 8),
+    }
+
+
 def test_hours_of_kolkata_begin_at_half_past(tmp_path: Path) -> None:
     calls = [
         {"at": "2026-11-01T18:29:59Z", "input": 1},

@@ -32,22 +32,27 @@ class Moments:
         names: dict[Key, str] = {}
         day = group
         if self._hours:
-            day = (group + self._zone.offset(group)) // DAY_S
-            names["hour"] = self._hour(group)
+            offset = self._offset_of_hour(group)
+            day = (group + offset) // DAY_S
+            names["hour"] = _hour(group + offset, offset)
         shown = _FIRST_DAY + timedelta(days=max(0, min(day, _LAST_DAY)))
         monday = shown - timedelta(days=shown.weekday())
         names |= {"day": f"{shown}", "week": f"{monday}", "month": f"{shown}"[: len("2026-11")]}
         return names
 
-    def _hour(self, at: int) -> str:
-        """The begin of an hour, with its offset: an hour that clocks show twice is two."""
-        wall = self._zone.wall(max(0, min(at, (_LAST_DAY - 1) * DAY_S)))
-        sign, minutes = "-+"[self._zone.offset(at) >= 0], abs(self._zone.offset(at)) // 60
-        return f"{_iso(wall)}{sign}{minutes // 60:02}:{minutes % 60:02}"
+    def _offset_of_hour(self, begin: int) -> int:
+        """The offset of an hour; clocks that are changed by half an hour are so within one."""
+        offset = self._zone.offset(begin)
+        return offset if (begin + offset) % _HOUR_S == 0 else self._zone.offset(begin + _HOUR_S - 1)
 
 
-def _iso(wall: datetime) -> str:
-    return wall.isoformat(timespec="minutes")
+def _hour(wall: int, offset: int) -> str:
+    """The begin of an hour, with its offset: an hour that clocks show twice is two."""
+    shown = datetime(1970, 1, 1) + timedelta(  # noqa: DTZ001
+        seconds=max(0, min(wall, (_LAST_DAY - 1) * DAY_S))
+    )
+    sign, minutes = "-+"[offset >= 0], abs(offset) // 60
+    return f"{shown.isoformat(timespec='minutes')}{sign}{minutes // 60:02}:{minutes % 60:02}"
 
 
 def _offset(offsets: list[tuple[int, int]]) -> str:
