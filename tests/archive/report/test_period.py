@@ -53,7 +53,21 @@ def test_a_time_of_day_is_exact(words: Moment, at: str) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    ["", "soon", "2026-13", "2026-02-30", "7", "-7d", "7x", "9999", "2026-11-02T25:00", "1e9d"],
+    [
+        *(
+            "",
+            "soon",
+            "2026-13",
+            "2026-02-30",
+            "7",
+            "-7d",
+            "7x",
+            "9999",
+            "2026-11-02T25:00",
+            "1e9d",
+        ),
+        *("2026-W45", "2026-W45-1"),
+    ],
 )
 def test_words_that_are_not_a_time_are_refused_with_examples(words: str) -> None:
     with pytest.raises(OptionError, match=r"since takes a time such as 7d, today, .*, not"):

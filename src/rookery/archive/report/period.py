@@ -74,6 +74,8 @@ def _exact(moment: Moment, zone: Zone, now: float) -> int:
         length = seconds(moment.strip()) if moment.strip()[-1:] in "smhd" else None
         if length is not None:
             return _ms(now - length)
+        if "W" in moment:  # a week, which is not a time of day
+            raise ValueError(moment)
         moment = datetime.fromisoformat(moment.strip())
     assert isinstance(moment, datetime)
     return _ms(zone.seconds(moment) if moment.tzinfo is None else moment.timestamp())
