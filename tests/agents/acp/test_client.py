@@ -407,9 +407,22 @@ def test_only_the_response_that_is_awaited_counts() -> None:
     (prompt,) = answer(client, "session/new", {"sessionId": "s1"})
     assert prompt["params"]["sessionId"] == "s1"
     assert answer(client, "session/new", {"sessionId": "late"}) == []
-    assert answer(client, "session/prompt", {"stopReason": "end_turn"}) == []
     (cancel,) = sent(client.interrupt())
     assert cancel["params"]["sessionId"] == "s1"
+    assert answer(client, "session/prompt", {"stopReason": "end_turn"}) == []
+    assert client.interrupt() == b""
+
+
+@pytest.mark.parametrize("end", [{"result": {"stopReason": "end_turn"}}, {"error": {"code": 1}}])
+def test_what_is_asked_after_the_prompt_returned_is_cancelled(end: Json) -> None:
+    client = Client(Task(prompt="Go", permission="all"))
+    client.begin()
+    answer(client, "initialize", HELLO)
+    answer(client, "session/new", {"sessionId": "s1"})
+    assert client.on_output(line(id="session/prompt", **end)) == b""
+    (reply,) = sent(client.on_output(asks(5, [ONCE])))
+    assert reply == {"id": 5, "result": {"outcome": {"outcome": "cancelled"}}}
+    assert client.read(asks(5, [ONCE])) is None
 
 
 DEEP = b"[" * 3000 + b"]" * 3000

@@ -573,3 +573,71 @@ def test_the_agent_itself_decodes_what_it_writes_over_acp(name: str) -> None:
 def test_a_server_of_another_protocol_is_not_taken_for_an_agent() -> None:
     other = {"protocolVersion": "2025-06-18", "serverInfo": {"name": "x"}, "capabilities": {}}
     assert agents.detect(json.dumps(line(id=0, result=other)).encode()) is None
+
+
+# Responses that no agent should write.
+
+
+@pytest.mark.parametrize(
+    "stray",
+    [
+        line(id=77, result={"stopReason": "end_turn"}),
+        line(id=None, error={"code": -32700, "message": "Parse error"}),
+        line(id="optional moon", error={"code": 1}),
+    ],
+)
+def test_a_response_to_no_request_of_ours_ends_nothing(stray: Json) -> None:
+    cut = verdict(hello(), OPENED, says("Half."), stray)
+    assert cut.status == "incomplete"
+    events = turn(says("One"), stray, says(" two."), DONE)
+    assert [event.name for event in only(Unknown, events)] == ["response to no request"]
+    (finished,) = only(TurnFinished, events)
+    assert (finished.ok, finished.text) == (True, "One two.")
+
+
+@pytest.mark.parametrize(
+    "end", [{"result": {}}, {"result": None}, {"result": {"stopReason": 5}}, {}, {"result": "done"}]
+)
+def test_a_prompt_that_returns_without_a_reason_failed(end: Json) -> None:
+    ended = line(id="session/prompt", **end)
+    (finished,) = only(TurnFinished, turn(says("Done."), ended))
+    assert not finished.ok
+    assert verdict(hello(), OPENED, says("Done."), ended).status == "failed"
+
+
+@pytest.mark.parametrize("error", ["boom", 5, [], True, {"code": "x", "message": 7}])
+@pytest.mark.parametrize(
+    "before", [[], [hello()], [hello(), OPENED]], ids=["initialize", "session/load", "prompt"]
+)
+def test_an_error_of_any_shape_ends_the_run(before: list[Json], error: Any) -> None:
+    id = ("initialize", "session/load", "session/prompt")[len(before)]
+    (finished,) = only(TurnFinished, read(*before, line(id=id, error=error)))
+    assert not finished.ok
+    assert ("boom" in str(finished.errors)) == (error == "boom")
+
+
+def test_an_agent_that_names_no_version_is_not_started() -> None:
+    (finished,) = only(TurnFinished, read(line(id="initialize", result={})))
+    assert finished.reason == "not_started"
+    assert "version null" in str(finished.errors)
+
+
+def test_who_must_log_in_after_some_words_was_started() -> None:
+    refused = line(id="session/prompt", error={"code": -32000, "message": "Log in again"})
+    assert verdict(hello(), OPENED, refused).status == "not_started"
+    assert verdict(hello(), OPENED, says("I will look."), refused).status == "failed"
+
+
+def test_a_call_that_ran_after_it_was_asked_for_was_not_denied() -> None:
+    running = [call("c1", "in_progress"), call("c1", None, content=[])]
+    (ended,) = only(ToolFinished, turn(asks("r1", "c1"), *running, says("Done."), DONE))
+    assert ended.status == "orphaned"
+    (ended,) = only(ToolFinished, turn(asks("r1", "c1"), call("c1", None), says("Done."), DONE))
+    assert ended.status == "denied"
+
+
+def test_a_session_without_modes_is_not_repeated_late() -> None:
+    loaded = line(id="session/load", result={})
+    events = read(hello({"name": "gemini-cli"}), loaded, says("Done."), DONE)
+    assert only(Replayed, events) == []
+    assert [event.text for event in only(Text, events)] == ["Done."]

@@ -74,7 +74,7 @@ class Client:
         self._session: str | None = None
         self._settings: list[_Sent] = []  # requests to send before the prompt
         self._awaited: str | None = methods.INITIALIZE  # the request that we wait for
-        self._is_cancelled = False
+        self._is_over = False  # cancelled, or the prompt returned: nothing more is granted
         self._open: dict[shapes.Id, None] = {}  # requests for permission without an answer
         self._calls: dict[str, ToolStarted] = {}  # those that may need permission
         self._lines = LineBuffer()
@@ -116,12 +116,15 @@ class Client:
         elif message.method != shapes.ASKS:
             error = {"code": _NOT_FOUND, "message": f"{message.method}: {_REFUSAL}"}
             yield _line({"id": message.id, "error": error})
-        elif self._is_cancelled or not is_alone:  # of several in a line, nobody can be asked
+        elif self._is_over or not is_alone:  # of several in a line, nobody can be asked
             yield _line({"id": message.id, "result": {"outcome": _CANCELLED}})
 
     def _after(self, id: str, message: _Request) -> Iterator[bytes]:
         """Continue after the response to a request of ours; after an error there is no prompt."""
         if id != self._awaited:
+            return
+        if id == methods.PROMPT:
+            self._awaited, self._is_over = None, True
             return
         if bytes(message.error) not in (b"", b"null") and not id.startswith(methods.OPTIONAL):
             return
@@ -136,7 +139,7 @@ class Client:
             self._settings = list(self._wanted(result))
             if not self._settings and id == methods.LOAD:
                 self._settings = list(self._await_replay(result))
-        if self._session is not None and id != methods.PROMPT:
+        if self._session is not None:
             yield self._next()
 
     def _opening(self, hello: shapes.Result) -> _Sent:
@@ -197,7 +200,7 @@ class Client:
 
     def _next(self) -> bytes:
         """The next setting, or the prompt once all are made."""
-        if self._is_cancelled:
+        if self._is_over:
             return b""
         if self._settings:
             return self._send(*self._settings.pop(0))
@@ -211,8 +214,8 @@ class Client:
         return _line({"id": id, "method": method, "params": params})
 
     def interrupt(self) -> bytes:
-        """Return the messages that cancel the prompt; nothing if it was not sent."""
-        self._is_cancelled = True
+        """Return the messages that cancel the prompt; nothing if none is awaited."""
+        self._is_over = True
         if self._awaited != methods.PROMPT:
             return b""
         cancel = {"method": methods.CANCEL, "params": {"sessionId": self._session}}
@@ -226,7 +229,7 @@ class Client:
 
     def read(self, line: bytes) -> Ask | None:
         """Read a request for permission; None if the line isn't one, or it has its answer."""
-        message = None if self._is_cancelled else _permission_request(line)
+        message = None if self._is_over else _permission_request(line)
         if message is None or message.id is None or message.id in self._open:
             return None
         self._open[message.id] = None

@@ -54,6 +54,16 @@ class _Body(msgspec.Struct):
 _details = msgspec.json.Decoder(_Details)
 _body = msgspec.json.Decoder(_Body)
 _string = msgspec.json.Decoder(str)
+_error = msgspec.json.Decoder(shapes.RpcError)
+
+
+def of_response(response: shapes.Response) -> shapes.RpcError | None:
+    """The error of a response, whatever it consists of; None if it has none."""
+    raw = bytes(response.error)
+    if raw in (b"", b"null"):
+        return None
+    found = salvage.decode_part(raw, _error) if raw[:1] == b"{" else None
+    return found or shapes.RpcError(message=salvage.decode_part(raw, _string))
 
 
 def read(error: shapes.RpcError) -> Error:
@@ -77,7 +87,7 @@ def message_of(error: shapes.RpcError) -> str:
         text = (body.error.message if body and body.error else None) or text
     if text.lower() in _GENERIC:
         text = _more(error.data) or text
-    return text or f"error {error.code}"
+    return text or ("an error without a word" if error.code is None else f"error {error.code}")
 
 
 def _more(data: msgspec.Raw) -> str | None:

@@ -34,6 +34,7 @@ class Memory(memory.Memory):
         self.parent_of = calls.parent_reader(dialect)
         self.version: str | None = None
         self.login: str | None = None  # how the agent says that a person logs in
+        self.is_led = False  # whether our client leads it, whose ids are methods
         self.session: str | None = None
         self.is_announced = False  # whether the start of the session was reported
         self.is_resumed = False
@@ -51,7 +52,7 @@ class Memory(memory.Memory):
         self.refused_last = False  # whether nothing was said since a call was denied
         self.has_called = False  # whether there was a tool call in this turn
         self.has_delegated = False  # whether there was one to a subagent
-        self.has_worked = False  # whether there was one at all
+        self.has_worked = False  # whether there was one at all, or a word
         self.tokens: shapes.Tokens | None = None  # the agent's total at the last result
         self.cost: float | None = None  # its total now
         self.settled_cost: float | None = None  # its total at the last result
@@ -107,6 +108,7 @@ class Memory(memory.Memory):
 
     def add_piece(self, chunk: shapes.AnyChunk, text: str, *, thinking: bool) -> list[Event]:
         """Begin a text or thought; both may have the id of the same message."""
+        self.has_worked = True
         events = [*([] if self.in_turn else self.begin_turn()), *self.end_text()]
         events += self.add_delta(self.new_id("text"), text, thinking=thinking)
         self.piece_of, self._message = type(chunk), chunk.message_id

@@ -100,7 +100,7 @@ def call_update(memory: Memory, call: shapes.AnyCall, line: bytes) -> Events:
         calls.take_input(call)
     events = [] if id in memory.tools else _begin(memory, id, call, is_whole=has_ended)
     if id in memory.asked:
-        memory.asked[id] = status == "in_progress"
+        memory.asked[id] |= status == "in_progress"
     if has_ended:
         events += _end(memory, id, call, ok=status == "completed")
     else:

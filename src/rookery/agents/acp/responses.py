@@ -34,27 +34,27 @@ _string = msgspec.json.Decoder(str)
 
 def response(memory: Memory, message: shapes.Response, line: bytes) -> Events:
     """Read a response, by what it answers."""
-    id = str(message.id)
+    id, error, result = str(message.id), errors.of_response(message), message.result
     if memory.is_over:
         return Unknown(name="response after the end", raw=salvage.raw_copy(line))
+    if memory.is_led and id.removeprefix(methods.OPTIONAL) not in methods.ALL:
+        return Unknown(name="response to no request", raw=salvage.raw_copy(line))
     if memory.replays_late and id.removeprefix(methods.OPTIONAL) in methods.SETS:
-        return _replayed_late(memory, id, message)
-    if message.error is not None:
-        return _failed(memory, id, message.error)
-    result = message.result
-    if result is not None and result.stop_reason is not None:
+        return _replayed_late(memory, id, error)
+    if error is not None:
+        return _failed(memory, id, error)
+    result = result or shapes.Result()
+    if id == methods.PROMPT or result.stop_reason is not None:
         return _prompt_ended(memory, id, result)
-    if result is not None and bytes(result.protocol_version):
+    if id == methods.INITIALIZE or bytes(result.protocol_version):
         return _hello(memory, id, result)
     if id in methods.OPENS or _is_session(memory, result):
-        return _opened(memory, id, result or shapes.Result())
+        return _opened(memory, id, result)
     return ()
 
 
-def _is_session(memory: Memory, result: shapes.Result | None) -> bool:
+def _is_session(memory: Memory, result: shapes.Result) -> bool:
     """Whether the result is that of a request which opens a session; it may be empty."""
-    if result is None:
-        return memory.replaying and memory.has_replayed
     named = (result.session_id, result.modes, result.models, result.config_options)
     return any(one is not None for one in named) or (memory.replaying and memory.has_replayed)
 
@@ -62,9 +62,10 @@ def _is_session(memory: Memory, result: shapes.Result | None) -> bool:
 def _hello(memory: Memory, id: str, result: shapes.Result) -> list[Event]:
     """Read who the agent is, and whether it speaks our version of the protocol."""
     memory.meet(result)
+    memory.is_led = id == methods.INITIALIZE
     if shapes.speaks(result):
         return []
-    theirs = bytes(result.protocol_version).decode("utf-8", "replace")[:20]
+    theirs = bytes(result.protocol_version).decode("utf-8", "replace")[:20] or "null"
     text = f"the agent speaks version {theirs} of ACP, rook speaks version {shapes.VERSION}"
     return _not_started(memory, id, Error(kind="config", message=text, retryable=False))
 
@@ -79,18 +80,20 @@ def _opened(memory: Memory, id: str, result: shapes.Result) -> list[Event]:
     if result.session_id is not None and result.session_id != memory.session:
         memory.session, memory.is_announced = result.session_id, False
         memory.current = memory
-    late = memory.dialect is not None and memory.dialect.replays_late
+    # Without a mode, nothing is asked for whose response would end the replay.
+    has_mode = result.modes is not None and result.modes.current_mode_id is not None
+    late = has_mode and memory.dialect is not None and memory.dialect.replays_late
     memory.replaying = memory.replays_late = late and id == methods.LOAD
     memory.mode = (result.modes.current_mode_id if result.modes else None) or memory.mode
     memory.model = _model(result) or memory.model
     return [*events, *memory.announce()] if memory.session is not None else events
 
 
-def _replayed_late(memory: Memory, id: str, message: shapes.Response) -> Events:
+def _replayed_late(memory: Memory, id: str, error: shapes.RpcError | None) -> Events:
     """Read the first response after a session whose replay follows the response that opens it."""
     memory.replaying = memory.replays_late = False
     events = memory.end_replay()
-    return [*events, *_failed(memory, id, message.error)] if message.error is not None else events
+    return [*events, *_failed(memory, id, error)] if error is not None else events
 
 
 def _model(result: shapes.Result) -> str | None:

@@ -315,7 +315,7 @@ class Response(_Shape):
 
     id: Id = None
     result: Result | None = None
-    error: RpcError | None = None
+    error: msgspec.Raw = NOTHING
 
 
 def speaks(hello: Result) -> bool:
