@@ -105,6 +105,11 @@ def test_an_input_that_is_cut_off_is_unknown() -> None:
     assert started.input is None
 
 
+def test_a_blank_command_makes_no_title() -> None:
+    (started,) = events(call("Bash", command=" "), of=ToolStarted)
+    assert (started.title, started.kind) == (None, "execute")
+
+
 def test_only_a_resume_hint_ends_a_run_well() -> None:
     assert status(VERSION, said("Done."), HINT) == "success"
     assert status(VERSION, said("Done.")) == "incomplete"

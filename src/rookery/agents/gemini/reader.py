@@ -18,6 +18,7 @@ from rookery.model.events import (
     Status,
     Text,
     TextDelta,
+    ToolFinished,
     ToolStarted,
     Unknown,
     UsageReported,
@@ -73,13 +74,16 @@ def tool_use(memory: Memory, message: shapes.ToolUse, line: bytes) -> Events:
     return [*before, started] if before else started
 
 
-def tool_result(memory: Memory, message: shapes.ToolResult, line: bytes) -> Sequence[Event]:
+def tool_result(memory: Memory, message: shapes.ToolResult, line: bytes) -> Events:
     """Read the end of a call; a failed command is reported as a success (0.61.0 shell_fail)."""
-    before = memory.advance()
     id = message.tool_id or memory.new_id("call")
     call = memory.tools.get(id)
     output = message.output or None  # "" means that the output is not reported (0.61.0 file_edit)
-    if message.status == "success":
+    ok, before = message.status == "success", memory.advance()
+    if ok and call is not None and not before and call.kind not in tools.CHANGING:
+        memory.end(id)  # as most do: finish() would look everything up again
+        return ToolFinished(id=id, status="ok", name=call.name, kind=call.kind, output=output)
+    if ok:
         events = memory.finish(id, "ok", output=output)
         if call is not None and call.kind in tools.CHANGING:
             events += tools.changes(call.name, id, call.input)

@@ -16,7 +16,6 @@ from rookery.model.events import (
     SessionStarted,
     Text,
     ToolFinished,
-    ToolStarted,
     Unknown,
 )
 
@@ -29,28 +28,34 @@ _HOOK = re.compile(
 _FIRST_OF_HOOKS = "PUSIN"  # letters
 _BLOCKED = " blocked"
 _LONGEST_HOOK = 50  # of all titles
-_NO_FUNCTION = shapes.Function()
 _COMPLETE = "complete"
 _MISSED: Mapping[str, str] = {"paused": "paused", "blocked": "goal_blocked"}
 
 
 def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Events:
     """Read a text of the model, which is whole, and its calls."""
-    calls = message.tool_calls
-    if calls and len(calls) == 1 and memory.in_turn:  # as most are
-        text = _text(memory, message.content) if message.content else None
+    text, calls = message.content, message.tool_calls
+    if not calls or len(calls) > 1 or not memory.in_turn:
+        return _assistant(memory, text, calls or ())
+    call = calls[0]  # the only one, as in most messages
+    id, function = call.id, call.function
+    if not id or id in memory.tools or id in memory.ended:
+        return _assistant(memory, text, calls)
+    memory.tools[id] = started = tools.started(id, function.name, function.arguments)
+    said = _text(memory, text) if text else None
+    memory.answer = None
+    return started if said is None else (said, started)
+
+
+def _assistant(memory: Memory, text: str | None, calls: Sequence[shapes.Call]) -> Sequence[Event]:
+    """Read a text and any number of calls."""
+    events = memory.begin_turn()
+    if text:
+        events.append(_text(memory, text))
+    for call in calls:
         memory.answer = None
-        started = _call(memory, calls[0])
-        if text is None:
-            return started or ()
-        return (text,) if started is None else (text, started)
-    events = [] if memory.in_turn else memory.begin_turn()
-    if message.content:
-        events.append(_text(memory, message.content))
-    for call in calls or ():
-        memory.answer = None
-        if (started := _call(memory, call)) is not None:
-            events.append(started)
+        id, function = call.id or memory.new_id("call"), call.function
+        events += memory.start(tools.started(id, function.name, function.arguments))
     return events
 
 
@@ -71,48 +76,39 @@ def _hook(text: str) -> Event | None:
     return None
 
 
-def _call(memory: Memory, call: shapes.Call) -> Event | None:
-    """Read the start of a call; None if it has started already."""
-    id = call.id or memory.new_id("call")
-    if id in memory.tools or id in memory.ended:
-        return None
-    function = call.function or _NO_FUNCTION
-    name, arguments = function.name or "tool", function.arguments or ""
-    memory.tools[id] = started = tools.started(id, name, arguments)
-    return started
-
-
 def tool(memory: Memory, message: shapes.Tool, line: bytes) -> Events:
     """Read the end of a call."""
-    id, text = message.tool_call_id or memory.new_id("call"), message.content or ""
-    call = memory.tools.get(id)
-    if call is None or not memory.in_turn or tools.may_fail(call, text):
-        return _tool(memory, id, call, text)
+    id, text = message.tool_call_id, message.content
+    if not id or not text or id not in memory.tools:
+        return _tool(memory, id or memory.new_id("call"), text or "")
+    call = memory.tools[id]
     kind = call.kind
+    if kind == "edit":
+        if not text.startswith(tools.EDITED):
+            return _tool(memory, id, text)
+    elif kind == "plan" or text.endswith(tools.ENDINGS):
+        return _tool(memory, id, text)
     memory.ended[id] = None  # as most do: finish() would look everything up again
     del memory.tools[id]
-    ended = ToolFinished(id=id, status="ok", name=call.name, kind=kind, output=text or None)
-    return [ended, *tools.changes(call)] if kind in tools.CHANGING else ended
+    ended = ToolFinished(id=id, status="ok", name=call.name, kind=kind, output=text)
+    return ended if kind != "edit" else (ended, *tools.changes(call))
 
 
-def _tool(memory: Memory, id: str, call: ToolStarted | None, text: str) -> Sequence[Event]:
-    """Read the end of a call that may have failed, or have no start."""
-    before = () if memory.in_turn else memory.begin_turn()
+def _tool(memory: Memory, id: str, text: str) -> Sequence[Event]:
+    """Read the end of a call that may have failed, changed the plan, or have no start."""
+    before, call = memory.begin_turn(), memory.tools.get(id)
     failure = tools.failure_of(call, text)
     if failure is None:
         ended = memory.finish(id, "ok", output=tools.output_of(text))
         return [*before, *ended, *(tools.changes(call) if call else ())]
-    output = (failure.text or None) if failure.exit_code is not None else None
-    return [
-        *before,
-        *memory.finish(
-            id,
-            failure.status,
-            output=output,
-            error=failure.text or None,
-            exit_code=failure.exit_code,
-        ),
-    ]
+    ended = memory.finish(
+        id,
+        failure.status,
+        output=(failure.text or None) if failure.exit_code is not None else None,
+        error=failure.text or None,
+        exit_code=failure.exit_code,
+    )
+    return [*before, *ended]
 
 
 def meta(memory: Memory, message: shapes.Meta, line: bytes) -> Sequence[Event]:

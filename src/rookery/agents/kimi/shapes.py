@@ -8,13 +8,13 @@ from rookery.adapter.shapes import Count, Milliseconds, Shape
 class Function(Shape):
     """What is called; its arguments are JSON in a string."""
 
-    name: str | None = None
-    arguments: str | None = None
+    name: str = ""
+    arguments: str = ""
 
 
 class Call(Shape):
-    id: str | None = None
-    function: Function | None = None
+    id: str = ""
+    function: Function = msgspec.field(default_factory=Function)
 
 
 class _Message(Shape, tag_field="role"):

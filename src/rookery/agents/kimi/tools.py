@@ -1,7 +1,7 @@
 """Kimi Code's tools: their kinds, titles of calls, and what a call did to files and plan."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -56,24 +56,24 @@ TOOLS = Tools(
     },
 )
 
-CHANGING = frozenset({"edit", "plan"})
-"""The kinds of calls that change a file or the plan."""
-
 # A result has no mark of failure, only the words of the tool (2.1.0 shell_fail,
 # file_read_missing; the others from its source).
 _FAILED_COMMAND = re.compile(r"\n?Command failed with exit code: (\d{1,10})\.\Z")
 _TIMED_OUT = re.compile(r"\n?Command killed by timeout \([^()\n]*\)\Z")
 _STOPPED = ("Session closed", "Interrupted by user")
-_ENDINGS = (*_STOPPED, ".", ")")  # of all results that report a failure
+ENDINGS = (*_STOPPED, ".", ")")
+"""How all results of failed calls end, except those of edits."""
+
+EDITED = ("Replaced ", "Wrote ", "Appended ")
+"""How the results of successful edits begin."""
+
 _NOT_READ = re.compile(r'"[^"\n]+" (?:does not exist|is not a file)\.')
-_EDITED = ("Replaced ", "Wrote ", "Appended ")
 _SILENT = "Command executed successfully."  # of a command without output
 _LONGEST_ENDING = 200
 _LONGEST_TITLE = 1000
 _TOO_SHORT = 2 * salvage.DEEPEST_PART  # to be nested too deep
-_PLAIN: Mapping[str, ToolKind] = {  # calls with a command or path
-    name: TOOLS.kinds[name] for name in ("Bash", "Read", "Edit", "Write")
-}
+_EXECUTE: ToolKind = "execute"
+_FILES = frozenset({"Read", "Edit", "Write"})
 _WITHOUT_CONTROLS = bytes(max(code, 32) for code in range(256))
 
 _valid = msgspec.json.Decoder(msgspec.Raw)
@@ -99,11 +99,11 @@ class _TodoInput(msgspec.Struct, gc=False):
     todos: list[_Todo] | None = None
 
 
-class _Given(_File, gc=False):
+class _Command(msgspec.Struct, gc=False):
     command: str | None = None
 
 
-_given = msgspec.json.Decoder(_Given)
+_command_decoder = msgspec.json.Decoder(_Command)
 _edit_decoder = msgspec.json.Decoder(_EditInput)
 _file_decoder = msgspec.json.Decoder(_File)
 _todo_decoder = msgspec.json.Decoder(_TodoInput)
@@ -119,23 +119,23 @@ class Failure(NamedTuple):
 
 def started(id: str, name: str, arguments: str) -> ToolStarted:
     """The start of a call, whose input is JSON in a string; without one if that was cut off."""
-    kind = _PLAIN.get(name)
-    if kind is None:
-        return _started(id, name, arguments)
     try:
         data = arguments.encode()
-        given = _given.decode(data)
+        if name == "Bash":  # as most are
+            kind, about = _EXECUTE, _command_decoder.decode(data).command
+        elif name in _FILES:
+            kind, about = TOOLS.kinds[name], _file_decoder.decode(data).path
+        else:
+            return _started(id, name, arguments)
     except (ValueError, RecursionError):  # half of a character is a ValueError, too
         return _started(id, name, arguments)
-    about = given.command if kind == "execute" else given.path
     if not about or data.translate(_WITHOUT_CONTROLS) is not data:
         return _started(id, name, arguments)
     # In ASCII without escapes, a space is the only white space.
-    is_plain = "\\" not in arguments and about.isascii() and "  " not in about
-    is_line = is_plain and len(about) <= _LONGEST_TITLE
-    title = about.strip() if is_line else one_line(about, _LONGEST_TITLE)
+    if "\\" in arguments or "  " in about or not about.isascii() or len(about) > _LONGEST_TITLE:
+        about = one_line(about, _LONGEST_TITLE)
     input = msgspec.Raw(data.strip()) if len(data) <= _TOO_SHORT else salvage.raw_copy(data)
-    return ToolStarted(id=id, name=name, kind=kind, title=title, input=input)
+    return ToolStarted(id=id, name=name, kind=kind, title=about.strip() or None, input=input)
 
 
 def _started(id: str, name: str, arguments: str) -> ToolStarted:
@@ -143,7 +143,7 @@ def _started(id: str, name: str, arguments: str) -> ToolStarted:
     data = _json(arguments)
     raw = msgspec.Raw(data) if data else NOTHING
     subagent = first_of(raw, "subagent_type") if name == SUBAGENT else None
-    return TOOLS.started(id, name, raw, subagent=subagent)
+    return TOOLS.started(id, name or "tool", raw, subagent=subagent)
 
 
 def _json(text: str) -> bytes:
@@ -164,18 +164,13 @@ def output_of(text: str) -> str | None:
     return None if not text or text == _SILENT else text
 
 
-def may_fail(call: ToolStarted, text: str) -> bool:
-    """Whether the result of a call must be looked at to know how it ended; most need not be."""
-    return not text.startswith(_EDITED) if call.kind == "edit" else text.endswith(_ENDINGS)
-
-
 def failure_of(call: ToolStarted | None, text: str) -> Failure | None:
     """How a call failed; None if it succeeded."""
     kind = call.kind if call else None
-    if call is not None and not may_fail(call, text):
-        return None
     if kind == "edit":
-        return _interruption(text) or Failure("error", text)
+        return None if text.startswith(EDITED) else _interruption(text) or Failure("error", text)
+    if not text.endswith(ENDINGS):
+        return None
     if kind == "execute":
         tail = max(0, len(text) - _LONGEST_ENDING)
         if (match := _FAILED_COMMAND.search(text, tail)) is not None:
