@@ -295,6 +295,13 @@ def test_a_replay_that_follows_its_answer_is_none_either(desk: Desk) -> None:
         assert [e.text for e in events(desk, Text)] == ["I will read the file.", "Done."]
 
 
+def test_an_agent_that_is_known_only_by_its_first_message_is_resumed_as_well(desk: Desk) -> None:
+    for late in ((), ("late-replay",)):
+        done = run(desk, "name=gemini-cli", "resume=load", *late, options=("--resume", "s9"))
+        assert done.returncode == 0, done.stderr
+        assert [e.text for e in events(desk, Text)] == ["I will read the file.", "Done."]
+
+
 def test_what_cannot_be_resumed_is_not_started(desk: Desk) -> None:
     for can, words in (("none", "cannot resume"), ("broken", "No previous sessions found")):
         assert run(desk, f"resume={can}").returncode == 0

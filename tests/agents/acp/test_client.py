@@ -161,6 +161,13 @@ def test_a_permission_selects_a_mode(
     assert prompt["method"] == "session/prompt"
 
 
+def test_an_agent_is_known_by_the_name_that_it_gives_itself() -> None:
+    client = Client(Task(prompt="Go", permission="ask"))
+    answer(client, "initialize", {**HELLO, "agentInfo": {"name": DIALECTS["codex"].info}})
+    (mode,) = answer(client, "session/new", {"sessionId": "s1", **MODES})
+    assert (mode["id"], mode["params"]["modeId"]) == ("session/set_mode", "read-only")
+
+
 MODEL_OPTION = {"configOptions": [{"id": "which", "category": "model"}]}
 
 

@@ -12,7 +12,7 @@ from rookery.adapter.lines import Line, LineBuffer, Oversized
 from rookery.adapter.oversized import shortened
 from rookery.agents.acp import methods, shapes
 from rookery.agents.acp.asking import ask_of, choice
-from rookery.agents.acp.dialects import Dialect
+from rookery.agents.acp.dialects import Dialect, dialect_of
 from rookery.model.errors import UnsupportedError
 from rookery.model.events import Event, ToolFinished, ToolStarted
 from rookery.model.questions import Ask, Decision
@@ -132,6 +132,9 @@ class Client:
         result = result or shapes.Result()
         if id == methods.INITIALIZE:
             if shapes.speaks(result):
+                # As the reader does: under a name of the user's, it is the same agent.
+                info = result.agent_info or shapes.AgentInfo()
+                self._dialect = dialect_of(info.name) or self._dialect
                 yield self._send(*self._opening(result))
             return
         if id in methods.OPENS:
