@@ -80,6 +80,26 @@ def test_homes_of_other_machines_count_by_a_setting(
     assert rookery.cost().total.calls == 2
 
 
+def test_a_home_that_does_not_exist_is_noted(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROOKERY_ARCHIVE_ROOTS", str(home / "lost"))
+    note = f"{home / 'lost'} does not exist and is not read; the setting archive_roots names it"
+    assert rookery.cost().notes == (note,)
+
+
+def test_a_price_file_that_is_wrong_is_noted(home: Path) -> None:
+    prices = home / "config" / "rookery" / "prices.toml"
+    prices.parent.mkdir(parents=True)
+    prices.write_text("[mine")
+    write(home, session("s1", call(1)))
+    report = rookery.cost()
+    assert report.total.unpriced_tokens == 1100
+    assert report.notes[0].startswith(f"{prices}: ")
+    assert report.notes[0].endswith("; costs are not estimated: mend that file of prices")
+    assert "no price is known" not in "".join(report.notes)
+    prices.write_text("")
+    assert rookery.cost().total.unpriced_tokens == 0
+
+
 def test_an_import_that_was_not_complete_is_noted(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

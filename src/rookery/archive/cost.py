@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from rookery import agents
-from rookery.archive.importer import Progress, bring_up_to_date
+from rookery.archive.importer import Progress, bring_up_to_date, is_gone
 from rookery.archive.ledger.ledger import FILE, Ledger
 from rookery.archive.packages import history_names
 from rookery.archive.places import user_homes
@@ -99,9 +99,15 @@ def up_to_date(
 ) -> Iterator[Archive]:
     """Read what agents wrote since the last time, and open the ledger."""
     path = Path(home or home_folder()) / FILE
-    done = bring_up_to_date(path, user_homes(), progress=progress)
+    homes = user_homes()
+    done = bring_up_to_date(path, homes, progress=progress)
     own = (str(path), str(path.parent / RUNS))  # files of agents have notes in the ledger
     notes = [problem.reason for problem in done.problems if problem.path in own]
+    notes += (
+        f"{root} does not exist and is not read; the setting archive_roots names it"
+        for root in homes[1:]
+        if is_gone(str(root))
+    )
     with Ledger.open(path) as ledger:
         yield Archive(ledger, tuple(notes))
 

@@ -266,7 +266,7 @@ class _Import:
             if path not in found
             and path not in search.problems
             and (agent in searched or not agent)
-            if state == "unreadable" or _is_gone(path)
+            if state == "unreadable" or is_gone(path)
         ]
         sources = self._ledger.sources() if missing else {}
         for path in missing:
@@ -274,7 +274,7 @@ class _Import:
             self._batch.add(sources[path], ())
 
 
-def _is_gone(path: str) -> bool:
+def is_gone(path: str) -> bool:
     """Whether a file no longer exists; one in a folder that cannot be read may still exist."""
     try:
         os.lstat(path)

@@ -33,8 +33,14 @@ def named_files(
     """
     for given in paths:
         path = os.path.abspath(given) if os.fspath(given) else "''"
-        if not Path(path).exists():
-            raise UnknownSessionsError(f"{path} does not exist; name a file or a folder that does")
+        try:
+            Path(path).stat()
+        except FileNotFoundError:
+            message = f"{path} does not exist; name a file or a folder that does"
+            raise UnknownSessionsError(message) from None
+        except OSError as error:
+            message = f"{path} can't be read: {error.strerror}; name a file or a folder that can"
+            raise UnknownSessionsError(message) from error
         found = list(_found(search, histories, path, others))
         if not found and not search.problems:
             known = ", ".join(history.agent for history in histories)

@@ -96,7 +96,7 @@ class Search:
 
         A link to a folder is followed, unless it leads to a folder above or below: no loops.
         """
-        searched = [os.path.realpath(folder)]
+        searched = [_real(folder)]
         pending = [(folder, "")]
         known, unchanged = self._known.get, self.unchanged.add
         while pending:
@@ -112,9 +112,18 @@ class Search:
                         unchanged(storable)
                     else:
                         yield path, below + entry.name, Stamp(*stamp)
-                elif entry.is_symlink() and is_elsewhere(entry.path, searched):
-                    searched.append(os.path.realpath(entry.path))
+                elif entry.is_symlink() and self._leads_elsewhere(entry.path, agent, searched):
+                    searched.append(_real(entry.path))
                     pending.append((entry.path, f"{below}{entry.name}/"))
+
+    def _leads_elsewhere(self, link: str, agent: str, searched: Iterable[str]) -> bool:
+        try:
+            Path(link).stat()
+        except PermissionError as error:
+            self.problems[storable_path(link)] = (agent, error.strerror or str(error))
+        except OSError:  # it leads nowhere, or to itself
+            return False
+        return is_elsewhere(link, searched)
 
     def _entries(self, folder: str, agent: str) -> list["os.DirEntry[str]"]:
         try:
@@ -129,7 +138,7 @@ class Search:
 
 def _named_folders(value: str) -> list[Path]:
     """The folders that a variable names: one, or several separated by commas."""
-    if not value or Path(value).is_dir():
+    if not value or _is_folder(value):
         return [Path(value)] if value else []
     return [Path(part.strip()) for part in value.split(",") if part.strip()]
 
@@ -144,12 +153,26 @@ def _stat(entry: "os.DirEntry[str]") -> os.stat_result | None:
 
 def is_elsewhere(link: str, searched: Iterable[str]) -> bool:
     """Whether a link leads to a folder that the search would not find or come from."""
-    target = os.path.realpath(link) + "/"
-    if not Path(target).is_dir():
-        return False
-    return not any(
+    target = _real(link) + "/"
+    return _is_folder(target) and not any(
         target.startswith(f"{root}/") or f"{root}/".startswith(target) for root in searched
     )
+
+
+def _is_folder(path: str) -> bool:
+    """Whether a path is known to be a folder; one in a folder that cannot be read is not."""
+    try:
+        return Path(path).is_dir()
+    except OSError:
+        return False
+
+
+def _real(path: str) -> str:
+    """A path without links, as far as they can be read."""
+    try:
+        return os.path.realpath(path)
+    except OSError:
+        return path
 
 
 def storable_path(path: str) -> str:

@@ -9,6 +9,7 @@ from rookery.archive.report.query import CostQuery, matching_models, matching_pr
 from rookery.archive.report.totals import names_of, select
 from rookery.model.safe import safe_line
 from rookery.model.text import count, cut
+from rookery.prices import price_file_problem
 
 _MOST_SHOWN = 5
 _LONGEST_NAME = 100
@@ -49,6 +50,10 @@ def _unmatched(connection: sqlite3.Connection, query: CostQuery) -> Iterator[str
 
 def _unpriced(connection: sqlite3.Connection, query: CostQuery) -> Iterator[str]:
     """Yield the models without a price, those with the most tokens first."""
+    problem = price_file_problem()
+    if problem is not None:
+        yield f"{problem}: mend that file of prices"
+        return
     tokens = "sum(used.unpriced_tokens)"
     rest = f"AND used.unpriced_tokens != 0 GROUP BY used.model ORDER BY {tokens} DESC, used.model"
     unpriced = dict(select(connection, query, f"used.model, {tokens}", rest).fetchall())
