@@ -8,6 +8,7 @@ import pytest
 
 import rookery
 from rookery import agents
+from rookery.adapter.lines import DEFAULT_CAP
 from rookery.events import (
     Error,
     Event,
@@ -641,3 +642,10 @@ def test_a_session_without_modes_is_not_repeated_late() -> None:
     events = read(hello({"name": "gemini-cli"}), loaded, says("Done."), DONE)
     assert only(Replayed, events) == []
     assert [event.text for event in only(Text, events)] == ["Done."]
+
+
+def test_how_many_lines_a_change_has_that_is_cut_is_not_known() -> None:
+    diff = {"type": "diff", "path": "/a", "oldText": "", "newText": "x\n" * (DEFAULT_CAP // 2)}
+    ended = call("c1", "completed", kind="edit", title="Write", content=[diff])
+    (changed,) = only(FileChanged, turn(ended, says("Done."), DONE))
+    assert (changed.path, changed.added, changed.removed) == ("/a", None, None)

@@ -276,9 +276,12 @@ def may_change_files(call: shapes.AnyCall) -> bool:
     return call.content is not NOTHING and b'"diff"' in bytes(call.content)
 
 
-def changes_of(parts: Sequence[shapes.Part], id: str | None) -> list[FileChanged]:
-    """The changes to files among the parts of a call."""
-    return [_change(part, id) for part in parts if part.type == "diff"]
+def changes_of(
+    parts: Sequence[shapes.Part], id: str | None, *, is_whole: bool
+) -> list[FileChanged]:
+    """The changes to files among the parts of a call, which may be only some of its text."""
+    changed = _change if is_whole else _cut_change
+    return [changed(part, id) for part in parts if part.type == "diff"]
 
 
 def _change(part: shapes.Part, id: str | None) -> FileChanged:
@@ -287,6 +290,12 @@ def _change(part: shapes.Part, id: str | None) -> FileChanged:
     return FileChanged(
         path=part.path or "", change=change, added=added, removed=removed, tool_id=id
     )
+
+
+def _cut_change(part: shapes.Part, id: str | None) -> FileChanged:
+    """A change of which a part is left out: how many lines it has is not known."""
+    change: Change | None = "modify" if part.old_text is not None else None
+    return FileChanged(path=part.path or "", change=change, tool_id=id)
 
 
 def changed_lines(part: shapes.Part) -> Iterator[str]:

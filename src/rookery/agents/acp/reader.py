@@ -1,6 +1,6 @@
 """The table of the protocol's messages, and the decoder built on it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -8,6 +8,7 @@ import msgspec
 from rookery.adapter import salvage
 from rookery.adapter.decoder import Events, LineDecoder, as_sequence
 from rookery.adapter.lines import DEFAULT_CAP
+from rookery.adapter.oversized import Shortened
 from rookery.adapter.reader import Table, TableReader, no_events, silent_types, union_of
 from rookery.adapter.shapes import NOTHING
 from rookery.agents.acp import calls, responses, shapes, usage
@@ -102,24 +103,25 @@ def call_update(memory: Memory, call: shapes.AnyCall, line: bytes) -> Events:
     if id in memory.asked:
         memory.asked[id] |= status == "in_progress"
     if has_ended:
-        events += _end(memory, id, call, ok=status == "completed")
+        events += _end(memory, id, call, line, ok=status == "completed")
     else:
-        events += _progress(memory, id, call)
+        events += _progress(memory, id, call, line)
     if not events or (memory.in_turn and memory.partial_id is None):
         return events
     return [*memory.advance(), *events]
 
 
-def _progress(memory: Memory, id: str, call: shapes.AnyCall) -> list[Event]:
+def _progress(memory: Memory, id: str, call: shapes.AnyCall, line: bytes) -> list[Event]:
     """Report what a running call writes; remember what it will have changed when it ends."""
-    if calls.may_change_files(call) and (changes := _changes(call)):
+    if calls.may_change_files(call) and (changes := _changes(call, calls.parts_of(call), line)):
         memory.changes[id] = changes
     output = None if call.meta is NOTHING else calls.live_output_of(call)
     return [*memory.release(id), ToolProgress(id=id, output=output)] if output else []
 
 
-def _changes(call: shapes.AnyCall) -> list[FileChanged]:
-    return calls.changes_of(calls.parts_of(call), call.tool_call_id)
+def _changes(call: shapes.AnyCall, parts: Sequence[shapes.Part], line: bytes) -> list[FileChanged]:
+    is_whole = not isinstance(line, Shortened)
+    return calls.changes_of(parts, call.tool_call_id, is_whole=is_whole)
 
 
 def _begin(memory: Memory, id: str, call: shapes.AnyCall, *, is_whole: bool) -> list[Event]:
@@ -132,10 +134,10 @@ def _begin(memory: Memory, id: str, call: shapes.AnyCall, *, is_whole: bool) -> 
     return memory.begin(memory.started(id, call, about, before))
 
 
-def _end(memory: Memory, id: str, call: shapes.AnyCall, *, ok: bool) -> list[Event]:
+def _end(memory: Memory, id: str, call: shapes.AnyCall, line: bytes, *, ok: bool) -> list[Event]:
     """Report the end of a call; one that ended well may still have failed."""
     parts = calls.parts_of(call)
-    changes, before = calls.changes_of(parts, id), memory.changes.pop(id, None)
+    changes, before = _changes(call, parts, line), memory.changes.pop(id, None)
     output = calls.output_of(call, parts)
     code = calls.exit_code_of(call) if memory.tools[id].kind not in _WITHOUT_CODE else None
     if ok and not code:
@@ -240,7 +242,7 @@ def permission(memory: Memory, message: shapes.PermissionRequest, line: bytes) -
     if id is not None and id not in memory.ended:
         events += [] if id in memory.tools else _begin(memory, id, call, is_whole=True)
         memory.ask(id)
-        if changes := _changes(call):
+        if changes := _changes(call, calls.parts_of(call), line):
             memory.changes[id] = changes
     started = memory.tools.get(id or "")
     asked = PermissionRequested(
