@@ -14,6 +14,7 @@ from rookery.model.events import (
     Event,
     FileChanged,
     PermissionDenied,
+    PlanChanged,
     Thinking,
     ToolFinished,
     ToolStarted,
@@ -201,3 +202,26 @@ def test_other_streams_are_not_recognised() -> None:
     others: list[Json] = [{"type": []}, {"type": "message"}, {"type": "result", "session_id": "s"}]
     for other in others:
         assert not agent("droid").recognises(other)
+
+
+@each(
+    ("name", "value"),
+    [
+        ("Read", "Command timed out after 2 seconds."),
+        ("Read", "Error: what a log says"),
+        ("Execute", "Command timed out after 2 seconds.\n[Process exited with code 0]"),
+        ("Execute", "Command failed (exit code: 3)\nso it prints\n[Process exited with code 0]"),
+        ("Execute", "Error: what a log says\n[Process exited with code 0]"),
+    ],
+)
+def test_what_a_file_or_command_says_is_not_taken_for_droid_s_own_words(
+    name: str, value: str
+) -> None:
+    (ended,) = events(call(name), done(value), of=ToolFinished)
+    assert (ended.status, ended.output) == ("ok", value.partition("\n[Process")[0])
+
+
+def test_a_plan_that_cannot_be_read_is_not_an_empty_one() -> None:
+    assert events(call("TodoWrite", todos=[1]), done("ok"), of=PlanChanged) == []
+    (plan,) = events(call("TodoWrite", todos="1. [pending] Test"), done("ok"), of=PlanChanged)
+    assert [item.text for item in plan.items] == ["Test"]

@@ -108,10 +108,10 @@ def _tool_result(
     """Read the end of a call that may have failed, or changed something."""
     before = [] if memory.in_turn else memory.begin_turn()
     failed = message.isError is True or message.error is not None
-    said = message.error.message if message.error is not None else message.value
-    text = (said or "").removeprefix("Error: ")
-    status = tools.status_of(call.name if call else None, text, failed=failed)
+    text = (message.error.message if message.error is not None else message.value) or ""
+    text = text.removeprefix("Error: ") if failed else text
     output, code = tools.output_of(text) if call and call.kind == "execute" else (text, None)
+    status = tools.status_of(call, text, code, failed=failed)
     if status == "ok" and call is not None:
         if call.kind == "execute":
             events = memory.finish(id, "ok", output=output or None, exit_code=code)

@@ -51,7 +51,6 @@ TOOLS = Tools(
 
 _ENDED = re.compile(r"\n*\[Process exited with code (\d+)\]\s*$")
 _ENDED_WELL = "[Process exited with code 0]"
-_OWN_WORDS = ("Command ", "Error: ")  # Droid begins what it says itself about a command with one
 _FAILED = re.compile(r"Command failed \(exit code: \d+\)\n")
 _TIMED_OUT = "Command timed out after "
 _SIGNALLED = "Command terminated by signal"
@@ -99,9 +98,7 @@ def replacements(started: ToolStarted) -> tuple[Replacement, ...]:
 
 def plain_output_of(text: str) -> str | None:
     """The output of a command that ended with 0, as most do; None of any other."""
-    if not text.endswith(_ENDED_WELL) or text.startswith(_OWN_WORDS):
-        return None
-    return text[: -len(_ENDED_WELL)].rstrip("\n")
+    return text[: -len(_ENDED_WELL)].rstrip("\n") if text.endswith(_ENDED_WELL) else None
 
 
 def output_of(text: str) -> tuple[str, int | None]:
@@ -113,14 +110,16 @@ def output_of(text: str) -> tuple[str, int | None]:
     return text[failed.end() if failed else 0 : ended.start()], int(ended[1])
 
 
-def status_of(name: str | None, text: str, *, failed: bool) -> Status:
+def status_of(call: ToolStarted | None, text: str, code: int | None, *, failed: bool) -> Status:
     """How a call ended, by its result: a command that took too long isn't an error to Droid.
 
-    Not being allowed to leave spec mode isn't a denial: only a plan was asked for.
+    Only a command that ended by itself has an exit code. Not being allowed to leave spec mode isn't
+    a denial: only a plan was asked for.
     """
     if not failed:
-        return "timed_out" if text.startswith(_TIMED_OUT) else "ok"
-    if name == _END_OF_SPEC:
+        stopped = call is not None and call.kind == "execute" and code is None
+        return "timed_out" if stopped and text.startswith(_TIMED_OUT) else "ok"
+    if call is not None and call.name == _END_OF_SPEC:
         return "cancelled"
     if text.startswith((_ENDED_EARLY, _SPEC_MODE)) or _NOT_OFFERED.match(text):
         return "denied"
@@ -164,5 +163,7 @@ def changes(call: ToolStarted, value: str) -> Iterator[Event]:
             yield changed
     elif call.name == "TodoWrite" and call.input is not None:
         plan = salvage.decode_part(call.input, _todo_decoder)
-        lines = map(_TODO.fullmatch, ((plan.todos if plan else None) or "").split("\n"))
+        if plan is None or plan.todos is None:
+            return
+        lines = map(_TODO.fullmatch, plan.todos.split("\n"))
         yield PlanChanged(items=tuple(PlanItem(text=m[2], status=m[1]) for m in lines if m))
