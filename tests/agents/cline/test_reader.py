@@ -206,6 +206,21 @@ def test_an_abort_is_an_interruption_unless_the_run_had_ended() -> None:
     assert events(result("mistake_limit"), of=TurnFinished)[0].reason == "mistake_limit"
 
 
+@each(
+    ("reason", "expected"),
+    [
+        ("max_iterations", ("over_budget", "it reached its limit of iterations")),
+        ("mistake_limit", ("failed", "it made too many mistakes in a row")),
+        ("aborted", ("interrupted", None)),
+        ("news", ("failed", "Half.")),
+    ],
+)
+def test_a_run_that_did_not_complete_says_why(reason: str, expected: tuple[str, str]) -> None:
+    verdict = judge(fold(records(piece("Half."), result(reason, text="Half."))))
+    assert verdict.status == expected[0]
+    assert expected[1] in (None, verdict.sentence)
+
+
 def test_memory_of_subagents_is_bounded() -> None:
     decoder = rookery.decoder("cline")
     used = event("usage", totalInputTokens=10, totalOutputTokens=1)

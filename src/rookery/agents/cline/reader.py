@@ -60,7 +60,7 @@ def run_result(memory: Memory, message: shapes.RunResult, line: bytes) -> Sequen
     """Read the end of the run, which names the model."""
     events = [*_begin(memory), *memory.abandon(), *memory.settle(message.model.id)]
     ok = message.finishReason == "completed"
-    failed = memory.failure.message if memory.failure else None
+    failed = memory.failure.message if memory.failure else _SENTENCES.get(message.finishReason)
     reason = None if ok else _REASONS.get(message.finishReason, message.finishReason or "error")
     ending = memory.finish_turn(
         reason,
@@ -84,7 +84,16 @@ _CLASSES: Mapping[str | None, ErrorKind] = {
 }
 """The classes of errors that Cline distinguishes."""
 
-_REASONS: Mapping[str | None, str] = {"error": "api_error", "aborted": "interrupted"}
+_REASONS: Mapping[str | None, str] = {
+    "error": "api_error",
+    "aborted": "interrupted",
+    "max_iterations": "max_turns",
+}
+# Both are from its source: no flag sets the first limit, and no recorded run made enough mistakes.
+_SENTENCES: Mapping[str | None, str] = {
+    "max_iterations": "it reached its limit of iterations",
+    "mistake_limit": "it made too many mistakes in a row",
+}
 
 
 def _begin(memory: Memory) -> list[Event]:
