@@ -20,6 +20,8 @@ from rookery.model.events import (
     ToolFinished,
     ToolStarted,
 )
+from rookery.model.fold import fold
+from rookery.model.verdict import judge
 from tests.recorded import cases, folded, messages, name_of, results
 from tests.rules import each
 
@@ -125,6 +127,17 @@ def test_an_error_has_the_kind_of_its_type_or_status(
 ) -> None:
     found = read(ErrorData(error_type=type, message="no", status_code=status))
     assert (found.kind, found.needs_payment) == (kind, True if status == 402 else None)
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [(b"0", "success"), (b"1", "failed"), (b'"1"', "failed"), (b"null", "failed")],
+)
+def test_only_the_exit_code_0_is_a_success(code: bytes, status: str) -> None:
+    wire = case("text").read_bytes()
+    assert wire.count(b'"exitCode":0') == 1
+    changed = wire.replace(b'"exitCode":0', b'"exitCode":' + code)
+    assert judge(fold(rookery.decode([changed], agent="copilot"))).status == status
 
 
 def test_an_interrupted_run_has_no_session() -> None:

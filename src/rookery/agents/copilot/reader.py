@@ -357,6 +357,8 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
     events += map(orphaned, memory.tasks.values())
     memory.tasks.clear()
     reason, text = ending(memory, message.exit_code)
+    if reason is None and message.exit_code is None:
+        reason, text = "error", "copilot reports no exit code"
     used = message.usage or shapes.Durations()
     finished = memory.finish_turn(reason, text, duration_s=_seconds(used.session_duration_ms))
     return [*events, finished]
