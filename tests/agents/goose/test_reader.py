@@ -21,6 +21,7 @@ from rookery.model.events import (
     TurnFinished,
     UsageReported,
 )
+from rookery.model.fold import fold
 from rookery.model.verdict import Facts, judge
 from tests.recorded import cases, folded, messages, name_of
 from tests.rules import each
@@ -135,6 +136,15 @@ def test_a_run_that_needs_approval_is_denied_if_stderr_says_so() -> None:
     assert (verdict.status, verdict.exit_code) == ("denied", 4)
     killed = judge(folded(path), Facts(refusals=known.refusals, ended_by_refusal=True, signal=9))
     assert killed.status == "incomplete"
+
+
+def test_a_command_that_prints_the_words_of_a_refusal_was_not_refused() -> None:
+    (path,) = [path for path in cases("goose") if name_of(path).startswith("shell_ok-")]
+    words = b"The user has declined to run this tool."
+    wire = path.read_bytes().replace(b'"text":"out-line', b'"text":"' + words)
+    assert words in wire
+    verdict = judge(fold(rookery.decode([wire], agent="goose")))
+    assert verdict.status == "success"
 
 
 def test_the_answer_is_what_came_after_the_last_call() -> None:

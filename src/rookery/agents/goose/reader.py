@@ -128,7 +128,7 @@ def result(memory: memories.Memory, part: shapes.Part) -> Sequence[Event]:
     id, value = part.id or memory.new_id("call"), ended.value or shapes.ResultValue()
     output = "\n".join(block.text for block in value.content or () if block.text is not None)
     code = value.structured_content.exit_code if value.structured_content else None
-    if output.startswith(_REFUSED):
+    if code is None and output.startswith(_REFUSED):  # a command that ran has an exit code
         return memory.finish(id, "denied", error=output, fix=PERMIT_ALL)
     if ended.status == "error" or ended.error is not None or value.is_error:
         text = ended.error or output
