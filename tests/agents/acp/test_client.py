@@ -4,14 +4,17 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import pytest
 
 from rookery import agents
 from rookery.adapter.agent import Permission, Task
 from rookery.adapter.lines import DEFAULT_CAP
+from rookery.agents.acp.asking import MOST_SHOWN
 from rookery.agents.acp.client import Client, invoke, refuse
 from rookery.agents.acp.dialects import DIALECTS
 from rookery.model.errors import UnsupportedError
+from rookery.model.events import ToolStarted
 from rookery.model.questions import Ask, Decision
 from tests.recorded import cases, name_of
 from tests.rules import each
@@ -387,6 +390,25 @@ def test_the_name_of_a_tool_is_no_rule() -> None:
 def test_a_person_sees_the_input_of_a_call_that_shows_nothing_else() -> None:
     ask = question(title="edit", kind="edit", rawInput={"path": "/a", "before": "1\n2", "n": 3})
     assert (ask.title, ask.detail) == ("/a", (" before: 1", "   2", " n: 3"))
+
+
+def test_what_is_too_long_to_be_shown_can_only_be_allowed_once() -> None:
+    huge = "x\n" * (MOST_SHOWN // 2)
+    diff = {"type": "diff", "path": "/a", "oldText": None, "newText": huge}
+    for call in ({"content": [diff]}, {"rawInput": {"path": "/a", "content": huge}}):
+        ask = question(kind="edit", title="Write a", **call)
+        assert (ask.always, ask.scope) == (None, None)
+        assert ask.notes == ("it is too long to be shown as a whole",)
+        assert ask.detail[-1].endswith("more lines")
+
+
+def test_a_long_input_that_the_start_of_a_call_named_is_not_always_allowed() -> None:
+    client = Client(Task(prompt=""))
+    raw = msgspec.Raw(msgspec.json.encode({"path": "/a", "content": "x" * MOST_SHOWN}))
+    client.on_event(ToolStarted(id="c1", name="write", kind="edit", title="/a", input=raw), bytes)
+    ask = client.read(asks(1, [ONCE]))
+    assert ask is not None
+    assert (ask.always, ask.notes) == (None, ("it is too long to be shown as a whole",))
 
 
 def test_what_is_too_long_to_be_shown_is_said() -> None:

@@ -12,6 +12,9 @@ from rookery.model.events import ToolStarted
 from rookery.model.questions import Ask, Decision
 from rookery.model.text import one_line
 
+MOST_SHOWN = 1024 * 1024
+"""The longest request that is shown as a whole, in bytes; of a longer one a part is left out."""
+
 _MOST_LINES = 400
 _LONGEST_RULE = 300
 _DIGITS = 16  # of the digest of what a rule is too short for
@@ -19,6 +22,7 @@ _FILES = ("file_path", "filePath", "filepath", "path", "fileName")
 _COMMAND, _WORDS = "command", "description"
 _FILE = "any later change to this file"
 _SAME = "the same call again"
+_CUT = "it is too long to be shown as a whole"
 _ONLY_ALWAYS = "the agent does not ask again after a yes"
 _object = msgspec.json.Decoder(dict[str, Any])
 
@@ -31,8 +35,15 @@ def ask_of(
     call: shapes.Call,
     started: ToolStarted | None,
     options: Sequence[shapes.Option] = (),
+    *,
+    is_whole: bool = True,
 ) -> Ask:
-    """What a person is asked: the call as the request has it, or as its start reported it."""
+    """What a person is asked: the call as the request has it, or as its start reported it.
+
+    If that is not the whole call, it can only be allowed once.
+    """
+    if started is not None and started.input is not None and len(started.input) > MOST_SHOWN:
+        started, is_whole = msgspec.structs.replace(started, input=None), False
     kind = calls.kind_of(call, call.name)
     if started is not None:
         kind = started.kind if kind == "other" else kind
@@ -46,13 +57,14 @@ def ask_of(
     lines = _shown(call, kind, fields, title)
     # Not by the name from the start of the call, which may come too late (kilo 7.7.9).
     subject = call.name or kind
-    exact = _exact(subject, name, _decisive_words(call, fields, title))
+    exact = _exact(subject, name, _decisive_words(call, fields, title)) if is_whole else None
+    file = file if is_whole else None
     return Ask(
         id=id,
         name=name,
         kind=kind,
         title=title,
-        notes=_notes(options),
+        notes=(*_notes(options), *(() if is_whole else (_CUT,))),
         detail=_bounded(lines),
         always=f"{subject}({file})" if file else exact,
         scope=_FILE if file else _SAME if exact and exact != f"{subject}({title})" else None,

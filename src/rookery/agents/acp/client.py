@@ -11,7 +11,7 @@ from rookery.adapter.agent import ControlChannel, Invocation, Task
 from rookery.adapter.lines import Line, LineBuffer, Oversized
 from rookery.adapter.oversized import shortened
 from rookery.agents.acp import methods, shapes
-from rookery.agents.acp.asking import ask_of, choice
+from rookery.agents.acp.asking import MOST_SHOWN, ask_of, choice
 from rookery.agents.acp.dialects import Dialect, dialect_of
 from rookery.model.errors import UnsupportedError
 from rookery.model.events import Event, ToolFinished, ToolStarted
@@ -238,7 +238,10 @@ class Client:
         self._open[message.id] = None
         call = message.params.tool_call or shapes.Call()
         started = self._calls.get(call.tool_call_id or "")
-        return ask_of(str(message.id), call, started, message.params.options or ())
+        is_whole = len(line) <= MOST_SHOWN
+        call = call if is_whole else _cut(line)
+        options = message.params.options or ()
+        return ask_of(str(message.id), call, started, options, is_whole=is_whole)
 
     def answer(self, line: bytes, decision: Decision) -> bytes:
         """Return the answer to a request which `read` accepted."""
@@ -268,6 +271,14 @@ def _permission_request(line: bytes) -> shapes.PermissionRequest | None:
     if request is None or request.method != shapes.ASKS:
         return None
     return _decoded(line, _asked)
+
+
+def _cut(line: bytes) -> shapes.Call:
+    """The call of a request that is too long to be shown, without its middle."""
+    (long,) = LineBuffer(MOST_SHOWN).feed(line.removesuffix(b"\n") + b"\n")
+    short = shortened(long) if isinstance(long, Oversized) else None
+    message = _decoded(short, _asked) if short is not None else None
+    return (message.params.tool_call if message else None) or shapes.Call()
 
 
 def _decoded(line: bytes, decoder: msgspec.json.Decoder[T]) -> T | None:
