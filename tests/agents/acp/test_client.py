@@ -191,8 +191,9 @@ def test_a_model_is_selected_before_the_prompt(session: Json, method: str, value
 def test_a_mode_that_is_needed_and_refused_ends_the_conversation(permission: Permission) -> None:
     client = Client(Task(prompt="Go", permission=permission), DIALECTS["gemini"])
     answer(client, "initialize", HELLO)
-    answer(client, "session/new", {"sessionId": "s1", **MODES})
-    assert client.on_output(line(id="session/set_mode", error={"code": -32602})) == b""
+    (mode,) = answer(client, "session/new", {"sessionId": "s1", **MODES})
+    assert mode["method"] == "session/set_mode"
+    assert client.on_output(line(id=mode["id"], error={"code": -32602})) == b""
 
 
 def test_a_mode_that_only_spares_questions_may_be_refused() -> None:
@@ -486,6 +487,29 @@ def test_a_batch_is_answered_and_what_it_asks_is_not_granted() -> None:
     assert (refused["id"], refused["error"]["code"]) == (4, -32601)
     assert denied == {"id": 5, "result": {"outcome": {"outcome": "cancelled"}}}
     assert client.read(batch) is None
+
+
+@pytest.mark.parametrize("before", [b"loading... ", b'{"jsonrpc":"2.0","met'])
+def test_a_message_without_a_newline_before_it_is_answered(before: bytes) -> None:
+    client = Client(Task(prompt="Go"))
+    (opens,) = sent(client.on_output(before + line(id="initialize", result=HELLO)))
+    assert opens["method"] == "session/new"
+
+
+def test_what_is_asked_after_some_words_in_the_same_line_is_asked() -> None:
+    client, words = Client(Task(prompt="")), b"loading... " + asks(5, [ONCE])
+    assert client.on_output(words) == b""
+    assert client.read(words) is not None
+    (reply,) = sent(client.answer(words, YES))
+    assert reply["result"]["outcome"] == {"outcome": "selected", "optionId": "a"}
+
+
+def test_what_is_asked_after_another_message_in_the_same_line_is_cancelled() -> None:
+    client = Client(Task(prompt="", permission="all"))
+    words = line(method="moon/rises").strip() + asks(5, [ONCE])
+    (reply,) = sent(client.on_output(words))
+    assert reply == {"id": 5, "result": {"outcome": {"outcome": "cancelled"}}}
+    assert client.read(words) is None
 
 
 def test_what_is_asked_after_a_stop_is_answered_once() -> None:

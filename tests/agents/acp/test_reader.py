@@ -649,3 +649,15 @@ def test_how_many_lines_a_change_has_that_is_cut_is_not_known() -> None:
     ended = call("c1", "completed", kind="edit", title="Write", content=[diff])
     (changed,) = only(FileChanged, turn(ended, says("Done."), DONE))
     assert (changed.path, changed.added, changed.removed) == ("/a", None, None)
+
+
+def test_messages_without_a_newline_between_them_are_read() -> None:
+    one, two = (json.dumps(message).encode() for message in (says("One"), says(" two.")))
+    events = turn(b"loading... " + one + two, json.dumps(says("!")).encode()[:60], DONE)
+    assert [event.text for event in only(Text, events)] == ["One two."]
+    assert [event.preview[:10] for event in only(Unreadable, events)] == [
+        "loading...",
+        '{"jsonrpc"',
+    ]
+    ended = turn(says("Done."), b"bye " + json.dumps(DONE).encode())
+    assert [event.ok for event in only(TurnFinished, ended)] == [True]

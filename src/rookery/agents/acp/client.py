@@ -10,7 +10,7 @@ from rookery.adapter import salvage
 from rookery.adapter.agent import ControlChannel, Invocation, Task
 from rookery.adapter.lines import Line, LineBuffer, Oversized
 from rookery.adapter.oversized import shortened
-from rookery.agents.acp import methods, shapes
+from rookery.agents.acp import glued, methods, shapes
 from rookery.agents.acp.asking import MOST_SHOWN, ask_of, choice
 from rookery.agents.acp.dialects import Dialect, dialect_of
 from rookery.model.errors import UnsupportedError
@@ -259,18 +259,27 @@ def _messages(line: Line) -> Iterator[tuple[_Request, bool]]:
     data = shortened(line) if isinstance(line, Oversized) else line
     if data is None or b'"id"' not in data:
         return
-    is_batch = data[:1] == b"["
-    parts = _decoded(data, _batch) if is_batch else None
-    for part in map(bytes, parts or ()) if is_batch else (data,):
+    parts = _parts(data)
+    for part in parts:
         if (message := _decoded(part, _message)) is not None:
-            yield message, not is_batch
+            yield message, len(parts) == 1 and data[:1] != b"["
+
+
+def _parts(line: bytes) -> list[bytes]:
+    """The messages of a line: one, those of a batch, or those that no newline separates."""
+    if line[:1] == b"[":
+        return [*map(bytes, _decoded(line, _batch) or ())]
+    if line[:1] == b"{" and _decoded(line, _message) is not None:
+        return [line]
+    return glued.messages_in(line) or [line]
 
 
 def _permission_request(line: bytes) -> shapes.PermissionRequest | None:
-    request = _decoded(line, _message)
+    parts = [line] if line[:1] == b"[" else _parts(line)
+    request = _decoded(parts[0], _message) if len(parts) == 1 else None
     if request is None or request.method != shapes.ASKS:
         return None
-    return _decoded(line, _asked)
+    return _decoded(parts[0], _asked)
 
 
 def _cut(line: bytes) -> shapes.Call:

@@ -1,6 +1,6 @@
 """What is remembered about a stream, in addition to what all agents need."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rookery.adapter import memory
 from rookery.adapter.bounded import forget_oldest
@@ -24,6 +24,10 @@ _MOST_ASKED = 4096
 _MOST_WAITING = 1000
 
 
+def no_messages(line: bytes) -> None:
+    """Read no message in a line that is no JSON."""
+
+
 class Memory(memory.Memory):
     """Everything that is remembered about one stream."""
 
@@ -34,6 +38,7 @@ class Memory(memory.Memory):
         self.parent_of = calls.parent_reader(dialect)
         self.version: str | None = None
         self.login: str | None = None  # how the agent says that a person logs in
+        self.read_glued: Callable[[bytes], Sequence[Event] | None] = no_messages
         self.is_led = False  # whether our client leads it, whose ids are methods
         self.session: str | None = None
         self.is_announced = False  # whether the start of the session was reported
@@ -89,6 +94,10 @@ class Memory(memory.Memory):
                 permission_mode=self.mode,
             )
         ]
+
+    def read_text(self, line: bytes) -> Sequence[Event] | None:
+        """Read a line that is no JSON: it may have messages without a newline before them."""
+        return self.read_glued(line)
 
     @property
     def has_unnamed_text(self) -> bool:

@@ -1,6 +1,7 @@
 """The table of the protocol's messages, and the decoder built on it."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -11,7 +12,7 @@ from rookery.adapter.lines import DEFAULT_CAP
 from rookery.adapter.oversized import Shortened
 from rookery.adapter.reader import Table, TableReader, no_events, silent_types, union_of
 from rookery.adapter.shapes import NOTHING
-from rookery.agents.acp import calls, responses, shapes, usage
+from rookery.agents.acp import calls, glued, responses, shapes, usage
 from rookery.agents.acp.dialects import DIALECTS, FORBIDDEN, REFUSED
 from rookery.agents.acp.memory import Memory
 from rookery.model.events import (
@@ -277,8 +278,33 @@ class _Named(msgspec.Struct):
 _named = msgspec.json.Decoder(_Named)
 
 
+_WHOLE_TABLE: Table[Memory] = {**_TABLE, shapes.Response: responses.response}
+_tagged = msgspec.json.Decoder(_SHAPES)
+_untagged = msgspec.json.Decoder(shapes.Response)
+
+
+def _read_glued(memory: Memory, line: bytes) -> list[Event] | None:
+    """Read the messages of a line in which newlines are missing; None if there are none."""
+    noise, pieces = glued.noise_in(line).strip(), glued.messages_in(line)
+    found = [_message_in(piece) for piece in pieces]
+    if not any(found):
+        return None
+    events: list[Event] = [salvage.unreadable(noise, "not_json")] if noise else []
+    for piece, message in zip(pieces, found, strict=True):
+        if message is None:
+            events.append(salvage.unreadable(piece, "not_json"))
+        else:
+            events += as_sequence(_WHOLE_TABLE[type(message)](memory, message, piece))
+    return events
+
+
+def _message_in(piece: bytes) -> Any:
+    return salvage.decode_part(piece, _tagged if b'"method"' in piece else _untagged)
+
+
 def decoder(*, agent: str = "acp", cap: int = DEFAULT_CAP) -> LineDecoder:
     """Return a decoder for what an agent writes in the protocol."""
-    table: Table[Memory] = {**_TABLE, shapes.Response: responses.response}
-    reader = TableReader(Memory(DIALECTS.get(agent)), table, looked_at=0)
+    memory = Memory(DIALECTS.get(agent))
+    memory.read_glued = partial(_read_glued, memory)
+    reader = TableReader(memory, _WHOLE_TABLE, looked_at=0)
     return LineDecoder(agent, _SHAPES, reader, untagged=shapes.Response, cap=cap)
