@@ -194,6 +194,8 @@ def test_only_a_fatal_error_of_the_main_agent_ends_the_run() -> None:
     assert events(fatal, of=Error) == [Error(kind="auth", message="no")]
     assert judge(fold(records(fatal))).status == "failed"
     assert judge(fold(records(fatal, result("error", text="x")))).sentence == "no"
+    assert judge(fold(records(piece("Hi."), fatal, result()))).status == "failed"
+    assert judge(fold(records(fatal, piece("Hi."), result()))).status == "success"
     inner = [call("spawn_agent", task="x"), fatal, end({"text": "It failed."}, name="spawn_agent")]
     assert judge(fold(records(*inner, result()))).status == "success"
 

@@ -225,3 +225,14 @@ def test_a_plan_that_cannot_be_read_is_not_an_empty_one() -> None:
     assert events(call("TodoWrite", todos=[1]), done("ok"), of=PlanChanged) == []
     (plan,) = events(call("TodoWrite", todos="1. [pending] Test"), done("ok"), of=PlanChanged)
     assert [item.text for item in plan.items] == ["Test"]
+
+
+def test_an_end_that_contradicts_itself_is_not_a_success() -> None:
+    text = line("message", role="assistant", id="m", text="Half.")
+    oops = line("error", source="agent_loop", message="500 oops")
+    assert judge(fold(records(text, oops, completion("Half.")))).sentence == "oops"
+    assert judge(fold(records(oops, text, completion("Half.")))).status == "success"
+    usage = {"input_tokens": 7, "output_tokens": 3, "factory_credits": 0}
+    told: Json = {"type": "result", "is_error": False, "result": "No.", "session_id": "s"}
+    for subtype, status in (("success", "success"), ("failure", "failed")):
+        assert judge(fold(records({**told, "subtype": subtype, "usage": usage}))).status == status

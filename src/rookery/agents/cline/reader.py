@@ -59,7 +59,7 @@ def agent_event(memory: Memory, message: shapes.AgentEvent, line: bytes) -> Even
 def run_result(memory: Memory, message: shapes.RunResult, line: bytes) -> Sequence[Event]:
     """Read the end of the run, which names the model."""
     events = [*_begin(memory), *memory.abandon(), *memory.settle(message.model.id)]
-    ok = message.finishReason == "completed"
+    ok = message.finishReason == "completed" and memory.failure is None
     failed = memory.failure.message if memory.failure else _SENTENCES.get(message.finishReason)
     reason = None if ok else _REASONS.get(message.finishReason, message.finishReason or "error")
     ending = memory.finish_turn(
@@ -85,6 +85,7 @@ _CLASSES: Mapping[str | None, ErrorKind] = {
 """The classes of errors that Cline distinguishes."""
 
 _REASONS: Mapping[str | None, str] = {
+    "completed": "api_error",  # after an error from which it doesn't recover
     "error": "api_error",
     "aborted": "interrupted",
     "max_iterations": "max_turns",
@@ -109,6 +110,8 @@ def _content_start(memory: Memory, event: shapes.ContentStart) -> Events:
 
     A piece of a text completes the thought before it, whose own end comes later (3.0.65 thinking).
     """
+    if memory.parent is None:
+        memory.failure = None  # it continues after all
     if event.contentType == "tool":
         return _call(memory, event)
     thinking = event.contentType == "reasoning"

@@ -153,7 +153,7 @@ def completion(memory: Memory, message: shapes.Completion, line: bytes) -> Seque
 def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Event]:
     """Read the whole of a run that was asked for one message."""
     events = [*memory.enter(SessionStarted(session=message.session_id)), *memory.begin_turn()]
-    if message.is_error is False:
+    if message.is_error is False and message.subtype != "failure":
         return [*events, *_finish(memory, message.result, message.duration_ms, message.usage)]
     failure = errors.read(message.result)
     return [*events, failure, memory.finish_turn("api_error", failure.message)]
@@ -171,10 +171,14 @@ def _finish(
     used = _usage(usage or _NO_USAGE)
     if used is not None:
         events.append(used)
-    is_cut = used is None and bool(text)
+    reason = None
+    if memory.failure is not None:  # no message of the model followed it
+        reason, text = "api_error", memory.failure.message
+    elif used is None and text:
+        reason, text = "cut", _CUT
     ending = memory.finish_turn(
-        "cut" if is_cut else None,
-        _CUT if is_cut else text,
+        reason,
+        text,
         duration_s=None if milliseconds is None else milliseconds / 1000,
         turns=memory.steps or None,
     )

@@ -78,6 +78,7 @@ class Completion(Shape, tag="completion"):
 class Result(Shape, tag="result"):
     """The only message of `--output-format json`."""
 
+    subtype: str | None = None
     session_id: str | None = None
     is_error: bool | None = None
     duration_ms: Milliseconds | None = None
