@@ -32,21 +32,26 @@ def named_files(
     person named the agent: then its files need not look like its own, but not like those of others.
     """
     for given in paths:
-        path = os.path.abspath(given) if os.fspath(given) else "''"
-        try:
-            Path(path).stat()
-        except FileNotFoundError:
-            message = f"{path} does not exist; name a file or a folder that does"
-            raise UnknownSessionsError(message) from None
-        except OSError as error:
-            message = f"{path} can't be read: {error.strerror}; name a file or a folder that can"
-            raise UnknownSessionsError(message) from error
+        path = _existing(os.fspath(given))
         found = list(_found(search, histories, path, others))
         if not found and not search.problems:
             known = ", ".join(history.agent for history in histories)
             way_out = "--agent says whose they are" if others is None else "name another --agent"
             raise UnknownSessionsError(f"{path} has no sessions of {known}; {way_out}")
         yield from found
+
+
+def _existing(given: str) -> str:
+    path = os.path.abspath(given) if given else "''"
+    try:
+        Path(path).stat()
+    except FileNotFoundError:
+        message = f"{path} does not exist; name a file or a folder that does"
+        raise UnknownSessionsError(message) from None
+    except OSError as error:
+        message = f"{path} can't be read: {error.strerror}; name a file or a folder that can"
+        raise UnknownSessionsError(message) from error
+    return path
 
 
 def _found(

@@ -50,6 +50,7 @@ def test_what_cannot_be_imported_is_refused_in_a_sentence(desk: Desk, tmp_path: 
     for name, reason in {
         "pipe.jsonl": "is a device or a pipe; name a file or a folder",
         "link.jsonl": "does not exist; name a file or a folder that does",
+        "pipe.jsonl/s": "can't be read: Not a directory; name a file or a folder that can",
     }.items():
         refused = desk.rook("import", str(tmp_path / name))
         assert (refused.returncode, refused.stdout) == (2, "")
