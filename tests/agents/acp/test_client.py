@@ -368,6 +368,21 @@ def test_a_person_sees_every_file_and_all_input_of_a_call() -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "input", "folder"),
+    [
+        ("execute", {"command": "make", "cwd": "/elsewhere"}, "/elsewhere"),  # codex-acp 2.6.0
+        ("execute", {"command": "make", "cwd": 7}, None),
+        ("execute", {"command": "make"}, None),
+        ("search", {"pattern": "x", "directory": "/elsewhere"}, None),
+    ],
+)
+def test_a_person_sees_in_which_folder_a_command_runs(
+    kind: str, input: Json, folder: str | None
+) -> None:
+    assert question(kind=kind, rawInput=input).cwd == folder
+
+
+@pytest.mark.parametrize(
     ("options", "notes"),
     [
         ([ONCE, ALWAYS], ()),

@@ -19,6 +19,7 @@ _MOST_LINES = 400
 _LONGEST_RULE = 300
 _DIGITS = 16  # of the digest of what a rule is too short for
 _FILES = ("file_path", "filePath", "filepath", "path", "fileName")
+_FOLDERS = ("cwd", "workdir", "directory", "dir_path")
 _COMMAND, _WORDS = "command", "description"
 _FILE = "any later change to this file"
 _SAME = "the same call again"
@@ -64,6 +65,7 @@ def ask_of(
         name=name,
         kind=kind,
         title=title,
+        cwd=_folder(fields) if kind == "execute" else None,
         notes=(*_notes(options), *(() if is_whole else (_CUT,))),
         detail=_bounded(lines),
         always=f"{subject}({file})" if file else exact,
@@ -75,6 +77,11 @@ def _fields(call: shapes.Call, started: ToolStarted | None) -> Mapping[str, Any]
     """The input of a call, by the request or by its start."""
     raw = calls.input_of(call) or (started.input if started else None)
     return (salvage.decode_part(raw, _object) if raw is not None else None) or {}
+
+
+def _folder(fields: Mapping[str, Any]) -> str | None:
+    """The folder that a command runs in, if its input names one."""
+    return next((fields[name] for name in _FOLDERS if isinstance(fields.get(name), str)), None)
 
 
 def _only_file(call: shapes.Call, fields: Mapping[str, Any]) -> str | None:
