@@ -3,6 +3,8 @@
 import builtins
 import json
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from types import ModuleType
 
@@ -19,6 +21,7 @@ from rookery.store import runs
 from rookery.store.run_formats import RunInfo, VerdictInfo
 from tests.archive.homes import AT, Home, message
 from tests.archive.ledger.samples import totals
+from tests.archive.reports import calls_by
 
 
 @pytest.fixture
@@ -105,6 +108,28 @@ def test_a_line_without_a_newline_is_not_remembered_by_a_batch_that_ends_with_it
     home.append("\n" + line)
     home.import_all()
     assert home.totals() == (3, 15)
+
+
+def test_a_sum_that_grows_has_the_time_of_its_latest_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    path = tmp_path / ".local" / "share" / "goose" / "sessions" / "sessions.db"
+    path.parent.mkdir(parents=True)
+    ledger = tmp_path / "rookery" / "ledger.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as store:
+        store.execute(
+            "CREATE TABLE sessions (id, working_dir, updated_at, model_config_json,"
+            " accumulated_input_tokens, accumulated_output_tokens)"
+        )
+        store.execute("INSERT INTO sessions VALUES ('g', '/app', '2026-11-02 12:00', NULL, 10, 1)")
+        bring_up_to_date(ledger, (tmp_path,), names=("goose",))
+        assert calls_by(ledger, "day") == {"2026-11-02": 1}
+        store.execute(
+            "UPDATE sessions SET updated_at = '2026-11-04 12:00', accumulated_output_tokens = 5"
+        )
+    bring_up_to_date(ledger, (tmp_path,), names=("goose",))
+    assert calls_by(ledger, "day") == {"2026-11-04": 1}
 
 
 def test_what_was_counted_stays_when_its_file_is_deleted(home: Home) -> None:

@@ -40,6 +40,17 @@ lineage_calls = st.builds(
     output=st.integers(1, 3),
     lineage=st.just(True),
 )
+sums = st.builds(
+    Call,
+    id=st.sampled_from(("s1", "s2")),
+    session=st.sampled_from(SESSIONS),
+    at=TIMES,
+    model=st.just("priced"),
+    input=FEW,
+    output=st.integers(1, 3),
+    summed=st.just(True),
+    fallback=st.booleans(),
+)
 facts = st.builds(
     Session,
     id=st.sampled_from(SESSIONS),
@@ -49,7 +60,7 @@ facts = st.builds(
     parent=st.sampled_from((None, *SESSIONS)),
     forked_from=st.sampled_from((None, *SESSIONS)),
 )
-findings: st.SearchStrategy[Finding] = calls | lineage_calls | facts
+findings: st.SearchStrategy[Finding] = calls | lineage_calls | sums | facts
 readings = st.lists(
     st.tuples(st.sampled_from(("f", "g", "h")), st.lists(findings, max_size=4)), max_size=6
 )

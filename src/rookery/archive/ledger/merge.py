@@ -46,7 +46,7 @@ class MergedCall(msgspec.Struct, gc=False):
     """The time of that line."""
 
     at: int | None
-    """The earliest time of all lines, in milliseconds."""
+    """The earliest time of all lines, in milliseconds; of sums that grow, that of the greatest."""
 
     native_nano: int | None
     """The greatest cost that a line reports."""
@@ -74,13 +74,13 @@ class MergedCall(msgspec.Struct, gc=False):
 
     def merge(self, other: "MergedCall") -> None:
         """Add all lines of another one."""
+        self.at = _time(self, other)
         if other.usage.output >= self.usage.output and _usage_rank(other) > _usage_rank(self):
             self.usage = other.usage
         if other.source != self.source or other.shared:
             self.shared = True
         if _own_rank(other) < _own_rank(self):
             self.own, self.own_at, self.source = other.own, other.own_at, other.source
-        self.at = least(self.at, other.at)
         self.native_nano = greatest(self.native_nano, other.native_nano)
         self.fallback = self.fallback and other.fallback
 
@@ -103,6 +103,14 @@ class KeyedCall(NamedTuple):
     """What it has in common with its copies in forks."""
 
     call: MergedCall
+
+
+def _time(one: MergedCall, other: MergedCall) -> int | None:
+    if one.usage.summed and other.usage.summed:
+        ranks = _usage_rank(one), _usage_rank(other)
+        if ranks[0] != ranks[1]:
+            return one.at if ranks[0] > ranks[1] else other.at
+    return least(one.at, other.at)
 
 
 def _usage_rank(call: MergedCall) -> Rank:
