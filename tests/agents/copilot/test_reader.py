@@ -86,6 +86,15 @@ def test_a_denied_call_names_the_rule_that_would_allow_it() -> None:
     assert [event.fix for event in planned] == [None, None]
 
 
+def test_only_the_code_of_an_error_makes_it_a_denial() -> None:
+    wire = case("plan").read_bytes()
+    assert wire.count(b'"code":"denied"') == 2
+    changed = wire.replace(b'"code":"denied"', b'"code":"failure"')
+    found = [record.event for record in rookery.decode([changed], agent="copilot")]
+    ended = [event.status for event in found if isinstance(event, ToolFinished)]
+    assert (ended.count("error"), ended.count("denied")) == (2, 0)
+
+
 @pytest.mark.parametrize(
     ("started", "rule"),
     [

@@ -188,7 +188,7 @@ def tool_complete(memory: Memory, message: shapes.ToolComplete, line: bytes) -> 
 
 
 def _status(data: shapes.Completion, error: shapes.ToolError, code: int | None) -> Status:
-    if error.code in _DENIED or _PLANNING in (error.message or ""):
+    if error.code in _DENIED:
         return "denied"
     return "ok" if data.success and not code else "error"
 
