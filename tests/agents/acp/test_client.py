@@ -14,7 +14,7 @@ from rookery.agents.acp.asking import MOST_SHOWN
 from rookery.agents.acp.client import Client, invoke, refuse
 from rookery.agents.acp.dialects import DIALECTS
 from rookery.model.errors import UnsupportedError
-from rookery.model.events import ToolStarted
+from rookery.model.events import PermissionRequested, ToolStarted
 from rookery.model.questions import Ask, Decision
 from tests.recorded import cases, name_of
 from tests.rules import each
@@ -242,6 +242,15 @@ def test_a_request_that_comes_twice_is_asked_and_answered_once() -> None:
     assert client.read(question) is None
     assert client.answer(question, YES) != b""
     assert client.answer(question, YES) == b""
+
+
+def test_a_question_has_the_name_that_the_reader_gave_to_its_request() -> None:
+    client = Client(Task(prompt="Go"))
+    client.on_event(PermissionRequested(id="1#2", tool_id="c1"), bytes)
+    ask = client.read(asks(1, [ONCE]))
+    assert ask is not None
+    assert ask.id == "1#2"
+    assert sent(client.answer(asks(1, [ONCE]), YES))[0]["id"] == 1
 
 
 def test_a_person_sees_the_lines_that_a_change_adds_and_removes() -> None:

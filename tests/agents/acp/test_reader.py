@@ -14,6 +14,7 @@ from rookery.events import (
     Event,
     FileChanged,
     PermissionDenied,
+    PermissionRequested,
     Replayed,
     SessionStarted,
     Text,
@@ -661,3 +662,9 @@ def test_messages_without_a_newline_between_them_are_read() -> None:
     ]
     ended = turn(says("Done."), b"bye " + json.dumps(DONE).encode())
     assert [event.ok for event in only(TurnFinished, ended)] == [True]
+
+
+def test_a_request_with_the_id_of_another_one_has_a_name_of_its_own() -> None:
+    events = turn(asks("1", "c1"), asks("1", "c1"), asks("1", "c2"), asks("1", "c3"), DONE)
+    names = [event.id for event in only(PermissionRequested, events)]
+    assert names == ["1", "1", "1#2", "1#3"]

@@ -14,7 +14,7 @@ from rookery.agents.acp import glued, methods, shapes
 from rookery.agents.acp.asking import MOST_SHOWN, ask_of, choice
 from rookery.agents.acp.dialects import Dialect, dialect_of
 from rookery.model.errors import UnsupportedError
-from rookery.model.events import Event, ToolFinished, ToolStarted
+from rookery.model.events import Event, PermissionRequested, ToolFinished, ToolStarted
 from rookery.model.questions import Ask, Decision
 
 T = TypeVar("T")
@@ -77,6 +77,7 @@ class Client:
         self._is_over = False  # cancelled, or the prompt returned: nothing more is granted
         self._open: dict[shapes.Id, None] = {}  # requests for permission without an answer
         self._calls: dict[str, ToolStarted] = {}  # those that may need permission
+        self._asked: str | None = None  # the reader's name of the newest request for permission
         self._lines = LineBuffer()
 
     def begin(self) -> bytes:
@@ -102,7 +103,9 @@ class Client:
 
     def on_event(self, event: Event, line: Callable[[], bytes]) -> bytes:
         """Remember the calls: a request for permission may name no more than the id of one."""
-        if isinstance(event, ToolStarted):
+        if isinstance(event, PermissionRequested):
+            self._asked = event.id
+        elif isinstance(event, ToolStarted):
             self._calls[event.id] = event
         elif isinstance(event, ToolFinished):
             self._calls.pop(event.id, None)
@@ -241,7 +244,8 @@ class Client:
         is_whole = len(line) <= MOST_SHOWN
         call = call if is_whole else _cut(line)
         options = message.params.options or ()
-        return ask_of(str(message.id), call, started, options, is_whole=is_whole)
+        name = self._asked or str(message.id)
+        return ask_of(name, call, started, options, is_whole=is_whole)
 
     def answer(self, line: bytes, decision: Decision) -> bytes:
         """Return the answer to a request which `read` accepted."""

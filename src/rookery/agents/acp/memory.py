@@ -52,6 +52,7 @@ class Memory(memory.Memory):
         self.echoes = False  # whether the agent repeats each prompt
         self.is_over = False  # whether our only prompt has its result
         self.asked: dict[str, bool] = {}  # calls that needed permission, and whether they ran on
+        self.requests_named: dict[str, tuple[str | None, int]] = {}  # the last call, and how many
         self.waiting: dict[str, shapes.AnyCall] = {}  # calls of which little is known yet
         self.changes: dict[str, list[FileChanged]] = {}  # of open calls
         self.refused_last = False  # whether nothing was said since a call was denied
@@ -211,11 +212,6 @@ class Memory(memory.Memory):
             events += self.end_replay()
         return events
 
-    def ask(self, id: str) -> None:
-        """Remember that a call needed permission."""
-        self.asked[id] = False
-        forget_oldest(self.asked, _MOST_ASKED)
-
     def abandon(self) -> list[Event]:
         """End everything open, at the end of the stream."""
         events = [*self.end_replay(), *release_all(self)]
@@ -236,3 +232,18 @@ class Memory(memory.Memory):
 def release_all(memory: Memory) -> list[Event]:
     """Report the starts of all calls that were held back."""
     return [event for id in [*memory.waiting] for event in memory.release(id)]
+
+
+def name_request(memory: Memory, id: str, call: str | None) -> str:
+    """A name for a request for permission: its id, which the agent may use for another call."""
+    last, times = memory.requests_named.pop(id, (call, 1))
+    times += last != call
+    memory.requests_named[id] = call, times
+    forget_oldest(memory.requests_named, _MOST_ASKED)
+    return id if times == 1 else f"{id}#{times}"
+
+
+def remember_asked(memory: Memory, id: str) -> None:
+    """Remember that a call needed permission."""
+    memory.asked[id] = False
+    forget_oldest(memory.asked, _MOST_ASKED)

@@ -14,7 +14,7 @@ from rookery.adapter.reader import Table, TableReader, no_events, silent_types, 
 from rookery.adapter.shapes import NOTHING
 from rookery.agents.acp import calls, glued, responses, shapes, usage
 from rookery.agents.acp.dialects import DIALECTS, FORBIDDEN, REFUSED
-from rookery.agents.acp.memory import Memory
+from rookery.agents.acp.memory import Memory, name_request, remember_asked
 from rookery.model.events import (
     Event,
     FileChanged,
@@ -237,12 +237,13 @@ def _unknown(line: bytes) -> Event:
 def permission(memory: Memory, message: shapes.PermissionRequest, line: bytes) -> Events:
     """Read that a call needs permission; for some calls this is their first message."""
     call = message.params.tool_call or shapes.Call()
-    id, request = call.tool_call_id, None if message.id is None else str(message.id)
+    id = call.tool_call_id
+    request = None if message.id is None else name_request(memory, str(message.id), id)
     memory.session = memory.session or message.params.session_id
     events = [*memory.announce(), *memory.advance()]
     if id is not None and id not in memory.ended:
         events += [] if id in memory.tools else _begin(memory, id, call, is_whole=True)
-        memory.ask(id)
+        remember_asked(memory, id)
         if changes := _changes(call, calls.parts_of(call), line):
             memory.changes[id] = changes
     started = memory.tools.get(id or "")
