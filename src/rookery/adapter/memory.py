@@ -221,7 +221,10 @@ class Memory:
         """
         known, size = self._ended_size
         size += sum(map(len, islice(reversed(self.ended), len(self.ended) - known)))
-        if len(self.ended) > 2 * _MOST_CALLS or size > _MOST_SIZE:
+        if len(self.ended) > 2 * _MOST_CALLS:
+            self.ended = dict.fromkeys(islice(self.ended, len(self.ended) - _MOST_CALLS, None))
+            size = sum(map(len, self.ended))
+        if size > _MOST_SIZE:
             take_oldest(self.ended, _id_size, most=2 * _MOST_CALLS, most_size=_MOST_SIZE)
             size = sum(map(len, self.ended))
         self._ended_size = len(self.ended), size
