@@ -511,6 +511,7 @@ def test_a_batch_is_answered_and_what_it_asks_is_not_granted() -> None:
     assert (refused["id"], refused["error"]["code"]) == (4, -32601)
     assert denied == {"id": 5, "result": {"outcome": {"outcome": "cancelled"}}}
     assert client.read(batch) is None
+    assert client.read(b"[" + asks(6, [ONCE]).strip() + b"]") is None
 
 
 @pytest.mark.parametrize("before", [b"loading... ", b'{"jsonrpc":"2.0","met'])
