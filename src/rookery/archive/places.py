@@ -112,18 +112,20 @@ class Search:
                         unchanged(storable)
                     else:
                         yield path, below + entry.name, Stamp(*stamp)
-                elif entry.is_symlink() and self._leads_elsewhere(entry.path, agent, searched):
+                elif entry.is_symlink() and is_elsewhere(entry.path, searched):
                     searched.append(_real(entry.path))
                     pending.append((entry.path, f"{below}{entry.name}/"))
+                elif entry.is_symlink():
+                    self._note_closed(entry.path, agent)
 
-    def _leads_elsewhere(self, link: str, agent: str, searched: Iterable[str]) -> bool:
+    def _note_closed(self, link: str, agent: str) -> None:
+        """Note a link to what cannot be seen; one that leads nowhere or to itself is nothing."""
         try:
             Path(link).stat()
         except PermissionError as error:
             self.problems[storable_path(link)] = (agent, error.strerror or str(error))
-        except OSError:  # it leads nowhere, or to itself
-            return False
-        return is_elsewhere(link, searched)
+        except OSError:
+            return
 
     def _entries(self, folder: str, agent: str) -> list["os.DirEntry[str]"]:
         try:

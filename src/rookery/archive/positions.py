@@ -32,10 +32,14 @@ def start_position(fd: int, source: Source, stamp: Stamp) -> int:
     """
     if source.head_hash is None:  # it was not read before
         return 0
-    same_file = source.inode in (0, stamp.inode)
-    only_grown = stamp.size > source.size or not source.inode or stamp.mtime_ns == source.mtime_ns
-    known = (source.head_hash, source.tail_hash)
-    if same_file and only_grown and _hashes(fd, source) == known:
+    is_same_file = source.inode in (0, stamp.inode)
+    has_grown = stamp.size > source.size or not source.inode
+    is_unchanged = stamp.mtime_ns == source.mtime_ns
+    only_grown = is_same_file and (has_grown or is_unchanged)
+    if only_grown and _hashes(fd, source) == (
+        source.head_hash,
+        source.tail_hash,
+    ):
         return source.position
     source.rewritten = True
     return 0
