@@ -73,6 +73,14 @@ def test_a_bad_file_gives_one_line_and_the_others_are_still_printed(
     ]
 
 
+def test_a_nul_byte_between_messages_is_not_a_binary_file(session: Path, tmp_path: Path) -> None:
+    first, *rest = session.read_bytes().split(b"\n")
+    noisy = tmp_path / "noisy"
+    noisy.write_bytes(b"\n".join([first, b"\0\0", *rest]))
+    done = rook("decode", noisy)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_a_nul_byte_further_on_is_no_binary_file(session: Path, tmp_path: Path) -> None:
     late = tmp_path / "late"
     late.write_bytes(session.read_bytes() + b"\0\n")

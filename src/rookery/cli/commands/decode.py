@@ -183,9 +183,14 @@ def _text_chunks(source: BinaryIO, name: str) -> Iterator[bytes]:
     """Yield the chunks of a source, unless it is empty or not text."""
     seen = 0
     for chunk in read_chunks(source, name):
-        if b"\0" in chunk[: max(0, _LOOKED_AT - seen)]:
+        if _is_binary(chunk[: max(0, _LOOKED_AT - seen)]):
             raise UnreadableSourceError(name, "is not text (it contains NUL bytes)")
         seen += len(chunk)
         yield chunk
     if not seen:
         raise UnreadableSourceError(name, "is empty")
+
+
+def _is_binary(head: bytes) -> bool:
+    """Whether bytes are not text; beside messages, NUL bytes are only noise."""
+    return b"\0" in head and not any(line.startswith(b"{") for line in head.split(b"\n"))
