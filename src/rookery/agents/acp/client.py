@@ -119,7 +119,7 @@ class Client:
         elif message.method != shapes.ASKS:
             error = {"code": _NOT_FOUND, "message": f"{message.method}: {_REFUSAL}"}
             yield _line({"id": message.id, "error": error})
-        elif self._is_over or not is_alone:  # of several in a line, nobody can be asked
+        elif self._is_over or not is_alone:  # several in a line cannot be shown
             yield _line({"id": message.id, "result": {"outcome": _CANCELLED}})
 
     def _after(self, id: str, message: _Request) -> Iterator[bytes]:
@@ -173,7 +173,7 @@ class Client:
         found = next((one.id for one in options if one.category == "mode"), None)
         has_modes = found is not None or bool(result.modes and result.modes.available_modes)
         # What the mode for all would allow is allowed by us, too, so that it may be missing. An
-        # agent with modes that does not enter the one in which it asks may ask nobody.
+        # agent with modes that does not enter the one in which it asks may never ask.
         is_spare = self._task.permission == "all" or not has_modes
         prefix = methods.OPTIONAL if is_spare and self._task.permission in ("ask", "all") else ""
         option, equals, value = mode.partition("=")

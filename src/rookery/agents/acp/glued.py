@@ -1,4 +1,4 @@
-"""Lines that are no JSON because a newline is missing: words or a message before a message."""
+"""Lines that are not JSON because a newline is missing: words or a message before a message."""
 
 import re
 from itertools import islice, pairwise

@@ -25,7 +25,7 @@ _MOST_WAITING = 1000
 
 
 def no_messages(line: bytes) -> None:
-    """Read no message in a line that is no JSON."""
+    """Read no message in a line that is not JSON."""
 
 
 class Memory(memory.Memory):
