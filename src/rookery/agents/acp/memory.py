@@ -97,7 +97,7 @@ class Memory(memory.Memory):
         ]
 
     def read_text(self, line: bytes) -> Sequence[Event] | None:
-        """Read a line that is no JSON: it may have messages without a newline before them."""
+        """Read a line that is not JSON: it may have messages without a newline before them."""
         return self.read_glued(line)
 
     @property
