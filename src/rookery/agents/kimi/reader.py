@@ -9,6 +9,8 @@ from rookery.adapter.lines import DEFAULT_CAP
 from rookery.adapter.reader import Table, TableReader, union_of
 from rookery.agents.kimi import shapes, tools
 from rookery.agents.kimi.memory import Memory
+from rookery.agents.kimi.tools import EDITED, ENDINGS
+from rookery.agents.kimi.tools import started as start_of
 from rookery.model.events import (
     Event,
     Notice,
@@ -41,7 +43,7 @@ def assistant(memory: Memory, message: shapes.Assistant, line: bytes) -> Events:
     id, function = call.id, call.function
     if not id or id in memory.tools or id in memory.ended:
         return _assistant(memory, text, calls)
-    memory.tools[id] = started = tools.started(id, function.name, function.arguments)
+    memory.tools[id] = started = start_of(id, function.name, function.arguments)
     said = _text(memory, text) if text else None
     memory.answer = None
     return started if said is None else (said, started)
@@ -84,9 +86,9 @@ def tool(memory: Memory, message: shapes.Tool, line: bytes) -> Events:
     call = memory.tools[id]
     kind = call.kind
     if kind == "edit":
-        if not text.startswith(tools.EDITED):
+        if not text.startswith(EDITED):
             return _tool(memory, id, text)
-    elif kind == "plan" or text.endswith(tools.ENDINGS):
+    elif kind == "plan" or text.endswith(ENDINGS):
         return _tool(memory, id, text)
     memory.ended[id] = None  # as most do: finish() would look everything up again
     del memory.tools[id]
