@@ -13,6 +13,7 @@ from rookery.events import (
     Error,
     Event,
     FileChanged,
+    Notice,
     PermissionDenied,
     PermissionRequested,
     Replayed,
@@ -656,12 +657,17 @@ def test_messages_without_a_newline_between_them_are_read() -> None:
     one, two = (json.dumps(message).encode() for message in (says("One"), says(" two.")))
     events = turn(b"loading... " + one + two, json.dumps(says("!")).encode()[:60], DONE)
     assert [event.text for event in only(Text, events)] == ["One two."]
-    assert [event.preview[:10] for event in only(Unreadable, events)] == [
-        "loading...",
-        '{"jsonrpc"',
-    ]
+    assert [event.text for event in only(Notice, events)] == ["not a message: loading..."]
+    assert [event.preview[:10] for event in only(Unreadable, events)] == ['{"jsonrpc"']
     ended = turn(says("Done."), b"bye " + json.dumps(DONE).encode())
     assert [event.ok for event in only(TurnFinished, ended)] == [True]
+
+
+def test_what_is_kept_of_a_message_behind_other_words_is_valid() -> None:
+    late = rb'Note: {"jsonrpc":"2.0","result":{"stopReason":"end_turn"},"a":"\ud800"}'
+    (kept,) = only(Unknown, turn(says("Done."), DONE, late))
+    assert kept.raw is not None
+    assert json.loads(bytes(kept.raw))["a"] == "\ufffd"
 
 
 def test_a_request_with_the_id_of_another_one_has_a_name_of_its_own() -> None:

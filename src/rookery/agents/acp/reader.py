@@ -286,21 +286,32 @@ _untagged = msgspec.json.Decoder(shapes.Response)
 
 def _read_glued(memory: Memory, line: bytes) -> list[Event] | None:
     """Read the messages of a line in which newlines are missing; None if there are none."""
-    noise, pieces = glued.noise_in(line).strip(), glued.messages_in(line)
-    found = [_message_in(piece) for piece in pieces]
-    if not any(found):
+    noise = glued.noise_in(line).strip()
+    found = [_message_in(piece) for piece in glued.messages_in(line)]
+    if not any(message for _, message in found):
         return None
-    events: list[Event] = [salvage.unreadable(noise, "not_json")] if noise else []
-    for piece, message in zip(pieces, found, strict=True):
+    events: list[Event] = [_noise(noise)] if noise else []
+    for piece, message in found:
         if message is None:
-            events.append(salvage.unreadable(piece, "not_json"))
+            events.append(_noise(piece))
         else:
             events += as_sequence(_WHOLE_TABLE[type(message)](memory, message, piece))
     return events
 
 
-def _message_in(piece: bytes) -> Any:
-    return salvage.decode_part(piece, _tagged if b'"method"' in piece else _untagged)
+def _noise(piece: bytes) -> Notice:
+    """What is beside the messages of a line; as a line is either unreadable or read, a notice."""
+    preview = salvage.unreadable(piece, "not_json").preview
+    return Notice(level="warning", text=f"not a message: {preview}")
+
+
+def _message_in(piece: bytes) -> tuple[bytes, Any]:
+    """A piece as valid JSON, and the message that it is; None if it isn't one."""
+    repaired = salvage.parse(piece)
+    if not isinstance(repaired, salvage.Repaired):
+        return piece, None
+    valid = repaired.json
+    return valid, salvage.decode_part(valid, _tagged if b'"method"' in valid else _untagged)
 
 
 def decoder(*, agent: str = "acp", cap: int = DEFAULT_CAP) -> LineDecoder:
