@@ -37,7 +37,7 @@ $(call upper,$(1))_READY := $(AGENTS)/.$(1)@$($(call upper,$(1))_VERSION)
 PROGRAM_$(1) := $(AGENTS)/node_modules/.bin/$(or $(3),$(1))
 LINK_$(1) := $(4)
 PACKAGE_$(1)@$($(call upper,$(1))_VERSION) := $(2)@$($(call upper,$(1))_VERSION)
-REAL_AGENTS += ROOKERY_TEST_$(call upper,$(1))=$(abspath $(AGENTS)/node_modules/.bin/$(or $(3),$(1)))
+REAL_AGENTS += ROOK_TEST_$(call upper,$(1))=$(abspath $(AGENTS)/node_modules/.bin/$(or $(3),$(1)))
 endef
 $(eval $(call agent,claude,@anthropic-ai/claude-code))
 $(eval $(call agent,codex,@openai/codex))
@@ -57,12 +57,12 @@ NODE := .cache/node/node_modules/.bin/node
 VIBE := .cache/vibe/bin/vibe-acp
 VIBE_READY := .cache/vibe/.$(VIBE_VERSION)
 ACP_READY = $(foreach name,$(NPM_AGENTS),$($(call upper,$(name))_READY)) $(VIBE_READY)
-REAL_AGENTS += ROOKERY_TEST_NODE=$(abspath $(NODE)) ROOKERY_TEST_VIBE=$(abspath $(VIBE))
+REAL_AGENTS += ROOK_TEST_NODE=$(abspath $(NODE)) ROOK_TEST_VIBE=$(abspath $(VIBE))
 
 # Tests that start processes wait for them most of the time: two at once for each core.
 WAITING := $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 # Defined before the rules that need it.
-PAGE_LIBRARIES := src/rookery/web/page/vendor/lit-html/lit-html.js
+PAGE_LIBRARIES := src/nightrook/web/page/vendor/lit-html/lit-html.js
 
 .PHONY: demo quick test check lint types imports unit test-portable bench compare soak protections conformance docs figures format clean pictures release web web-demo fleet-demo browser
 

@@ -38,8 +38,8 @@ from timing import Row, dearer, faster, peak_memory, race, table
 from watching import watching
 from web import web
 
-import rookery
-from rookery.model import fold as told
+import nightrook
+from nightrook.model import fold as told
 
 MB = 1_000_000
 CHUNK = 256 * 1024
@@ -194,12 +194,12 @@ def memory(setting: Setting) -> Iterator[Row]:
 
 
 def imports(_: Setting) -> Iterator[Row]:
-    """What `import rookery` must not import."""
-    code = f"import rookery, sys; print(*(set({HEAVY}) & set(sys.modules)))"
+    """What `import nightrook` must not import."""
+    code = f"import nightrook, sys; print(*(set({HEAVY}) & set(sys.modules)))"
     found = subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE)
     names = found.stdout.decode().split()
     yield Row(
-        "import rookery", f"imports {', '.join(HEAVY)}", " ".join(names) or "no", "no", not names
+        "import nightrook", f"imports {', '.join(HEAVY)}", " ".join(names) or "no", "no", not names
     )
 
 
@@ -235,12 +235,12 @@ def one_by_one(setting: Setting, agent: str, name: str, split: Sequence[bytes]) 
 
 def decode(chunks: Iterable[bytes], agent: str = "claude") -> None:
     """Decode pieces of bytes and let the records go."""
-    deque(rookery.decode(chunks, agent), maxlen=0)
+    deque(nightrook.decode(chunks, agent), maxlen=0)
 
 
 def feed(lines: Iterable[bytes], agent: str = "claude") -> None:
     """Decode lines one by one, as they come from an agent at work, and let the records go."""
-    decoder = rookery.decoder(agent)
+    decoder = nightrook.decoder(agent)
     for line in lines:
         decoder.feed(line)
     decoder.close()
@@ -249,13 +249,13 @@ def feed(lines: Iterable[bytes], agent: str = "claude") -> None:
 def decode_file(path: Path, agent: str = "claude") -> None:
     """Decode an open file and let the records go."""
     with open(path, "rb") as file:
-        deque(rookery.decode(file, agent), maxlen=0)
+        deque(nightrook.decode(file, agent), maxlen=0)
 
 
 def fold_file(path: Path) -> None:
     """Decode an open file and fold it."""
     with open(path, "rb") as file:
-        told.fold(rookery.decode(file, "claude"))
+        told.fold(nightrook.decode(file, "claude"))
 
 
 def load(lines: Iterable[bytes]) -> None:

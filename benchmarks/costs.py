@@ -47,7 +47,7 @@ class Home:
         self.environment: Mapping[str, str] = {
             **kept,
             "HOME": str(self.path),
-            "ROOKERY_HOME": str(self.ledger),
+            "ROOK_HOME": str(self.ledger),
             "NO_COLOR": "1",
         }
 

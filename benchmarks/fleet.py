@@ -15,25 +15,25 @@ from pathlib import Path
 
 import fleet_workers
 
-from rookery.config.options import RunOptions
-from rookery.feed.tasks import end_tasks
-from rookery.fleet import subjects
-from rookery.fleet.boss.beats import SILENT_S
-from rookery.fleet.boss.fleet_run import Fleet, FleetRun, opened_fleet
-from rookery.fleet.boss.submit import job_of
-from rookery.fleet.connection import Address, connect, connected
-from rookery.fleet.messages import Ended
-from rookery.fleet.mirror import Mirror
-from rookery.fleet.reader import Reader
-from rookery.fleet.server import LocalServer
-from rookery.fleet.sink import Attempt, Sink
-from rookery.fleet.streams import make_streams
-from rookery.fleet.worker.rights import WorkerRights
-from rookery.fleet.worker.worker import Worker, WorkerPlan
-from rookery.runs.start import start
-from rookery.store import runs
-from rookery.store.run_formats import RunInfo
-from rookery.testing import install_agent
+from nightrook.config.options import RunOptions
+from nightrook.feed.tasks import end_tasks
+from nightrook.fleet import subjects
+from nightrook.fleet.boss.beats import SILENT_S
+from nightrook.fleet.boss.fleet_run import Fleet, FleetRun, opened_fleet
+from nightrook.fleet.boss.submit import job_of
+from nightrook.fleet.connection import Address, connect, connected
+from nightrook.fleet.messages import Ended
+from nightrook.fleet.mirror import Mirror
+from nightrook.fleet.reader import Reader
+from nightrook.fleet.server import LocalServer
+from nightrook.fleet.sink import Attempt, Sink
+from nightrook.fleet.streams import make_streams
+from nightrook.fleet.worker.rights import WorkerRights
+from nightrook.fleet.worker.worker import Worker, WorkerPlan
+from nightrook.runs.start import start
+from nightrook.store import runs
+from nightrook.store.run_formats import RunInfo
+from nightrook.testing import install_agent
 
 _LOG = 64 * 1024 * 1024
 _RUNS = 25
@@ -135,8 +135,8 @@ async def _lost(url: str, folder: Path) -> None:
 
 def _started_worker(url: str, folder: Path) -> "subprocess.Popen[bytes]":
     words = ["worker", "--credentials", url, "--name", "k", "--agent", "claude"]
-    environment = {**os.environ, "ROOKERY_HOME": str(folder)}
-    command = [sys.executable, "-m", "rookery", *words]
+    environment = {**os.environ, "ROOK_HOME": str(folder)}
+    command = [sys.executable, "-m", "nightrook", *words]
     return subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
 
 
@@ -269,7 +269,7 @@ def _four_workers(url: str, folder: Path, lines: Path) -> str:
 
 
 def _write_lines(path: Path) -> None:
-    from rookery.testing import DEMO
+    from nightrook.testing import DEMO
 
     lines = DEMO.read_bytes().splitlines(keepends=True)
     middle = [line for line in lines[1:-1] if b'"text"' in line][:20] or lines[1:-1]

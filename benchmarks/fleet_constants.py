@@ -14,17 +14,17 @@ from pathlib import Path
 import msgspec
 from nats.js import api
 
-from rookery.fleet import subjects
-from rookery.fleet.accounts import folder
-from rookery.fleet.accounts import registry as members
-from rookery.fleet.accounts.credentials import read_credentials
-from rookery.fleet.accounts.folder import Listening
-from rookery.fleet.accounts.keys import new_key
-from rookery.fleet.accounts.registry import Worker
-from rookery.fleet.accounts.server_file import SERVER_FILE, server_file
-from rookery.fleet.connection import Connection, connected
-from rookery.fleet.server import LocalServer
-from rookery.fleet.streams import make_streams
+from nightrook.fleet import subjects
+from nightrook.fleet.accounts import folder
+from nightrook.fleet.accounts import registry as members
+from nightrook.fleet.accounts.credentials import read_credentials
+from nightrook.fleet.accounts.folder import Listening
+from nightrook.fleet.accounts.keys import new_key
+from nightrook.fleet.accounts.registry import Worker
+from nightrook.fleet.accounts.server_file import SERVER_FILE, server_file
+from nightrook.fleet.connection import Connection, connected
+from nightrook.fleet.server import LocalServer
+from nightrook.fleet.streams import make_streams
 
 _AGENTS = ("claude", "codex")
 _TICKS = os.sysconf("SC_CLK_TCK")

@@ -18,14 +18,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from rookery.config.options import RunOptions
-from rookery.fleet import subjects
-from rookery.fleet.boss.submit import job_of, submit
-from rookery.fleet.connection import Address, connected
-from rookery.fleet.streams import make_streams
-from rookery.fleet.worker.rights import WorkerRights
-from rookery.fleet.worker.worker import Worker, WorkerPlan
-from rookery.runs.start import start
+from nightrook.config.options import RunOptions
+from nightrook.fleet import subjects
+from nightrook.fleet.boss.submit import job_of, submit
+from nightrook.fleet.connection import Address, connected
+from nightrook.fleet.streams import make_streams
+from nightrook.fleet.worker.rights import WorkerRights
+from nightrook.fleet.worker.worker import Worker, WorkerPlan
+from nightrook.runs.start import start
 
 WORKERS = 4
 RUNS = 100

@@ -10,8 +10,8 @@ from typing import Protocol
 from starting import ROOK, SESSION, rook_environment
 from timing import Row, dearer, race_children, spent_by_children
 
-from rookery.store.file_names import INFO, RUNS, STDOUT, VERDICT
-from rookery.store.run_formats import RunInfo, VerdictInfo, dump
+from nightrook.store.file_names import INFO, RUNS, STDOUT, VERDICT
+from nightrook.store.run_formats import RunInfo, VerdictInfo, dump
 
 MANY, FEWER = 20_000, 2_000
 MOST_CPU_S = 0.3
@@ -41,7 +41,7 @@ def listing(setting: Setting) -> Iterator[Row]:
     home = setting.folder / "many"
     count = FEWER if setting.quick else MANY
     _make(home / RUNS, count)
-    environment = {**rook_environment(setting.folder), "ROOKERY_HOME": str(home)}
+    environment = {**rook_environment(setting.folder), "ROOK_HOME": str(home)}
     least, command = [sys.executable, "-c", _SCAN, str(home / RUNS)], [ROOK, "runs"]
     ratio = race_children(setting.starts, least, command, environment)
     what = f"rook runs, {count} runs"
@@ -54,7 +54,7 @@ def short_commands(setting: Setting) -> Iterator[Row]:
     """The CPU time of what people type most, and that of importing the libraries that it needs."""
     home = setting.folder / "usual"
     _make(home / RUNS, USUAL)
-    environment = {**rook_environment(setting.folder), "ROOKERY_HOME": str(home)}
+    environment = {**rook_environment(setting.folder), "ROOK_HOME": str(home)}
     least = [sys.executable, "-c", LIBRARIES]
     for words, at_most in ((["--version"], 1.5), (["runs"], 2.5), (["show"], 3.5)):
         what = f"rook {words[0]}, {USUAL} runs"

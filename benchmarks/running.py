@@ -17,10 +17,10 @@ from corpus import Corpus
 from sdk import Sdk
 from timing import Row, dearer, faster, race
 
-import rookery
-from rookery.model.events import Text
-from rookery.model.records import Record
-from rookery.runs.run import Run
+import nightrook
+from nightrook.model.events import Text
+from nightrook.model.records import Record
+from nightrook.runs.run import Run
 
 MB = 1_000_000
 PIPE = 64 * 1024
@@ -123,7 +123,7 @@ def writer_of(go: str, rate: int, count: int) -> list[str]:
 
 
 def _make(folder: Path, program: Sequence[str]) -> Run:
-    made: Run = rookery.run("claude", "x", cwd=folder, home=folder / "home", program=program)
+    made: Run = nightrook.run("claude", "x", cwd=folder, home=folder / "home", program=program)
     return made
 
 

@@ -15,10 +15,10 @@ from real_sessions import write_real_sessions
 from starting import ROOK, rook_environment
 from timing import Row, spent_by_children
 
-from rookery.archive.words.compression import decompress
-from rookery.archive.words.database import FILE, Words
-from rookery.archive.words.search import WordQuery, search
-from rookery.model.redaction.redactor import Redactor
+from nightrook.archive.words.compression import decompress
+from nightrook.archive.words.database import FILE, Words
+from nightrook.archive.words.search import WordQuery, search
+from nightrook.model.redaction.redactor import Redactor
 
 MB = 1_000_000
 LEAST_SPEED = 60 * MB
@@ -29,9 +29,9 @@ _COMMON = ("the", "import", "return")
 _FILL = """
 import resource, sys, time
 from pathlib import Path
-from rookery.archive.importer import bring_up_to_date
-from rookery.archive.words.database import Words
-from rookery.archive.words.index import fill
+from nightrook.archive.importer import bring_up_to_date
+from nightrook.archive.words.database import Words
+from nightrook.archive.words.index import fill
 folder, home = map(Path, sys.argv[1:])
 begin = time.process_time()
 bring_up_to_date(folder / "ledger.db", [home])
@@ -137,7 +137,7 @@ def queries(connection: sqlite3.Connection, each: int = 40) -> list[str]:
 
 def _command(setting: Setting, home: Path, folder: Path) -> Iterator[Row]:
     environment = {**rook_environment(setting.folder), "HOME": str(home)}
-    environment |= {"ROOKERY_HOME": str(folder), "NO_COLOR": "1"}
+    environment |= {"ROOK_HOME": str(folder), "NO_COLOR": "1"}
     command = [ROOK, "search", "return", "self"]
     spent_by_children(command, environment)
     spent = min(spent_by_children(command, environment) for _ in range(5))

@@ -17,16 +17,16 @@ from typing import Any, Protocol
 from running import writer_of
 from timing import Row, dearer, faster, race
 
-import rookery
-from rookery.cli.safe_output import SafeOutput
-from rookery.display.console.paint import Paint
-from rookery.display.console.screen import Screen
-from rookery.display.plain import PlainDisplay
-from rookery.display.terminal import TerminalDisplay
-from rookery.model.records import Record, dump
-from rookery.model.redaction.redactor import Redactor
+import nightrook
+from nightrook.cli.safe_output import SafeOutput
+from nightrook.display.console.paint import Paint
+from nightrook.display.console.screen import Screen
+from nightrook.display.plain import PlainDisplay
+from nightrook.display.terminal import TerminalDisplay
+from nightrook.model.records import Record, dump
+from nightrook.model.redaction.redactor import Redactor
 
-SESSIONS = Path(__file__).parent.parent / "src" / "rookery" / "testing"
+SESSIONS = Path(__file__).parent.parent / "src" / "nightrook" / "testing"
 MOST_US = 5.0
 RATE = 20_000
 MOST_LAG_S = 0.5
@@ -86,7 +86,7 @@ def viewer(setting: Setting) -> Iterator[Row]:
     environment = {
         **os.environ,
         "PATH": f"{program.parent}:{os.environ['PATH']}",
-        "ROOKERY_HOME": str(setting.folder / "home"),
+        "ROOK_HOME": str(setting.folder / "home"),
     }
     environment.pop("CI", None)
     rook = Path(sys.executable).with_name("rook")
@@ -130,11 +130,11 @@ def _read(descriptor: int) -> bytes:
 def _records() -> Iterator[Record]:
     """Whole messages, as an agent writes them that was not asked for pieces."""
     for name in ("demo.jsonl", "sessions/strange-text.jsonl", "sessions/retries.jsonl"):
-        yield from rookery.decode(SESSIONS / name, "claude")
+        yield from nightrook.decode(SESSIONS / name, "claude")
 
 
 def _dumped(path: Path) -> None:
-    for record in rookery.decode(path, "claude"):
+    for record in nightrook.decode(path, "claude"):
         dump(record)
 
 

@@ -12,7 +12,9 @@ from timing import Row, dearer, race_children, spent_by_children
 
 ROOK = str(Path(sys.executable).with_name("rook"))
 BARE = [sys.executable, "-c", "pass"]
-SESSION = Path(__file__).parent.parent / "src" / "rookery" / "testing" / "sessions" / "short.jsonl"
+SESSION = (
+    Path(__file__).parent.parent / "src" / "nightrook" / "testing" / "sessions" / "short.jsonl"
+)
 MOST_CPU_S = 0.2
 
 
@@ -55,5 +57,5 @@ def rook_environment(folder: Path) -> Mapping[str, str]:
         **kept,
         "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
         "PYTHONPYCACHEPREFIX": str(folder / "bytecode"),
-        "ROOKERY_HOME": str(folder / "home"),
+        "ROOK_HOME": str(folder / "home"),
     }

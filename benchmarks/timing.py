@@ -14,8 +14,8 @@ from statistics import median
 _PEAK = """
 import sys
 from collections import deque
-import rookery
-deque(rookery.decode(sys.stdin.buffer, "claude"), maxlen=0)
+import nightrook
+deque(nightrook.decode(sys.stdin.buffer, "claude"), maxlen=0)
 print(*(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """
 

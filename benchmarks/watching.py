@@ -18,9 +18,9 @@ MOST_IDLE = 0.01  # of a core
 MOST_LAG_S = 1.0
 PER_FOLDER = 10
 _WITHOUT_INOTIFY = """
-from rookery.process.folder_watch import FolderWatch
+from nightrook.process.folder_watch import FolderWatch
 FolderWatch.opened = classmethod(lambda _: None)
-from rookery.cli.main import main
+from nightrook.cli.main import main
 main()
 """
 
@@ -83,7 +83,7 @@ def watch(command: Sequence[str], home: Path, folder: Path) -> "Iterator[subproc
     """The command, once it shows the session that is active."""
     inherited: Mapping[str, str] = rook_environment(folder)
     kept = {name: inherited[name] for name in ("PATH", "PYTHONPYCACHEPREFIX")}
-    environment = {**kept, "HOME": str(home), "ROOKERY_HOME": str(folder / "watching-home")}
+    environment = {**kept, "HOME": str(home), "ROOK_HOME": str(folder / "watching-home")}
     with subprocess.Popen(
         [*command, "watch", "--json"],
         env=environment,

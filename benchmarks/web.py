@@ -21,10 +21,10 @@ from urllib.parse import urlsplit
 
 from timing import Row, dearer
 
-from rookery.process.liveness import start_ticks
-from rookery.store.run_folder import RunFolder
-from rookery.store.run_formats import RunInfo, VerdictInfo
-from rookery.store.runs import create
+from nightrook.process.liveness import start_ticks
+from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_formats import RunInfo, VerdictInfo
+from nightrook.store.runs import create
 
 ROOK = Path(sys.executable).with_name("rook")
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -95,7 +95,7 @@ class Server:
     """A server process."""
 
     def __init__(self, home: Path) -> None:
-        env = {**os.environ, "ROOKERY_HOME": str(home), "XDG_RUNTIME_DIR": str(home.parent)}
+        env = {**os.environ, "ROOK_HOME": str(home), "XDG_RUNTIME_DIR": str(home.parent)}
         self._process = subprocess.Popen(
             [ROOK, "web", "--no-open"], env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
@@ -222,7 +222,7 @@ def attached(seconds: float) -> float:
     """The CPU time of `rook attach` of the same run on a terminal, in seconds."""
     with place() as home:
         run = Recorded(home, is_alive=True)
-        env = {**os.environ, "ROOKERY_HOME": str(home), "TERM": "xterm-256color"}
+        env = {**os.environ, "ROOK_HOME": str(home), "TERM": "xterm-256color"}
         ours, theirs = pty.openpty()
         process = subprocess.Popen(
             [ROOK, "attach", run.folder.name], env=env, stdin=theirs, stdout=theirs, stderr=theirs

@@ -14,10 +14,10 @@ What each figure means:
 - Fan-out is the number of other modules of the package that a module imports, anywhere in its text
   (inside functions and for type checkers, too). A package's `__init__.py` is a module.
 - A module has one importer if exactly one other module of the package imports it.
-- A room is a folder or module directly below the package. The door is `rookery`, `rookery.events`,
-  `rookery.adapter` and `rookery.testing`: what these modules define or import is public. A name is
-  outside the door if it has no leading underscore, another module defines it at its top level, and
-  a module of another room uses it.
+- A room is a folder or module directly below the package. The door is `nightrook`,
+  `nightrook.events`, `nightrook.adapter` and `nightrook.testing`: what these modules define or
+  import is public. A name is outside the door if it has no leading underscore, another module
+  defines it at its top level, and a module of another room uses it.
 - Copies are the pairs of places that the `duplicates` command lists, where that command exists.
 """
 
@@ -34,10 +34,10 @@ from functools import cached_property
 from pathlib import Path
 
 SOURCE = Path(__file__).parent.parent / "src"
-PACKAGE = "rookery"
-DOOR = frozenset({"rookery", "rookery.events", "rookery.adapter", "rookery.testing"})
+PACKAGE = "nightrook"
+DOOR = frozenset({"nightrook", "nightrook.events", "nightrook.adapter", "nightrook.testing"})
 SPELLED_OUT = frozenset({"run", "run_sync", "loop"})
-"""What `rookery` exports as functions that spell out every option; they may be longer and wider."""
+"""What `nightrook` exports as functions that spell out every option; they may be longer."""
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 Name = tuple[str, str]
@@ -49,7 +49,7 @@ class Function:
     """A function and its size."""
 
     place: str
-    """Its module and its name in it, such as `rookery.feed.tail:Tail.read`."""
+    """Its module and its name in it, such as `nightrook.feed.tail:Tail.read`."""
     lines: int
     parameters: int
 

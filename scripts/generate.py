@@ -17,15 +17,15 @@ import manual
 import msgspec
 from money_table import table
 
-from rookery import agents
-from rookery.archive.report import query
-from rookery.cli import main as command_line
-from rookery.cli.commands.settings import config
-from rookery.cli.complete import outline
-from rookery.config.option import Flag
-from rookery.config.settings import SETTINGS
-from rookery.model import events
-from rookery.model.records import schema
+from nightrook import agents
+from nightrook.archive.report import query
+from nightrook.cli import main as command_line
+from nightrook.cli.commands.settings import config
+from nightrook.cli.complete import outline
+from nightrook.config.option import Flag
+from nightrook.config.settings import SETTINGS
+from nightrook.model import events
+from nightrook.model.records import schema
 
 ROOT = Path(__file__).parent.parent
 EVENTS_PAGE = ROOT / "docs" / "events.md"
@@ -33,12 +33,12 @@ MONEY_PAGE = ROOT / "docs" / "money.md"
 SETTINGS_PAGE = ROOT / "docs" / "configuration.md"
 MAN_PAGE = ROOT / "man" / "rook.1"
 OUTLINE_FILE = outline.FILE
-SCHEMA_FILE = ROOT / "src" / "rookery" / "record.schema.json"
+SCHEMA_FILE = ROOT / "src" / "nightrook" / "record.schema.json"
 
 _HEAD = f"""\
 # Events
 
-*Generated from `src/rookery/model/events.py` by `make docs`; do not edit. Format version
+*Generated from `src/nightrook/model/events.py` by `make docs`; do not edit. Format version
 {events.FORMAT_VERSION}.*
 
 An event says what happened, in the same terms for all agents. If a field is absent (`None` in
@@ -53,7 +53,7 @@ position in the stream:
 | `event` | one of those below | in JSON, its fields are next to these, and `type` is its name |
 
 `rook decode FILE` prints one record per line; `rook schema` prints their JSON Schema;
-`rookery.decode(path)` yields them in Python.
+`nightrook.decode(path)` yields them in Python.
 """
 
 
@@ -169,7 +169,7 @@ def _type(field: msgspec.structs.FieldInfo) -> str:
     """A field's type as Python writes it, short and safe inside a table."""
     words = str(field.type) if not inspect.isclass(field.type) else field.type.__name__
     for old, new in (
-        ("rookery.model.events.", ""),
+        ("nightrook.model.events.", ""),
         ("typing.", ""),
         ("msgspec.", ""),
         ("Raw", "JSON"),

@@ -5,18 +5,18 @@ from collections.abc import Iterable, Iterator
 
 import click
 
-from rookery import __version__
-from rookery.cli.main import cli
-from rookery.config.settings import SETTINGS
+from nightrook import __version__
+from nightrook.cli.main import cli
+from nightrook.config.settings import SETTINGS
 
 _FILES = [
-    ("rookery.toml", "The settings of a project: the nearest one, up to the repository's root."),
-    ("~/.config/rookery/rookery.toml", "Your own settings."),
-    ("~/.local/share/rookery/runs/", "The runs, a folder each, unless ROOKERY_HOME is set."),
+    ("rook.toml", "The settings of a project: the nearest one, up to the repository's root."),
+    ("~/.config/nightrook/rook.toml", "Your own settings."),
+    ("~/.local/share/nightrook/runs/", "The runs, a folder each, unless ROOK_HOME is set."),
 ]
 _VARIABLES = [
-    ("ROOKERY_HOME", "The folder that holds all runs."),
-    ("ROOKERY_PROFILE", "The profile to use, as --profile does."),
+    ("ROOK_HOME", "The folder that holds all runs."),
+    ("ROOK_PROFILE", "The profile to use, as --profile does."),
 ]
 
 
@@ -27,7 +27,7 @@ def page(*, exit_codes: Iterable[tuple[str, str]]) -> str:
 
 def _lines(exit_codes: list[tuple[str, str]]) -> Iterator[str]:
     yield '.\\" Generated from the commands by `make docs`; do not edit.'
-    yield f'.TH ROOK 1 "" "rookery {__version__}" "User Commands"'
+    yield f'.TH ROOK 1 "" "nightrook {__version__}" "User Commands"'
     yield ".SH NAME"
     yield rf"rook \- {_escape(_summary(cli.help))}"
     yield ".SH SYNOPSIS"
@@ -35,9 +35,9 @@ def _lines(exit_codes: list[tuple[str, str]]) -> Iterator[str]:
     yield r"[\fIOPTIONS\fR] \fICOMMAND\fR [\fIARGS\fR]..."
     yield ".SH DESCRIPTION"
     yield from _paragraph(
-        "Rookery starts a coding agent, shows what it does while it does it, keeps every byte that "
-        "it writes, stops it for a budget, a deadline or silence, and exits with a code that says "
-        "how the run really ended."
+        "Nightrook starts a coding agent, shows what it does while it does it, keeps every byte "
+        "that it writes, stops it for a budget, a deadline or silence, and exits with a code that "
+        "says how the run really ended."
     )
     for paragraph in (cli.help or "").split("\n\n")[1:]:
         yield from _paragraph(paragraph)
@@ -52,7 +52,7 @@ def _lines(exit_codes: list[tuple[str, str]]) -> Iterator[str]:
     yield ".SH SETTINGS"
     yield from _paragraph(
         "Each is the default of the option of its name. From the weakest to the strongest: your "
-        "own rookery.toml, the project's, the tables [profile.NAME] of both, the environment, the "
+        "own rook.toml, the project's, the tables [profile.NAME] of both, the environment, the "
         "option itself. rook config shows what applies."
     )
     yield from _list((s.name, f"{s.flag.help} Takes {s.takes}.") for s in SETTINGS.values())

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import rookery
-from rookery.model.events import Usage
-from rookery.model.fold import fold
-from rookery.model.price import dollars
-from rookery.prices import PriceBook
+import nightrook
+from nightrook.model.events import Usage
+from nightrook.model.fold import fold
+from nightrook.model.price import dollars
+from nightrook.prices import PriceBook
 
 CASES = Path(__file__).parent.parent / "tests" / "agents" / "claude" / "cases"
 SHOWN = (
@@ -24,7 +24,7 @@ SHOWN = (
     "s27_background_bash-2.1.197",
 )
 _HEAD = """\
-| run | every line | each message once | results added up | rookery | spent |
+| run | every line | each message once | results added up | nightrook | spent |
 | --- | --- | --- | --- | --- | --- |
 """
 
@@ -41,7 +41,7 @@ def _row(case: str, book: PriceBook) -> str:
     every = sum(_price(message, book) for message in lines)
     once = sum(_price(message, book) for message in {m["id"]: m for m in lines}.values())
     added = sum(m["total_cost_usd"] for m in _messages(path) if m.get("type") == "result")
-    ledger = fold(rookery.decode(path), book).ledger
+    ledger = fold(nightrook.decode(path), book).ledger
     mark = "" if ledger.cost.source == "native" else "~"
     cells = (every, once, added, ledger.cost.usd or 0, ledger.spent_usd or 0)
     marks = ("", "", "", mark, mark)

@@ -1,9 +1,9 @@
 """Completes the package's metadata at build time: addresses, and the README that indexes show.
 
 Hatchling runs this. The one setting is `repository` in `[tool.hatch.metadata.hooks.custom]` of
-pyproject.toml, such as "https://github.com/OWNER/rookery". It becomes `project.urls`, and pictures
-and links in the README get absolute addresses that point to the tag of the release. While it is
-empty, the package has no addresses, and its README has no pictures.
+pyproject.toml, such as "https://github.com/OWNER/nightrook". It becomes `project.urls`, and
+pictures and links in the README get absolute addresses that point to the tag of the release. While
+it is empty, the package has no addresses, and its README has no pictures.
 """
 
 import re

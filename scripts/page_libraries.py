@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 MODULES = ROOT / "node_modules"
-VENDOR = ROOT / "src" / "rookery" / "web" / "page" / "vendor"
+VENDOR = ROOT / "src" / "nightrook" / "web" / "page" / "vendor"
 LIT_HTML = ("lit-html.js", "directive.js", "directive-helpers.js", "directives/repeat.js")
 """What the page imports; the imports between these files are relative."""
 

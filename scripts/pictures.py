@@ -2,7 +2,7 @@
 
 `make pictures` writes all of them again, each on a dark and on a light background. The agent is the
 scripted one; where a person is asked it is the real Claude Code, whose path is in
-ROOKERY_TEST_CLAUDE, with a scripted model on loopback. The sessions that `rook cost` reports on are
+ROOK_TEST_CLAUDE, with a scripted model on loopback. The sessions that `rook cost` reports on are
 made up. No key and no network is needed.
 """
 
@@ -28,19 +28,19 @@ import matplotlib
 import pyte
 from PIL import Image, ImageDraw, ImageFont
 
-import rookery.testing
-from rookery.testing import Reply, ScriptedMessagesApi
-from rookery.testing.histories import month_of_work, write
-from rookery.testing.histories.sessions import StoredCall, StoredSession, timestamp
+import nightrook.testing
+from nightrook.testing import Reply, ScriptedMessagesApi
+from nightrook.testing.histories import month_of_work, write
+from nightrook.testing.histories.sessions import StoredCall, StoredSession, timestamp
 
 ROOT = Path(__file__).parent.parent
 PICTURES = ROOT / "docs" / "pictures"
-AGENT = Path(rookery.testing.__file__).with_name("scripted_agent.py")
+AGENT = Path(nightrook.testing.__file__).with_name("scripted_agent.py")
 DEMO = AGENT.with_name("demo.jsonl")
 ROOK = Path(sys.executable).with_name("rook")
 FONTS = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
 SIZE, PADDING = 22, 24
-CLAUDE = os.environ.get("ROOKERY_TEST_CLAUDE", "")
+CLAUDE = os.environ.get("ROOK_TEST_CLAUDE", "")
 QUESTION = "[n] no"
 RUNNING = re.compile("(?m)^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] Bash: .* [1-9]s ")
 WATCHED = re.compile(r"(?s)Two tests fail.*NOW.* [3-9]s  Bash: pytest.*waiting for you")
@@ -125,8 +125,8 @@ class Studio:
         claude.write_text(
             "#!/bin/sh\n"
             f"echo >> {self._calls}\n"
-            f'ROOKERY_SCRIPT=$(sed -n "$(wc -l < {self._calls})p" {self._scripts})\n'
-            "export ROOKERY_SCRIPT\n"
+            f'ROOK_SCRIPT=$(sed -n "$(wc -l < {self._calls})p" {self._scripts})\n'
+            "export ROOK_SCRIPT\n"
             f'exec {sys.executable} -I -S {AGENT} "$@"\n'
         )
         claude.chmod(0o755)
@@ -155,10 +155,10 @@ class Studio:
         environment = {
             "PATH": f"{self._folder}/bin:{ROOK.parent}:/usr/bin:/bin",
             "HOME": str(self._folder),
-            "ROOKERY_HOME": str(self._folder / "runs"),
+            "ROOK_HOME": str(self._folder / "runs"),
             "TERM": "xterm-256color",
             "LANG": "C.UTF-8",
-            "ROOKERY_PERMISSION": "agent",  # a scripted agent without a result would wait for more
+            "ROOK_PERMISSION": "agent",  # a scripted agent without a result would wait for more
             **variables,
         }
         pid, descriptor = pty.fork()
@@ -285,7 +285,7 @@ def _cost(studio: Studio) -> pyte.Screen:
     for session in month_of_work(until=END_OF_HISTORY):
         write(home, session)
     words = ("cost", "--by", "week,agent")
-    return studio.look(*words, HOME=str(home), ROOKERY_HOME=str(home / "runs"), TZ="UTC")
+    return studio.look(*words, HOME=str(home), ROOK_HOME=str(home / "runs"), TZ="UTC")
 
 
 SEARCHED = (
@@ -330,7 +330,7 @@ def _search(studio: Studio) -> pyte.Screen:
         )
         write(home, StoredSession(agent=agent, id=id, project=project, calls=(call,)))
     words = ("search", "retry", "backoff")
-    return studio.look(*words, HOME=str(home), ROOKERY_HOME=str(home / "runs"), TZ="UTC")
+    return studio.look(*words, HOME=str(home), ROOK_HOME=str(home / "runs"), TZ="UTC")
 
 
 def _watch(studio: Studio) -> pyte.Screen:
@@ -351,7 +351,7 @@ def _watch(studio: Studio) -> pyte.Screen:
     path = home / ".claude" / "projects" / "-home-me-api" / f"{CLAUDE_SESSION}.jsonl"
     path.parent.mkdir(parents=True)
     path.write_text(_claude_line("user", "Make the tests pass"))
-    look = partial(studio.look, ROOKERY_HOME=str(home / "watched"))
+    look = partial(studio.look, ROOK_HOME=str(home / "watched"))
     look("run", "--detach", "Port the parser to msgspec", scripts=[f"play={DEMO} speed=2"])
     later = [
         {"type": "text", "text": "Two tests fail: the parser drops the last line."},
@@ -380,7 +380,7 @@ def _claude_line(kind: str, content: object) -> str:
 def _asking(studio: Studio) -> pyte.Screen:
     """The real agent asks for a change, which is allowed, and then for a command."""
     if not CLAUDE:
-        raise SystemExit("ROOKERY_TEST_CLAUDE does not say where the real agent is: make pictures")
+        raise SystemExit("ROOK_TEST_CLAUDE does not say where the real agent is: make pictures")
     makefile = studio.project / "Makefile"
     makefile.write_text("build:\n\tpython -m build\n\nclean:\n\trm -f build/*.pyc\n")
     gone, come = "\trm -f build/*.pyc", "\trm -rf build dist"
@@ -397,7 +397,7 @@ def _asking(studio: Studio) -> pyte.Screen:
             *("run", "Clean up"),
             until=lambda text: text.count(QUESTION) == 2,
             answers="yn",
-            ROOKERY_PERMISSION="ask",
+            ROOK_PERMISSION="ask",
             PATH=os.pathsep.join((str(Path(CLAUDE).parent), os.environ["PATH"])),
             ANTHROPIC_BASE_URL=api.url,
             ANTHROPIC_API_KEY="made-up",

@@ -5,7 +5,7 @@ a word, all. The protections are listed in `tests/protections/*.toml`, one file 
 
     [[protection]]
     name = "The folder of a run is private"
-    file = "src/rookery/store/run_folder.py"
+    file = "src/nightrook/store/run_folder.py"
     remove = "mode=0o700"
     put = "mode=0o755"
     tests = ["tests/store/test_run_folder.py::test_it_is_private"]
@@ -34,7 +34,7 @@ from shared_python import make_python
 
 ROOT = Path(__file__).parent.parent
 TABLES = ROOT / "tests" / "protections"
-LIBRARIES = Path("src", "rookery", "web", "page", "vendor")
+LIBRARIES = Path("src", "nightrook", "web", "page", "vendor")
 PATIENCE = 180
 """Seconds after which a test that runs without a protection hangs, which is a failure as well."""
 PATIENCE_FOR_ALL = 3600
@@ -152,7 +152,7 @@ def main(arguments: Sequence[str]) -> int:
     if not chosen:
         print(f"no protection has {' or '.join(words)} in its name or file", file=sys.stderr)
         return 2
-    with TemporaryDirectory(prefix="rookery-protections-") as place:
+    with TemporaryDirectory(prefix="nightrook-protections-") as place:
         count = min(len(chosen), os.cpu_count() or 1)
         copies = [Copy(Path(place) / str(n)) for n in range(count)]
         tests = sorted({test for protection in chosen for test in protection.tests})

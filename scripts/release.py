@@ -29,12 +29,12 @@ def reasons_against(root: Path, version: str) -> list[str]:
 
 def tag(root: Path, version: str) -> None:
     """Tag the commit that is checked out."""
-    _git(root, "tag", "--annotate", f"v{version}", "--message", f"Rookery {version}")
+    _git(root, "tag", "--annotate", f"v{version}", "--message", f"Nightrook {version}")
 
 
 def main() -> None:
     """Do what the command line says, `ready` or `tag`; exit with 1 if the tree is not ready."""
-    from rookery import __version__
+    from nightrook import __version__
 
     if reasons := reasons_against(ROOT, __version__):
         raise SystemExit("\n".join([f"not ready to release {__version__}:", *reasons]))

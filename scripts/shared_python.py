@@ -5,7 +5,7 @@ import venv
 from pathlib import Path
 
 _STARTER = """#!{python}
-from rookery.cli.main import main
+from nightrook.cli.main import main
 main()
 """
 

@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from rookery.testing import install_agent
-from rookery.testing.histories import month_of_work, write
+from nightrook.testing import install_agent
+from nightrook.testing.histories import month_of_work, write
 
 ROOT = Path(__file__).parent.parent
 PICTURES = ROOT / "docs" / "pictures"
@@ -93,7 +93,7 @@ class Studio:
         self._environment = {
             "PATH": os.pathsep.join([str(self._programs), str(ROOK.parent), "/usr/bin", "/bin"]),
             "HOME": str(folder),
-            "ROOKERY_HOME": str(folder / "runs"),
+            "ROOK_HOME": str(folder / "runs"),
             "XDG_RUNTIME_DIR": str(folder),
             "TZ": "UTC",
         }
@@ -240,7 +240,7 @@ def session_page(folder: Path) -> Iterator[tuple[str, bytes]]:
     """A stored session as `rook show --html` writes it; its subagent is unfolded."""
     home = folder / "home"
     shutil.copytree(SESSION, home)
-    environment = {**os.environ, "HOME": str(home), "ROOKERY_HOME": str(folder / "runs")}
+    environment = {**os.environ, "HOME": str(home), "ROOK_HOME": str(folder / "runs")}
     page_file = folder / "session.html"
     command = [str(ROOK), "show", SESSION_ID, "--html", str(page_file)]
     subprocess.run(command, env={**environment, "TZ": "UTC"}, check=True, capture_output=True)

@@ -1,6 +1,6 @@
 """Checks a built wheel: what it must hold, what it must not, and that its command works.
 
-`python scripts/wheel.py dist/rookery-….whl` installs the wheel into a fresh virtual environment,
+`python scripts/wheel.py dist/nightrook-….whl` installs the wheel into a fresh virtual environment,
 which borrows the dependencies of the Python that runs this script: nothing is downloaded.
 """
 
@@ -20,7 +20,7 @@ REQUIRED = (
     *("index.html", "lit-html.js", "uplot.js"),
 )
 """Files of the package that no import would miss."""
-VENDOR = ROOT / "src" / "rookery" / "web" / "page" / "vendor"
+VENDOR = ROOT / "src" / "nightrook" / "web" / "page" / "vendor"
 INFORMATION = {"METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE"}
 MANUAL = "data/share/man/man1/rook.1"
 
@@ -28,7 +28,7 @@ MANUAL = "data/share/man/man1/rook.1"
 def problems(names: Iterable[str], package: Iterable[str]) -> list[str]:
     """What is missing or does not belong among the names of a wheel's files."""
     expected = {
-        "rookery": set(package),
+        "nightrook": set(package),
         "dist-info": INFORMATION,
         "data": {MANUAL},
     }
@@ -37,7 +37,7 @@ def problems(names: Iterable[str], package: Iterable[str]) -> list[str]:
     for name in names:
         folder, _, rest = name.partition("/")
         found.get(folder.rpartition(".")[2], strays).add(rest)
-    missing = set(REQUIRED) - {name.rpartition("/")[2] for name in found["rookery"]}
+    missing = set(REQUIRED) - {name.rpartition("/")[2] for name in found["nightrook"]}
     for kind, files in expected.items():
         missing |= files - found[kind]
         strays |= found[kind] - files
@@ -49,13 +49,21 @@ def problems(names: Iterable[str], package: Iterable[str]) -> list[str]:
 
 def package_files() -> list[str]:
     """The files that git tracks or would track, and the libraries of the page, which it ignores."""
-    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "src/rookery"]
+    command = [
+        "git",
+        "ls-files",
+        "-z",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+        "src/nightrook",
+    ]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     names = [name for name in listed.stdout.split("\0") if name and (ROOT / name).exists()]
     libraries = [
         str(path.relative_to(ROOT)) for path in sorted(VENDOR.rglob("*")) if path.is_file()
     ]
-    return [name.removeprefix("src/rookery/") for name in [*names, *libraries]]
+    return [name.removeprefix("src/nightrook/") for name in [*names, *libraries]]
 
 
 def inspect(wheel: Path) -> list[str]:
@@ -73,9 +81,9 @@ def try_out(wheel: Path, folder: Path) -> None:
     python = environment / "bin" / "python"
     install = ["pip", "--python", str(python), "install", "--quiet", "--no-deps", "--no-index"]
     _run([sys.executable, "-m", *install, str(wheel)], folder)
-    where = _run([str(python), "-c", "import rookery; print(rookery.__file__)"], folder)
+    where = _run([str(python), "-c", "import nightrook; print(nightrook.__file__)"], folder)
     if not Path(where.strip()).is_relative_to(environment):
-        raise SystemExit(f"the environment imports rookery from {where.strip()}")
+        raise SystemExit(f"the environment imports nightrook from {where.strip()}")
     rook = str(environment / "bin" / "rook")
     _run([rook, "--version"], folder)
     _run([rook, "schema"], folder)
@@ -94,7 +102,7 @@ def main() -> None:
 
 def _run(command: list[str], folder: Path) -> str:
     """The output of a command that must succeed, away from this repository and the user's runs."""
-    kept = {"PATH": os.environ["PATH"], "HOME": str(folder), "ROOKERY_HOME": str(folder / "runs")}
+    kept = {"PATH": os.environ["PATH"], "HOME": str(folder), "ROOK_HOME": str(folder / "runs")}
     done = subprocess.run(command, cwd=folder, env=kept, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"{' '.join(command)} exited with {done.returncode}:\n{done.stderr}")

@@ -31,15 +31,15 @@ def pytest_configure() -> None:
     """Make tests run alike in CI, on a terminal and in the background, where Ctrl-C is ignored."""
     for name in os.environ.keys() & {*OF_THE_PLACE, *_settings()}:
         del os.environ[name]
-    os.environ["XDG_CACHE_HOME"] = str(Path(tempfile.gettempdir(), "rookery-tests-cache"))
+    os.environ["XDG_CACHE_HOME"] = str(Path(tempfile.gettempdir(), "nightrook-tests-cache"))
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _settings() -> set[str]:
     """The settings of whoever runs the tests; those that tests themselves need stay."""
-    ours = {name for name in os.environ if name.startswith("ROOKERY_")}
-    return {name for name in ours if not name.startswith("ROOKERY_TEST_")}
+    ours = {name for name in os.environ if name.startswith("ROOK_")}
+    return {name for name in ours if not name.startswith("ROOK_TEST_")}
 
 
 PORTABLE = "no_linux_calls" in sys.modules

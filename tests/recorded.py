@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import rookery
-from rookery import agents
-from rookery.model.fold import fold
-from rookery.model.price import Prices, no_prices
-from rookery.model.state import RunState
-from rookery.model.verdict import OWN_LIMITS, Facts, PassedLimit
+import nightrook
+from nightrook import agents
+from nightrook.model.fold import fold
+from nightrook.model.price import Prices, no_prices
+from nightrook.model.state import RunState
+from nightrook.model.verdict import OWN_LIMITS, Facts, PassedLimit
 
 _AGENTS = Path(__file__).parent / "agents"
 
@@ -89,7 +89,7 @@ def full_name_of(path: Path) -> str:
 
 def folded(path: Path, prices: Prices = no_prices) -> RunState:
     """A recorded stream, folded."""
-    return fold(rookery.decode(path, agent=agent_of(path)), prices)
+    return fold(nightrook.decode(path, agent=agent_of(path)), prices)
 
 
 def messages(path: Path) -> Iterator[dict[str, Any]]:

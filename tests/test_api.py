@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-import rookery
-from rookery.config.option import rows
-from rookery.config.options import LoopOptions, RunOptions
-from rookery.events import ToolStarted
-from rookery.testing import install_agent
+import nightrook
+from nightrook.config.option import rows
+from nightrook.config.options import LoopOptions, RunOptions
+from nightrook.events import ToolStarted
+from nightrook.testing import install_agent
 
 
 def names(function: Callable[..., Any]) -> set[str]:
@@ -24,15 +24,15 @@ def names(function: Callable[..., Any]) -> set[str]:
 def test_run_and_run_sync_take_every_option_of_a_run() -> None:
     internal = {"grace"}
     expected = {field for field in RunOptions.__struct_fields__ if field not in internal}
-    assert names(rookery.run) == names(rookery.run_sync) == expected | {"on_permission"}
+    assert names(nightrook.run) == names(nightrook.run_sync) == expected | {"on_permission"}
 
 
 def test_the_defaults_are_those_of_the_table() -> None:
     # The library never asks by itself, nor in time; None is a limit on the cost that is not given.
     differ = {"permission", "ask_timeout", "env"}
-    assert inspect.signature(rookery.loop).parameters["max_cost"].default is None
-    for function, struct in ((rookery.run, RunOptions), (rookery.loop, LoopOptions)):
-        differ |= {"max_cost"} if function is rookery.loop else set()
+    assert inspect.signature(nightrook.loop).parameters["max_cost"].default is None
+    for function, struct in ((nightrook.run, RunOptions), (nightrook.loop, LoopOptions)):
+        differ |= {"max_cost"} if function is nightrook.loop else set()
         table = {row.name: row.default for row in rows(struct)}
         for name, parameter in inspect.signature(function).parameters.items():
             if parameter.default is not parameter.empty and name in table.keys() - differ:
@@ -40,16 +40,18 @@ def test_the_defaults_are_those_of_the_table() -> None:
 
 
 def test_the_help_shows_every_option() -> None:
-    assert rookery.run.__doc__ is not None
-    assert rookery.loop.__doc__ is not None
+    assert nightrook.run.__doc__ is not None
+    assert nightrook.loop.__doc__ is not None
     missing = [
-        name for name in names(rookery.run) if f"        {name}: " not in rookery.run.__doc__
+        name for name in names(nightrook.run) if f"        {name}: " not in nightrook.run.__doc__
     ]
-    missing += [name for name in names(rookery.loop) if f"    {name}: " not in rookery.loop.__doc__]
+    missing += [
+        name for name in names(nightrook.loop) if f"    {name}: " not in nightrook.loop.__doc__
+    ]
     assert missing == []
 
 
-@pytest.mark.parametrize("function", [rookery.run, rookery.run_sync, rookery.loop])
+@pytest.mark.parametrize("function", [nightrook.run, nightrook.run_sync, nightrook.loop])
 @pytest.mark.parametrize(
     ("option", "value"),
     [
@@ -65,7 +67,7 @@ def test_the_help_shows_every_option() -> None:
 def test_a_wrong_type_is_refused_before_anything_starts(
     tmp_path: Path, function: Callable[..., Any], option: str, value: object
 ) -> None:
-    with pytest.raises(rookery.OptionError, match=f"^{option} takes ") as error:
+    with pytest.raises(nightrook.OptionError, match=f"^{option} takes ") as error:
         function("claude", "x", home=tmp_path / "home", **{option: value})
     assert error.value.name == option
     assert not (tmp_path / "home").exists()
@@ -73,7 +75,7 @@ def test_a_wrong_type_is_refused_before_anything_starts(
 
 def test_a_finished_run_has_its_results(tmp_path: Path) -> None:
     program = install_agent(tmp_path, "--script-say=All good.")
-    run = rookery.run_sync(
+    run = nightrook.run_sync(
         "claude", "Fix it", cwd=tmp_path, home=tmp_path, program=program, timeout="60s"
     )
     assert run.verdict is not None
@@ -82,14 +84,14 @@ def test_a_finished_run_has_its_results(tmp_path: Path) -> None:
     assert run.cost > 0
     assert run.tokens.total > 0
     assert run.files == tuple(run.state.files)
-    assert isinstance(run.feed.snapshot(), rookery.Snapshot)
+    assert isinstance(run.feed.snapshot(), nightrook.Snapshot)
 
 
 def test_run_sync_works_inside_a_running_event_loop(tmp_path: Path) -> None:
     program = install_agent(tmp_path, "--script-say=hi")
 
-    async def notebook() -> rookery.Run:
-        return rookery.run_sync("claude", "x", cwd=tmp_path, home=tmp_path, program=program)
+    async def notebook() -> nightrook.Run:
+        return nightrook.run_sync("claude", "x", cwd=tmp_path, home=tmp_path, program=program)
 
     run = asyncio.run(notebook())
     assert (run.text, run.exit_code) == ("hi", 0)
@@ -98,15 +100,15 @@ def test_run_sync_works_inside_a_running_event_loop(tmp_path: Path) -> None:
 def test_a_run_is_listed_and_decoded_by_name_and_by_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ROOKERY_HOME", str(tmp_path))
+    monkeypatch.setenv("ROOK_HOME", str(tmp_path))
     program = install_agent(tmp_path, "--script-say=hi")
-    run = rookery.run_sync("claude", "Fix it", cwd=tmp_path, program=program)
-    (listed,) = rookery.list_runs()
+    run = nightrook.run_sync("claude", "Fix it", cwd=tmp_path, program=program)
+    (listed,) = nightrook.list_runs()
     assert (listed.name, listed.agent, listed.status) == (run.name, "claude", "success")
     assert (listed.what, listed.spent_usd) == ("Fix it", run.cost)
-    assert rookery.list_runs(limit=0) == []
-    by_name = list(rookery.decode(run.name))
-    assert by_name == list(rookery.decode(run.folder.path))
+    assert nightrook.list_runs(limit=0) == []
+    by_name = list(nightrook.decode(run.name))
+    assert by_name == list(nightrook.decode(run.folder.path))
     assert all(record.at is not None for record in by_name[:-1])
     assert any(isinstance(record.event, ToolStarted) for record in by_name)
 
@@ -114,8 +116,8 @@ def test_a_run_is_listed_and_decoded_by_name_and_by_folder(
 def test_a_loop_of_the_library_reaches_its_goal(tmp_path: Path) -> None:
     program = install_agent(tmp_path, "--script-say=DONE")
 
-    async def main() -> rookery.Loop:
-        made = rookery.loop(
+    async def main() -> nightrook.Loop:
+        made = nightrook.loop(
             "claude", "Fix it", cwd=tmp_path, home=tmp_path, until="DONE", program=program
         )
         async with made as loop:

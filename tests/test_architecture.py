@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from rookery import agents
+from nightrook import agents
 from tests.rules import each
 
-SOURCE = Path(__file__).parent.parent / "src" / "rookery"
+SOURCE = Path(__file__).parent.parent / "src" / "nightrook"
 
 
 def _modules(*rooms: str) -> list[Path]:

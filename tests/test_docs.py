@@ -8,11 +8,11 @@ from pathlib import Path
 
 import click
 
-from rookery.cli.main import cli
+from nightrook.cli.main import cli
 from tests.pages import PAGES, ROOT, anchors, blocks, name, prose
 from tests.rules import each
 
-BESIDE = (ROOT, ROOT / "src/rookery", ROOT / "docs")
+BESIDE = (ROOT, ROOT / "src/nightrook", ROOT / "docs")
 
 
 def _spans(page: Path) -> list[str]:
@@ -52,13 +52,13 @@ def test_every_test_that_a_page_mentions_exists(page: Path) -> None:
     assert missing == []
 
 
-_NOT_MODULES = {"rookery.histories", "rookery.toml"}
+_NOT_MODULES = {"nightrook.histories", "rook.toml"}
 """A group of entry points, and a file."""
 
 
 @each("page", PAGES, ids=name)
 def test_every_name_of_the_library_that_a_page_mentions_exists(page: Path) -> None:
-    names = {name for code in _code(page) for name in re.findall(r"\brookery(?:\.\w+)+", code)}
+    names = {name for code in _code(page) for name in re.findall(r"\bnightrook(?:\.\w+)+", code)}
     assert [name for name in sorted(names - _NOT_MODULES) if not _resolves(name)] == []
 
 

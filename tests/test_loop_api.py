@@ -1,4 +1,4 @@
-"""The public `rookery.loop`: every option, typed and checked before anything starts."""
+"""The public `nightrook.loop`: every option, typed and checked before anything starts."""
 
 import asyncio
 import inspect
@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-import rookery
-from rookery.config.options import LoopOptions
-from rookery.loops.plan import Ceilings, Goal, OnLimit
+import nightrook
+from nightrook.config.options import LoopOptions
+from nightrook.loops.plan import Ceilings, Goal, OnLimit
 from tests.loops.playing import install
 
 COMMAND_LINE_ONLY = {"stdin_mode", "resume", "format", "quiet", "detach"}
@@ -18,7 +18,7 @@ NO_DEFAULT = {"agent", "max_cost"}  # only a limit that is given is refused if i
 
 
 def test_it_has_every_option_of_the_command_with_the_same_default() -> None:
-    parameters = inspect.signature(rookery.loop).parameters
+    parameters = inspect.signature(nightrook.loop).parameters
     options = set(LoopOptions.__struct_fields__) - COMMAND_LINE_ONLY
     assert options <= parameters.keys()
     default = LoopOptions()
@@ -32,7 +32,7 @@ def test_a_loop_runs_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     work = install(tmp_path, ["say=a", "say=DONE"], monkeypatch)
 
     async def whole() -> int | None:
-        async with rookery.loop("claude", "Fix it", cwd=work, until="DONE") as loop:
+        async with nightrook.loop("claude", "Fix it", cwd=work, until="DONE") as loop:
             async for event in loop:
                 assert event.at > 0
         return loop.exit_code
@@ -42,7 +42,7 @@ def test_a_loop_runs_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_options_become_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     work = install(tmp_path, ["say=a"], monkeypatch)
-    plan = rookery.loop(
+    plan = nightrook.loop(
         "claude",
         "Fix it",
         cwd=work,
@@ -86,6 +86,6 @@ def test_options_become_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_wrong_value_is_refused_before_anything_starts(
     wrong: dict[str, Any], tmp_path: Path
 ) -> None:
-    with pytest.raises(rookery.OptionError, match=next(iter(wrong))):
-        rookery.loop("claude", "Fix it", home=tmp_path / "home", **wrong)
+    with pytest.raises(nightrook.OptionError, match=next(iter(wrong))):
+        nightrook.loop("claude", "Fix it", home=tmp_path / "home", **wrong)
     assert not (tmp_path / "home").exists()

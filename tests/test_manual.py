@@ -10,9 +10,9 @@ from pathlib import Path
 import click
 import pytest
 
-from rookery.cli.main import cli
-from rookery.config.settings import SETTINGS
-from rookery.model.verdict import EXIT_CODES
+from nightrook.cli.main import cli
+from nightrook.config.settings import SETTINGS
+from nightrook.model.verdict import EXIT_CODES
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from rookery import agents
-from rookery.adapter.agent import Agent, Permission, Task
-from rookery.model.errors import RookeryError
-from rookery.testing import install_agent
+from nightrook import agents
+from nightrook.adapter.agent import Agent, Permission, Task
+from nightrook.model.errors import NightrookError
+from nightrook.testing import install_agent
 from tests.pages import ROOT, anchors, blocks, table
 from tests.rules import each
 
@@ -26,7 +26,7 @@ QUESTIONS = [
         "getting-started.md#pipe-a-diff-or-a-file-into-it",
         "git diff | rook run",
     ),
-    ("Where are runs kept?", "runs.md#runs-on-disk", "~/.local/share/rookery"),
+    ("Where are runs kept?", "runs.md#runs-on-disk", "~/.local/share/nightrook"),
     ("How do I delete them?", "runs.md#delete-runs", "rook rm --older-than 30d"),
     ("What did I spend this week?", "money.md#what-was-spent", "rook cost --since 7d"),
     ("What do the exit codes mean?", "running.md#how-it-ended", "| 5 | over budget |"),
@@ -46,7 +46,7 @@ QUESTIONS = [
         "library.md#run-an-agent-and-get-its-answer",
         "run.text",
     ),
-    ("How do I list runs in Python?", "library.md#recorded-runs", "rookery.list_runs"),
+    ("How do I list runs in Python?", "library.md#recorded-runs", "nightrook.list_runs"),
     ("Can I set my own prices?", "money.md#your-own-prices", "prices.toml"),
     ("What does `$` mean on a subscription?", "money.md#on-a-subscription", "not a bill"),
     ("Does it phone home?", "privacy.md#privacy", "no telemetry"),
@@ -59,7 +59,7 @@ QUESTIONS = [
     ("How do I run many at once?", "loops.md#batches", "rook batch tasks.jsonl --jobs 4"),
     ("Can each run have its own worktree?", "loops.md#repositories", "--worktree"),
     ("What are turns and steps?", "getting-started.md#turns-and-steps", "--max-turns"),
-    ("Why not the SDK?", "compared.md#claude-agent-sdk", "Use Rookery to"),
+    ("Why not the SDK?", "compared.md#claude-agent-sdk", "Use Nightrook to"),
     ("How do I add an agent?", "adding-an-agent.md#how-to-add-an-agent", "An agent is one object"),
     ("How do I test offline?", "testing.md#the-scripted-agent", "install_agent"),
 ]
@@ -98,10 +98,10 @@ def test_the_readme_lists_the_pages_in_the_order_of_use() -> None:
 
 
 def test_the_readme_opens_with_an_install_a_platform_and_a_first_command() -> None:
-    opening = anchors(ROOT / "README.md")["rookery"][:1000]
+    opening = anchors(ROOT / "README.md")["nightrook"][:1000]
     for words in ("uv tool install .", "pipx install .", "pip install .", "rook demo", "Linux"):
         assert words in opening
-    assert "pip install rookery" not in opening  # it is not released by that name
+    assert "pip install nightrook" not in opening  # it is not released by that name
 
 
 def test_the_page_on_permissions_has_a_row_for_every_agent() -> None:
@@ -143,7 +143,7 @@ def _told(agent: Agent, task: Task) -> str:
     usual = agent.invoke(Task(prompt=task.prompt, via=task.via))
     try:
         call = agent.invoke(task)
-    except RookeryError:
+    except NightrookError:
         over_acp = any(way.name == ACP and way.asks for way in agent.ways)
         asks = task.permission == "ask" and task.via is None and over_acp
         return "over ACP" if asks else "refused"
@@ -180,7 +180,7 @@ def test_the_snippets_of_the_library_run_as_pasted(tmp_path: Path) -> None:
     program = install_agent(tmp_path / "bin", "--script-play", "short")
     environment = {
         "PATH": os.pathsep.join([str(program.parent), os.environ["PATH"]]),
-        "ROOKERY_HOME": str(tmp_path / "home"),
+        "ROOK_HOME": str(tmp_path / "home"),
     }
     for title, snippet in _snippets():
         done = subprocess.run(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parent.parent / "src" / "rookery"
+SOURCE = Path(__file__).parent.parent / "src" / "nightrook"
 NETWORK = {
     "aiohttp", "ftplib", "http", "httpx", "imaplib", "poplib", "requests", "smtplib", "socket",
     "socketserver", "ssl", "telnetlib", "urllib3", "websockets", "xmlrpc",
@@ -34,13 +34,13 @@ CONNECTS = ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "soc
 seen = []
 sys.addaudithook(lambda event, args: seen.append((event, args)) if event in CONNECTS else None)
 
-import rookery
-from rookery.prices.book import PriceBook
-from rookery.testing import agent_command
+import nightrook
+from nightrook.prices.book import PriceBook
+from nightrook.testing import agent_command
 
-run = rookery.run_sync("claude", "Go", program=agent_command("--script-play", "short"))
+run = nightrook.run_sync("claude", "Go", program=agent_command("--script-play", "short"))
 assert run.verdict.status == "success", run.verdict
-assert rookery.list_runs()[0].name == run.name
+assert nightrook.list_runs()[0].name == run.name
 assert PriceBook()("claude-sonnet-4-5") is not None  # from the list of genai-prices
 assert seen == [], seen
 """
@@ -87,5 +87,5 @@ def test_only_the_fleet_imports_its_client() -> None:
 def test_a_run_and_a_price_connect_to_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ROOKERY_HOME", str(tmp_path))
+    monkeypatch.setenv("ROOK_HOME", str(tmp_path))
     subprocess.run([sys.executable, "-c", WATCHED], cwd=tmp_path, check=True, timeout=120)

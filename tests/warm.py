@@ -105,8 +105,8 @@ def _server() -> socket.socket:
 
 def serve(descriptor: int) -> None:
     """Answer calls until nobody can make another."""
-    package = import_module("rookery.cli")
-    for module in pkgutil.walk_packages(package.__path__, "rookery.cli."):
+    package = import_module("nightrook.cli")
+    for module in pkgutil.walk_packages(package.__path__, "nightrook.cli."):
         import_module(module.name)
     calls = socket.socket(fileno=descriptor)
     answering: set[int] = set()
@@ -151,9 +151,9 @@ def _become_rook(streams: list[int], command: list[str], env: dict[str, str], cw
         os.environ.update(env)
         time.tzset()
         sys.argv = command
-        if fault := env.get("ROOKERY_TEST_FAULT"):
+        if fault := env.get("ROOK_TEST_FAULT"):
             import_module("tests.faults.injection").begin(fault)
-        import_module("rookery.cli.main").main()
+        import_module("nightrook.cli.main").main()
         code = 0
     except SystemExit as end:
         code = end.code

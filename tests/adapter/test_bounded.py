@@ -2,7 +2,7 @@
 
 import pytest
 
-from rookery.adapter.bounded import forget_oldest
+from nightrook.adapter.bounded import forget_oldest
 
 
 @pytest.mark.parametrize("most", [1, 2, 7])

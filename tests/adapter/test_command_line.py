@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from rookery.adapter.command_line import (
+from nightrook.adapter.command_line import (
     as_typed,
     asks_about_program,
     fits_argument,
@@ -16,7 +16,7 @@ from rookery.adapter.command_line import (
     value_of,
     with_format,
 )
-from rookery.model.errors import UnsupportedError
+from nightrook.model.errors import UnsupportedError
 
 FLAG = ("--output-format", "stream-json")
 PROMPTS = ("-p", "--prompt")

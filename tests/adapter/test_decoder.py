@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rookery.adapter.lines import DEFAULT_CAP
-from rookery.agents import decoder
-from rookery.model.events import (
+from nightrook.adapter.lines import DEFAULT_CAP
+from nightrook.agents import decoder
+from nightrook.model.events import (
     Event,
     SessionStarted,
     StreamClosed,
@@ -26,7 +26,7 @@ from rookery.model.events import (
     UnknownField,
     Unreadable,
 )
-from rookery.model.records import Record
+from nightrook.model.records import Record
 from tests.rules import each
 
 steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rookery.adapter.drift import LOOKED_AT, Drift, watch
-from rookery.model.events import Notice, UnknownField
+from nightrook.adapter.drift import LOOKED_AT, Drift, watch
+from nightrook.model.events import Notice, UnknownField
 
 steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rookery.adapter.history import call_id
+from nightrook.adapter.history import call_id
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from rookery.agents import NAMES
-from rookery.agents.claude.fields import KNOWN_FIELDS
+from nightrook.agents import NAMES
+from nightrook.agents.claude.fields import KNOWN_FIELDS
 from tests.adapter.mutations import BOM, DISORDERS, MUTATIONS, VALUES, mutate_stream
 from tests.model.adding_up import account, decode, recorded, run
 from tests.rules import each

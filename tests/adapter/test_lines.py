@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rookery.adapter.lines import DEFAULT_CAP, Line, LineBuffer, Oversized
+from nightrook.adapter.lines import DEFAULT_CAP, Line, LineBuffer, Oversized
 from tests.rules import each
 
 steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

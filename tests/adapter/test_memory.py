@@ -2,8 +2,8 @@
 
 import msgspec
 
-from rookery.adapter.memory import Memory
-from rookery.model.events import (
+from nightrook.adapter.memory import Memory
+from nightrook.model.events import (
     PermissionDenied,
     TaskFinished,
     TaskStarted,

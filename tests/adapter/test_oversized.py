@@ -7,13 +7,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import rookery
-from rookery.adapter.lines import LineBuffer, Oversized
-from rookery.adapter.oversized import shortened
-from rookery.adapter.salvage import Repaired, parse
-from rookery.model.events import StreamClosed, Text, TurnFinished, Unreadable, UsageReported
-from rookery.model.fold import fold
-from rookery.model.verdict import judge
+import nightrook
+from nightrook.adapter.lines import LineBuffer, Oversized
+from nightrook.adapter.oversized import shortened
+from nightrook.adapter.salvage import Repaired, parse
+from nightrook.model.events import StreamClosed, Text, TurnFinished, Unreadable, UsageReported
+from nightrook.model.fold import fold
+from nightrook.model.verdict import judge
 from tests.rules import each
 
 steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -116,7 +116,7 @@ def test_the_end_of_a_turn_with_a_huge_answer_is_read(size: int) -> None:
     }
     init = {"type": "system", "subtype": "init", "session_id": "s"}
     lines = [json.dumps(message).encode() + b"\n" for message in (init, result)]
-    records = list(rookery.decode(lines, agent="claude"))
+    records = list(nightrook.decode(lines, agent="claude"))
     state = fold(records)
     assert (judge(state).status, state.ledger.cost.usd) == ("success", 75.0)
     (turn,) = state.results
@@ -129,7 +129,7 @@ def test_the_end_of_a_turn_with_a_huge_answer_is_read(size: int) -> None:
 def test_a_long_last_line_without_newline_is_cut_only_if_its_end_is_missing() -> None:
     result = b'{"type":"result","subtype":"success","result":"' + b"x" * 200
     for end, truncated in ((b'"}', False), (b"", True)):
-        last = list(rookery.decode([result + end], agent="claude", cap=100))[-1]
+        last = list(nightrook.decode([result + end], agent="claude", cap=100))[-1]
         assert isinstance(last.event, StreamClosed)
         assert last.event.truncated is truncated
 
@@ -144,7 +144,7 @@ def test_a_huge_answer_in_a_nested_field_is_read() -> None:
         {"type": "turn.completed", "usage": usage},
     ]
     lines = [json.dumps(message).encode() + b"\n" for message in stream]
-    events = [record.event for record in rookery.decode(lines, agent="codex")]
+    events = [record.event for record in nightrook.decode(lines, agent="codex")]
     assert [type(event) for event in events if isinstance(event, (Text, TurnFinished))] == [
         Text,
         TurnFinished,

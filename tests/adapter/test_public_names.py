@@ -1,13 +1,13 @@
-"""The public names of `rookery.adapter` and `rookery.events` can be imported, and cheaply."""
+"""The public names of `nightrook.adapter` and `nightrook.events` can be imported, and cheaply."""
 
 import subprocess
 import sys
 
 import pytest
 
-import rookery.events
-from rookery import adapter
-from rookery.model import events
+import nightrook.events
+from nightrook import adapter
+from nightrook.model import events
 
 
 @pytest.mark.parametrize("name", adapter.__all__)
@@ -21,15 +21,15 @@ def test_every_lazy_name_is_listed() -> None:
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(
-        AttributeError, match=r"module 'rookery.adapter' has no attribute 'Nothing'"
+        AttributeError, match=r"module 'nightrook.adapter' has no attribute 'Nothing'"
     ):
         getattr(adapter, "Nothing")  # noqa: B009 - mypy knows that it is missing
 
 
 def test_importing_the_package_imports_none_of_its_modules() -> None:
-    code = "import sys, rookery.adapter; print(*(m for m in sys.modules if 'rookery.' in m))"
+    code = "import sys, nightrook.adapter; print(*(m for m in sys.modules if 'nightrook.' in m))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["rookery.adapter"]
+    assert done.stdout.split() == ["nightrook.adapter"]
 
 
 def test_every_event_is_public() -> None:
@@ -38,5 +38,5 @@ def test_every_event_is_public() -> None:
         for name, value in vars(events).items()
         if getattr(value, "__module__", "") == events.__name__
     }
-    assert {name for name in own if not name.startswith("_")} <= set(rookery.events.__all__)
-    assert "Event" in rookery.events.__all__
+    assert {name for name in own if not name.startswith("_")} <= set(nightrook.events.__all__)
+    assert "Event" in nightrook.events.__all__

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from rookery.adapter.drift import ALWAYS_LOOKED_AT
-from rookery.adapter.memory import Memory
-from rookery.adapter.reader import decoder_of
-from rookery.adapter.shapes import Shape
-from rookery.model.events import Event, StreamClosed, Text, Unknown, UnknownField
+from nightrook.adapter.drift import ALWAYS_LOOKED_AT
+from nightrook.adapter.memory import Memory
+from nightrook.adapter.reader import decoder_of
+from nightrook.adapter.shapes import Shape
+from nightrook.model.events import Event, StreamClosed, Text, Unknown, UnknownField
 
 
 class Said(Shape, tag="said"):

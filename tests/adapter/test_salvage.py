@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rookery.adapter import salvage
-from rookery.adapter.salvage import DEEPEST_LINE, Fitted, Repaired
-from rookery.model.events import Unreadable
+from nightrook.adapter import salvage
+from nightrook.adapter.salvage import DEEPEST_LINE, Fitted, Repaired
+from nightrook.model.events import Unreadable
 from tests.rules import each
 
 steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

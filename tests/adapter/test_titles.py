@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from rookery.adapter.shapes import NOTHING
-from rookery.adapter.titles import first_of, informing_string, title_of
+from nightrook.adapter.shapes import NOTHING
+from nightrook.adapter.titles import first_of, informing_string, title_of
 
 
 @pytest.mark.parametrize(

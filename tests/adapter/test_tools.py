@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from rookery.adapter.shapes import NOTHING
-from rookery.adapter.tools import Tools, split_mcp
-from rookery.model.events import ToolStarted
+from nightrook.adapter.shapes import NOTHING
+from nightrook.adapter.tools import Tools, split_mcp
+from nightrook.model.events import ToolStarted
 
 TOOLS = Tools(
     kinds={"sh": "execute", "todo": "plan"},

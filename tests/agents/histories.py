@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from rookery.adapter.history import Call, Calls, Finding, History, Place
-from rookery.archive.ledger.merge import CallId, MergedCall
+from nightrook.adapter.history import Call, Calls, Finding, History, Place
+from nightrook.archive.ledger.merge import CallId, MergedCall
 from tests.adapter.mutations import mutate, mutate_stream
 
 HERE = Path(__file__).parent

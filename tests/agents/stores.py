@@ -8,8 +8,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from rookery.adapter.history import Finding, History
-from rookery.archive.sqlite_stores import read_store
+from nightrook.adapter.history import Finding, History
+from nightrook.archive.sqlite_stores import read_store
 
 HERE = Path(__file__).parent
 

@@ -13,9 +13,9 @@ from typing import get_args
 
 import pytest
 
-import rookery
-from rookery.agents import NAMES, agent
-from rookery.model.events import (
+import nightrook
+from nightrook.agents import NAMES, agent
+from nightrook.model.events import (
     Event,
     SessionStarted,
     StreamClosed,
@@ -43,10 +43,10 @@ PRIVATE = re.compile(
 """What no recording may hold: paths of a real machine, keys, addresses."""
 
 
-def decode(case: Path, sizes: Iterator[int] | None = None) -> list[rookery.Record]:
+def decode(case: Path, sizes: Iterator[int] | None = None) -> list[nightrook.Record]:
     """Decode a case, whole or in pieces of the given sizes."""
     wire = (case / "wire.jsonl").read_bytes()
-    decoder = rookery.decoder(agent_of(case / "wire.jsonl"))
+    decoder = nightrook.decoder(agent_of(case / "wire.jsonl"))
     records, at = [], 0
     while at < len(wire):
         size = len(wire) if sizes is None else next(sizes)
@@ -55,8 +55,8 @@ def decode(case: Path, sizes: Iterator[int] | None = None) -> list[rookery.Recor
     return records + decoder.close()
 
 
-def dumped(records: list[rookery.Record]) -> list[bytes]:
-    return [rookery.dump(record) for record in records]
+def dumped(records: list[nightrook.Record]) -> list[bytes]:
+    return [nightrook.dump(record) for record in records]
 
 
 def ones() -> Iterator[int]:
@@ -84,7 +84,7 @@ def test_a_case_gives_the_events_that_were_read_by_a_person(case: Path) -> None:
 @every_case
 def test_what_was_dumped_is_read_back_equal(case: Path) -> None:
     records = dumped(decode(case))
-    assert dumped([rookery.load(record) for record in records]) == records
+    assert dumped([nightrook.load(record) for record in records]) == records
 
 
 @every_case

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from rookery import agents
-from rookery.agents import NAMES, agent
-from rookery.testing.conformance import Case, check
+from nightrook import agents
+from nightrook.agents import NAMES, agent
+from nightrook.testing.conformance import Case, check
 from tests.recorded import cases, ending_of, facts, name_of
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rookery import agents
-from rookery.adapter.history import Call, History
+from nightrook import agents
+from nightrook.adapter.history import Call, History
 from tests.agents.histories import check_reading, damaged, place_of, read, transcripts
 
 OF_FILES = [name for name in agents.HISTORIES if agents.history(name).begin is not None]

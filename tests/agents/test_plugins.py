@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from rookery import agents
-from rookery.model.errors import RookeryError, UnknownAgentError
+from nightrook import agents
+from nightrook.model.errors import NightrookError, UnknownAgentError
 from tests.recorded import cases, name_of
 
 pytestmark = pytest.mark.slow  # each starts a process
 
-CURSOR = Path(__file__).parents[2] / "examples" / "rookery-cursor"
+CURSOR = Path(__file__).parents[2] / "examples" / "nightrook-cursor"
 PAGE = Path(__file__).parents[2] / "docs" / "adding-an-agent.md"
 ROOK = Path(sys.executable).with_name("rook")
 
@@ -36,7 +36,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
         info = folder / f"{name}-1.dist-info"
         info.mkdir()
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
-        (info / "entry_points.txt").write_text(f"[rookery.agents]\n{name} = {value}\n")
+        (info / "entry_points.txt").write_text(f"[nightrook.agents]\n{name} = {value}\n")
     return folder
 
 
@@ -52,7 +52,7 @@ def rook(packages: Path, home: Path, *words: str | Path) -> subprocess.Completed
         env={
             "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}",
             "HOME": str(home),
-            "ROOKERY_HOME": str(home / "rookery"),
+            "ROOK_HOME": str(home / "nightrook"),
             "PYTHONPATH": str(packages),
         },
         stdin=subprocess.DEVNULL,
@@ -77,7 +77,7 @@ def test_the_example_passes_the_suite_for_authors(packages: Path) -> None:
 
 def test_the_example_has_under_200_lines_with_its_test() -> None:
     sizes = {path.name: path.read_text().count("\n") for path in CURSOR.rglob("*.py")}
-    assert sizes.keys() == {"rookery_cursor.py", "test_cursor.py"}
+    assert sizes.keys() == {"nightrook_cursor.py", "test_cursor.py"}
     assert sum(sizes.values()) < 200
     assert f"Cursor Agent took\n{sum(sizes.values())} lines" in PAGE.read_text()
 
@@ -111,7 +111,7 @@ def test_agents_of_other_packages_are_known_after_ours(installed: None) -> None:
 def test_what_cannot_be_loaded_is_an_error_only_for_those_who_name_it(installed: None) -> None:
     assert agents.agent_for("no-such-program") is None
     for name in ("crashing", "wrong"):
-        with pytest.raises(RookeryError, match="fix or remove its package"):
+        with pytest.raises(NightrookError, match="fix or remove its package"):
             agents.agent(name)
     with pytest.raises(UnknownAgentError, match=r"claude.*, cursor, .*, crashing, wrong"):
         agents.agent("nobody")
@@ -165,7 +165,7 @@ def test_an_invalid_agent_is_reported_in_one_line(
 
 FORGETFUL = """
 from msgspec.structs import replace
-from rookery.agents.opencode.adapter import AGENT as LIKE
+from nightrook.agents.opencode.adapter import AGENT as LIKE
 
 AGENT = replace(
     LIKE,
@@ -180,7 +180,7 @@ def test_resume_is_neither_offered_nor_accepted_for_an_agent_without_it(tmp_path
     info = tmp_path / "forgetful-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: forgetful\nVersion: 1\n")
-    (info / "entry_points.txt").write_text("[rookery.agents]\nforgetful = forgetful:AGENT\n")
+    (info / "entry_points.txt").write_text("[nightrook.agents]\nforgetful = forgetful:AGENT\n")
     (tmp_path / "forgetful.py").write_text(FORGETFUL)
     wire = next(path for path in cases("opencode") if name_of(path).startswith("bash_fail"))
     program = tmp_path / "opencode"
@@ -191,7 +191,7 @@ def test_resume_is_neither_offered_nor_accepted_for_an_agent_without_it(tmp_path
         environment = {
             "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
             "HOME": str(tmp_path),
-            "ROOKERY_HOME": str(tmp_path / "kept"),
+            "ROOK_HOME": str(tmp_path / "kept"),
             "PYTHONPATH": str(tmp_path),
         }
         return subprocess.run(

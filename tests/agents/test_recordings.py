@@ -3,8 +3,8 @@
 from collections import Counter
 from pathlib import Path
 
-import rookery
-from rookery.model.events import (
+import nightrook
+from nightrook.model.events import (
     StreamClosed,
     TaskFinished,
     TaskStarted,
@@ -20,8 +20,8 @@ from tests.rules import each
 every_recording = each("recording", recordings(), ids=full_name_of)
 
 
-def events_of(recording: Path) -> list[rookery.Event]:
-    decoder = rookery.decoder(agent_of(recording))
+def events_of(recording: Path) -> list[nightrook.Event]:
+    decoder = nightrook.decoder(agent_of(recording))
     records = decoder.feed(recording.read_bytes()) + decoder.close()
     return [record.event for record in records]
 

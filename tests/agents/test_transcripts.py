@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 import pytest
 
-import rookery
-from rookery import agents
-from rookery.model.events import (
+import nightrook
+from nightrook import agents
+from nightrook.model.events import (
     FileChanged,
     StreamClosed,
     Text,
@@ -33,7 +33,7 @@ from rookery.model.events import (
     Unknown,
     Unreadable,
 )
-from rookery.model.records import Record
+from nightrook.model.records import Record
 from tests.adapter.mutations import mutate_stream
 from tests.agents.stores import unpacked
 from tests.recorded import cases, name_of, recordings
@@ -114,7 +114,7 @@ def any_sizes(seed: str) -> Iterator[int]:
 
 @every_file
 def test_a_stored_session_gives_the_events_that_were_read_by_a_person(file: Stored) -> None:
-    found = [rookery.dump(record) for record in records(file.agent, file.data)]
+    found = [nightrook.dump(record) for record in records(file.agent, file.data)]
     if os.environ.get("UPDATE_CASES"):
         file.events.parent.mkdir(parents=True, exist_ok=True)
         file.events.write_bytes(b"".join(record + b"\n" for record in found))
@@ -224,4 +224,4 @@ def comparable() -> list[Stored]:
 def test_the_stream_and_the_stored_session_of_a_run_report_the_same(file: Stored) -> None:
     stream = live(file)
     assert stream is not None
-    assert told(records(file.agent, file.data)) == told(rookery.decode(stream, agent=file.agent))
+    assert told(records(file.agent, file.data)) == told(nightrook.decode(stream, agent=file.agent))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rookery.agents import NAMES
-from rookery.model.verdict import EXIT_CODES, Outcome, judge
+from nightrook.agents import NAMES
+from nightrook.model.verdict import EXIT_CODES, Outcome, judge
 from tests.recorded import agent_of, cases, ending_of, facts, folded, full_name_of, name_of
 from tests.recorded import recordings as recordings_of
 from tests.rules import each

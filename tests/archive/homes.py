@@ -4,8 +4,8 @@ import json
 import os
 from pathlib import Path
 
-from rookery.archive.importer import ImportReport, bring_up_to_date
-from rookery.archive.ledger.ledger import Ledger
+from nightrook.archive.importer import ImportReport, bring_up_to_date
+from nightrook.archive.ledger.ledger import Ledger
 from tests.archive.ledger.samples import report, totals
 
 AT = 1_762_000_000
@@ -36,7 +36,7 @@ class Home:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "home"
-        self.ledger = folder / "rookery" / "ledger.db"
+        self.ledger = folder / "nightrook" / "ledger.db"
         self.project = self.path / ".claude" / "projects" / "-home-me-app"
         self.project.mkdir(parents=True)
 

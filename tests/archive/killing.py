@@ -11,9 +11,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from rookery.archive import importer
-from rookery.archive.importer import bring_up_to_date
-from rookery.archive.rebuild import rebuild
+from nightrook.archive import importer
+from nightrook.archive.importer import bring_up_to_date
+from nightrook.archive.rebuild import rebuild
 from tests.archive.homes import Home, message
 
 CALLS = 300

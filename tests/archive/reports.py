@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from rookery.archive.importer import ImportReport, bring_up_to_date
-from rookery.archive.ledger.ledger import Ledger
-from rookery.archive.report.build import build
-from rookery.archive.report.figures import CostReport
-from rookery.archive.report.query import CostQuery, keys_of
-from rookery.archive.report.zone import zone_of
+from nightrook.archive.importer import ImportReport, bring_up_to_date
+from nightrook.archive.ledger.ledger import Ledger
+from nightrook.archive.report.build import build
+from nightrook.archive.report.figures import CostReport
+from nightrook.archive.report.query import CostQuery, keys_of
+from nightrook.archive.report.zone import zone_of
 from tests.archive.reference import Totals
 
 

@@ -1,14 +1,14 @@
-"""`rookery.cost`: stored sessions are read, counted once and reported."""
+"""`nightrook.cost`: stored sessions are read, counted once and reported."""
 
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
 
-import rookery
-from rookery.archive import importer
-from rookery.archive.report.figures import Dollars
-from rookery.testing.histories import StoredCall, StoredSession, write
+import nightrook
+from nightrook.archive import importer
+from nightrook.archive.report.figures import Dollars
+from nightrook.testing.histories import StoredCall, StoredSession, write
 
 NOON = datetime(2026, 11, 2, 12, tzinfo=UTC).timestamp()
 
@@ -30,7 +30,7 @@ def call(number: int, hours: float = 0.0) -> StoredCall:
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("ROOKERY_HOME", str(tmp_path / "rookery"))
+    monkeypatch.setenv("ROOK_HOME", str(tmp_path / "nightrook"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
     return tmp_path
@@ -38,7 +38,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_stored_sessions_are_reported_and_stay_counted(home: Path) -> None:
     write(home, session("s1", call(1), call(2, hours=24)))
-    report = rookery.cost("day,model", timezone="UTC")
+    report = nightrook.cost("day,model", timezone="UTC")
     assert [tuple(row.keys.values()) for row in report.rows] == [
         ("2026-11-02", "claude-sonnet-4-5"),
         ("2026-11-03", "claude-sonnet-4-5"),
@@ -48,14 +48,14 @@ def test_stored_sessions_are_reported_and_stay_counted(home: Path) -> None:
     for path in (home / ".claude").rglob("*.jsonl"):
         path.unlink()
     write(home, session("s2", call(3)))
-    assert rookery.cost(timezone="UTC").total.calls == 3
+    assert nightrook.cost(timezone="UTC").total.calls == 3
 
 
 def test_a_report_is_filtered_as_a_program_asks(home: Path) -> None:
     write(home, session("s1", call(1), call(2, hours=24)))
 
     def calls(**wanted: object) -> int:
-        return rookery.cost(timezone="UTC", **wanted).total.calls  # type: ignore[arg-type]
+        return nightrook.cost(timezone="UTC", **wanted).total.calls  # type: ignore[arg-type]
 
     assert calls(since=date(2026, 11, 3)) == 1
     assert calls(until="2026-11-02") == 1
@@ -66,9 +66,9 @@ def test_a_report_is_filtered_as_a_program_asks(home: Path) -> None:
 
 def test_a_home_is_another_folder_for_the_ledger(home: Path) -> None:
     write(home, session("s1", call(1)))
-    assert rookery.cost(home=home / "other").total.calls == 1
+    assert nightrook.cost(home=home / "other").total.calls == 1
     assert (home / "other" / "ledger.db").exists()
-    assert not (home / "rookery").exists()
+    assert not (home / "nightrook").exists()
 
 
 def test_homes_of_other_machines_count_by_a_setting(
@@ -76,52 +76,52 @@ def test_homes_of_other_machines_count_by_a_setting(
 ) -> None:
     write(home, session("s1", call(1)))
     write(home / "copied", session("s1", call(1), call(2)))
-    monkeypatch.setenv("ROOKERY_ARCHIVE_ROOTS", str(home / "copied"))
-    assert rookery.cost().total.calls == 2
+    monkeypatch.setenv("ROOK_ARCHIVE_ROOTS", str(home / "copied"))
+    assert nightrook.cost().total.calls == 2
 
 
 def test_a_home_that_does_not_exist_is_noted(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ROOKERY_ARCHIVE_ROOTS", str(home / "lost"))
+    monkeypatch.setenv("ROOK_ARCHIVE_ROOTS", str(home / "lost"))
     note = f"{home / 'lost'} does not exist and is not read; the setting archive_roots names it"
-    assert rookery.cost().notes == (note,)
+    assert nightrook.cost().notes == (note,)
 
 
 def test_a_price_file_that_is_wrong_is_noted(home: Path) -> None:
-    prices = home / "config" / "rookery" / "prices.toml"
+    prices = home / "config" / "nightrook" / "prices.toml"
     prices.parent.mkdir(parents=True)
     prices.write_text("[mine")
     write(home, session("s1", call(1)))
-    report = rookery.cost()
+    report = nightrook.cost()
     assert report.total.unpriced_tokens == 1100
     assert report.notes[0].startswith(f"{prices}: ")
     assert report.notes[0].endswith("; costs are not estimated: mend that file of prices")
     assert "no price is known" not in "".join(report.notes)
     prices.write_text("")
-    assert rookery.cost().total.unpriced_tokens == 0
+    assert nightrook.cost().total.unpriced_tokens == 0
 
 
 def test_an_import_that_was_not_complete_is_noted(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(importer, "_PATIENCE_S", 0.0)
-    with importer.locked(home / "rookery" / "ledger.db"):
-        notes = rookery.cost().notes
+    with importer.locked(home / "nightrook" / "ledger.db"):
+        notes = nightrook.cost().notes
     assert notes == ("another process is importing; what it has not read yet is missing",)
 
 
 def test_a_run_that_cannot_be_read_is_noted(home: Path) -> None:
-    run = home / "rookery" / "runs" / "abcd"
+    run = home / "nightrook" / "runs" / "abcd"
     run.mkdir(parents=True)
     for name in ("run.json", "verdict.json"):
         (run / name).write_text("{")
-    (note,) = rookery.cost().notes
+    (note,) = nightrook.cost().notes
     assert note.startswith(f"{run / 'run.json'}: ")
 
 
 def test_what_is_wrong_is_an_error_with_the_way_out(home: Path) -> None:
-    with pytest.raises(rookery.OptionError, match="by takes words out of"):
-        rookery.cost(by="weekday")
-    with pytest.raises(rookery.UnknownAgentError, match="did you mean claude"):
-        rookery.cost(agent="cluade")
-    with pytest.raises(rookery.OptionError, match="timezone takes"):
-        rookery.cost(timezone="Mars/Base")
+    with pytest.raises(nightrook.OptionError, match="by takes words out of"):
+        nightrook.cost(by="weekday")
+    with pytest.raises(nightrook.UnknownAgentError, match="did you mean claude"):
+        nightrook.cost(agent="cluade")
+    with pytest.raises(nightrook.OptionError, match="timezone takes"):
+        nightrook.cost(timezone="Mars/Base")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from rookery.archive import importer
-from rookery.archive.ledger import ledger as ledgers
-from rookery.archive.ledger.ledger import LedgerError
+from nightrook.archive import importer
+from nightrook.archive.ledger import ledger as ledgers
+from nightrook.archive.ledger.ledger import LedgerError
 from tests.archive.homes import Home, message
 from tests.archive.killing import CALLS
 

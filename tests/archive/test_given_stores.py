@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import pytest
 
-from rookery.archive.importer import bring_up_to_date
-from rookery.archive.ledger.ledger import Ledger
+from nightrook.archive.importer import bring_up_to_date
+from nightrook.archive.ledger.ledger import Ledger
 from tests.agents.histories import transcript
 from tests.agents.stores import answer, step, store_of, unpacked
 from tests.archive.folders import unchanged
@@ -66,7 +66,7 @@ def test_the_ledger_equals_what_the_agent_reports(given: Given, tmp_path: Path) 
     store = tmp_path / "home" / ".local/share" / given.folder
     store.mkdir(parents=True)
     unpacked(given.agent, given.case, store)
-    ledger = tmp_path / "rookery" / "ledger.db"
+    ledger = tmp_path / "nightrook" / "ledger.db"
     with unchanged(store):
         for _ in range(2):
             report = bring_up_to_date(ledger, [tmp_path / "home"], names=[given.agent])
@@ -75,7 +75,7 @@ def test_the_ledger_equals_what_the_agent_reports(given: Given, tmp_path: Path) 
 
 
 def test_documents_count_until_the_store_has_their_session(tmp_path: Path) -> None:
-    home, ledger = tmp_path / "home", tmp_path / "rookery" / "ledger.db"
+    home, ledger = tmp_path / "home", tmp_path / "nightrook" / "ledger.db"
     for path, data in transcript("opencode", "before_1_2").items():
         (home / path).parent.mkdir(parents=True, exist_ok=True)
         (home / path).write_bytes(data)

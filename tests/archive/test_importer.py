@@ -11,14 +11,14 @@ from types import ModuleType
 import msgspec
 import pytest
 
-from rookery import agents
-from rookery.adapter.history import History
-from rookery.archive import importer
-from rookery.archive.importer import Problem, bring_up_to_date
-from rookery.archive.ledger.ledger import Ledger
-from rookery.model.snapshot import TokenCounts
-from rookery.store import runs
-from rookery.store.run_formats import RunInfo, VerdictInfo
+from nightrook import agents
+from nightrook.adapter.history import History
+from nightrook.archive import importer
+from nightrook.archive.importer import Problem, bring_up_to_date
+from nightrook.archive.ledger.ledger import Ledger
+from nightrook.model.snapshot import TokenCounts
+from nightrook.store import runs
+from nightrook.store.run_formats import RunInfo, VerdictInfo
 from tests.archive.homes import AT, Home, message
 from tests.archive.ledger.samples import totals
 from tests.archive.reports import calls_by
@@ -116,7 +116,7 @@ def test_a_sum_that_grows_has_the_time_of_its_latest_report(
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     path = tmp_path / ".local" / "share" / "goose" / "sessions" / "sessions.db"
     path.parent.mkdir(parents=True)
-    ledger = tmp_path / "rookery" / "ledger.db"
+    ledger = tmp_path / "nightrook" / "ledger.db"
     with closing(sqlite3.connect(path, isolation_level=None)) as store:
         store.execute(
             "CREATE TABLE sessions (id, working_dir, updated_at, model_config_json,"
@@ -352,7 +352,7 @@ def test_a_history_that_cannot_be_loaded_is_reported_and_the_others_imported(
             raise ImportError("no module")
         return claude
 
-    monkeypatch.setattr("rookery.archive.importer.history_names", lambda: ("broken", "claude"))
+    monkeypatch.setattr("nightrook.archive.importer.history_names", lambda: ("broken", "claude"))
     monkeypatch.setattr(agents, "history", load)
     home.write(message(1))
     (problem,) = bring_up_to_date(home.ledger, (home.path,)).problems

@@ -5,10 +5,10 @@ from zipfile import ZipFile
 
 import pytest
 
-from rookery.archive import packages
-from rookery.archive.packages import may_add
+from nightrook.archive import packages
+from nightrook.archive.packages import may_add
 
-GROUP = "rookery.histories"
+GROUP = "nightrook.histories"
 
 
 @pytest.fixture

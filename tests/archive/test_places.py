@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from rookery import agents
-from rookery.archive.places import Search, user_homes
-from rookery.config.files import user_folder
+from nightrook import agents
+from nightrook.archive.places import Search, user_homes
+from nightrook.config.files import user_folder
 
 
 def test_the_setting_archive_roots_adds_homes(
@@ -16,7 +16,7 @@ def test_the_setting_archive_roots_adds_homes(
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     user_folder().mkdir(parents=True)
-    (user_folder() / "rookery.toml").write_text('[archive]\nroots = ["/old/home"]\n')
+    (user_folder() / "rook.toml").write_text('[archive]\nroots = ["/old/home"]\n')
     assert user_homes() == (tmp_path, Path("/old/home"))
 
 

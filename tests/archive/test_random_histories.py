@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rookery.archive.rebuild import rebuild
-from rookery.testing.histories import StoredSession, month_of_work, write
+from nightrook.archive.rebuild import rebuild
+from nightrook.testing.histories import StoredSession, month_of_work, write
 from tests.archive.reference import totals_of
 from tests.archive.reports import imported, totals
 
@@ -90,7 +90,7 @@ class Histories:
 
 @pytest.fixture(autouse=True)
 def own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("ROOKERY_HOME", str(tmp_path / "runs"))
+    monkeypatch.setenv("ROOK_HOME", str(tmp_path / "runs"))
 
 
 def walk(folder: Path, seed: int, steps: int) -> None:

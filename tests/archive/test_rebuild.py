@@ -7,9 +7,9 @@ from random import Random
 
 import pytest
 
-from rookery.archive.importer import bring_up_to_date
-from rookery.archive.ledger.ledger import Ledger
-from rookery.archive.rebuild import rebuild
+from nightrook.archive.importer import bring_up_to_date
+from nightrook.archive.ledger.ledger import Ledger
+from nightrook.archive.rebuild import rebuild
 from tests.archive.homes import AT, Home, message
 from tests.archive.ledger.samples import sessions
 from tests.archive.traps import (
@@ -101,7 +101,7 @@ def test_what_an_earlier_version_read_wrongly_is_read_again(home: Home) -> None:
 
 
 def test_a_removed_run_stays_in_a_rebuilt_ledger(home: Home) -> None:
-    from rookery.archive.ledger.records import RunFigures
+    from nightrook.archive.ledger.records import RunFigures
 
     figures = RunFigures(
         name="r", agent="claude", session="s", started_at=1.0, ended_at=2.0, native_usd=1.0

@@ -7,13 +7,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from rookery.archive.ledger.records import RunFigures
-from rookery.archive.run_folders import read_runs
-from rookery.model.snapshot import TokenCounts
-from rookery.process.demo_player import player_command
-from rookery.store import runs
-from rookery.store.run_folder import RunFolder
-from rookery.store.run_formats import RunInfo, VerdictInfo
+from nightrook.archive.ledger.records import RunFigures
+from nightrook.archive.run_folders import read_runs
+from nightrook.model.snapshot import TokenCounts
+from nightrook.process.demo_player import player_command
+from nightrook.store import runs
+from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_formats import RunInfo, VerdictInfo
 
 INFO = RunInfo(
     name="amber-owl",
@@ -155,7 +155,7 @@ def test_a_run_without_its_options_is_left_out(tmp_path: Path) -> None:
 
 def test_a_demo_is_left_out_because_it_used_nothing(tmp_path: Path) -> None:
     run(tmp_path, program=list(player_command()))
-    other = "/other/site-packages/rookery/testing/scripted_agent.py"
+    other = "/other/site-packages/nightrook/testing/scripted_agent.py"
     run(tmp_path, program=["/other/python3", "-I", "-S", other])
     assert read_runs(tmp_path, {}) == ([], 0, [])
     run(tmp_path, program=["scripted_agent.py"])

@@ -7,8 +7,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rookery.adapter.history import History
-from rookery.archive.scan import Scanner
+from nightrook.adapter.history import History
+from nightrook.archive.scan import Scanner
 
 HISTORY = History(
     agent="test",

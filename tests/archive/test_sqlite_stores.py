@@ -14,12 +14,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from rookery.adapter.history import Call, Finding, History
-from rookery.agents.goose.history import HISTORY as GOOSE
-from rookery.agents.kilo.history import HISTORY as KILO
-from rookery.agents.opencode.history import HISTORY as OPENCODE
-from rookery.archive import sqlite_stores
-from rookery.archive.sqlite_stores import StoreReading, read_store, schema
+from nightrook.adapter.history import Call, Finding, History
+from nightrook.agents.goose.history import HISTORY as GOOSE
+from nightrook.agents.kilo.history import HISTORY as KILO
+from nightrook.agents.opencode.history import HISTORY as OPENCODE
+from nightrook.archive import sqlite_stores
+from nightrook.archive.sqlite_stores import StoreReading, read_store, schema
 from tests.agents.histories import tokens
 from tests.agents.stores import (
     CREATED,

@@ -11,7 +11,7 @@ from tests.archive.traps import Trap
 
 @pytest.fixture(autouse=True)
 def own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("ROOKERY_HOME", str(tmp_path / "runs"))
+    monkeypatch.setenv("ROOK_HOME", str(tmp_path / "runs"))
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME"):
         monkeypatch.delenv(name, raising=False)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.testing.histories import month_of_work, write
+from nightrook.testing.histories import month_of_work, write
 from tests.archive.hard_traps import ALL_TRAPS
 from tests.archive.reference import totals_of
 from tests.archive.reports import imported, report, totals
@@ -23,8 +23,8 @@ ROOT = Path(__file__).parent.parent.parent
 IMPORT = """
 import os, signal, sys
 from pathlib import Path
-from rookery.archive import importer
-from rookery.archive.rebuild import rebuild
+from nightrook.archive import importer
+from nightrook.archive.rebuild import rebuild
 
 importer._MOST_LINES = 60
 what, ledger, home, point = sys.argv[1:]
@@ -56,7 +56,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def start(what: str, ledger: Path, home: Path, point: int = 0) -> "subprocess.Popen[str]":
     """Start an import in a process of its own; it is killed at a point, if one is given."""
     command = [sys.executable, "-c", IMPORT, what, str(ledger), str(home), str(point)]
-    environment = {**os.environ, "ROOKERY_HOME": str(ledger.parent)}
+    environment = {**os.environ, "ROOK_HOME": str(ledger.parent)}
     return subprocess.Popen(
         command,
         cwd=ROOT,
@@ -144,10 +144,10 @@ def rook(ledger: Path, home: Path, *words: str, before: Callable[[], None] | Non
     environment = {
         **{name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ},
         "HOME": str(home),
-        "ROOKERY_HOME": str(ledger.parent),
+        "ROOK_HOME": str(ledger.parent),
         "XDG_CACHE_HOME": str(ledger.parent),
     }
-    command = [sys.executable, "-m", "rookery", *words]
+    command = [sys.executable, "-m", "nightrook", *words]
     done = subprocess.run(
         command, env=environment, capture_output=True, text=True, preexec_fn=before, check=False
     )

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from rookery.batches.batch import Batch, refuse_unheld_tasks
-from rookery.batches.queue import find_queue, new_queue
-from rookery.batches.tasks import BatchTask, make_task, read_tasks
-from rookery.loops.events import LoopEvent, ToolStarted
-from rookery.loops.storage import LOOP_FOLDERS
-from rookery.runs.limits import UnheldBudgetError
-from rookery.store import runs
-from rookery.store.batch_folder import BatchFolder, BatchResult
-from rookery.store.loop_folder import LoopFolder
+from nightrook.batches.batch import Batch, refuse_unheld_tasks
+from nightrook.batches.queue import find_queue, new_queue
+from nightrook.batches.tasks import BatchTask, make_task, read_tasks
+from nightrook.loops.events import LoopEvent, ToolStarted
+from nightrook.loops.storage import LOOP_FOLDERS
+from nightrook.runs.limits import UnheldBudgetError
+from nightrook.store import runs
+from nightrook.store.batch_folder import BatchFolder, BatchResult
+from nightrook.store.loop_folder import LoopFolder
 from tests.loops.playing import calls, install, repository
 
 

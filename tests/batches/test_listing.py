@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from rookery.batches.listing import ListedTask, list_batches, read_batch
-from rookery.store import batch_folder
-from rookery.store.batch_folder import BatchFolder, BatchResult
+from nightrook.batches.listing import ListedTask, list_batches, read_batch
+from nightrook.store import batch_folder
+from nightrook.store.batch_folder import BatchFolder, BatchResult
 from tests.cli.desk import Desk
 from tests.runs.folders import ended, live
 
@@ -30,7 +30,7 @@ GOOD_TASK = ListedTask(
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("ROOKERY_HOME", str(tmp_path))
+    monkeypatch.setenv("ROOK_HOME", str(tmp_path))
     return tmp_path
 
 

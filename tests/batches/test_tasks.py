@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from rookery.batches.tasks import FIELDS, dump_task, make_task, read_tasks
-from rookery.model.errors import RookeryError
+from nightrook.batches.tasks import FIELDS, dump_task, make_task, read_tasks
+from nightrook.model.errors import NightrookError
 
 
 def lines(*objects: object) -> bytes:
@@ -38,7 +38,7 @@ def lines(*objects: object) -> bytes:
     ],
 )
 def test_a_wrong_line_is_named(data: bytes, words: str) -> None:
-    with pytest.raises(RookeryError, match=words):
+    with pytest.raises(NightrookError, match=words):
         read_tasks(data, "tasks.jsonl")
 
 
@@ -75,5 +75,5 @@ def test_a_task_is_read_as_it_was_written() -> None:
 
 def test_what_only_rook_sets_cannot_be_set_by_a_task() -> None:
     for name in ("resume", "home", "loop", "grace", "run"):
-        with pytest.raises(RookeryError, match=f"'{name}' is not a field"):
+        with pytest.raises(NightrookError, match=f"'{name}' is not a field"):
             read_tasks(lines({"prompt": "a", name: "x"}), "f")

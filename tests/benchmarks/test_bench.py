@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-import rookery
-from rookery.model.events import StreamClosed, ToolFinished, Unknown, Unreadable
+import nightrook
+from nightrook.model.events import StreamClosed, ToolFinished, Unknown, Unreadable
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 MB = 1_000_000
@@ -42,7 +42,7 @@ ROWS = [
     ("1 % unknown lines, deltas corpus", "no unknown lines", "≤ 1.30×"),
     ("a line of 10 MB, per MB", "lines of 100 kB", "≤ 2.00×"),
     ("peak memory, 50 MB stream", "10 MB stream", "≤ +40 MB"),
-    ("import rookery", "imports asyncio, click, genai_prices, rich", "no"),
+    ("import nightrook", "imports asyncio, click, genai_prices, rich", "no"),
     ("rook --help", "python -c pass", "≤ 4.00×"),
     ("rook run, an agent that ends at once", "CPU time", "≤ 0.20 s"),
     ("rook runs, 2000 runs", "os.scandir, stat and json.load of the 20 shown", "≤ 3.00×"),
@@ -76,7 +76,7 @@ def begin(lines: Iterable[bytes]) -> str:
 
 
 def names(lines: Iterable[bytes]) -> Iterator[str]:
-    return (type(record.event).__name__ for record in rookery.decode(lines, "claude"))
+    return (type(record.event).__name__ for record in nightrook.decode(lines, "claude"))
 
 
 def test_a_seed_makes_the_same_corpus_each_time() -> None:
@@ -86,7 +86,7 @@ def test_a_seed_makes_the_same_corpus_each_time() -> None:
 
 def test_every_line_of_the_codex_corpus_is_understood() -> None:
     assert begin(CodexCorpus(5).lines(MB)) == begin(CodexCorpus(5).lines(MB))
-    records = list(rookery.decode(CodexCorpus().lines(2 * MB), "codex"))
+    records = list(nightrook.decode(CodexCorpus().lines(2 * MB), "codex"))
     kinds = {type(record.event).__name__ for record in records}
     assert {"Thinking", "Text", "ToolStarted", "ToolFinished", "FileChanged"} <= kinds
     assert not kinds & {"Unknown", "Unreadable"}
@@ -94,7 +94,7 @@ def test_every_line_of_the_codex_corpus_is_understood() -> None:
 
 def test_every_line_of_the_app_server_corpus_is_understood_and_known() -> None:
     assert begin(AppServerCorpus(5).lines(MB)) == begin(AppServerCorpus(5).lines(MB))
-    *records, closed = rookery.decode(AppServerCorpus().lines(2 * MB))
+    *records, closed = nightrook.decode(AppServerCorpus().lines(2 * MB))
     kinds = {type(record.event).__name__ for record in records}
     assert {"TextDelta", "Text", "ToolProgress", "FileChanged", "UsageReported"} <= kinds
     assert not kinds & {"Unknown", "Unreadable"}
@@ -117,7 +117,7 @@ def test_every_line_of_the_app_server_corpus_is_understood_and_known() -> None:
 )
 def test_every_line_of_the_other_corpora_is_understood(agent: str, corpus: Any) -> None:
     assert begin(corpus(5).lines(MB)) == begin(corpus(5).lines(MB))
-    records = list(rookery.decode(corpus().lines(2 * MB)))  # and its agent is known
+    records = list(nightrook.decode(corpus().lines(2 * MB)))  # and its agent is known
     kinds = {type(record.event).__name__ for record in records}
     assert {"Text", "ToolStarted", "ToolFinished", "FileChanged"} <= kinds
     assert not kinds & {"Unknown", "Unreadable"}
@@ -130,7 +130,7 @@ def test_another_seed_makes_another_corpus() -> None:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_every_line_of_the_corpus_is_understood(seed: int) -> None:
-    records = list(rookery.decode(Corpus(seed).lines(2 * MB), "claude"))
+    records = list(nightrook.decode(Corpus(seed).lines(2 * MB), "claude"))
 
     assert not [r for r in records if isinstance(r.event, (Unknown, Unreadable))]
     assert {"SessionStarted", "TextDelta", "Thinking", "ToolInputDelta", "ToolFinished"} <= {
@@ -155,7 +155,7 @@ def test_one_line_in_a_hundred_is_unknown_if_asked_for() -> None:
 @pytest.mark.parametrize(("agent", "corpus"), [("opencode", OpenCodeCorpus), ("kilo", KiloCorpus)])
 def test_every_line_of_a_corpus_of_finished_parts_is_understood(agent: str, corpus: Any) -> None:
     assert begin(corpus(5).lines(MB)) == begin(corpus(5).lines(MB))
-    *records, closed = rookery.decode(corpus().lines(2 * MB), agent)
+    *records, closed = nightrook.decode(corpus().lines(2 * MB), agent)
     kinds = {type(record.event).__name__ for record in records}
     assert {"Thinking", "Text", "ToolFinished", "FileChanged", "PlanChanged"} <= kinds
     assert not kinds & {"Unknown", "Unreadable"}
@@ -165,7 +165,7 @@ def test_every_line_of_a_corpus_of_finished_parts_is_understood(agent: str, corp
 
 @pytest.mark.parametrize("largest", [2000, 50 * 1024])
 def test_opencode_s_corpus_has_outputs_of_all_sizes_up_to_the_largest(largest: int) -> None:
-    records = rookery.decode(OpenCodeCorpus(largest=largest).lines(4 * MB), "opencode")
+    records = nightrook.decode(OpenCodeCorpus(largest=largest).lines(4 * MB), "opencode")
     ended = [r.event for r in records if isinstance(r.event, ToolFinished)]
     sizes = [len(e.output or e.error or "") for e in ended if e.kind == "execute"]
     assert min(sizes) < 60
@@ -198,5 +198,5 @@ def test_one_benchmark_can_be_run_alone() -> None:
     command = [sys.executable, str(BENCHMARKS / "bench.py"), "--only", "imports", "--strict"]
     printed = subprocess.run(command, check=True, capture_output=True, text=True)
 
-    assert printed.stdout.splitlines()[-1].split()[:2] == ["import", "rookery"]
+    assert printed.stdout.splitlines()[-1].split()[:2] == ["import", "nightrook"]
     assert printed.stdout.splitlines()[-1].endswith("ok")

@@ -28,7 +28,7 @@ PAYLOADS = (
     "x\nEOF\nstatus=success",
     "status<<EOF\nsuccess\nEOF",
     "x\nrook_00000000000000000000000000000000\nstatus=success",
-    "ROOKERY_STATUS=success\nPATH=/evil",
+    "ROOK_STATUS=success\nPATH=/evil",
     "$(touch /tmp/owned) `touch /tmp/owned` ${IFS}",
     # Markdown: blocks
     "# owned\n\n## owned",

@@ -1,6 +1,6 @@
 """Reports for tests."""
 
-from rookery.display.reports.report import (
+from nightrook.display.reports.report import (
     Report,
     ReportedCheck,
     ReportedDenial,

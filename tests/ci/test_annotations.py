@@ -2,9 +2,9 @@
 
 from msgspec.structs import replace
 
-from rookery.ci.annotations import Annotation, annotations
-from rookery.display.reports.report import Report, ReportedDenial, ReportedPart
-from rookery.model.safe import defused, safe_line
+from nightrook.ci.annotations import Annotation, annotations
+from nightrook.display.reports.report import Report, ReportedDenial, ReportedPart
+from nightrook.model.safe import defused, safe_line
 from tests.ci.payloads import PAYLOADS
 from tests.ci.samples import everywhere
 from tests.rules import each

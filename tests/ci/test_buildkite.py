@@ -6,8 +6,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from rookery.ci.buildkite import Buildkite
-from rookery.display.reports.markdown import markdown
+from nightrook.ci.buildkite import Buildkite
+from nightrook.display.reports.markdown import markdown
 from tests.ci.payloads import PAYLOADS
 from tests.ci.test_github import DONE
 from tests.rules import each

@@ -4,10 +4,10 @@ import os
 import re
 from pathlib import Path
 
-from rookery.ci.github import OUTPUT, SUMMARY, GitHub, output_lines
-from rookery.display.reports.markdown import markdown
-from rookery.display.reports.report import Report
-from rookery.display.reports.values import with_answer
+from nightrook.ci.github import OUTPUT, SUMMARY, GitHub, output_lines
+from nightrook.display.reports.markdown import markdown
+from nightrook.display.reports.report import Report
+from nightrook.display.reports.values import with_answer
 from tests.ci.payloads import PAYLOADS
 from tests.ci.samples import everywhere
 from tests.rules import each

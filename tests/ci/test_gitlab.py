@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 from xml.etree.ElementTree import fromstring
 
-from rookery.ci.gitlab import DOTENV, FOLDER, GitLab, dotenv
-from rookery.display.reports.markdown import markdown
+from nightrook.ci.gitlab import DOTENV, FOLDER, GitLab, dotenv
+from nightrook.display.reports.markdown import markdown
 from tests.ci.payloads import PAYLOADS
 from tests.ci.samples import everywhere
 from tests.ci.test_github import DONE
@@ -44,8 +44,8 @@ def test_the_report_is_in_a_folder_that_git_ignores(tmp_path: Path) -> None:
     assert (folder / "k7f3.md").read_text() == markdown(DONE)
     assert fromstring((folder / "k7f3.xml").read_text()).tag == "testsuites"
     assert (folder / DOTENV).read_text() == (
-        "ROOKERY_STATUS=success\nROOKERY_EXIT_CODE=0\nROOKERY_KIND=run\nROOKERY_NAME=k7f3\n"
-        "ROOKERY_COST_USD=0.015000\nROOKERY_ANSWER_FILE=/runs/k7f3/output.md\n"
+        "ROOK_STATUS=success\nROOK_EXIT_CODE=0\nROOK_KIND=run\nROOK_NAME=k7f3\n"
+        "ROOK_COST_USD=0.015000\nROOK_ANSWER_FILE=/runs/k7f3/output.md\n"
     )
 
 

@@ -1,9 +1,9 @@
 """Which CI service runs this process."""
 
-from rookery.ci.buildkite import Buildkite
-from rookery.ci.github import GitHub
-from rookery.ci.gitlab import GitLab
-from rookery.ci.services import service_of
+from nightrook.ci.buildkite import Buildkite
+from nightrook.ci.github import GitHub
+from nightrook.ci.gitlab import GitLab
+from nightrook.ci.services import service_of
 
 
 def test_each_service_is_known_by_its_variable() -> None:

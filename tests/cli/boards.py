@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import pyte
 
-from rookery.cli.live.permission_prompt import TerminalAsker
-from rookery.cli.live.screen_turns import Turns
+from nightrook.cli.live.permission_prompt import TerminalAsker
+from nightrook.cli.live.screen_turns import Turns
 
 
 async def at_once(seconds: float) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.terminals import Terminal
 from tests.warm import ROOK, rook
 
-from rookery.testing import install_agent
+from nightrook.testing import install_agent
 
 _TOOLS = (
     "bash",
@@ -34,8 +34,8 @@ class Desk:
         self.home = folder
         self.project = folder / "project"
         self.programs = folder / "bin"
-        self.user_file = folder / ".config" / "rookery" / "rookery.toml"
-        self.project_file = self.project / "rookery.toml"
+        self.user_file = folder / ".config" / "nightrook" / "rook.toml"
+        self.project_file = self.project / "rook.toml"
         for path in (self.project, self.programs, self.user_file.parent):
             path.mkdir(parents=True)
         tools = folder / "tools"  # not the system's folders: a real agent may be in one of them
@@ -49,7 +49,7 @@ class Desk:
         return {
             "HOME": str(self.home),
             "PATH": self.path,
-            "ROOKERY_HOME": str(self.home / "runs-home"),
+            "ROOK_HOME": str(self.home / "runs-home"),
             "COLUMNS": "80",
             **variables,
         }

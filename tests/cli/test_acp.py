@@ -13,10 +13,10 @@ from tests.rules import each
 from tests.terminals import Terminal
 from tests.warm import ROOK
 
-import rookery
-from rookery.model.events import FileChanged, Text, ToolFinished, ToolStarted, Unknown, Unreadable
-from rookery.store.run_folder import RunFolder
-from rookery.testing import acp_agent_command, install_acp_agent
+import nightrook
+from nightrook.model.events import FileChanged, Text, ToolFinished, ToolStarted, Unknown, Unreadable
+from nightrook.store.run_folder import RunFolder
+from nightrook.testing import acp_agent_command, install_acp_agent
 
 Ran = subprocess.CompletedProcess[str]
 
@@ -40,7 +40,7 @@ def folder(desk: Desk, number: int = -1) -> RunFolder:
 
 
 def events(desk: Desk, kind: Any) -> list[Any]:
-    return [r.event for r in rookery.decode(folder(desk).path) if isinstance(r.event, kind)]
+    return [r.event for r in nightrook.decode(folder(desk).path) if isinstance(r.event, kind)]
 
 
 def sent(desk: Desk) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""`rook agents --registry`: what is in an ACP registry, as sections for rookery.toml."""
+"""`rook agents --registry`: what is in an ACP registry, as sections for rook.toml."""
 
 import json
 import platform

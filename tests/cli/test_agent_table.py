@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from rookery import agents
-from rookery.adapter.agent import Capabilities
-from rookery.cli.agent_table import (
+from nightrook import agents
+from nightrook.adapter.agent import Capabilities
+from nightrook.cli.agent_table import (
     REPORTED,
     agent_details,
     agent_table,
@@ -13,8 +13,8 @@ from rookery.cli.agent_table import (
     stored_details,
     system_details,
 )
-from rookery.cli.installed_agents import InstalledAgent, StoredAgent
-from rookery.display.console.paint import Paint
+from nightrook.cli.installed_agents import InstalledAgent, StoredAgent
+from nightrook.display.console.paint import Paint
 
 PLAIN = Paint()
 

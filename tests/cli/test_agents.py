@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from tests.cli.desk import Desk
 
-from rookery import agents
-from rookery.cli.agent_table import LEGEND
-from rookery.process.systems.this_system import system
+from nightrook import agents
+from nightrook.cli.agent_table import LEGEND
+from nightrook.process.systems.this_system import system
 
 CLAUDE = agents.agent("claude")
 CHECKED = CLAUDE.checked_versions[-1]

@@ -9,13 +9,13 @@ import pytest
 from tests.cli.test_run import Desk
 from tests.warm import ROOK
 
-from rookery.cli.live.ending import print_answer
-from rookery.cli.safe_output import SafeOutput
-from rookery.config.options import ViewOptions
-from rookery.display.plain import PlainDisplay
-from rookery.model.events import Event, Text, TurnFinished
-from rookery.model.fold import Fold
-from rookery.model.records import Record
+from nightrook.cli.live.ending import print_answer
+from nightrook.cli.safe_output import SafeOutput
+from nightrook.config.options import ViewOptions
+from nightrook.display.plain import PlainDisplay
+from nightrook.model.events import Event, Text, TurnFinished
+from nightrook.model.fold import Fold
+from nightrook.model.records import Record
 
 ANSWER = "All tests pass.\n\n- fixed `a.py`\n::error::not a command\n##vso[task.complete]"
 LINES = ["All tests pass.", "", "- fixed `a.py`"]

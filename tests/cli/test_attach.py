@@ -99,7 +99,7 @@ def test_what_keeps_a_detached_run_from_starting_is_told_at_once(desk: Desk) -> 
     assert desk.rook("run", "-d", "--json", "x").returncode == 2
     assert desk.rook("run", "-d", "--timeout", "soon", "x").returncode == 2
     (desk.folder / "file").write_text("")
-    environment = {**desk.environment(""), "ROOKERY_HOME": str(desk.folder / "file")}
+    environment = {**desk.environment(""), "ROOK_HOME": str(desk.folder / "file")}
     homeless = subprocess.run(
         [ROOK, "run", "-d", "x"], env=environment, capture_output=True, text=True, check=False
     )

@@ -15,10 +15,10 @@ from tests.cli.desk import Desk
 from tests.terminals import Terminal
 from tests.warm import ROOK
 
-from rookery import agents
-from rookery.cli.complete import outline
-from rookery.cli.main import cli
-from rookery.process.liveness import start_ticks
+from nightrook import agents
+from nightrook.cli.complete import outline
+from nightrook.cli.main import cli
+from nightrook.process.liveness import start_ticks
 
 SHELLS = ("bash", "fish", "zsh")
 
@@ -163,7 +163,7 @@ def test_a_command_that_is_not_there_is_no_error_while_completing(desk: Desk) ->
 def test_completing_imports_nothing_heavy(desk: Desk) -> None:
     code = (
         "import sys, atexit; atexit.register(lambda: print(*sys.modules)); sys.argv = ['rook'];"
-        "from rookery.cli.main import main; main()"
+        "from nightrook.cli.main import main; main()"
     )
     for words, position in (
         ("rook run --", "2"),
@@ -181,7 +181,7 @@ def test_completing_imports_nothing_heavy(desk: Desk) -> None:
             text=True,
             check=True,
         )
-        heavy = {"asyncio", "genai_prices", "msgspec", "rich", "rookery.cli.commands.run"}
+        heavy = {"asyncio", "genai_prices", "msgspec", "rich", "nightrook.cli.commands.run"}
         assert not heavy & set(out.stdout.split()), words
 
 

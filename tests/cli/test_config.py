@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.cli.desk import Desk
 
-from rookery.testing import agent_command
+from nightrook.testing import agent_command
 
 
 @pytest.fixture
@@ -35,21 +35,21 @@ def test_each_value_is_shown_with_the_file_and_line_it_comes_from(desk: Desk) ->
     desk.user_file.write_text('# mine\nmodel = "opus"\n')
     desk.project_file.write_text("max_cost = 2\n[profile.ci]\nquiet = true\n")
     desk.trust()
-    out = desk.rook("config", "--profile", "ci", ROOKERY_MAX_TURNS="7")
+    out = desk.rook("config", "--profile", "ci", ROOK_MAX_TURNS="7")
     lines = [" ".join(line.split()) for line in out.stdout.split("\n")]
     assert 'agent "claude" default' in lines
-    assert 'model "opus" ~/.config/rookery/rookery.toml:2' in lines
-    assert "max_cost 2 ~/project/rookery.toml:1" in lines
-    assert "quiet true ~/project/rookery.toml:3 (profile ci)" in lines
-    assert "max_turns 7 ROOKERY_MAX_TURNS" in lines
+    assert 'model "opus" ~/.config/nightrook/rook.toml:2' in lines
+    assert "max_cost 2 ~/project/rook.toml:1" in lines
+    assert "quiet true ~/project/rook.toml:3 (profile ci)" in lines
+    assert "max_turns 7 ROOK_MAX_TURNS" in lines
     assert "max_tokens - default" in lines
     assert "Profiles: ci" in lines
 
 
 def test_without_files_it_says_where_they_would_be(desk: Desk) -> None:
     out = desk.rook("config").stdout
-    assert "Your own settings go in ~/.config/rookery/rookery.toml" in out
-    assert "A project's settings go in a rookery.toml at its root" in out
+    assert "Your own settings go in ~/.config/nightrook/rook.toml" in out
+    assert "A project's settings go in a rook.toml at its root" in out
 
 
 def test_the_projects_file_is_found_from_a_folder_below(desk: Desk) -> None:
@@ -77,9 +77,9 @@ def test_each_source_is_stronger_than_the_one_before(desk: Desk) -> None:
     desk.trust()
     assert told(desk, "max_cost") == (2, f"{desk.project_file}:1")
     assert told(desk, "max_cost", "--profile", "ci") == (3, f"{desk.project_file}:3")
-    assert told(desk, "max_cost", ROOKERY_PROFILE="ci") == (3, f"{desk.project_file}:3")
-    named = told(desk, "max_cost", "--profile", "ci", ROOKERY_MAX_COST="4")
-    assert named == (4.0, "ROOKERY_MAX_COST")
+    assert told(desk, "max_cost", ROOK_PROFILE="ci") == (3, f"{desk.project_file}:3")
+    named = told(desk, "max_cost", "--profile", "ci", ROOK_MAX_COST="4")
+    assert named == (4.0, "ROOK_MAX_COST")
 
 
 SOURCES = ("user file", "project file", "user profile", "project profile", "variable", "flag")
@@ -94,7 +94,7 @@ def test_of_any_two_sources_a_run_takes_the_stronger(desk: Desk, weak: str, stro
         file.write_text(f"{said.get(f'{owner} file', '')}[profile.ci]\n{profile}")
     desk.trust()
     flags = ["--model", "flag"] if "flag" in said else []
-    variables = {"ROOKERY_MODEL": "variable"} if "variable" in said else {}
+    variables = {"ROOK_MODEL": "variable"} if "variable" in said else {}
     assert desk.rook("run", "--profile", "ci", *flags, "x", **variables).returncode == 0
     assert asked(desk)["model"] == strong
 
@@ -114,12 +114,12 @@ def test_lists_and_times_of_a_file_reach_the_run(desk: Desk) -> None:
     assert argv[-2:] == ["--allowedTools=Read", "--allowedTools=Bash(ls)"]
     assert asked(desk)["permission"] == "plan"
     desk.project_file.write_text('idle_timeout = "1s"\n')
-    assert desk.rook("run", "x", ROOKERY_SCRIPT="silent=20").returncode == 7
+    assert desk.rook("run", "x", ROOK_SCRIPT="silent=20").returncode == 7
 
 
 def test_what_a_project_loosens_is_printed_before_the_run(desk: Desk) -> None:
     rules = 'allow = ["Read", "Bash(ls)"]\n'
-    line = 'rookery.toml:1 sets allow = ["Read", "Bash(ls)"] (you trusted this file)\n'
+    line = 'rook.toml:1 sets allow = ["Read", "Bash(ls)"] (you trusted this file)\n'
     desk.project_file.write_text(rules)
     desk.trust()
     assert line in desk.rook("run", "x").stderr
@@ -167,7 +167,7 @@ def test_a_setting_that_needs_trust_is_shown_as_ignored(desk: Desk) -> None:
     desk.user_file.write_text("max_cost = 1\n")
     desk.project_file.write_text("max_cost = 2\n")
     out = " ".join(desk.rook("config").stdout.split())
-    assert "max_cost 2 ~/project/rookery.toml:1 (ignored: not trusted; 1 applies)" in out
+    assert "max_cost 2 ~/project/rook.toml:1 (ignored: not trusted; 1 applies)" in out
     assert "review it with: rook trust" in out
     rows = json.loads(desk.rook("config", "--json").stdout)["settings"]
     (row,) = (row for row in rows if row["name"] == "max_cost")
@@ -201,12 +201,12 @@ def test_exec_takes_the_settings_that_it_has_options_for(desk: Desk) -> None:
 )
 def test_settings_reach_every_command_that_shows_a_run(desk: Desk, words: str) -> None:
     assert desk.rook("demo", "--speed", "200").returncode == 0
-    assert "[claude]   -> " not in desk.rook(*words.split(), ROOKERY_SCRIPT="speed=0").stdout
+    assert "[claude]   -> " not in desk.rook(*words.split(), ROOK_SCRIPT="speed=0").stdout
     desk.project_file.write_text("[profile.loud]\nverbose = true\n")
     name, *rest = words.split()
-    loud = desk.rook(name, "--profile", "loud", *rest, ROOKERY_SCRIPT="speed=0")
+    loud = desk.rook(name, "--profile", "loud", *rest, ROOK_SCRIPT="speed=0")
     assert "[claude]   -> " in loud.stdout
-    variables = {"ROOKERY_VERBOSE": "true", "ROOKERY_SCRIPT": "speed=0"}
+    variables = {"ROOK_VERBOSE": "true", "ROOK_SCRIPT": "speed=0"}
     assert "[claude]   -> " in desk.rook(*words.split(), **variables).stdout
     quiet = desk.rook(name, "--no-verbose", *rest, **variables)
     assert "[claude]   -> " not in quiet.stdout
@@ -223,7 +223,7 @@ def test_settings_reach_a_pipe_and_flags_are_stronger(desk: Desk) -> None:
     told = json.loads(desk.shell("claude | rook --json").stdout)
     assert told["text"] == "Done."
     # The agent to run is not the one that writes: that is still found out.
-    assert desk.shell("claude | rook", ROOKERY_AGENT="opencode").returncode == 0
+    assert desk.shell("claude | rook", ROOK_AGENT="opencode").returncode == 0
     desk.project_file.write_text("quite = true\n")
     wrong = desk.shell("claude | rook")
     assert wrong.returncode == 2
@@ -233,7 +233,7 @@ def test_settings_reach_a_pipe_and_flags_are_stronger(desk: Desk) -> None:
 def test_the_agent_to_run_is_not_taken_for_the_one_that_wrote_a_stream(desk: Desk) -> None:
     stream = desk.project / "stream.txt"
     stream.write_text("no agent wrote this\n")
-    assert desk.rook("decode", str(stream), ROOKERY_AGENT="claude").returncode == 2
+    assert desk.rook("decode", str(stream), ROOK_AGENT="claude").returncode == 2
 
 
 @pytest.mark.parametrize("words", [("config",), ("run", "x"), ("exec", "--", "true"), ("agents",)])

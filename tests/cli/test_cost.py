@@ -11,7 +11,7 @@ import pytest
 from tests.archive.report.ledgers import ledger, ms
 from tests.cli.desk import Desk
 
-from rookery.cli.main import cli
+from nightrook.cli.main import cli
 
 AT = "2026-11-02T10:00Z"
 HOSTILE = "\x1b[2J<script>\u202e"
@@ -175,7 +175,7 @@ def test_limits_show_what_is_left(desk: Desk) -> None:
 
 def test_a_second_report_imports_neither_rich_nor_prices(desk: Desk) -> None:
     fill(desk, *CALLS)
-    script = "import sys; from rookery.cli.main import cli; cli(standalone_mode=False)"
+    script = "import sys; from nightrook.cli.main import cli; cli(standalone_mode=False)"
     code = f"{script}; print(*sys.modules, file=sys.stderr)"
     for words in (("--by", "day,model"), ("--json", "--since", "7d")):
         out = subprocess.run(

@@ -12,17 +12,17 @@ import pytest
 from tests.warm import ROOK
 from tests.warm import rook_bytes as rook
 
-import rookery
+import nightrook
 
 
-def lines(records: list[rookery.Record]) -> bytes:
-    return b"".join(rookery.dump(record) + b"\n" for record in records)
+def lines(records: list[nightrook.Record]) -> bytes:
+    return b"".join(nightrook.dump(record) + b"\n" for record in records)
 
 
 def test_it_prints_records_as_json_lines(session: Path) -> None:
     done = rook("decode", session)
     assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout == lines(list(rookery.decode(session)))
+    assert done.stdout == lines(list(nightrook.decode(session)))
     first = json.loads(done.stdout.split(b"\n")[0])
     assert list(first)[:4] == ["seq", "offset", "length", "type"]
 
@@ -156,7 +156,7 @@ def test_ctrl_c_ends_it_quietly_with_130(session: Path) -> None:
 
 
 def test_version_and_help() -> None:
-    assert rook("--version").stdout.decode() == f"rook {rookery.__version__}\n"
+    assert rook("--version").stdout.decode() == f"rook {nightrook.__version__}\n"
     assert b"decode" in rook("--help").stdout
     assert b"Examples:" in rook("decode", "--help").stdout
 

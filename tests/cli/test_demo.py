@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.warm import ROOK
 
-from rookery.cli.commands.demo import path_hint
+from nightrook.cli.commands.demo import path_hint
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ def test_the_demo_shows_how_to_have_rook_on_path(tmp_path: Path, on_path: bool, 
     environment = {
         "HOME": str(tmp_path),
         "PATH": str(ROOK.parent) if on_path else "/nowhere",
-        "ROOKERY_HOME": str(tmp_path / "runs"),
+        "ROOK_HOME": str(tmp_path / "runs"),
     }
     done = subprocess.run(
         [ROOK, "demo", "--speed", "200"],

@@ -8,12 +8,12 @@ import pytest
 from click.testing import CliRunner, Result
 from tests.fleet.accounts.fleet import free_local
 
-from rookery.agents import NAMES
-from rookery.cli.main import cli
-from rookery.fleet.accounts import folder
-from rookery.fleet.accounts.registry import load
-from rookery.fleet.server import LocalServer
-from rookery.testing import install_agent
+from nightrook.agents import NAMES
+from nightrook.cli.main import cli
+from nightrook.fleet.accounts import folder
+from nightrook.fleet.accounts.registry import load
+from nightrook.fleet.server import LocalServer
+from nightrook.testing import install_agent
 
 pytestmark = pytest.mark.usefixtures("readable_again")
 

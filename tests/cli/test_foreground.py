@@ -123,8 +123,8 @@ def test_ctrl_z_switches_the_echo_on_and_the_next_frame_off(desk: Desk) -> None:
 
 DRAWS_FOREVER = """
 import asyncio, sys
-from rookery.cli.live.foreground import on_interrupts
-from rookery.display.console.echo import Echo
+from nightrook.cli.live.foreground import on_interrupts
+from nightrook.display.console.echo import Echo
 
 async def main():
     echo = Echo(sys.stdout)

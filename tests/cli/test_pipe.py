@@ -15,7 +15,7 @@ from tests.conftest import ROOT
 from tests.process.recording import wait_for
 from tests.warm import ROOK, rook_bytes
 
-from rookery.testing import agent_command
+from nightrook.testing import agent_command
 
 MAX_TURNS = ROOT / "tests/agents/claude/cases/s12_max_turns-2.1.197/wire.jsonl"
 

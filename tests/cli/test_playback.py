@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import pytest
 
-from rookery.cli.live.playback import Pace
+from nightrook.cli.live.playback import Pace
 
 ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 

@@ -6,11 +6,11 @@ import pytest
 from tests.cli.desk import Desk
 from tests.recorded import cases, name_of
 
-from rookery.cli.live.ending import print_end
-from rookery.config.options import ViewOptions
-from rookery.display.reports.ended_run import EndedRun
-from rookery.model.state import RunState
-from rookery.model.verdict import Facts, Verdict
+from nightrook.cli.live.ending import print_end
+from nightrook.config.options import ViewOptions
+from nightrook.display.reports.ended_run import EndedRun
+from nightrook.model.state import RunState
+from nightrook.model.verdict import Facts, Verdict
 
 WARNED = "[rook] WARNING: codex may not change any file"
 WIRE = {name_of(path): path for path in cases("claude")}["s02_read_edit_bash-2.1.325"]

@@ -15,7 +15,7 @@ def desk(tmp_path: Path) -> Desk:
 def test_an_agent_that_did_not_start_is_shown_with_its_complaint(
     desk: Desk, words: tuple[str, ...]
 ) -> None:
-    assert desk.rook("run", "hi", ROOKERY_SCRIPT="bad-flag").returncode == 9
+    assert desk.rook("run", "hi", ROOK_SCRIPT="bad-flag").returncode == 9
     shown = desk.rook(*words).stdout
     assert "[rook] it wrote to stderr:\nerror: unknown option '--no-such-flag'\n" in shown
 

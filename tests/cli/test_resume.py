@@ -11,9 +11,9 @@ from tests.cli.desk import Desk as AnyDesk
 from tests.recorded import cases, name_of, recordings
 from tests.runs.scripted import make
 
-import rookery
-from rookery.runs.resume import NoSessionError
-from rookery.store import runs
+import nightrook
+from nightrook.runs.resume import NoSessionError
+from nightrook.store import runs
 
 STREAMS = {name_of(path): path for path in (*cases("codex"), *recordings("codex"))}
 CLAUDES = {name_of(path): path for path in cases("claude")}
@@ -58,7 +58,7 @@ def test_the_agent_that_ran_goes_on_whatever_a_setting_says(desk: Desk) -> None:
     assert done.returncode == 0, done.stderr
     assert desk.called().startswith("codex exec --json ")
     assert " resume " in desk.called()
-    desk.run("--resume", desk.last(), ROOKERY_AGENT="claude")
+    desk.run("--resume", desk.last(), ROOK_AGENT="claude")
     assert desk.called().startswith("codex exec ")
 
 
@@ -120,7 +120,7 @@ def test_a_missing_command_of_the_user_s_is_not_to_be_installed(
     done = desk.run("--agent", "work", *way)
     assert done.returncode == 9
     assert "npm install" not in done.stderr
-    assert "[rook] correct its command: [agents.work] in rookery.toml\n" in done.stderr
+    assert "[rook] correct its command: [agents.work] in rook.toml\n" in done.stderr
 
 
 def test_a_folder_of_before_does_not_hand_a_session_to_another_program(desk: Desk) -> None:
@@ -204,8 +204,8 @@ def test_the_library_refuses_another_agent(tmp_path: Path) -> None:
 
     name = asyncio.run(first())
     with pytest.raises(NoSessionError, match="is a session of claude, not of codex"):
-        rookery.run("codex", "Go on", resume=name, home=tmp_path / "home")
-    again = rookery.run("claude", "Go on", resume=name, home=tmp_path / "home")
+        nightrook.run("codex", "Go on", resume=name, home=tmp_path / "home")
+    again = nightrook.run("claude", "Go on", resume=name, home=tmp_path / "home")
     assert again.command[0] == str(tmp_path / "claude")
 
 

@@ -9,11 +9,11 @@ from tests.cli.desk import Desk
 from tests.terminals import Terminal
 from tests.warm import ROOK
 
-from rookery.process.liveness import start_ticks
-from rookery.store.loop_folder import LOOPS
-from rookery.store.run_folder import RunFolder
-from rookery.store.run_formats import RunInfo, VerdictInfo
-from rookery.store.runs import create, runs
+from nightrook.process.liveness import start_ticks
+from nightrook.store.loop_folder import LOOPS
+from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_formats import RunInfo, VerdictInfo
+from nightrook.store.runs import create, runs
 
 DAY_S = 86_400
 

@@ -27,8 +27,8 @@ class Desk:
         return {
             **os.environ,
             "PATH": f"{self.folder}{os.pathsep}{os.environ['PATH']}",
-            "ROOKERY_HOME": str(self.folder / "home"),
-            "ROOKERY_SCRIPT": script,
+            "ROOK_HOME": str(self.folder / "home"),
+            "ROOK_SCRIPT": script,
         }
 
     def rook(
@@ -100,7 +100,7 @@ def test_the_exit_code_tells_how_it_ended(desk: Desk) -> None:
 
 
 def test_a_missing_agent_tells_how_to_install_it(tmp_path: Path) -> None:
-    environment = {**os.environ, "PATH": "/usr/bin:/bin", "ROOKERY_HOME": str(tmp_path)}
+    environment = {**os.environ, "PATH": "/usr/bin:/bin", "ROOK_HOME": str(tmp_path)}
     done = subprocess.run(
         [ROOK, "run", "x"], env=environment, capture_output=True, text=True, check=False
     )

@@ -2,10 +2,10 @@
 
 import pytest
 
-from rookery.cli.running_run import open_calls, progress
-from rookery.model.ledger import Source
-from rookery.model.snapshot import RunningTool, Snapshot
-from rookery.runs.listing import ListedRun
+from nightrook.cli.running_run import open_calls, progress
+from nightrook.model.ledger import Source
+from nightrook.model.snapshot import RunningTool, Snapshot
+from nightrook.runs.listing import ListedRun
 
 
 @pytest.mark.parametrize(

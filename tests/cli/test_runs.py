@@ -8,7 +8,7 @@ import pytest
 from tests.cli.desk import Desk
 from tests.store.samples import INFO, VERDICT
 
-from rookery.store.runs import create
+from nightrook.store.runs import create
 
 KEYS = {"cwd", "model", "tokens", "session", "exit_code", "files"}
 

@@ -20,7 +20,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
-    return {**os.environ, "ROOKERY_HOME": str(home), "HOME": str(home.parent), **more}
+    return {**os.environ, "ROOK_HOME": str(home), "HOME": str(home.parent), **more}
 
 
 def test_a_run_is_written_as_one_private_page(home: Path, tmp_path: Path) -> None:

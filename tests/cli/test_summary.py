@@ -10,8 +10,8 @@ import pytest
 from tests.recorded import CASES, folded, name_of
 from tests.warm import rook_bytes
 
-from rookery.prices import PriceBook
-from rookery.runs.summary import summarise
+from nightrook.prices import PriceBook
+from nightrook.runs.summary import summarise
 
 KEYS = [
     "file",

@@ -18,7 +18,7 @@ def desk(tmp_path: Path) -> Desk:
 def called(desk: Desk, *words: str) -> dict[str, Any]:
     """How `rook` called the agent: its arguments and its stdin."""
     script = f"say=Done. read-stdin-first print-call={desk.home}/call"
-    done = desk.rook(*words, ROOKERY_SCRIPT=script)
+    done = desk.rook(*words, ROOK_SCRIPT=script)
     assert done.returncode == 0, done.stderr
     call: dict[str, Any] = json.loads((desk.home / "call").read_text())
     return call
@@ -41,7 +41,7 @@ HOSTILE = {
 def test_a_file_that_would_add_options_to_the_agent_starts_nothing(desk: Desk, name: str) -> None:
     desk.project_file.write_text(HOSTILE[name])
     script = f"say=Done. print-call={desk.home}/call"
-    done = desk.rook("run", "x", ROOKERY_SCRIPT=script)
+    done = desk.rook("run", "x", ROOK_SCRIPT=script)
     assert (done.returncode, done.stdout) == (2, "")
     assert f"{desk.project_file}:" in done.stderr
     assert desk.rook("trust", "--yes").returncode == 2
@@ -123,7 +123,7 @@ def test_without_a_terminal_trust_needs_yes(desk: Desk) -> None:
 
 def test_an_agent_cannot_trust_a_file_for_the_user(desk: Desk) -> None:
     desk.project_file.write_text(LOOSE)
-    done = desk.rook("trust", "--yes", ROOKERY_RUN_DIR="/x")
+    done = desk.rook("trust", "--yes", ROOK_RUN_DIR="/x")
     assert (done.returncode, "an agent cannot trust a file for you" in done.stderr) == (2, True)
     desk.program("claude", "rook trust --yes >answer 2>&1; echo $? >>answer")
     desk.shell("rook run x")
@@ -147,7 +147,7 @@ def test_trust_is_revoked_for_every_content(desk: Desk) -> None:
 
 
 def test_a_file_that_only_tightens_needs_no_trust(desk: Desk) -> None:
-    assert "there is no rookery.toml of a project" in desk.rook("trust").stderr
+    assert "there is no rook.toml of a project" in desk.rook("trust").stderr
     desk.project_file.write_text('max_cost = 1\npermission = "plan"\n')
     done = desk.rook("trust")
     assert (done.returncode, "needs trust: it only tightens" in done.stdout) == (0, True)
@@ -167,7 +167,7 @@ def test_a_running_loop_keeps_the_settings_of_its_start(desk: Desk) -> None:
     claude.rename(desk.programs / "real")
     desk.program(
         "claude",
-        f'echo "$@" >>{desk.home}/calls\nprintf "{looser}" >rookery.toml\nexec real "$@"',
+        f'echo "$@" >>{desk.home}/calls\nprintf "{looser}" >rook.toml\nexec real "$@"',
     )
     done = desk.rook("loop", "x", "--until", "Never", "--max-iterations", "2")
     assert done.returncode == 5, done.stderr

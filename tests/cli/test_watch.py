@@ -22,7 +22,7 @@ def env(tmp_path: Path) -> dict[str, str]:
     return {
         "PATH": os.environ["PATH"],
         "HOME": str(tmp_path),
-        "ROOKERY_HOME": str(tmp_path / "rookery"),
+        "ROOK_HOME": str(tmp_path / "nightrook"),
     }
 
 

@@ -132,11 +132,11 @@ def test_without_the_extra_it_says_what_to_install() -> None:
         "import sys; from importlib import util; found = util.find_spec\n"
         "util.find_spec = lambda name, *more: None if name == 'uvicorn' else found(name, *more)\n"
         "sys.argv = ['rook', 'web']\n"
-        "from rookery.cli.main import main; main()"
+        "from nightrook.cli.main import main; main()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "pip install 'rookery[web]'" in done.stderr
+    assert "pip install 'nightrook[web]'" in done.stderr
 
 
 def test_a_certificate_needs_its_key_and_both_must_fit(tmp_path: Path) -> None:

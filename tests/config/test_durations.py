@@ -2,7 +2,7 @@
 
 import pytest
 
-from rookery.config.durations import seconds
+from nightrook.config.durations import seconds
 
 
 @pytest.mark.parametrize(

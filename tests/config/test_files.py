@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rookery.config.files import project_file, read
-from rookery.model.errors import ConfigError
+from nightrook.config.files import project_file, read
+from nightrook.model.errors import ConfigError
 
 
 @pytest.fixture
@@ -21,28 +21,28 @@ def test_the_nearest_file_is_the_projects(home: Path) -> None:
     inner = home / "project" / "part"
     inner.mkdir(parents=True)
     assert project_file(inner, home) is None
-    (home / "rookery.toml").touch()
-    assert project_file(inner, home) == home / "rookery.toml"
-    (home / "project" / "rookery.toml").touch()
-    assert project_file(inner, home) == home / "project" / "rookery.toml"
-    (inner / "rookery.toml").touch()
-    assert project_file(inner, home) == inner / "rookery.toml"
+    (home / "rook.toml").touch()
+    assert project_file(inner, home) == home / "rook.toml"
+    (home / "project" / "rook.toml").touch()
+    assert project_file(inner, home) == home / "project" / "rook.toml"
+    (inner / "rook.toml").touch()
+    assert project_file(inner, home) == inner / "rook.toml"
 
 
 @pytest.mark.parametrize("kind", ["folder", "file"])  # a worktree has a file
 def test_the_way_up_ends_at_the_root_of_the_repository(home: Path, kind: str) -> None:
     inner = home / "project" / "part"
     inner.mkdir(parents=True)
-    (home / "rookery.toml").touch()
+    (home / "rook.toml").touch()
     mark = home / "project" / ".git"
     mark.mkdir() if kind == "folder" else mark.touch()
     assert project_file(inner, home) is None
-    (home / "project" / "rookery.toml").touch()
-    assert project_file(inner, home) == home / "project" / "rookery.toml"
+    (home / "project" / "rook.toml").touch()
+    assert project_file(inner, home) == home / "project" / "rook.toml"
 
 
 def test_the_way_up_ends_at_home(home: Path) -> None:
-    (home.parent / "rookery.toml").touch()
+    (home.parent / "rook.toml").touch()
     assert project_file(home, home) is None
 
 
@@ -51,10 +51,10 @@ def test_without_repository_or_home_above_only_the_folder_itself_counts(
 ) -> None:
     inner = tmp_path / "shared" / "mine"
     inner.mkdir(parents=True)
-    (tmp_path / "shared" / "rookery.toml").touch()  # as anybody could put it into /tmp
+    (tmp_path / "shared" / "rook.toml").touch()  # as anybody could put it into /tmp
     assert project_file(inner, home) is None
-    (inner / "rookery.toml").touch()
-    assert project_file(inner, home) == inner / "rookery.toml"
+    (inner / "rook.toml").touch()
+    assert project_file(inner, home) == inner / "rook.toml"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may look into every folder")
@@ -69,18 +69,18 @@ def test_a_folder_that_may_not_be_looked_into_has_no_file(home: Path) -> None:
 
 
 def test_a_folder_of_that_name_is_no_file(home: Path) -> None:
-    (home / "rookery.toml").mkdir()
+    (home / "rook.toml").mkdir()
     assert project_file(home, home) is None
 
 
 def test_a_file_that_is_not_there_is_none(tmp_path: Path) -> None:
-    assert read(tmp_path / "rookery.toml") is None
+    assert read(tmp_path / "rook.toml") is None
     (tmp_path / "file").touch()
-    assert read(tmp_path / "file" / "rookery.toml") is None
+    assert read(tmp_path / "file" / "rook.toml") is None
 
 
 def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
-    path = tmp_path / "rookery.toml"
+    path = tmp_path / "rook.toml"
     path.write_bytes(b'\xef\xbb\xbfmodel = "opus"\r\n')
     found = read(path)
     assert found is not None
@@ -99,14 +99,14 @@ def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
 def test_what_is_no_toml_is_told_with_its_line(
     tmp_path: Path, data: bytes, line: int, reason: str
 ) -> None:
-    path = tmp_path / "rookery.toml"
+    path = tmp_path / "rook.toml"
     path.write_bytes(data)
     with pytest.raises(ConfigError, match=re.escape(f"{path}:{line}: {reason}")):
         read(path)
 
 
 def test_nesting_without_end_and_a_huge_file_are_told(tmp_path: Path) -> None:
-    path = tmp_path / "rookery.toml"
+    path = tmp_path / "rook.toml"
     path.write_text("a = " + "[" * 100_000)
     with pytest.raises(ConfigError, match=r"nested too deep|no TOML"):
         read(path)
@@ -120,7 +120,7 @@ def test_nesting_without_end_and_a_huge_file_are_told(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_file_that_may_not_be_read_is_told(tmp_path: Path) -> None:
-    path = tmp_path / "rookery.toml"
+    path = tmp_path / "rook.toml"
     path.touch(mode=0)
     with pytest.raises(ConfigError, match="cannot be read: Permission denied"):
         read(path)

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from rookery.config import trust
-from rookery.config.files import Surroundings
-from rookery.config.load import Config, Review, load, review
-from rookery.model.errors import ConfigError
+from nightrook.config import trust
+from nightrook.config.files import Surroundings
+from nightrook.config.load import Config, Review, load, review
+from nightrook.model.errors import ConfigError
 
 
 class Place:
@@ -20,8 +20,8 @@ class Place:
         self.config = folder / "config"
         self.project.mkdir()
         self.config.mkdir()
-        self.mine = self.config / "rookery.toml"
-        self.shared = self.project / "rookery.toml"
+        self.mine = self.config / "rook.toml"
+        self.shared = self.project / "rook.toml"
 
     def around(self, **variables: str) -> Surroundings:
         return Surroundings(
@@ -93,20 +93,20 @@ def test_the_projects_profile_is_stronger_than_the_users(place: Place) -> None:
 
 def test_the_environment_is_stronger_than_any_file_and_profile(place: Place) -> None:
     place.shared.write_text("max_cost = 2\n[profile.ci]\nmax_cost = 3\n")
-    assert of(place.load("ci", ROOKERY_MAX_COST="5"), "max_cost") == (5.0, "ROOKERY_MAX_COST")
+    assert of(place.load("ci", ROOK_MAX_COST="5"), "max_cost") == (5.0, "ROOK_MAX_COST")
 
 
 def test_the_environment_can_choose_the_profile_and_a_flag_another(place: Place) -> None:
     place.shared.write_text("[profile.ci]\nmax_cost = 3\n[profile.night]\nmax_cost = 9\n")
-    config = place.load(ROOKERY_PROFILE="ci")
+    config = place.load(ROOK_PROFILE="ci")
     assert (config.profile, config.profiles) == ("ci", ("ci", "night"))
     assert of(config, "max_cost") == (3.0, f"{place.shared}:2")
-    assert of(place.load("night", ROOKERY_PROFILE="ci"), "max_cost")[0] == 9.0
+    assert of(place.load("night", ROOK_PROFILE="ci"), "max_cost")[0] == 9.0
 
 
 def test_an_empty_variable_is_none(place: Place) -> None:
     place.shared.write_text("max_cost = 2\n")
-    config = place.load(ROOKERY_MAX_COST="", ROOKERY_PROFILE="")
+    config = place.load(ROOK_MAX_COST="", ROOK_PROFILE="")
     assert of(config, "max_cost")[0] == 2.0
 
 
@@ -114,7 +114,7 @@ def test_variables_of_ours_that_are_no_settings_and_those_of_others_are_left_alo
     place: Place,
 ) -> None:
     names = ("HOME", "RUN", "RUN_DIR", "SCRIPT", "TEST_CLAUDE")
-    assert place.load(**{f"ROOKERY_{name}": "x" for name in names}).values == {}
+    assert place.load(**{f"ROOK_{name}": "x" for name in names}).values == {}
 
 
 def test_a_users_file_that_is_also_found_upwards_is_the_users(tmp_path: Path) -> None:
@@ -173,19 +173,19 @@ def test_an_unknown_profile_names_the_nearest_or_those_there_are(place: Place) -
     place.shared.write_text("[profile.nightly]\n")
     with pytest.raises(ConfigError, match="did you mean 'nightly'"):
         place.load("nigthly")
-    with pytest.raises(ConfigError, match=r"ROOKERY_PROFILE: .* 'ci'; known: nightly"):
-        place.load(ROOKERY_PROFILE="ci")
+    with pytest.raises(ConfigError, match=r"ROOK_PROFILE: .* 'ci'; known: nightly"):
+        place.load(ROOK_PROFILE="ci")
 
 
 def test_a_variable_that_is_nearly_a_setting_is_told(place: Place) -> None:
-    words = "ROOKERY_MAXCOST: is not a setting; did you mean ROOKERY_MAX_COST?"
+    words = "ROOK_MAXCOST: is not a setting; did you mean ROOK_MAX_COST?"
     with pytest.raises(ConfigError, match=re.escape(words)):
-        place.load(ROOKERY_MAXCOST="2")
+        place.load(ROOK_MAXCOST="2")
 
 
 def test_a_wrong_value_of_a_variable_is_told(place: Place) -> None:
-    with pytest.raises(ConfigError, match=r'ROOKERY_MAX_TURNS: max_turns takes .*, not "few"'):
-        place.load(ROOKERY_MAX_TURNS="few")
+    with pytest.raises(ConfigError, match=r'ROOK_MAX_TURNS: max_turns takes .*, not "few"'):
+        place.load(ROOK_MAX_TURNS="few")
 
 
 _WORK = '[agents.work]\nspeaks = "claude"\ncommand = ["/opt/wrapper", "--flag"]\n'
@@ -245,13 +245,13 @@ def test_an_agent_of_ones_own_that_is_wrong_is_told_with_its_line(
 def test_a_command_of_a_project_needs_trust_even_if_the_user_chooses_it(place: Place) -> None:
     words = "2: agent 'work' is a command of this project: review the file and run `rook trust`"
     text = f'agent = "work"\n{_WORK}'
-    place.refuses(place.shared, text, words, ROOKERY_AGENT="work")
+    place.refuses(place.shared, text, words, ROOK_AGENT="work")
     config = place.load()
     assert (config.agents, [*config.ignored], [*config.ignored_agents]) == ({}, ["agent"], ["work"])
     place.mine.write_text('agent = "work"\n')
     place.refuses(place.shared, text, words)
     place.trust(text)
-    assert of(place.load(ROOKERY_AGENT="work"), "agent") == ("work", "ROOKERY_AGENT")
+    assert of(place.load(ROOK_AGENT="work"), "agent") == ("work", "ROOK_AGENT")
     place.mine.unlink()
     assert of(place.load(), "agent") == ("work", f"{place.shared}:1")
 
@@ -289,7 +289,7 @@ def test_trust_ends_when_the_file_changes_or_is_somewhere_else(place: Place) -> 
     assert of(place.load(), "model")[0] == "opus"
     other = place.home / "other"
     other.mkdir()
-    (other / "rookery.toml").write_text('model = "opus"\n')
+    (other / "rook.toml").write_text('model = "opus"\n')
     around = Surroundings(cwd=other, home=place.home, user_folder=place.config, environment={})
     assert load(around).values == {}
 
@@ -327,7 +327,7 @@ def test_a_limit_of_a_project_is_compared_with_the_users(place: Place, name: str
 
 def test_a_stronger_source_of_the_user_hides_what_a_project_loosens(place: Place) -> None:
     place.shared.write_text('model = "opus"\n')
-    config = place.load(ROOKERY_MODEL="haiku")
+    config = place.load(ROOK_MODEL="haiku")
     assert (of(config, "model")[0], config.ignored) == ("haiku", {})
 
 

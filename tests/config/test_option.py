@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from rookery.config.option import checked, rows
-from rookery.config.options import RunOptions
-from rookery.model.errors import OptionError
+from nightrook.config.option import checked, rows
+from nightrook.config.options import RunOptions
+from nightrook.model.errors import OptionError
 from tests.rules import each
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rookery.config.settings import SETTINGS
+from nightrook.config.settings import SETTINGS
 from tests.rules import each
 
 
@@ -10,7 +10,7 @@ def test_every_setting_says_what_it_takes_and_what_it_is_for() -> None:
     for setting in SETTINGS.values():
         assert setting.takes
         assert setting.flag.help.endswith(".")
-        assert setting.variable == f"ROOKERY_{setting.name.upper()}"
+        assert setting.variable == f"ROOK_{setting.name.upper()}"
 
 
 @pytest.mark.parametrize(

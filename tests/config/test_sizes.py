@@ -2,7 +2,7 @@
 
 import pytest
 
-from rookery.config.sizes import size, written_size
+from nightrook.config.sizes import size, written_size
 
 
 @pytest.mark.parametrize(

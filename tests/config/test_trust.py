@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from rookery.config import trust
-from rookery.config.files import File, read
-from rookery.config.option import Flag
-from rookery.config.settings import SETTINGS
+from nightrook.config import trust
+from nightrook.config.files import File, read
+from nightrook.config.option import Flag
+from nightrook.config.settings import SETTINGS
 
 
 def made(path: Path, text: str) -> File:
@@ -22,7 +22,7 @@ def made(path: Path, text: str) -> File:
 
 def test_a_content_is_trusted_until_it_is_revoked(tmp_path: Path) -> None:
     folder = tmp_path / "config" / "trusted"
-    first = made(tmp_path / "a" / "rookery.toml", "quiet = true")
+    first = made(tmp_path / "a" / "rook.toml", "quiet = true")
     assert not trust.is_trusted(folder, first)
     assert trust.paths(folder) == []
     trust.add(folder, first)
@@ -30,7 +30,7 @@ def test_a_content_is_trusted_until_it_is_revoked(tmp_path: Path) -> None:
     second = made(first.path, "quiet = false")
     assert [trust.is_trusted(folder, file) for file in (first, second)] == [True, False]
     trust.add(folder, second)
-    other = made(tmp_path / "b" / "rookery.toml", "quiet = true")
+    other = made(tmp_path / "b" / "rook.toml", "quiet = true")
     assert not trust.is_trusted(folder, other)
     trust.add(folder, other)
     assert trust.paths(folder) == [first.path, other.path]
@@ -45,16 +45,16 @@ def test_a_content_is_trusted_until_it_is_revoked(tmp_path: Path) -> None:
 
 def test_what_is_trusted_is_for_the_user_alone(tmp_path: Path) -> None:
     folder = tmp_path / "trusted"
-    trust.add(folder, made(tmp_path / "rookery.toml", ""))
+    trust.add(folder, made(tmp_path / "rook.toml", ""))
     modes = [stat.S_IMODE(path.stat().st_mode) for path in (folder, *folder.iterdir())]
     assert modes == [0o700, 0o600]
 
 
 def test_a_link_to_a_file_is_the_file(tmp_path: Path) -> None:
-    file = made(tmp_path / "real" / "rookery.toml", "")
+    file = made(tmp_path / "real" / "rook.toml", "")
     (tmp_path / "link").symlink_to(tmp_path / "real")
     trust.add(tmp_path / "trusted", file)
-    linked = read(tmp_path / "link" / "rookery.toml")
+    linked = read(tmp_path / "link" / "rook.toml")
     assert linked is not None
     assert trust.is_trusted(tmp_path / "trusted", linked)
     assert trust.revoke(tmp_path / "trusted", linked.path) == 1

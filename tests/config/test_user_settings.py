@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from rookery.config.files import user_folder
-from rookery.config.user_settings import archive_roots, prices_file
+from nightrook.config.files import user_folder
+from nightrook.config.user_settings import archive_roots, prices_file
 
 
 @pytest.fixture
@@ -13,7 +13,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.setenv("HOME", "/home/dev")
     user_folder().mkdir(parents=True)
-    return user_folder() / "rookery.toml"
+    return user_folder() / "rook.toml"
 
 
 def test_without_settings_there_are_none(settings: Path) -> None:
@@ -34,5 +34,5 @@ def test_a_variable_comes_first_and_is_relative_to_the_folder(
 ) -> None:
     settings.write_text('archive_roots = ["old"]\n')
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("ROOKERY_ARCHIVE_ROOTS", "one\ntwo")
+    monkeypatch.setenv("ROOK_ARCHIVE_ROOTS", "one\ntwo")
     assert archive_roots() == [tmp_path / "one", tmp_path / "two"]

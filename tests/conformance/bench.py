@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rookery.testing import Script, ScriptedApi
+from nightrook.testing import Script, ScriptedApi
 
 ROOK = Path(sys.executable).with_name("rook")
 PATIENCE_S = 240
@@ -101,7 +101,7 @@ class Bench:
         return {
             "PATH": self._path,
             "HOME": str(self.home),
-            "ROOKERY_HOME": str(self.home / "rookery"),
+            "ROOK_HOME": str(self.home / "nightrook"),
             **self._prepare(self.home, url),
         }
 

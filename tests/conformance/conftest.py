@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-import rookery
-from rookery.model.errors import RookeryError
-from rookery.model.events import SessionStarted, StreamClosed, Unknown
-from rookery.store.run_folder import RunFolder
+import nightrook
+from nightrook.model.errors import NightrookError
+from nightrook.model.events import SessionStarted, StreamClosed, Unknown
+from nightrook.store.run_folder import RunFolder
 from tests.conformance.scenarios import ACP_REMARKS, ACP_SCENARIOS, LACKING, SCENARIOS
 
 _TYPES, _FIELDS, _RAN = Counter[str](), Counter[str](), Counter[str]()
@@ -32,8 +32,8 @@ def note(folder: RunFolder) -> None:
     if info is None or info.agent is None:
         return
     try:
-        records = list(rookery.decode(folder.path, info.agent))
-    except RookeryError:
+        records = list(nightrook.decode(folder.path, info.agent))
+    except NightrookError:
         return
     events = [record.event for record in records]
     versions = {e.version for e in events if isinstance(e, SessionStarted) and e.version}

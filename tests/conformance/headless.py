@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from rookery.testing import Answer, Failure, Reply, Script
+from nightrook.testing import Answer, Failure, Reply, Script
 from tests.conformance.bench import PATIENCE_S, Bench, Outcome
 from tests.conformance.scenarios import scenario
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rookery.testing import Answer, Failure, Reply, ScriptedChatApi, mcp_command
+from nightrook.testing import Answer, Failure, Reply, ScriptedChatApi, mcp_command
 from tests.conformance.bench import Bench
 from tests.conformance.headless import Headless, ReadScenario
 from tests.conformance.scenarios import scenario

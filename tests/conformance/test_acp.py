@@ -1,6 +1,6 @@
 """Real agents over the Agent Client Protocol, against scripted models on loopback.
 
-`make conformance` installs them into .cache and names their programs in ROOKERY_TEST_….
+`make conformance` installs them into .cache and names their programs in ROOK_TEST_….
 """
 
 import json
@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-import rookery
-from rookery.model.events import (
+import nightrook
+from nightrook.model.events import (
     Event,
     FileChanged,
     PermissionDenied,
@@ -25,7 +25,7 @@ from rookery.model.events import (
     ToolStarted,
     TurnFinished,
 )
-from rookery.testing import Answer, Failure, Reply, Script
+from nightrook.testing import Answer, Failure, Reply, Script
 from tests.conformance.acp import drive
 from tests.conformance.acp.speakers import SPEAKERS, Speaker
 from tests.conformance.bench import ROOK, Bench, Outcome
@@ -50,7 +50,7 @@ class Played:
         assert outcome.code == 0, outcome.err
         self.told: dict[str, Any] = outcome.told
         self.code: int = self.told["code"]
-        self.events: list[Event] = [r.event for r in rookery.decode(self.told["folder"])]
+        self.events: list[Event] = [r.event for r in nightrook.decode(self.told["folder"])]
 
     def of(self, kind: Any) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind)]

@@ -1,6 +1,6 @@
 """The real Claude Code, run by `rook run` against a scripted model on loopback: no key, no network.
 
-`make test` installs it into .cache and tells where in ROOKERY_TEST_CLAUDE; without it these are
+`make test` installs it into .cache and tells where in ROOK_TEST_CLAUDE; without it these are
 skipped.
 """
 
@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from rookery.testing import Answer, Failure, Reply, ScriptedMessagesApi, mcp_command
+from nightrook.testing import Answer, Failure, Reply, ScriptedMessagesApi, mcp_command
 from tests.conformance.bench import ROOK, Bench
 from tests.conformance.scenarios import scenario
 
-CLAUDE = os.environ.get("ROOKERY_TEST_CLAUDE", "")
-pytestmark = pytest.mark.skipif(not CLAUDE, reason="ROOKERY_TEST_CLAUDE is not set")
+CLAUDE = os.environ.get("ROOK_TEST_CLAUDE", "")
+pytestmark = pytest.mark.skipif(not CLAUDE, reason="ROOK_TEST_CLAUDE is not set")
 conformance = pytest.mark.conformance  # the rest of the matrix; `make test` runs the first ones
 
 FREE = ("run", "--permission", "all")
@@ -213,7 +213,7 @@ def test_a_pipe_shows_what_a_run_shows_and_passes_it_on(bench: Bench) -> None:
     assert lines[3].startswith("[claude] Complete (cost: $0.")
     assert shown == "".join(f"{line}\n" for line in lines)
     assert (told["agent"], told["status"], told["what"]) == ("claude", "success", "(piped)")
-    (log,) = (bench.home / "rookery" / "runs").glob("*/stdout.raw")
+    (log,) = (bench.home / "nightrook" / "runs").glob("*/stdout.raw")
     assert (bench.project / "passed").read_bytes() == log.read_bytes()
 
 

@@ -1,6 +1,6 @@
 """The real Claude Code asks, and a person on a real terminal answers: every key, and silence.
 
-As in test_claude.py, its model is scripted and on loopback; without ROOKERY_TEST_CLAUDE these are
+As in test_claude.py, its model is scripted and on loopback; without ROOK_TEST_CLAUDE these are
 skipped.
 """
 
@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from rookery.testing import Answer, Reply, Script, ScriptedMessagesApi
+from nightrook.testing import Answer, Reply, Script, ScriptedMessagesApi
 from tests.conformance.bench import ROOK, Bench
 from tests.conformance.test_claude import CLAUDE, prepare
 from tests.terminals import Terminal
 
-pytestmark = pytest.mark.skipif(not CLAUDE, reason="ROOKERY_TEST_CLAUDE is not set")
+pytestmark = pytest.mark.skipif(not CLAUDE, reason="ROOK_TEST_CLAUDE is not set")
 
 
 class Seat:
@@ -57,7 +57,7 @@ class Seat:
 
     def decisions(self) -> list[dict[str, Any]]:
         """What was decided, as the run keeps it."""
-        (path,) = self.project.parent.glob("home/rookery/runs/*/decisions.jsonl")
+        (path,) = self.project.parent.glob("home/nightrook/runs/*/decisions.jsonl")
         return [json.loads(line)["decision"] for line in path.read_text().split("\n") if line]
 
 
@@ -220,7 +220,7 @@ def test_ctrl_c_while_it_asks_is_an_interruption_with_a_result(seat: Seat) -> No
     assert seat.run([bash("touch one.txt"), DONE], ("[y] once", "\x03")) == 130, seat.text
     assert "no longer asked" in seat.text
     assert "[rook] interrupted" in seat.text
-    (stdout,) = seat.project.parent.glob("home/rookery/runs/*/stdout.raw")
+    (stdout,) = seat.project.parent.glob("home/nightrook/runs/*/stdout.raw")
     assert '"terminal_reason":"aborted_tools"' in stdout.read_text()
 
 

@@ -1,6 +1,6 @@
 """The real Claude Code on the web page: it works, asks, is answered there, and ends.
 
-As in test_claude.py, its model is scripted and on loopback; without ROOKERY_TEST_CLAUDE or a
+As in test_claude.py, its model is scripted and on loopback; without ROOK_TEST_CLAUDE or a
 browser this is skipped.
 """
 
@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from rookery.testing import Reply, ScriptedMessagesApi
+from nightrook.testing import Reply, ScriptedMessagesApi
 from tests.conformance.bench import ROOK, Bench
 from tests.conformance.test_claude import CLAUDE, prepare
 from tests.web.browser.harness import Server, Tab, launched, needs_browser
 
 pytestmark = [
-    pytest.mark.skipif(not CLAUDE, reason="ROOKERY_TEST_CLAUDE is not set"),
+    pytest.mark.skipif(not CLAUDE, reason="ROOK_TEST_CLAUDE is not set"),
     needs_browser,
 ]
 

@@ -1,6 +1,6 @@
 """The real Cline, run by `rook run` against a scripted model on loopback: no key, no network.
 
-`make conformance` installs it into .cache and passes its place in ROOKERY_TEST_CLINE.
+`make conformance` installs it into .cache and passes its place in ROOK_TEST_CLINE.
 """
 
 import json
@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from rookery.testing import Answer, Cut, Failure, Reply, ScriptedChatApi, mcp_command
+from nightrook.testing import Answer, Cut, Failure, Reply, ScriptedChatApi, mcp_command
 from tests.conformance.bench import Bench
 from tests.conformance.headless import USAGE, Headless, ReadScenario
 from tests.conformance.scenarios import scenario
 
-CLINE = os.environ.get("ROOKERY_TEST_CLINE", "")
+CLINE = os.environ.get("ROOK_TEST_CLINE", "")
 pytestmark = [
     pytest.mark.conformance,
-    pytest.mark.skipif(not CLINE, reason="ROOKERY_TEST_CLINE is not set"),
+    pytest.mark.skipif(not CLINE, reason="ROOK_TEST_CLINE is not set"),
 ]
 
 

@@ -1,6 +1,6 @@
 """The real Codex, run by `rook run` against a scripted model on loopback: no key, no network.
 
-`make test` installs it into .cache and tells where in ROOKERY_TEST_CODEX; without it these are
+`make test` installs it into .cache and tells where in ROOK_TEST_CODEX; without it these are
 skipped. `make conformance` runs all of them.
 """
 
@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from rookery.testing import Answer, Cut, Failure, Reply, ScriptedResponsesApi, mcp_command
+from nightrook.testing import Answer, Cut, Failure, Reply, ScriptedResponsesApi, mcp_command
 from tests.conformance.bench import Bench, Outcome
 from tests.conformance.scenarios import scenario
 
-CODEX = os.environ.get("ROOKERY_TEST_CODEX", "")
-pytestmark = pytest.mark.skipif(not CODEX, reason="ROOKERY_TEST_CODEX is not set")
+CODEX = os.environ.get("ROOK_TEST_CODEX", "")
+pytestmark = pytest.mark.skipif(not CODEX, reason="ROOK_TEST_CODEX is not set")
 conformance = pytest.mark.conformance
 
 RUN = ("run", "--agent", "codex", "--via", "exec")

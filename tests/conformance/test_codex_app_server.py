@@ -1,6 +1,6 @@
 """The real Codex through its app server, run by rook against a scripted model on loopback.
 
-As in test_codex.py: `make test` tells where it is in ROOKERY_TEST_CODEX.
+As in test_codex.py: `make test` tells where it is in ROOK_TEST_CODEX.
 """
 
 import asyncio
@@ -11,21 +11,21 @@ from pathlib import Path
 
 import pytest
 
-import rookery
-from rookery.model.events import (
+import nightrook
+from nightrook.model.events import (
     PermissionRequested,
     PlanChanged,
     TextDelta,
     ToolProgress,
     UsageReported,
 )
-from rookery.model.questions import Ask, Decision
-from rookery.runs.run import Run
-from rookery.testing import Failure, Reply, ScriptedResponsesApi
+from nightrook.model.questions import Ask, Decision
+from nightrook.runs.run import Run
+from nightrook.testing import Failure, Reply, ScriptedResponsesApi
 from tests.conformance.bench import Bench
 from tests.conformance.test_codex import CODEX, MODEL, prepare, shell
 
-pytestmark = pytest.mark.skipif(not CODEX, reason="ROOKERY_TEST_CODEX is not set")
+pytestmark = pytest.mark.skipif(not CODEX, reason="ROOK_TEST_CODEX is not set")
 conformance = pytest.mark.conformance
 
 RUN = ("run", "--agent", "codex", "--via", "app-server")
@@ -50,14 +50,14 @@ def asked(
     """Run it with permission `ask` and nothing of our environment; put the run into `runs`."""
 
     async def whole(environment: dict[str, str]) -> None:
-        going = rookery.run(
+        going = nightrook.run(
             "codex",
             "Work on it",
             cwd=bench.project,
             permission="ask",
             on_permission=answer,
             timeout=100,
-            home=bench.home / "rookery",
+            home=bench.home / "nightrook",
             env=environment,
         )
         runs.append(going)
@@ -161,7 +161,7 @@ def test_everything_is_told_as_it_comes(bench: Bench) -> None:
     script = [Reply(tools=[slow]), Reply(text="One sentence that comes in several pieces.")]
     done = bench.rook(script, *FREE, "--format", "jsonl", "Work on it")
     assert done.code == 0, done.err
-    events = [rookery.load(line.encode()).event for line in done.out.splitlines()]
+    events = [nightrook.load(line.encode()).event for line in done.out.splitlines()]
     assert any(isinstance(event, ToolProgress) and event.output for event in events)
     assert sum(isinstance(event, TextDelta) for event in events) > 1
     assert sum(isinstance(event, UsageReported) for event in events) == 2
@@ -179,7 +179,7 @@ def test_the_plan_is_told_as_it_changes(bench: Bench) -> None:
     words = ("Plan it", "--", "-c", "tools.update_plan.enabled=true")
     done = bench.rook(script, *FREE, "--format", "jsonl", *words)
     assert done.code == 0, done.err
-    events = [rookery.load(line.encode()).event for line in done.out.splitlines()]
+    events = [nightrook.load(line.encode()).event for line in done.out.splitlines()]
     told = [event.items for event in events if isinstance(event, PlanChanged)]
     assert [[step.status for step in items] for items in told] == [
         ["in_progress", "pending"],

@@ -1,6 +1,6 @@
 """The real GitHub Copilot CLI, run by `rook run` against a scripted model: no key, no network.
 
-`make conformance` installs it into .cache and tells where in ROOKERY_TEST_COPILOT.
+`make conformance` installs it into .cache and tells where in ROOK_TEST_COPILOT.
 """
 
 import json
@@ -13,15 +13,15 @@ from typing import Any
 
 import pytest
 
-from rookery.testing import Answer, Cut, Failure, Reply, ScriptedChatApi, mcp_command
+from nightrook.testing import Answer, Cut, Failure, Reply, ScriptedChatApi, mcp_command
 from tests.conformance.bench import Bench
 from tests.conformance.headless import Headless, ReadScenario
 from tests.conformance.scenarios import scenario
 
-COPILOT = os.environ.get("ROOKERY_TEST_COPILOT", "")
+COPILOT = os.environ.get("ROOK_TEST_COPILOT", "")
 pytestmark = [
     pytest.mark.conformance,
-    pytest.mark.skipif(not COPILOT, reason="ROOKERY_TEST_COPILOT is not set"),
+    pytest.mark.skipif(not COPILOT, reason="ROOK_TEST_COPILOT is not set"),
 ]
 
 

@@ -1,6 +1,6 @@
 """The real Droid, run by `rook run` against a scripted model on loopback: no key, no network.
 
-`make conformance` installs it into .cache and passes its place in ROOKERY_TEST_DROID.
+`make conformance` installs it into .cache and passes its place in ROOK_TEST_DROID.
 """
 
 import json
@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from rookery.testing import Cut, Failure, Reply, ScriptedChatApi, mcp_command
+from nightrook.testing import Cut, Failure, Reply, ScriptedChatApi, mcp_command
 from tests.conformance.bench import Bench
 from tests.conformance.headless import Headless, ReadScenario
 from tests.conformance.scenarios import scenario
 
-DROID = os.environ.get("ROOKERY_TEST_DROID", "")
+DROID = os.environ.get("ROOK_TEST_DROID", "")
 pytestmark = [
     pytest.mark.conformance,
-    pytest.mark.skipif(not DROID, reason="ROOKERY_TEST_DROID is not set"),
+    pytest.mark.skipif(not DROID, reason="ROOK_TEST_DROID is not set"),
 ]
 
 

@@ -1,6 +1,6 @@
 """The real Gemini CLI, run by `rook run` against a scripted model on loopback: no key, no network.
 
-`make conformance` installs it into .cache and tells where in ROOKERY_TEST_GEMINI.
+`make conformance` installs it into .cache and tells where in ROOK_TEST_GEMINI.
 """
 
 import json
@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from rookery.testing import Answer, Cut, Failure, Reply, ScriptedGeminiApi, mcp_command
+from nightrook.testing import Answer, Cut, Failure, Reply, ScriptedGeminiApi, mcp_command
 from tests.conformance.bench import Bench
 from tests.conformance.scenarios import scenario
 
-GEMINI = os.environ.get("ROOKERY_TEST_GEMINI", "")
+GEMINI = os.environ.get("ROOK_TEST_GEMINI", "")
 pytestmark = [
     pytest.mark.conformance,
-    pytest.mark.skipif(not GEMINI, reason="ROOKERY_TEST_GEMINI is not set"),
+    pytest.mark.skipif(not GEMINI, reason="ROOK_TEST_GEMINI is not set"),
 ]
 
 RUN = ("run", "--agent", "gemini", "--model", "gemini-2.5-flash")

@@ -1,6 +1,6 @@
 """The real Goose, run by `rook run` against a scripted model on loopback: no key, no network.
 
-`make conformance` installs it into .cache and tells where in ROOKERY_TEST_GOOSE.
+`make conformance` installs it into .cache and tells where in ROOK_TEST_GOOSE.
 """
 
 import json
@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from rookery.testing import Answer, Cut, Failure, Reply, ScriptedChatApi, mcp_command
+from nightrook.testing import Answer, Cut, Failure, Reply, ScriptedChatApi, mcp_command
 from tests.conformance.bench import Bench
 from tests.conformance.headless import USAGE, Headless, HeadlessScenarios
 from tests.conformance.scenarios import scenario
 
-GOOSE = os.environ.get("ROOKERY_TEST_GOOSE", "")
+GOOSE = os.environ.get("ROOK_TEST_GOOSE", "")
 pytestmark = [
     pytest.mark.conformance,
-    pytest.mark.skipif(not GOOSE, reason="ROOKERY_TEST_GOOSE is not set"),
+    pytest.mark.skipif(not GOOSE, reason="ROOK_TEST_GOOSE is not set"),
 ]
 
 USED = {"prompt_tokens": 100, "completion_tokens": 5}

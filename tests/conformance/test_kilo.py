@@ -1,6 +1,6 @@
 """The real Kilo CLI, run by `rook run` against a scripted model on loopback: no key, no network.
 
-`make conformance` installs it into .cache and names its program in ROOKERY_TEST_KILO.
+`make conformance` installs it into .cache and names its program in ROOK_TEST_KILO.
 """
 
 import os
@@ -10,10 +10,10 @@ import pytest
 
 from tests.conformance.opencode_family import FamilyBench, FamilyScenarios, member
 
-KILO = os.environ.get("ROOKERY_TEST_KILO", "")
+KILO = os.environ.get("ROOK_TEST_KILO", "")
 pytestmark = [
     pytest.mark.conformance,
-    pytest.mark.skipif(not KILO, reason="ROOKERY_TEST_KILO is not set"),
+    pytest.mark.skipif(not KILO, reason="ROOK_TEST_KILO is not set"),
 ]
 
 OFF = {

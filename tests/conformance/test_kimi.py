@@ -1,6 +1,6 @@
 """The real Kimi Code, run by `rook run` against a scripted model on loopback: no key, no network.
 
-`make conformance` installs it into .cache and names its program in ROOKERY_TEST_KIMI.
+`make conformance` installs it into .cache and names its program in ROOK_TEST_KIMI.
 """
 
 import json
@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from rookery.testing import Answer, Cut, Reply, ScriptedChatApi, mcp_command
+from nightrook.testing import Answer, Cut, Reply, ScriptedChatApi, mcp_command
 from tests.conformance.acp.speakers import SPEAKERS
 from tests.conformance.bench import Bench
 from tests.conformance.headless import Headless, ReadScenario, said
 from tests.conformance.scenarios import scenario
 
-KIMI = os.environ.get("ROOKERY_TEST_KIMI", "")
+KIMI = os.environ.get("ROOK_TEST_KIMI", "")
 pytestmark = [
     pytest.mark.conformance,
-    pytest.mark.skipif(not KIMI, reason="ROOKERY_TEST_KIMI is not set"),
+    pytest.mark.skipif(not KIMI, reason="ROOK_TEST_KIMI is not set"),
 ]
 
 

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from rookery.testing import Answer, Failure, Reply, ScriptedMessagesApi, ScriptedResponsesApi
+from nightrook.testing import Answer, Failure, Reply, ScriptedMessagesApi, ScriptedResponsesApi
 from tests.conformance import test_claude, test_codex
 from tests.conformance.bench import Bench, Outcome
 
 QUICK = """
-from rookery.cli.main import main
-from rookery.loops.waits import backoff
+from nightrook.cli.main import main
+from nightrook.loops.waits import backoff
 
 backoff.MARGIN_S, backoff.LEAST_WAIT_S = 0.0, 1.0
 main()

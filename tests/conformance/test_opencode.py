@@ -1,6 +1,6 @@
 """The real OpenCode, run by `rook run` against a scripted model on loopback: no key, no network.
 
-`make conformance` installs it into .cache and names its program in ROOKERY_TEST_OPENCODE.
+`make conformance` installs it into .cache and names its program in ROOK_TEST_OPENCODE.
 """
 
 import os
@@ -10,10 +10,10 @@ import pytest
 
 from tests.conformance.opencode_family import FamilyBench, FamilyScenarios, member
 
-OPENCODE = os.environ.get("ROOKERY_TEST_OPENCODE", "")
+OPENCODE = os.environ.get("ROOK_TEST_OPENCODE", "")
 pytestmark = [
     pytest.mark.conformance,
-    pytest.mark.skipif(not OPENCODE, reason="ROOKERY_TEST_OPENCODE is not set"),
+    pytest.mark.skipif(not OPENCODE, reason="ROOK_TEST_OPENCODE is not set"),
 ]
 
 OFF = {

@@ -1,6 +1,6 @@
 """The real Qwen Code, run by `rook run` against a scripted model on loopback: no key, no network.
 
-`make conformance` installs it into .cache and tells where in ROOKERY_TEST_QWEN.
+`make conformance` installs it into .cache and tells where in ROOK_TEST_QWEN.
 """
 
 import json
@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from rookery.testing import Answer, Cut, Failure, Reply, ScriptedChatApi, mcp_command
+from nightrook.testing import Answer, Cut, Failure, Reply, ScriptedChatApi, mcp_command
 from tests.conformance.bench import Bench, Outcome
 from tests.conformance.scenarios import scenario
 
-QWEN = os.environ.get("ROOKERY_TEST_QWEN", "")
+QWEN = os.environ.get("ROOK_TEST_QWEN", "")
 pytestmark = [
     pytest.mark.conformance,
-    pytest.mark.skipif(not QWEN, reason="ROOKERY_TEST_QWEN is not set"),
+    pytest.mark.skipif(not QWEN, reason="ROOK_TEST_QWEN is not set"),
 ]
 
 # What its own prompt begins with; 0.15.10 takes every run for an interactive one.
@@ -337,5 +337,5 @@ def version(bench: Bench) -> str:
 
 
 def _log(bench: Bench) -> Path:
-    (found,) = (bench.home / "rookery").glob("runs/*/stdout.raw")
+    (found,) = (bench.home / "nightrook").glob("runs/*/stdout.raw")
     return found

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-import rookery
-from rookery.testing import Answer, Reply, ScriptedMessagesApi, ScriptedResponsesApi
+import nightrook
+from nightrook.testing import Answer, Reply, ScriptedMessagesApi, ScriptedResponsesApi
 from tests.conformance import test_claude, test_codex
 from tests.pages import ROOT, blocks
 
@@ -112,8 +112,8 @@ class Home:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._state = folder / ".state"
-        self.runs = folder / ".local" / "share" / "rookery"
-        _checkout(folder / "rookery")
+        self.runs = folder / ".local" / "share" / "nightrook"
+        _checkout(folder / "nightrook")
         _project(folder / "project")
         programs = _virtual_environment(folder / "venv")
         agents = {str(Path(path).parent) for path in (test_claude.CLAUDE, test_codex.CODEX)}
@@ -140,7 +140,7 @@ class Home:
         )  # fmt: skip
 
     def newest_run(self) -> str:
-        return rookery.list_runs(limit=1, home=self.runs)[0].name
+        return nightrook.list_runs(limit=1, home=self.runs)[0].name
 
 
 def _checkout(folder: Path) -> None:
@@ -171,7 +171,7 @@ def _project(folder: Path) -> None:
 
 
 def _virtual_environment(folder: Path) -> str:
-    """A new environment that sees what Rookery depends on; its programs.
+    """A new environment that sees what Nightrook depends on; its programs.
 
     The packages come from the environment of the tests, because there is no network. Of its
     programs only pytest is there, for the check of a loop.
@@ -188,7 +188,7 @@ def _virtual_environment(folder: Path) -> str:
 @pytest.mark.conformance
 @pytest.mark.skipif(
     not (test_claude.CLAUDE and test_codex.CODEX and shutil.which("jq")),
-    reason="it needs ROOKERY_TEST_CLAUDE, ROOKERY_TEST_CODEX and jq",
+    reason="it needs ROOK_TEST_CLAUDE, ROOK_TEST_CODEX and jq",
 )
 def test_the_readme_typed_line_by_line(tmp_path: Path) -> None:
     home, model = Home(tmp_path), Model()

@@ -5,8 +5,8 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from rookery import agents
-from rookery.agents.acp import DIALECTS
+from nightrook import agents
+from nightrook.agents.acp import DIALECTS
 from tests.conformance import test_acp
 from tests.conformance.acp.speakers import SPEAKERS
 from tests.conformance.scenarios import ACP_SCENARIOS, LACKING, SCENARIOS

@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterator
 from itertools import cycle
 
-from rookery.model.events import (
+from nightrook.model.events import (
     ContextCompacted,
     Error,
     Event,

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rookery.display.asking import chosen, decided, outcome
-from rookery.model.events import PermissionRequested
-from rookery.model.questions import About, By, Decision, Option, Question
-from rookery.model.records import Record
-from rookery.store.decisions import Decided
+from nightrook.display.asking import chosen, decided, outcome
+from nightrook.model.events import PermissionRequested
+from nightrook.model.questions import About, By, Decision, Option, Question
+from nightrook.model.records import Record
+from nightrook.store.decisions import Decided
 
 WHICH = Question(
     text="Which database?",

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from rookery.adapter.agent import PERMIT_ALL, PERMIT_EDITS
-from rookery.display.console.paint import Paint
-from rookery.display.ending import AboutRun, summary, warnings
-from rookery.model.events import (
+from nightrook.adapter.agent import PERMIT_ALL, PERMIT_EDITS
+from nightrook.display.console.paint import Paint
+from nightrook.display.ending import AboutRun, summary, warnings
+from nightrook.model.events import (
     Error,
     Event,
     FileChanged,
@@ -19,9 +19,9 @@ from rookery.model.events import (
     TurnStarted,
     UsageReported,
 )
-from rookery.model.fold import fold
-from rookery.model.records import Record
-from rookery.model.verdict import EXIT_CODES, Facts, LimitKind, Outcome, PassedLimit, Verdict
+from nightrook.model.fold import fold
+from nightrook.model.records import Record
+from nightrook.model.verdict import EXIT_CODES, Facts, LimitKind, Outcome, PassedLimit, Verdict
 
 
 def lines(*events: Event, status: Outcome = "success", **more: Any) -> list[str]:
@@ -127,7 +127,7 @@ def test_a_missing_program_is_installed_or_corrected() -> None:
         "[rook] install it:  npm install -g it · or try rook without it:  rook demo",
     ]
     own = lines(status="not_started", facts=missing, install="npm i", own_agent="mine")
-    assert own[1:] == ["[rook] correct its command: [agents.mine] in rookery.toml"]
+    assert own[1:] == ["[rook] correct its command: [agents.mine] in rook.toml"]
 
 
 def test_a_run_that_did_not_start_for_another_reason_has_details() -> None:

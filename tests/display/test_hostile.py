@@ -13,24 +13,24 @@ from tests.display.hostile import PAYLOADS, events, strings
 from tests.rules import each
 from tests.terminals import COLOURS, Emulator, emulate
 
-from rookery.adapter.agent import Replacement
-from rookery.display.console.markdown import markdown
-from rookery.display.console.paint import Paint
-from rookery.display.console.screen import Screen
-from rookery.display.console.table import table
-from rookery.display.context import RunContext
-from rookery.display.ending import AboutRun, summary
-from rookery.display.page import Heading, Page, PageOptions
-from rookery.display.plain import PlainDisplay
-from rookery.display.status import status_line
-from rookery.display.terminal import TerminalDisplay
-from rookery.feed.bodies import Body
-from rookery.model.events import Event, ToolStarted
-from rookery.model.fold import Fold
-from rookery.model.records import Record
-from rookery.model.snapshot import RunningTool, Snapshot
-from rookery.model.timeline import Timeline
-from rookery.model.verdict import EXIT_CODES, Verdict
+from nightrook.adapter.agent import Replacement
+from nightrook.display.console.markdown import markdown
+from nightrook.display.console.paint import Paint
+from nightrook.display.console.screen import Screen
+from nightrook.display.console.table import table
+from nightrook.display.context import RunContext
+from nightrook.display.ending import AboutRun, summary
+from nightrook.display.page import Heading, Page, PageOptions
+from nightrook.display.plain import PlainDisplay
+from nightrook.display.status import status_line
+from nightrook.display.terminal import TerminalDisplay
+from nightrook.feed.bodies import Body
+from nightrook.model.events import Event, ToolStarted
+from nightrook.model.fold import Fold
+from nightrook.model.records import Record
+from nightrook.model.snapshot import RunningTool, Snapshot
+from nightrook.model.timeline import Timeline
+from nightrook.model.verdict import EXIT_CODES, Verdict
 
 UNSAFE = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff"

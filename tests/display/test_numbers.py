@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from rookery.display.numbers import (
+from nightrook.display.numbers import (
     changed_lines,
     clock,
     moment,
@@ -14,7 +14,7 @@ from rookery.display.numbers import (
     time_limit,
     tokens,
 )
-from rookery.model.ledger import Money
+from nightrook.model.ledger import Money
 
 
 @pytest.mark.parametrize(

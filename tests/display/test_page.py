@@ -5,11 +5,11 @@ from typing import Any
 
 import msgspec
 
-from rookery.adapter.agent import Replacement
-from rookery.display.console.paint import Paint
-from rookery.display.page import Heading, Page, PageOptions
-from rookery.feed.bodies import Body
-from rookery.model.events import (
+from nightrook.adapter.agent import Replacement
+from nightrook.display.console.paint import Paint
+from nightrook.display.page import Heading, Page, PageOptions
+from nightrook.feed.bodies import Body
+from nightrook.model.events import (
     ContextCompacted,
     Error,
     Event,
@@ -28,10 +28,10 @@ from rookery.model.events import (
     TurnStarted,
     Unreadable,
 )
-from rookery.model.questions import Decision
-from rookery.model.records import Record
-from rookery.model.timeline import Item, Timeline
-from rookery.store.decisions import Decided
+from nightrook.model.questions import Decision
+from nightrook.model.records import Record
+from nightrook.model.timeline import Item, Timeline
+from nightrook.store.decisions import Decided
 
 
 def replaced(started: ToolStarted) -> tuple[Replacement, ...]:

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.rules import each
 
-from rookery.display.context import RunContext
-from rookery.display.plain import PlainDisplay
-from rookery.model.events import (
+from nightrook.display.context import RunContext
+from nightrook.display.plain import PlainDisplay
+from nightrook.model.events import (
     ContextCompacted,
     Error,
     Event,
@@ -32,9 +32,9 @@ from rookery.model.events import (
     Unreadable,
     UsageReported,
 )
-from rookery.model.fold import Beginning, Fold
-from rookery.model.price import Price, Rates
-from rookery.model.records import Record
+from nightrook.model.fold import Beginning, Fold
+from nightrook.model.price import Price, Rates
+from nightrook.model.records import Record
 
 
 def shown(

@@ -7,14 +7,14 @@ import pytest
 from click.testing import CliRunner
 from tests.cli.test_run import Desk
 
-from rookery import agents
-from rookery.adapter.agent import Task
-from rookery.cli.commands.run import run_
-from rookery.display.console.screen import Screen
-from rookery.display.context import RunContext
-from rookery.display.plain import PlainDisplay
-from rookery.display.terminal import TerminalDisplay
-from rookery.model.events import (
+from nightrook import agents
+from nightrook.adapter.agent import Task
+from nightrook.cli.commands.run import run_
+from nightrook.display.console.screen import Screen
+from nightrook.display.context import RunContext
+from nightrook.display.plain import PlainDisplay
+from nightrook.display.terminal import TerminalDisplay
+from nightrook.model.events import (
     Event,
     Notice,
     PermissionDenied,
@@ -26,8 +26,8 @@ from rookery.model.events import (
     Unknown,
     UsageReported,
 )
-from rookery.model.fold import Fold
-from rookery.model.records import Record
+from nightrook.model.fold import Fold
+from nightrook.model.records import Record
 
 
 def told(*events: Event, verbose: bool = False) -> dict[str, list[str]]:

@@ -11,10 +11,10 @@ from pathlib import Path
 from tests.recorded import CASES, name_of
 from tests.rules import each
 
-import rookery
-from rookery.display.context import RunContext
-from rookery.display.plain import PlainDisplay
-from rookery.model.fold import Fold
+import nightrook
+from nightrook.display.context import RunContext
+from nightrook.display.plain import PlainDisplay
+from nightrook.model.fold import Fold
 
 HERE = Path(__file__).parent / "snapshots"
 UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -22,7 +22,7 @@ UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud80
 
 def shown(path: Path, *, verbose: bool) -> str:
     """What a person sees of a stream; no prices, for those change."""
-    out, fold = io.StringIO(), Fold(rookery.decode(path, agent="claude"))
+    out, fold = io.StringIO(), Fold(nightrook.decode(path, agent="claude"))
     display = PlainDisplay(
         out, "claude", context=RunContext(snapshot=fold.state.snapshot), verbose=verbose
     )

@@ -1,9 +1,9 @@
 """Where a run's money went, as `rook show` shows it."""
 
-from rookery.display.spending import spending_lines
-from rookery.model.bookkeeping import OpenLedger
-from rookery.model.events import TurnFinished, UsageReported
-from rookery.model.price import Price, Rates
+from nightrook.display.spending import spending_lines
+from nightrook.model.bookkeeping import OpenLedger
+from nightrook.model.events import TurnFinished, UsageReported
+from nightrook.model.price import Price, Rates
 
 PRICE = Price(Rates(input=1_000_000, output=10_000_000, cache_read=100_000))
 

@@ -7,13 +7,13 @@ from tests.recorded import CASES, name_of
 from tests.rules import each
 from tests.terminals import COLOURS
 
-import rookery
-from rookery.display.console.paint import Paint
-from rookery.display.console.screen import Screen
-from rookery.display.context import RunContext
-from rookery.display.plain import PlainDisplay
-from rookery.display.terminal import TerminalDisplay
-from rookery.model.events import (
+import nightrook
+from nightrook.display.console.paint import Paint
+from nightrook.display.console.screen import Screen
+from nightrook.display.context import RunContext
+from nightrook.display.plain import PlainDisplay
+from nightrook.display.terminal import TerminalDisplay
+from nightrook.model.events import (
     ContextCompacted,
     Event,
     FileChanged,
@@ -33,8 +33,8 @@ from rookery.model.events import (
     TurnFinished,
     Unknown,
 )
-from rookery.model.fold import Beginning, Fold
-from rookery.model.records import Record
+from nightrook.model.fold import Beginning, Fold
+from nightrook.model.records import Record
 
 Timed = Event | tuple[float, Event]
 
@@ -162,7 +162,7 @@ def test_the_words_are_those_of_the_plain_lines(path: Any) -> None:
     """Every plain line of a recorded run is on the terminal, too, denied calls as such."""
     plain = PlainDisplay(io.StringIO(), "claude")
     _, display = watched(width=1000)
-    fold = Fold(rookery.decode(path, agent="claude"))
+    fold = Fold(nightrook.decode(path, agent="claude"))
     told: list[str] = []
     seen: list[str] = []
     for record in fold:

@@ -32,7 +32,7 @@ def begin(fault: str) -> None:
     if process == "runner":
         inject(action, int(at), tally)
         return
-    from rookery.process import bare_python
+    from nightrook.process import bare_python
 
     with open(__file__) as file:
         text = file.read()

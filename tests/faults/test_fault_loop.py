@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rookery.process import trees
+from nightrook.process import trees
 from tests.cli.desk import Desk
 from tests.rules import each
 
@@ -55,7 +55,7 @@ class Place:
         """Run a command with a fault; return what it showed."""
         self.tally.unlink(missing_ok=True)
         fault = f"{process} {action} {at} {self.tally}"
-        done = self.desk.rook(*COMMANDS[command], ROOKERY_TEST_FAULT=fault)
+        done = self.desk.rook(*COMMANDS[command], ROOK_TEST_FAULT=fault)
         assert "Traceback" not in done.stderr, (fault, done.stderr)
         return done.stdout
 

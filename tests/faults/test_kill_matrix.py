@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from rookery.process import trees
-from rookery.store import runs
+from nightrook.process import trees
+from nightrook.store import runs
 from tests.cli.desk import Desk
 from tests.process.recording import wait_for
 from tests.rules import each
@@ -68,7 +68,7 @@ def _try(folder: Path, target: str, number: str, shape: str, moment: str) -> str
     """Try one case; return how the run ended."""
     desk = Desk(folder / "desk")
     script, shown = MOMENTS[moment]
-    environment = desk.environment(ROOKERY_SCRIPT=f"say=Done. {script} {SHAPES[shape]}")
+    environment = desk.environment(ROOK_SCRIPT=f"say=Done. {script} {SHAPES[shape]}")
     command: list[str | Path] = [ROOK, "run", "--permission", "agent", "Fix it"]
     with Terminal(command, environment, cwd=desk.project) as terminal:
         terminal.until(shown)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from rookery import agents
-from rookery.adapter.agent import Agent
-from rookery.adapter.lines import DEFAULT_CAP
-from rookery.feed.answers import final_text, is_complete
-from rookery.model import completion
+from nightrook import agents
+from nightrook.adapter.agent import Agent
+from nightrook.adapter.lines import DEFAULT_CAP
+from nightrook.feed.answers import final_text, is_complete
+from nightrook.model import completion
 from tests.recorded import ALL, folded, name_of
 
 RESULT = '{"type":"result","subtype":"success","is_error":false,"result":"Done","session_id":"s"}'

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from rookery.feed.bell import Bell
+from nightrook.feed.bell import Bell
 
 
 def run(coroutine: object) -> None:

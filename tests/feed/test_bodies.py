@@ -2,18 +2,18 @@
 
 from pathlib import Path
 
-import rookery
-from rookery.feed.bodies import Bodies, Body, run_bodies
-from rookery.model.events import Text, Thinking, ToolFinished, ToolStarted, UserMessage
-from rookery.model.records import Record
-from rookery.model.timeline import Item, Timeline
+import nightrook
+from nightrook.feed.bodies import Bodies, Body, run_bodies
+from nightrook.model.events import Text, Thinking, ToolFinished, ToolStarted, UserMessage
+from nightrook.model.records import Record
+from nightrook.model.timeline import Item, Timeline
 from tests.recorded import agent_of, cases, recordings
 
 
 def kept(path: Path, folder: Path) -> tuple[list[Record], Timeline, Bodies]:
     """A recorded stream as a run folder keeps it."""
     (folder / "stdout.raw").write_bytes(path.read_bytes())
-    records = list(rookery.decode(path, agent=agent_of(path)))
+    records = list(nightrook.decode(path, agent=agent_of(path)))
     line = Timeline()
     line.take(records)
     return records, line, run_bodies(folder, agent_of(path))

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-import rookery
-from rookery.feed.decode_async import AsyncSource
+import nightrook
+from nightrook.feed.decode_async import AsyncSource
 
 
-async def collect(source: AsyncSource, agent: str | None = None) -> list[rookery.Record]:
-    return [record async for record in rookery.decode_async(source, agent)]
+async def collect(source: AsyncSource, agent: str | None = None) -> list[nightrook.Record]:
+    return [record async for record in nightrook.decode_async(source, agent)]
 
 
 def test_it_gives_what_the_synchronous_twin_gives(session: Path) -> None:
@@ -24,7 +24,7 @@ def test_it_gives_what_the_synchronous_twin_gives(session: Path) -> None:
         yield data[:1234]
         yield data[1234:]
 
-    expected = list(rookery.decode(session))
+    expected = list(nightrook.decode(session))
     assert asyncio.run(collect(session)) == expected
     assert asyncio.run(collect(io.BytesIO(data))) == expected
     assert asyncio.run(collect([data[:7], data[7:]])) == expected
@@ -33,7 +33,7 @@ def test_it_gives_what_the_synchronous_twin_gives(session: Path) -> None:
 
 
 def test_a_missing_file_is_a_typed_error(tmp_path: Path) -> None:
-    with pytest.raises(rookery.UnreadableSourceError, match="no such file"):
+    with pytest.raises(nightrook.UnreadableSourceError, match="no such file"):
         asyncio.run(collect(tmp_path / "missing"))
 
 
@@ -65,7 +65,7 @@ def test_cancelling_while_a_silent_pipe_is_read_stops_it_and_closes_the_pipe(ses
         reading, writing = os.pipe()
         file = os.fdopen(reading, "rb", buffering=0)
         os.write(writing, session.read_bytes()[:4000])
-        records = rookery.decode_async(file, "claude")
+        records = nightrook.decode_async(file, "claude")
         first = await anext(records)
         assert first.seq == 0
         task = asyncio.ensure_future(_drain(records))
@@ -80,14 +80,14 @@ def test_cancelling_while_a_silent_pipe_is_read_stops_it_and_closes_the_pipe(ses
 
 
 def test_a_pipe_is_read_to_its_end(session: Path) -> None:
-    async def main() -> list[rookery.Record]:
+    async def main() -> list[nightrook.Record]:
         reading, writing = os.pipe()
         task = asyncio.create_task(collect(os.fdopen(reading, "rb", buffering=0), "claude"))
         await asyncio.to_thread(os.write, writing, session.read_bytes())
         os.close(writing)
         return await task
 
-    assert asyncio.run(main()) == list(rookery.decode(session))
+    assert asyncio.run(main()) == list(nightrook.decode(session))
 
 
 def test_leaving_early_closes_every_kind_of_source(session: Path) -> None:
@@ -103,7 +103,7 @@ def test_leaving_early_closes_every_kind_of_source(session: Path) -> None:
     async def main() -> None:
         file = session.open("rb")
         for source in (pieces(), file, session):
-            async with aclosing(rookery.decode_async(source)) as records:  # type: ignore[type-var]
+            async with aclosing(nightrook.decode_async(source)) as records:  # type: ignore[type-var]
                 await anext(records)
         assert file.closed
 
@@ -111,6 +111,6 @@ def test_leaving_early_closes_every_kind_of_source(session: Path) -> None:
     assert closed == ["iterator"]
 
 
-async def _drain(records: AsyncIterator[rookery.Record]) -> None:
+async def _drain(records: AsyncIterator[nightrook.Record]) -> None:
     async for _ in records:
         pass

@@ -11,25 +11,25 @@ from pathlib import Path
 
 import pytest
 
-import rookery
-from rookery.feed import window
-from rookery.feed.feed import Feed
-from rookery.feed.source import Source
-from rookery.feed.stored import iterate, stored_feed
-from rookery.feed.tail import Piece, Tail
-from rookery.model.records import Record, dump, load
-from rookery.runs.run import Run
-from rookery.store.arrivals import Stream
-from rookery.store.run_folder import RunFolder
+import nightrook
+from nightrook.feed import window
+from nightrook.feed.feed import Feed
+from nightrook.feed.source import Source
+from nightrook.feed.stored import iterate, stored_feed
+from nightrook.feed.tail import Piece, Tail
+from nightrook.model.records import Record, dump, load
+from nightrook.runs.run import Run
+from nightrook.store.arrivals import Stream
+from nightrook.store.run_folder import RunFolder
 from tests.process.recording import PATIENCE_S
 from tests.runs.scripted import make, play
 
 ATTACH = """
 import asyncio, sys
 from pathlib import Path
-from rookery.model.records import dump
-from rookery.runs.attached import AttachedRun
-from rookery.store.run_folder import RunFolder
+from nightrook.model.records import dump
+from nightrook.runs.attached import AttachedRun
+from nightrook.store.run_folder import RunFolder
 
 async def main():
     attached = AttachedRun(RunFolder(Path(sys.argv[1])))
@@ -120,7 +120,7 @@ def test_ten_readers_see_the_same_records_though_two_stall_and_one_is_killed(
                 out, _ = await asyncio.to_thread(process.communicate)
                 seen.append([load(line) for line in out.splitlines()])
             assert (await run.wait()).status == "success"
-            seen.append(list(rookery.decode(run.folder.path / "stdout.raw")))
+            seen.append(list(nightrook.decode(run.folder.path / "stdout.raw")))
 
     run(main())
     first, *others = seen
@@ -138,7 +138,7 @@ def test_a_reader_can_start_at_any_record(session: Path) -> None:
         written.end()
         everything = await all_of(written.feed.since())
         assert await all_of(written.feed.since(5)) == everything[5:]
-        assert everything == list(rookery.decode(session))
+        assert everything == list(nightrook.decode(session))
         assert written.feed.snapshot().seq == len(everything)
 
     run(main())
@@ -161,7 +161,7 @@ def test_a_reader_that_fell_behind_reads_the_log_and_then_keeps_up_again(session
         written.feed._window = window.Window(1000)
         lines = session.read_bytes().splitlines(keepends=True)
         records = written.feed.since()
-        expected = list(rookery.decode(session))
+        expected = list(nightrook.decode(session))
         got: list[Record] = []
         for at, line in enumerate(lines):
             written.out(line)
@@ -187,7 +187,7 @@ def test_readers_wait_for_what_comes_and_end_with_the_feed(session: Path) -> Non
         assert not reading.done()
         assert not ended.done()
         written.end()
-        assert await reading == list(rookery.decode(session))
+        assert await reading == list(nightrook.decode(session))
         await ended
 
     run(main())
@@ -237,7 +237,7 @@ def test_records_whose_bytes_no_log_has_are_kept_for_the_slowest_reader(session:
         assert feed.unread > len(session.read_bytes()) // 2
         feed.close()
         feed.end()
-        assert [first, *await all_of(slow)] == list(rookery.decode(session))
+        assert [first, *await all_of(slow)] == list(nightrook.decode(session))
         assert feed.unread == 0
 
     run(main())

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from rookery.adapter import decoder, memory
-from rookery.agents.claude import memory as claude_memory
-from rookery.feed.source import Source
-from rookery.model import bookkeeping, fold
-from rookery.model.events import Text, ToolFinished, ToolStarted
-from rookery.model.records import Record
+from nightrook.adapter import decoder, memory
+from nightrook.agents.claude import memory as claude_memory
+from nightrook.feed.source import Source
+from nightrook.model import bookkeeping, fold
+from nightrook.model.events import Text, ToolFinished, ToolStarted
+from nightrook.model.records import Record
 
 Line = Callable[[int], dict[str, Any]]
 
@@ -184,7 +184,7 @@ def test_what_is_let_go_of_still_counts() -> None:
 _CHILD = """
 import sys
 from tests.feed import test_memory
-from rookery.feed.source import Source
+from nightrook.feed.source import Source
 
 agent, line = next(pair for pair in test_memory.STREAMS if pair[1].__name__ == sys.argv[1])
 source = Source(agent)

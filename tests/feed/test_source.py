@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from rookery.adapter.lines import DEFAULT_CAP, Oversized
-from rookery.feed.decode import decode
-from rookery.feed.source import Source, StreamDecoder, text_of
-from rookery.model.events import SessionStarted, Unreadable
-from rookery.model.fold import Beginning, fold
-from rookery.model.records import Record
+from nightrook.adapter.lines import DEFAULT_CAP, Oversized
+from nightrook.feed.decode import decode
+from nightrook.feed.source import Source, StreamDecoder, text_of
+from nightrook.model.events import SessionStarted, Unreadable
+from nightrook.model.fold import Beginning, fold
+from nightrook.model.records import Record
 
 NOISE = b"> project@1.0.0 agent\n{ not: json }\r\n\n"
 

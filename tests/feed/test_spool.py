@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from rookery.feed.spool import Spool, SpoolReader
+from nightrook.feed.spool import Spool, SpoolReader
 
 
 class Log:

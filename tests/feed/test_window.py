@@ -1,8 +1,8 @@
 """The records that are kept in memory for readers that keep up."""
 
-from rookery.feed.window import Window
-from rookery.model.events import TurnStarted
-from rookery.model.records import Record
+from nightrook.feed.window import Window
+from nightrook.model.events import TurnStarted
+from nightrook.model.records import Record
 
 
 def batch(first: int, count: int, length: int = 10) -> list[Record]:

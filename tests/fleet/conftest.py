@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.fleet.server import LocalServer
+from nightrook.fleet.server import LocalServer
 
 
 @pytest.fixture

@@ -8,15 +8,15 @@ from typing import Any, TypeVar
 
 import pytest
 
-from rookery.config.options import RunOptions
-from rookery.fleet.boss.fleet_run import Fleet, FleetRun, opened_fleet
-from rookery.fleet.boss.submit import job_of
-from rookery.fleet.connection import Address, connect
-from rookery.fleet.messages import Job
-from rookery.fleet.server import LocalServer
-from rookery.fleet.worker.rights import WorkerRights
-from rookery.fleet.worker.worker import Worker, WorkerPlan
-from rookery.testing import install_agent
+from nightrook.config.options import RunOptions
+from nightrook.fleet.boss.fleet_run import Fleet, FleetRun, opened_fleet
+from nightrook.fleet.boss.submit import job_of
+from nightrook.fleet.connection import Address, connect
+from nightrook.fleet.messages import Job
+from nightrook.fleet.server import LocalServer
+from nightrook.fleet.worker.rights import WorkerRights
+from nightrook.fleet.worker.worker import Worker, WorkerPlan
+from nightrook.testing import install_agent
 
 Result = TypeVar("Result")
 
@@ -27,7 +27,7 @@ def install(folder: Path, flags: str, monkeypatch: pytest.MonkeyPatch) -> None:
     programs.mkdir(exist_ok=True)
     install_agent(programs)
     monkeypatch.setenv("PATH", str(programs), prepend=":")
-    monkeypatch.setenv("ROOKERY_SCRIPT", flags)
+    monkeypatch.setenv("ROOK_SCRIPT", flags)
 
 
 def plan(home: Path, name: str = "w1", **options: Any) -> WorkerPlan:

@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from rookery.fleet import subjects
-from rookery.fleet.boss.fleet_run import Fleet, FleetRun
-from rookery.fleet.connection import Address, Connection, connected
-from rookery.fleet.messages import Claimed, Ended, Job, ResendOrder, dump, load
-from rookery.fleet.server import LocalServer
-from rookery.fleet.worker.queue_pull import QueuePull
-from rookery.store.run_formats import ExitInfo, RunInfo, VerdictInfo, WrittenLog
+from nightrook.fleet import subjects
+from nightrook.fleet.boss.fleet_run import Fleet, FleetRun
+from nightrook.fleet.connection import Address, Connection, connected
+from nightrook.fleet.messages import Claimed, Ended, Job, ResendOrder, dump, load
+from nightrook.fleet.server import LocalServer
+from nightrook.fleet.worker.queue_pull import QueuePull
+from nightrook.store.run_formats import ExitInfo, RunInfo, VerdictInfo, WrittenLog
 from tests.fleet.fleets import job
 
 TRUTH = (Path(__file__).parent.parent.parent / "examples" / "session.jsonl").read_bytes()

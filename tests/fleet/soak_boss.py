@@ -11,14 +11,14 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from rookery.fleet.boss.budgets import Budgets
-from rookery.fleet.boss.fleet_run import Fleet, opened_fleet
-from rookery.fleet.boss.folders import read_state
-from rookery.fleet.boss.keeper import Keeper
-from rookery.fleet.boss.submit import submit
-from rookery.fleet.connection import Address, FleetError
-from rookery.store import runs
-from rookery.store.run_folder import RunFolder
+from nightrook.fleet.boss.budgets import Budgets
+from nightrook.fleet.boss.fleet_run import Fleet, opened_fleet
+from nightrook.fleet.boss.folders import read_state
+from nightrook.fleet.boss.keeper import Keeper
+from nightrook.fleet.boss.submit import submit
+from nightrook.fleet.connection import Address, FleetError
+from nightrook.store import runs
+from nightrook.store.run_folder import RunFolder
 from tests.fleet.fleets import job
 
 LEASE_S = 6.0

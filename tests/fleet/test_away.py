@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from rookery.config.options import RunOptions
-from rookery.fleet import sink_run
-from rookery.fleet.boss.fleet_run import Fleet, FleetRun
-from rookery.fleet.connection import Address
-from rookery.fleet.server import LocalServer
-from rookery.fleet.sink_run import shipped
-from rookery.runs.start import start
-from rookery.store.run_folder import RunFolder
+from nightrook.config.options import RunOptions
+from nightrook.fleet import sink_run
+from nightrook.fleet.boss.fleet_run import Fleet, FleetRun
+from nightrook.fleet.connection import Address
+from nightrook.fleet.server import LocalServer
+from nightrook.fleet.sink_run import shipped
+from nightrook.runs.start import start
+from nightrook.store.run_folder import RunFolder
 from tests.fleet.fleets import install, job, on_fleet, plan, working
 from tests.fleet.test_processes import heard
 

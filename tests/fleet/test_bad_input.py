@@ -9,18 +9,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rookery.fleet import subjects
-from rookery.fleet.boss import keeper
-from rookery.fleet.boss.fleet_run import Fleet, FleetRun, opened_fleet
-from rookery.fleet.boss.folders import merged_info
-from rookery.fleet.connection import Address, ServerAwayError, connect
-from rookery.fleet.messages import Claimed, Ended, dump
-from rookery.fleet.server import LocalServer
-from rookery.fleet.worker.worker import Worker
-from rookery.model.verdict import Verdict
-from rookery.runs.listing import listed
-from rookery.store import runs
-from rookery.store.run_formats import RunInfo
+from nightrook.fleet import subjects
+from nightrook.fleet.boss import keeper
+from nightrook.fleet.boss.fleet_run import Fleet, FleetRun, opened_fleet
+from nightrook.fleet.boss.folders import merged_info
+from nightrook.fleet.connection import Address, ServerAwayError, connect
+from nightrook.fleet.messages import Claimed, Ended, dump
+from nightrook.fleet.server import LocalServer
+from nightrook.fleet.worker.worker import Worker
+from nightrook.model.verdict import Verdict
+from nightrook.runs.listing import listed
+from nightrook.store import runs
+from nightrook.store.run_formats import RunInfo
 from tests.fleet.fleets import finished, install, job, on_fleet, plan, working
 from tests.fleet.puppet import TRUTH, Puppet, claimed, puppet
 

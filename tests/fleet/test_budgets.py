@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from rookery.fleet import subjects
-from rookery.fleet.boss import keeper, silence, submit
-from rookery.fleet.boss.budgets import Budget, Budgets
-from rookery.fleet.boss.fleet_run import Fleet
-from rookery.fleet.boss.settlement import settle, stored_settlement
-from rookery.fleet.boss.submit import NoMoneyError
-from rookery.fleet.connection import ServerAwayError
-from rookery.fleet.messages import Settlement
-from rookery.fleet.server import LocalServer
-from rookery.store import runs
+from nightrook.fleet import subjects
+from nightrook.fleet.boss import keeper, silence, submit
+from nightrook.fleet.boss.budgets import Budget, Budgets
+from nightrook.fleet.boss.fleet_run import Fleet
+from nightrook.fleet.boss.settlement import settle, stored_settlement
+from nightrook.fleet.boss.submit import NoMoneyError
+from nightrook.fleet.connection import ServerAwayError
+from nightrook.fleet.messages import Settlement
+from nightrook.fleet.server import LocalServer
+from nightrook.store import runs
 from tests.fleet.fleets import finished, job, on_fleet
 
 

@@ -7,9 +7,9 @@ from contextlib import suppress
 
 import pytest
 
-from rookery.fleet import connection
-from rookery.fleet.connection import Address, connected
-from rookery.fleet.server import LocalServer
+from nightrook.fleet import connection
+from nightrook.fleet.connection import Address, connected
+from nightrook.fleet.server import LocalServer
 
 
 class Doorkeeper:

@@ -3,10 +3,10 @@
 import asyncio
 from typing import Any
 
-from rookery.fleet.connection import ServerAwayError
-from rookery.fleet.messages import Beat
-from rookery.fleet.worker import heart
-from rookery.fleet.worker.heart import Heart
+from nightrook.fleet.connection import ServerAwayError
+from nightrook.fleet.messages import Beat
+from nightrook.fleet.worker import heart
+from nightrook.fleet.worker.heart import Heart
 
 
 class Deaf:

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from rookery.fleet import subjects
-from rookery.fleet.boss.fleet_run import Fleet, FleetRun
-from rookery.fleet.messages import Claimed, Ended, dump
-from rookery.fleet.server import LocalServer
-from rookery.model.questions import Decision
-from rookery.runs.asking import client
+from nightrook.fleet import subjects
+from nightrook.fleet.boss.fleet_run import Fleet, FleetRun
+from nightrook.fleet.messages import Claimed, Ended, dump
+from nightrook.fleet.server import LocalServer
+from nightrook.model.questions import Decision
+from nightrook.runs.asking import client
 from tests.fleet.fleets import install, job, on_fleet, plan, working
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from rookery.fleet.accounts import folder
-from rookery.fleet.accounts.registry import load
-from rookery.fleet.server import LocalServer
-from rookery.testing import install_agent
+from nightrook.fleet.accounts import folder
+from nightrook.fleet.accounts.registry import load
+from nightrook.fleet.server import LocalServer
+from nightrook.testing import install_agent
 from tests.fleet.accounts.fleet import free_local
 from tests.fleet.slurm import missing, slurm
 
@@ -37,22 +37,24 @@ def fleet(tmp_path: Path) -> Iterator[Path]:
     port = load(tmp_path).port
     with LocalServer(tmp_path, configuration=tmp_path / "server.conf", port=port):
         boss = str(tmp_path / "credentials" / "boss.json")
-        _run([sys.executable, "-m", "rookery", "fleet", "--credentials", boss], {})  # makes streams
+        _run(
+            [sys.executable, "-m", "nightrook", "fleet", "--credentials", boss], {}
+        )  # makes streams
         yield tmp_path
 
 
 def _rook() -> str:
-    return shlex.join([sys.executable, "-m", "rookery"])
+    return shlex.join([sys.executable, "-m", "nightrook"])
 
 
 def _watched(fleet: Path) -> bool:
     """Whether the boss gets the same bytes as the run has where it happened."""
     run = next((fleet / "there" / "home" / "runs").iterdir())
     environment = {
-        "ROOKERY_HOME": str(fleet / "boss"),
-        "ROOKERY_FLEET_CREDENTIALS": str(fleet / "credentials" / "boss.json"),
+        "ROOK_HOME": str(fleet / "boss"),
+        "ROOK_FLEET_CREDENTIALS": str(fleet / "credentials" / "boss.json"),
     }
-    _run([sys.executable, "-m", "rookery", "attach", run.name], environment)
+    _run([sys.executable, "-m", "nightrook", "attach", run.name], environment)
     ours = fleet / "boss" / "runs" / run.name / "stdout.raw"
     return ours.read_bytes() == (run / "stdout.raw").read_bytes() != b""
 
@@ -76,7 +78,7 @@ def test_behind_ssh_the_credentials_come_by_standard_input(fleet: Path) -> None:
     ssh.write_text(SSH)
     ssh.chmod(0o755)
     home = shlex.quote(str(fleet / "there" / "home"))
-    words = f"ROOKERY_HOME={home} {_rook()} run --agent claude --sink fd:3 Go 3<&0 </dev/null"
+    words = f"ROOK_HOME={home} {_rook()} run --agent claude --sink fd:3 Go 3<&0 </dev/null"
     credentials = fleet / "credentials" / "worker-ada.json"
     _run([str(ssh), "ada", words], {"THERE": str(fleet / "there")}, credentials)
     assert _watched(fleet)
@@ -92,7 +94,7 @@ def test_behind_slurm_the_credentials_come_by_a_descriptor(fleet: Path) -> None:
     with slurm(fleet / "slurm") as configuration:
         exported = {
             "SLURM_CONF": str(configuration),
-            "ROOKERY_HOME": str(fleet / "there" / "home"),
+            "ROOK_HOME": str(fleet / "there" / "home"),
             "PATH": f"{fleet / 'there'}{os.pathsep}{os.environ['PATH']}",
         }
         sbatch = shutil.which("sbatch") or "sbatch"

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rookery.fleet.mirror import LARGEST_CHUNK, Mirror, Written
-from rookery.store import runs
-from rookery.store.run_folder import RunFolder
-from rookery.store.run_formats import RunInfo
+from nightrook.fleet.mirror import LARGEST_CHUNK, Mirror, Written
+from nightrook.store import runs
+from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_formats import RunInfo
 
 TRUTH = bytes(range(256)) * 2
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.testing import install_agent
+from nightrook.testing import install_agent
 from tests.fleet.network import Network, missing, network
 
 pytestmark = [
@@ -16,20 +16,20 @@ pytestmark = [
     pytest.mark.linux("network namespaces"),
     pytest.mark.skipif((why := missing()) is not None, reason=str(why)),
 ]
-ROOK = [sys.executable, "-m", "rookery"]
+ROOK = [sys.executable, "-m", "nightrook"]
 
 
 def _worker(net: Network, folder: Path, *, delay: float) -> subprocess.Popen[bytes]:
     url = net.add("ada")
     install_agent(folder, "--script-play", "short", "--script-delay", str(delay))
-    environment = {"ROOKERY_HOME": str(folder / "w"), "PATH": f"{folder}:/usr/bin:/bin"}
+    environment = {"ROOK_HOME": str(folder / "w"), "PATH": f"{folder}:/usr/bin:/bin"}
     command = [*ROOK, "worker", "--credentials", url, "--name", "ada"]
     return net.start("ada", command, environment, folder / "worker.log")
 
 
 def _boss(net: Network, folder: Path, *words: str) -> subprocess.Popen[bytes]:
     url = net.add("boss")
-    environment = {"ROOKERY_HOME": str(folder / "b")}
+    environment = {"ROOK_HOME": str(folder / "b")}
     command = [*ROOK, "run", "--on", "fleet", "--credentials", url, "--agent", "claude", *words]
     return net.start("boss", command, environment, folder / "boss.log")
 

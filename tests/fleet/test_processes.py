@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from rookery.fleet.boss.adopt import adopt
-from rookery.fleet.boss.fleet_run import Fleet, FleetRun
-from rookery.fleet.boss.folders import read_state
-from rookery.fleet.boss.keeper import Keeper
-from rookery.fleet.boss.settlement import stored_settlement
-from rookery.fleet.server import LocalServer
-from rookery.store import runs
-from rookery.testing import install_agent
+from nightrook.fleet.boss.adopt import adopt
+from nightrook.fleet.boss.fleet_run import Fleet, FleetRun
+from nightrook.fleet.boss.folders import read_state
+from nightrook.fleet.boss.keeper import Keeper
+from nightrook.fleet.boss.settlement import stored_settlement
+from nightrook.fleet.server import LocalServer
+from nightrook.store import runs
+from nightrook.testing import install_agent
 from tests.fleet.fleets import job, on_fleet
 
 
@@ -30,15 +30,15 @@ def environment(folder: Path, home: str, script: str, url: str) -> dict[str, str
     return {
         **os.environ,
         "PATH": f"{programs}:{os.environ['PATH']}",
-        "ROOKERY_HOME": str(folder / home),
-        "ROOKERY_SCRIPT": script,
-        "ROOKERY_FLEET_CREDENTIALS": url,
+        "ROOK_HOME": str(folder / home),
+        "ROOK_SCRIPT": script,
+        "ROOK_FLEET_CREDENTIALS": url,
         "XDG_CONFIG_HOME": str(folder / "config"),
     }
 
 
 def rook(*words: str) -> list[str]:
-    return [sys.executable, "-m", "rookery", *words]
+    return [sys.executable, "-m", "nightrook", *words]
 
 
 @contextmanager

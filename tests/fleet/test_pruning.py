@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from rookery.fleet.worker.outbox import Entry, Outbox, Stage
-from rookery.fleet.worker.pruning import Keep, prune
-from rookery.store import runs
-from rookery.store.run_formats import RunInfo
+from nightrook.fleet.worker.outbox import Entry, Outbox, Stage
+from nightrook.fleet.worker.pruning import Keep, prune
+from nightrook.store import runs
+from nightrook.store.run_formats import RunInfo
 from tests.fleet.fleets import job
 
 NOW = time.time()

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from rookery.fleet.boss.beats import BeatWatch
-from rookery.fleet.boss.fleet_run import Fleet, FleetRun
-from rookery.fleet.messages import Beat
-from rookery.fleet.server import LocalServer
+from nightrook.fleet.boss.beats import BeatWatch
+from nightrook.fleet.boss.fleet_run import Fleet, FleetRun
+from nightrook.fleet.messages import Beat
+from nightrook.fleet.server import LocalServer
 from tests.fleet.fleets import finished, install, job, on_fleet, plan, working
 
 

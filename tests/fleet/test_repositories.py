@@ -11,17 +11,17 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from rookery.cli.background.fleet_batch import TaskAttempts
-from rookery.fleet.blobs import BlobError, receive_blob, send_blob
-from rookery.fleet.boss.fleet_run import Fleet, FleetRun
-from rookery.fleet.boss.repositories import Repositories, send_repository
-from rookery.fleet.connection import Address, connected
-from rookery.fleet.repository.formats import Packed
-from rookery.fleet.repository.pack import pack
-from rookery.fleet.repository.results import fetched, origin_of
-from rookery.fleet.server import LocalServer
-from rookery.fleet.streams import make_streams
-from rookery.fleet.worker.job_repository import JobRepository
+from nightrook.cli.background.fleet_batch import TaskAttempts
+from nightrook.fleet.blobs import BlobError, receive_blob, send_blob
+from nightrook.fleet.boss.fleet_run import Fleet, FleetRun
+from nightrook.fleet.boss.repositories import Repositories, send_repository
+from nightrook.fleet.connection import Address, connected
+from nightrook.fleet.repository.formats import Packed
+from nightrook.fleet.repository.pack import pack
+from nightrook.fleet.repository.results import fetched, origin_of
+from nightrook.fleet.server import LocalServer
+from nightrook.fleet.streams import make_streams
+from nightrook.fleet.worker.job_repository import JobRepository
 from tests.fleet.fleets import install, job, on_fleet, plan, working
 from tests.fleet.repository.checkouts import commit, git, small, state
 from tests.fleet.test_processes import environment, rook, worker

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from rookery.fleet import subjects
-from rookery.fleet.boss import keeper, silence
-from rookery.fleet.boss.fleet_run import Fleet
-from rookery.fleet.boss.folders import FleetState
-from rookery.fleet.boss.keeper import Keeper
-from rookery.fleet.boss.submit import submit
-from rookery.fleet.server import LocalServer
-from rookery.fleet.worker.queue_pull import QueuePull
-from rookery.store.run_folder import RunFolder
+from nightrook.fleet import subjects
+from nightrook.fleet.boss import keeper, silence
+from nightrook.fleet.boss.fleet_run import Fleet
+from nightrook.fleet.boss.folders import FleetState
+from nightrook.fleet.boss.keeper import Keeper
+from nightrook.fleet.boss.submit import submit
+from nightrook.fleet.server import LocalServer
+from nightrook.fleet.worker.queue_pull import QueuePull
+from nightrook.store.run_folder import RunFolder
 from tests.fleet.fleets import job, on_fleet
 from tests.fleet.puppet import puppet
 

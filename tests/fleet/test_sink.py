@@ -7,16 +7,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from rookery.fleet import sink_run, subjects
-from rookery.fleet.connection import Address, Connection, connected
-from rookery.fleet.messages import Claimed, Ended, load
-from rookery.fleet.mirror import Mirror, Written
-from rookery.fleet.reader import Reader
-from rookery.fleet.server import LocalServer
-from rookery.fleet.sink import Attempt, Sink
-from rookery.fleet.streams import make_streams
-from rookery.store import runs
-from rookery.store.run_formats import RunInfo
+from nightrook.fleet import sink_run, subjects
+from nightrook.fleet.connection import Address, Connection, connected
+from nightrook.fleet.messages import Claimed, Ended, load
+from nightrook.fleet.mirror import Mirror, Written
+from nightrook.fleet.reader import Reader
+from nightrook.fleet.server import LocalServer
+from nightrook.fleet.sink import Attempt, Sink
+from nightrook.fleet.streams import make_streams
+from nightrook.store import runs
+from nightrook.store.run_formats import RunInfo
 
 ATTEMPT = Attempt("w1", "k7f3")
 DATA = bytes(range(256)) * 2_000

@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 import pytest
 
-from rookery.fleet.boss.budgets import Budgets
-from rookery.fleet.boss.fleet_run import Fleet, opened_fleet
-from rookery.fleet.boss.folders import read_state
-from rookery.fleet.boss.settlement import stored_settlement
-from rookery.fleet.connection import Address, FleetError
-from rookery.fleet.server import LocalServer
-from rookery.store import runs
-from rookery.store.run_folder import RunFolder
+from nightrook.fleet.boss.budgets import Budgets
+from nightrook.fleet.boss.fleet_run import Fleet, opened_fleet
+from nightrook.fleet.boss.folders import read_state
+from nightrook.fleet.boss.settlement import stored_settlement
+from nightrook.fleet.connection import Address, FleetError
+from nightrook.fleet.server import LocalServer
+from nightrook.store import runs
+from nightrook.store.run_folder import RunFolder
 from tests.fleet.soak_boss import BUDGET, LEASE_S
 from tests.fleet.test_processes import environment, rook
 
@@ -188,7 +188,7 @@ def test_a_few_faults_neither_repeat_nor_lose_a_run(server: LocalServer, tmp_pat
 
 @pytest.mark.soak
 def test_300_faults_over_100_runs(server: LocalServer, tmp_path: Path) -> None:
-    seed = int(os.environ.get("ROOKERY_TEST_SEED", "7"))
+    seed = int(os.environ.get("ROOK_TEST_SEED", "7"))
     script = "say=fine delay=0.3"
     plan = Plan(runs=100, faults=300, seed=seed, pace_s=3.0, limit=1.0, script=script)
     statuses = asyncio.run(soak(tmp_path, server, plan))

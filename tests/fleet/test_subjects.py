@@ -2,7 +2,7 @@
 
 import pytest
 
-from rookery.fleet import subjects
+from nightrook.fleet import subjects
 from tests.rules import each
 
 

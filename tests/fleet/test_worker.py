@@ -8,17 +8,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from rookery.fleet import messages, subjects
-from rookery.fleet.boss.fleet_run import Fleet, FleetRun
-from rookery.fleet.messages import DrainOrder, Ended, ResendOrder, dump
-from rookery.fleet.server import LocalServer
-from rookery.fleet.streams import make_queue
-from rookery.fleet.worker import job_run, orders
-from rookery.fleet.worker.heart import NameTakenError
-from rookery.fleet.worker.job_run import JobRun
-from rookery.fleet.worker.lease import Lease
-from rookery.fleet.worker.outbox import Entry
-from rookery.fleet.worker.worker import Worker
+from nightrook.fleet import messages, subjects
+from nightrook.fleet.boss.fleet_run import Fleet, FleetRun
+from nightrook.fleet.messages import DrainOrder, Ended, ResendOrder, dump
+from nightrook.fleet.server import LocalServer
+from nightrook.fleet.streams import make_queue
+from nightrook.fleet.worker import job_run, orders
+from nightrook.fleet.worker.heart import NameTakenError
+from nightrook.fleet.worker.job_run import JobRun
+from nightrook.fleet.worker.lease import Lease
+from nightrook.fleet.worker.outbox import Entry
+from nightrook.fleet.worker.worker import Worker
 from tests.fleet.fleets import finished, install, job, on_fleet, plan, working
 
 

@@ -12,13 +12,13 @@ from typing import Any
 
 from tests.frozen.rook import ROOK, cases, environment, play
 
-import rookery.testing
+import nightrook.testing
 
 KINDS = ("runs", "loops", "batches")
 # Each call of it plays the next line of the file $PLAYS, if there is one.
 CLAUDE = """#!/bin/sh
 if [ -f "$PLAYS" ]; then
-  ROOKERY_SCRIPT=$(head -n 1 "$PLAYS"); export ROOKERY_SCRIPT
+  ROOK_SCRIPT=$(head -n 1 "$PLAYS"); export ROOK_SCRIPT
   sed -i 1d "$PLAYS"
 fi
 exec "${0%/*}/scripted" "$@"
@@ -31,18 +31,18 @@ class Desk:
     """Calls `rook` in a project, with a home that is empty at first."""
 
     def __init__(self, folder: Path) -> None:
-        self.home = folder / "rookery"
+        self.home = folder / "nightrook"
         self.project = folder / "project"
         self.plays = folder / "plays"
         programs = folder / "bin"
         for path in (self.project, programs, folder / "tmp"):
             path.mkdir()
-        rookery.testing.install_agent(programs, name="scripted")
+        nightrook.testing.install_agent(programs, name="scripted")
         (programs / "claude").write_text(CLAUDE)
         (programs / "claude").chmod(0o755)
         self.env = {
             **environment(folder, programs=programs),
-            "ROOKERY_HOME": str(self.home),
+            "ROOK_HOME": str(self.home),
             "TMPDIR": str(folder / "tmp"),
         }
 
@@ -51,7 +51,7 @@ class Desk:
     ) -> subprocess.CompletedProcess[bytes]:
         """Call `rook`; the agent plays `script`, or the `plays` one after the other."""
         self.plays.write_text("".join(f"{line}\n" for line in plays))
-        more = {"PLAYS": str(self.plays)} if plays else {"ROOKERY_SCRIPT": script}
+        more = {"PLAYS": str(self.plays)} if plays else {"ROOK_SCRIPT": script}
         return subprocess.run(
             [ROOK, *words],
             env=self.env | more,
@@ -65,7 +65,7 @@ class Desk:
         """Start `rook`; return it once the agent hangs in a tool."""
         started = subprocess.Popen(
             [ROOK, *words],
-            env=self.env | {"ROOKERY_SCRIPT": script},
+            env=self.env | {"ROOK_SCRIPT": script},
             cwd=self.project,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -228,7 +228,7 @@ def do_all(desk: Desk) -> dict[str, dict[str, str]]:
 def views(home: Path, names: dict[str, dict[str, str]], cwd: Path) -> dict[str, Any]:
     """Return what `rook` shows of the folders in a home, by the words of the call."""
     calls = {" ".join(words): words for words in _views(names)}
-    env = {**environment(cwd), "ROOKERY_HOME": str(home)}
+    env = {**environment(cwd), "ROOK_HOME": str(home)}
     listed = [{"words": words, "stdin": os.devnull} for words in calls.values()]
     return dict(zip(calls, play(listed, env, cwd), strict=True))
 

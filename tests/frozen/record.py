@@ -14,7 +14,7 @@ from typing import Any
 from tests.frozen.desk import Desk, copy_home, do_all, views
 from tests.frozen.rook import AGENTS, HERE, environment, flags, plain, rook
 
-from rookery.testing import AGENT
+from nightrook.testing import AGENT
 
 
 def record_schema(folder: Path) -> None:
@@ -60,7 +60,7 @@ def _neutral(path: Path, folder: str) -> bytes:
     data = path.read_bytes().replace(folder.encode(), USER)
     if path.suffix == ".json":
         data = data.replace(sys.executable.encode(), b"/usr/bin/python3")
-        data = data.replace(bytes(AGENT.parent), b"/usr/lib/rookery")
+        data = data.replace(bytes(AGENT.parent), b"/usr/lib/nightrook")
     assert str(HERE.parents[1]).encode() not in data, path
     return data
 

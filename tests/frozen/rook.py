@@ -22,7 +22,7 @@ def environment(home: Path, *, programs: Path | None = None, **more: str) -> dic
     path = os.pathsep.join([*([str(programs)] if programs else []), os.defpath])
     return {
         "HOME": str(home),
-        "ROOKERY_HOME": str(home),
+        "ROOK_HOME": str(home),
         "PATH": path,
         "COLUMNS": "80",
         "TZ": "UTC",

@@ -69,7 +69,7 @@ def settings(desk: Desk) -> dict[str, Any]:
 
 def test_every_setting_can_stand_in_the_project_s_file(desk: Desk) -> None:
     lines = [f"{name} = {json.dumps(value)}\n" for name, value in SETTINGS.items()]
-    (desk.project / "rookery.toml").write_text("".join(lines))
+    (desk.project / "rook.toml").write_text("".join(lines))
     found = settings(desk)
     assert {name: found[name]["value"] for name in SETTINGS} == SETTINGS
 
@@ -77,31 +77,31 @@ def test_every_setting_can_stand_in_the_project_s_file(desk: Desk) -> None:
 def test_every_setting_has_a_variable(desk: Desk) -> None:
     for name, value in SETTINGS.items():
         word = value[0] if isinstance(value, list) else str(value).lower()
-        desk.env[f"ROOKERY_{name.upper()}"] = word
+        desk.env[f"ROOK_{name.upper()}"] = word
     found = settings(desk)
     assert {name: found[name]["source"] for name in SETTINGS} == {
-        name: f"ROOKERY_{name.upper()}" for name in SETTINGS
+        name: f"ROOK_{name.upper()}" for name in SETTINGS
     }
 
 
 def test_a_profile_adds_to_the_settings(desk: Desk) -> None:
-    (desk.project / "rookery.toml").write_text("[profile.ci]\nmax_cost = 3\n")
-    desk.env["ROOKERY_PROFILE"] = "ci"
+    (desk.project / "rook.toml").write_text("[profile.ci]\nmax_cost = 3\n")
+    desk.env["ROOK_PROFILE"] = "ci"
     assert settings(desk)["max_cost"]["value"] == 3
 
 
-def test_the_agent_finds_its_run_folder_in_rookery_run_dir(desk: Desk) -> None:
+def test_the_agent_finds_its_run_folder_in_nightrook_run_dir(desk: Desk) -> None:
     name = desk.made(
         "runs", lambda desk: desk.rook("run", "hi", script="say=Done. print-env=environment.json")
     )
     environment = json.loads((desk.project / "environment.json").read_bytes())
-    assert environment["ROOKERY_RUN_DIR"] == str(desk.home / "runs" / name)
+    assert environment["ROOK_RUN_DIR"] == str(desk.home / "runs" / name)
 
 
 def test_the_answer_of_the_agent_itself_is_kept(desk: Desk) -> None:
     desk.env["ANSWER"] = "by the agent"
     (desk.project.parent / "bin" / "claude").write_text(
-        '#!/bin/sh\nprintf "$ANSWER" > "$ROOKERY_RUN_DIR/output.md"\nexec "${0%/*}/scripted" "$@"\n'
+        '#!/bin/sh\nprintf "$ANSWER" > "$ROOK_RUN_DIR/output.md"\nexec "${0%/*}/scripted" "$@"\n'
     )
     name = desk.made("runs", lambda desk: desk.rook("run", "hi", script="say=Done."))
     assert (desk.home / "runs" / name / "output.md").read_text() == "by the agent"

@@ -66,7 +66,7 @@ def codes(calls: list[dict[str, Any]], desk: Desk) -> list[int]:
 
 def test_a_run_exits_with_the_code_of_its_status(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
-    calls = [{"words": words, "env": {"ROOKERY_SCRIPT": script}} for _, script, words in RUNS]
+    calls = [{"words": words, "env": {"ROOK_SCRIPT": script}} for _, script, words in RUNS]
     ended = codes(calls, desk)
     assert ended == [EXIT_CODES[status] for status, _, _ in RUNS]
     kept = [json.loads(path.read_bytes()) for path in desk.home.glob("runs/*/verdict.json")]
@@ -93,7 +93,7 @@ def test_wrong_usage_exits_with_2(tmp_path: Path) -> None:
 
 def test_a_loop_exits_with_the_code_of_its_end(tmp_path: Path) -> None:
     calls = [
-        {"words": ["loop", "hi", *words], "env": {"ROOKERY_SCRIPT": script}}
+        {"words": ["loop", "hi", *words], "env": {"ROOK_SCRIPT": script}}
         for _, script, words in LOOPS
     ]
     assert codes(calls, Desk(tmp_path)) == [code for code, _, _ in LOOPS]

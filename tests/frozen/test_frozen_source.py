@@ -11,7 +11,7 @@ import pytest
 from tests.frozen.rook import ROOT
 
 SOURCE = ROOT / "src"
-PACKAGE = SOURCE / "rookery"
+PACKAGE = SOURCE / "nightrook"
 PURE_ROOMS = [room for room in ("core", "model", "adapter", "agents") if (PACKAGE / room).exists()]
 IMPURE = {"asyncio", "logging", "os", "pathlib", "shutil", "socket", "subprocess", "sys"}
 IMPURE |= {"tempfile", "threading", "time"}
@@ -74,7 +74,7 @@ def test_pure_modules_import_only_what_is_pure() -> None:
 
 def _is_pure(module: str) -> bool:
     top, *below = module.split(".")
-    if top == "rookery":
+    if top == "nightrook":
         return not below or below[0] in PURE_ROOMS
     return top == "msgspec" or (top in sys.stdlib_module_names and top not in IMPURE)
 
@@ -109,7 +109,7 @@ def recorder() -> list[str]:
 def test_the_recorder_needs_the_standard_library_only() -> None:
     for name in recorder():
         foreign = {module.split(".")[0] for module in imports(name, deferred=True)}
-        assert foreign - sys.stdlib_module_names <= {"rookery"}, name
+        assert foreign - sys.stdlib_module_names <= {"nightrook"}, name
 
 
 # Its packages are made bare, as the launcher does: what they import for others is not for it.
@@ -121,7 +121,7 @@ for name, path in zip(packages[::2], packages[1::2]):
     package.__path__ = [path]
 __import__(start)
 foreign = {name.split(".")[0] for name in sys.modules} - sys.stdlib_module_names
-sys.exit(str(foreign) if foreign - {"rookery", "__main__"} else 0)
+sys.exit(str(foreign) if foreign - {"nightrook", "__main__"} else 0)
 """
 
 

@@ -5,15 +5,15 @@ from collections.abc import Callable, Sequence
 from datetime import UTC
 from typing import Any
 
-from rookery.loops.effects import Emit, RunRequest
-from rookery.loops.plan import LoopPlan
-from rookery.loops.report import report
-from rookery.loops.state import Change, Check, PendingRun, Report
-from rookery.model.events import Event
-from rookery.model.fold import fold
-from rookery.model.records import Record
-from rookery.model.verdict import NOTHING_KNOWN, Facts, judge
-from rookery.runs.git.repository import Committed
+from nightrook.loops.effects import Emit, RunRequest
+from nightrook.loops.plan import LoopPlan
+from nightrook.loops.report import report
+from nightrook.loops.state import Change, Check, PendingRun, Report
+from nightrook.model.events import Event
+from nightrook.model.fold import fold
+from nightrook.model.records import Record
+from nightrook.model.verdict import NOTHING_KNOWN, Facts, judge
+from nightrook.runs.git.repository import Committed
 
 
 class FakeEffects:

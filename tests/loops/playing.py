@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from rookery.loops.driver import Loop
-from rookery.loops.events import LoopEvent
-from rookery.loops.plan import Goal, LoopPlan, make_plan
-from rookery.loops.start import new_loop
-from rookery.testing import AGENT
+from nightrook.loops.driver import Loop
+from nightrook.loops.events import LoopEvent
+from nightrook.loops.plan import Goal, LoopPlan, make_plan
+from nightrook.loops.start import new_loop
+from nightrook.testing import AGENT
 
 
 def install(folder: Path, plays: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -31,12 +31,12 @@ def install(folder: Path, plays: Sequence[str], monkeypatch: pytest.MonkeyPatch)
         f"n=$(wc -l < {calls})\n"
         f"most=$(wc -l < {listed})\n"
         '[ "$n" -gt "$most" ] && n=$most\n'
-        f'ROOKERY_SCRIPT=$(sed -n "${{n}}p" {listed}); export ROOKERY_SCRIPT\n'
+        f'ROOK_SCRIPT=$(sed -n "${{n}}p" {listed}); export ROOK_SCRIPT\n'
         f'exec {shlex.quote(sys.executable)} -I -S {shlex.quote(str(AGENT))} "$@"\n'
     )
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
-    monkeypatch.setenv("ROOKERY_HOME", str(folder / "home"))
+    monkeypatch.setenv("ROOK_HOME", str(folder / "home"))
     work = folder / "work"
     work.mkdir(exist_ok=True)
     return work
@@ -73,7 +73,7 @@ async def to_the_end(loop: Loop) -> Loop:
 
 CHILD = """
 import asyncio, sys
-from rookery.loops.start import resumed_loop
+from nightrook.loops.start import resumed_loop
 
 async def main():
     async with resumed_loop(sys.argv[1]) as loop:

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from rookery.loops.ceilings import reached_ceilings
-from rookery.loops.plan import Ceilings
-from rookery.loops.state import LoopState
+from nightrook.loops.ceilings import reached_ceilings
+from nightrook.loops.plan import Ceilings
+from nightrook.loops.state import LoopState
 from tests.loops.test_rules import NOW, ran
 
 MOST = Ceilings(iterations=2, time_s=100, cost_usd=1.0, tokens=1000, turns=10)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from rookery.loops.checks import run_check
-from rookery.loops.state import Check
-from rookery.process.liveness import is_alive
+from nightrook.loops.checks import run_check
+from nightrook.loops.state import Check
+from nightrook.process.liveness import is_alive
 
 
 def gone(pid: int) -> bool:
@@ -81,7 +81,7 @@ def test_a_missing_folder_is_a_failed_check(tmp_path: Path) -> None:
 
 CHECKS = """
 import asyncio, sys
-from rookery.loops.checks import run_check
+from nightrook.loops.checks import run_check
 
 asyncio.run(run_check(sys.argv[1], cwd=sys.argv[2], timeout_s=600, marker=sys.argv[2]))
 """
@@ -106,7 +106,7 @@ def test_a_check_that_kills_its_guard_has_failed_and_is_ended(tmp_path: Path) ->
 
 
 def test_what_a_killed_guard_left_behind_is_ended_by_the_next_check(tmp_path: Path) -> None:
-    marked = {**os.environ, "ROOKERY_RUN": str(tmp_path)}
+    marked = {**os.environ, "ROOK_RUN": str(tmp_path)}
     left = subprocess.Popen(["sleep", "600"], env=marked)
     assert check("true", tmp_path).ok
     assert left.wait() == -9

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-import rookery
-from rookery.loops.plan import Ceilings
-from rookery.loops.start import new_loop
-from rookery.loops.storage import LOOP_FOLDERS
-from rookery.model.fold import fold
-from rookery.prices import PriceBook
-from rookery.process import trees
-from rookery.store import runs
-from rookery.store.run_folder import RunFolder
+import nightrook
+from nightrook.loops.plan import Ceilings
+from nightrook.loops.start import new_loop
+from nightrook.loops.storage import LOOP_FOLDERS
+from nightrook.model.fold import fold
+from nightrook.prices import PriceBook
+from nightrook.process import trees
+from nightrook.store import runs
+from nightrook.store.run_folder import RunFolder
 from tests.loops.playing import CHILD, install, plan
 
 
@@ -60,7 +60,7 @@ def killed_and_resumed(folder: Path, kills: list[int], monkeypatch: pytest.Monke
 
 def _spent(run: RunFolder) -> float | None:
     """What the raw log of a run says that it cost."""
-    return fold(rookery.decode(run.path, "claude"), PriceBook()).ledger.spent_usd
+    return fold(nightrook.decode(run.path, "claude"), PriceBook()).ledger.spent_usd
 
 
 def test_a_killed_loop_is_resumed_where_it_was(

@@ -20,12 +20,12 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from rookery.loops.driver import Loop
-from rookery.loops.effects import RunRequest
-from rookery.loops.plan import Ceilings, Goal, LoopPlan, OnLimit, make_plan
-from rookery.loops.state import LoopState, PendingRun, Report
-from rookery.loops.storage import LOOP_FOLDERS
-from rookery.model.events import (
+from nightrook.loops.driver import Loop
+from nightrook.loops.effects import RunRequest
+from nightrook.loops.plan import Ceilings, Goal, LoopPlan, OnLimit, make_plan
+from nightrook.loops.state import LoopState, PendingRun, Report
+from nightrook.loops.storage import LOOP_FOLDERS
+from nightrook.model.events import (
     Error,
     Event,
     LimitReported,
@@ -38,7 +38,7 @@ from rookery.model.events import (
     Usage,
     UserMessage,
 )
-from rookery.model.verdict import NOTHING_KNOWN, Facts
+from nightrook.model.verdict import NOTHING_KNOWN, Facts
 from tests.loops.fake import FakeEffects, World, report_of
 
 UNTIL, SIGNAL = "ALL DONE", "PHASE_COMPLETE"

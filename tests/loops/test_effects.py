@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from rookery.loops.driver import Loop
-from rookery.loops.effects import RealEffects
-from rookery.loops.events import (
+from nightrook.loops.driver import Loop
+from nightrook.loops.effects import RealEffects
+from nightrook.loops.events import (
     AgentThinking,
     CheckFinished,
     Decision,
@@ -22,12 +22,12 @@ from rookery.loops.events import (
     ToolStarted,
     Waiting,
 )
-from rookery.loops.plan import Ceilings, Goal, LoopPlan, OnLimit, Patience
-from rookery.loops.start import new_loop, resumed_loop
-from rookery.loops.storage import LOOP_FOLDERS
-from rookery.model.errors import RookeryError
-from rookery.process.liveness import is_alive
-from rookery.store import runs
+from nightrook.loops.plan import Ceilings, Goal, LoopPlan, OnLimit, Patience
+from nightrook.loops.start import new_loop, resumed_loop
+from nightrook.loops.storage import LOOP_FOLDERS
+from nightrook.model.errors import NightrookError
+from nightrook.process.liveness import is_alive
+from nightrook.store import runs
 from tests.loops.playing import calls, install, plan, play, to_the_end
 
 
@@ -304,7 +304,7 @@ def test_a_loop_is_stopped_by_a_request_in_its_folder(
     work = install(tmp_path, ["limit=3600"], monkeypatch)
     loop = new_loop(plan(work))
     folder = LOOP_FOLDERS.find(tmp_path / "home", loop.name)
-    with pytest.raises(RookeryError, match="is not running"):
+    with pytest.raises(NightrookError, match="is not running"):
         folder.request_stop()
 
     async def until_it_waits() -> str | None:

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from rookery.loops.driver import Loop
-from rookery.loops.effects import Emit, RunRequest
-from rookery.loops.events import IterationFinished, LoopEvent
-from rookery.loops.plan import Ceilings, Goal, LoopPlan, make_plan
-from rookery.loops.state import Check, Report
-from rookery.loops.storage import LOOP_FOLDERS, LoopFolder
-from rookery.model.errors import RookeryError
-from rookery.model.events import (
+from nightrook.loops.driver import Loop
+from nightrook.loops.effects import Emit, RunRequest
+from nightrook.loops.events import IterationFinished, LoopEvent
+from nightrook.loops.plan import Ceilings, Goal, LoopPlan, make_plan
+from nightrook.loops.state import Check, Report
+from nightrook.loops.storage import LOOP_FOLDERS, LoopFolder
+from nightrook.model.errors import NightrookError
+from nightrook.model.events import (
     Event,
     LimitReported,
     SessionStarted,
@@ -22,8 +22,8 @@ from rookery.model.events import (
     TurnStarted,
     Usage,
 )
-from rookery.runs.git.git_command import GitError
-from rookery.runs.git.repository import Committed
+from nightrook.runs.git.git_command import GitError
+from nightrook.runs.git.repository import Committed
 from tests.loops.fake import FakeEffects, World, report_of
 
 BEGIN: list[Event] = [SessionStarted(session="s"), TurnStarted()]
@@ -46,7 +46,7 @@ class Scripted(FakeEffects):
 
     def __init__(self, plan: LoopPlan, world: World) -> None:
         super().__init__(plan, world)
-        self.runs: list[list[Event] | RookeryError] = []
+        self.runs: list[list[Event] | NightrookError] = []
         self.checks: list[bool] = []
         self.commits: list[Committed | GitError] = []
 
@@ -56,7 +56,7 @@ class Scripted(FakeEffects):
     async def run(self, request: RunRequest, emit: Emit) -> Report:
         self.world.requests.append(request)
         events = self.runs.pop(0)
-        if isinstance(events, RookeryError):
+        if isinstance(events, NightrookError):
             raise events
         self.world.pass_time(20)
         return report_of(self.plan, request.pending, events, ended_at=self.world.now)
@@ -157,7 +157,7 @@ def test_a_run_gets_what_is_left(tmp_path: Path) -> None:
 
 def test_a_run_that_cannot_be_started_is_reported_in_its_own_words(tmp_path: Path) -> None:
     scripted = effects(Goal(until="DONE"))
-    scripted.runs = [RookeryError("no such flag")]
+    scripted.runs = [NightrookError("no such flag")]
     loop, _ = play(scripted, tmp_path)
     assert (loop.end, loop.state.reason) == ("not_started", "no such flag")
 

@@ -3,11 +3,11 @@
 import asyncio
 from pathlib import Path
 
-from rookery.loops.events import Resumed, ToolStarted
-from rookery.loops.plan import Goal, make_plan
-from rookery.loops.progress import Progress
-from rookery.loops.state import LoopState
-from rookery.loops.storage import LOOP_FOLDERS
+from nightrook.loops.events import Resumed, ToolStarted
+from nightrook.loops.plan import Goal, make_plan
+from nightrook.loops.progress import Progress
+from nightrook.loops.state import LoopState
+from nightrook.loops.storage import LOOP_FOLDERS
 
 NOW = 1_794_000_000.0
 

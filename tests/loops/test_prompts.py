@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from rookery.loops.plan import Goal, make_plan
-from rookery.loops.prompts import VARIABLES, prompt_for, unknown_variables
-from rookery.loops.state import Attempt, Check, Report
+from nightrook.loops.plan import Goal, make_plan
+from nightrook.loops.prompts import VARIABLES, prompt_for, unknown_variables
+from nightrook.loops.state import Attempt, Check, Report
 
 
 def before(answer: str | None = None, *checks: Check) -> Attempt:

@@ -2,11 +2,11 @@
 
 from datetime import UTC, datetime
 
-from rookery.loops.plan import Goal
-from rookery.loops.report import report
-from rookery.loops.state import Report
-from rookery.model.fold import fold
-from rookery.model.verdict import Facts, PassedLimit, Verdict, judge
+from nightrook.loops.plan import Goal
+from nightrook.loops.report import report
+from nightrook.loops.state import Report
+from nightrook.model.fold import fold
+from nightrook.model.verdict import Facts, PassedLimit, Verdict, judge
 from tests.recorded import ALL, folded, name_of
 from tests.rules import each
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-import rookery
-from rookery.loops import agent_activity
-from rookery.loops.events import (
+import nightrook
+from nightrook.loops import agent_activity
+from nightrook.loops.events import (
     AGENT_EVENTS,
     AgentThinking,
     Decision,
@@ -20,9 +20,9 @@ from rookery.loops.events import (
     ToolCompleted,
     ToolStarted,
 )
-from rookery.loops.plan import Ceilings, Goal
-from rookery.loops.start import new_loop
-from rookery.store import runs
+from nightrook.loops.plan import Ceilings, Goal
+from nightrook.loops.start import new_loop
+from nightrook.store import runs
 from tests.loops.playing import calls, install, plan, play
 
 INIT = {"type": "system", "subtype": "init", "session_id": "s", "tools": ["Read"]}
@@ -58,7 +58,7 @@ def heard(*messages: dict[str, Any]) -> list[LoopEvent]:
     """What a consumer of the loop hears of these messages of Claude's."""
     wire = "".join(json.dumps(message) + "\n" for message in messages).encode()
     told: list[LoopEvent] = []
-    for record in rookery.decode([wire], "claude"):
+    for record in nightrook.decode([wire], "claude"):
         told += agent_activity.loop_events(record.event, iteration=2, at=5.0)
     return told
 
@@ -149,7 +149,7 @@ def test_a_loop_that_nobody_listens_to_does_the_same(
 def test_a_slow_listener_loses_only_what_the_agent_inside_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rookery.loops.progress._MOST_UNREAD", 3)
+    monkeypatch.setattr("nightrook.loops.progress._MOST_UNREAD", 3)
     work = install(tmp_path, ["say=no", "say=DONE"], monkeypatch)
 
     async def whole() -> list[LoopEvent]:

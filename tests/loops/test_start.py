@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-import rookery
-from rookery.loops.driver import Loop
-from rookery.loops.events import (
+import nightrook
+from nightrook.loops.driver import Loop
+from nightrook.loops.events import (
     ToolStarted,
     Waiting,
 )
-from rookery.loops.plan import Ceilings, Goal, OnLimit
-from rookery.loops.start import BadPlanError, new_loop, resumed_loop
-from rookery.loops.storage import LOOP_FOLDERS
-from rookery.runs.limits import UnheldBudgetError
-from rookery.store import runs
-from rookery.store.loop_folder import LoopBusyError
+from nightrook.loops.plan import Ceilings, Goal, OnLimit
+from nightrook.loops.start import BadPlanError, new_loop, resumed_loop
+from nightrook.loops.storage import LOOP_FOLDERS
+from nightrook.runs.limits import UnheldBudgetError
+from nightrook.store import runs
+from nightrook.store.loop_folder import LoopBusyError
 from tests.loops.playing import calls, install, plan, play, repository, to_the_end
 
 
@@ -156,7 +156,7 @@ def test_a_budget_that_cannot_hold_is_refused_before_the_loop_starts(
 def test_only_a_limit_that_is_given_needs_a_known_cost(
     tmp_path: Path, options: dict[str, Any], needed: bool
 ) -> None:
-    loop = rookery.loop("claude", "Fix it", cwd=tmp_path, home=tmp_path, **options)
+    loop = nightrook.loop("claude", "Fix it", cwd=tmp_path, home=tmp_path, **options)
     assert loop.plan.needs_cost is needed
     assert loop.plan.options_for("claude").max_cost_unchecked is not needed
     assert loop.plan.ceilings.cost_usd == options.get("max_cost", 10)

@@ -1,7 +1,7 @@
 """What a loop has done: which runs count, what they cost, and how long it has run."""
 
-from rookery.loops.events import End
-from rookery.loops.state import LoopState
+from nightrook.loops.events import End
+from nightrook.loops.state import LoopState
 from tests.loops.test_rules import LIMITED, NOW, ran
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rookery.loops.plan import Goal, LoopPlan, make_plan
-from rookery.loops.state import LoopState
-from rookery.loops.storage import LOOP_FOLDERS, LoopFolder, newest_first
-from rookery.model.errors import DamagedRunError
+from nightrook.loops.plan import Goal, LoopPlan, make_plan
+from nightrook.loops.state import LoopState
+from nightrook.loops.storage import LOOP_FOLDERS, LoopFolder, newest_first
+from nightrook.model.errors import DamagedRunError
 
 PLAN: LoopPlan = make_plan(agent="claude", cwd="/", prompt="p", goal=Goal(until="DONE"))
 

@@ -5,8 +5,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from random import Random
 
-from rookery.agents import decoder
-from rookery.model.events import (
+from nightrook.agents import decoder
+from nightrook.model.events import (
     Event,
     StreamClosed,
     TaskFinished,
@@ -18,7 +18,7 @@ from rookery.model.events import (
     Unknown,
     Unreadable,
 )
-from rookery.model.records import Record, dump, load
+from nightrook.model.records import Record, dump, load
 from tests.adapter.mutations import BOM, mutate_stream, pieces
 from tests.recorded import cases
 

@@ -1,6 +1,6 @@
 """What is remembered about a stream does not grow with it."""
 
-from rookery.model.bounds import keep_end, take_oldest
+from nightrook.model.bounds import keep_end, take_oldest
 
 
 def one(_: int, size: int) -> int:

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-import rookery
-from rookery.model.completion import final_text, is_complete, response_in, signals
-from rookery.model.events import Event, Text, ToolFinished, TurnFinished, TurnStarted, UserMessage
-from rookery.model.fold import fold
-from rookery.model.records import Record
-from rookery.model.state import RunState
-from rookery.model.verdict import judge
+import nightrook
+from nightrook.model.completion import final_text, is_complete, response_in, signals
+from nightrook.model.events import Event, Text, ToolFinished, TurnFinished, TurnStarted, UserMessage
+from nightrook.model.fold import fold
+from nightrook.model.records import Record
+from nightrook.model.state import RunState
+from nightrook.model.verdict import judge
 from tests.recorded import ALL, CASES, folded, name_of, results
 from tests.rules import each
 
@@ -27,7 +27,7 @@ def after(*events: Event) -> RunState:
 def stream(*messages: dict[str, Any] | str) -> Iterator[Record]:
     """Records of Claude's messages, or of lines that are none."""
     lines = [m if isinstance(m, str) else json.dumps(m) for m in messages]
-    return rookery.decode(["".join(f"{line}\n" for line in lines).encode()], agent="claude")
+    return nightrook.decode(["".join(f"{line}\n" for line in lines).encode()], agent="claude")
 
 
 def says(*texts: str) -> dict[str, Any]:
@@ -262,7 +262,7 @@ def hostile(path: Path) -> bytes:
 @pytest.mark.parametrize("name", ["s02_read_edit_bash-2.1.197", "s03_parallel_tools-2.1.197"])
 def test_no_text_of_a_tool_changes_how_a_run_ends(name: str) -> None:
     path = next(p for p in CASES if name_of(p) == name)
-    calm, state = folded(path), fold(rookery.decode([hostile(path)]))
+    calm, state = folded(path), fold(nightrook.decode([hostile(path)]))
     assert judge(state) == judge(calm)
     assert final_text(state) == final_text(calm)
     assert signals(state, [WORD, "<promise>DONE</promise>", "done"]) == []

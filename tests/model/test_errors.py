@@ -2,9 +2,9 @@
 
 import pytest
 
-from rookery.model import errors
-from rookery.model.errors import (
-    RookeryError,
+from nightrook.model import errors
+from nightrook.model.errors import (
+    NightrookError,
     UndetectedAgentError,
     UnknownAgentError,
     UnreadableSourceError,
@@ -35,7 +35,7 @@ from rookery.model.errors import (
         ),
     ],
 )
-def test_an_error_names_the_thing_and_the_way_out(error: RookeryError, message: str) -> None:
+def test_an_error_names_the_thing_and_the_way_out(error: NightrookError, message: str) -> None:
     assert str(error) == message
 
 
@@ -44,6 +44,6 @@ def test_the_docstring_draws_every_error() -> None:
     found = {
         name
         for name, value in vars(errors).items()
-        if isinstance(value, type) and issubclass(value, RookeryError)
+        if isinstance(value, type) and issubclass(value, NightrookError)
     }
     assert drawn == found

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import rookery
-from rookery.model.bookkeeping import OpenLedger
-from rookery.model.events import (
+import nightrook
+from nightrook.model.bookkeeping import OpenLedger
+from nightrook.model.events import (
     Event,
     ModelUsage,
     SessionStarted,
@@ -17,11 +17,11 @@ from rookery.model.events import (
     Usage,
     UsageReported,
 )
-from rookery.model.fold import Beginning, fold
-from rookery.model.ledger import Money, Reconciliation, Tokens
-from rookery.model.price import Price, Prices, Rates, Tier, dollars, nano
-from rookery.model.records import Record
-from rookery.prices import PriceBook
+from nightrook.model.fold import Beginning, fold
+from nightrook.model.ledger import Money, Reconciliation, Tokens
+from nightrook.model.price import Price, Prices, Rates, Tier, dollars, nano
+from nightrook.model.records import Record
+from nightrook.prices import PriceBook
 from tests.recorded import ALL, REAL, folded, messages, name_of, results
 from tests.rules import each
 
@@ -117,16 +117,16 @@ def test_messages_are_counted_once_however_many_lines_repeat_them(path: Path) ->
     }
     seen = fold(
         record
-        for record in _renumbered(rookery.decode(path, agent="claude"))
+        for record in _renumbered(nightrook.decode(path, agent="claude"))
         if not isinstance(record.event, TurnFinished)
     )
     expected = sum(usage["input_tokens"] for usage in {**streamed, **once}.values())
     assert seen.ledger.tokens.input == expected
 
 
-def _renumbered(records: object) -> list[rookery.Record]:
+def _renumbered(records: object) -> list[nightrook.Record]:
     kept = [r for r in records if not isinstance(r.event, TurnFinished)]  # type: ignore[attr-defined]
-    return [rookery.Record(n, r.at, r.offset, r.length, r.event) for n, r in enumerate(kept)]
+    return [nightrook.Record(n, r.at, r.offset, r.length, r.event) for n, r in enumerate(kept)]
 
 
 def test_a_resumed_session_s_old_total_is_not_this_process_s_share() -> None:
@@ -539,7 +539,7 @@ def book() -> PriceBook:
 
 
 def _figures(data: bytes, prices: Prices) -> tuple[object, ...]:
-    state = fold(rookery.decode([data], agent="claude"), prices)
+    state = fold(nightrook.decode([data], agent="claude"), prices)
     ledger = state.ledger
     return ledger.native_usd, ledger.spent_usd, ledger.tokens, ledger.cost
 
@@ -576,7 +576,7 @@ def test_a_cut_stream_is_right_or_marked_as_not_settled(path: Path, book: PriceB
     data = path.read_bytes()
     whole = _figures(data, book)
     for cut in range(0, len(data), max(1, len(data) // 40)):
-        state = fold(rookery.decode([data[:cut]], agent="claude"), book)
+        state = fold(nightrook.decode([data[:cut]], agent="claude"), book)
         native = state.ledger.native_usd
         told = [r["total_cost_usd"] for r in results(path)]
         assert native is None or native in told

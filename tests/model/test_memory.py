@@ -5,7 +5,7 @@ import tracemalloc
 from collections.abc import Iterator
 from itertools import count
 
-from rookery.model.events import (
+from nightrook.model.events import (
     Event,
     FileChanged,
     SessionStarted,
@@ -15,9 +15,9 @@ from rookery.model.events import (
     TurnStarted,
     UsageReported,
 )
-from rookery.model.fold import Fold
-from rookery.model.records import Record
-from rookery.model.timeline import Timeline
+from nightrook.model.fold import Fold
+from nightrook.model.records import Record
+from nightrook.model.timeline import Timeline
 
 CALLS = 20_000  # of 100,000 each needs less: what is kept of the latest ones does not grow
 MOST_BYTES = 400  # a call, on average

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import rookery
-from rookery.model import events
-from rookery.model.events import Event, Notice, TextDelta, Unknown, UsageReported
-from rookery.model.records import Record, dump, load, schema
+import nightrook
+from nightrook.model import events
+from nightrook.model.events import Event, Notice, TextDelta, Unknown, UsageReported
+from nightrook.model.records import Record, dump, load, schema
 from tests.rules import each
 
 steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -151,7 +151,7 @@ def test_fields_of_a_later_version_are_passed_over() -> None:
 
 
 def test_the_schema_is_a_schema() -> None:
-    assert rookery.schema() == schema()
+    assert nightrook.schema() == schema()
     jsonschema.Draft202012Validator.check_schema(schema())
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rookery.model.safe import defused, defused_json, safe, safe_json
+from nightrook.model.safe import defused, defused_json, safe, safe_json
 
 steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 

@@ -8,8 +8,8 @@ from itertools import islice
 import msgspec
 import pytest
 
-import rookery
-from rookery.model.events import (
+import nightrook
+from nightrook.model.events import (
     ContextCompacted,
     Error,
     Event,
@@ -36,11 +36,11 @@ from rookery.model.events import (
     Unreadable,
     UsageReported,
 )
-from rookery.model.fold import Fold, fold
-from rookery.model.ledger import Money
-from rookery.model.price import Price, Rates
-from rookery.model.records import Record
-from rookery.model.snapshot import (
+from nightrook.model.fold import Fold, fold
+from nightrook.model.ledger import Money
+from nightrook.model.price import Price, Rates
+from nightrook.model.records import Record
+from nightrook.model.snapshot import (
     MOST_ITEMS,
     MOST_STEPS,
     Failure,
@@ -55,8 +55,8 @@ from rookery.model.snapshot import (
     TokenCounts,
     ToolCounts,
 )
-from rookery.model.state import RunState
-from rookery.model.stuck import evidence_of
+from nightrook.model.state import RunState
+from nightrook.model.stuck import evidence_of
 from tests.recorded import agent_of, cases
 from tests.rules import each
 
@@ -245,7 +245,7 @@ def test_it_does_not_change_with_the_state() -> None:
 # It can be sent, at any moment of any recorded stream.
 def test_snapshots_of_every_recorded_case_survive_the_wire() -> None:
     for path in cases():
-        _survive_the_wire(Fold(rookery.decode(path, agent=agent_of(path))))
+        _survive_the_wire(Fold(nightrook.decode(path, agent=agent_of(path))))
 
 
 def _survive_the_wire(stream: Fold) -> None:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import rookery
-from rookery.feed.source import Source
-from rookery.model.events import (
+import nightrook
+from nightrook.feed.source import Source
+from nightrook.model.events import (
     ContextCompacted,
     Denial,
     Error,
@@ -50,11 +50,11 @@ from rookery.model.events import (
     UsageReported,
     UserMessage,
 )
-from rookery.model.fold import Fold, fold
-from rookery.model.price import no_prices
-from rookery.model.records import Record
-from rookery.model.state import FileState, RunState, TaskSpan, ToolSpan, Turn
-from rookery.model.timeline import Items, Timeline
+from nightrook.model.fold import Fold, fold
+from nightrook.model.price import no_prices
+from nightrook.model.records import Record
+from nightrook.model.state import FileState, RunState, TaskSpan, ToolSpan, Turn
+from nightrook.model.timeline import Items, Timeline
 from tests.model.test_records import FULL, LEAST
 from tests.recorded import ALL, CASES, folded, messages, name_of, results
 from tests.rules import each
@@ -90,7 +90,7 @@ def contents(state: RunState) -> dict[str, Any]:
 
 def listed(path: Path) -> Items:
     line = Timeline()
-    line.take(rookery.decode(path, agent="claude"))
+    line.take(nightrook.decode(path, agent="claude"))
     return line.items
 
 
@@ -442,17 +442,18 @@ def test_the_drift_report_counts_types_and_fields_not_messages() -> None:
         closed_with(3),
     )
     assert state.drift("Claude Code") == (
-        "Claude Code 2.1.999 wrote 2 types and 3 fields that this version of rookery does not know"
+        "Claude Code 2.1.999 wrote 2 types and 3 fields "
+        "that this version of nightrook does not know"
     )
 
 
 def test_the_drift_report_is_silent_on_what_is_known_and_right_in_its_grammar() -> None:
     assert after(START, CLOSED).drift("X") is None
     assert after(Unknown(name="a")).drift("X") == (
-        "X wrote 1 type that this version of rookery does not know"
+        "X wrote 1 type that this version of nightrook does not know"
     )
     assert after(START, closed_with(1)).drift("X") == (
-        "X 2.1.325 wrote 1 field that this version of rookery does not know"
+        "X 2.1.325 wrote 1 field that this version of nightrook does not know"
     )
 
 
@@ -465,11 +466,11 @@ def test_no_recording_of_a_checked_version_drifts() -> None:
 
 
 TWICE = """
-from rookery.feed.source import Source
-from rookery.model.fold import Fold, fold
-from rookery.model.records import Record
-from rookery.model.state import RunState
-from rookery.runs.run import Run
+from nightrook.feed.source import Source
+from nightrook.model.fold import Fold, fold
+from nightrook.model.records import Record
+from nightrook.model.state import RunState
+from nightrook.runs.run import Run
 
 def f(state: RunState, drawing: Fold, feeding: Source, run: Run, record: Record) -> None:
     state.fold([record])
@@ -516,7 +517,7 @@ def test_a_record_that_is_not_the_next_is_refused() -> None:
 
 @each("path", ALL, ids=name_of)
 def test_folding_record_by_record_equals_folding_at_once(path: Path) -> None:
-    records = list(rookery.decode(path, agent="claude"))
+    records = list(nightrook.decode(path, agent="claude"))
     at_once = contents(fold(records))
     drawn = Fold(iter(records))
     assert list(drawn) == records
@@ -561,16 +562,16 @@ def test_any_events_in_any_cuts_fold_to_the_same(events: list[Event], cuts: list
 
 @given(ANY_EVENTS)
 def test_a_state_is_a_pure_fold(events: list[Event]) -> None:
-    dumped = [rookery.dump(record) for record in numbered(*events)]
-    records = [rookery.load(line) for line in dumped]
+    dumped = [nightrook.dump(record) for record in numbered(*events)]
+    records = [nightrook.load(line) for line in dumped]
     first = contents(fold(records))
-    assert [rookery.dump(record) for record in records] == dumped
+    assert [nightrook.dump(record) for record in records] == dumped
     assert contents(fold(records)) == first
 
 
 @each("path", CASES, ids=name_of)
 def test_dropping_every_delta_loses_nothing(path: Path) -> None:
-    events = [record.event for record in rookery.decode(path, agent="claude")]
+    events = [record.event for record in nightrook.decode(path, agent="claude")]
     deltas = (TextDelta, ThinkingDelta, ToolInputDelta)
     state = after(*(event for event in events if not isinstance(event, deltas)))
     state.records = len(events)

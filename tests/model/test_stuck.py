@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rookery.model.events import (
+from nightrook.model.events import (
     Event,
     LimitReported,
     PermissionRequested,
@@ -11,9 +11,9 @@ from rookery.model.events import (
     ToolStarted,
     TurnStarted,
 )
-from rookery.model.fold import fold
-from rookery.model.records import Record
-from rookery.model.stuck import Evidence, OpenTool, Process, evidence_of, suspect
+from nightrook.model.fold import fold
+from nightrook.model.records import Record
+from nightrook.model.stuck import Evidence, OpenTool, Process, evidence_of, suspect
 from tests.rules import each
 
 IDLE = 100.0

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rookery.model.text import cut, duration, first_line, one_line, suggested
+from nightrook.model.text import cut, duration, first_line, one_line, suggested
 
 steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-import rookery
-from rookery.model.events import (
+import nightrook
+from nightrook.model.events import (
     ContextCompacted,
     Denial,
     Error,
@@ -40,9 +40,9 @@ from rookery.model.events import (
     Unreadable,
     UserMessage,
 )
-from rookery.model.fold import fold
-from rookery.model.records import Record
-from rookery.model.timeline import Item, Place, Timeline
+from nightrook.model.fold import fold
+from nightrook.model.records import Record
+from nightrook.model.timeline import Item, Place, Timeline
 from tests.recorded import agent_of, cases
 
 CLOSED = StreamClosed(
@@ -319,7 +319,7 @@ def test_a_record_that_skips_others_is_refused() -> None:
 
 
 def decoded(path: Path) -> list[Record]:
-    return list(rookery.decode(path, agent=agent_of(path)))
+    return list(nightrook.decode(path, agent=agent_of(path)))
 
 
 def listed(line: Timeline) -> list[Item]:

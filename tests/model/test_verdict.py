@@ -8,8 +8,8 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-import rookery
-from rookery.model.events import (
+import nightrook
+from nightrook.model.events import (
     Denial,
     Error,
     Event,
@@ -28,11 +28,11 @@ from rookery.model.events import (
     TurnStarted,
     Unreadable,
 )
-from rookery.model.fold import fold
-from rookery.model.records import Record
-from rookery.model.state import RunState
-from rookery.model.stuck import Suspicion
-from rookery.model.verdict import (
+from nightrook.model.fold import fold
+from nightrook.model.records import Record
+from nightrook.model.state import RunState
+from nightrook.model.stuck import Suspicion
+from nightrook.model.verdict import (
     EXIT_CODES,
     NOTHING_KNOWN,
     Facts,
@@ -42,7 +42,7 @@ from rookery.model.verdict import (
     StopReason,
     Verdict,
 )
-from rookery.model.verdict import judge as judge_whole
+from nightrook.model.verdict import judge as judge_whole
 from tests.recorded import ALL, CASES, facts, folded, name_of, results
 from tests.rules import each
 
@@ -113,7 +113,7 @@ def test_the_result_decides_and_neither_exit_code_nor_error_event_does(
     wire: list[dict[str, Any]] = [INIT]
     wire += [API_ERROR] if error else []
     wire += [{"type": "result", "session_id": "s", **result}] if result else []
-    state = fold(rookery.decode([_lines(wire)]))
+    state = fold(nightrook.decode([_lines(wire)]))
     assert bool(state.errors) is error
     assert judge(state, EXITS[exit]).status == status
 
@@ -122,7 +122,7 @@ def test_the_result_decides_and_neither_exit_code_nor_error_event_does(
 def test_an_error_subtype_that_claims_to_be_no_error_is_one(exit: str) -> None:
     # 1.0.128 and 2.0.76 say so, and exit with 0.
     result = {"type": "result", "subtype": "error_during_execution", "is_error": False}
-    state = fold(rookery.decode([_lines([INIT, result])]))
+    state = fold(nightrook.decode([_lines([INIT, result])]))
     assert judge(state, EXITS[exit]).status == "failed"
 
 
@@ -132,7 +132,7 @@ def test_a_stream_cut_at_any_byte_of_its_last_two_lines_is_never_a_success(name:
     wire = next(path for path in CASES if name_of(path) == name).read_bytes()
     begin = wire.rstrip(b"\n").rfind(b"\n", 0, wire.rstrip(b"\n").rfind(b"\n"))
     for end in range(begin, len(wire) - 1):
-        state = fold(rookery.decode([wire[:end]], agent="claude"))
+        state = fold(nightrook.decode([wire[:end]], agent="claude"))
         assert judge(state, Facts(agent_exit_code=0)).status == "incomplete"
 
 

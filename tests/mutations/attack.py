@@ -97,17 +97,17 @@ def attack(kind: Kind, number: int, top: Path) -> tuple[str, Outcome, list[str]]
     random = Random(f"{kind} {number}")
     home, project = top / "home", top / "project"
     project.mkdir()
-    settings = top / ".config" / "rookery"
+    settings = top / ".config" / "nightrook"
     settings.mkdir(parents=True)
     for path in (settings, project):
-        (path / "rookery.toml").write_text(_SETTINGS)
+        (path / "rook.toml").write_text(_SETTINGS)
     (settings / "prices.toml").write_text(_PRICES)
     names = _copy(random, home)
     folder = settings if kind == "settings" else home / _FOLDERS[kind] / names[kind][0]
     done = mutate(folder, random)
     env = {
         "HOME": str(top),
-        "ROOKERY_HOME": str(home),
+        "ROOK_HOME": str(home),
         "PATH": str(top / "bin"),  # no agent is there
         "COLUMNS": "80",
         "TZ": "UTC",
@@ -156,8 +156,8 @@ def _hidden(call: Call, others: list[str]) -> list[str]:
 
 def main() -> None:
     """Attack as the command line says."""
-    package = import_module("rookery")
-    for module in pkgutil.walk_packages(package.__path__, "rookery."):
+    package = import_module("nightrook")
+    for module in pkgutil.walk_packages(package.__path__, "nightrook."):
         if not module.name.endswith(("__main__", "systems.linux")):  # imported only on Linux
             import_module(module.name)
     kind: Kind = sys.argv[1]  # type: ignore[assignment]

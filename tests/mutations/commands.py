@@ -13,7 +13,7 @@ from typing import NamedTuple, NoReturn
 
 import msgspec
 
-from rookery.cli.main import main
+from nightrook.cli.main import main
 
 DEADLINE_S = 120.0
 """After this long a call hangs; each takes some milliseconds."""

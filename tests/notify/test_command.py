@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from rookery.display.reports.report import cleaned
-from rookery.notify import command
-from rookery.notify.command import environment, run_command
+from nightrook.display.reports.report import cleaned
+from nightrook.notify import command
+from nightrook.notify.command import environment, run_command
 from tests.ci.payloads import PAYLOADS
 from tests.ci.samples import everywhere
 from tests.ci.test_github import DONE
@@ -15,18 +15,18 @@ from tests.rules import each
 
 
 def test_it_finds_how_the_run_ended_in_its_environment() -> None:
-    ended = run_command('echo "$ROOKERY_STATUS $ROOKERY_COST_USD $ROOKERY_NAME"', DONE)
+    ended = run_command('echo "$ROOK_STATUS $ROOK_COST_USD $ROOK_NAME"', DONE)
     assert ended == ("success 0.015000 k7f3\n", None)
     assert environment(replace(DONE, duration_s=1.25)) == {
-        "ROOKERY_STATUS": "success",
-        "ROOKERY_EXIT_CODE": "0",
-        "ROOKERY_KIND": "run",
-        "ROOKERY_NAME": "k7f3",
-        "ROOKERY_COST_USD": "0.015000",
-        "ROOKERY_ANSWER_FILE": "/runs/k7f3/output.md",
-        "ROOKERY_SENTENCE": "",
-        "ROOKERY_DURATION_S": "1.2",
-        "ROOKERY_ENDED": "k7f3",
+        "ROOK_STATUS": "success",
+        "ROOK_EXIT_CODE": "0",
+        "ROOK_KIND": "run",
+        "ROOK_NAME": "k7f3",
+        "ROOK_COST_USD": "0.015000",
+        "ROOK_ANSWER_FILE": "/runs/k7f3/output.md",
+        "ROOK_SENTENCE": "",
+        "ROOK_DURATION_S": "1.2",
+        "ROOK_ENDED": "k7f3",
     }
 
 

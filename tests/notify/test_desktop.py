@@ -4,7 +4,7 @@ import re
 
 from msgspec.structs import replace
 
-from rookery.notify.desktop import notification
+from nightrook.notify.desktop import notification
 from tests.ci.payloads import PAYLOADS
 from tests.ci.samples import everywhere
 from tests.ci.test_github import DONE

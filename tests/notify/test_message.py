@@ -1,7 +1,7 @@
 """The message at the end, in words of our own."""
 
-from rookery.display.reports.report import Report
-from rookery.notify.message import body, title
+from nightrook.display.reports.report import Report
+from nightrook.notify.message import body, title
 from tests.ci.test_github import DONE
 
 

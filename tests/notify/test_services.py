@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.notify.services import MISSING, send
+from nightrook.notify.services import MISSING, send
 from tests.ci.test_github import DONE
 
 STAND_IN = """
@@ -58,7 +58,7 @@ def test_nothing_is_imported_from_the_project(
 ) -> None:
     project = tmp_path / "project"
     project.mkdir()
-    for name in ("json.py", "msgspec.py", "rookery.py"):
+    for name in ("json.py", "msgspec.py", "nightrook.py"):
         (project / name).write_text("import sys; sys.exit('owned')")
     monkeypatch.chdir(project)
     assert send(["one://token"], DONE) is None

@@ -49,7 +49,7 @@ def _check(frame: FrameType | None, what: str) -> None:
     while frame is not None and frame.f_globals.get("__name__") in _LIBRARIES:
         frame = frame.f_back
     caller = str(frame.f_globals.get("__name__")) if frame is not None else ""
-    if caller.startswith("rookery.") and not caller.startswith("rookery.testing"):
+    if caller.startswith("nightrook.") and not caller.startswith("nightrook.testing"):
         raise SystemError(f"{caller} needs Linux: {what}")
 
 
@@ -95,12 +95,12 @@ def _arguments(pid: int) -> bytes:
 def _patch(module: ModuleType) -> None:
     changed: Any = module
     match module.__name__:
-        case "rookery.process.systems.this_system":
-            changed.system = importlib.import_module("rookery.process.systems.portable")
-        case "rookery.process.systems.portable":
+        case "nightrook.process.systems.this_system":
+            changed.system = importlib.import_module("nightrook.process.systems.portable")
+        case "nightrook.process.systems.portable":
             changed._select = _SELECT
             changed.arguments = _arguments
-        case "rookery.process.bare_python":
+        case "nightrook.process.bare_python":
             start = (
                 f"import sys; sys.path[:0] = [{_HERE!r}]; import no_linux_calls; del sys.path[0]"
             )
@@ -111,7 +111,7 @@ class _Finder:
     """Patches modules of rook once they are imported."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        if not name.startswith(("rookery.process.systems", "rookery.process.bare_python")):
+        if not name.startswith(("nightrook.process.systems", "nightrook.process.bare_python")):
             return None
         spec: Any = importlib.machinery.PathFinder.find_spec(name, path, target)
         if spec is None:

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from rookery.model.events import Usage
-from rookery.model.price import Price, Rates, dollars, nano, round_pico
-from rookery.prices import (
+from nightrook.model.events import Usage
+from nightrook.model.price import Price, Rates, dollars, nano, round_pico
+from nightrook.prices import (
     PriceBook,
     PriceFileError,
     price_file_path,
     price_file_problem,
     read_price_file,
 )
-from rookery.prices.names import spellings
+from nightrook.prices.names import spellings
 from tests.recorded import REAL, name_of, results
 from tests.rules import each
 
@@ -202,14 +202,14 @@ def test_the_user_s_price_file_is_read_when_a_price_is_asked_for(price_file: Pat
 def test_the_setting_prices_file_names_another_price_file(
     price_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = price_file.parent / "rookery.toml"
+    settings = price_file.parent / "rook.toml"
     settings.write_text('[prices]\nfile = "mine.toml"\n')
     (price_file.parent / "mine.toml").write_text('["my-model"]\ninput = 2.5\n')
     price_file.write_text('["my-model"]\ninput = 1.5\n')
     assert PriceBook()("my-model") == Price(Rates(input=2_500_000))
     other = price_file.parent / "other.toml"
     other.write_text('["my-model"]\ninput = 3.5\n')
-    monkeypatch.setenv("ROOKERY_PRICES_FILE", str(other))
+    monkeypatch.setenv("ROOK_PRICES_FILE", str(other))
     assert PriceBook()("my-model") == Price(Rates(input=3_500_000))
 
 
@@ -223,7 +223,7 @@ def test_the_setting_prices_file_names_another_price_file(
 def test_a_price_file_that_the_settings_name_in_vain_is_reported(
     price_file: Path, text: str, words: str
 ) -> None:
-    (price_file.parent / "rookery.toml").write_text(text)
+    (price_file.parent / "rook.toml").write_text(text)
     assert PriceBook()("claude-sonnet-4-5") is None
     assert words in (price_file_problem() or "")
 

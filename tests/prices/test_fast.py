@@ -2,7 +2,7 @@
 
 import pytest
 
-from rookery.prices import fast_factor
+from nightrook.prices import fast_factor
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ import pytest
 from genai_prices import data_snapshot
 from genai_prices.types import ModelPrice
 
-from rookery.model.price import Price
-from rookery.prices import list_version, price_list
-from rookery.prices.price_list import FILE, PriceList
+from nightrook.model.price import Price
+from nightrook.prices import list_version, price_list
+from nightrook.prices.price_list import FILE, PriceList
 
 NOW = datetime(2026, 11, 2, tzinfo=UTC)
 MODEL = "claude-sonnet-4-5"
@@ -23,8 +23,8 @@ MODEL = "claude-sonnet-4-5"
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache folder of the user."""
-    monkeypatch.setattr(price_list, "_folder", lambda: tmp_path / "rookery")
-    return tmp_path / "rookery"
+    monkeypatch.setattr(price_list, "_folder", lambda: tmp_path / "nightrook")
+    return tmp_path / "nightrook"
 
 
 def test_the_version_of_the_list_is_that_of_its_package() -> None:
@@ -99,7 +99,7 @@ def test_a_price_that_depends_on_the_hour_is_not_kept(
 @pytest.mark.slow
 def test_the_list_is_imported_only_for_a_price_that_is_not_kept(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from rookery.prices import PriceBook, price_list;"
+        "import sys; from pathlib import Path; from nightrook.prices import PriceBook, price_list;"
         f"price_list._folder = lambda: Path({str(tmp_path)!r}); book = PriceBook();"
         "print('genai_prices' in sys.modules); book('gpt-5'); print('genai_prices' in sys.modules)"
     )

@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from rookery.process.recorder_process import Plan, RecorderProcess
-from rookery.store.file_names import RECORDER_FILES
+from nightrook.process.recorder_process import Plan, RecorderProcess
+from nightrook.store.file_names import RECORDER_FILES
 
 PATIENCE_S = 120.0  # a busy machine is slow, and what never comes is rare
 

@@ -6,12 +6,12 @@ import sys
 
 import pytest
 
-from rookery.process import digest
-from rookery.process.digest import Digest
+from nightrook.process import digest
+from nightrook.process.digest import Digest
 
 CHEAP = """
 import sys
-from rookery.process.digest import Digest
+from nightrook.process.digest import Digest
 one = Digest()
 one.update(b"x" * 1000)
 one.hexdigest()

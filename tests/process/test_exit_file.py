@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rookery.process.exit_file import ExitFile
+from nightrook.process.exit_file import ExitFile
 
 
 @pytest.fixture

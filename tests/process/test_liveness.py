@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rookery.process.liveness import is_alive, is_same_process, start_ticks
-from rookery.process.systems.this_system import system
+from nightrook.process.liveness import is_alive, is_same_process, start_ticks
+from nightrook.process.systems.this_system import system
 from tests.store.samples import run_python
 
 

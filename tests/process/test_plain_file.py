@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.process.plain_file import open_plain
+from nightrook.process.plain_file import open_plain
 
 
 def test_a_new_file_is_private_and_an_open_one_blocks_as_usual(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.process.programs import Installed, installed
+from nightrook.process.programs import Installed, installed
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.process.raw_log import Arrivals, Log
+from nightrook.process.raw_log import Arrivals, Log
 
 
 def test_what_came_since_the_last_sync_is_synced_when_the_log_is_closed(

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from rookery.model.errors import RookeryError
-from rookery.process import bare_python, trees
+from nightrook.model.errors import NightrookError
+from nightrook.process import bare_python, trees
 from tests.process.recording import finish, is_gone, python, record, start, wait_for
 
 
@@ -294,8 +294,8 @@ def test_children_of_an_agent_that_is_stopped_have_time_to_clean_up(tmp_path: Pa
 
 
 IMMORTAL = """
-from rookery.process import trees
-from rookery.process import recorder
+from nightrook.process import trees
+from nightrook.process import recorder
 trees.send = lambda pids, number: None
 recorder._HOPELESS_S = 0.2
 main()
@@ -476,7 +476,7 @@ def test_a_fifo_in_the_place_of_the_prompt_does_not_block_the_recorder(tmp_path:
 
 def test_a_fifo_in_the_place_of_the_recorder_s_own_log_is_reported(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "recorder.log")
-    with pytest.raises(RookeryError, match="the recorder cannot start"):
+    with pytest.raises(NightrookError, match="the recorder cannot start"):
         start(tmp_path, ["true"])
 
 

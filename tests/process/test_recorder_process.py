@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from rookery.process import bare_python, recorder_process, trees
+from nightrook.process import bare_python, recorder_process, trees
 from tests.process.recording import finish, is_gone, python, start, wait_for
 
 ROOT = Path(__file__).parent.parent.parent
 READY = "import os, time; open('pid.1', 'w').write(str(os.getpid())); time.sleep(600)"
 DEAF = """
-from rookery.process.recorder import Recorder
+from nightrook.process.recorder import Recorder
 Recorder._obey = lambda self: self._poll.unregister(0)
 main()
 """
@@ -126,8 +126,8 @@ import sys
 sys.path[:0] = [{root!r}, {source!r}]
 import os, signal, subprocess
 from pathlib import Path
-from rookery.process import trees
-from rookery.process.systems.this_system import system
+from nightrook.process import trees
+from nightrook.process.systems.this_system import system
 from tests.process.recording import start, python, wait_for
 folder = Path({folder!r})
 if {subreaper}: system.become_subreaper()

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rookery.process import trees
-from rookery.process.systems.this_system import system
+from nightrook.process import trees
+from nightrook.process.systems.this_system import system
 from tests.process.recording import is_gone, wait_for
 
 

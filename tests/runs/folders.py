@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from rookery.process.liveness import start_ticks
-from rookery.store.run_folder import RunFolder
-from rookery.store.runs import create
+from nightrook.process.liveness import start_ticks
+from nightrook.store.run_folder import RunFolder
+from nightrook.store.runs import create
 from tests.conftest import SESSION
 from tests.store.samples import INFO, VERDICT, append
 

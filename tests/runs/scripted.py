@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
-import rookery
-import rookery.testing
-from rookery.runs.run import Run
+import nightrook
+import nightrook.testing
+from nightrook.runs.run import Run
 
-AGENT = Path(rookery.testing.__file__).with_name("scripted_agent.py")
+AGENT = Path(nightrook.testing.__file__).with_name("scripted_agent.py")
 
 
 def program(folder: Path) -> str:
@@ -26,8 +26,8 @@ def program(folder: Path) -> str:
 
 def make(folder: Path, script: str, **options: Any) -> Run:
     """Make a run of the scripted agent; `script` are its faults, as words."""
-    environment = {"ROOKERY_SCRIPT": script, **options.pop("env", {})}
-    made: Run = rookery.run(
+    environment = {"ROOK_SCRIPT": script, **options.pop("env", {})}
+    made: Run = nightrook.run(
         "claude",
         options.pop("prompt", "Fix the tests"),
         cwd=folder,

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-import rookery
-from rookery.feed.feed import Position
-from rookery.model.errors import RookeryError
-from rookery.runs.attached import AttachedRun
-from rookery.store import runs
-from rookery.store.run_folder import RunFolder
-from rookery.store.run_formats import RunInfo
+import nightrook
+from nightrook.feed.feed import Position
+from nightrook.model.errors import NightrookError
+from nightrook.runs.attached import AttachedRun
+from nightrook.store import runs
+from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_formats import RunInfo
 from tests.process.recording import PATIENCE_S
 from tests.runs.scripted import make, play
 
@@ -57,12 +57,12 @@ def test_a_run_whose_processes_died_is_judged(tmp_path: Path, session: Path) -> 
     attached = AttachedRun(folder)
     saved = asyncio.run(asyncio.wait_for(attached.follow(), PATIENCE_S))
     assert saved == folder.verdict()
-    assert attached.feed.state.records == len(list(rookery.decode(session)))
+    assert attached.feed.state.records == len(list(nightrook.decode(session)))
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_run_that_cannot_be_judged_is_an_error(tmp_path: Path, session: Path) -> None:
     folder = lost_run(tmp_path, session)
     folder.path.chmod(0o500)
-    with pytest.raises(RookeryError, match="its verdict is lost"):
+    with pytest.raises(NightrookError, match="its verdict is lost"):
         asyncio.run(AttachedRun(folder).follow())

@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-import rookery
-from rookery import Ask, Decision, agents
-from rookery.adapter.agent import ControlChannel
-from rookery.feed.tail import log_size
-from rookery.model.errors import RookeryError
-from rookery.model.events import Event, PermissionDenied, PermissionRequested, ToolFinished
-from rookery.model.records import Record
-from rookery.runs.dialogue import Dialogue, OnPermission
-from rookery.runs.run import Run
-from rookery.store import decisions, runs
-from rookery.store.run_formats import RunInfo
+import nightrook
+from nightrook import Ask, Decision, agents
+from nightrook.adapter.agent import ControlChannel
+from nightrook.feed.tail import log_size
+from nightrook.model.errors import NightrookError
+from nightrook.model.events import Event, PermissionDenied, PermissionRequested, ToolFinished
+from nightrook.model.records import Record
+from nightrook.runs.dialogue import Dialogue, OnPermission
+from nightrook.runs.run import Run
+from nightrook.store import decisions, runs
+from nightrook.store.run_formats import RunInfo
 from tests.runs.scripted import make, play
 
 ALLOWED = "ran: rm -r build"
@@ -236,7 +236,7 @@ def test_a_run_that_cannot_be_recorded_leaves_no_pipe_open(
 
     before = open_files()
     monkeypatch.setattr("sys.executable", "/nowhere/python")
-    with pytest.raises(RookeryError, match=r"the recorder cannot start: .*/nowhere/python"):
+    with pytest.raises(NightrookError, match=r"the recorder cannot start: .*/nowhere/python"):
         asyncio.run(fails())
     assert open_files() == before
 
@@ -350,5 +350,5 @@ def test_what_settles_itself_is_asked_no_longer(tmp_path: Path) -> None:
 
 
 def test_plain_text_cannot_be_answered(tmp_path: Path) -> None:
-    with pytest.raises(RookeryError, match="plain text cannot be answered"):
-        rookery.run("claude", "x", permission="ask", stream=False)
+    with pytest.raises(NightrookError, match="plain text cannot be answered"):
+        nightrook.run("claude", "x", permission="ask", stream=False)

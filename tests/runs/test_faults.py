@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-import rookery
-from rookery.model.events import ToolStarted, TurnFinished, Unknown, Unreadable
-from rookery.process import trees
-from rookery.runs.run import Run
+import nightrook
+from nightrook.model.events import ToolStarted, TurnFinished, Unknown, Unreadable
+from nightrook.process import trees
+from nightrook.runs.run import Run
 from tests.runs.scripted import play
 
 
@@ -85,7 +85,7 @@ def test_silence_inside_a_tool_is_not_being_stuck_but_the_deadline_holds(tmp_pat
 
 def test_a_missing_program_is_not_started(tmp_path: Path) -> None:
     async def main() -> Run:
-        run: Run = rookery.run("claude", "x", home=tmp_path, program=str(tmp_path / "none"))
+        run: Run = nightrook.run("claude", "x", home=tmp_path, program=str(tmp_path / "none"))
         async with run:
             await run.wait()
         return run
@@ -159,14 +159,14 @@ def test_a_line_of_12_mb_is_announced_and_the_result_still_seen(tmp_path: Path) 
 
 
 def test_iterating_gives_what_decoding_the_log_gives(tmp_path: Path) -> None:
-    seen: list[rookery.Record] = []
+    seen: list[nightrook.Record] = []
 
     async def collect(run: Run) -> None:
         async for record in run:
             seen.append(record)
 
     run = play(tmp_path, "say=hi noise unknown-types", collect)
-    kept = [r.event for r in rookery.decode(run.folder.path / "stdout.raw", "claude")]
+    kept = [r.event for r in nightrook.decode(run.folder.path / "stdout.raw", "claude")]
     assert [record.event for record in seen] == kept
     assert [record.seq for record in seen] == list(range(len(seen)))
     assert any(isinstance(record.event, Unknown) for record in seen)
@@ -176,7 +176,7 @@ def test_iterating_gives_what_decoding_the_log_gives(tmp_path: Path) -> None:
 
 
 def test_a_slow_reader_loses_nothing_and_stalls_nobody(tmp_path: Path) -> None:
-    ended: list[rookery.Record] = []
+    ended: list[nightrook.Record] = []
 
     async def slow(run: Run) -> None:
         await run.wait()  # the agent is long gone when we begin to read

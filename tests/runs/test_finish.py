@@ -4,17 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from rookery import agents
-from rookery.model.events import Event, SessionStarted, TurnFinished, TurnStarted
-from rookery.model.fold import fold
-from rookery.model.records import Record
-from rookery.model.state import RunState
-from rookery.model.verdict import Facts, PassedLimit
-from rookery.runs.finish import finish, recorded_exit
-from rookery.store.output import read_output
-from rookery.store.run_folder import RunFolder
-from rookery.store.run_formats import ExitInfo
-from rookery.store.runs import create
+from nightrook import agents
+from nightrook.model.events import Event, SessionStarted, TurnFinished, TurnStarted
+from nightrook.model.fold import fold
+from nightrook.model.records import Record
+from nightrook.model.state import RunState
+from nightrook.model.verdict import Facts, PassedLimit
+from nightrook.runs.finish import finish, recorded_exit
+from nightrook.store.output import read_output
+from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_formats import ExitInfo
+from nightrook.store.runs import create
 from tests.store.samples import INFO, append
 
 ENDED = ExitInfo(started=True, exit_code=0, ended_at=1500.0)

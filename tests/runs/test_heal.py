@@ -9,16 +9,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rookery.model.errors import RookeryError
-from rookery.model.snapshot import TokenCounts
-from rookery.model.verdict import Facts
-from rookery.process import trees
-from rookery.process.liveness import start_ticks
-from rookery.runs.heal import ask_to_stop, heal, healed
-from rookery.store.output import read_output
-from rookery.store.run_folder import RunFolder
-from rookery.store.run_formats import ExitInfo, VerdictInfo
-from rookery.store.runs import create
+from nightrook.model.errors import NightrookError
+from nightrook.model.snapshot import TokenCounts
+from nightrook.model.verdict import Facts
+from nightrook.process import trees
+from nightrook.process.liveness import start_ticks
+from nightrook.runs.heal import ask_to_stop, heal, healed
+from nightrook.store.output import read_output
+from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_formats import ExitInfo, VerdictInfo
+from nightrook.store.runs import create
 from tests.store.samples import EXIT, INFO, VERDICT, append, run_python
 
 LOST = ExitInfo(
@@ -249,10 +249,10 @@ def test_a_verdict_that_comes_while_we_heal_is_not_overwritten(folder: RunFolder
 
 HEALER = """
 import sys
-from rookery.model.verdict import Facts
-from rookery.runs.heal import heal
-from rookery.process.liveness import is_alive
-from rookery.store.runs import runs
+from nightrook.model.verdict import Facts
+from nightrook.runs.heal import heal
+from nightrook.process.liveness import is_alive
+from nightrook.store.runs import runs
 
 sys.stdin.read(1)
 print(sum(heal(folder, alive=is_alive, now=2000.0) for folder in runs(sys.argv[1])))
@@ -293,7 +293,7 @@ def test_a_process_that_is_not_the_recorder_is_not_signalled(folder: RunFolder) 
     info = msgspec.structs.replace(INFO, recorder_pid=other.pid, recorder_ticks=ticks - 10)
     folder.write_info(info)
     try:
-        with pytest.raises(RookeryError, match="is not running"):
+        with pytest.raises(NightrookError, match="is not running"):
             ask_to_stop(folder)
         assert other.poll() is None
     finally:

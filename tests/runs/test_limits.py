@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from rookery.agents import agent
-from rookery.config.options import RunOptions
-from rookery.model.events import (
+from nightrook.agents import agent
+from nightrook.config.options import RunOptions
+from nightrook.model.events import (
     Event,
     TaskFinished,
     TaskStarted,
@@ -16,12 +16,12 @@ from rookery.model.events import (
     TurnStarted,
     UsageReported,
 )
-from rookery.model.fold import fold
-from rookery.model.price import Price, Rates
-from rookery.model.records import Record
-from rookery.model.state import RunState
-from rookery.model.verdict import PassedLimit
-from rookery.runs.limits import (
+from nightrook.model.fold import fold
+from nightrook.model.price import Price, Rates
+from nightrook.model.records import Record
+from nightrook.model.state import RunState
+from nightrook.model.verdict import PassedLimit
+from nightrook.runs.limits import (
     UnheldBudgetError,
     late_limits,
     needs_known_cost,

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-import rookery
-from rookery.model.snapshot import TokenCounts
-from rookery.runs.listing import ListedRun, RunFilter, combined, listed_runs
+import nightrook
+from nightrook.model.snapshot import TokenCounts
+from nightrook.runs.listing import ListedRun, RunFilter, combined, listed_runs
 from tests.runs.folders import ended, live
 
 replace = msgspec.structs.replace
@@ -18,14 +18,14 @@ replace = msgspec.structs.replace
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("ROOKERY_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("ROOK_HOME", str(tmp_path / "home"))
     return tmp_path / "home"
 
 
 def test_a_row_has_what_a_script_asks_for(home: Path) -> None:
     tokens = TokenCounts(input=3, output=1)
     folder = ended(home, {"tokens": tokens, "files": ["/work/a.py"]}, cwd="/work", agent="claude")
-    assert rookery.list_runs() == [
+    assert nightrook.list_runs() == [
         ListedRun(
             name=folder.name,
             agent="claude",
@@ -53,13 +53,13 @@ def test_a_run_of_an_earlier_version_is_listed_without_what_it_did_not_record(ho
     for name in ("tokens", "files"):
         del saved[name]
     (folder.path / "verdict.json").write_text(json.dumps(saved))
-    (listed,) = rookery.list_runs()
+    (listed,) = nightrook.list_runs()
     assert (listed.tokens, listed.files, listed.exit_code) == (None, None, 4)
 
 
 def test_a_live_run_shows_what_it_has_cost_so_far(home: Path) -> None:
     folder = live(home, 6)
-    (listed,) = rookery.list_runs()
+    (listed,) = nightrook.list_runs()
     assert (listed.name, listed.status, listed.exit_code) == (folder.name, "running", None)
     assert listed.spent_usd is not None
     assert listed.spent_usd > 0
@@ -72,7 +72,7 @@ def test_a_live_run_shows_what_it_has_cost_so_far(home: Path) -> None:
 
 def test_a_live_run_without_output_has_no_known_cost(home: Path) -> None:
     live(home, 0)
-    (listed,) = rookery.list_runs()
+    (listed,) = nightrook.list_runs()
     assert (listed.status, listed.spent_usd, listed.files) == ("running", None, ())
 
 
@@ -97,7 +97,7 @@ def test_runs_are_chosen_by_agent_status_folder_and_time(
     ended(home, {"status": "success"}, started_at=2000.0, cwd="/work/b", prompt="b")
     ended(home, started_at=3000.0, cwd="/works", agent="codex", prompt="c")
     ended(home, started_at=4000.0, cwd="/", called="mine", prompt="d")
-    assert [run.what for run in rookery.list_runs(**wanted)] == found
+    assert [run.what for run in nightrook.list_runs(**wanted)] == found
 
 
 def test_those_beyond_the_limit_are_counted(home: Path) -> None:
@@ -123,7 +123,7 @@ def test_each_listed_run_is_read_once_and_the_others_not_at_all(
         return real(path, *rest, **more)
 
     monkeypatch.setattr(os, "open", counted)
-    assert len(rookery.list_runs(limit=20)) == 20
+    assert len(nightrook.list_runs(limit=20)) == 20
     assert opened.count("verdict.json") == 20
     assert opened.count("run.json") == 20
 

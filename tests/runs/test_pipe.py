@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-import rookery
-from rookery.model.records import Record
-from rookery.runs import pipe as pipe_module
-from rookery.runs.pipe import PipedRun
+import nightrook
+from nightrook.model.records import Record
+from nightrook.runs import pipe as pipe_module
+from nightrook.runs.pipe import PipedRun
 from tests.process.recording import PATIENCE_S
 
 
@@ -49,7 +49,7 @@ def test_a_regular_file_is_read_to_its_end(session: Path, tmp_path: Path) -> Non
         _, records = recorded(piped)
     assert piped.folder is not None
     assert (piped.folder.path / "stdout.raw").read_bytes() == session.read_bytes()
-    assert [one.event for one in records] == [one.event for one in rookery.decode(session)]
+    assert [one.event for one in records] == [one.event for one in nightrook.decode(session)]
     assert all(one.at is not None for one in records[:-1])
 
 
@@ -131,6 +131,6 @@ def test_a_home_that_cannot_be_used_is_reported_and_the_stream_is_read(
     with session.open("rb") as file:
         piped = PipedRun(file.fileno(), home=home, warn=warnings.append)
         _, records = recorded(piped)
-    assert len(records) == len(list(rookery.decode(session)))
+    assert len(records) == len(list(nightrook.decode(session)))
     assert len(warnings) == 1
     assert warnings[0].startswith("nothing is recorded: ")

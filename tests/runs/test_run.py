@@ -3,9 +3,9 @@
 import asyncio
 from pathlib import Path
 
-from rookery.config.options import RunOptions
-from rookery.runs.run import Run
-from rookery.runs.start import start_command
+from nightrook.config.options import RunOptions
+from nightrook.runs.run import Run
+from nightrook.runs.start import start_command
 from tests.process.recording import PATIENCE_S, python
 
 _RESULT = '{"type":"result","subtype":"success","is_error":false,"result":"hi","session_id":"s"}'
@@ -58,7 +58,7 @@ def test_the_space_that_was_reserved_is_free_at_the_end(tmp_path: Path) -> None:
     options = RunOptions(cwd=str(tmp_path), home=str(tmp_path))
 
     async def main() -> Run:
-        async with start_command(["sh", "-c", "ls $ROOKERY_RUN_DIR/.room"], options) as run:
+        async with start_command(["sh", "-c", "ls $ROOK_RUN_DIR/.room"], options) as run:
             await run.wait()
         return run
 

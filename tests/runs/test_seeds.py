@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-import rookery
-from rookery import agents
-from rookery.adapter.agent import Task
-from rookery.agents.claude.command import invoke, with_output_flags
-from rookery.config.options import RunOptions
-from rookery.model.errors import UnknownAgentError
-from rookery.model.events import (
+import nightrook
+from nightrook import agents
+from nightrook.adapter.agent import Task
+from nightrook.agents.claude.command import invoke, with_output_flags
+from nightrook.config.options import RunOptions
+from nightrook.model.errors import UnknownAgentError
+from nightrook.model.events import (
     Error,
     Event,
     SessionStarted,
@@ -26,9 +26,9 @@ from rookery.model.events import (
     TurnStarted,
     Unreadable,
 )
-from rookery.model.records import Record
-from rookery.runs.run import Run
-from rookery.runs.start import start_command
+from nightrook.model.records import Record
+from nightrook.runs.run import Run
+from nightrook.runs.start import start_command
 from tests.recorded import cases
 from tests.runs.scripted import make, play
 
@@ -43,7 +43,7 @@ async def _all(run: Run) -> list[Record]:
 # Seed 000 step 3: "Stub Parsers for Other Agents": here nobody's messages are "passed through".
 @pytest.mark.parametrize("agent", OTHERS)
 def test_seed_000_3_no_agent_has_a_stub_for_a_decoder(agent: str) -> None:
-    streams = [[record.event for record in rookery.decode(wire, agent)] for wire in cases(agent)]
+    streams = [[record.event for record in nightrook.decode(wire, agent)] for wire in cases(agent)]
     told = {type(event) for events in streams for event in events}
     beginnings: set[type[Event]] = {SessionStarted, TurnStarted, ToolStarted}
     errors: set[type[Event]] = set() if agent in ERRORS_ON_STDERR else {Error}
@@ -228,12 +228,12 @@ def test_seed_004_2_every_agent_s_events_are_told_live(agent: str, tmp_path: Pat
 
     async def main(*, listening: bool) -> tuple[list[Event], bytes, int | None]:
         home = tmp_path / f"home-{listening}"
-        async with rookery.run(agent, "hi", cwd=tmp_path, home=home, program=str(program)) as run:
+        async with nightrook.run(agent, "hi", cwd=tmp_path, home=home, program=str(program)) as run:
             watched = [record.event async for record in run.live()] if listening else []
             await run.wait()
             return watched, run.stdout(), run.exit_code
 
     watched, stdout, code = asyncio.run(main(listening=True))
-    assert watched == [record.event for record in rookery.decode(wire, agent)]
+    assert watched == [record.event for record in nightrook.decode(wire, agent)]
     assert stdout == wire.read_bytes()
     assert asyncio.run(main(listening=False)) == ([], stdout, code)

@@ -16,14 +16,14 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from rookery.feed.tail import pieces
-from rookery.process import trees
-from rookery.process.liveness import is_alive
-from rookery.runs.heal import heal
-from rookery.runs.run import Run
-from rookery.store import runs
-from rookery.store.run_folder import RunFolder
-from rookery.testing.scripted_agent import DEMO
+from nightrook.feed.tail import pieces
+from nightrook.process import trees
+from nightrook.process.liveness import is_alive
+from nightrook.runs.heal import heal
+from nightrook.runs.run import Run
+from nightrook.store import runs
+from nightrook.store.run_folder import RunFolder
+from nightrook.testing.scripted_agent import DEMO
 from tests.process.recording import is_gone, wait_for
 from tests.process.test_recorder import HOST, pids_in
 from tests.runs.scripted import play
@@ -224,12 +224,12 @@ with open("told", "w") as file:
 STALLED = """
 import asyncio, re, sys
 from pathlib import Path
-import rookery
+import nightrook
 
 async def main():
     agent = [sys.executable, "-I", "-S", "flood.py"]
     env = {"SIZE": sys.argv[1]}
-    run = rookery.run("claude", "x", program=agent, home=Path("home"), env=env)
+    run = nightrook.run("claude", "x", program=agent, home=Path("home"), env=env)
     async with run:
         screen = run.live()
         records = aiter(run)

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from rookery.config.options import RunOptions
-from rookery.runs.run import Run
-from rookery.runs.standard_input import has_begun, has_unread, is_data, read_text
-from rookery.runs.start import start_command
+from nightrook.config.options import RunOptions
+from nightrook.runs.run import Run
+from nightrook.runs.standard_input import has_begun, has_unread, is_data, read_text
+from nightrook.runs.start import start_command
 from tests.process.recording import wait_for
 from tests.runs.scripted import program
 

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-import rookery
-from rookery.model.events import (
+import nightrook
+from nightrook.model.events import (
     Event,
     PermissionDenied,
     SessionStarted,
@@ -22,12 +22,12 @@ from rookery.model.events import (
     Unreadable,
     UsageReported,
 )
-from rookery.model.fold import fold
-from rookery.model.price import Price, Rates
-from rookery.model.records import Record
-from rookery.model.snapshot import TokenCounts, ToolCounts
-from rookery.model.state import RunState
-from rookery.runs.summary import Summary, summarise
+from nightrook.model.fold import fold
+from nightrook.model.price import Price, Rates
+from nightrook.model.records import Record
+from nightrook.model.snapshot import TokenCounts, ToolCounts
+from nightrook.model.state import RunState
+from nightrook.runs.summary import Summary, summarise
 from tests.recorded import ALL, CASES, REAL, folded, name_of, results
 
 CLOSED = StreamClosed(
@@ -183,7 +183,7 @@ def test_its_json_has_these_fields_in_this_order() -> None:
 def test_a_recorded_stream_is_summed_up_as_its_messages_tell_it(path: Path) -> None:
     told = summarise(folded(path), file="f", agent="claude")
     raw, data = results(path), path.read_bytes()
-    events = [record.event for record in rookery.decode(path, agent="claude")]
+    events = [record.event for record in nightrook.decode(path, agent="claude")]
 
     def count(kind: type[Any], **fields: Any) -> int:
         found = [event for event in events if isinstance(event, kind)]

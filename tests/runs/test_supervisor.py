@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from rookery.config.options import RunOptions
-from rookery.display.ending import warnings
-from rookery.feed.integrity import checked_verdict
-from rookery.model.verdict import Verdict
-from rookery.process import bare_python, recorder_process
-from rookery.runs.run import Run
-from rookery.runs.start import start_command
-from rookery.store.output import read_output
+from nightrook.config.options import RunOptions
+from nightrook.display.ending import warnings
+from nightrook.feed.integrity import checked_verdict
+from nightrook.model.verdict import Verdict
+from nightrook.process import bare_python, recorder_process
+from nightrook.runs.run import Run
+from nightrook.runs.start import start_command
+from nightrook.store.output import read_output
 from tests.process.recording import PATIENCE_S, python
 from tests.runs.scripted import play
 
@@ -36,7 +36,7 @@ RESULT = (
 HEAD = f"""
 import os, sys, time
 start, result = {START!r}, {RESULT!r}
-folder = os.environ["ROOKERY_RUN_DIR"]
+folder = os.environ["ROOK_RUN_DIR"]
 stdout, arrivals = folder + "/stdout.raw", folder + "/arrivals"
 def say(text):
     sys.stdout.write(text); sys.stdout.flush()
@@ -199,7 +199,7 @@ def test_a_stopped_recorder_does_not_hold_up_ctrl_c(tmp_path: Path) -> None:
 
 
 DEAF = """
-from rookery.process.recorder import Recorder
+from nightrook.process.recorder import Recorder
 Recorder._obey = lambda self: self._poll.unregister(0)
 main()
 """
@@ -257,7 +257,7 @@ os.fsync = fsync
 
 
 def test_a_result_is_on_disk_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    never = "import rookery.process.recorder as r; r._SYNC_S = None\nmain()\n"
+    never = "import nightrook.process.recorder as r; r._SYNC_S = None\nmain()\n"
     boot = SYNCED_ON_REQUEST + bare_python._BOOT.replace("main()\n", never)
     monkeypatch.setattr(bare_python, "_BOOT", boot)
     code = """

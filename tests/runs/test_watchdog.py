@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from rookery.model.snapshot import Snapshot
-from rookery.runs.watchdog import Silence, Watchdog
+from nightrook.model.snapshot import Snapshot
+from nightrook.runs.watchdog import Silence, Watchdog
 
 
 def test_a_short_silence_is_not_worth_a_look(tmp_path: Path) -> None:

@@ -16,13 +16,13 @@ def figures(script: Callable[[str], ModuleType]) -> ModuleType:
 
 
 FILES = {
-    "__init__.py": "from rookery.runs.start import run\n",
+    "__init__.py": "from nightrook.runs.start import run\n",
     "model/events.py": "class Text: ...\n\n\nclass Notice: ...\n\n\n_HIDDEN = 1\n",
-    "events.py": "from rookery.model.events import Text\n",
+    "events.py": "from nightrook.model.events import Text\n",
     "runs/start.py": "def run(a, b, *c, d=1, **e): ...\n",
     "runs/limits.py": """\
-from rookery.model import events
-from rookery.model.events import Text, _HIDDEN
+from nightrook.model import events
+from nightrook.model.events import Text, _HIDDEN
 
 
 class Limit:
@@ -34,7 +34,7 @@ class Limit:
     @staticmethod
     def free(a): ...
 """,
-    "display/plain.py": "def f():\n    from rookery.runs.limits import Limit\n",
+    "display/plain.py": "def f():\n    from nightrook.runs.limits import Limit\n",
 }
 
 
@@ -42,7 +42,7 @@ class Limit:
 def small(figures: ModuleType, tmp_path: Path) -> Any:
     """A tree of a few files whose figures a reader can count."""
     for name, text in FILES.items():
-        path = tmp_path / "rookery" / name
+        path = tmp_path / "nightrook" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     return figures.Tree(tmp_path)
@@ -51,42 +51,42 @@ def small(figures: ModuleType, tmp_path: Path) -> Any:
 def test_functions_are_counted_with_their_lines_and_parameters(small: Any) -> None:
     found = {one.place: (one.lines, one.parameters) for one in small.functions}
     assert found == {
-        "rookery.runs.limits:Limit.passed": (4, 2),
-        "rookery.runs.limits:Limit.passed.nested": (1, 0),
-        "rookery.runs.limits:Limit.free": (1, 1),
-        "rookery.display.plain:f": (2, 0),
+        "nightrook.runs.limits:Limit.passed": (4, 2),
+        "nightrook.runs.limits:Limit.passed.nested": (1, 0),
+        "nightrook.runs.limits:Limit.free": (1, 1),
+        "nightrook.display.plain:f": (2, 0),
     }
 
 
 def test_the_public_functions_are_counted_apart(small: Any) -> None:
     found = {one.place: one.parameters for one in small.spelled_out}
-    assert found == {"rookery.runs.start:run": 5}
+    assert found == {"nightrook.runs.start:run": 5}
 
 
 def test_classes_and_folders_are_counted(small: Any) -> None:
-    assert small.classes["rookery.runs.limits:Limit"] == 2
+    assert small.classes["nightrook.runs.limits:Limit"] == 2
     assert dict(small.folders) == {
-        "rookery": 1,
-        "rookery/model": 1,
-        "rookery/runs": 2,
-        "rookery/display": 1,
+        "nightrook": 1,
+        "nightrook/model": 1,
+        "nightrook/runs": 2,
+        "nightrook/display": 1,
     }
 
 
 def test_imports_are_counted_wherever_they_stand(small: Any) -> None:
     assert small.importers == {
-        "rookery.model.events": {"rookery.events", "rookery.runs.limits"},
-        "rookery.runs.limits": {"rookery.display.plain"},
-        "rookery.runs.start": {"rookery"},
+        "nightrook.model.events": {"nightrook.events", "nightrook.runs.limits"},
+        "nightrook.runs.limits": {"nightrook.display.plain"},
+        "nightrook.runs.start": {"nightrook"},
     }
-    assert small.single_importer == ["rookery.runs.limits", "rookery.runs.start"]
-    assert small.fan_out["rookery.display.plain"] == 1
+    assert small.single_importer == ["nightrook.runs.limits", "nightrook.runs.start"]
+    assert small.fan_out["nightrook.display.plain"] == 1
 
 
 def test_names_outside_the_door_are_those_that_other_rooms_use(small: Any) -> None:
     assert small.outside_the_door == {
-        ("rookery.model.events", "Notice"),
-        ("rookery.runs.limits", "Limit"),
+        ("nightrook.model.events", "Notice"),
+        ("nightrook.runs.limits", "Limit"),
     }
 
 

@@ -39,7 +39,7 @@ def test_missing_files_and_strays_are_reported(wheel: ModuleType, built: Path) -
     with zipfile.ZipFile(built) as archive:
         names = archive.namelist()
     damaged = [name for name in names if not name.endswith(("py.typed", "rook.1"))]
-    strays = ["tests/test_it.py", "rookery/notes.txt"]
+    strays = ["tests/test_it.py", "nightrook/notes.txt"]
     assert wheel.problems([*damaged, *strays], wheel.package_files()) == [
         "missing: data/share/man/man1/rook.1",
         "missing: py.typed",

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from rookery.store.run_folder import RunFolder
-from rookery.store.runs import create
+from nightrook.store.run_folder import RunFolder
+from nightrook.store.runs import create
 from tests.store.samples import INFO
 
 

@@ -4,11 +4,11 @@ import os
 import subprocess
 import sys
 
-from rookery.model.events import Usage
-from rookery.model.verdict import Facts
-from rookery.store.file_names import Log
-from rookery.store.run_folder import RunFolder
-from rookery.store.run_formats import ExitInfo, RunInfo, VerdictInfo
+from nightrook.model.events import Usage
+from nightrook.model.verdict import Facts
+from nightrook.store.file_names import Log
+from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_formats import ExitInfo, RunInfo, VerdictInfo
 
 INFO = RunInfo(
     agent="claude",
@@ -26,7 +26,7 @@ INFO = RunInfo(
     runner_ticks=5,
     recorder_pid=6,
     recorder_ticks=7,
-    rookery_version="0.1.0",
+    nightrook_version="0.1.0",
 )
 EXIT = ExitInfo(
     started=True,

@@ -4,9 +4,9 @@ import tracemalloc
 
 import pytest
 
-from rookery.store import run_folder
-from rookery.store.arrivals import Arrival, read_arrivals
-from rookery.store.run_folder import RunFolder
+from nightrook.store import run_folder
+from nightrook.store.arrivals import Arrival, read_arrivals
+from nightrook.store.run_folder import RunFolder
 from tests.store.samples import append
 
 ARRIVALS = (

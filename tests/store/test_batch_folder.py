@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from rookery.model.errors import DamagedRunError
-from rookery.store import batch_folder
-from rookery.store.batch_folder import BatchBusyError, BatchFolder, BatchResult, BatchTerms
+from nightrook.model.errors import DamagedRunError
+from nightrook.store import batch_folder
+from nightrook.store.batch_folder import BatchBusyError, BatchFolder, BatchResult, BatchTerms
 
 
 def test_a_new_batch_has_its_tasks_and_is_found_by_the_beginning_of_its_name(

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from rookery.model.questions import Decision
-from rookery.store import decisions, runs
-from rookery.store.decisions import Decided
-from rookery.store.run_folder import RunFolder
-from rookery.store.run_formats import RunInfo
+from nightrook.model.questions import Decision
+from nightrook.store import decisions, runs
+from nightrook.store.decisions import Decided
+from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_formats import RunInfo
 
 YES = Decided(
     at=1.5,

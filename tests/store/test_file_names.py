@@ -4,10 +4,10 @@ import ast
 from collections import Counter
 from pathlib import Path
 
-import rookery
-from rookery.store import file_names
+import nightrook
+from nightrook.store import file_names
 
-SOURCE = Path(rookery.__file__).parent
+SOURCE = Path(nightrook.__file__).parent
 NAMES = {
     value
     for name, value in vars(file_names).items()

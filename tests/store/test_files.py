@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from rookery.model.errors import DamagedRunError, RunFolderError, UnsafeRunError
-from rookery.store import files
-from rookery.store.files import Folder, remove_stale
+from nightrook.model.errors import DamagedRunError, RunFolderError, UnsafeRunError
+from nightrook.store import files
+from nightrook.store.files import Folder, remove_stale
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rookery.store.home import space_problem
+from nightrook.store.home import space_problem
 
 
 @pytest.mark.parametrize(("blocks", "problem"), [(50_000, False), (48_000, True), (0, True)])

@@ -7,14 +7,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rookery.model.errors import BadRunNameError, DamagedRunError, RunFolderError, UnknownRunError
-from rookery.store.loop_folder import (
+from nightrook.model.errors import BadRunNameError, DamagedRunError, RunFolderError, UnknownRunError
+from nightrook.store.loop_folder import (
     Codec,
     LoopBusyError,
     LoopFolder,
     LoopFolders,
 )
-from rookery.store.named_folders import NotRunningError
+from nightrook.store.named_folders import NotRunningError
 
 
 def encode(value: dict[str, int]) -> bytes:

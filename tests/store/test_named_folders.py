@@ -4,7 +4,7 @@ import fcntl
 from contextlib import ExitStack
 from pathlib import Path
 
-from rookery.store.named_folders import FolderKind, NamedFolder, NewLines
+from nightrook.store.named_folders import FolderKind, NamedFolder, NewLines
 
 KIND = FolderKind(parent="loops", what="loop")
 

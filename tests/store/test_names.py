@@ -9,15 +9,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rookery.model.errors import (
+from nightrook.model.errors import (
     AmbiguousRunError,
     BadRunNameError,
     UnknownRunError,
 )
-from rookery.store.names import check_name, is_name, new_names, pick
-from rookery.store.run_folder import RunFolder
-from rookery.store.run_formats import RunInfo
-from rookery.store.runs import create, find
+from nightrook.store.names import check_name, is_name, new_names, pick
+from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_formats import RunInfo
+from nightrook.store.runs import create, find
 
 NAUGHTY = [
     "",

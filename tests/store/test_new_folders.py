@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from rookery.model.errors import RunFolderError
-from rookery.store import batch_folder
-from rookery.store.files import Folder
-from rookery.store.new_folders import make_folder
+from nightrook.model.errors import RunFolderError
+from nightrook.store import batch_folder
+from nightrook.store.files import Folder
+from nightrook.store.new_folders import make_folder
 
 
 def test_a_folder_has_its_files_when_it_gets_its_name(tmp_path: Path) -> None:

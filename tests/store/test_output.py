@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from rookery.model.errors import UnsafeRunError
-from rookery.runs.finish import write_output_from_stream
-from rookery.store.output import (
+from nightrook.model.errors import UnsafeRunError
+from nightrook.runs.finish import write_output_from_stream
+from nightrook.store.output import (
     has_output,
     read_output,
     write_output,
 )
-from rookery.store.run_folder import RunFolder
-from rookery.store.run_formats import RunInfo
-from rookery.store.runs import create
+from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_formats import RunInfo
+from nightrook.store.runs import create
 
 
 @pytest.fixture

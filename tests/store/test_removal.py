@@ -6,13 +6,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rookery.model.errors import RunFolderError, UnknownRunError
-from rookery.store import batch_folder, removal
-from rookery.store.batch_folder import BatchResult
-from rookery.store.loop_folder import LOOPS
-from rookery.store.named_folders import NamedFolder
-from rookery.store.removal import Stored
-from rookery.store.runs import create, runs
+from nightrook.model.errors import RunFolderError, UnknownRunError
+from nightrook.store import batch_folder, removal
+from nightrook.store.batch_folder import BatchResult
+from nightrook.store.loop_folder import LOOPS
+from nightrook.store.named_folders import NamedFolder
+from nightrook.store.removal import Stored
+from nightrook.store.runs import create, runs
 from tests.store.samples import EXIT, INFO, VERDICT
 
 

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from rookery.feed.tail import read_at
-from rookery.model.errors import (
+from nightrook.feed.tail import read_at
+from nightrook.model.errors import (
     BadRunNameError,
     UnknownRunError,
     UnsafeRunError,
 )
-from rookery.store.run_folder import RunFolder
+from nightrook.store.run_folder import RunFolder
 from tests.store.samples import EXIT, INFO, VERDICT, run_python
 
 
@@ -52,8 +52,8 @@ def test_a_run_that_was_removed_is_unknown(folder: RunFolder) -> None:
 KILLED = """
 import os, random, signal, sys, time
 from pathlib import Path
-from rookery.store.run_folder import RunFolder
-from rookery.store.run_formats import VerdictInfo
+from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_formats import VerdictInfo
 
 folder = RunFolder(Path(sys.argv[1]))
 sentences = ["a short one", "a long one" * 20_000]

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rookery.model.errors import (
+from nightrook.model.errors import (
     DamagedRunError,
     NewerRunError,
 )
-from rookery.model.verdict import Facts
-from rookery.store.run_folder import RunFolder
-from rookery.store.run_formats import RunInfo
-from rookery.store.runs import create
+from nightrook.model.verdict import Facts
+from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_formats import RunInfo
+from nightrook.store.runs import create
 from tests.store.samples import EXIT, INFO, VERDICT
 
 
@@ -100,7 +100,7 @@ def test_an_older_folder_opens_and_fields_that_are_gone_are_ignored(folder: RunF
 
 
 @pytest.mark.parametrize("change", [{"all": "new"}, {}])
-def test_a_newer_folder_says_that_it_needs_a_newer_rookery(
+def test_a_newer_folder_says_that_it_needs_a_newer_nightrook(
     folder: RunFolder, change: dict[str, str]
 ) -> None:
     for name, info in (("run.json", INFO), ("exit.json", EXIT), ("verdict.json", VERDICT)):
@@ -108,7 +108,7 @@ def test_a_newer_folder_says_that_it_needs_a_newer_rookery(
         (folder.path / name).write_text(json.dumps({**fields, "format": 2}))
     for read in (folder.info, folder.exit, folder.verdict):
         with pytest.raises(
-            NewerRunError, match=r"format 2; this version reads format 1; upgrade rookery"
+            NewerRunError, match=r"format 2; this version reads format 1; upgrade nightrook"
         ):
             read()
 

@@ -12,15 +12,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from rookery.model.errors import (
+from nightrook.model.errors import (
     AmbiguousRunError,
     BadRunNameError,
     RunFolderError,
     UnknownRunError,
     UnsafeRunError,
 )
-from rookery.store.run_folder import RunFolder
-from rookery.store.runs import create, find, last, newest_first, runs
+from nightrook.store.run_folder import RunFolder
+from nightrook.store.runs import create, find, last, newest_first, runs
 from tests.store.samples import EXIT, INFO, VERDICT, run_python
 
 
@@ -100,9 +100,9 @@ def test_a_run_that_cannot_be_written_leaves_no_folder(
 
 CREATOR = """
 import sys
-from rookery.store import names
-from rookery.store.run_formats import RunInfo
-from rookery.store.runs import create
+from nightrook.store import names
+from nightrook.store.run_formats import RunInfo
+from nightrook.store.runs import create
 
 names.LETTERS, names.DIGITS = "ab", ""  # few names: they must meet
 sys.stdin.read(1)
@@ -128,9 +128,9 @@ def test_four_processes_that_create_runs_at_once_get_distinct_names(tmp_path: Pa
 
 HALF_MADE = """
 import os, signal, sys
-from rookery.store import runs
-from rookery.store.files import Folder
-from rookery.store.run_formats import RunInfo
+from nightrook.store import runs
+from nightrook.store.files import Folder
+from nightrook.store.run_formats import RunInfo
 
 Folder.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 runs.create(sys.argv[1], RunInfo(command=["true"], cwd="/", started_at=1.0))

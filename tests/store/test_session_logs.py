@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from rookery.adapter.agent import SessionLog
-from rookery.store.session_logs import session_model
+from nightrook.adapter.agent import SessionLog
+from nightrook.store.session_logs import session_model
 
 
 def log(folder: Path | None) -> SessionLog:

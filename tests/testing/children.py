@@ -12,11 +12,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-import rookery
-from rookery.model.fold import fold
-from rookery.model.records import Record
-from rookery.model.state import RunState
-from rookery.testing import agent_command
+import nightrook
+from nightrook.model.fold import fold
+from nightrook.model.records import Record
+from nightrook.model.state import RunState
+from nightrook.testing import agent_command
 
 CASES = Path(__file__).parent.parent / "agents" / "claude" / "cases"
 REAL_FLAGS = """
@@ -86,7 +86,7 @@ def types(written: bytes) -> list[str]:
 
 
 def decoded(written: bytes) -> list[Record]:
-    decoder = rookery.decoder("claude")
+    decoder = nightrook.decoder("claude")
     return decoder.feed(written) + decoder.close()
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from rookery.testing import DEMO, Answer, Failure, Reply
+from nightrook.testing import DEMO, Answer, Failure, Reply
 from tests.testing.recording import MODEL, Json, folders, record, write
 
 PROMPT = "A test of the cart fails. Find out why and mend it, then push."

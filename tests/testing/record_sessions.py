@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rookery.testing import SESSIONS, Answer, Failure, Reply
+from nightrook.testing import SESSIONS, Answer, Failure, Reply
 from tests.testing.recording import SESSION, Json, Model, folders, pipe, record, write
 
 UNTRUE = """Claude AI usage limit reached|1794773329

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from rookery.testing import Answer, ScriptedMessagesApi
+from nightrook.testing import Answer, ScriptedMessagesApi
 
 Json = dict[str, Any]
 Model = Callable[[Json], Answer]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rookery.testing import Cut, Failure, Reply, ScriptedChatApi
+from nightrook.testing import Cut, Failure, Reply, ScriptedChatApi
 from tests.testing.client import failure, got, sent
 
 ASK = {"model": "m-1", "messages": [{"role": "user", "content": "Hi"}]}

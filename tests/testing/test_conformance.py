@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from rookery.adapter.agent import Agent, Invocation, Task
-from rookery.agents import agent
-from rookery.model.errors import RookeryError
-from rookery.model.events import ToolStarted, TurnFinished
-from rookery.model.records import Record
-from rookery.testing.conformance import Case, cases_in, check
+from nightrook.adapter.agent import Agent, Invocation, Task
+from nightrook.agents import agent
+from nightrook.model.errors import NightrookError
+from nightrook.model.events import ToolStarted, TurnFinished
+from nightrook.model.records import Record
+from nightrook.testing.conformance import Case, cases_in, check
 from tests.recorded import cases, facts, name_of
 from tests.rules import each
 
@@ -101,7 +101,7 @@ def crashing(task: Task) -> Invocation:
 
 
 def refusing(task: Task) -> Invocation:
-    raise RookeryError("not today")
+    raise NightrookError("not today")
 
 
 @each(

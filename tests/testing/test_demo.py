@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-import rookery
-from rookery.model.events import TextDelta, ToolFinished
-from rookery.model.fold import fold
-from rookery.model.ledger import Reconciliation
-from rookery.model.records import Record
-from rookery.model.state import RunState
-from rookery.model.timeline import Timeline
-from rookery.prices import PriceBook
-from rookery.testing import DEMO
+import nightrook
+from nightrook.model.events import TextDelta, ToolFinished
+from nightrook.model.fold import fold
+from nightrook.model.ledger import Reconciliation
+from nightrook.model.records import Record
+from nightrook.model.state import RunState
+from nightrook.model.timeline import Timeline
+from nightrook.prices import PriceBook
+from nightrook.testing import DEMO
 
 LISTED = {"input": 3_000, "output": 15_000, "cache_read": 300, "cache_write": 3_750}
 """The model's list price in nano-dollars a token."""
@@ -27,7 +27,7 @@ def messages() -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def records() -> list[Record]:
-    return list(rookery.decode(DEMO))
+    return list(nightrook.decode(DEMO))
 
 
 @pytest.fixture(scope="module")

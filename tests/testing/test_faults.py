@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.model.events import (
+from nightrook.model.events import (
     FileChanged,
     TaskFinished,
     TaskStarted,
@@ -131,7 +131,7 @@ def test_forkers_move_on_ignore_sigterm_and_leave_their_session() -> None:
 
 
 def test_forkers_end_by_themselves() -> None:
-    code = "from rookery.testing import scripted_agent as s; s.LONGEST_LIFE = 0.5; s.main()"
+    code = "from nightrook.testing import scripted_agent as s; s.LONGEST_LIFE = 0.5; s.main()"
     with mark() as name:
         command = [sys.executable, "-c", code, "--script-forkers=2"]
         subprocess.run(

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from rookery.testing import Answer, Cut, Failure, Reply, ScriptedGeminiApi
+from nightrook.testing import Answer, Cut, Failure, Reply, ScriptedGeminiApi
 
 MODEL = "/v1beta/models/gemini-2.5-pro"
 BODY = {"contents": [{"role": "user", "parts": [{"text": "hello"}]}]}

@@ -5,7 +5,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from rookery.testing.histories import AGENTS, month_of_work, write
+from nightrook.testing.histories import AGENTS, month_of_work, write
 
 UNTIL = 1_790_000_000.0
 

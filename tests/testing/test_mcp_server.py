@@ -4,7 +4,7 @@ import json
 import subprocess
 from typing import Any
 
-from rookery.testing import mcp_command
+from nightrook.testing import mcp_command
 
 
 def talk(*messages: dict[str, Any] | str) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rookery.testing import Cut, Failure, Reply, ScriptedMessagesApi
+from nightrook.testing import Cut, Failure, Reply, ScriptedMessagesApi
 from tests.testing.client import OPENER, failure, got, named_events, sent
 
 ASK = {

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rookery.testing import Cut, Failure, Reply, ScriptedResponsesApi
+from nightrook.testing import Cut, Failure, Reply, ScriptedResponsesApi
 from tests.testing.client import failure, got, named_events, sent
 
 ASK = {"model": "gpt-5.5", "input": [{"role": "user", "content": "Hi"}]}

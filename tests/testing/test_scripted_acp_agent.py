@@ -9,8 +9,8 @@ from typing import IO, Any
 
 import pytest
 
-from rookery.testing import ACP_AGENT, acp_agent_command, install_acp_agent
-from rookery.testing.scripted_acp_agent import FLAGS, OTHER_SESSION, QUIRKS, SESSION
+from nightrook.testing import ACP_AGENT, acp_agent_command, install_acp_agent
+from nightrook.testing.scripted_acp_agent import FLAGS, OTHER_SESSION, QUIRKS, SESSION
 from tests.testing.children import environment
 
 Json = dict[str, Any]
@@ -333,7 +333,7 @@ def test_a_failure_as_text_and_another_stop_reason() -> None:
 
 def test_the_variable_has_flags_too_and_a_wrong_flag_is_refused(tmp_path: Path) -> None:
     for script in ("say=Hi name=none", '{"say": "Hi", "name": "none", "hang": false}'):
-        with talking(ROOKERY_SCRIPT=script) as talk:
+        with talking(ROOK_SCRIPT=script) as talk:
             assert "agentInfo" not in talk.ask(1, "initialize", protocolVersion=1)["result"]
             talk.ask(2, "session/new", cwd="/")
             talk.ask(3, "session/prompt", sessionId=SESSION)

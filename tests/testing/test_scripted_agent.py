@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from rookery.model.events import (
+from nightrook.model.events import (
     PermissionRequested,
     StreamClosed,
     ToolFinished,
     TurnFinished,
 )
-from rookery.testing import AGENT, DEMO, SESSIONS, agent_command, install_agent
+from nightrook.testing import AGENT, DEMO, SESSIONS, agent_command, install_agent
 from tests.rules import each
 from tests.testing.children import (
     CASES,
@@ -85,7 +85,7 @@ def test_it_reports_its_version_as_the_real_one() -> None:
     ],
 )
 def test_a_variable_may_hold_the_flags(script: str) -> None:
-    done = play("-p", "Go", ROOKERY_SCRIPT=script)
+    done = play("-p", "Go", ROOK_SCRIPT=script)
     assert (types(done.stdout), done.returncode) == (SHORT[:-1], 3)
 
 

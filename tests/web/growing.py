@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from rookery.store.run_folder import RunFolder
+from nightrook.store.run_folder import RunFolder
 from tests.conftest import SESSION
 from tests.runs.folders import live
 from tests.store.samples import append

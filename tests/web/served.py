@@ -43,7 +43,7 @@ def environment(home: Path, **more: str) -> dict[str, str]:
     return {
         "HOME": str(home.parent),
         "PATH": os.environ["PATH"],
-        "ROOKERY_HOME": str(home),
+        "ROOK_HOME": str(home),
         "XDG_RUNTIME_DIR": str(runtime),
         **more,
     }

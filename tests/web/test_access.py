@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pytest
 
-from rookery.web.access.rules import Asked, Rules, refusal
+from nightrook.web.access.rules import Asked, Rules, refusal
 from tests.rules import each
 from tests.web.served import Served
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.store.runs import create
+from nightrook.store.runs import create
 from tests.conftest import SESSION
 from tests.rules import each
 from tests.runs.folders import ended, replace

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from rookery.web.connections import OneWrite
+from nightrook.web.connections import OneWrite
 
 HEAD = b"HTTP/1.1 200 \r\ncontent-length: 2\r\n\r\n"
 STREAM = b"HTTP/1.1 200 \r\ntransfer-encoding: chunked\r\n\r\n"

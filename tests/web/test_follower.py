@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from rookery.web.live import follower
-from rookery.web.site import Site
+from nightrook.web.live import follower
+from nightrook.web.site import Site
 
 
 def test_a_page_that_comes_just_before_the_last_look_is_followed(

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from rookery.feed.decode import decode
-from rookery.model.timeline import Timeline
+from nightrook.feed.decode import decode
+from nightrook.model.timeline import Timeline
 from tests.conftest import SESSION
 from tests.rules import each
 from tests.web.served import Served

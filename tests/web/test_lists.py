@@ -4,7 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from rookery.testing import install_agent
+from nightrook.testing import install_agent
 from tests.warm import ROOK
 from tests.web.served import Served, environment
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from rookery.process.liveness import start_ticks
-from rookery.store.run_formats import dump
-from rookery.web.live.bell import pause_s
+from nightrook.process.liveness import start_ticks
+from nightrook.store.run_formats import dump
+from nightrook.web.live.bell import pause_s
 from tests.runs.folders import ended, replace
 from tests.warm import ROOK
 from tests.web.growing import LINES, Growing
@@ -207,7 +207,7 @@ def test_if_another_program_has_taken_the_port_the_token_is_new(tmp_path: Path) 
 
 
 def test_the_address_is_private(own: Served) -> None:
-    folder = own.home.parent / "runtime" / "rookery"
+    folder = own.home.parent / "runtime" / "nightrook"
     modes = {path.name: path.stat().st_mode & 0o777 for path in folder.iterdir()}
     assert set(modes.values()) == {0o600}
     assert folder.stat().st_mode & 0o777 == 0o700
@@ -271,6 +271,6 @@ def test_ctrl_c_ends_it_at_once_although_browsers_listen(tmp_path: Path) -> None
 def test_the_library_still_runs_without_the_extra() -> None:
     code = (
         "import sys; sys.modules['starlette'] = None; sys.modules['uvicorn'] = None;"
-        "import rookery, rookery.cli.commands.run, rookery.cli.commands.web"
+        "import nightrook, nightrook.cli.commands.run, nightrook.cli.commands.web"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from rookery.store import decisions, runs
-from rookery.store.run_folder import RunFolder
+from nightrook.store import decisions, runs
+from nightrook.store.run_folder import RunFolder
 from tests.runs.asking.asking_agent import command, install
 from tests.warm import ROOK
 from tests.web.served import Served, environment

@@ -96,7 +96,7 @@ def test_what_cannot_be_looked_for_gets_a_sentence(
 
 def test_no_text_is_kept_if_the_user_does_not_want_that(tmp_path: Path) -> None:
     write_session(tmp_path, "deploy it")
-    settings = tmp_path / ".config" / "rookery" / "rookery.toml"
+    settings = tmp_path / ".config" / "nightrook" / "rook.toml"
     settings.parent.mkdir(parents=True)
     settings.write_text('[archive]\nkeep = "counts"\n')
     with Served(tmp_path / "home") as server:

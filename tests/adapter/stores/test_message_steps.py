@@ -6,8 +6,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rookery.adapter.history import Call, Session
-from rookery.adapter.stores.message_steps import read_session
+from nightrook.adapter.history import Call, Session
+from nightrook.adapter.stores.message_steps import read_session
 from tests.agents.histories import check, tokens
 from tests.agents.stores import CREATED, TOKENS, answer, step
 from tests.rules import each

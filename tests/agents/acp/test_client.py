@@ -7,15 +7,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from rookery import agents
-from rookery.adapter.agent import Permission, Task
-from rookery.adapter.lines import DEFAULT_CAP
-from rookery.agents.acp.asking import MOST_SHOWN
-from rookery.agents.acp.client import Client, invoke, refuse
-from rookery.agents.acp.dialects import DIALECTS
-from rookery.model.errors import UnsupportedError
-from rookery.model.events import PermissionRequested, ToolStarted
-from rookery.model.questions import Ask, Decision
+from nightrook import agents
+from nightrook.adapter.agent import Permission, Task
+from nightrook.adapter.lines import DEFAULT_CAP
+from nightrook.agents.acp.asking import MOST_SHOWN
+from nightrook.agents.acp.client import Client, invoke, refuse
+from nightrook.agents.acp.dialects import DIALECTS
+from nightrook.model.errors import UnsupportedError
+from nightrook.model.events import PermissionRequested, ToolStarted
+from nightrook.model.questions import Ask, Decision
 from tests.recorded import cases, name_of
 from tests.rules import each
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from rookery import agents
-from rookery.adapter.agent import Task
-from rookery.agents.acp import dialects, speaker
-from rookery.agents.acp.dialects import DIALECTS
-from rookery.events import SessionStarted
-from rookery.model.errors import UnsupportedError
+from nightrook import agents
+from nightrook.adapter.agent import Task
+from nightrook.agents.acp import dialects, speaker
+from nightrook.agents.acp.dialects import DIALECTS
+from nightrook.events import SessionStarted
+from nightrook.model.errors import UnsupportedError
 
 PAGE = Path(__file__).parents[3] / "docs" / "acp.md"
 COMPOSED = [name for name in agents.NAMES if name in DIALECTS]

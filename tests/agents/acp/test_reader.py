@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-import rookery
-from rookery import agents
-from rookery.adapter.lines import DEFAULT_CAP
-from rookery.events import (
+import nightrook
+from nightrook import agents
+from nightrook.adapter.lines import DEFAULT_CAP
+from nightrook.events import (
     Error,
     Event,
     FileChanged,
@@ -27,8 +27,8 @@ from rookery.events import (
     Unreadable,
     UsageReported,
 )
-from rookery.model.fold import fold
-from rookery.model.verdict import judge
+from nightrook.model.fold import fold
+from nightrook.model.verdict import judge
 from tests.recorded import cases, folded, name_of
 from tests.rules import each
 
@@ -128,7 +128,7 @@ ENDS_AT_REFUSAL = {"copilot", "kilo", "opencode", "qwen"}
 @each("name", [name for name in REAL if name.endswith(("_main", "_sub"))])
 def test_the_answer_of_a_recording_is_what_the_model_said(name: str) -> None:
     agent, _, kind = name.partition("_")
-    events = [record.event for record in rookery.decode(REAL[name], agent="acp")]
+    events = [record.event for record in nightrook.decode(REAL[name], agent="acp")]
     first = only(TurnFinished, events)[0]
     if kind == "main" and agent in ENDS_AT_REFUSAL:
         assert (first.ok, first.reason) == (False, "denied")
@@ -145,7 +145,7 @@ FAILS = {"claude", "codex", "copilot", "droid", "goose", "kilo", "kimi", "openco
 
 @each("name", [name for name in REAL if name.endswith("_main")])
 def test_a_command_that_failed_is_an_error_where_the_agent_says_so(name: str) -> None:
-    events = [record.event for record in rookery.decode(REAL[name], agent="acp")]
+    events = [record.event for record in nightrook.decode(REAL[name], agent="acp")]
     command = next(e for e in only(ToolStarted, events) if "nonexistent" in (e.title or ""))
     ended = next(e for e in only(ToolFinished, events) if e.id == command.id)
     assert ended.status == ("error" if name.split("_")[0] in FAILS else "ok")
@@ -155,7 +155,7 @@ def test_a_command_that_failed_is_an_error_where_the_agent_says_so(name: str) ->
 
 @each("name", [name for name in REAL if name.endswith("_main")])
 def test_the_edit_of_a_recording_changes_one_line(name: str) -> None:
-    events = [record.event for record in rookery.decode(REAL[name], agent="acp")]
+    events = [record.event for record in nightrook.decode(REAL[name], agent="acp")]
     changes = [(e.change, e.added, e.removed) for e in only(FileChanged, events)]
     no_diff = name.split("_")[0] in ("codex", "kimi")  # kimi's has no diff at the end
     assert changes in ([] if no_diff else [("modify", 1, 1)], [("modify", 1, 1)])
@@ -163,7 +163,7 @@ def test_the_edit_of_a_recording_changes_one_line(name: str) -> None:
 
 @each("name", [name for name in REAL if name.endswith("_again") and "gemini" not in name])
 def test_what_a_loaded_session_repeats_is_marked_and_counts_for_nothing(name: str) -> None:
-    events = [record.event for record in rookery.decode(REAL[name], agent="acp")]
+    events = [record.event for record in nightrook.decode(REAL[name], agent="acp")]
     replayed = only(Replayed, events)
     assert len(replayed) >= 10
     assert {event.kind for event in replayed} >= {"message", "text", "tool"}
@@ -568,7 +568,7 @@ def test_a_stream_of_an_agent_without_a_dialect_is_detected_as_acp() -> None:
 @each("name", REAL)
 def test_the_agent_itself_decodes_what_it_writes_over_acp(name: str) -> None:
     def events(agent: str, path: Path) -> list[bytes]:
-        return [rookery.dump(record) for record in rookery.decode(path, agent=agent)]
+        return [nightrook.dump(record) for record in nightrook.decode(path, agent=agent)]
 
     assert events(name.split("_")[0], REAL[name]) == events("acp", REAL[name])
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from rookery.adapter.agent import Invocation, Task
-from rookery.agents import agent, detect
-from rookery.agents.amp.adapter import recognises
-from rookery.agents.amp.command import invoke, keeps_variable, with_output_flags
-from rookery.model.completion import final_text
-from rookery.model.errors import UnsupportedError
+from nightrook.adapter.agent import Invocation, Task
+from nightrook.agents import agent, detect
+from nightrook.agents.amp.adapter import recognises
+from nightrook.agents.amp.command import invoke, keeps_variable, with_output_flags
+from nightrook.model.completion import final_text
+from nightrook.model.errors import UnsupportedError
 from tests.recorded import cases, folded, messages, name_of, results
 from tests.rules import each
 from tests.warm import rook
@@ -142,7 +142,7 @@ def test_without_a_login_it_is_stopped_and_its_words_are_shown(tmp_path: Path) -
     env = {
         "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
         "HOME": str(tmp_path),
-        "ROOKERY_HOME": str(tmp_path / "home"),
+        "ROOK_HOME": str(tmp_path / "home"),
     }
     done = rook("run", "--agent", "amp", "Say hello", cwd=tmp_path, env=env)
     assert done.returncode == 7, done.stderr

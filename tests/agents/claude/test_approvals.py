@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import rookery
-from rookery.agents.claude.approvals import answer, read
-from rookery.model.events import PermissionRequested, Unknown
-from rookery.model.questions import Ask, Decision, Option, Question
+import nightrook
+from nightrook.agents.claude.approvals import answer, read
+from nightrook.model.events import PermissionRequested, Unknown
+from nightrook.model.questions import Ask, Decision, Option, Question
 
 CASES = Path(__file__).parent / "cases"
 
@@ -297,7 +297,7 @@ def test_what_we_cannot_give_is_refused() -> None:
 def test_other_requests_are_asks_too(subtype: str, unknown: int) -> None:
     request = {"subtype": subtype, "message": "Your name?"}
     given = json.dumps({"type": "control_request", "request_id": "r", "request": request}).encode()
-    events = [record.event for record in rookery.decoder("claude").feed(given + b"\n")]
+    events = [record.event for record in nightrook.decoder("claude").feed(given + b"\n")]
     asked = PermissionRequested(id="r", name=subtype, reason="Your name?")
     assert events[unknown:] == [asked]
     assert [type(event) for event in events[:unknown]] == [Unknown] * unknown

@@ -4,8 +4,8 @@ import signal
 
 import pytest
 
-from rookery.adapter.agent import Invocation, Task
-from rookery.agents.claude.command import invoke, keeps_variable, with_output_flags
+from nightrook.adapter.agent import Invocation, Task
+from nightrook.agents.claude.command import invoke, keeps_variable, with_output_flags
 
 OUTPUT = ("--output-format", "stream-json", "--verbose")
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from rookery.adapter.history import Call, Finding, Limit, Session
-from rookery.agents.claude.history import HISTORY
+from nightrook.adapter.history import Call, Finding, Limit, Session
+from nightrook.agents.claude.history import HISTORY
 from tests.agents.histories import counted, read, read_all, single, tokens, transcript
 
 HOME = ".claude/projects/-home-dev-project/"

@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
-import rookery
-from rookery.adapter.drift import LOOKED_AT
-from rookery.agents import detect
-from rookery.agents.claude import shapes
-from rookery.agents.claude.reader import ClaudeReader
-from rookery.model.events import (
+import nightrook
+from nightrook.adapter.drift import LOOKED_AT
+from nightrook.agents import detect
+from nightrook.agents.claude import shapes
+from nightrook.agents.claude.reader import ClaudeReader
+from nightrook.model.events import (
     Denial,
     Error,
     ErrorKind,
@@ -43,9 +43,9 @@ from rookery.model.events import (
     UsageReported,
     UserMessage,
 )
-from rookery.model.fold import fold
-from rookery.model.ledger import Money
-from rookery.prices import PriceBook
+from nightrook.model.fold import fold
+from nightrook.model.ledger import Money
+from nightrook.prices import PriceBook
 from tests.rules import each
 
 CASES = Path(__file__).parent / "cases"
@@ -53,9 +53,9 @@ BEGUN = TurnStarted(origin="prompt")
 TEN_MIB = 10 * 1024 * 1024
 
 
-def read(*messages: Any, close: bool = False) -> list[rookery.Event]:
+def read(*messages: Any, close: bool = False) -> list[nightrook.Event]:
     """Decode messages, or lines as they are, one after the other."""
-    decoder = rookery.decoder("claude")
+    decoder = nightrook.decoder("claude")
     lines = [m if isinstance(m, bytes) else json.dumps(m).encode() for m in messages]
     records = decoder.feed(b"".join(line + b"\n" for line in lines))
     return [record.event for record in records + (decoder.close() if close else [])]
@@ -109,19 +109,19 @@ def delta(index: int, **part: Any) -> dict[str, Any]:
     ],
 )
 def test_a_parser_is_found_by_the_program_a_command_runs(command: str, name: str | None) -> None:
-    parser = rookery.parser_for(command)
+    parser = nightrook.parser_for(command)
     assert (parser.agent if parser else None) == name
 
 
 # seed 000, step 8: TestOutputFlags (`--verbose` is meant: without it the CLI refuses stream-json)
 @pytest.mark.parametrize("command", ["claude", "/path/to/claude"])
 def test_output_flags_make_claude_write_a_stream(command: str) -> None:
-    flags = rookery.output_flags(command)
+    flags = nightrook.output_flags(command)
     assert flags == ["--output-format", "stream-json", "--verbose"]
 
 
 def test_an_unknown_command_has_no_output_flags() -> None:
-    assert rookery.output_flags("unknown") is None
+    assert nightrook.output_flags("unknown") is None
 
 
 # seed 000, step 8: TestClaudeParser_ToolUse
@@ -295,7 +295,7 @@ def test_plan_mode_is_a_mode_and_never_a_tool() -> None:
 
 # seed 002: "Feed raw bytes (may be partial; parser buffers until \n)"
 def test_a_message_is_read_when_its_newline_comes() -> None:
-    decoder = rookery.decoder("claude")
+    decoder = nightrook.decoder("claude")
     line = json.dumps(said({"type": "text", "text": "hé"}), ensure_ascii=False).encode()
     for n in range(len(line)):
         assert decoder.feed(line[n : n + 1]) == []
@@ -306,7 +306,7 @@ def test_a_message_is_read_when_its_newline_comes() -> None:
 def test_a_line_over_ten_mebibytes_is_reported_and_the_next_is_read() -> None:
     text = {"type": "text", "text": "small"}
     long = json.dumps(said({"type": "text", "text": "x" * TEN_MIB})).encode()
-    decoder = rookery.decoder("claude")
+    decoder = nightrook.decoder("claude")
     records = decoder.feed(long + b"\n" + json.dumps(said(text)).encode() + b"\n")
     warning, begun, cut, small = records
     assert (warning.offset, warning.length, type(warning.event)) == (0, len(long), Unreadable)
@@ -374,7 +374,7 @@ def test_every_result_ends_a_turn_and_the_stream_counts_them() -> None:
 
 # seed 002: "Flushes + emits terminated event if no result seen"
 def test_closing_flushes_and_reports_that_no_result_came() -> None:
-    decoder = rookery.decoder("claude")
+    decoder = nightrook.decoder("claude")
     decoder.feed(json.dumps(call("t", "Bash", {"command": "ls"})).encode())
     assert [record.event for record in decoder.close()] == [
         BEGUN,
@@ -776,7 +776,7 @@ def test_a_result_without_a_credible_cost_or_usage_is_of_unknown_cost(cost: floa
     answered = said({"type": "text", "text": "Hi."}, model="claude-sonnet-4-5", usage={})
     result = {"type": "result", "subtype": "success", "result": "Hi.", "total_cost_usd": cost}
     lines = [json.dumps(message).encode() + b"\n" for message in (init(), answered, result)]
-    state = fold(rookery.decode(lines, agent="claude"), PriceBook())
+    state = fold(nightrook.decode(lines, agent="claude"), PriceBook())
     assert state.ledger.cost == Money(None, "unknown")
     assert state.results[-1].cost_usd is None
 
@@ -826,10 +826,10 @@ def test_the_output_of_a_stream_that_breaks_off_is_estimated_from_its_text() -> 
         delta(0, type="text_delta", text="z" * 80),
     ]
     data = b"".join(json.dumps(line, separators=(",", ":")).encode() + b"\n" for line in lines)
-    ledger = fold(rookery.decode([data], agent="claude")).ledger
+    ledger = fold(nightrook.decode([data], agent="claude")).ledger
     assert (ledger.tokens.input, ledger.tokens.output) == (33, 200 + 7 + 20)
     assert ledger.estimates_tokens
     result = {"type": "result", "subtype": "success", "usage": {"output_tokens": 300}}
     whole = [data, json.dumps({**result, "total_cost_usd": 1}).encode() + b"\n"]
-    counted = fold(rookery.decode(whole, agent="claude")).ledger
+    counted = fold(nightrook.decode(whole, agent="claude")).ledger
     assert counted.cost == Money(1, "native")

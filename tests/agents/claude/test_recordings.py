@@ -4,8 +4,8 @@ import re
 from collections import Counter
 from pathlib import Path
 
-import rookery
-from rookery.model.events import StreamClosed
+import nightrook
+from nightrook.model.events import StreamClosed
 from tests.recorded import CASES, RECORDINGS, facts, folded, name_of
 from tests.rules import each
 
@@ -32,7 +32,7 @@ def test_the_table_of_fields_knows_all_that_the_checked_versions_wrote() -> None
     for path in [*RECORDINGS, *real]:
         # Fields are looked at only if the version is new.
         wire = re.sub(rb'"claude_code_version":"[^"]+"', NEW, path.read_bytes())
-        decoder = rookery.decoder("claude")
+        decoder = nightrook.decoder("claude")
         closed = (decoder.feed(wire) + decoder.close())[-1].event
         assert isinstance(closed, StreamClosed)
         assert (path, closed.unknown_fields) == (path, ())

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rookery.agents.claude.wire import (
+from nightrook.agents.claude.wire import (
     ContentBlock,
     UnreadableLine,
     WireEvent,

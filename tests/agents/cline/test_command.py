@@ -4,10 +4,10 @@ import signal
 
 import pytest
 
-from rookery import agents
-from rookery.adapter.agent import Invocation, Permission, Task
-from rookery.agents.cline.command import invoke, keeps_variable, with_output_flags
-from rookery.model.errors import UnsupportedError
+from nightrook import agents
+from nightrook.adapter.agent import Invocation, Permission, Task
+from nightrook.agents.cline.command import invoke, keeps_variable, with_output_flags
+from nightrook.model.errors import UnsupportedError
 
 
 @pytest.mark.parametrize("prompt", ["Go", "Say hi", "--help", "x" * 300_000])

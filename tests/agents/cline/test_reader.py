@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-import rookery
-from rookery.adapter.agent import Replacement
-from rookery.agents import agent
-from rookery.agents.cline.tools import replacements, title
-from rookery.model.events import (
+import nightrook
+from nightrook.adapter.agent import Replacement
+from nightrook.agents import agent
+from nightrook.agents.cline.tools import replacements, title
+from nightrook.model.events import (
     Error,
     Event,
     FileChanged,
@@ -22,8 +22,8 @@ from rookery.model.events import (
     ToolStarted,
     TurnFinished,
 )
-from rookery.model.fold import fold
-from rookery.model.verdict import judge
+from nightrook.model.fold import fold
+from nightrook.model.verdict import judge
 from tests.recorded import cases, folded, messages, name_of
 from tests.rules import each
 
@@ -54,8 +54,8 @@ def result(reason: str = "completed", **more: Any) -> Json:
     return {"ts": "2026-11-15", "type": "run_result", **told, **more}
 
 
-def records(*stream: Json) -> list[rookery.Record]:
-    decoder = rookery.decoder("cline")
+def records(*stream: Json) -> list[nightrook.Record]:
+    decoder = nightrook.decoder("cline")
     wire = "".join(json.dumps(one) + "\n" for one in stream).encode()
     return decoder.feed(wire) + decoder.close()
 
@@ -185,7 +185,7 @@ def test_a_list_is_one_title(name: str, input: Json, expected: str | None) -> No
 
 def test_subagents_side_by_side_are_both_the_main_agent_s() -> None:
     path = next(path for path in cases("cline") if path.parent.name.startswith("two_agents"))
-    started = [r.event for r in rookery.decode(path, "cline") if isinstance(r.event, ToolStarted)]
+    started = [r.event for r in nightrook.decode(path, "cline") if isinstance(r.event, ToolStarted)]
     assert [one.parent for one in started] == [None, None]
 
 
@@ -224,7 +224,7 @@ def test_a_run_that_did_not_complete_says_why(reason: str, expected: tuple[str, 
 
 
 def test_memory_of_subagents_is_bounded() -> None:
-    decoder = rookery.decoder("cline")
+    decoder = nightrook.decoder("cline")
     used = event("usage", totalInputTokens=10, totalOutputTokens=1)
     for number in range(1500):
         for one in (call("spawn_agent", f"c{number}"), used, end({}, f"c{number}", "spawn_agent")):

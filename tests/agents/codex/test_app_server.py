@@ -7,17 +7,17 @@ from typing import Any, get_args
 
 import pytest
 
-import rookery
-from rookery.adapter.agent import Permission, Task
-from rookery.adapter.drift import ALWAYS_LOOKED_AT, type_name
-from rookery.agents.codex.adapter import recognises
-from rookery.agents.codex.app_server.client import Client, answer
-from rookery.agents.codex.app_server.fields import KNOWN_FIELDS
-from rookery.agents.codex.app_server.reader import AppServerReader
-from rookery.agents.codex.app_server.shapes import Item
-from rookery.agents.codex.command import invoke
-from rookery.model.errors import UnsupportedError
-from rookery.model.events import (
+import nightrook
+from nightrook.adapter.agent import Permission, Task
+from nightrook.adapter.drift import ALWAYS_LOOKED_AT, type_name
+from nightrook.agents.codex.adapter import recognises
+from nightrook.agents.codex.app_server.client import Client, answer
+from nightrook.agents.codex.app_server.fields import KNOWN_FIELDS
+from nightrook.agents.codex.app_server.reader import AppServerReader
+from nightrook.agents.codex.app_server.shapes import Item
+from nightrook.agents.codex.command import invoke
+from nightrook.model.errors import UnsupportedError
+from nightrook.model.events import (
     Error,
     LimitReported,
     Notice,
@@ -35,8 +35,8 @@ from rookery.model.events import (
     Unreadable,
     UsageReported,
 )
-from rookery.model.questions import Ask, Decision
-from rookery.runs.summary import summarise
+from nightrook.model.questions import Ask, Decision
+from nightrook.runs.summary import summarise
 from tests.recorded import cases, folded, full_name_of, messages
 from tests.rules import each
 
@@ -67,7 +67,7 @@ def wire(*sent: dict[str, Any]) -> bytes:
 
 
 def events(*sent: dict[str, Any]) -> list[Any]:
-    decoder = rookery.decoder("codex")
+    decoder = nightrook.decoder("codex")
     return [record.event for record in decoder.feed(wire(*sent)) + decoder.close()]
 
 
@@ -137,7 +137,7 @@ def test_the_tokens_of_the_requests_make_up_the_threads_totals(path: Path) -> No
 def test_a_stream_is_known_by_its_first_message_and_wholly_understood(path: Path) -> None:
     first, *_ = messages(path)
     assert recognises(first)
-    records = list(rookery.decode(path))
+    records = list(nightrook.decode(path))
     assert not [r for r in records if isinstance(r.event, Unknown | Unreadable)]
 
 
@@ -269,7 +269,7 @@ def test_only_a_tool_server_that_does_not_start_is_news() -> None:
 
 
 def test_noise_before_the_first_message_loses_nothing() -> None:
-    decoder = rookery.decoder("codex")
+    decoder = nightrook.decoder("codex")
     assert decoder.feed(b"npm warn\n\n") == []
     records = decoder.feed(wire(THREAD)) + decoder.close()
     kinds = [type(record.event) for record in records]
@@ -278,7 +278,7 @@ def test_noise_before_the_first_message_loses_nothing() -> None:
 
 
 def test_noise_without_end_is_not_held_for_ever() -> None:
-    decoder = rookery.decoder("codex")
+    decoder = nightrook.decoder("codex")
     records = [r for _ in range(30) for r in decoder.feed(b"x" * 65535 + b"\n")]
     assert len(records) == 30
 

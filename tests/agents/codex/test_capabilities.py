@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-import rookery
-from rookery.agents.codex.adapter import AGENT
-from rookery.model.events import (
+import nightrook
+from nightrook.agents.codex.adapter import AGENT
+from nightrook.model.events import (
     Event,
     SessionStarted,
     Text,
@@ -27,7 +27,7 @@ def _is_of_app_server(path: Path) -> bool:
 def recorded(way: str) -> list[Event]:
     paths = [path for path in (*cases("codex"), *recordings("codex")) if is_real(path)]
     chosen = [path for path in paths if _is_of_app_server(path) is (way == "app-server")]
-    return [record.event for path in chosen for record in rookery.decode(path, agent="codex")]
+    return [record.event for path in chosen for record in nightrook.decode(path, agent="codex")]
 
 
 def test_the_capabilities_are_those_of_the_app_server() -> None:

@@ -34,7 +34,7 @@ class Desk:
         return {
             "PATH": f"{self.folder}{os.pathsep}{os.environ['PATH']}",
             "HOME": str(self.folder),
-            "ROOKERY_HOME": str(self.folder / "home"),
+            "ROOK_HOME": str(self.folder / "home"),
             "STREAM": str(STREAMS[f"{stream}-0.166.0"]),
         }
 

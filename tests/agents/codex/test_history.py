@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from rookery.adapter.history import Call, Finding, Limit, Session
-from rookery.agents.codex.history import HISTORY
+from nightrook.adapter.history import Call, Finding, Limit, Session
+from nightrook.agents.codex.history import HISTORY
 from tests.agents.histories import counted, place_of, read, read_all, tokens, transcript
 
 THREAD = "01a1e05f-9542-7032-a1c1-d1f200b62833"

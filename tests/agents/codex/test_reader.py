@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-import rookery
-from rookery.agents.codex.adapter import recognises
-from rookery.agents.codex.errors import error, retry
-from rookery.agents.codex.fields import KNOWN_FIELDS
-from rookery.agents.codex.tools import script
-from rookery.model.events import (
+import nightrook
+from nightrook.agents.codex.adapter import recognises
+from nightrook.agents.codex.errors import error, retry
+from nightrook.agents.codex.fields import KNOWN_FIELDS
+from nightrook.agents.codex.tools import script
+from nightrook.model.events import (
     Error,
     FileChanged,
     Notice,
@@ -30,10 +30,10 @@ from rookery.model.events import (
     Unknown,
     UsageReported,
 )
-from rookery.model.fold import fold
-from rookery.model.records import Record
-from rookery.model.verdict import judge
-from rookery.runs.summary import summarise
+from nightrook.model.fold import fold
+from nightrook.model.records import Record
+from nightrook.model.verdict import judge
+from nightrook.runs.summary import summarise
 from tests.recorded import cases, folded, full_name_of, is_real, messages, recordings
 from tests.rules import each
 
@@ -48,7 +48,7 @@ DONE = {"type": "turn.completed", "usage": {"input_tokens": 9, "output_tokens": 
 
 
 def events(*wire: dict[str, Any]) -> list[Any]:
-    decoder = rookery.decoder("codex")
+    decoder = nightrook.decoder("codex")
     raw = "".join(json.dumps(message) + "\n" for message in wire).encode()
     return [record.event for record in decoder.feed(raw) + decoder.close()]
 

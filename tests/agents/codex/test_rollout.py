@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.agents.codex.rollout import folder, model, pattern
+from nightrook.agents.codex.rollout import folder, model, pattern
 from tests.rules import each
 
 THREAD = "01a1e060-6b0a-76c2-94f6-10c11e35bbea"

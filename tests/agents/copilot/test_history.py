@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from rookery.adapter.history import Call, Finding, Session
-from rookery.agents.copilot.history import HISTORY
+from nightrook.adapter.history import Call, Finding, Session
+from nightrook.agents.copilot.history import HISTORY
 from tests.agents.histories import counted, read, read_all, tokens, transcript
 from tests.rules import each
 

@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-import rookery
-from rookery.adapter.agent import PERMIT_ALL, Replacement
-from rookery.agents import agent, detect
-from rookery.agents.copilot import tools
-from rookery.agents.copilot.adapter import recognises
-from rookery.agents.copilot.errors import read
-from rookery.agents.copilot.shapes import ErrorData
-from rookery.model.completion import final_text
-from rookery.model.events import (
+import nightrook
+from nightrook.adapter.agent import PERMIT_ALL, Replacement
+from nightrook.agents import agent, detect
+from nightrook.agents.copilot import tools
+from nightrook.agents.copilot.adapter import recognises
+from nightrook.agents.copilot.errors import read
+from nightrook.agents.copilot.shapes import ErrorData
+from nightrook.model.completion import final_text
+from nightrook.model.events import (
     Event,
     PermissionDenied,
     SessionStarted,
@@ -20,8 +20,8 @@ from rookery.model.events import (
     ToolFinished,
     ToolStarted,
 )
-from rookery.model.fold import fold
-from rookery.model.verdict import judge
+from nightrook.model.fold import fold
+from nightrook.model.verdict import judge
 from tests.recorded import cases, folded, messages, name_of, results
 from tests.rules import each
 
@@ -30,7 +30,7 @@ WHOLE = [path for path in STREAMS if not name_of(path).startswith("output_limit"
 
 
 def events(path: Path) -> list[Event]:
-    return [record.event for record in rookery.decode(path, agent="copilot")]
+    return [record.event for record in nightrook.decode(path, agent="copilot")]
 
 
 def case(name: str) -> Path:
@@ -90,7 +90,7 @@ def test_only_the_code_of_an_error_makes_it_a_denial() -> None:
     wire = case("plan").read_bytes()
     assert wire.count(b'"code":"denied"') == 2
     changed = wire.replace(b'"code":"denied"', b'"code":"failure"')
-    found = [record.event for record in rookery.decode([changed], agent="copilot")]
+    found = [record.event for record in nightrook.decode([changed], agent="copilot")]
     ended = [event.status for event in found if isinstance(event, ToolFinished)]
     assert (ended.count("error"), ended.count("denied")) == (2, 0)
 
@@ -146,7 +146,7 @@ def test_only_the_exit_code_0_is_a_success(code: bytes, status: str) -> None:
     wire = case("text").read_bytes()
     assert wire.count(b'"exitCode":0') == 1
     changed = wire.replace(b'"exitCode":0', b'"exitCode":' + code)
-    assert judge(fold(rookery.decode([changed], agent="copilot"))).status == status
+    assert judge(fold(nightrook.decode([changed], agent="copilot"))).status == status
 
 
 def test_an_interrupted_run_has_no_session() -> None:

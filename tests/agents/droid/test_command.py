@@ -2,9 +2,9 @@
 
 import pytest
 
-from rookery.adapter.agent import Invocation, Permission, Task
-from rookery.agents.droid.command import invoke, keeps_variable, with_output_flags
-from rookery.model.errors import UnsupportedError
+from nightrook.adapter.agent import Invocation, Permission, Task
+from nightrook.agents.droid.command import invoke, keeps_variable, with_output_flags
+from nightrook.model.errors import UnsupportedError
 
 OUTPUT = ("--output-format", "stream-json")
 

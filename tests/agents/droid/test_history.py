@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from rookery.adapter.history import Call, Finding, Session
-from rookery.agents.droid.history import HISTORY
+from nightrook.adapter.history import Call, Finding, Session
+from nightrook.agents.droid.history import HISTORY
 from tests.agents.histories import counted, place_of, read, read_all, tokens, transcript
 from tests.rules import each
 

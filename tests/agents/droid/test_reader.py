@@ -5,11 +5,11 @@ from typing import Any
 
 import msgspec
 
-import rookery
-from rookery.adapter.agent import Replacement
-from rookery.agents import agent
-from rookery.agents.droid.tools import replacements
-from rookery.model.events import (
+import nightrook
+from nightrook.adapter.agent import Replacement
+from nightrook.agents import agent
+from nightrook.agents.droid.tools import replacements
+from nightrook.model.events import (
     Error,
     Event,
     FileChanged,
@@ -21,9 +21,9 @@ from rookery.model.events import (
     TurnFinished,
     UsageReported,
 )
-from rookery.model.fold import fold
-from rookery.model.ledger import Money
-from rookery.model.verdict import judge
+from nightrook.model.fold import fold
+from nightrook.model.ledger import Money
+from nightrook.model.verdict import judge
 from tests.recorded import cases, folded, messages, name_of
 from tests.rules import each
 
@@ -52,8 +52,8 @@ def completion(text: str = "Done.", **usage: int) -> Json:
     return line("completion", finalText=text, numTurns=1, durationMs=1500, usage=usage)
 
 
-def records(*stream: Json) -> list[rookery.Record]:
-    decoder = rookery.decoder("droid")
+def records(*stream: Json) -> list[nightrook.Record]:
+    decoder = nightrook.decoder("droid")
     wire = "".join(json.dumps(one) + "\n" for one in stream).encode()
     return decoder.feed(wire) + decoder.close()
 

@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from rookery.adapter.history import Call, Session
-from rookery.agents.gemini.history import HISTORY, Memory, begin
+from nightrook.adapter.history import Call, Session
+from nightrook.agents.gemini.history import HISTORY, Memory, begin
 from tests.agents.histories import counted, read, read_all, tokens, transcript
 from tests.rules import each
 

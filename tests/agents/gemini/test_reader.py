@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-import rookery
-from rookery.adapter.agent import Replacement
-from rookery.agents import agent, detect
-from rookery.agents.gemini.adapter import recognises
-from rookery.model.completion import final_text
-from rookery.model.events import Error, Event, Text, TextDelta, ToolStarted, TurnFinished
+import nightrook
+from nightrook.adapter.agent import Replacement
+from nightrook.agents import agent, detect
+from nightrook.agents.gemini.adapter import recognises
+from nightrook.model.completion import final_text
+from nightrook.model.events import Error, Event, Text, TextDelta, ToolStarted, TurnFinished
 from tests.recorded import cases, folded, messages, name_of, recordings, results
 from tests.rules import each
 
@@ -18,7 +18,7 @@ ENDED = [path for path in STREAMS if results(path)]
 
 
 def events(*lines: bytes) -> list[Event]:
-    decoder = rookery.decoder("gemini")
+    decoder = nightrook.decoder("gemini")
     records = [record for line in lines for record in decoder.feed(line + b"\n")]
     return [record.event for record in records + decoder.close()]
 
@@ -126,7 +126,7 @@ def test_messages_of_others_are_not_its_own(message: dict[str, object]) -> None:
 def test_the_text_of_an_edit_is_read_from_its_call() -> None:
     found = {}
     for path in cases("gemini"):
-        for record in rookery.decode(path, agent="gemini"):
+        for record in nightrook.decode(path, agent="gemini"):
             if isinstance(record.event, ToolStarted):
                 found[record.event.name] = agent("gemini").replacements(record.event)
     assert found["replace"] == (Replacement("return a - b", "return a + b"),)

@@ -1,7 +1,7 @@
 """Stored sessions of Gemini CLI: what the recorded ones do not show."""
 
-from rookery import agents
-from rookery.model.events import SessionStarted
+from nightrook import agents
+from nightrook.model.events import SessionStarted
 
 
 def test_a_session_has_the_first_of_the_folders_that_its_facts_name() -> None:

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from rookery.adapter.agent import Invocation, Task
-from rookery.agents.goose.command import invoke, keeps_variable, resumes, with_output_flags
-from rookery.model.errors import UnsupportedError
+from nightrook.adapter.agent import Invocation, Task
+from nightrook.agents.goose.command import invoke, keeps_variable, resumes, with_output_flags
+from nightrook.model.errors import UnsupportedError
 from tests.rules import each
 
 OUTPUT = ("--output-format", "stream-json")

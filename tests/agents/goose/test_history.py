@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rookery.adapter.history import Call, Session
-from rookery.agents.goose.history import HISTORY, read_ledger, read_totals
+from nightrook.adapter.history import Call, Session
+from nightrook.agents.goose.history import HISTORY, read_ledger, read_totals
 from tests.agents.histories import check, counted, tokens
 from tests.agents.stores import findings, made, unpacked
 

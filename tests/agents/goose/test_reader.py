@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-import rookery
-from rookery.adapter.agent import Replacement
-from rookery.agents import agent, detect
-from rookery.agents.goose.adapter import recognises
-from rookery.agents.goose.errors import gives_up, read
-from rookery.model.completion import final_text
-from rookery.model.events import (
+import nightrook
+from nightrook.adapter.agent import Replacement
+from nightrook.agents import agent, detect
+from nightrook.agents.goose.adapter import recognises
+from nightrook.agents.goose.errors import gives_up, read
+from nightrook.model.completion import final_text
+from nightrook.model.events import (
     Error,
     Event,
     SessionStarted,
@@ -21,8 +21,8 @@ from rookery.model.events import (
     TurnFinished,
     UsageReported,
 )
-from rookery.model.fold import fold
-from rookery.model.verdict import Facts, judge
+from nightrook.model.fold import fold
+from nightrook.model.verdict import Facts, judge
 from tests.recorded import cases, folded, messages, name_of
 from tests.rules import each
 
@@ -33,7 +33,7 @@ END = b'{"type":"complete","total_tokens":5,"input_tokens":4,"output_tokens":1}'
 
 
 def events(*lines: bytes) -> list[Event]:
-    decoder = rookery.decoder("goose")
+    decoder = nightrook.decoder("goose")
     records = [record for line in lines for record in decoder.feed(line + b"\n")]
     return [record.event for record in records + decoder.close()]
 
@@ -80,7 +80,7 @@ def test_every_piece_of_the_model_is_in_a_text(path: Path) -> None:
 
 def test_the_banner_names_session_model_and_folder() -> None:
     (path,) = [path for path in cases("goose") if name_of(path).startswith("text-")]
-    records = rookery.decode(path, agent="goose")
+    records = nightrook.decode(path, agent="goose")
     assert next(iter(records)).event == SessionStarted(
         session="20261115_1", model="fake-model", cwd="/home/dev/project"
     )
@@ -143,7 +143,7 @@ def test_a_command_that_prints_the_words_of_a_refusal_was_not_refused() -> None:
     words = b"The user has declined to run this tool."
     wire = path.read_bytes().replace(b'"text":"out-line', b'"text":"' + words)
     assert words in wire
-    verdict = judge(fold(rookery.decode([wire], agent="goose")))
+    verdict = judge(fold(nightrook.decode([wire], agent="goose")))
     assert verdict.status == "success"
 
 
@@ -176,7 +176,7 @@ def test_messages_of_others_are_not_its_own(message: dict[str, object]) -> None:
 def test_the_text_of_an_edit_is_read_from_its_call() -> None:
     found: dict[str, tuple[Replacement, ...]] = {}
     for path in cases("goose"):
-        for record in rookery.decode(path, agent="goose"):
+        for record in nightrook.decode(path, agent="goose"):
             if isinstance(record.event, ToolStarted):
                 found.setdefault(record.event.name, agent("goose").replacements(record.event))
     assert found["edit"] == (Replacement("return a - b", "return a + b"),)
@@ -186,9 +186,9 @@ def test_the_text_of_an_edit_is_read_from_its_call() -> None:
 
 @pytest.mark.slow
 def test_its_stored_sessions_are_read_without_its_decoder() -> None:
-    code = "import rookery.agents.goose.history, sys; print(*sys.modules, sep='\\n')"
+    code = "import nightrook.agents.goose.history, sys; print(*sys.modules, sep='\\n')"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     ).stdout.split()
-    assert "rookery.agents.goose.history" in loaded
-    assert not [name for name in loaded if name.startswith("rookery.agents.goose.reader")]
+    assert "nightrook.agents.goose.history" in loaded
+    assert not [name for name in loaded if name.startswith("nightrook.agents.goose.reader")]

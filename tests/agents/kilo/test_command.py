@@ -2,9 +2,9 @@
 
 import json
 
-from rookery import agents
-from rookery.adapter.agent import Invocation, Task
-from rookery.agents.kilo.command import invoke, keeps_variable
+from nightrook import agents
+from nightrook.adapter.agent import Invocation, Task
+from nightrook.agents.kilo.command import invoke, keeps_variable
 
 OUTPUT = ("--format", "json", "--thinking")
 

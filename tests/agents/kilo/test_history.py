@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from rookery.adapter.history import Call, Session
-from rookery.agents.kilo.history import HISTORY
+from nightrook.adapter.history import Call, Session
+from nightrook.agents.kilo.history import HISTORY
 from tests.agents.histories import place_of, tokens
 from tests.agents.stores import answer, findings, step, store_of, unpacked
 

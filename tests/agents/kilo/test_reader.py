@@ -3,11 +3,11 @@
 import json
 from typing import Any
 
-import rookery
-from rookery.agents import detect
-from rookery.model.events import Error, PermissionDenied, ToolStarted
-from rookery.model.fold import fold
-from rookery.model.verdict import judge
+import nightrook
+from nightrook.agents import detect
+from nightrook.model.events import Error, PermissionDenied, ToolStarted
+from nightrook.model.fold import fold
+from nightrook.model.verdict import judge
 from tests.recorded import cases, name_of
 
 Json = dict[str, Any]
@@ -27,8 +27,8 @@ def error(what: str | Json) -> Json:
     return {"type": "error", "timestamp": 1, "sessionID": "ses_1", "error": what}
 
 
-def records(*stream: Json) -> list[rookery.Record]:
-    decoder = rookery.decoder("kilo")
+def records(*stream: Json) -> list[nightrook.Record]:
+    decoder = nightrook.decoder("kilo")
     wire = "".join(json.dumps(line) + "\n" for line in stream).encode()
     return decoder.feed(wire) + decoder.close()
 

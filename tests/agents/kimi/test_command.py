@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from rookery.adapter.agent import Invocation, Task
-from rookery.agents.kimi.command import invoke, with_output_flags
-from rookery.model.errors import UnsupportedError
+from nightrook.adapter.agent import Invocation, Task
+from nightrook.agents.kimi.command import invoke, with_output_flags
+from nightrook.model.errors import UnsupportedError
 from tests.rules import each
 
 OUTPUT = ("--output-format", "stream-json")

@@ -5,14 +5,14 @@ from typing import Any
 
 import msgspec
 
-import rookery
-from rookery.adapter.agent import Replacement
-from rookery.agents import agent
-from rookery.agents.kimi.tools import replacements
-from rookery.model.events import Event, FileChanged, SessionStarted, ToolFinished, ToolStarted
-from rookery.model.fold import fold
-from rookery.model.ledger import Money
-from rookery.model.verdict import judge
+import nightrook
+from nightrook.adapter.agent import Replacement
+from nightrook.agents import agent
+from nightrook.agents.kimi.tools import replacements
+from nightrook.model.events import Event, FileChanged, SessionStarted, ToolFinished, ToolStarted
+from nightrook.model.fold import fold
+from nightrook.model.ledger import Money
+from nightrook.model.verdict import judge
 from tests.recorded import cases, folded, messages, name_of
 from tests.rules import each
 
@@ -34,8 +34,8 @@ def said(text: str) -> Json:
     return {"role": "assistant", "content": text}
 
 
-def records(*stream: Json) -> list[rookery.Record]:
-    decoder = rookery.decoder("kimi")
+def records(*stream: Json) -> list[nightrook.Record]:
+    decoder = nightrook.decoder("kimi")
     wire = "".join(json.dumps(one) + "\n" for one in stream).encode()
     return decoder.feed(wire) + decoder.close()
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from rookery.agents.kimi.session_log import SESSION_LOG, broke_off, folder, pattern
-from rookery.store.session_logs import answer_broke_off
+from nightrook.agents.kimi.session_log import SESSION_LOG, broke_off, folder, pattern
+from nightrook.store.session_logs import answer_broke_off
 from tests.rules import each
 
 HERE = Path(__file__).parent

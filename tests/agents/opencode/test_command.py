@@ -5,10 +5,10 @@ import signal
 
 import pytest
 
-from rookery.adapter.agent import Invocation, Task
-from rookery.adapter.finished_parts.command import with_output_flags
-from rookery.agents.opencode.command import invoke, keeps_variable
-from rookery.model.errors import RookeryError
+from nightrook.adapter.agent import Invocation, Task
+from nightrook.adapter.finished_parts.command import with_output_flags
+from nightrook.agents.opencode.command import invoke, keeps_variable
+from nightrook.model.errors import NightrookError
 
 OUTPUT = ("--format", "json", "--thinking")
 
@@ -103,7 +103,7 @@ def test_no_rule_takes_the_place_of_one_of_the_user_s_settings() -> None:
 
 @pytest.mark.parametrize("rule", ["Bash(ls", "--auto", "-x"])
 def test_an_invalid_rule_is_refused_with_a_solution(rule: str) -> None:
-    with pytest.raises(RookeryError, match="isn't a rule of opencode: use a permission such as"):
+    with pytest.raises(NightrookError, match="isn't a rule of opencode: use a permission such as"):
         invoke(Task(prompt="go", allow=(rule,)))
 
 

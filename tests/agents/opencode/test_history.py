@@ -6,8 +6,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from rookery.adapter.history import Call, Session
-from rookery.agents.opencode.history import HISTORY, begin, read
+from nightrook.adapter.history import Call, Session
+from nightrook.agents.opencode.history import HISTORY, begin, read
 from tests.agents.histories import counted, place_of, read_all, tokens, transcript
 from tests.agents.stores import (
     CREATED,

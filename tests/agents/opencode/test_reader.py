@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-import rookery
-from rookery.agents import detect
-from rookery.model.events import (
+import nightrook
+from nightrook.agents import detect
+from nightrook.model.events import (
     ContextCompacted,
     Error,
     Event,
@@ -25,9 +25,9 @@ from rookery.model.events import (
     UsageReported,
     UserMessage,
 )
-from rookery.model.fold import fold
-from rookery.model.ledger import Money
-from rookery.model.verdict import Facts, judge
+from nightrook.model.fold import fold
+from nightrook.model.ledger import Money
+from nightrook.model.verdict import Facts, judge
 from tests.rules import each
 
 Json = dict[str, Any]
@@ -63,8 +63,8 @@ def error(name: str, **data: Any) -> Json:
     return {"type": "error", "sessionID": SESSION, "error": {"name": name, "data": data}}
 
 
-def records(*stream: Json) -> list[rookery.Record]:
-    decoder = rookery.decoder("opencode")
+def records(*stream: Json) -> list[nightrook.Record]:
+    decoder = nightrook.decoder("opencode")
     wire = "".join(json.dumps(line) + "\n" for line in stream).encode()
     return decoder.feed(wire) + decoder.close()
 
@@ -445,7 +445,7 @@ def test_the_cost_of_a_run_with_a_subagent_is_a_minimum() -> None:
         finish(name="m2"),
     ]
     lines = b"".join(json.dumps(line).encode() + b"\n" for line in stream)
-    state = fold(rookery.decode([lines], agent="opencode"))
+    state = fold(nightrook.decode([lines], agent="opencode"))
     assert state.ledger.cost == Money(0.5, "native", at_least=True)
 
 
@@ -453,7 +453,7 @@ def test_the_cost_of_a_run_with_a_subagent_is_a_minimum() -> None:
 def test_a_cost_that_no_step_can_have_is_unknown(absurd: float) -> None:
     lines = [start(), text("Done."), finish(cost=absurd)]
     data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-    state = fold(rookery.decode([data], agent="opencode"))
+    state = fold(nightrook.decode([data], agent="opencode"))
     assert (state.ledger.cost, state.ledger.native_usd) == (Money(None, "unknown"), None)
 
 

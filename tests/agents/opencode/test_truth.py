@@ -3,11 +3,11 @@
 import json
 from pathlib import Path
 
-import rookery
-from rookery.model.completion import final_text
-from rookery.model.ledger import Money
-from rookery.model.price import dollars, nano
-from rookery.model.timeline import Timeline
+import nightrook
+from nightrook.model.completion import final_text
+from nightrook.model.ledger import Money
+from nightrook.model.price import dollars, nano
+from nightrook.model.timeline import Timeline
 from tests.recorded import cases, folded, full_name_of, messages, recordings
 from tests.rules import each
 
@@ -56,7 +56,7 @@ def test_every_call_is_reported_once_with_its_input(stream: Path) -> None:
     calls = [m["part"] for m in messages(stream) if m["type"] == "tool_use"]
     state = folded(stream)
     line = Timeline()
-    line.take(rookery.decode(stream))
+    line.take(nightrook.decode(stream))
     listed = [item.key for item in line.items if item.kind in ("tool", "subagent")]
     assert listed == [call["id"] for call in calls]
     assert (state.tools_finished, state.open_tools) == (len(calls), {})

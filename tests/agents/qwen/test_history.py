@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from rookery.adapter.history import Call, Finding, Session
-from rookery.agents.qwen.history import HISTORY
+from nightrook.adapter.history import Call, Finding, Session
+from nightrook.agents.qwen.history import HISTORY
 from tests.agents.histories import counted, read, read_all, tokens, transcript
 from tests.rules import each
 

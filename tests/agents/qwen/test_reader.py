@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-import rookery
-from rookery.adapter.drift import Drift
-from rookery.agents import agent, detect
-from rookery.agents.qwen.errors import api_error
-from rookery.agents.qwen.fields import KNOWN_FIELDS
-from rookery.model.bookkeeping import NOTHING
-from rookery.model.completion import final_text
-from rookery.model.events import (
+import nightrook
+from nightrook.adapter.drift import Drift
+from nightrook.agents import agent, detect
+from nightrook.agents.qwen.errors import api_error
+from nightrook.agents.qwen.fields import KNOWN_FIELDS
+from nightrook.model.bookkeeping import NOTHING
+from nightrook.model.completion import final_text
+from nightrook.model.events import (
     Error,
     Event,
     FileChanged,
@@ -29,7 +29,7 @@ from rookery.model.events import (
     Usage,
     UsageReported,
 )
-from rookery.model.fold import Beginning, fold
+from nightrook.model.fold import Beginning, fold
 from tests.recorded import cases, folded, is_real, messages, name_of, recordings, results
 from tests.rules import each
 
@@ -38,7 +38,7 @@ ENDED = [path for path in STREAMS if results(path)]
 
 
 def events(*messages: dict[str, Any]) -> list[Event]:
-    decoder = rookery.decoder("qwen")
+    decoder = nightrook.decoder("qwen")
     data = b"".join(json.dumps(message).encode() + b"\n" for message in messages)
     return [record.event for record in decoder.feed(data) + decoder.close()]
 
@@ -101,7 +101,7 @@ def test_a_resumed_run_reports_only_its_own_tokens() -> None:
     (path,) = [p for p in STREAMS if name_of(p) == "two_turn_resume_turn2-0.15.10"]
 
     def tokens(earlier: Usage | None) -> int:
-        records = rookery.decode(path, agent="qwen")
+        records = nightrook.decode(path, agent="qwen")
         return fold(records, beginning=Beginning(earlier=earlier)).ledger.tokens.total
 
     assert tokens(NOTHING) == 4936
@@ -387,7 +387,7 @@ def test_a_stream_is_known_as_its_own(path: Path) -> None:
 def test_the_text_of_an_edit_is_read_from_its_call() -> None:
     found = {}
     for path in cases("qwen"):
-        for record in rookery.decode(path, agent="qwen"):
+        for record in nightrook.decode(path, agent="qwen"):
             if isinstance(record.event, ToolStarted):
                 found[record.event.name] = agent("qwen").replacements(record.event)
     assert found["edit"][0].before in ("return a - b", "x")

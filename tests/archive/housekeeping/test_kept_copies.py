@@ -3,9 +3,9 @@
 import os
 from pathlib import Path
 
-from rookery.archive.housekeeping.kept_copies import kept_copies, remove
-from rookery.archive.housekeeping.oldest import to_forget
-from rookery.archive.sessions.parts import COPY
+from nightrook.archive.housekeeping.kept_copies import kept_copies, remove
+from nightrook.archive.housekeeping.oldest import to_forget
+from nightrook.archive.sessions.parts import COPY
 
 
 def make_copy(home: Path, name: str, at: float) -> Path:

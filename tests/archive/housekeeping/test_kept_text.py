@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from rookery.archive.housekeeping.kept_text import TextBlock, blocks, forget
-from rookery.archive.housekeeping.oldest import to_forget
-from rookery.archive.words.database import Words
-from rookery.archive.words.index import fill
-from rookery.archive.words.search import WordQuery, search
+from nightrook.archive.housekeeping.kept_text import TextBlock, blocks, forget
+from nightrook.archive.housekeeping.oldest import to_forget
+from nightrook.archive.words.database import Words
+from nightrook.archive.words.index import fill
+from nightrook.archive.words.search import WordQuery, search
 from tests.archive.words.test_index import SUBAGENT, TRANSCRIPTS
 
 NEW, MIDDLE, OLD = (TextBlock(id, 100, at) for id, at in ((1, 30.0), (2, 20.0), (3, 10.0)))
@@ -21,7 +21,7 @@ GONE = TextBlock(4, 100, 0.0)
 @pytest.fixture
 def words(tmp_path: Path) -> Iterator[Words]:
     shutil.copytree(TRANSCRIPTS / SUBAGENT, tmp_path / "home")
-    with Words.open(tmp_path / "rookery" / "words.db") as opened:
+    with Words.open(tmp_path / "nightrook" / "words.db") as opened:
         for _ in fill(opened, [tmp_path / "home"]):
             pass
         yield opened

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.archive.housekeeping.run_logs import (
+from nightrook.archive.housekeeping.run_logs import (
     Choice,
     Left,
     compress,
@@ -16,13 +16,13 @@ from rookery.archive.housekeeping.run_logs import (
     to_pack,
     to_restore,
 )
-from rookery.model.errors import RookeryError
-from rookery.process.liveness import start_ticks
-from rookery.store.packed.pins import pin
-from rookery.store.removal import Stored
-from rookery.store.run_folder import RunFolder
-from rookery.store.run_formats import RunInfo, VerdictInfo
-from rookery.store.runs import create
+from nightrook.model.errors import NightrookError
+from nightrook.process.liveness import start_ticks
+from nightrook.store.packed.pins import pin
+from nightrook.store.removal import Stored
+from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_formats import RunInfo, VerdictInfo
+from nightrook.store.runs import create
 from tests.store.samples import append
 
 DAY_S = 86_400
@@ -80,7 +80,7 @@ def test_what_runs_is_pinned_or_cannot_be_read_is_left_and_named(tmp_path: Path)
 def test_a_run_without_a_verdict_is_left_since_it_may_be_judged_now(tmp_path: Path) -> None:
     run = make_run(tmp_path, days=10)
     (run.path / "verdict.json").unlink()
-    with pytest.raises(RookeryError, match="has not ended"):
+    with pytest.raises(NightrookError, match="has not ended"):
         compress(Stored("run", run.path))
     assert (run.path / "stdout.raw").read_bytes() == LOG
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from rookery.adapter.history import Finding
-from rookery.archive.ledger.ledger import Ledger
-from rookery.archive.ledger.records import RunFigures, Source
-from rookery.model.price import Price, Rates
+from nightrook.adapter.history import Finding
+from nightrook.archive.ledger.ledger import Ledger
+from nightrook.archive.ledger.records import RunFigures, Source
+from nightrook.model.price import Price, Rates
 
 DOLLAR = Price(
     Rates(

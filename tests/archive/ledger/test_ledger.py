@@ -8,10 +8,10 @@ from stat import S_IMODE
 
 import pytest
 
-from rookery.adapter.history import Call
-from rookery.archive.ledger.ledger import Ledger, LedgerError
-from rookery.archive.ledger.records import Source
-from rookery.archive.ledger.schema import MIGRATIONS, version
+from nightrook.adapter.history import Call
+from nightrook.archive.ledger.ledger import Ledger, LedgerError
+from nightrook.archive.ledger.records import Source
+from nightrook.archive.ledger.schema import MIGRATIONS, version
 
 
 def test_a_new_ledger_is_for_its_owner_alone(tmp_path: Path) -> None:

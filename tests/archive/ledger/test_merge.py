@@ -6,8 +6,8 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rookery.adapter.history import Call, Finding, Session
-from rookery.archive.ledger.records import RunFigures
+from nightrook.adapter.history import Call, Finding, Session
+from nightrook.archive.ledger.records import RunFigures
 from tests.archive.ledger.samples import Reading, differing_sums, filled, report, sessions, source
 
 SESSIONS = ("a", "b", "c", "d")

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from rookery.adapter.history import Call, CallRow, Calls, Session
-from rookery.archive.ledger.records import RunFigures
+from nightrook.adapter.history import Call, CallRow, Calls, Session
+from nightrook.archive.ledger.records import RunFigures
 from tests.archive.ledger.samples import differing_sums, filled, report, source, totals
 
 

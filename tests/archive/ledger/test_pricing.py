@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rookery.adapter.history import Call
-from rookery.archive.ledger.ledger import Ledger
-from rookery.archive.ledger.pricing import TokenPrice, priced, token_cost
-from rookery.model.price import Price, Rates, Tier
+from nightrook.adapter.history import Call
+from nightrook.archive.ledger.ledger import Ledger
+from nightrook.archive.ledger.pricing import TokenPrice, priced, token_cost
+from nightrook.model.price import Price, Rates, Tier
 from tests.archive.ledger.samples import filled, source, totals
 
 

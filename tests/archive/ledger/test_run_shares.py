@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from rookery.adapter.history import Call, Session
-from rookery.archive.ledger.ledger import Ledger
-from rookery.archive.ledger.records import RunFigures
+from nightrook.adapter.history import Call, Session
+from nightrook.archive.ledger.ledger import Ledger
+from nightrook.archive.ledger.records import RunFigures
 from tests.archive.ledger.samples import filled, report, totals
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from rookery.adapter.history import Call
-from rookery.archive.ledger import schema
-from rookery.archive.ledger.ledger import Ledger, LedgerError
+from nightrook.adapter.history import Call
+from nightrook.archive.ledger import schema
+from nightrook.archive.ledger.ledger import Ledger, LedgerError
 from tests.archive.ledger.samples import filled, report
 
 CALL = Call(id="1", session="a", at=1000.0, model="priced", input=1)
@@ -19,7 +19,7 @@ def test_a_migration_keeps_what_is_there(tmp_path: Path, monkeypatch: pytest.Mon
         before = report(ledger)
     added = "CREATE TABLE added (id INTEGER) STRICT; -- with; a comment\nDROP TABLE limits;\n"
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, added))
-    monkeypatch.setattr("rookery.archive.ledger.ledger.MIGRATIONS", schema.MIGRATIONS)
+    monkeypatch.setattr("nightrook.archive.ledger.ledger.MIGRATIONS", schema.MIGRATIONS)
     with Ledger.open(tmp_path / "ledger.db") as ledger:
         assert report(ledger) == before
         assert schema.version(ledger.connection) == len(schema.MIGRATIONS)
@@ -35,7 +35,7 @@ def test_a_migration_that_fails_changes_nothing(
     broken = "DROP TABLE sums;\nCREATE TABLE sums (not valid;\n"
     with monkeypatch.context() as patched:
         patched.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, broken))
-        patched.setattr("rookery.archive.ledger.ledger.MIGRATIONS", schema.MIGRATIONS)
+        patched.setattr("nightrook.archive.ledger.ledger.MIGRATIONS", schema.MIGRATIONS)
         with pytest.raises(LedgerError):
             Ledger.open(tmp_path / "ledger.db")
     with Ledger.open(tmp_path / "ledger.db") as ledger:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from rookery.adapter.history import Call, Session
+from nightrook.adapter.history import Call, Session
 from tests.archive.ledger.samples import filled, report, totals
 
 

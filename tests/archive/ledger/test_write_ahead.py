@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from rookery.archive.ledger import ledger as ledgers
-from rookery.archive.ledger.ledger import Ledger, LedgerError
+from nightrook.archive.ledger import ledger as ledgers
+from nightrook.archive.ledger.ledger import Ledger, LedgerError
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def test_waits_until_the_other_process_is_done(
         waits.append(seconds)
         writer.close()
 
-    monkeypatch.setattr("rookery.archive.ledger.write_ahead.time.sleep", wait)
+    monkeypatch.setattr("nightrook.archive.ledger.write_ahead.time.sleep", wait)
     with Ledger.open(tmp_path / "made.db") as database:
         assert database.connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     assert len(waits) == 1

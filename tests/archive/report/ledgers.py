@@ -7,10 +7,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from rookery.archive.ledger.ledger import Ledger
-from rookery.archive.report.amounts import Amounts
-from rookery.archive.report.query import CostQuery, keys_of
-from rookery.archive.report.zone import zone_of
+from nightrook.archive.ledger.ledger import Ledger
+from nightrook.archive.report.amounts import Amounts
+from nightrook.archive.report.query import CostQuery, keys_of
+from nightrook.archive.report.zone import zone_of
 
 MILLION = 1_000_000
 NAMED = ("model", "project", "branch", "subagent")

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from rookery.adapter.history import Call, Session
-from rookery.archive.ledger.ledger import Ledger
-from rookery.archive.ledger.records import Source
-from rookery.archive.report.build import build
-from rookery.archive.report.figures import CostReport, CostRow, Dollars, Figures, Tokens
+from nightrook.adapter.history import Call, Session
+from nightrook.archive.ledger.ledger import Ledger
+from nightrook.archive.ledger.records import Source
+from nightrook.archive.report.build import build
+from nightrook.archive.report.figures import CostReport, CostRow, Dollars, Figures, Tokens
 from tests.archive.report.ledgers import MILLION, ledger, query
 
 Rows = list[tuple[Any, ...]]

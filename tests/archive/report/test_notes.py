@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from rookery import agents
-from rookery.adapter.history import History
-from rookery.archive.report.build import build
+from nightrook import agents
+from nightrook.adapter.history import History
+from nightrook.archive.report.build import build
 from tests.archive.report.ledgers import ledger, query
 
 AT = "2026-11-02T10:00Z"
@@ -26,7 +26,7 @@ def test_models_without_a_price_are_named_with_the_way_to_set_one(tmp_path: Path
     with ledger(tmp_path, *calls) as connection:
         assert notes(connection) == (
             "no price is known for yours (34,200 tokens), mine (1,000 tokens); set one in "
-            "prices.toml beside your rookery.toml, or in the file that [prices] file names there",
+            "prices.toml beside your rook.toml, or in the file that [prices] file names there",
         )
         assert notes(connection, model="known") == ()
 

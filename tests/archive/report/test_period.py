@@ -4,9 +4,9 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from rookery.archive.report.period import Moment, period
-from rookery.archive.report.zone import zone_of
-from rookery.model.errors import OptionError
+from nightrook.archive.report.period import Moment, period
+from nightrook.archive.report.zone import zone_of
+from nightrook.model.errors import OptionError
 from tests.archive.report.ledgers import ms
 
 BERLIN = zone_of("Europe/Berlin")

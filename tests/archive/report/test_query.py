@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from rookery.archive.report.query import KEYS, keys_of, matching_models, matching_projects
-from rookery.model.errors import OptionError
+from nightrook.archive.report.query import KEYS, keys_of, matching_models, matching_projects
+from nightrook.model.errors import OptionError
 
 
 def test_keys_are_read_from_one_text_or_several() -> None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from rookery.archive.report.sessions import listed_sessions
+from nightrook.archive.report.sessions import listed_sessions
 from tests.archive.report.ledgers import ledger
 
 

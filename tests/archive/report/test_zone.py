@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from rookery.archive.report.zone import Zone, zone_of
-from rookery.model.errors import OptionError
+from nightrook.archive.report.zone import Zone, zone_of
+from nightrook.model.errors import OptionError
 from tests.archive.report.ledgers import ms
 
 QUARTER_MS = 900_000

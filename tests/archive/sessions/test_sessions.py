@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from rookery.archive.importer import bring_up_to_date
-from rookery.archive.ledger.ledger import Ledger
-from rookery.archive.sessions.feed import session_bodies, session_feed
-from rookery.archive.sessions.find import (
+from nightrook.archive.importer import bring_up_to_date
+from nightrook.archive.ledger.ledger import Ledger
+from nightrook.archive.sessions.feed import session_bodies, session_feed
+from nightrook.archive.sessions.find import (
     SessionFile,
     StoredSession,
     UnknownSessionError,
     find_session,
 )
-from rookery.feed.stored import iterate
-from rookery.model.events import (
+from nightrook.feed.stored import iterate
+from nightrook.model.events import (
     StreamClosed,
     TaskStarted,
     Text,
@@ -23,9 +23,9 @@ from rookery.model.events import (
     ToolStarted,
     UserMessage,
 )
-from rookery.model.records import Record
-from rookery.model.timeline import Timeline
-from rookery.testing import histories
+from nightrook.model.records import Record
+from nightrook.model.timeline import Timeline
+from nightrook.testing import histories
 from tests.archive.folders import unchanged
 
 TRANSCRIPTS = Path(__file__).parents[2] / "agents" / "claude" / "transcripts"

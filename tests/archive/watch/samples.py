@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from rookery.testing.histories import opencode
-from rookery.testing.histories.sessions import StoredCall, StoredSession
+from nightrook.testing.histories import opencode
+from nightrook.testing.histories.sessions import StoredCall, StoredSession
 
 SESSION = "11111111-2222-3333-4444-555555555555"
 

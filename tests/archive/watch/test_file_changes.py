@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rookery.archive.watch.file_changes import FileChanges
-from rookery.process.folder_watch import FolderWatch
+from nightrook.archive.watch.file_changes import FileChanges
+from nightrook.process.folder_watch import FolderWatch
 
 pytestmark = pytest.mark.linux("inotify")
 

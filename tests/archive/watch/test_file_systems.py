@@ -1,6 +1,6 @@
 """Which file systems do not report all changes."""
 
-from rookery.archive.watch.file_systems import FileSystems
+from nightrook.archive.watch.file_systems import FileSystems
 
 MOUNTS = [
     "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n",

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from rookery.archive.watch.watch import Watch
-from rookery.archive.watch.watched import Row, Update
-from rookery.model.events import Text, UserMessage
-from rookery.process.liveness import start_ticks
-from rookery.store import runs
-from rookery.store.run_folder import RunFolder
-from rookery.store.run_formats import RunInfo, VerdictInfo
+from nightrook.archive.watch.watch import Watch
+from nightrook.archive.watch.watched import Row, Update
+from nightrook.model.events import Text, UserMessage
+from nightrook.process.liveness import start_ticks
+from nightrook.store import runs
+from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_formats import RunInfo, VerdictInfo
 from tests.archive.watch.samples import (
     SESSION,
     add_text,
@@ -36,11 +36,11 @@ class Desk:
 
     def __init__(self, folder: Path) -> None:
         self.home = folder / "home"
-        self.rookery = folder / "rookery"
+        self.nightrook = folder / "nightrook"
         self._watch: Watch | None = None
 
     def start(self, active_s: float = 600.0, **options: object) -> list[Update]:
-        self._watch = Watch(self.rookery, [self.home], active_s=active_s, **options)  # type: ignore[arg-type]
+        self._watch = Watch(self.nightrook, [self.home], active_s=active_s, **options)  # type: ignore[arg-type]
         return self._watch.start()
 
     def look(self) -> list[Update]:
@@ -268,7 +268,7 @@ def living_run(desk: Desk, stream: bytes) -> RunFolder:
         runner_pid=pid,
         runner_ticks=start_ticks(pid),
     )
-    folder = runs.create(desk.rookery, info)
+    folder = runs.create(desk.nightrook, info)
     write(folder, stream)
     return folder
 

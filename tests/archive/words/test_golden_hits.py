@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from rookery import agents
-from rookery.archive.words.database import FILE, Words
-from rookery.archive.words.index import fill
-from rookery.archive.words.search import Hit, WordQuery, search
+from nightrook import agents
+from nightrook.archive.words.database import FILE, Words
+from nightrook.archive.words.index import fill
+from nightrook.archive.words.search import Hit, WordQuery, search
 from tests.agents.stores import unpacked
 
 RECORDED = Path(__file__).parents[2] / "agents"

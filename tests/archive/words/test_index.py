@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from rookery.archive.sessions.sources import session_sources
-from rookery.archive.words import database, index
-from rookery.archive.words.database import Words
-from rookery.archive.words.index import Progress, fill
-from rookery.archive.words.schema import FORMAT
-from rookery.archive.words.search import Hit, WordQuery, by_session, search
-from rookery.store.files import Folder
+from nightrook.archive.sessions.sources import session_sources
+from nightrook.archive.words import database, index
+from nightrook.archive.words.database import Words
+from nightrook.archive.words.index import Progress, fill
+from nightrook.archive.words.schema import FORMAT
+from nightrook.archive.words.search import Hit, WordQuery, by_session, search
+from nightrook.store.files import Folder
 from tests.archive.folders import unchanged
 
 TRANSCRIPTS = Path(__file__).parents[2] / "agents" / "claude" / "transcripts"
@@ -30,7 +30,7 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def words(tmp_path: Path) -> Iterator[Words]:
-    with Words.open(tmp_path / "rookery" / "words.db") as opened:
+    with Words.open(tmp_path / "nightrook" / "words.db") as opened:
         yield opened
 
 

@@ -13,18 +13,18 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from rookery.archive.words.database import FILE, Words, remove
-from rookery.archive.words.index import fill
-from rookery.archive.words.search import WordQuery, search
-from rookery.cli.main import cli
+from nightrook.archive.words.database import FILE, Words, remove
+from nightrook.archive.words.index import fill
+from nightrook.archive.words.search import WordQuery, search
+from nightrook.cli.main import cli
 
 TRANSCRIPTS = Path(__file__).parents[2] / "agents" / "claude" / "transcripts"
 QUERIES = ("background", "thing", "a.txt", "echo", "file*")
 FILLS = """
 import sys
 from pathlib import Path
-from rookery.archive.words import index
-from rookery.archive.words.database import Words
+from nightrook.archive.words import index
+from nightrook.archive.words.database import Words
 index._FIRST_COMMIT_S = index._COMMIT_S = 0
 print("ready", flush=True)
 with Words.open(Path(sys.argv[1])) as words:
@@ -114,7 +114,7 @@ def test_a_search_reads_what_another_process_has_committed(home: Path, tmp_path:
 
 def searched(home: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("ROOKERY_HOME", str(folder))
+    monkeypatch.setenv("ROOK_HOME", str(folder))
     monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
     result = CliRunner().invoke(cli, ["search", "background", "--json"])
     assert result.exit_code == 0, result.output
@@ -146,7 +146,7 @@ def damages(path: Path) -> Iterator[str]:
 def test_a_deleted_or_damaged_index_is_made_again(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = tmp_path / "rookery"
+    folder = tmp_path / "nightrook"
     wanted = searched(home, folder, monkeypatch)
     for damage in damages(folder / FILE):
         assert searched(home, folder, monkeypatch) == wanted, damage
@@ -155,7 +155,7 @@ def test_a_deleted_or_damaged_index_is_made_again(
 def test_an_index_that_is_deleted_while_it_is_open_is_right_the_next_time(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = tmp_path / "rookery"
+    folder = tmp_path / "nightrook"
     wanted = searched(home, folder, monkeypatch)
     with Words.open(folder / FILE) as words:
         filling = fill(words, [home])

@@ -121,7 +121,7 @@ def test_filters_that_would_be_ignored_and_unknown_agents_are_refused(desk: Desk
 def test_raw_copies_are_exported_once_their_files_are_gone(desk: Desk) -> None:
     pytest.importorskip("zstandard")
     before = lines(desk.rook("export", "--jsonl", "-").stdout)
-    desk.rook("search", "background", ROOKERY_ARCHIVE_KEEP="raw")
+    desk.rook("search", "background", ROOK_ARCHIVE_KEEP="raw")
     assert lines(desk.rook("export", "--jsonl", "-").stdout) == before
     shutil.rmtree(desk.home / ".claude")
     after = lines(desk.rook("export", "--jsonl", "-").stdout)

@@ -11,7 +11,7 @@ from tests.cli.archive.sayings import say
 from tests.display.export.payloads import HTML
 from tests.display.export.test_hostile_documents import CHROMIUM, Shape, Sink, browsed
 
-from rookery.cli.main import cli
+from nightrook.cli.main import cli
 
 TRANSCRIPTS = Path(__file__).parents[2] / "agents" / "claude" / "transcripts"
 SESSION = "f3242285"
@@ -33,7 +33,7 @@ def test_nothing_of_a_session_runs_or_is_fetched(
     home = tmp_path / "home"
     shutil.copytree(TRANSCRIPTS / "s05_permission_denied-2.1.325", home)
     monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("ROOKERY_HOME", str(tmp_path / "rookery"))
+    monkeypatch.setenv("ROOK_HOME", str(tmp_path / "nightrook"))
     monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
     payloads = [text.replace("SINK", sink.address) for text in HTML]
     assert len(payloads) >= 30

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from rookery.archive.words import index
-from rookery.cli.commands.archive import search_results
-from rookery.cli.main import cli
+from nightrook.archive.words import index
+from nightrook.cli.commands.archive import search_results
+from nightrook.cli.main import cli
 
-search_command = import_module("rookery.cli.commands.archive.search")
+search_command = import_module("nightrook.cli.commands.archive.search")
 
 TRANSCRIPTS = Path(__file__).parents[2] / "agents" / "claude" / "transcripts"
 SECRET = "sk-ant-api03-" + "A1b2C3d4" * 11 + "AA"
@@ -26,7 +26,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for case in ("s08c_subagent_background-2.1.325", "s05_permission_denied-2.1.325"):
         shutil.copytree(TRANSCRIPTS / case, tmp_path / "home", dirs_exist_ok=True)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("ROOKERY_HOME", str(tmp_path / "rookery"))
+    monkeypatch.setenv("ROOK_HOME", str(tmp_path / "nightrook"))
     monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
     return tmp_path / "home"
 
@@ -158,7 +158,7 @@ def test_an_interrupt_shows_what_is_found_and_what_is_missing(
 
 def test_another_process_that_indexes_is_not_waited_for(home: Path) -> None:
     rook("background")
-    lock = Path(os.environ["ROOKERY_HOME"]) / index.LOCK
+    lock = Path(os.environ["ROOK_HOME"]) / index.LOCK
     with lock.open("r+b") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         result = rook("background")

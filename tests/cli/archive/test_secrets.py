@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from tests.archive.secrets import PARTS, SECRETS
 from tests.cli.archive.sayings import say
 
-from rookery.cli.main import cli
+from nightrook.cli.main import cli
 
 TRANSCRIPTS = Path(__file__).parents[2] / "agents" / "claude" / "transcripts"
 SESSION = "f3242285"
@@ -21,7 +21,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home = tmp_path / "home"
     shutil.copytree(TRANSCRIPTS / "s05_permission_denied-2.1.325", home)
     monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("ROOKERY_HOME", str(tmp_path / "rookery"))
+    monkeypatch.setenv("ROOK_HOME", str(tmp_path / "nightrook"))
     monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
     say(
         next(home.rglob(f"{SESSION}*.jsonl")),

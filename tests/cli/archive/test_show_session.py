@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from rookery.cli.main import cli
+from nightrook.cli.main import cli
 
 TRANSCRIPTS = Path(__file__).parents[2] / "agents" / "claude" / "transcripts"
 SESSION = "5a035b45-e8d1-4713-8f00-0412774e642d"
@@ -18,7 +18,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     case = TRANSCRIPTS / "s08c_subagent_background-2.1.325"
     shutil.copytree(case, tmp_path / "home", dirs_exist_ok=True)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("ROOKERY_HOME", str(tmp_path / "rookery"))
+    monkeypatch.setenv("ROOK_HOME", str(tmp_path / "nightrook"))
     monkeypatch.setenv("TZ", "UTC")
     monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
     return tmp_path / "home"
@@ -106,7 +106,7 @@ def test_a_raw_copy_is_shown_when_the_files_are_gone(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("zstandard")
-    monkeypatch.setenv("ROOKERY_ARCHIVE_KEEP", "raw")
+    monkeypatch.setenv("ROOK_ARCHIVE_KEEP", "raw")
     before = rook("5a035b45", "--full").stdout
     assert CliRunner().invoke(cli, ["search", "background"]).exit_code == 0
     shutil.rmtree(home / ".claude")

@@ -14,9 +14,9 @@ from tests.runs.asking.asking_agent import command, first_question, install
 from tests.terminals import Terminal
 from tests.warm import ROOK
 
-from rookery.model.questions import Decision, OpenQuestion
-from rookery.runs.asking import client
-from rookery.store.run_folder import RunFolder
+from nightrook.model.questions import Decision, OpenQuestion
+from nightrook.runs.asking import client
+from nightrook.store.run_folder import RunFolder
 
 KEYS = "[y] once  [a] always in this run  [n] no  [e] no, and say why"
 
@@ -187,7 +187,7 @@ def test_questions_are_listed_as_json(desk: AskingDesk) -> None:
 
 
 def test_an_agent_cannot_use_the_command(desk: AskingDesk) -> None:
-    words = f"env -i ROOKERY_HOME={desk.home}/runs-home HOME={desk.home} {ROOK} answer --list"
+    words = f"env -i ROOK_HOME={desk.home}/runs-home HOME={desk.home} {ROOK} answer --list"
     step = {**command(), "meanwhile": ["sh", "-c", f"{words} > {desk.home}/out 2>&1"]}
     desk.detach(step)
     asked(desk)

@@ -10,7 +10,7 @@ from tests.loops.playing import install
 from tests.process.recording import wait_for
 from tests.warm import ROOK, rook
 
-from rookery.store.batch_folder import BATCHES
+from nightrook.store.batch_folder import BATCHES
 
 
 def test_a_batch_is_followed_and_stopped_from_elsewhere(
@@ -44,7 +44,7 @@ def test_a_detached_batch_runs_to_its_end_and_its_command_once(
 ) -> None:
     work = install(tmp_path, ["say=done"], monkeypatch)
     (work / "tasks.jsonl").write_text('{"prompt": "One"}\n{"prompt": "Two"}\n')
-    on_end = f'echo "$ROOKERY_STATUS" >> {tmp_path}/ended'
+    on_end = f'echo "$ROOK_STATUS" >> {tmp_path}/ended'
     done = rook("batch", "-d", "tasks.jsonl", "--on-end", on_end, cwd=work)
     name = done.stdout.removesuffix("\n")
     assert (done.returncode, name[:6]) == (0, "batch-")

@@ -13,7 +13,7 @@ from tests.cli.test_run import until
 from tests.loops.playing import install
 from tests.warm import ROOK, rook
 
-from rookery.store import runs
+from nightrook.store import runs
 
 
 @contextmanager

@@ -10,18 +10,18 @@ from tests.runs.folders import ended, live
 from tests.terminals import Terminal
 from tests.warm import ROOK, rook
 
-from rookery.batches.queue import new_queue
-from rookery.batches.tasks import read_tasks
-from rookery.cli.background.running_choice import list_running, running_name
-from rookery.loops.storage import LOOP_FOLDERS
-from rookery.store.batch_folder import BatchFolder
+from nightrook.batches.queue import new_queue
+from nightrook.batches.tasks import read_tasks
+from nightrook.cli.background.running_choice import list_running, running_name
+from nightrook.loops.storage import LOOP_FOLDERS
+from nightrook.store.batch_folder import BatchFolder
 
 TASK = b'{"prompt": "Fix A"}\n'
 
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("ROOKERY_HOME", str(tmp_path))
+    monkeypatch.setenv("ROOK_HOME", str(tmp_path))
     return tmp_path
 
 
@@ -88,7 +88,7 @@ def test_several_running_ones_are_named_where_no_person_can_be_asked(
     home: Path, locks: Locks
 ) -> None:
     names = {live(home, 3).name, live(home, 3).name}
-    environment = {"ROOKERY_HOME": str(home), "HOME": str(home)}
+    environment = {"ROOK_HOME": str(home), "HOME": str(home)}
     done = rook("attach", env=environment)
     assert done.returncode == 2
     assert "2 runs are running: name one of " in done.stderr
@@ -101,7 +101,7 @@ def test_several_running_ones_are_named_where_no_person_can_be_asked(
 def test_on_a_terminal_rook_attach_asks_which_of_several_is_meant(home: Path, locks: Locks) -> None:
     locks.batch(1)
     run = live(home, 3, prompt="the first task", started_at=1.0)
-    environment = {"ROOKERY_HOME": str(home), "HOME": str(home), "PATH": "/usr/bin:/bin"}
+    environment = {"ROOK_HOME": str(home), "HOME": str(home), "PATH": "/usr/bin:/bin"}
     with Terminal([ROOK, "attach", "--stop"], environment) as terminal:
         terminal.until("Which one? [1]:")
         assert "Fix A" in terminal.text

@@ -8,11 +8,11 @@ from tests.cli.desk import Desk
 from tests.fleet.repository.checkouts import Trip, commit, git, state
 from tests.warm import rook_bytes
 
-from rookery.fleet.repository.results import keep_origin
-from rookery.store.run_folder import RunFolder
-from rookery.store.run_formats import RunInfo
-from rookery.store.runs import create
-from rookery.testing import install_agent
+from nightrook.fleet.repository.results import keep_origin
+from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_formats import RunInfo
+from nightrook.store.runs import create
+from nightrook.testing import install_agent
 
 
 @pytest.fixture

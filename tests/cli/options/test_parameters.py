@@ -7,8 +7,8 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from rookery.cli.options.parameters import argument, parameters, takes
-from rookery.config.option import Count, Flag, Name, Rules, Seconds, Texts
+from nightrook.cli.options.parameters import argument, parameters, takes
+from nightrook.config.option import Count, Flag, Name, Rules, Seconds, Texts
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from tests.cli.test_run import Desk
 from tests.process.recording import wait_for
 from tests.warm import ROOK
 
-from rookery import agents
+from nightrook import agents
 
 DIFF = "+ one line\n"
 

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 from tests.runs.folders import ended, live
 
-from rookery.cli.options.run_argument import find_run
-from rookery.model.errors import RookeryError
+from nightrook.cli.options.run_argument import find_run
+from nightrook.model.errors import NightrookError
 
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("ROOKERY_HOME", str(tmp_path))
+    monkeypatch.setenv("ROOK_HOME", str(tmp_path))
     return tmp_path
 
 
@@ -29,5 +29,7 @@ def test_a_name_is_meant_whatever_is_running(home: Path) -> None:
 
 @pytest.mark.parametrize(("name", "kind"), [("loop-k7f3", "loop"), ("batch-k7f3", "batch")])
 def test_a_loop_or_a_batch_is_not_a_run(home: Path, name: str, kind: str) -> None:
-    with pytest.raises(RookeryError, match=f"{name} is a {kind}, not a run: use  rook show {name}"):
+    with pytest.raises(
+        NightrookError, match=f"{name} is a {kind}, not a run: use  rook show {name}"
+    ):
         find_run(name)

@@ -71,7 +71,7 @@ def test_with_no_ci_nothing_is_written(desk: Desk) -> None:
 
 def test_a_rook_that_an_agent_calls_writes_nothing(desk: Desk) -> None:
     step = Step(desk)
-    desk.rook("run", "Say done", ROOKERY_RUN_DIR=str(desk.home), **step.environ)
+    desk.rook("run", "Say done", ROOK_RUN_DIR=str(desk.home), **step.environ)
     assert not step.summary.exists()
 
 
@@ -131,7 +131,9 @@ def test_a_run_on_gitlab_has_a_section_and_a_report(desk: Desk) -> None:
     environ = {"CI": "true", "GITLAB_CI": "true", "CI_PROJECT_DIR": str(desk.project)}
     done = desk.rook("run", "Say done", **environ)
     assert re.findall("section_(start|end):", done.stdout) == ["start", "end"]
-    names = sorted(path.suffix or path.name for path in (desk.project / "rookery-report").iterdir())
+    names = sorted(
+        path.suffix or path.name for path in (desk.project / "nightrook-report").iterdir()
+    )
     assert names == [".env", ".gitignore", ".md", ".xml"]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.cli.desk import Desk
 
-ON_END = 'echo "$ROOKERY_KIND $ROOKERY_STATUS $ROOKERY_EXIT_CODE" >> "$HOME/ended"'
+ON_END = 'echo "$ROOK_KIND $ROOK_STATUS $ROOK_EXIT_CODE" >> "$HOME/ended"'
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def test_the_command_runs_once_after_a_run(desk: Desk) -> None:
 
 
 def test_it_finds_the_answer_in_a_file(desk: Desk) -> None:
-    command = 'cat "$ROOKERY_ANSWER_FILE"'
+    command = 'cat "$ROOK_ANSWER_FILE"'
     assert "Done." in desk.rook("run", "--on-end", command, "Say done").stderr
 
 
@@ -43,10 +43,10 @@ def test_its_failure_is_a_warning_and_changes_no_exit_code(desk: Desk) -> None:
 
 def test_it_runs_once_for_a_loop_and_once_for_a_batch(desk: Desk) -> None:
     desk.rook(
-        *("loop", "Say done", "--check", "false", "--max-iterations", "2"), ROOKERY_ON_END=ON_END
+        *("loop", "Say done", "--check", "false", "--max-iterations", "2"), ROOK_ON_END=ON_END
     )
     (desk.project / "tasks.jsonl").write_text('{"prompt": "One"}\n{"prompt": "Two"}\n')
-    desk.rook("batch", "tasks.jsonl", ROOKERY_ON_END=ON_END)
+    desk.rook("batch", "tasks.jsonl", ROOK_ON_END=ON_END)
     assert ended(desk) == ["loop ceiling 5", "batch success 0"]
 
 
@@ -57,7 +57,7 @@ def test_it_runs_once_after_what_was_detached(words: list[str], desk: Desk) -> N
     reading = os.open(desk.home / "pipe", os.O_RDONLY | os.O_NONBLOCK)
     os.set_blocking(reading, True)
     writing = os.open(desk.home / "pipe", os.O_WRONLY)  # until the command has its own
-    command = f'echo "$ROOKERY_KIND ended" > {desk.home}/pipe'
+    command = f'echo "$ROOK_KIND ended" > {desk.home}/pipe'
     desk.rook(*words, "--detach", "--on-end", command, "Say done")
     with open(reading, encoding="utf-8") as pipe:
         assert pipe.readline() == f"{words[0]} ended\n"
@@ -74,7 +74,7 @@ def test_it_runs_once_after_ctrl_c(desk: Desk) -> None:
 
 def test_a_rook_that_the_command_calls_runs_no_command(desk: Desk) -> None:
     nested = f"{ON_END}; rook run 'Say done'"
-    desk.rook("run", "Say done", ROOKERY_ON_END=nested)
+    desk.rook("run", "Say done", ROOK_ON_END=nested)
     assert ended(desk) == ["run success 0"]
 
 
@@ -92,12 +92,12 @@ def test_a_projects_command_needs_trust(desk: Desk) -> None:
 def test_messages_that_cannot_be_sent_are_reported_before_the_start(desk: Desk) -> None:
     done = desk.rook("run", "--notify", "json://token", "Say done")
     assert done.returncode == 0
-    assert "WARNING: notify needs apprise: pip install 'rookery[notify]'" in done.stderr
+    assert "WARNING: notify needs apprise: pip install 'nightrook[notify]'" in done.stderr
     assert "token" not in done.stdout + done.stderr
 
 
 def test_settings_show_only_how_an_address_begins(desk: Desk) -> None:
-    done = desk.rook("config", ROOKERY_NOTIFY="slack://secret/words")
+    done = desk.rook("config", ROOK_NOTIFY="slack://secret/words")
     assert '["slack:…"]' in done.stdout
     assert "secret" not in done.stdout
 
@@ -111,7 +111,7 @@ def test_the_desktop_is_notified_on_a_terminal_if_it_took_long_enough(desk: Desk
 def test_the_desktop_is_not_notified(desk: Desk, option: str) -> None:
     always = "0.001s" if option != "--desktop-after=1000d" else "1000d"
     words = ("run", option, "Say done")
-    _, shown = desk.on_terminal(*words, TERM="xterm", ROOKERY_DESKTOP_AFTER=always)
+    _, shown = desk.on_terminal(*words, TERM="xterm", ROOK_DESKTOP_AFTER=always)
     assert "\x1b]9;rook" not in shown
 
 

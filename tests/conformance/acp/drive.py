@@ -16,9 +16,9 @@ from typing import Any
 
 import msgspec
 
-import rookery
-from rookery import Run
-from rookery.model.questions import Ask, Decision
+import nightrook
+from nightrook import Run
+from nightrook.model.questions import Ask, Decision
 
 
 async def _drive(agent: str, prompt: str, options: dict[str, Any]) -> dict[str, Any]:
@@ -30,7 +30,7 @@ async def _drive(agent: str, prompt: str, options: dict[str, Any]) -> dict[str, 
         text = " ".join([ask.title or "", *ask.detail, ask.purpose or ""])
         return Decision(allow="forbidden" not in text, always="always" in text)
 
-    async with rookery.run(agent, prompt, on_permission=decide, **options) as run:
+    async with nightrook.run(agent, prompt, on_permission=decide, **options) as run:
         if at_tool is not None:
             await _first_command(run, Path(options["cwd"], "running"))
             run.stop() if at_tool == "stop" else _kill_children(run)

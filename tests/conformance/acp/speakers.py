@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rookery.testing import (
+from nightrook.testing import (
     Answer,
     Reply,
     Script,
@@ -20,7 +20,7 @@ from rookery.testing import (
 
 Call = tuple[str, Mapping[str, Any] | str]
 KEY = "made-up-key-0000"
-NODE = os.environ.get("ROOKERY_TEST_NODE", "")
+NODE = os.environ.get("ROOK_TEST_NODE", "")
 PRICES = {"input": 3, "output": 15, "cache_read": 0.3, "cache_write": 3.75}
 
 
@@ -200,7 +200,7 @@ model = "scripted"
 max_context_size = 200000
 """
     _write(home / ".kimi-code" / "config.toml", settings)
-    folders = [Path(NODE).parent, Path(os.environ.get("ROOKERY_TEST_KIMI", "")).parent]
+    folders = [Path(NODE).parent, Path(os.environ.get("ROOK_TEST_KIMI", "")).parent]
     return {
         "PATH": os.pathsep.join([*map(str, folders), os.environ["PATH"]]),  # its own Node.js first
         "DO_NOT_TRACK": "1",
@@ -265,7 +265,7 @@ SPEAKERS = {
     for one in (
         Speaker(
             name="claude",
-            variable="ROOKERY_TEST_CLAUDE_ACP",
+            variable="ROOK_TEST_CLAUDE_ACP",
             api=ScriptedMessagesApi,
             counts=("input_tokens", "output_tokens"),
             prepare=_claude,
@@ -279,7 +279,7 @@ SPEAKERS = {
         ),
         Speaker(
             name="codex",
-            variable="ROOKERY_TEST_CODEX_ACP",
+            variable="ROOK_TEST_CODEX_ACP",
             api=ScriptedResponsesApi,
             counts=("input_tokens", "output_tokens"),
             prepare=_codex,
@@ -297,7 +297,7 @@ SPEAKERS = {
         ),
         Speaker(
             name="gemini",
-            variable="ROOKERY_TEST_GEMINI",
+            variable="ROOK_TEST_GEMINI",
             api=ScriptedGeminiApi,
             counts=("promptTokenCount", "candidatesTokenCount"),
             prepare=_gemini,
@@ -311,7 +311,7 @@ SPEAKERS = {
         ),
         Speaker(
             name="opencode",
-            variable="ROOKERY_TEST_OPENCODE",
+            variable="ROOK_TEST_OPENCODE",
             api=ScriptedChatApi,
             prepare=_opencode,
             shell=_shell("bash", description="run it"),
@@ -324,7 +324,7 @@ SPEAKERS = {
         ),
         Speaker(
             name="qwen",
-            variable="ROOKERY_TEST_QWEN",
+            variable="ROOK_TEST_QWEN",
             api=ScriptedChatApi,
             prepare=_qwen,
             shell=_shell("run_shell_command", description="run it", is_background=False),
@@ -337,7 +337,7 @@ SPEAKERS = {
         ),
         Speaker(
             name="copilot",
-            variable="ROOKERY_TEST_COPILOT",
+            variable="ROOK_TEST_COPILOT",
             api=ScriptedChatApi,
             prepare=_copilot,
             shell=_shell("bash", description="run it"),
@@ -355,7 +355,7 @@ SPEAKERS = {
         ),
         Speaker(
             name="goose",
-            variable="ROOKERY_TEST_GOOSE",
+            variable="ROOK_TEST_GOOSE",
             api=ScriptedChatApi,
             prepare=_goose,
             shell=_shell("shell"),
@@ -365,7 +365,7 @@ SPEAKERS = {
         ),
         Speaker(
             name="kimi",
-            variable="ROOKERY_TEST_KIMI",
+            variable="ROOK_TEST_KIMI",
             api=ScriptedChatApi,
             prepare=_kimi,
             shell=_shell("Bash"),
@@ -375,7 +375,7 @@ SPEAKERS = {
         ),
         Speaker(
             name="kilo",
-            variable="ROOKERY_TEST_KILO",
+            variable="ROOK_TEST_KILO",
             api=ScriptedChatApi,
             prepare=_kilo,
             shell=_shell("bash", description="run it"),
@@ -388,7 +388,7 @@ SPEAKERS = {
         ),
         Speaker(
             name="vibe",
-            variable="ROOKERY_TEST_VIBE",
+            variable="ROOK_TEST_VIBE",
             api=ScriptedChatApi,
             prepare=_vibe,
             via=None,
@@ -398,7 +398,7 @@ SPEAKERS = {
         ),
         Speaker(
             name="droid",
-            variable="ROOKERY_TEST_DROID",
+            variable="ROOK_TEST_DROID",
             api=ScriptedChatApi,
             prepare=_droid,
             model="custom:scripted",

@@ -5,8 +5,8 @@ import wcwidth
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rookery.display.console.cells import fit, width, wrap
-from rookery.model.safe import safe_line
+from nightrook.display.console.cells import fit, width, wrap
+from nightrook.model.safe import safe_line
 
 
 @pytest.mark.slow

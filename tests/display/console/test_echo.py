@@ -9,7 +9,7 @@ from typing import TextIO
 
 import pytest
 
-from rookery.display.console.echo import Echo
+from nightrook.display.console.echo import Echo
 
 
 @pytest.fixture

@@ -8,19 +8,19 @@ import pyte
 import pytest
 from tests.rules import each
 
-from rookery.display.console.paint import Paint
-from rookery.display.console.screen import Screen
-from rookery.display.context import RunContext
-from rookery.display.terminal import TerminalDisplay
-from rookery.model.events import (
+from nightrook.display.console.paint import Paint
+from nightrook.display.console.screen import Screen
+from nightrook.display.context import RunContext
+from nightrook.display.terminal import TerminalDisplay
+from nightrook.model.events import (
     LimitReported,
     Text,
     ToolFinished,
     ToolStarted,
     UsageReported,
 )
-from rookery.model.fold import Fold
-from rookery.model.records import Record
+from nightrook.model.fold import Fold
+from nightrook.model.records import Record
 
 
 class Glass(io.StringIO):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rookery.archive.report.figures import CostReport, CostRow, Dollars, Figures, Tokens
+from nightrook.archive.report.figures import CostReport, CostRow, Dollars, Figures, Tokens
 
 HOSTILE = "\x1b[2J<script>alert(1)</script>\u202e\"'&\n=cmd|x"
 """What an agent could write as the name of anything."""

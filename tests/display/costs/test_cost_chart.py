@@ -5,8 +5,8 @@ import re
 import pytest
 from tests.display.costs.reports import figures, report
 
-from rookery.archive.report.figures import CostRow
-from rookery.display.costs.chart import chart
+from nightrook.archive.report.figures import CostRow
+from nightrook.display.costs.chart import chart
 
 
 def drawn(*costs: float) -> str:

@@ -5,7 +5,7 @@ import json
 
 from tests.display.costs.reports import HOSTILE, hostile, report, three_rows
 
-from rookery.display.costs.exports import report_csv, report_json
+from nightrook.display.costs.exports import report_csv, report_json
 
 
 def test_json_has_the_promised_shape() -> None:

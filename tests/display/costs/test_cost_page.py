@@ -5,8 +5,8 @@ from html.parser import HTMLParser
 
 from tests.display.costs.reports import HOSTILE, figures, hostile, report, three_rows
 
-from rookery.archive.report.figures import CostRow
-from rookery.display.costs.page import report_page
+from nightrook.archive.report.figures import CostRow
+from nightrook.display.costs.page import report_page
 
 Attributes = list[tuple[str, str | None]]
 

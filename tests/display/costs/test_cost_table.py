@@ -3,10 +3,10 @@
 import pytest
 from tests.display.costs.reports import HOSTILE, figures, hostile, report, three_rows
 
-from rookery.archive.report.figures import CostRow
-from rookery.display.console import cells
-from rookery.display.console.paint import Paint
-from rookery.display.costs.table import report_lines
+from nightrook.archive.report.figures import CostRow
+from nightrook.display.console import cells
+from nightrook.display.console.paint import Paint
+from nightrook.display.costs.table import report_lines
 
 PLAIN = Paint()
 

@@ -3,14 +3,14 @@
 from collections.abc import Iterable
 from typing import Any
 
-from rookery.display.export.html import html_page
-from rookery.display.export.markdown import markdown_lines
-from rookery.display.export.steps import Steps, StepSource
-from rookery.display.reports.report import Report, cleaned
-from rookery.feed.bodies import Body
-from rookery.model.events import Event, ToolFinished
-from rookery.model.records import Record
-from rookery.model.timeline import Item, Timeline
+from nightrook.display.export.html import html_page
+from nightrook.display.export.markdown import markdown_lines
+from nightrook.display.export.steps import Steps, StepSource
+from nightrook.display.reports.report import Report, cleaned
+from nightrook.feed.bodies import Body
+from nightrook.model.events import Event, ToolFinished
+from nightrook.model.records import Record
+from nightrook.model.timeline import Item, Timeline
 
 REPORT = Report(kind="run", name="k7f3", status="success", ok=True, prompt="Fix the tests")
 

@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 from tests.display.export.documents import html, source
 
-from rookery.adapter.agent import Replacement
-from rookery.display.export import steps as module
-from rookery.display.export.steps import Block, Step, Steps
-from rookery.model.events import (
+from nightrook.adapter.agent import Replacement
+from nightrook.display.export import steps as module
+from nightrook.display.export.steps import Block, Step, Steps
+from nightrook.model.events import (
     Event,
     FileChanged,
     PermissionDenied,

@@ -2,10 +2,10 @@
 
 from msgspec.structs import replace
 
-from rookery.display.loops.batch import ResultLines, RunningTask, running_lines
-from rookery.model.errors import UnknownAgentError
-from rookery.model.ledger import Money
-from rookery.store.batch_folder import BatchResult
+from nightrook.display.loops.batch import ResultLines, RunningTask, running_lines
+from nightrook.model.errors import UnknownAgentError
+from nightrook.model.ledger import Money
+from nightrook.store.batch_folder import BatchResult
 
 
 def result(id: str, status: str, duration_s: float, usd: float | None) -> BatchResult:

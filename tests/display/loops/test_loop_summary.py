@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from rookery.display.loops import steps, summary
-from rookery.display.loops.summary import LoopView
-from rookery.loops.events import CANNOT_EXECUTE, NOT_FOUND
-from rookery.loops.plan import Goal, make_plan
-from rookery.loops.state import Attempt, Check, LoopState, Report
+from nightrook.display.loops import steps, summary
+from nightrook.display.loops.summary import LoopView
+from nightrook.loops.events import CANNOT_EXECUTE, NOT_FOUND
+from nightrook.loops.plan import Goal, make_plan
+from nightrook.loops.state import Attempt, Check, LoopState, Report
 
 
 def checked(*checks: Check, status: Any = "success") -> Attempt:

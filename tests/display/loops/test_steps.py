@@ -2,9 +2,9 @@
 
 import pytest
 
-from rookery.display.loops import steps
-from rookery.loops.events import Decision, IterationFinished
-from rookery.loops.plan import Ceilings, Goal, make_plan
+from nightrook.display.loops import steps
+from nightrook.loops.events import Decision, IterationFinished
+from nightrook.loops.plan import Ceilings, Goal, make_plan
 
 PLAN = make_plan(
     agent="claude",

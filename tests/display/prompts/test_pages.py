@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.terminals import COLOURS
 
-from rookery.display.console.cells import width
-from rookery.display.console.paint import Paint
-from rookery.display.console.visible import visible
-from rookery.display.prompts.pages import Page, Prompt, Size
-from rookery.model.questions import Ask, Option, Question
+from nightrook.display.console.cells import width
+from nightrook.display.console.paint import Paint
+from nightrook.display.console.visible import visible
+from nightrook.display.prompts.pages import Page, Prompt, Size
+from nightrook.model.questions import Ask, Option, Question
 
 LARGE = Size(120, 60)
 WHICH = Question(

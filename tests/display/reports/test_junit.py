@@ -6,8 +6,8 @@ from tests.ci.payloads import PAYLOADS
 from tests.ci.samples import everywhere
 from tests.rules import each
 
-from rookery.display.reports.junit import junit
-from rookery.display.reports.report import Report, ReportedCheck, ReportedPart
+from nightrook.display.reports.junit import junit
+from nightrook.display.reports.report import Report, ReportedCheck, ReportedPart
 
 
 def shape(element: Element) -> tuple[str, list[str], list[object]]:

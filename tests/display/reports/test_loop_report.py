@@ -2,12 +2,12 @@
 
 import pytest
 
-from rookery.display.loops.summary import LoopView
-from rookery.display.reports.loop import loop_report
-from rookery.display.reports.markdown import markdown
-from rookery.loops.plan import Goal, make_plan
-from rookery.loops.state import Attempt, Check, LoopState, Report
-from rookery.model.verdict import Outcome
+from nightrook.display.loops.summary import LoopView
+from nightrook.display.reports.loop import loop_report
+from nightrook.display.reports.markdown import markdown
+from nightrook.loops.plan import Goal, make_plan
+from nightrook.loops.state import Attempt, Check, LoopState, Report
+from nightrook.model.verdict import Outcome
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ from tests.ci.payloads import PAYLOADS
 from tests.ci.samples import everywhere
 from tests.rules import each
 
-from rookery.display.reports.markdown import code, facts, markdown, status
-from rookery.display.reports.report import Report, ReportedPart
-from rookery.model.safe import safe, safe_line
-from rookery.model.snapshot import ToolCounts
+from nightrook.display.reports.markdown import code, facts, markdown, status
+from nightrook.display.reports.report import Report, ReportedPart
+from nightrook.model.safe import safe, safe_line
+from nightrook.model.snapshot import ToolCounts
 
 OURS = {"heading", "bullet_list", "list_item", "paragraph", "inline", "fence"}
 IN_LINES = {"text", "code_inline"}

@@ -5,9 +5,9 @@ from tests.ci.payloads import PAYLOADS
 from tests.ci.samples import everywhere
 from tests.rules import each
 
-from rookery.display.reports.report import Report, cleaned
-from rookery.model.redaction.redactor import Redactor
-from rookery.model.safe import safe
+from nightrook.display.reports.report import Report, cleaned
+from nightrook.model.redaction.redactor import Redactor
+from nightrook.model.safe import safe
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 

@@ -2,11 +2,11 @@
 
 import msgspec
 
-from rookery.archive.watch.watched import Row
-from rookery.display.console.paint import Paint
-from rookery.display.sessions.watched import first_line, last_line, prompt_line, watch_table
-from rookery.model.ledger import Money
-from rookery.model.snapshot import RunningTool, Snapshot, TokenCounts
+from nightrook.archive.watch.watched import Row
+from nightrook.display.console.paint import Paint
+from nightrook.display.sessions.watched import first_line, last_line, prompt_line, watch_table
+from nightrook.model.ledger import Money
+from nightrook.model.snapshot import RunningTool, Snapshot, TokenCounts
 
 NOW = 1000.0
 WORKING = Row(

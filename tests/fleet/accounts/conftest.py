@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from rookery.fleet.accounts import folder
-from rookery.fleet.accounts.folder import Listening
-from rookery.fleet.server import LocalServer
+from nightrook.fleet.accounts import folder
+from nightrook.fleet.accounts.folder import Listening
+from nightrook.fleet.server import LocalServer
 from tests.fleet.accounts.fleet import Fleet
 
 LOCAL = Listening("127.0.0.1", 4222, "127.0.0.1")

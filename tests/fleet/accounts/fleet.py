@@ -9,10 +9,10 @@ from pathlib import Path
 
 from nats.aio.client import Client
 
-from rookery.fleet.accounts.credentials import Credentials, read_credentials
-from rookery.fleet.accounts.folder import Listening
-from rookery.fleet.connection import Address, FleetError, connected
-from rookery.fleet.server import LocalServer
+from nightrook.fleet.accounts.credentials import Credentials, read_credentials
+from nightrook.fleet.accounts.folder import Listening
+from nightrook.fleet.connection import Address, FleetError, connected
+from nightrook.fleet.server import LocalServer
 
 
 @dataclass(frozen=True)

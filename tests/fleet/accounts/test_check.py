@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rookery.fleet.accounts.check import check_machine, check_server
-from rookery.process.systems.this_system import system
+from nightrook.fleet.accounts.check import check_machine, check_server
+from nightrook.process.systems.this_system import system
 
 pytestmark = pytest.mark.usefixtures("readable_again")
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from rookery.fleet.accounts.credentials import Credentials, CredentialsError, read_credentials
-from rookery.fleet.accounts.keys import new_key
+from nightrook.fleet.accounts.credentials import Credentials, CredentialsError, read_credentials
+from nightrook.fleet.accounts.keys import new_key
 from tests.rules import each
 
 pytestmark = pytest.mark.usefixtures("readable_again")
@@ -20,7 +20,7 @@ ORDINARY = ("setpriv", "--bounding-set=-all", "--inh-caps=-all") if os.getuid() 
 
 WORKER = """
 import subprocess, sys
-from rookery.fleet.accounts.credentials import read_credentials
+from nightrook.fleet.accounts.credentials import read_credentials
 
 credentials = read_credentials(sys.argv[1])
 agent = subprocess.run([sys.executable, "-I", "-S", "-c", sys.argv[2]], stdout=subprocess.PIPE)
@@ -165,5 +165,5 @@ def test_an_agent_of_the_same_user_finds_the_seed_nowhere(tmp_path: Path) -> Non
         pytest.skip("root can read everything, and there is no setpriv to take its rights away")
     path = _file(tmp_path)
     assert [_found(source, path) for source in ("-", "fd:3")] == ["[]", "[]"]
-    seen = "from rookery.process.systems import linux; linux.hide_memory = lambda: True\n"
+    seen = "from nightrook.process.systems import linux; linux.hide_memory = lambda: True\n"
     assert _found("-", path, before=seen) == "['its memory']"  # so it would have been found

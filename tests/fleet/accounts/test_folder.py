@@ -11,13 +11,13 @@ from pathlib import Path
 import nats.errors
 import pytest
 
-from rookery.fleet.accounts import folder
-from rookery.fleet.accounts import registry as members
-from rookery.fleet.accounts.folder import Listening
-from rookery.fleet.accounts.reload import reload_server
-from rookery.fleet.connection import FleetError
-from rookery.fleet.server import LocalServer
-from rookery.model.errors import RookeryError
+from nightrook.fleet.accounts import folder
+from nightrook.fleet.accounts import registry as members
+from nightrook.fleet.accounts.folder import Listening
+from nightrook.fleet.accounts.reload import reload_server
+from nightrook.fleet.connection import FleetError
+from nightrook.fleet.server import LocalServer
+from nightrook.model.errors import NightrookError
 from tests.fleet.accounts.conftest import LOCAL
 from tests.fleet.accounts.fleet import Fleet, free_local, mode, refusal
 from tests.rules import each
@@ -125,7 +125,7 @@ def test_other_machines_get_tls_and_only_the_fleets_authority_is_trusted(tmp_pat
 def test_a_second_fleet_in_a_folder_is_refused(tmp_path: Path) -> None:
     folder.create(tmp_path, LOCAL)
     before = (tmp_path / "server.conf").read_bytes()
-    with pytest.raises(RookeryError, match="has a fleet already"):
+    with pytest.raises(NightrookError, match="has a fleet already"):
         folder.create(tmp_path, LOCAL)
     assert (tmp_path / "server.conf").read_bytes() == before
 
@@ -138,7 +138,7 @@ def test_a_worker_with_a_bad_or_taken_name_is_refused(
     folder.create(path, LOCAL)
     folder.add_worker(path, "ada", labels=("any",), agents=("claude",))
     before = (path / "server.conf").read_bytes()
-    with pytest.raises(RookeryError):
+    with pytest.raises(NightrookError):
         folder.add_worker(path, name, labels=("any",), agents=("claude",))
     assert (path / "server.conf").read_bytes() == before
 
@@ -148,13 +148,13 @@ def test_a_host_that_is_not_one_is_refused(
     host: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.mktemp("fleet")
-    with pytest.raises(RookeryError):
+    with pytest.raises(NightrookError):
         folder.create(path, Listening("127.0.0.1", 4222, host))
     assert not list(path.iterdir())
 
 
 def test_an_address_to_which_no_client_can_connect_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RookeryError, match="--address"):
+    with pytest.raises(NightrookError, match="--address"):
         folder.create(tmp_path, Listening("0.0.0.0", 4222, "0.0.0.0"))
 
 
@@ -163,14 +163,14 @@ def test_a_folder_without_a_fleet_stays_as_it_is(tmp_path: Path) -> None:
         lambda: folder.add_worker(tmp_path, "ada", labels=("any",), agents=("claude",)),
         lambda: folder.remove_worker(tmp_path, "ada"),
     ):
-        with pytest.raises(RookeryError, match="not the folder of a fleet"):
+        with pytest.raises(NightrookError, match="not the folder of a fleet"):
             action()
     assert not list(tmp_path.iterdir())
 
 
 def test_a_damaged_list_of_members_is_an_error_that_names_the_file(tmp_path: Path) -> None:
     (tmp_path / members.REGISTRY).write_text("{")
-    with pytest.raises(RookeryError, match=r"members\.json is damaged"):
+    with pytest.raises(NightrookError, match=r"members\.json is damaged"):
         members.load(tmp_path)
 
 

@@ -10,10 +10,10 @@ import nats.errors
 import pytest
 from nats.aio.client import Client
 
-from rookery.fleet.accounts.keys import new_key
-from rookery.fleet.connection import Connection
-from rookery.fleet.streams import make_queue, make_streams
-from rookery.fleet.subjects import STREAMS
+from nightrook.fleet.accounts.keys import new_key
+from nightrook.fleet.connection import Connection
+from nightrook.fleet.streams import make_queue, make_streams
+from nightrook.fleet.subjects import STREAMS
 from tests.fleet.accounts.fleet import Fleet, refusal
 from tests.fleet.accounts.tries import CALLS, LISTENING, OTHER_SUBJECTS, QUEUES, SUBJECTS, Call
 

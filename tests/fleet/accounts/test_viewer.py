@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from rookery.fleet.connection import connected
-from rookery.fleet.reader import Reader
-from rookery.fleet.streams import make_streams
+from nightrook.fleet.connection import connected
+from nightrook.fleet.reader import Reader
+from nightrook.fleet.streams import make_streams
 from tests.fleet.accounts.fleet import Fleet
 
 pytestmark = pytest.mark.usefixtures("readable_again")

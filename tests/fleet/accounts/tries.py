@@ -3,8 +3,8 @@
 import json
 from typing import NamedTuple
 
-from rookery.fleet import subjects
-from rookery.fleet.subjects import JOBS, STREAMS
+from nightrook.fleet import subjects
+from nightrook.fleet.subjects import JOBS, STREAMS
 
 QUEUES = (("any", "claude"), ("any", "codex"), ("gpu", "claude"))
 

@@ -4,11 +4,11 @@ import os
 import subprocess
 from pathlib import Path
 
-from rookery.fleet.repository.collect import collect
-from rookery.fleet.repository.fetch import fetch
-from rookery.fleet.repository.formats import Collected, Packed, Unpacked
-from rookery.fleet.repository.pack import pack
-from rookery.fleet.repository.unpack import unpack
+from nightrook.fleet.repository.collect import collect
+from nightrook.fleet.repository.fetch import fetch
+from nightrook.fleet.repository.formats import Collected, Packed, Unpacked
+from nightrook.fleet.repository.pack import pack
+from nightrook.fleet.repository.unpack import unpack
 
 ODD = b"odd-\xff-name"
 POINTER = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 12345\n"

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from rookery.fleet.repository import cache as module
-from rookery.fleet.repository.cache import RepositoryCache
-from rookery.fleet.repository.unpack import MissingCommitsError
-from rookery.model.errors import RookeryError
+from nightrook.fleet.repository import cache as module
+from nightrook.fleet.repository.cache import RepositoryCache
+from nightrook.fleet.repository.unpack import MissingCommitsError
+from nightrook.model.errors import NightrookError
 from tests.fleet.repository.checkouts import Trip, commit, files, git, small
 
 
@@ -57,7 +57,7 @@ def test_an_agent_that_damages_the_cache_changes_no_other_run(tmp_path: Path) ->
     data = bytearray(pack.read_bytes())
     data[len(data) // 2] ^= 0xFF
     pack.write_bytes(data)
-    with pytest.raises(RookeryError):
+    with pytest.raises(NightrookError):
         cache.unpack(Path(second.packed.bundle), tmp_path / "other", second.packed.shipment)
     assert not (tmp_path / "other").exists()
 

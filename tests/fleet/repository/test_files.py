@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rookery.fleet.repository.files import BadArchiveError, unpack_files
-from rookery.fleet.repository.limits import TooLargeError
-from rookery.fleet.repository.pack import PackError, pack
-from rookery.model.errors import RookeryError
+from nightrook.fleet.repository.files import BadArchiveError, unpack_files
+from nightrook.fleet.repository.limits import TooLargeError
+from nightrook.fleet.repository.pack import PackError, pack
+from nightrook.model.errors import NightrookError
 from tests.fleet.repository.checkouts import ODD, Trip, files, small
 from tests.rules import each
 
@@ -129,7 +129,7 @@ def test_a_changed_archive_is_unpacked_in_its_folder_or_an_error(
         mutated[at : at + len(new)] = new
     archive = place / "files.tar"
     archive.write_bytes(mutated)
-    with suppress(RookeryError):
+    with suppress(NightrookError):
         unpack_files(archive, place / "out", limit=LIMIT)
     assert sorted(path.name for path in place.iterdir()) == ["files.tar", "out"]
     assert not any(path.is_symlink() for path in place.rglob("*"))

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rookery.fleet.repository.bundle import BadBundleError, parse_header, write_bundle
-from rookery.fleet.repository.fetch import FetchError, fetch
-from rookery.fleet.repository.formats import Shipment
-from rookery.fleet.repository.limits import Limits, TooLargeError
-from rookery.fleet.repository.pack import pack
-from rookery.fleet.repository.unpack import UnpackError, unpack
-from rookery.model.errors import RookeryError
+from nightrook.fleet.repository.bundle import BadBundleError, parse_header, write_bundle
+from nightrook.fleet.repository.fetch import FetchError, fetch
+from nightrook.fleet.repository.formats import Shipment
+from nightrook.fleet.repository.limits import Limits, TooLargeError
+from nightrook.fleet.repository.pack import pack
+from nightrook.fleet.repository.unpack import UnpackError, unpack
+from nightrook.model.errors import NightrookError
 from tests.fleet.repository.checkouts import Trip, commit, git, small, state
 from tests.rules import each
 
@@ -97,7 +97,7 @@ def test_a_description_that_does_not_fit_is_refused(trip: Trip, tmp_path: Path) 
             unpacked(folder=folder)
     with pytest.raises(BadBundleError, match="another commit"):
         unpacked(base="2" * 40)
-    with pytest.raises(UnpackError, match="upgrade rookery"):
+    with pytest.raises(UnpackError, match="upgrade nightrook"):
         unpacked(format=99)
     (tmp_path / "other").mkdir()
     with pytest.raises(UnpackError, match="exists already"):
@@ -233,10 +233,10 @@ def test_what_is_large_is_warned_of_and_what_is_too_large_refused(tmp_path: Path
 def test_an_agent_that_replaced_its_repository_is_an_error(trip: Trip, tmp_path: Path) -> None:
     work = trip.unpack()
     Path(work.top, ".git").rename(tmp_path / "elsewhere")
-    with pytest.raises(RookeryError, match="no longer a folder"):
+    with pytest.raises(NightrookError, match="no longer a folder"):
         trip.collect(work)
     Path(work.top, ".git").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(RookeryError, match="no longer a folder"):
+    with pytest.raises(NightrookError, match="no longer a folder"):
         trip.collect(work)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.fleet.repository.pack import PackError
+from nightrook.fleet.repository.pack import PackError
 from tests.fleet.repository.checkouts import Trip, commit, files, git, rich, small, state
 
 NOT_SENT = {".env", "noise.log", "module/a.txt", "module/b.txt"}

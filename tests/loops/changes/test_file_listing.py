@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from rookery.loops.changes import file_listing
-from rookery.loops.changes.file_listing import Listings
-from rookery.loops.state import Change
-from rookery.runs.git.git_command import do
-from rookery.runs.git.repository import find_repository, is_ignored
+from nightrook.loops.changes import file_listing
+from nightrook.loops.changes.file_listing import Listings
+from nightrook.loops.state import Change
+from nightrook.runs.git.git_command import do
+from nightrook.runs.git.repository import find_repository, is_ignored
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ from stat import S_IMODE
 
 import pytest
 
-from rookery.loops.changes.git import Snapshots
-from rookery.loops.events import IterationFinished
-from rookery.loops.state import Change
-from rookery.runs.git.repository import find_repository
+from nightrook.loops.changes.git import Snapshots
+from nightrook.loops.events import IterationFinished
+from nightrook.loops.state import Change
+from nightrook.runs.git.repository import find_repository
 from tests.loops.playing import install, plan, play, repository
 
 

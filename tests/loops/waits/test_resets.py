@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import rookery
-from rookery.loops.plan import Goal
-from rookery.loops.report import report
-from rookery.loops.waits.backoff import MOST_AHEAD_S, backoff_s, end_of_limit
-from rookery.loops.waits.resets import SystemZone, from_field, from_text
-from rookery.model.fold import fold
-from rookery.model.verdict import Facts, judge
+import nightrook
+from nightrook.loops.plan import Goal
+from nightrook.loops.report import report
+from nightrook.loops.waits.backoff import MOST_AHEAD_S, backoff_s, end_of_limit
+from nightrook.loops.waits.resets import SystemZone, from_field, from_text
+from nightrook.model.fold import fold
+from nightrook.model.verdict import Facts, judge
 from tests.recorded import ALL, name_of
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC).timestamp()
@@ -207,7 +207,7 @@ def test_every_recorded_limit_is_found_and_no_other(tmp_path: Path) -> None:
     """Those that a limit ended say when it ends, except for a bare 429; other text never does."""
     told = {}
     for path in ALL:
-        state = fold(rookery.decode(path, agent="claude"))
+        state = fold(nightrook.decode(path, agent="claude"))
         verdict = judge(state, Facts())
         found = report(
             state,

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from rookery.loops.waits.steady_clock import SteadyClock
+from nightrook.loops.waits.steady_clock import SteadyClock
 
 
 def test_it_does_not_follow_a_clock_that_is_set(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from rookery.loops.driver import Loop
-from rookery.loops.events import LoopEvent, Resumed, Waiting
-from rookery.loops.plan import Ceilings, Goal, make_plan
-from rookery.loops.storage import LOOP_FOLDERS
-from rookery.model.events import Event, LimitReported, SessionStarted, TurnFinished, TurnStarted
+from nightrook.loops.driver import Loop
+from nightrook.loops.events import LoopEvent, Resumed, Waiting
+from nightrook.loops.plan import Ceilings, Goal, make_plan
+from nightrook.loops.storage import LOOP_FOLDERS
+from nightrook.model.events import Event, LimitReported, SessionStarted, TurnFinished, TurnStarted
 from tests.loops.fake import FakeEffects, World, report_of
 
 HOUR = 3600.0

@@ -6,10 +6,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.model.redaction.test_redactor import KEY, TOKENS, VALUE, secret_of
 
-from rookery.model.events import Text, TextDelta, ToolInputDelta, ToolProgress
-from rookery.model.records import Record
-from rookery.model.redaction.deltas import UnsplitSecrets
-from rookery.model.redaction.redactor import Redactor
+from nightrook.model.events import Text, TextDelta, ToolInputDelta, ToolProgress
+from nightrook.model.records import Record
+from nightrook.model.redaction.deltas import UnsplitSecrets
+from nightrook.model.redaction.redactor import Redactor
 
 steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 ENVIRON = {"MY_TOKEN": VALUE}

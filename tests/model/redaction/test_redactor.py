@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rookery.model.redaction.redactor import RedactedLines, Redactor
-from rookery.model.redaction.shapes import SHAPES
-from rookery.model.redaction.variables import secrets_of
-from rookery.model.text import cut
+from nightrook.model.redaction.redactor import RedactedLines, Redactor
+from nightrook.model.redaction.shapes import SHAPES
+from nightrook.model.redaction.variables import secrets_of
+from nightrook.model.text import cut
 
 steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -98,7 +98,7 @@ NEAR_MISSES = (
     "std::vector<int>::iterator",
     "-----BEGIN PUBLIC KEY-----",
     "-----BEGIN CERTIFICATE-----",
-    "src/rookery/model/redaction/shapes.py:123:45",
+    "src/nightrook/model/redaction/shapes.py:123:45",
 )
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rookery.process import trees
-from rookery.process.systems import linux
+from nightrook.process import trees
+from nightrook.process.systems import linux
 from tests.frozen.rook import ROOT
 from tests.process.recording import is_gone, wait_for
 
@@ -68,7 +68,7 @@ def test_a_system_without_proc_says_nothing(
 
 
 def test_no_other_module_reads_it() -> None:
-    source = ROOT / "src" / "rookery"
+    source = ROOT / "src" / "nightrook"
     readers = {path for path in source.rglob("*.py") if '"/proc' in path.read_text("utf-8")}
     of_machine = {"fleet/accounts/check.py", "archive/watch/file_systems.py"}  # not of processes
     assert readers == {source / name for name in ("process/systems/linux.py", *of_machine)}
@@ -76,8 +76,8 @@ def test_no_other_module_reads_it() -> None:
 
 FOREIGN = """
 import os, sys
-from rookery.process import liveness, trees
-from rookery.process.systems import linux
+from nightrook.process import liveness, trees
+from nightrook.process.systems import linux
 assert os.getpid() == 1
 sys.exit(
     linux.is_available()
@@ -102,7 +102,7 @@ def can_unshare() -> bool:
 
 @pytest.mark.skipif(not can_unshare(), reason="PID namespaces are not permitted here")
 def test_the_processes_of_another_namespace_are_strangers(tmp_path: Path) -> None:
-    environment = {**os.environ, "ROOKERY_RUN": str(tmp_path)}
+    environment = {**os.environ, "ROOK_RUN": str(tmp_path)}
     code = FOREIGN.format(marker=str(tmp_path))
     with subprocess.Popen(["sleep", "600"], env=environment) as stranger:
         try:

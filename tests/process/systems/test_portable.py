@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from rookery.process import trees
-from rookery.process.systems import portable
+from nightrook.process import trees
+from nightrook.process.systems import portable
 from tests.process.recording import wait_for
 
 HOOK = Path(__file__).parents[2] / "portable"
@@ -33,7 +33,7 @@ def _environment(pid: int) -> bytes:
 @pytest.fixture
 def variable(tmp_path: Path) -> str:
     """A variable in the environment of no other process."""
-    return f"ROOKERY_TEST_PORTABLE={tmp_path}"
+    return f"ROOK_TEST_PORTABLE={tmp_path}"
 
 
 @pytest.fixture
@@ -207,14 +207,14 @@ import sys
 sys.path[:0] = [{root!r}, {source!r}, {hook!r}]
 import no_linux_calls
 from pathlib import Path
-from rookery.process.systems.this_system import system
+from nightrook.process.systems.this_system import system
 from tests.process.recording import python, record
 assert system.__name__.endswith("portable") and system.problems() == []
 try:
     open("/proc/self/stat").close()  # the tests may
-    exec(compile("open('/proc/self/stat')", "x", "exec"), {{"__name__": "rookery.runs"}})
+    exec(compile("open('/proc/self/stat')", "x", "exec"), {{"__name__": "nightrook.runs"}})
 except SystemError as error:
-    assert "rookery.runs needs Linux" in str(error)
+    assert "nightrook.runs needs Linux" in str(error)
 else:
     raise AssertionError("rook may not")
 ended = record(Path({folder!r}), ["sh", "-c", "sleep 600 & echo done"])

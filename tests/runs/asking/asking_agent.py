@@ -7,12 +7,12 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-import rookery
-from rookery.model.questions import ClosedQuestion, Decision, OpenQuestion
-from rookery.runs.asking import client
-from rookery.runs.run import Run
-from rookery.store import decisions
-from rookery.store.run_folder import RunFolder
+import nightrook
+from nightrook.model.questions import ClosedQuestion, Decision, OpenQuestion
+from nightrook.runs.asking import client
+from nightrook.runs.run import Run
+from nightrook.store import decisions
+from nightrook.store.run_folder import RunFolder
 
 _AGENT = """
 import json, os, subprocess, sys
@@ -68,7 +68,7 @@ def install(folder: Path) -> str:
 def make(folder: Path, *steps: dict[str, Any], **options: Any) -> Run:
     """A run of the agent that waits for other processes to decide."""
     (folder / "steps.json").write_text(json.dumps(steps))
-    made: Run = rookery.run(
+    made: Run = nightrook.run(
         "claude",
         "Clean up",
         cwd=folder,

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from rookery.model.questions import Decision, OpenQuestion
-from rookery.process.systems.this_system import system
-from rookery.runs.asking import client
-from rookery.runs.asking.attendance import attending, is_attended
-from rookery.runs.run import Run
-from rookery.store.run_folder import RunFolder
+from nightrook.model.questions import Decision, OpenQuestion
+from nightrook.process.systems.this_system import system
+from nightrook.runs.asking import client
+from nightrook.runs.asking.attendance import attending, is_attended
+from nightrook.runs.run import Run
+from nightrook.store.run_folder import RunFolder
 from tests.process.recording import wait_for
 from tests.runs.asking.asking_agent import (
     command,
@@ -234,8 +234,8 @@ def test_an_agent_that_reuses_the_id_of_a_question_is_not_allowed_something_else
 
 WATCH = """
 import asyncio, pathlib, sys
-from rookery.runs.asking import client
-from rookery.store.run_folder import RunFolder
+from nightrook.runs.asking import client
+from nightrook.store.run_folder import RunFolder
 async def main():
     async with client.watching(RunFolder(pathlib.Path(sys.argv[1]))) as changes:
         async for change in changes:
@@ -250,7 +250,7 @@ def test_a_viewer_that_is_killed_does_not_keep_others_from_answering(tmp_path: P
     environment = {
         "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
         "HOME": str(tmp_path),
-        "ROOKERY_HOME": str(tmp_path / "home"),
+        "ROOK_HOME": str(tmp_path / "home"),
         "STEPS": str(tmp_path / "steps.json"),
     }
     install(tmp_path)

@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from rookery.model.questions import Decision
-from rookery.process.liveness import start_ticks
-from rookery.process.systems.process_table import Peer
-from rookery.process.systems.this_system import system
-from rookery.runs.asking import client
-from rookery.runs.asking.peers import FROM_AGENT, OTHER_USER, UNCLEAR, Recorder, refusal
-from rookery.store.run_folder import RunFolder
+from nightrook.model.questions import Decision
+from nightrook.process.liveness import start_ticks
+from nightrook.process.systems.process_table import Peer
+from nightrook.process.systems.this_system import system
+from nightrook.runs.asking import client
+from nightrook.runs.asking.peers import FROM_AGENT, OTHER_USER, UNCLEAR, Recorder, refusal
+from nightrook.store.run_folder import RunFolder
 from tests.process.recording import wait_for
 from tests.runs.asking.asking_agent import command, decided, first_question, make, play
 
@@ -30,7 +30,7 @@ NO = Decision(allow=False, by="person", through="test", reason="no")
 
 def attempt(folder: Path, shell: str, how: str = "plain") -> dict[str, Any]:
     """A step of the agent that asks, and meanwhile tries to answer itself."""
-    words = f"{sys.executable} {PEER} {how} $ROOKERY_RUN_DIR {folder}/said"
+    words = f"{sys.executable} {PEER} {how} $ROOK_RUN_DIR {folder}/said"
     return {**command(), "meanwhile": ["sh", "-c", shell.replace("PEER", words)]}
 
 
@@ -62,7 +62,7 @@ def test_a_process_with_the_marker_of_the_run_is_refused(tmp_path: Path) -> None
 
 
 def test_a_process_below_the_agent_without_the_marker_is_refused(tmp_path: Path) -> None:
-    assert said(tmp_path, attempt(tmp_path, "env -u ROOKERY_RUN PEER")) == REFUSED
+    assert said(tmp_path, attempt(tmp_path, "env -u ROOK_RUN PEER")) == REFUSED
 
 
 def test_a_process_of_the_agent_with_an_empty_environment_is_refused(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_no_file_in_the_run_folder_is_an_answer(tmp_path: Path) -> None:
     step = command()
     names = "decisions.jsonl answer.json answers.jsonl stdin.raw"
     step["meanwhile"] = [
-        *("sh", "-c", f"cd $ROOKERY_RUN_DIR; for n in {names}; do echo '{answer}' >> $n; done"),
+        *("sh", "-c", f"cd $ROOK_RUN_DIR; for n in {names}; do echo '{answer}' >> $n; done"),
     ]
 
     async def watch(folder: RunFolder) -> None:
@@ -201,7 +201,7 @@ def test_whoever_connects_is_refused_when_the_recorder_has_died(listener: Listen
 
 
 def test_an_agent_of_another_run_is_refused(listener: Listener, alive: Recorder) -> None:
-    marked = {**os.environ, "ROOKERY_RUN": "/elsewhere"}
+    marked = {**os.environ, "ROOK_RUN": "/elsewhere"}
     assert listener.refusal_of(ELSEWHERE, alive, env=marked) == FROM_AGENT
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from rookery.runs.asking import client, questions, server
-from rookery.runs.asking.protocol import LONGEST_REQUEST
-from rookery.runs.asking.sockets import connect
-from rookery.store import decisions
-from rookery.store.run_folder import RunFolder
+from nightrook.runs.asking import client, questions, server
+from nightrook.runs.asking.protocol import LONGEST_REQUEST
+from nightrook.runs.asking.sockets import connect
+from nightrook.store import decisions
+from nightrook.store.run_folder import RunFolder
 from tests.runs.asking.asking_agent import command, decided, first_question, make, play, yes
 
 ALLOW = {"allow": True, "by": "person", "through": "web"}

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from rookery.model.errors import RookeryError, UnsafeRunError
-from rookery.process.systems.this_system import system
-from rookery.runs.asking import runtime_folder as folders
-from rookery.runs.asking.runtime_folder import runtime_folder
-from rookery.runs.asking.sockets import connect, listen, release
+from nightrook.model.errors import NightrookError, UnsafeRunError
+from nightrook.process.systems.this_system import system
+from nightrook.runs.asking import runtime_folder as folders
+from nightrook.runs.asking.runtime_folder import runtime_folder
+from nightrook.runs.asking.sockets import connect, listen, release
 
 long_paths = pytest.mark.skipif(
     system.short_path(0, "x") is None, reason="paths of tests are too long for sockets here"
@@ -56,7 +56,7 @@ def left(path: Path) -> Path:
 @pytest.mark.usefixtures("no_mask")
 def test_a_socket_is_private_under_any_umask(runtime: Path, tmp_path: Path) -> None:
     server, path = listen(tmp_path)
-    assert path.parent == runtime / "rookery"
+    assert path.parent == runtime / "nightrook"
     assert (mode(path.parent), mode(path)) == (0o700, 0o600)
     release(server, path)
     assert [*path.parent.iterdir()] == []
@@ -81,14 +81,14 @@ def test_a_runtime_folder_of_another_user_is_not_used(runtime: Path, tmp_path: P
 
 
 def test_a_link_in_the_place_of_the_folder_is_not_followed(runtime: Path, tmp_path: Path) -> None:
-    (runtime / "rookery").symlink_to(private(tmp_path / "elsewhere"))
+    (runtime / "nightrook").symlink_to(private(tmp_path / "elsewhere"))
     assert runtime_folder(tmp_path / "home") == tmp_path / "home" / "sockets"
     assert [*(tmp_path / "elsewhere").iterdir()] == []
 
 
 @long_paths
 def test_a_folder_that_is_open_to_others_is_closed(runtime: Path, tmp_path: Path) -> None:
-    (runtime / "rookery").mkdir(mode=0o755)
+    (runtime / "nightrook").mkdir(mode=0o755)
     server, path = listen(tmp_path)
     assert mode(path.parent) == 0o700
     release(server, path)
@@ -110,9 +110,9 @@ def test_where_paths_cannot_be_shortened_a_long_one_is_not_used(
     home = tmp_path / ("x" * 120)
     monkeypatch.setattr(folders, "_SHARED", private(tmp_path / "shared"))
     short = runtime_folder(home, 103, {})
-    assert short == tmp_path / "shared" / f"rookery-{os.geteuid()}"
+    assert short == tmp_path / "shared" / f"nightrook-{os.geteuid()}"
     assert mode(short) == 0o700
-    with pytest.raises(RookeryError, match="set XDG_RUNTIME_DIR"):
+    with pytest.raises(NightrookError, match="set XDG_RUNTIME_DIR"):
         runtime_folder(home, 20, {})
 
 
@@ -155,4 +155,4 @@ def test_a_socket_in_an_open_folder_is_not_connected_to(runtime: Path, tmp_path:
 
 def test_a_socket_that_nobody_listens_at_refuses(runtime: Path) -> None:
     with pytest.raises(ConnectionRefusedError):
-        connect(left(private(runtime / "rookery") / "dead.sock"), 5.0)
+        connect(left(private(runtime / "nightrook") / "dead.sock"), 5.0)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from rookery.model.errors import RookeryError
-from rookery.runs.git.changes import ApplyError, Change, apply_change, write_diff
-from rookery.runs.git.repository import Repository, find_repository
+from nightrook.model.errors import NightrookError
+from nightrook.runs.git.changes import ApplyError, Change, apply_change, write_diff
+from nightrook.runs.git.repository import Repository, find_repository
 from tests.fleet.repository.checkouts import ODD, commit, files, git, rich, small, state
 
 
@@ -153,7 +153,7 @@ def test_a_folder_that_is_a_link_leads_nowhere(tmp_path: Path) -> None:
     change = change_of(home, place)
     (tmp_path / "target").mkdir()
     (home / "sub").symlink_to(tmp_path / "target")
-    with pytest.raises(RookeryError):
+    with pytest.raises(NightrookError):
         applied(home, change, tmp_path / "keep")
     assert list((tmp_path / "target").iterdir()) == []
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from rookery.loops.changes.git import Snapshots
-from rookery.runs.git.git_command import GitError, ask, do
-from rookery.runs.git.repository import add_worktree, find_repository, is_ignored
+from nightrook.loops.changes.git import Snapshots
+from nightrook.runs.git.git_command import GitError, ask, do
+from nightrook.runs.git.repository import add_worktree, find_repository, is_ignored
 from tests.loops.playing import install, plan, play, repository
 
 HOOKS = (

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from rookery.loops.driver import ForeignChangesError
-from rookery.loops.events import ToolStarted
-from rookery.loops.plan import LoopPlan
-from rookery.loops.start import BadPlanError, new_loop, resumed_loop
-from rookery.runs.git.repository import ChangedRepositoryError, Repository, find_repository
-from rookery.runs.heal import settle
-from rookery.store import runs
+from nightrook.loops.driver import ForeignChangesError
+from nightrook.loops.events import ToolStarted
+from nightrook.loops.plan import LoopPlan
+from nightrook.loops.start import BadPlanError, new_loop, resumed_loop
+from nightrook.runs.git.repository import ChangedRepositoryError, Repository, find_repository
+from nightrook.runs.heal import settle
+from nightrook.store import runs
 from tests.loops.playing import CHILD, install, plan, play, repository, to_the_end
 
 

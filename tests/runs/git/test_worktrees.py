@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-import rookery
-from rookery.model.errors import RookeryError
-from rookery.runs.git.git_command import GitError
-from rookery.runs.run import Run
-from rookery.store import runs
+import nightrook
+from nightrook.model.errors import NightrookError
+from nightrook.runs.git.git_command import GitError
+from nightrook.runs.run import Run
+from nightrook.store import runs
 from tests.loops.playing import install, repository
 
 
@@ -27,7 +27,7 @@ def test_a_run_with_a_worktree_leaves_your_files_alone(
     )
     repository(work)
     (work / "sub").mkdir()
-    done = rookery.run_sync("claude", "Write it", cwd=work / "sub", worktree=True)
+    done = nightrook.run_sync("claude", "Write it", cwd=work / "sub", worktree=True)
     assert done.exit_code == 0
     top = tmp_path / "home" / "worktrees" / done.name
     assert done.cwd == str(top / "sub")
@@ -37,7 +37,7 @@ def test_a_run_with_a_worktree_leaves_your_files_alone(
     info = runs.find(tmp_path / "home", done.name).info()
     assert info is not None
     assert (info.worktree, info.cwd) == (str(top), done.cwd)
-    again = rookery.run_sync("claude", "Go on", resume=done.name)
+    again = nightrook.run_sync("claude", "Go on", resume=done.name)
     assert (again.cwd, (top / "sub" / "more.txt").exists()) == (done.cwd, True)
 
 
@@ -49,7 +49,7 @@ def test_a_worktree_is_made_when_the_run_starts_and_runs_no_hook(
     hook = work / ".git" / "hooks" / "post-checkout"
     hook.write_text("#!/bin/sh\ntouch ../hooked\n")
     hook.chmod(0o755)
-    made = rookery.run("claude", "Write it", cwd=work, worktree=True)
+    made = nightrook.run("claude", "Write it", cwd=work, worktree=True)
     assert not Path(made.cwd).exists()
 
     async def whole(run: Run) -> None:
@@ -67,8 +67,8 @@ def test_without_a_repository_or_with_a_resumed_run_there_is_no_worktree(
     work = install(tmp_path, ["say=ok"], monkeypatch)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
     with pytest.raises(GitError, match="isn't in a git repository: leave out --worktree"):
-        rookery.run("claude", "Write it", cwd=work, worktree=True)
-    done = rookery.run_sync("claude", "Write it", cwd=work)
-    with pytest.raises(RookeryError, match="continues in the folder of its session"):
-        rookery.run("claude", "Write it", cwd=work, worktree=True, resume=done.name)
+        nightrook.run("claude", "Write it", cwd=work, worktree=True)
+    done = nightrook.run_sync("claude", "Write it", cwd=work)
+    with pytest.raises(NightrookError, match="continues in the folder of its session"):
+        nightrook.run("claude", "Write it", cwd=work, worktree=True, resume=done.name)
     assert not (tmp_path / "home" / "worktrees").exists()

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from rookery.model.errors import RunFolderError
-from rookery.store.packed import format as packed_format
-from rookery.store.packed.format import CODECS, GZIP, ZSTD, Codec, PackedLog, packed
+from nightrook.model.errors import RunFolderError
+from nightrook.store.packed import format as packed_format
+from nightrook.store.packed.format import CODECS, GZIP, ZSTD, Codec, PackedLog, packed
 from tests.rules import each
 
 SIZE = 300_000
@@ -109,6 +109,6 @@ def test_without_zstandard_the_way_out_is_named(
     path = made(tmp_path, ZSTD, content(5000))
     monkeypatch.setitem(__import__("sys").modules, "zstandard", None)
     log = opened(path, ZSTD)
-    with pytest.raises(RunFolderError, match=r"rookery\[archive\]"):
+    with pytest.raises(RunFolderError, match=r"nightrook\[archive\]"):
         log.read_at(1, 0)
     log.close()

@@ -10,16 +10,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rookery.feed.integrity import changed_run
-from rookery.feed.tail import log_chunks, log_size, pieces, read_at
-from rookery.model.errors import RunFolderError, UnsafeRunError
-from rookery.store.packed.format import GZIP, ZSTD
-from rookery.store.packed.logs import open_log
-from rookery.store.packed.packing import Packing, estimate, pack, packed_size, raw_size, unpack
-from rookery.store.packed.pins import is_pinned, pin, unpin
-from rookery.store.run_folder import RunFolder
-from rookery.store.run_formats import WrittenLog
-from rookery.store.runs import create
+from nightrook.feed.integrity import changed_run
+from nightrook.feed.tail import log_chunks, log_size, pieces, read_at
+from nightrook.model.errors import RunFolderError, UnsafeRunError
+from nightrook.store.packed.format import GZIP, ZSTD
+from nightrook.store.packed.logs import open_log
+from nightrook.store.packed.packing import Packing, estimate, pack, packed_size, raw_size, unpack
+from nightrook.store.packed.pins import is_pinned, pin, unpin
+from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_formats import WrittenLog
+from nightrook.store.runs import create
 from tests.store.samples import EXIT, INFO, VERDICT, append
 
 OUT = b'{"type":"text","text":"hello"}\n' * 2_000
@@ -143,7 +143,7 @@ def test_a_packed_log_that_was_changed_is_noticed_and_not_unpacked(run: RunFolde
 def _packed_bytes(data: bytes) -> list[bytes]:
     import io
 
-    from rookery.store.packed.format import packed as pack_bytes
+    from nightrook.store.packed.format import packed as pack_bytes
 
     return list(pack_bytes(io.BytesIO(data).read, len(data), ZSTD))
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
 ROOT = Path(__file__).parents[3]
-PAGE = ROOT / "src" / "rookery" / "web" / "page"
+PAGE = ROOT / "src" / "nightrook" / "web" / "page"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chrome"))), None)
 FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
@@ -65,7 +65,7 @@ class Home:
         self.environment = {
             "HOME": str(folder),
             "PATH": os.pathsep.join([str(self.programs), str(ROOK.parent), "/usr/bin", "/bin"]),
-            "ROOKERY_HOME": str(self.runs),
+            "ROOK_HOME": str(self.runs),
             "XDG_RUNTIME_DIR": str(runtime),
             "TZ": "UTC",
         }

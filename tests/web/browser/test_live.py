@@ -4,8 +4,8 @@ from typing import get_args
 
 import pytest
 
-from rookery.model.records import load
-from rookery.model.timeline import Item, ItemKind, Timeline
+from nightrook.model.records import load
+from nightrook.model.timeline import Item, ItemKind, Timeline
 from tests.web.browser.harness import (
     Home,
     Open,

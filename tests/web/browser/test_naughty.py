@@ -12,13 +12,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from rookery.loops.plan import LoopPlan
-from rookery.loops.state import LoopState
-from rookery.loops.storage import LOOP_FOLDERS
-from rookery.store import batch_folder, decisions
-from rookery.store.batch_folder import BatchResult
-from rookery.store.run_formats import RunInfo, VerdictInfo
-from rookery.store.runs import create
+from nightrook.loops.plan import LoopPlan
+from nightrook.loops.state import LoopState
+from nightrook.loops.storage import LOOP_FOLDERS
+from nightrook.store import batch_folder, decisions
+from nightrook.store.batch_folder import BatchResult
+from nightrook.store.run_formats import RunInfo, VerdictInfo
+from nightrook.store.runs import create
 from tests.store.samples import append
 from tests.web.browser.harness import Home, Open, Tab, needs_browser
 from tests.web.browser.mirror.filled import filled, lines, requests

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Bell } from "../../../src/rookery/web/page/data/bell.js";
+import { Bell } from "../../../src/nightrook/web/page/data/bell.js";
 import { Channels, Locks, Server, settle, Timers } from "./browser_fakes.js";
 
 function browser() {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Bodies } from "../../../src/rookery/web/page/data/bodies.js";
+import { Bodies } from "../../../src/nightrook/web/page/data/bodies.js";
 import { settle } from "./browser_fakes.js";
 
 const ITEM = { id: 3, status: "ok" };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { EventStream } from "../../../src/rookery/web/page/data/event_stream.js";
+import { EventStream } from "../../../src/nightrook/web/page/data/event_stream.js";
 
 const BYTES = new TextEncoder().encode(':\n\nevent: run\nid: 7\ndata: {"name":\ndata: "größe"}\n\n: still here\n\nevent: list\ndata: {}\n\nevent: cut\ndata: 1');
 const EVENTS = [{ type: "run", id: "7", data: '{"name":\n"größe"}' }, { type: "list", id: null, data: "{}" }];

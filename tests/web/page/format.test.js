@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import * as format from "../../../src/rookery/web/page/text/format.js";
+import * as format from "../../../src/nightrook/web/page/text/format.js";
 
 test("a sum does not take what is unknown for nothing", () => {
   const known = { usd: 0.5, kind: "native" };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Heights } from "../../../src/rookery/web/page/list/heights.js";
+import { Heights } from "../../../src/nightrook/web/page/list/heights.js";
 
 function filled(count, height) {
   const heights = new Heights(40);

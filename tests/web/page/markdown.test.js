@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { inline, isAddress, parse } from "../../../src/rookery/web/page/text/markdown.js";
+import { inline, isAddress, parse } from "../../../src/nightrook/web/page/text/markdown.js";
 
 const types = (text) => parse(text).map((block) => block.type);
 const plain = (parts) => parts.map((part) => part.text ?? plain(part.parts)).join("");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Outline } from "../../../src/rookery/web/page/data/outline.js";
+import { Outline } from "../../../src/nightrook/web/page/data/outline.js";
 
 const item = (id, kind, more = {}) => ({ id, kind, ...more });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Questions } from "../../../src/rookery/web/page/data/questions.js";
+import { Questions } from "../../../src/nightrook/web/page/data/questions.js";
 import { settle } from "./browser_fakes.js";
 
 class Api {

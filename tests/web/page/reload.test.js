@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Reload } from "../../../src/rookery/web/page/data/reload.js";
+import { Reload } from "../../../src/nightrook/web/page/data/reload.js";
 import { settle } from "./browser_fakes.js";
 
 test("what is asked for while it loads is loaded once more, with what is true then", async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { link, parseRoute } from "../../../src/rookery/web/page/router.js";
-import { fromHash } from "../../../src/rookery/web/page/data/token.js";
+import { link, parseRoute } from "../../../src/nightrook/web/page/router.js";
+import { fromHash } from "../../../src/nightrook/web/page/data/token.js";
 
 test("a route is its parts and its query", () => {
   const route = parseRoute("#/runs/calm%20otter/items/12?filter=errors");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { RunItems } from "../../../src/rookery/web/page/data/run_items.js";
+import { RunItems } from "../../../src/nightrook/web/page/data/run_items.js";
 
 /** A timeline on a server: items that are added and changed, each change with a number. */
 class Timeline {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Runs } from "../../../src/rookery/web/page/data/runs.js";
+import { Runs } from "../../../src/nightrook/web/page/data/runs.js";
 import { settle } from "./browser_fakes.js";
 
 const row = (name, started, more = {}) => ({ name, started_at: started, alive: false, status: "success", ...more });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { visible, visibleParts } from "../../../src/rookery/web/page/text/visible.js";
+import { visible, visibleParts } from "../../../src/nightrook/web/page/text/visible.js";
 
 test("hidden characters are shown by their symbol or code", () => {
   assert.equal(visible("a\x1b[31mb\x7f"), "a␛[31mb␡");

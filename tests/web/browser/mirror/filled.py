@@ -4,9 +4,9 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from rookery.events import Event, ToolStarted
-from rookery.model.questions import About, Ask
-from tests.web.browser.mirror.rookery_mirror import TABLE
+from nightrook.events import Event, ToolStarted
+from nightrook.model.questions import About, Ask
+from tests.web.browser.mirror.nightrook_mirror import TABLE
 
 _CALLS = ("parent", "tool_id")  # fields that refer to a call
 _FIRST = ("session_started", "turn_started", "tool_started", "task_started")

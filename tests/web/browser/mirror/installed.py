@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.warm import ROOK
 from tests.web.browser.harness import Home
 
-_MODULE = Path(__file__).parent / "rookery_mirror.py"
+_MODULE = Path(__file__).parent / "nightrook_mirror.py"
 _PROGRAM = """
 import os, sys, time
 rate, start = float(os.environ.get("MIRROR_RATE", "1e9")), time.monotonic()
@@ -28,7 +28,7 @@ def install(home: Home) -> None:
     info.mkdir(parents=True)
     shutil.copy(_MODULE, packages)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mirror\nVersion: 1\n")
-    (info / "entry_points.txt").write_text("[rookery.agents]\nmirror = rookery_mirror:AGENT\n")
+    (info / "entry_points.txt").write_text("[nightrook.agents]\nmirror = nightrook_mirror:AGENT\n")
     script = packages / "program.py"
     script.write_text(_PROGRAM)
     program = home.programs / "mirror"

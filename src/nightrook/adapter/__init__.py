@@ -1,0 +1,143 @@
+"""What an agent adapter is made of; adapters outside of this package import it from here.
+
+The parts are in the modules of this folder. Each is imported when it is first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nightrook.adapter.agent import (
+        PERMIT_ALL,
+        PERMIT_EDITS,
+        Agent,
+        Capabilities,
+        ControlChannel,
+        Invocation,
+        Permission,
+        PromptLimit,
+        Replacement,
+        Support,
+        Task,
+        Way,
+        prompt_before_stdin,
+        stdin_before_prompt,
+    )
+    from nightrook.adapter.command_line import (
+        as_typed,
+        fits_argument,
+        has_prompt,
+        needs_stdin,
+        option,
+        options_of,
+        permission_of,
+        value_of,
+        with_format,
+    )
+    from nightrook.adapter.decoder import Events, LineDecoder, Reader
+    from nightrook.adapter.drift import Drift
+    from nightrook.adapter.history import (
+        Call,
+        Calls,
+        Finding,
+        History,
+        Limit,
+        Place,
+        Query,
+        Session,
+    )
+    from nightrook.adapter.memory import Memory
+    from nightrook.adapter.reader import Read, Table, TableReader, decoder_of
+    from nightrook.adapter.salvage import decode_part, raw_copy
+    from nightrook.adapter.shapes import NOTHING, Count, ExitCode, Milliseconds, Shape
+    from nightrook.adapter.titles import first_of, informing_string, title_of
+    from nightrook.adapter.tokens import uncached
+    from nightrook.adapter.tools import Tools, split_mcp
+    from nightrook.model.errors import UnsupportedError
+    from nightrook.model.questions import Ask, Decision
+
+_MODULES = {
+    "nightrook.adapter.agent": "PERMIT_ALL PERMIT_EDITS Agent Capabilities ControlChannel "
+    "Invocation Permission PromptLimit Replacement Support Task Way prompt_before_stdin "
+    "stdin_before_prompt",
+    "nightrook.adapter.command_line": "as_typed fits_argument has_prompt needs_stdin option "
+    "options_of permission_of value_of with_format",
+    "nightrook.adapter.decoder": "Events LineDecoder Reader",
+    "nightrook.adapter.drift": "Drift",
+    "nightrook.adapter.history": "Call Calls Finding History Limit Place Query Session",
+    "nightrook.adapter.memory": "Memory",
+    "nightrook.adapter.reader": "Read Table TableReader decoder_of",
+    "nightrook.adapter.salvage": "decode_part raw_copy",
+    "nightrook.adapter.shapes": "NOTHING Count ExitCode Milliseconds Shape",
+    "nightrook.adapter.titles": "first_of informing_string title_of",
+    "nightrook.adapter.tokens": "uncached",
+    "nightrook.adapter.tools": "Tools split_mcp",
+    "nightrook.model.errors": "UnsupportedError",
+    "nightrook.model.questions": "Ask Decision",
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
+
+__all__ = [
+    "NOTHING",
+    "PERMIT_ALL",
+    "PERMIT_EDITS",
+    "Agent",
+    "Ask",
+    "Call",
+    "Calls",
+    "Capabilities",
+    "ControlChannel",
+    "Count",
+    "Decision",
+    "Drift",
+    "Events",
+    "ExitCode",
+    "Finding",
+    "History",
+    "Invocation",
+    "Limit",
+    "LineDecoder",
+    "Memory",
+    "Milliseconds",
+    "Permission",
+    "Place",
+    "PromptLimit",
+    "Query",
+    "Read",
+    "Reader",
+    "Replacement",
+    "Session",
+    "Shape",
+    "Support",
+    "Table",
+    "TableReader",
+    "Task",
+    "Tools",
+    "UnsupportedError",
+    "Way",
+    "as_typed",
+    "decode_part",
+    "decoder_of",
+    "first_of",
+    "fits_argument",
+    "has_prompt",
+    "informing_string",
+    "needs_stdin",
+    "option",
+    "options_of",
+    "permission_of",
+    "prompt_before_stdin",
+    "raw_copy",
+    "split_mcp",
+    "stdin_before_prompt",
+    "title_of",
+    "uncached",
+    "value_of",
+    "with_format",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

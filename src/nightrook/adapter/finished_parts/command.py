@@ -1,0 +1,109 @@
+"""The command line of agents that write finished parts: flags, permission rules and stdin.
+
+Their rules are JSON in an environment variable. The agent merges them into those of the user's
+settings by name. Under an existing name, our rule would replace the user's (`bash(git *)` a `bash`
+that asks) and keep its position, although the last matching rule wins. So our names end in a
+pattern that users don't write: it matches the name before it, and nothing else without a space.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+
+from nightrook.adapter.agent import Invocation, Permission, Task
+from nightrook.adapter.command_line import as_typed, option, options_of, permission_of, with_format
+from nightrook.model.errors import NightrookError
+
+OUTPUT_FLAGS = ("--format", "json", "--thinking")
+"""Makes `run` write one message per line; without `--thinking`, thoughts are left out."""
+
+_FLAGS: Mapping[Permission, tuple[str, ...]] = {
+    "agent": (),
+    "edit": (),
+    "plan": ("--agent", "plan"),
+    "all": ("--auto",),
+}
+# Files with secrets for the environment stay unreadable, as they are without any rule.
+_EDIT_RULES: Mapping[str, object] = {
+    "*": "deny",
+    "read": {"*": "allow", "*.env": "deny", "*.env.*": "deny", "*.env.example": "allow"},
+    "list": "allow",
+    "glob": "allow",
+    "grep": "allow",
+    "lsp": "allow",
+    "edit": "allow",
+    "todowrite": "allow",
+    "todoread": "allow",
+    "skill": "allow",
+}
+_RULE = re.compile(r"([\w*][\w*-]*)(?:\((.+)\))?", re.DOTALL)
+_OURS = " *"
+
+
+def invoke(
+    task: Task,
+    program: str,
+    *,
+    rules: str,
+    environment: Mapping[str, str] = {},
+) -> Invocation:
+    """Return the command line for a task; `rules` is the variable for permission rules.
+
+    The prompt goes to stdin: an argument with a space would reach the model in quotation marks.
+    """
+    own = (
+        program,
+        "run",
+        *(OUTPUT_FLAGS if task.stream else ()),
+        *option("--model", task.model),
+        *permission_of(program, _FLAGS, task.permission),
+        *(option("--session", task.resume) or _title(task)),
+    )
+    permissions = _permissions(task, program)
+    return Invocation(
+        command=(*own, *task.args),
+        typed=as_typed(
+            own, task.args, *(("--",) if task.prompt.startswith("-") else ()), task.prompt
+        ),
+        stdin=task.prompt.encode(),
+        environment={**environment, **({rules: json.dumps(permissions)} if permissions else {})},
+    )
+
+
+def _title(task: Task) -> Sequence[str]:
+    """Have the session named after its prompt, which an empty title means.
+
+    Without a title, the agent asks a model for a name in an unreported request.
+    """
+    is_named = any(word.partition("=")[0] == "--title" for word in task.args)
+    return () if is_named else ("--title=",)
+
+
+def _permissions(task: Task, program: str) -> Mapping[str, object]:
+    rules: dict[str, object] = dict(_EDIT_RULES) if task.permission == "edit" else {}
+    for rule in task.allow:
+        match = _RULE.fullmatch(rule)
+        if match is None:
+            raise NightrookError(
+                f"{rule!r} isn't a rule of {program}: use a permission such as bash or "
+                "webfetch, or one with a pattern such as 'bash(git *)'"
+            )
+        name, pattern = match[1], match[2]
+        before = rules.get(name)
+        patterns = dict(before) if isinstance(before, dict) else {}
+        if isinstance(before, str):
+            patterns["*"] = before
+        rules[name] = "allow" if pattern is None else {**patterns, pattern: "allow"}
+    return {f"{name}{_OURS}": rule for name, rule in rules.items()}
+
+
+def with_output_flags(command: Sequence[str]) -> list[str] | None:
+    """Add the flags for JSON messages to a command line of the user, right after `run`.
+
+    None if it isn't a `run`, or if the user asks for another output format.
+    """
+    made = with_format(command, flag=("--format", "json"), after="run")
+    if made is None or not {"--thinking", "--no-thinking"}.isdisjoint(options_of(command)):
+        return made
+    after_format = 2 + len(made) - len(command)
+    return [*made[:after_format], "--thinking", *made[after_format:]]

@@ -1,0 +1,146 @@
+"""The shapes of the messages, with the fields that the reader uses; others are skipped."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import field
+
+from nightrook.adapter.shapes import NOTHING, Count, ExitCode, Shape
+
+Dollars = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
+
+
+class _Message(Shape, tag_field="type"):
+    """One line; every line names its session."""
+
+    sessionID: str | None = None
+
+
+class StepStartPart(Shape):
+    id: str | None = None
+    messageID: str | None = None
+
+
+class StepStart(_Message, tag="step_start"):
+    part: StepStartPart = field(default_factory=StepStartPart)
+
+
+class TextMetadata(Shape):
+    compaction_continue: bool | None = None
+
+
+class TextPart(Shape):
+    id: str | None = None
+    text: str | None = None
+    synthetic: bool | None = None
+    metadata: TextMetadata = field(default_factory=TextMetadata)
+
+
+class Text(_Message, tag="text"):
+    part: TextPart = field(default_factory=TextPart)
+
+
+class ReasoningPart(Shape):
+    id: str | None = None
+    text: str | None = None
+
+
+class Reasoning(_Message, tag="reasoning"):
+    part: ReasoningPart = field(default_factory=ReasoningPart)
+
+
+class FileDiff(Shape):
+    file: str | None = None
+    additions: Count | None = None
+    deletions: Count | None = None
+
+
+class PatchedFile(Shape):
+    filePath: str | None = None
+    relativePath: str | None = None
+    movePath: str | None = None
+    type: str | None = None
+    additions: Count | None = None
+    deletions: Count | None = None
+
+
+class Todo(Shape):
+    content: str | None = None
+    status: str | None = None
+
+
+class WrittenInput(Shape):
+    content: str | None = None
+
+
+class ToolMetadata(Shape):
+    """What tools report beside their output: exit code, files, the plan, a subagent's session."""
+
+    exit: ExitCode | msgspec.UnsetType | None = msgspec.UNSET
+    interrupted: bool | None = None
+    filediff: FileDiff | None = None
+    filepath: str | None = None
+    exists: bool | None = None
+    files: list[PatchedFile] | None = None
+    todos: list[Todo] | None = None
+    sessionId: str | None = None
+
+
+class ToolState(Shape):
+    status: str | None = None
+    input: msgspec.Raw = NOTHING
+    output: str | None = None
+    metadata: ToolMetadata = field(default_factory=ToolMetadata)
+    title: str | None = None
+    error: str | None = None
+
+
+class ToolPart(Shape):
+    tool: str | None = None
+    state: ToolState = field(default_factory=ToolState)
+    id: str | None = None
+
+
+class ToolUse(_Message, tag="tool_use"):
+    part: ToolPart = field(default_factory=ToolPart)
+
+
+class Cache(Shape):
+    read: Count | None = None
+    write: Count | None = None
+
+
+class Tokens(Shape):
+    total: Count | None = None
+    input: Count | None = None
+    output: Count | None = None
+    reasoning: Count | None = None
+    cache: Cache = field(default_factory=Cache)
+
+
+class StepFinishPart(Shape):
+    id: str | None = None
+    messageID: str | None = None
+    reason: str | None = None
+    tokens: Tokens = field(default_factory=Tokens)
+    cost: Dollars | None = None
+
+
+class StepFinish(_Message, tag="step_finish"):
+    part: StepFinishPart = field(default_factory=StepFinishPart)
+
+
+class ErrorData(Shape):
+    message: str | None = None
+    statusCode: Count | None = None
+    isRetryable: bool | None = None
+    responseBody: str | None = None
+
+
+class ErrorInfo(Shape):
+    name: str | None = None
+    data: ErrorData = field(default_factory=ErrorData)
+
+
+class Error(_Message, tag="error"):
+    error: ErrorInfo | str = field(default_factory=ErrorInfo)

@@ -1,0 +1,83 @@
+"""A reader made of a table and a memory, which is what most agents need."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar, Union
+
+import msgspec
+
+from nightrook.adapter.decoder import Events, LineDecoder
+from nightrook.adapter.drift import ALWAYS_LOOKED_AT, type_name, watch
+from nightrook.adapter.lines import DEFAULT_CAP
+from nightrook.adapter.memory import Memory
+from nightrook.model.events import Event
+
+M = TypeVar("M", bound=Memory)
+
+Read = Callable[[M, Any, bytes], Events]
+"""Turns a message and its JSON into events, using the memory of earlier messages."""
+
+Table = Mapping[type[msgspec.Struct], Read[M]]
+"""The function that reads each shape of message."""
+
+
+def silent_types(tags: Iterable[str], *, tag_field: str = "type") -> Table[Any]:
+    """A table of message types without events of their own."""
+    return {
+        msgspec.defstruct(tag, [], tag=tag, tag_field=tag_field, gc=False): no_events
+        for tag in tags
+    }
+
+
+def no_events(memory: Any, message: Any, line: bytes) -> Sequence[Event]:
+    """Read a message that has no event."""
+    return ()
+
+
+def union_of(shapes: Iterable[type[msgspec.Struct]]) -> Any:
+    """The union type of shapes, such as those of a table."""
+    return Union[tuple(shapes)]  # noqa: UP007 - known only at run time
+
+
+def decoder_of(
+    agent: str, table: Table[M], memory: Callable[[], M], *, silent: Iterable[str] = ()
+) -> Callable[..., LineDecoder]:
+    """Return a function that makes a decoder for one stream of an agent from a table.
+
+    `silent` are the types of messages without events.
+    """
+    whole: Table[M] = {**table, **silent_types(silent)}
+    shapes = union_of(whole)
+
+    def decoder(*, cap: int = DEFAULT_CAP) -> LineDecoder:
+        return LineDecoder(agent, shapes, TableReader(memory(), whole), cap=cap)
+
+    return decoder
+
+
+class TableReader:
+    """Turns messages into events by a table.
+
+    Most streams do not name the version that writes them, so the first `looked_at` messages of
+    each type are checked for unknown fields.
+    """
+
+    def __init__(self, memory: M, table: Table[M], *, looked_at: int = ALWAYS_LOOKED_AT) -> None:
+        self.memory = memory
+        self.drift = memory.drift
+        self.functions: dict[type[msgspec.Struct], Read[Any]] = dict(table)
+        self.table: Mapping[type[msgspec.Struct], Read[Any]] = self.functions
+        if looked_at:
+            watch(self.functions, self.drift, most=looked_at)
+
+    @property
+    def results(self) -> int:
+        """The number of finished turns."""
+        return self.memory.results
+
+    def type_of(self, message: Any) -> str:
+        """The type of a message, for the report of unknown fields."""
+        return type_name(type(message))
+
+    def close(self) -> tuple[Sequence[Event], int]:
+        """End everything open."""
+        return self.memory.close()

@@ -1,0 +1,49 @@
+"""What is remembered about a stream of Droid, in addition to what every agent needs."""
+
+from collections.abc import Sequence
+
+from nightrook.adapter import memory
+from nightrook.agents.droid.fields import KNOWN_FIELDS
+from nightrook.model.events import Error, Event, SessionStarted
+
+
+class Memory(memory.Memory):
+    """Everything that is remembered about one stream."""
+
+    def __init__(self) -> None:
+        super().__init__(KNOWN_FIELDS)
+        self.failure: Error | None = None  # an error that no other message has followed yet
+        self.thought: tuple[str | None, str | None] | None = None  # the last, with its id
+        self.steps = 0  # messages of the model in this turn
+        self._message: str | None = None  # the last of them
+
+    def enter(self, started: SessionStarted) -> list[Event]:
+        """Begin a process; what an earlier one left open is orphaned."""
+        events = self.abandon()
+        self.in_turn = False
+        if started.session not in self.sessions:
+            self.sessions.add(started.session)
+            events.append(started)
+        return events
+
+    def begin_turn(self) -> list[Event]:
+        """Open a turn, unless one is open."""
+        if not self.in_turn:
+            self.failure = self.thought = self._message = None
+            self.steps = 0
+        return super().begin_turn()
+
+    def step(self, message: str | None) -> None:
+        """Count a message of the model, once."""
+        self.failure = None
+        if message != self._message or message is None:
+            self._message = message
+            self.steps += 1
+
+    def close(self) -> tuple[Sequence[Event], int]:
+        """End everything open; an error that nothing followed ends the turn."""
+        events, open_tools = super().close()
+        if self.failure is None or not self.in_turn:
+            return events, open_tools
+        ending = self.finish_turn("api_error", self.failure.message, turns=self.steps or None)
+        return (*events, ending), open_tools

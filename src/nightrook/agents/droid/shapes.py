@@ -1,0 +1,86 @@
+"""The shapes of Droid's messages, with the fields that are used; others are skipped."""
+
+import msgspec
+
+from nightrook.adapter.shapes import NOTHING, Count, Milliseconds, Shape
+
+
+class System(Shape, tag="system"):
+    """The start of a process."""
+
+    subtype: str | None = None
+    session_id: str | None = None
+    cwd: str | None = None
+    model: str | None = None
+    tools: list[str] | None = None
+
+
+class Message(Shape, tag="message"):
+    """The prompt, or a whole text of the model."""
+
+    role: str | None = None
+    id: str | None = None
+    text: str | None = None
+
+
+class Reasoning(Shape, tag="reasoning"):
+    id: str | None = None
+    text: str | None = None
+
+
+class ToolCall(Shape, tag="tool_call"):
+    """The start of a call; `messageId` is the message of the model that made it."""
+
+    id: str | None = None
+    messageId: str | None = None
+    toolName: str | None = None
+    parameters: msgspec.Raw = NOTHING
+
+
+class ToolError(Shape):
+    message: str | None = None
+
+
+class ToolResult(Shape, tag="tool_result"):
+    """The end of a call; its `messageId` is another than that of the call."""
+
+    id: str | None = None
+    isError: bool | None = None
+    value: str | None = None
+    error: ToolError | None = None
+
+
+class Error(Shape, tag="error"):
+    """What failed; `source` is `cli` if the run ends with it."""
+
+    source: str | None = None
+    message: str | None = None
+
+
+class Usage(Shape):
+    """The tokens of a process; `input_tokens` excludes the cached ones."""
+
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    cache_read_input_tokens: Count | None = None
+    cache_creation_input_tokens: Count | None = None
+    thinking_tokens: Count | None = None
+
+
+class Completion(Shape, tag="completion"):
+    """The end of a turn."""
+
+    finalText: str | None = None
+    durationMs: Milliseconds | None = None
+    usage: Usage | None = None
+
+
+class Result(Shape, tag="result"):
+    """The only message of `--output-format json`."""
+
+    subtype: str | None = None
+    session_id: str | None = None
+    is_error: bool | None = None
+    duration_ms: Milliseconds | None = None
+    result: str | None = None
+    usage: Usage | None = None

@@ -1,0 +1,223 @@
+"""The table of Goose's message types, and the decoder built on it."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from nightrook.adapter import memory as memories
+from nightrook.adapter import salvage
+from nightrook.adapter.agent import PERMIT_ALL
+from nightrook.adapter.decoder import Events
+from nightrook.adapter.reader import Table, decoder_of
+from nightrook.adapter.tokens import uncached
+from nightrook.agents.goose import errors, shapes, tools
+from nightrook.agents.goose.memory import INTERRUPTED, Memory
+from nightrook.model.events import (
+    ContextCompacted,
+    Error,
+    Event,
+    Notice,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+    ToolProgress,
+    Unknown,
+    UsageReported,
+    UserMessage,
+)
+
+_COMPACTED = "Compaction complete"
+# The results of calls that were not permitted; nothing else marks them. The first is that of every
+# call in the mode `chat` (1.52.0 chat_mode), the second from its source.
+_REFUSED = (
+    "Let the user know the tool call was skipped in goose chat mode.",
+    "The user has declined to run this tool.",
+)
+_NO_METADATA = shapes.Metadata()
+_metadata_decoder = msgspec.json.Decoder(shapes.Metadata)
+_CUT = (
+    "the answer may have broken off: goose counted no tokens, which also happens if the model's "
+    "server reports none"
+)
+_FULL = "the answer was cut off at the model's output limit"
+
+
+def message(memory: Memory, message: shapes.Message, line: bytes) -> Events:
+    """Read a message, whose parts are pieces of text, calls, results and notifications."""
+    whole = message.message
+    if whole is None:
+        return ()
+    parts = whole.content or ()
+    if len(parts) == 1 and memory.partial_id is not None and whole.id == memory.message:
+        # Almost every message is one more piece of the text before.
+        part = parts[0]
+        if part.text is not None and part.type == "text" and not memory.is_thinking:
+            memory.pieces.append(part.text)
+            return TextDelta(id=memory.partial_id, text=part.text)
+        if part.thinking is not None and part.type == "thinking" and memory.is_thinking:
+            memory.pieces.append(part.thinking)
+            return ThinkingDelta(id=memory.partial_id, text=part.thinking)
+    events = memory.begin_turn()
+    metadata = salvage.decode_part(whole.metadata, _metadata_decoder) or _NO_METADATA
+    is_own = metadata.inference is None and whole.role == "assistant"
+    if metadata.inference is not None:
+        memory.model = metadata.inference.requested_model or memory.model
+        memory.failure = None
+    memory.is_cut = metadata.output_token_limit_reached is True
+    for part in parts:
+        events += _part(memory, whole, part, line, is_own=is_own)
+    return events
+
+
+def _part(
+    memory: Memory, whole: shapes.Content, part: shapes.Part, line: bytes, *, is_own: bool
+) -> Sequence[Event]:
+    text = part.text if part.type == "text" else None
+    thought = part.thinking if part.type == "thinking" else None
+    if (text or thought) and whole.role == "assistant":
+        return _piece(memory, whole.id, text, thought, is_own=is_own)
+    before = memory.end_text()
+    if text is not None or thought is not None:
+        return [*before, UserMessage(text=text, synthetic=True)] if text else before
+    match part.type:
+        case "toolRequest":
+            return [*before, *call(memory, part)]
+        case "toolResponse":
+            return [*before, *result(memory, part)]
+        case "systemNotification":
+            return [*before, _notification(memory, part)]
+        case "error":
+            memory.failure = errors.read(part.message, part.kind)
+            return [*before, memory.failure]
+        case "redactedThinking":
+            return [*before, Thinking(id=memory.next_part(whole.id), redacted=True)]
+        case _:
+            return [*before, Unknown(name=f"message/{part.type}", raw=salvage.raw_copy(line))]
+
+
+def _piece(
+    memory: Memory, message: str | None, text: str | None, thought: str | None, *, is_own: bool
+) -> Sequence[Event]:
+    """Read a piece of a text or thought; all pieces of it have the id of their message."""
+    if text is not None:
+        if is_own and errors.gives_up(text):
+            memory.failure = errors.read(text)
+            return [*memory.end_text(), memory.failure]
+        memory.is_own = is_own
+    is_thought = thought is not None
+    is_more = message is not None and message == memory.message
+    if not is_more or memory.partial_id is None or is_thought != memory.is_thinking:
+        id = memory.next_part(message)
+    else:
+        id = memory.partial_id
+    return memory.add_delta(id, text or thought or "", thinking=is_thought)
+
+
+def call(memory: memories.Memory, part: shapes.Part) -> Sequence[Event]:
+    """Read the start of a call; a request for a tool that does not exist has only an error."""
+    memory.answer = None
+    asked = part.tool_call or shapes.Call()
+    id, value = part.id or memory.new_id("call"), asked.value or shapes.CallValue()
+    name = value.name or tools.unknown_tool(asked.error)
+    return memory.start(tools.TOOLS.started(id, name, value.arguments))
+
+
+def result(memory: memories.Memory, part: shapes.Part) -> Sequence[Event]:
+    """Read the end of a call, with the exit code of a command."""
+    ended = part.tool_result or shapes.Result()
+    id, value = part.id or memory.new_id("call"), ended.value or shapes.ResultValue()
+    output = "\n".join(block.text for block in value.content or () if block.text is not None)
+    code = value.structured_content.exit_code if value.structured_content else None
+    if code is None and output.startswith(_REFUSED):  # a command that ran has an exit code
+        return memory.finish(id, "denied", error=output, fix=PERMIT_ALL)
+    if ended.status == "error" or ended.error is not None or value.is_error:
+        text = ended.error or output
+        return memory.finish(id, "error", output=output or None, error=text, exit_code=code)
+    started = memory.tools.get(id)
+    events = memory.finish(id, "ok", output=output or None, exit_code=code)
+    if started is not None and started.kind == "edit":
+        events += tools.changes(started, output)
+    return events
+
+
+def _notification(memory: Memory, part: shapes.Part) -> Event:
+    """Read what Goose says about itself; that its credit is used up ends the run."""
+    said = notice(part)
+    memory.failure = said if isinstance(said, Error) else memory.failure
+    return said
+
+
+def notice(part: shapes.Part) -> Event:
+    """Read what Goose says about itself: a compaction, or that the credit is used up."""
+    if part.notification_type == "creditsExhausted":
+        return Error(kind="quota", message=part.msg, retryable=False, needs_payment=True)
+    if part.msg == _COMPACTED:
+        return ContextCompacted(trigger="auto")
+    return Notice(level="info", text=part.msg or "")
+
+
+def notification(memory: Memory, message: shapes.Notification, line: bytes) -> Events:
+    """Read a sign of life of a call, such as the tool that a subagent uses."""
+    if message.extension_id not in memory.tools:
+        return ()
+    log = message.log or shapes.Log()
+    return ToolProgress(id=message.extension_id, output=log.message)
+
+
+def error(memory: Memory, message: shapes.Error, line: bytes) -> Sequence[Event]:
+    """Read the end of a run that failed or was interrupted; tokens are not reported then."""
+    if message.error == INTERRUPTED:
+        return memory.interrupt()
+    events = [*memory.begin_turn(), *memory.abandon()]
+    if memory.failure is None:
+        memory.failure = errors.read(message.error)
+        events.append(memory.failure)
+    return [*events, memory.finish_turn("api_error", memory.failure.message)]
+
+
+def complete(memory: Memory, message: shapes.Complete, line: bytes) -> Sequence[Event]:
+    """Read the end of a run; most failures end like this, too."""
+    events = [*memory.begin_turn(), *memory.abandon()]
+    answer = memory.answer
+    if message.total_tokens:
+        events.append(_usage(memory.model, message))
+    if memory.failure is not None:
+        return [*events, memory.finish_turn("api_error", memory.failure.message)]
+    if memory.is_own and answer is not None and answer.startswith(errors.LIMIT):
+        return [*events, memory.finish_turn("max_turns", errors.LIMIT)]
+    if memory.is_cut:
+        return [*events, memory.finish_turn("max_tokens", _FULL)]
+    if message.total_tokens == 0 and not memory.is_own:
+        # The same for an answer that broke off and for a server that counts nothing (1.52.0
+        # mid_stream_cut, no_usage).
+        return [*events, memory.finish_turn("cut", _CUT)]
+    return [*events, memory.finish_turn(None, answer)]
+
+
+def _usage(model: str | None, message: shapes.Complete) -> UsageReported:
+    """The tokens and cost of the session so far, with those of its subagents (1.52.0 subagent).
+
+    Goose has a cost only for models whose prices it knows.
+    """
+    read, written = message.cache_read_input_tokens, message.cache_write_input_tokens
+    return UsageReported(
+        model=model,
+        scope="session",
+        semantics="cumulative",
+        input=uncached(message.input_tokens, read, written),
+        output=message.output_tokens,
+        cache_read=read,
+        cache_write_5m=written,
+        cost_usd=message.cost_usd,
+    )
+
+
+_TABLE: Table[Memory] = {
+    shapes.Message: message,
+    shapes.Notification: notification,
+    shapes.Error: error,
+    shapes.Complete: complete,
+}
+
+decoder = decoder_of("goose", _TABLE, Memory)
+"""Returns a decoder for one stream of Goose."""

@@ -1,0 +1,106 @@
+"""The shapes of Goose's messages, with the fields that are used; others are skipped."""
+
+import msgspec
+
+from nightrook.adapter.shapes import NOTHING, Count, ExitCode, Shape
+
+
+class Block(Shape):
+    """A block of a tool's result."""
+
+    text: str | None = None
+
+
+class Structured(Shape):
+    """What the shell tool reports beside its output."""
+
+    exit_code: ExitCode | None = None
+
+
+class CallValue(Shape):
+    name: str | None = None
+    arguments: msgspec.Raw = NOTHING
+
+
+class Call(Shape):
+    """A call, or why the model's request for one is invalid: then the tool is not named."""
+
+    value: CallValue | None = None
+    error: str | None = None
+
+
+class ResultValue(Shape, rename="camel"):
+    content: list[Block] | None = None
+    structured_content: Structured | None = None
+    is_error: bool | None = None
+
+
+class Result(Shape):
+    status: str | None = None
+    value: ResultValue | None = None
+    error: str | None = None
+
+
+class Part(Shape, rename="camel"):
+    """A part of a message; which fields it has depends on its type."""
+
+    type: str | None = None
+    id: str | None = None
+    text: str | None = None
+    thinking: str | None = None
+    kind: str | None = None
+    message: str | None = None
+    msg: str | None = None
+    notification_type: str | None = None
+    tool_call: Call | None = None
+    tool_result: Result | None = None
+
+
+class Inference(Shape, rename="camel"):
+    """Which model wrote a message."""
+
+    requested_model: str | None = None
+
+
+class Metadata(Shape, rename="camel"):
+    """Facts about a message; those that Goose itself wrote name no model."""
+
+    inference: Inference | None = None
+    output_token_limit_reached: bool | None = None
+
+
+class Content(Shape):
+    id: str | None = None
+    role: str | None = None
+    content: list[Part] | None = None
+    metadata: msgspec.Raw = NOTHING  # decoded only where it matters: most messages are pieces
+
+
+class Message(Shape, tag="message"):
+    message: Content | None = None
+
+
+class Log(Shape):
+    message: str | None = None
+
+
+class Notification(Shape, tag="notification"):
+    """A sign of life of a call; `extension_id` is its id."""
+
+    extension_id: str | None = None
+    log: Log | None = None
+
+
+class Error(Shape, tag="error"):
+    error: str | None = None
+
+
+class Complete(Shape, tag="complete"):
+    """The end of a run; its tokens and cost are those of the whole session."""
+
+    total_tokens: Count | None = None
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    cache_read_input_tokens: Count | None = None
+    cache_write_input_tokens: Count | None = None
+    cost_usd: float | None = None

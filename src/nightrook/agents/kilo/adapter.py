@@ -1,0 +1,68 @@
+"""Everything that the rest of the program knows about Kilo CLI."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from nightrook.adapter.agent import Agent, Capabilities
+from nightrook.adapter.finished_parts.command import OUTPUT_FLAGS, with_output_flags
+from nightrook.agents.kilo.command import PROGRAMS, invoke, keeps_variable
+from nightrook.agents.kilo.fields import CHECKED_VERSIONS, KNOWN_FIELDS
+from nightrook.agents.kilo.reader import decoder
+
+
+def recognises(message: Mapping[str, Any]) -> bool:
+    """Whether a message is certainly one of Kilo CLI's.
+
+    Most look like those of other agents that write finished parts. Only this agent measures steps,
+    reports which rule allowed a call, and writes an error as text.
+    """
+    type, part = message.get("type"), message.get("part")
+    if not isinstance(type, str) or type not in KNOWN_FIELDS:
+        return False
+    if not isinstance(message.get("sessionID"), str):
+        return False
+    if type == "error":
+        return isinstance(message.get("error"), str)
+    if not isinstance(part, dict):
+        return False
+    state = part.get("state")
+    metadata = state.get("metadata") if isinstance(state, dict) else None
+    return "metrics" in part or (isinstance(metadata, dict) and "approval" in metadata)
+
+
+AGENT = Agent(
+    name="kilo",
+    programs=PROGRAMS,
+    resembles=("opencode",),
+    install="npm install -g @kilocode/cli",
+    login="kilo auth login",
+    output_flags=OUTPUT_FLAGS,
+    checked_versions=CHECKED_VERSIONS,
+    capabilities=Capabilities(
+        deltas="no",
+        thinking="yes",
+        subagents="no",
+        usage="partly",
+        cost="partly",
+        denials="yes",
+        exit_codes="yes",
+        resume="yes",
+        end_event="no",
+        calls="no",
+        notes=(
+            "Texts and tool calls are reported when they are complete, not when they start.",
+            "Tokens of subagents and failed requests are not reported: the cost of a run with "
+            'subagents is shown as "at least".',
+            "The cost of a model without configured prices is not reported.",
+            "Failed requests are retried silently.",
+            "Neither the model that answers nor the MCP server of a tool is reported.",
+            "When interrupted, it stops in the middle of its work, without a message.",
+        ),
+    ),
+    evidence="recordings",
+    decoder=decoder,
+    recognises=recognises,
+    invoke=invoke,
+    with_output_flags=with_output_flags,
+    keeps_variable=keeps_variable,
+)

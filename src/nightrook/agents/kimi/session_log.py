@@ -1,0 +1,66 @@
+"""What Kimi Code's own log of a session reports, but its stream doesn't: how an answer ended."""
+
+import re
+from collections.abc import Mapping
+
+import msgspec
+
+from nightrook.adapter import salvage
+from nightrook.adapter.agent import SessionLog
+from nightrook.adapter.shapes import Shape
+
+_SESSION = re.compile(r"session_[0-9A-Za-z-]{1,100}")
+
+
+class _Finish(Shape):
+    reason: str | None = msgspec.field(default=None, name="finishReason")
+
+
+class _About(Shape):
+    source: str | None = None
+    finish: _Finish | None = None
+
+
+class _Appended(Shape):
+    meta: _About | None = None
+
+
+class _Line(Shape):
+    type: str | None = None
+    message: _Appended | None = None
+
+
+_line_decoder = msgspec.json.Decoder(_Line)
+
+
+def folder(environ: Mapping[str, str]) -> str | None:
+    """The folder of all sessions; None if it is not known."""
+    if home := environ.get("KIMI_CODE_HOME"):
+        return f"{home}/sessions"
+    return f"{environ['HOME']}/.kimi-code/sessions" if environ.get("HOME") else None
+
+
+def pattern(session: str) -> str | None:
+    """The pattern of the log of a session's main agent; None if the id isn't one of Kimi's."""
+    return f"*/{session}/agents/main/wire.jsonl" if _SESSION.fullmatch(session) else None
+
+
+def broke_off(line: bytes) -> bool | None:
+    """Whether an answer of the model broke off; None if a line does not report an answer.
+
+    A whole answer has the reason for its end, as the model's API gives it. When the stream breaks
+    off, Kimi Code reports the half as the whole, with the reason null (2.1.0 mid_stream_cut).
+    """
+    if b'"finishReason"' not in line or b'"agent.message.appended"' not in line:
+        return None
+    message = salvage.decode_part(line, _line_decoder)
+    if message is None or message.type != "agent.message.appended" or message.message is None:
+        return None
+    about = message.message.meta
+    if about is None or about.source != "llm" or about.finish is None:
+        return None
+    return about.finish.reason is None
+
+
+SESSION_LOG = SessionLog(folder=folder, pattern=pattern, broke_off=broke_off)
+"""How it is found out that an answer broke off."""

@@ -1,0 +1,228 @@
+"""What can be exported: events, calls and sessions, as rows of one documented form."""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from nightrook.archive.report.sessions import listed_sessions
+from nightrook.archive.sessions.raw_copies import copied_sources
+from nightrook.archive.sessions.sources import SessionSource, SourceReading, session_sources
+from nightrook.archive.words.documents import Document, DocumentKind, documents
+from nightrook.model.events import Status
+
+SCHEMA_VERSION = 1
+"""Grows when a column is renamed, removed or changes its meaning; new columns come last."""
+
+Cell = str | int | float | None
+Row = tuple[Cell, ...]
+ColumnType = Literal["text", "integer", "number"]
+
+_NANO = 1_000_000_000
+_MS = 1000
+_LONGEST_NAME = 300  # characters; a longer cell is a text, which is not remembered
+_CACHED = 4096
+
+
+class Column(NamedTuple):
+    """A column of a table; every value may be missing."""
+
+    name: str
+    type: ColumnType = "text"
+
+
+class Table(NamedTuple):
+    """Rows for a writer."""
+
+    columns: tuple[Column, ...]
+    rows: Iterator[Row]
+
+
+class ExportFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which rows are wanted; None is all."""
+
+    agent: str | None = None
+    project: str | None = None
+    """A path, or the last part of one."""
+
+    since: float | None = None
+    until: float | None = None
+    kind: DocumentKind | None = None
+    tool: str | None = None
+    status: Status | None = None
+    session: str | None = None
+    """The beginning of a session's id."""
+
+    def takes_session(self, agent: str, session: str, project: str | None) -> bool:
+        """Whether rows of a session are wanted."""
+        return (
+            self.agent in (None, agent)
+            and session.startswith(self.session or "")
+            and (self.project is None or _is_project(project, self.project.rstrip("/")))
+        )
+
+    def takes_time(self, at: float | None) -> bool:
+        """Whether rows of a time are wanted; one without a time only if no period is."""
+        if at is None:
+            return self.since is None and self.until is None
+        return (self.since is None or at >= self.since) and (self.until is None or at < self.until)
+
+    def takes_document(self, document: Document) -> bool:
+        """Whether a document is wanted, as far as its session is."""
+        tool = (document.tool or "").lower()
+        return (
+            self.takes_time(document.at)
+            and self.kind in (None, document.kind)
+            and self.status in (None, document.status)
+            and (self.tool is None or tool == self.tool.lower())
+        )
+
+
+def _is_project(project: str | None, wanted: str) -> bool:
+    return project is not None and (project == wanted or project.endswith(f"/{wanted}"))
+
+
+EVENTS = (
+    *(Column("agent"), Column("session"), Column("project"), Column("at", "number")),
+    *(Column("kind"), Column("tool"), Column("status"), Column("text")),
+    *(Column("source"), Column("position", "integer")),
+)
+
+
+def events(
+    homes: Sequence[Path], wanted: ExportFilter, redact: Callable[[str], str], kept: Path
+) -> Table:
+    """Prompts, answers, thinking, commands, paths and outputs of all stored sessions, whole.
+
+    Sessions whose files are gone are read from their raw copies in `kept`, the home of nightrook.
+    """
+    present = session_sources(homes)
+    sources = [*present, *copied_sources(kept, present)]
+    chosen = (source for source in sources if wanted.agent in (None, source.agent))
+    rows = (row for source in chosen for row in _events_of(source, wanted))
+    return Table(EVENTS, _redacted(rows, redact))
+
+
+def _redacted(rows: Iterable[Row], redact: Callable[[str], str]) -> Iterator[Row]:
+    """The rows without secrets, which names of folders and branches can have, too."""
+    short = lru_cache(maxsize=_CACHED)(redact)  # names are repeated in many rows
+    for row in rows:
+        yield tuple(
+            (short if len(cell) < _LONGEST_NAME else redact)(cell)
+            if isinstance(cell, str)
+            else cell
+            for cell in row
+        )
+
+
+def _events_of(source: SessionSource, wanted: ExportFilter) -> Iterator[Row]:
+    reading = SourceReading(source)
+    for records in reading.records():
+        for document in documents(records, whole=True):
+            if not wanted.takes_document(document):
+                continue
+            if wanted.takes_session(reading.agent, reading.session, reading.project):
+                yield _event(document, reading, source.path)
+
+
+def _event(document: Document, reading: SourceReading, path: str) -> Row:
+    return (
+        reading.agent,
+        reading.session,
+        reading.project,
+        document.at,
+        document.kind,
+        document.tool,
+        document.status,
+        document.text,
+        path,
+        document.offset,
+    )
+
+
+CALLS = (
+    *(Column("agent"), Column("session"), Column("project"), Column("branch")),
+    *(Column("at", "number"), Column("model"), Column("subagent")),
+    *(Column("input", "integer"), Column("output", "integer")),
+    *(Column("cache_read", "integer"), Column("cache_write", "integer")),
+    *(Column("reasoning", "integer"), Column("cost_usd", "number"), Column("cost_kind")),
+)
+_CALLS = """
+SELECT s.agent, s.session, coalesce(project.text, s.project), coalesce(branch.text, s.branch),
+  c.at, model.text, subagent.text, c.input, c.output, c.cache_read,
+  c.cache_write_5m + c.cache_write_1h, c.reasoning,
+  coalesce(c.share_nano, c.native_nano, c.estimated_nano),
+  CASE WHEN coalesce(c.share_nano, c.native_nano) IS NOT NULL THEN 'native'
+    WHEN c.estimated_nano IS NOT NULL THEN 'estimated' END
+FROM calls c
+JOIN sessions s ON s.id = c.session_id
+LEFT JOIN names project ON project.id = c.project
+LEFT JOIN names branch ON branch.id = c.branch
+LEFT JOIN names model ON model.id = c.model
+LEFT JOIN names subagent ON subagent.id = c.subagent
+WHERE c.counted = 1 AND c.extra = 0
+ORDER BY c.at
+"""
+
+
+def calls(
+    connection: sqlite3.Connection, wanted: ExportFilter, redact: Callable[[str], str]
+) -> Table:
+    """Every call that counts, once, with its tokens and what it cost."""
+    return Table(CALLS, _redacted(_call_rows(connection, wanted), redact))
+
+
+def _call_rows(connection: sqlite3.Connection, wanted: ExportFilter) -> Iterator[Row]:
+    for row in connection.execute(_CALLS):
+        agent, session, project, branch, at, *counts, nano, kind = row
+        seconds = None if at is None else at / _MS
+        if wanted.takes_session(agent, session, project) and wanted.takes_time(seconds):
+            cost = None if nano is None else nano / _NANO
+            yield (agent, session, project, branch, seconds, *counts, cost, kind)
+
+
+SESSIONS = (
+    *(Column("agent"), Column("session"), Column("project"), Column("branch"), Column("title")),
+    *(Column("started_at", "number"), Column("ended_at", "number"), Column("model")),
+    *(Column("input", "integer"), Column("output", "integer")),
+    *(Column("cache_read", "integer"), Column("cache_write", "integer")),
+    *(Column("native_usd", "number"), Column("estimated_usd", "number")),
+    *(Column("unpriced_tokens", "integer"), Column("calls", "integer")),
+)
+
+
+def sessions(
+    connection: sqlite3.Connection, wanted: ExportFilter, redact: Callable[[str], str]
+) -> Table:
+    """The sessions that people had, newest first, each with its subagents."""
+    return Table(SESSIONS, _redacted(_session_rows(connection, wanted), redact))
+
+
+def _session_rows(connection: sqlite3.Connection, wanted: ExportFilter) -> Iterator[Row]:
+    for session in listed_sessions(connection):
+        if not wanted.takes_session(session.agent, session.session, session.project):
+            continue
+        if not wanted.takes_time(session.started_at):
+            continue
+        used = session.used
+        yield (
+            session.agent,
+            session.session,
+            session.project,
+            session.branch,
+            session.title,
+            session.started_at,
+            session.ended_at,
+            session.model,
+            used.tokens.input,
+            used.tokens.output,
+            used.tokens.cache_read,
+            used.tokens.cache_write,
+            used.cost_usd.native,
+            used.cost_usd.estimated,
+            used.unpriced_tokens,
+            used.calls,
+        )

@@ -1,0 +1,190 @@
+"""`Ledger`: the database of all calls, opened, locked and written in batches."""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import Self
+
+from nightrook.archive.ledger.batch import Batch
+from nightrook.archive.ledger.pricing import Rates
+from nightrook.archive.ledger.records import Source
+from nightrook.archive.ledger.rows import Names
+from nightrook.archive.ledger.schema import MIGRATIONS, migrate, version
+from nightrook.archive.ledger.settle import make_sums, reprice
+from nightrook.archive.ledger.side_tables import read_sources
+from nightrook.archive.ledger.touched import Touched
+from nightrook.archive.ledger.write_ahead import use_write_ahead_log
+from nightrook.archive.ledger.writer import conclude, write
+from nightrook.model.errors import NightrookError
+from nightrook.model.price import Prices
+from nightrook.prices import PriceBook
+from nightrook.store.files import Folder
+
+FILE = "ledger.db"
+"""The name of the database in the home of nightrook."""
+
+_PATIENCE_S = 60.0  # with another process that writes a batch
+
+_SETTINGS = (
+    "PRAGMA synchronous = NORMAL",  # a power cut loses whole batches at most: they are read again
+    "PRAGMA temp_store = MEMORY",
+    "PRAGMA cache_size = -65536",  # 64 MiB at most: what a large batch changes stays in memory
+)
+
+_TRANSIENT = (
+    *(sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN),
+    *(sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED),
+    *(sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_INTERRUPT),
+)
+"""Reasons of errors that say nothing about what is in the ledger."""
+
+_PRICES = "prices"  # the version of the prices that were used
+
+
+class LedgerError(NightrookError):
+    """The ledger cannot be read or written; the message says why and what to do."""
+
+
+class Ledger:
+    """All calls of all agents, each counted once."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path, prices: Prices) -> None:
+        self.connection = connection
+        """For queries; only batches write."""
+        self.path = path
+        self._prices = prices
+        self._rates = Rates(connection, prices)
+
+    @classmethod
+    def open(cls, path: str | PathLike[str], prices: Prices | None = None) -> Self:
+        """Open the ledger, made for its owner alone if it is missing, and bring it up to date.
+
+        Without prices, the user's own and those of the list are used.
+        """
+        place = Path(path)
+        with Folder.made(place.parent) as folder:
+            os.close(folder.append(place.name))
+        connection = sqlite3.connect(place, timeout=_PATIENCE_S, isolation_level=None)
+        ledger = cls(connection, place, PriceBook() if prices is None else prices)
+        try:
+            ledger._prepare()
+        except BaseException:
+            connection.close()
+            raise
+        return ledger
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        self.connection.close()
+        if isinstance(error, sqlite3.Error):
+            raise self._error(error) from error
+
+    def _prepare(self) -> None:
+        try:
+            use_write_ahead_log(self.connection, _PATIENCE_S)
+            for setting in _SETTINGS:
+                self.connection.execute(setting)
+            found = version(self.connection)
+            if found > len(MIGRATIONS):
+                raise LedgerError(
+                    f"{self.path} was written by a later version of nightrook "
+                    f"(format {found}, this version reads {len(MIGRATIONS)}); upgrade nightrook"
+                )
+            migrate(self.connection)
+        except sqlite3.Error as error:
+            raise self._error(error) from error
+
+    def _error(self, error: sqlite3.Error) -> LedgerError:
+        """What is wrong with the ledger, and what to do; only a damaged one is to be moved away."""
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _TRANSIENT:
+            return LedgerError(f"{self.path} can't be used: {error}; check the disk and try again")
+        return LedgerError(
+            f"{self.path} can't be opened as a ledger: {error}; move it away "
+            "and run  rook import  to read all sessions again"
+        )
+
+    def sources(self) -> dict[str, Source]:
+        """All files that were read, by their paths."""
+        return read_sources(self.connection)
+
+    def stamps(self) -> dict[str, tuple[int, int, int]]:
+        """The inode, size and time of change of the files that were read, by their paths.
+
+        The inode of a SQLite store is -1: its file does not show whether it has changed.
+        """
+        rows = self.connection.execute(
+            "SELECT path, iif(kind = 'sqlite', -1, inode), size, mtime_ns FROM sources "
+            "WHERE state = 'ok'"
+        )
+        return {path: (inode, size, at) for path, inode, size, at in rows}
+
+    def has_unreadable(self) -> bool:
+        """Whether a file or folder could not be read when it was last looked at."""
+        query = "SELECT 1 FROM sources WHERE state = 'unreadable' LIMIT 1"
+        return self.connection.execute(query).fetchone() is not None
+
+    @contextmanager
+    def batch(self) -> Iterator[Batch]:
+        """Collect what is read; it is written at the end of the block, all of it or nothing."""
+        batch = Batch()
+        yield batch
+        self.write(batch)
+
+    def write(self, batch: Batch) -> int:
+        """Write a batch, all of it or nothing; return how many calls are new."""
+        with self._transaction():
+            return write(self.connection, batch, self._rates)
+
+    def reprice(self, prices_version: str) -> None:
+        """Price all calls again if that is not the version of the prices that was used."""
+        known = self.meta(_PRICES)
+        if known == prices_version:
+            return
+        with self._transaction():
+            if known is not None:
+                self._reprice_all()
+            self.set_meta(_PRICES, prices_version)
+
+    def replace_with(self, other: "Ledger") -> None:
+        """Take the content of another ledger, in one transaction: others see all of it or none."""
+        try:
+            other.connection.backup(self.connection)
+        except sqlite3.Error as error:
+            raise self._error(error) from error
+
+    def meta(self, key: str) -> str | None:
+        """A value that was set."""
+        row = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Set a value, in the caller's transaction if there is one."""
+        self.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    def _reprice_all(self) -> None:
+        self.connection.execute("DELETE FROM rates")
+        self._rates = Rates(self.connection, self._prices)
+        names, touched = Names(self.connection), Touched(self.connection)
+        reprice(self.connection, self._rates, names, "c.source_id != 0")
+        touched.add_all()
+        conclude(self.connection, touched, self._rates, names)
+        make_sums(self.connection)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        try:
+            self.connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self.connection.execute("COMMIT")
+            except BaseException:
+                if self.connection.in_transaction:
+                    self.connection.execute("ROLLBACK")
+                raise
+        except sqlite3.Error as error:
+            raise self._error(error) from error

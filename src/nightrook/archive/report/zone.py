@@ -1,0 +1,112 @@
+"""Time zones: the offset of local time, and from local time to UTC and back."""
+
+import os
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import msgspec
+
+from nightrook.model.errors import OptionError
+
+QUARTER_S = 900
+DAY_S = 86_400
+_LATEST_S = 4_102_444_800  # 2100: no rule is known for later years, and none before 1970
+_SAMPLE_S = 7 * DAY_S  # clocks are not changed twice within a week
+_TAKES = "the name of a time zone, such as Europe/Berlin or UTC"
+_LOCAL_TIME = Path("/etc/localtime")
+
+
+class Zone(msgspec.Struct, frozen=True):
+    """A time zone."""
+
+    name: str
+    offset: Callable[[float], int]
+    """Returns how many seconds local time is ahead of UTC, at a time in seconds since 1970."""
+
+    def seconds(self, wall: datetime) -> float:
+        """The time at which clocks show this, the first if they do twice.
+
+        If they skip it, they show as much later as they were put forward.
+        """
+        shown = wall.replace(tzinfo=UTC).timestamp()
+        before, after = self.offset(shown - DAY_S), self.offset(shown + DAY_S)
+        fitting = [o for o in (before, after) if self.offset(shown - o) == o]
+        return shown - (max(fitting) if fitting else before)
+
+    def wall(self, at: float) -> datetime:
+        """What clocks show at a time."""
+        return datetime(1970, 1, 1) + timedelta(seconds=at + self.offset(at))  # noqa: DTZ001
+
+    def offsets(self, first: int, last: int) -> list[tuple[int, int]]:
+        """The offsets between two quarters of an hour, each with the first quarter that has it.
+
+        Quarters are counted from 1970. Clocks are always changed at the begin of one.
+        """
+        step, latest = _SAMPLE_S // QUARTER_S, _LATEST_S // QUARTER_S
+        first, last = (min(max(each, 0), latest) for each in (first, last))
+        found = [(first, self._at(first))]
+        for end in (*range(first + step, last, step), last):
+            if self._at(end) != found[-1][1]:
+                found.append(self._change(max(end - step, first), end))
+        return found
+
+    def _at(self, quarter: int) -> int:
+        return self.offset(quarter * QUARTER_S)
+
+    def _change(self, low: int, high: int) -> tuple[int, int]:
+        """The first quarter after the change that lies between two."""
+        old = self._at(low)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self._at(middle) == old else (low, middle)
+        return high, self._at(high)
+
+
+def zone_of(name: str | None) -> Zone:
+    """The zone of that name, or the system's; an OptionError if there is none."""
+    if name is None:
+        return Zone(_system_name(), _system_offset)
+    from zoneinfo import ZoneInfo  # the system's zone does without it
+
+    try:
+        rules = ZoneInfo(name)
+    except (ValueError, OSError, LookupError):  # a path, a folder, an unknown name
+        raise OptionError("timezone", _TAKES + _suggestion(name), name) from None
+
+    def offset(at: float) -> int:
+        known = min(max(at, 0), _LATEST_S)
+        return int(
+            (datetime.fromtimestamp(known, rules).utcoffset() or timedelta()).total_seconds()
+        )
+
+    return Zone(name, offset)
+
+
+def _system_offset(at: float) -> int:
+    return time.localtime(min(max(at, 0), _LATEST_S)).tm_gmtoff
+
+
+def _system_name() -> str:
+    """The name of the system's zone; its abbreviation if the system does not say."""
+    named = os.environ.get("TZ")
+    if named is not None:
+        return _below_zoneinfo(named.removeprefix(":")) or "UTC"
+    try:
+        target = str(_LOCAL_TIME.readlink())
+    except OSError:  # a file, or missing
+        return time.tzname[0]
+    return _below_zoneinfo(target)
+
+
+def _below_zoneinfo(path: str) -> str:
+    return path.rpartition("zoneinfo/")[2] if path.startswith(("/", ".")) else path
+
+
+def _suggestion(name: str) -> str:
+    from difflib import get_close_matches  # only a typo needs it
+    from zoneinfo import available_timezones
+
+    near = get_close_matches(name, sorted(available_timezones()), n=1)
+    return f" (did you mean {near[0]}?)" if near else ""

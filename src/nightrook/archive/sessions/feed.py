@@ -1,0 +1,49 @@
+"""A stored session as a feed, so that every viewer of runs can show it."""
+
+from nightrook import agents
+from nightrook.archive.sessions.find import StoredSession
+from nightrook.archive.sessions.parts import Parts
+from nightrook.archive.sessions.session_log import SessionLog
+from nightrook.feed.bodies import Bodies
+from nightrook.feed.feed import ByteReader, Feed
+from nightrook.feed.source import Source
+from nightrook.feed.tail import Piece
+from nightrook.model.records import Record
+from nightrook.store.arrivals import Stream
+
+
+class _NoText:
+    """A session has no text beside its records."""
+
+    def read(self) -> list[Piece]:
+        return []
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def _no_text(_: Stream) -> ByteReader:
+    return _NoText()
+
+
+def session_feed(session: StoredSession) -> Feed:
+    """What happened in a stored session."""
+    transcript = agents.transcript(session.agent)
+    return Feed(
+        Source(session.agent),
+        _no_text,
+        label=session.agent,
+        complete=True,
+        open_records=lambda: SessionLog(Parts(session, transcript), transcript),
+    )
+
+
+def session_bodies(session: StoredSession) -> Bodies:
+    """The bulky parts of a session's timeline, read from its files."""
+    transcript = agents.transcript(session.agent)
+
+    def decode(data: bytes) -> list[Record]:
+        decoder = transcript.decoder()
+        return [*decoder.feed(data), *decoder.close()]
+
+    return Bodies(Parts(session, transcript).read_at, decode)

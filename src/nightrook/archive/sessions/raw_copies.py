@@ -1,0 +1,82 @@
+"""Whole copies of stored sessions, compressed, for those that want to keep more than texts.
+
+They are below `kept` in the home of nightrook, with the paths that the files have in the folder of
+their agent. What is a session in a SQLite store, or one document, is kept as lines.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+from nightrook import agents
+from nightrook.archive.sessions.find import SessionFile, StoredSession
+from nightrook.archive.sessions.parts import COPY, Parts
+from nightrook.archive.sessions.sources import SessionSource
+from nightrook.model.errors import NightrookError
+from nightrook.store.files import Folder
+
+FOLDER = "kept"
+_LEVEL = 3
+
+
+class RawCopy(NamedTuple):
+    """A copy of a file or of a session in a store."""
+
+    path: str
+    below: str
+    """Its path in the folder of its agent."""
+
+
+def check_copies_can_be_made() -> None:
+    """Refuse to keep raw copies without the library that compresses them."""
+    if find_spec("zstandard") is None:
+        raise NightrookError(
+            "archive_keep = \"raw\" needs zstandard: pip install 'nightrook[archive]', "
+            'or set it to "text"'
+        )
+
+
+def keep_copy(home: Path, source: SessionSource) -> None:
+    """Copy a source whole, in place of an earlier copy; one that cannot be read is left out."""
+    import zstandard
+
+    path = home / FOLDER / source.agent / (_below(source) + COPY)
+    file = SessionFile(source.path, source.kind, source.session)
+    session = StoredSession(agent=source.agent, id="", files=(file,))
+    parts = Parts(session, agents.transcript(source.agent))
+    try:
+        data = [chunk for part in parts for chunk in part.chunks()]
+    finally:
+        parts.close()
+    if data:
+        with Folder.made(path.parent) as folder:
+            packed = zstandard.ZstdCompressor(level=_LEVEL).compress(b"".join(data))
+            folder.replace(path.name, packed)
+
+
+def copied_sources(home: Path, present: Iterable[SessionSource]) -> Iterator[SessionSource]:
+    """The copies of sessions whose originals are not `present` any more, as sources to read."""
+    seen = {(source.agent, _below(source)) for source in present}
+    for agent in agents.TRANSCRIPTS:
+        for copy in copies(home, agent):
+            if (agent, copy.below) not in seen:
+                is_stored = agents.transcript(agent).query is not None
+                key = Path(copy.below).stem if is_stored else ""
+                yield SessionSource(agent, copy.path, copy.below, "lines", key, "", 0, 0)
+
+
+def _below(source: SessionSource) -> str:
+    """The path of a source in the folder of its agent; of a session in a store, a file in it."""
+    return f"{source.below}/{source.session}.jsonl" if source.session else source.below
+
+
+def copies(home: Path, agent: str) -> Iterator[RawCopy]:
+    """The copies of an agent's sessions."""
+    top = home / FOLDER / agent
+    for place, _, names in os.walk(top):
+        for name in sorted(names):
+            if name.endswith(COPY):
+                path = Path(place, name)
+                yield RawCopy(str(path), str(path.relative_to(top)).removesuffix(COPY))

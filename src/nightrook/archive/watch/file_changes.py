@@ -1,0 +1,146 @@
+"""Notices which files below some folders come, change or go: by inotify, otherwise by looking."""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from nightrook.archive.places import is_elsewhere
+from nightrook.archive.watch.file_systems import FileSystems
+from nightrook.archive.watch.polled_folders import FileStamp, PolledFolders
+from nightrook.process.folder_watch import FolderWatch
+
+_NO_INOTIFY = "this system has no inotify"
+_LIMIT = "the limit of watched folders is reached (fs.inotify.max_user_watches)"
+
+
+class FileChanges:
+    """Follows trees of folders, also through links that lead elsewhere.
+
+    `watch` is None where the system does not report changes. `silent` returns the type of a
+    folder's file system if changes to it go unreported.
+    """
+
+    def __init__(
+        self,
+        watch: FolderWatch | None,
+        *,
+        silent: Callable[[str], str | None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.polled_because: dict[str, int] = {}
+        """How many folders are looked at repeatedly, by the reason why."""
+        self.problems: dict[str, str] = {}
+        """Why a folder cannot be read, by its path."""
+        self._watch = watch
+        self._silent = silent or FileSystems().silent
+        self._polled = PolledFolders(clock)
+        self._folders: dict[str, str] = {}  # those that are followed, and where they really are
+        self._paths: dict[str, str] = {}  # the same, the other way round
+
+    def __len__(self) -> int:
+        return len(self._folders)
+
+    def follows(self, folder: str) -> bool:
+        """Whether a folder is followed; not if it is missing or gone."""
+        return folder in self._folders
+
+    def add(self, folder: str) -> list[FileStamp]:
+        """Follow a folder and all below it; return the files that it has now."""
+        return list(self._walk(folder)) if Path(folder).is_dir() else []
+
+    def read(self) -> set[str]:
+        """The paths of files that may have changed since the last call; some may be gone."""
+        files: set[str] = set()
+        for path in self._reported() | self._polled.look():
+            if path in self._folders:
+                files.update(self._looked_at_again(path))
+            elif not Path(path).is_dir():
+                files.add(path)
+            elif not Path(path).is_symlink() or is_elsewhere(path, self._paths):
+                files.update(file.path for file in self._walk(path))
+        return files
+
+    def close(self) -> None:
+        """Follow nothing any more."""
+        if self._watch is not None:
+            self._watch.close()
+
+    def _reported(self) -> set[str]:
+        """The paths that the system reports; a folder itself, if anything in it may be new."""
+        paths: set[str] = set()
+        for change in self._watch.read() if self._watch is not None else ():
+            folder = self._paths.get(change.folder)
+            if folder is not None:
+                path = os.path.join(folder, change.name) if change.name else folder
+                paths.add(path)
+                if change.is_gone and path in self._folders:
+                    self._leave(path)
+        return paths
+
+    def _looked_at_again(self, folder: str) -> Iterator[str]:
+        if Path(folder).is_dir():
+            yield from (file.path for file in self._walk(folder))
+        else:
+            self._leave(folder)
+
+    def _leave(self, folder: str) -> None:
+        """Follow a folder and those below it no longer."""
+        for path in [each for each in self._folders if f"{each}/".startswith(f"{folder}/")]:
+            real = self._folders.pop(path)
+            self._paths.pop(real, None)
+            if self._watch is not None:
+                self._watch.remove(real)
+
+    def _walk(self, root: str) -> Iterator[FileStamp]:
+        """Follow a folder and all below it, and yield the files.
+
+        A folder is followed before it is listed: what comes meanwhile is seen twice, not missed.
+        """
+        pending = [(root, os.path.realpath(root))]
+        searched = [pending[0][1]]
+        while pending:
+            folder, real = pending.pop()
+            for entry in self._followed(folder, real):
+                if entry.is_dir(follow_symlinks=False):
+                    pending.append((f"{folder}/{entry.name}", f"{real}/{entry.name}"))
+                elif (file := _file(entry, f"{folder}/{entry.name}")) is not None:
+                    yield file
+                elif entry.is_symlink() and is_elsewhere(entry.path, searched):
+                    searched.append(os.path.realpath(entry.path))
+                    pending.append((f"{folder}/{entry.name}", searched[-1]))
+
+    def _followed(self, folder: str, real: str) -> list["os.DirEntry[str]"]:
+        """What is in a folder, which is followed from now on if it can be read."""
+        why = None if folder in self._folders else self._unreported(real)
+        if why is not None:
+            self._polled.add(folder)
+        try:
+            with os.scandir(real) as entries:
+                listed = list(entries)
+        except OSError as error:
+            if not isinstance(error, FileNotFoundError | NotADirectoryError):
+                self.problems[folder] = error.strerror or str(error)
+            return []
+        self.problems.pop(folder, None)
+        self._folders[folder], self._paths[real] = real, folder
+        if why is not None:
+            self.polled_because[why] = self.polled_because.get(why, 0) + 1
+        return listed
+
+    def _unreported(self, real: str) -> str | None:
+        """Watch a folder; say why that is not possible, or None."""
+        if self._watch is None:
+            return _NO_INOTIFY
+        if (type_ := self._silent(real)) is not None:
+            return f"the file system {type_} does not report all changes"
+        return None if self._watch.add(real) else _LIMIT
+
+
+def _file(entry: "os.DirEntry[str]", path: str) -> FileStamp | None:
+    """A plain file; None if it is something else, or gone meanwhile."""
+    try:
+        stat = entry.stat() if entry.is_file() else None
+    except OSError:
+        return None
+    return stat and FileStamp(path, stat.st_ino, stat.st_size, stat.st_mtime_ns)

@@ -1,0 +1,208 @@
+"""The runs of rook that are alive, followed in their folders."""
+
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from nightrook.archive.watch.watched import Row
+from nightrook.feed.source import Source
+from nightrook.feed.tail import Tail
+from nightrook.model.errors import NightrookError, UnknownAgentError
+from nightrook.model.events import PermissionRequested
+from nightrook.model.ledger import Money
+from nightrook.model.price import Prices
+from nightrook.model.records import Record
+from nightrook.runs.heal import healed, is_cared_for
+from nightrook.store import decisions
+from nightrook.store.file_names import RUNS, VERDICT
+from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_formats import RunInfo, VerdictInfo, beginning_of
+from nightrook.store.runs import NewestFirst
+
+_LIFE_S = 2.0  # between two looks at whether the processes of a run are alive
+
+
+class WatchedRun:
+    """A run that has no verdict yet, read as its log grows."""
+
+    def __init__(self, folder: RunFolder, info: RunInfo, prices: Prices) -> None:
+        self.folder = folder
+        self.info = info
+        self.verdict: VerdictInfo | None = None
+        self.is_lost = False
+        """Whether it has ended, but cannot be judged: its folder is damaged or gone."""
+        self.changed_at = info.started_at
+        self._source = _source(info, prices)
+        self._tail = Tail(folder.path, "stdout")
+        self._looked_at = time.monotonic()
+
+    @property
+    def agent(self) -> str | None:
+        """The agent, once it is known."""
+        return self._source.agent
+
+    @property
+    def session(self) -> str | None:
+        """The agent's own id of the session, once it is known."""
+        return self._source.state.session
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will come."""
+        return self.verdict is not None or self.is_lost
+
+    def read(self) -> list[Record]:
+        """Read what was written since the last call; also its end, if it has ended."""
+        try:
+            return self._read()
+        except (NightrookError, OSError):
+            self.is_lost = True
+            return []
+
+    def close(self) -> None:
+        """Close its log."""
+        self._tail.close()
+
+    def row(self) -> Row:
+        """What is true of it now."""
+        state = self._source.state
+        shot = state.snapshot()
+        agent = self.info.label or self.agent
+        return Row(
+            kind="run",
+            agent=self.agent,
+            name=self.folder.name,
+            label=f"{agent} {self.folder.name}" if agent else self.folder.name,
+            project=None if self.info.piped else self.info.cwd,
+            snapshot=shot,
+            tokens=shot.tokens,
+            cost=_spent(shot.spent_usd, shot.cost),
+            turn_began=self.info.started_at,
+            changed_at=self.changed_at,
+            status=self.verdict.status if self.verdict else None,
+        )
+
+    def _read(self) -> list[Record]:
+        verdict = self._judged()
+        records: list[Record] = []
+        while pieces := self._tail.read(timed=verdict is None):
+            for data, at in pieces:
+                records += self._source.feed(data, at)
+                self.changed_at = at or self.changed_at
+        if verdict is not None:
+            records += self._source.close()
+            self.verdict, self.changed_at = verdict, verdict.ended_at
+        elif self._source.state.asked:
+            self._take_decisions()
+        return records
+
+    def _judged(self) -> VerdictInfo | None:
+        """How it ended; a run whose processes died is judged now."""
+        if os.path.lexists(self.folder.path / VERDICT):
+            return self.folder.verdict()
+        self.is_lost = not self.folder.path.is_dir()
+        if not self.is_lost and time.monotonic() - self._looked_at > _LIFE_S:
+            self._looked_at = time.monotonic()
+            self.is_lost = not is_cared_for(healed(self.folder))
+        return None
+
+    def _take_decisions(self) -> None:
+        """Note which questions were answered: the stream does not report that."""
+        for made in decisions.read(self.folder).values():
+            self._source.answered(PermissionRequested(id=made.id, tool_id=made.tool_id))
+
+
+class RunChange(NamedTuple):
+    """What is new of a run; no records if it was found alive at the start."""
+
+    run: WatchedRun
+    records: list[Record]
+
+
+class WatchedRuns:
+    """Finds the runs of a home that are alive, and reads what they write."""
+
+    def __init__(self, home: Path, prices: Prices) -> None:
+        self._home = home
+        self._prices = prices
+        self._runs: dict[str, WatchedRun] = {}
+        self._listed_at: int | None = None  # the time of the folder of all runs
+        self.sessions: set[tuple[str | None, str | None]] = set()
+        """The agents and sessions of all runs that were seen."""
+
+    @property
+    def unnamed(self) -> set[str]:
+        """The agents of the runs whose session is not known yet."""
+        return {
+            run.info.agent for run in self._runs.values() if _is_unnamed(run) and run.info.agent
+        }
+
+    def start(self) -> list[RunChange]:
+        """Find the runs that are alive; what they did so far is not new."""
+        self._find()
+        return [change._replace(records=[]) for change in self._read()]
+
+    def look(self) -> list[RunChange]:
+        """Read what is new, also of runs that have started since."""
+        new = self._find()
+        changes = self._read()
+        return [
+            change
+            for change in changes
+            if change.records or change.run.is_over or change.run in new
+        ]
+
+    def close(self) -> None:
+        """Close the logs."""
+        for run in self._runs.values():
+            run.close()
+
+    def _find(self) -> list[WatchedRun]:
+        """Find the runs that have no verdict and are not followed yet."""
+        try:
+            listed_at = (self._home / RUNS).stat().st_mtime_ns
+        except OSError:
+            return []
+        if listed_at == self._listed_at:
+            return []
+        self._listed_at = listed_at
+        found: list[WatchedRun] = []
+        with suppress(NightrookError):
+            for read in NewestFirst(self._home, only_unfinished=True):
+                name = read.folder.name
+                if read.info is not None and name not in self._runs and is_cared_for(read.folder):
+                    self._runs[name] = WatchedRun(read.folder, read.info, self._prices)
+                    found.append(self._runs[name])
+        return found
+
+    def _read(self) -> list[RunChange]:
+        changes = [RunChange(run, run.read()) for run in self._runs.values()]
+        for run in list(self._runs.values()):
+            self.sessions.add((run.agent, run.session))
+            if run.is_over:
+                run.close()
+                del self._runs[run.folder.name]
+        return changes
+
+
+def _source(info: RunInfo, prices: Prices) -> Source:
+    beginning = beginning_of(info)
+    try:
+        return Source(info.agent, detect=info.piped, beginning=beginning, prices=prices)
+    except UnknownAgentError:
+        return Source(None, beginning=beginning, prices=prices)
+
+
+def _is_unnamed(run: WatchedRun) -> bool:
+    """Whether a run has just started, so that its session is not known yet."""
+    return run.session is None and time.time() - run.info.started_at < _NAMED_S
+
+
+def _spent(usd: float | None, cost: Money) -> Money:
+    """What the run itself spent, of a session that it may have resumed."""
+    return Money(usd, cost.source, cost.at_least)
+
+
+_NAMED_S = 30.0  # after which a run that has not reported its session never will

@@ -1,0 +1,195 @@
+"""The sessions that agents write on this machine, followed file by file."""
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from nightrook import agents
+from nightrook.adapter.history import History, Kind
+from nightrook.archive.places import SearchedFolder
+from nightrook.archive.sessions.find import SessionFile
+from nightrook.archive.sessions.sources import session_marks
+from nightrook.archive.watch.file_changes import FileChanges
+from nightrook.archive.watch.polled_folders import FileStamp
+from nightrook.archive.watch.readings import GrowingFile, RewrittenFile
+from nightrook.archive.watch.watched_session import WatchedSession
+from nightrook.model.price import Prices
+from nightrook.model.records import Record
+
+_WAL = "-wal"
+_REST = 10  # times as long as it took to read a store or document, before it is read again
+_NEWEST = 20  # sessions of a store that are looked into at the start: those added last
+_NANO = 1e9
+
+
+class _File(NamedTuple):
+    """A file that has sessions."""
+
+    history: History
+    kind: Kind
+    path: str
+    below: str
+
+
+class SessionChange(NamedTuple):
+    """What is new of a session; no records if it was found active at the start."""
+
+    session: WatchedSession
+    records: list[Record]
+
+
+class WatchedSessions:
+    """Finds the sessions below some folders and reads what is appended to them."""
+
+    def __init__(
+        self, changes: FileChanges, folders: Sequence[SearchedFolder], prices: Prices
+    ) -> None:
+        self._changes = changes
+        self._folders = folders
+        self._prices = prices
+        self._sizes: dict[str, int] = {}  # of the files that are not read, up to where they are old
+        self._old: dict[tuple[str, str], float] = {}  # when others that are not read were old
+        self._readings: dict[tuple[str, str], GrowingFile | RewrittenFile] = {}
+        self._owners: dict[tuple[str, str], WatchedSession] = {}
+        self._sessions: dict[tuple[str, str], WatchedSession] = {}
+        self._marks: dict[str, dict[str, str]] = {}  # of the sessions of each store
+        self._due: dict[str, float] = {}  # when a store or document may be read again
+        self._pending: set[str] = set()
+
+    def start(self, since: float) -> list[SessionChange]:
+        """Follow all folders; return the sessions that were written to since a time."""
+        found = [file for folder in self._folders for file in self._changes.add(folder.path)]
+        active: list[SessionChange] = []
+        for stamp in found:
+            if (file := self._file(stamp.path)) is not None:
+                is_recent = stamp.mtime_ns / _NANO >= since
+                active += self._found_at_start(file, stamp, since if is_recent else None)
+        return active
+
+    def look(self, is_held: set[str]) -> list[SessionChange]:
+        """Read what has changed; the agents that are held are left for a later look."""
+        missing = [folder for folder in self._folders if not self._changes.follows(folder.path)]
+        for folder in missing:
+            self._pending.update(file.path for file in self._changes.add(folder.path))
+        changed = {path.removesuffix(_WAL) for path in self._changes.read()} | self._pending
+        self._pending.clear()
+        new: list[SessionChange] = []
+        for path in sorted(changed):
+            file = self._file(path)
+            if file is None:
+                continue
+            if file.history.agent in is_held or time.monotonic() < self._due.get(path, 0.0):
+                self._pending.add(path)
+            else:
+                new += self._read(file)
+        return new
+
+    def forget(self, before: float) -> list[WatchedSession]:
+        """Let go of the sessions that were not written to since a time, and return them."""
+        old = [session for session in self._sessions.values() if session.changed_at < before]
+        for session in old:
+            del self._sessions[session.agent, session.id]
+            for key in [key for key, owner in self._owners.items() if owner is session]:
+                reading = self._readings.pop(key)
+                del self._owners[key]
+                if isinstance(reading, GrowingFile):
+                    self._sizes[key[0]] = reading.position
+                else:
+                    self._old[key] = time.time()
+        return old
+
+    def _file(self, path: str) -> _File | None:
+        """Whose session a file is; None if it is none that can be read as events."""
+        for folder in self._folders:
+            if path.startswith(f"{folder.path}/"):
+                below = path[len(folder.path) + 1 :]
+                if (match := folder.match(below)) is not None:
+                    file = _File(*match, path, below)
+                    return file if _is_readable(file) else None
+        return None
+
+    def _found_at_start(
+        self, file: _File, stamp: FileStamp, since: float | None
+    ) -> Iterator[SessionChange]:
+        """Note how far a file is old; read it if it was written to since a time."""
+        keys = [""]
+        if file.kind == "lines":
+            self._sizes[file.path] = stamp.size
+        elif file.kind == "sqlite":
+            marks = self._marks[file.path] = dict(session_marks(file.history, file.path))
+            keys = list(marks)
+        now = time.time()
+        self._old.update({(file.path, key): now for key in keys if file.kind != "lines"})
+        for key in keys[-_NEWEST:] if since is not None else []:
+            change = self._read_one(file, key)
+            if change is not None and since is not None:
+                last = change.session.last_activity
+                if file.kind != "sqlite" or (last is not None and last >= since):
+                    change.session.changed_at = last or stamp.mtime_ns / _NANO
+                    yield change
+                else:
+                    change.session.changed_at = 0.0
+
+    def _read(self, file: _File) -> Iterator[SessionChange]:
+        began = time.monotonic()
+        keys = self._changed_keys(file) if file.kind == "sqlite" else [""]
+        for key in keys:
+            change = self._read_one(file, key)
+            if change is not None and change.records:
+                change.session.changed_at = time.time()
+                yield change
+        if file.kind != "lines":
+            now = time.monotonic()
+            self._due[file.path] = now + _REST * (now - began)
+
+    def _changed_keys(self, file: _File) -> list[str]:
+        """The sessions of a store that have changed."""
+        before = self._marks.setdefault(file.path, {})
+        marks = dict(session_marks(file.history, file.path))
+        changed = [key for key, mark in marks.items() if before.get(key) != mark]
+        before.update(marks)
+        return changed
+
+    def _read_one(self, file: _File, key: str) -> SessionChange | None:
+        """Read what is new of a file, or of a session of a store; None if it has nothing yet."""
+        place = (file.path, key)
+        reading = self._readings.get(place) or self._open(file, key)
+        records = reading.read()
+        if not reading.state.records:
+            return None
+        self._readings[place] = reading
+        owner = self._owners.get(place) or self._owner(file, key, reading)
+        self._owners[place] = owner
+        return SessionChange(owner, owner.placed(reading, records))
+
+    def _open(self, file: _File, key: str) -> GrowingFile | RewrittenFile:
+        transcript = agents.transcript(file.history.agent)
+        if file.kind == "lines":
+            known = self._sizes.pop(file.path, 0)
+            return GrowingFile(file.path, transcript, self._prices, known=known)
+        session_file = SessionFile(file.path, file.kind, key)
+        since = self._old.pop((file.path, key), None)
+        return RewrittenFile(session_file, transcript, self._prices, since=since)
+
+    def _owner(self, file: _File, key: str, reading: GrowingFile | RewrittenFile) -> WatchedSession:
+        """The session that a file belongs to: as its path says, else as its lines report."""
+        agent = file.history.agent
+        transcript = agents.transcript(agent)
+        parts = file.below.split("/")
+        id = key or transcript.session_of(parts) or reading.state.session or parts[-1]
+        session = self._sessions.get((agent, id))
+        if session is None:
+            session = self._sessions[agent, id] = WatchedSession(agent, id)
+        session.add(reading, transcript.task_of(parts))
+        return session
+
+
+def _is_readable(file: _File) -> bool:
+    """Whether a file can be read as events: some agents keep others beside a store of theirs."""
+    agent = file.history.agent
+    if agent not in agents.TRANSCRIPTS:
+        return False
+    transcript = agents.transcript(agent)
+    if file.kind == "sqlite":
+        return transcript.query is not None
+    return transcript.query is None and (file.kind == "lines" or transcript.lines is not None)

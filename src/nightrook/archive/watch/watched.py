@@ -1,0 +1,70 @@
+"""What `rook watch` follows: a session or a run, as it is now."""
+
+from typing import Literal, Protocol
+
+import msgspec
+
+from nightrook.model.ledger import Money
+from nightrook.model.records import Record
+from nightrook.model.snapshot import Snapshot, TokenCounts
+from nightrook.model.verdict import Outcome
+
+_SETTLED_S = 2.0  # an answer after which nothing came for so long was the last of its turn
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """A session or a run at one moment."""
+
+    kind: Literal["session", "run"]
+    agent: str | None
+    name: str
+    """The name of the run, or the id of the session."""
+
+    label: str
+    """What its lines begin with."""
+
+    project: str | None
+    snapshot: Snapshot
+    tokens: TokenCounts
+    """All tokens, those of subagents included."""
+
+    cost: Money
+    turn_began: float | None
+    """When the last turn began."""
+
+    changed_at: float
+    """When it was last written to, in seconds since 1970."""
+
+    is_answered: bool = False
+    """Whether the agent said something last and called nothing."""
+
+    status: Outcome | None = None
+    """How the run ended; None while it runs, and of a session."""
+
+    def is_waiting(self, now: float) -> bool:
+        """Whether it waits for a person: for a prompt, or for an answer to a question."""
+        if self.kind == "session" and self.is_answered and now - self.changed_at > _SETTLED_S:
+            return True
+        shot = self.snapshot
+        if shot.activity == "tool":
+            return shot.open_tools[-1].kind == "ask"
+        return shot.activity == "asking" or (self.kind == "session" and shot.activity == "idle")
+
+
+class Update(msgspec.Struct, frozen=True, kw_only=True):
+    """What is new of a session or a run."""
+
+    row: Row
+    records: list[Record] = []
+    is_first: bool = False
+    """Whether it was not shown before."""
+
+    is_over: bool = False
+    """Whether it has ended: the last update."""
+
+
+class Watched(Protocol):
+    """A session or a run that is followed."""
+
+    def row(self) -> Row:
+        """What is true of it now."""

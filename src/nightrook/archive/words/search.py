@@ -1,0 +1,317 @@
+"""Finds sessions by the words in them, best first, with an excerpt of each hit."""
+
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+import msgspec
+
+from nightrook.archive.words.blocks import STATUSES, Block, Blocks, Placed, in_milliseconds
+from nightrook.archive.words.documents import KINDS, DocumentKind
+from nightrook.archive.words.excerpts import excerpt
+from nightrook.archive.words.query import expression, marked_words
+from nightrook.archive.words.source_text import source_text
+from nightrook.model.events import Status
+
+_RANKED = 4000
+"""How many of the newest hits are ranked: of a common word, older ones are not worth the time."""
+
+_MS = 1000
+_HALF_LIFE_MS = 90 * 86_400_000.0  # after which a hit is worth half as much
+_USUAL_SIZE = 1000  # characters; in a longer text a word says less
+
+_WEIGHTS: dict[DocumentKind, float] = {
+    "prompt": 2.0,
+    "answer": 1.5,
+    "command": 1.2,
+    "path": 1.2,
+    "thinking": 1.0,
+    "output": 0.7,
+}
+"""How much a hit is worth by its kind: what people and agents said more than what tools printed."""
+
+
+class WordQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """What to look for, and where."""
+
+    text: str
+    agent: str | None = None
+    project: str | None = None
+    """A path, or the last part of one."""
+
+    since: float | None = None
+    until: float | None = None
+    kind: DocumentKind | None = None
+    tool: str | None = None
+    status: Status | None = None
+    session: str | None = None
+    """The beginning of a session's id."""
+
+    @property
+    def is_of_sessions(self) -> bool:
+        """Whether it takes only some sessions."""
+        return (self.agent, self.project, self.session) != (None, None, None)
+
+    @property
+    def is_of_documents(self) -> bool:
+        """Whether it takes only some documents of a session."""
+        by_fact = (self.kind, self.tool, self.status)
+        return by_fact != (None, None, None) or (self.since, self.until) != (None, None)
+
+
+class Hit(msgspec.Struct, frozen=True, kw_only=True):
+    """A document with the words."""
+
+    agent: str
+    session: str
+    project: str | None
+    at: float
+    kind: DocumentKind
+    excerpt: str
+    """A part of the text, with the words in it; empty if the text is neither kept nor there."""
+
+    marks: tuple[tuple[int, int], ...]
+    """Where the words are in the excerpt: begin and end, in characters."""
+
+    tool: str | None = None
+    status: Status | None = None
+    source: str
+    """The path of its file, which may be gone."""
+
+    position: int
+    """Where its message is in that file."""
+
+    score: float
+
+
+class Found(NamedTuple):
+    """What a search found."""
+
+    hits: list[Hit]
+    """The best hits, best first."""
+
+    total: int
+    """How many hits there are."""
+
+    counts: Mapping[tuple[str, str], int] = {}
+    """How many of the ranked hits each session has, by agent and id."""
+
+
+def search(
+    connection: sqlite3.Connection,
+    query: WordQuery,
+    *,
+    limit: int = 50,
+    per_session: int | None = None,
+    redact: Callable[[str], str] = str,
+) -> Found:
+    """Find the best hits; an EmptyQueryError says that there is nothing to look for.
+
+    With `per_session`, at most so many of each session. `redact` takes the secrets out of a whole
+    text, before an excerpt is cut from it.
+    """
+    return _Search(connection, query, redact).run(limit, per_session)
+
+
+class _Candidate(NamedTuple):
+    """A document that has the words and passes the filters."""
+
+    score: float
+    number: int
+    block: Block
+    document: Placed
+
+
+class _Search:
+    """One search."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, query: WordQuery, redact: Callable[[str], str]
+    ) -> None:
+        self._connection = connection
+        self._query = query
+        self._match = expression(query.text)
+        self._redact = redact
+        self._blocks = Blocks(connection, redact)
+        self._pattern = marked_words(query.text)
+        self._sessions = _sessions(connection, query) if query.is_of_sessions else None
+        self._tools = _tools(connection, query.tool) if query.tool is not None else None
+
+    def run(self, limit: int, per_session: int | None) -> Found:
+        with_words = self._connection.execute(
+            f"SELECT rowid, bm25(words) FROM words WHERE {self._where()} ORDER BY rowid DESC",
+            self._bounds(),
+        )
+        ranked = list(islice(self._candidates(with_words), _RANKED))
+        total = len(ranked) if len(ranked) < _RANKED else self._count()
+        newest = max((each.document.at_ms for each in ranked), default=0)
+        ranked = [each._replace(score=_score(each, newest)) for each in ranked]
+        ranked.sort(key=lambda each: -each.score)
+        counts = Counter(each.block.session for each in ranked)
+        best = list(islice(_fewer(ranked, per_session), limit))
+        names = _Names(self._connection)
+        hits = [self._hit(each, names) for each in best]
+        by_name = {names.session(id)[:2]: number for id, number in counts.items()}
+        return Found(hits, total, by_name)
+
+    def _where(self) -> str:
+        return "words MATCH :match AND rowid BETWEEN :first AND :last"
+
+    def _bounds(self) -> dict[str, object]:
+        """The numbers between which all documents of the wanted time are."""
+        first, last = 0, 2**62
+        if self._query.since is not None:
+            row = self._connection.execute(
+                "SELECT min(id) FROM blocks WHERE last_at >= ?",
+                (in_milliseconds(self._query.since),),
+            ).fetchone()
+            first = last + 1 if row[0] is None else row[0]
+        if self._query.until is not None:
+            row = self._connection.execute(
+                "SELECT max(id + count) FROM blocks WHERE first_at < ?",
+                (in_milliseconds(self._query.until),),
+            ).fetchone()
+            last = -1 if row[0] is None else row[0]
+        return {"match": self._match, "first": first, "last": last}
+
+    def _candidates(self, rows: Iterator[tuple[int, float]]) -> Iterator[_Candidate]:
+        for number, rank in rows:
+            block = self._blocks.of(number)
+            if self._is_wanted(number, block):
+                yield _Candidate(-rank, number, block, self._blocks.placed(number, block))
+
+    def _is_wanted(self, number: int, block: Block) -> bool:
+        if block.forgotten or (self._sessions is not None and block.session not in self._sessions):
+            return False
+        if not self._query.is_of_documents:
+            return True
+        return self._passes(self._blocks.placed(number, block))
+
+    def _passes(self, document: Placed) -> bool:
+        """Whether a document passes the filters that are about it."""
+        query = self._query
+        return (
+            (query.kind is None or KINDS[document.kind] == query.kind)
+            and (query.status is None or STATUSES[document.status] == query.status)
+            and (self._tools is None or document.tool in self._tools)
+            and (query.since is None or document.at_ms >= query.since * _MS)
+            and (query.until is None or document.at_ms < query.until * _MS)
+        )
+
+    def _count(self) -> int:
+        """How many documents have the words and pass the filters."""
+        query = self._query
+        forgotten = "SELECT EXISTS (SELECT 1 FROM blocks WHERE forgotten)"
+        is_plain = not (query.is_of_documents or query.is_of_sessions)
+        if is_plain and not self._connection.execute(forgotten).fetchone()[0]:
+            counted = f"SELECT count(*) FROM words WHERE {self._where()}"
+            number: int = self._connection.execute(counted, self._bounds()).fetchone()[0]
+            return number
+        rows = self._connection.execute(
+            f"SELECT rowid FROM words WHERE {self._where()} ORDER BY rowid DESC", self._bounds()
+        )
+        blocks = self._blocks
+        return sum(self._is_wanted(number, blocks.of(number)) for (number,) in rows)
+
+    def _hit(self, found: _Candidate, names: "_Names") -> Hit:
+        block, document = found.block, found.document
+        agent, session, project = names.session(block.session)
+        kind, path = KINDS[document.kind], names.source(block.source)
+        text = self._blocks.text(block, document)
+        if text is None:
+            text = self._redact(source_text(agent, path, document.offset, kind) or "")
+        shown = excerpt(text, self._pattern)
+        return Hit(
+            agent=agent,
+            session=session,
+            project=project,
+            at=document.at_ms / _MS,
+            kind=kind,
+            excerpt=shown.text,
+            marks=shown.marks,
+            tool=names.tool(document.tool),
+            status=STATUSES[document.status],
+            source=path,
+            position=document.offset,
+            score=round(found.score, 6),
+        )
+
+
+class _Names:
+    """Looks up what numbers of the index stand for."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._sessions: dict[int, tuple[str, str, str | None]] = {}
+
+    def session(self, id: int) -> tuple[str, str, str | None]:
+        """The agent, the id and the project of a session."""
+        if id not in self._sessions:
+            query = "SELECT agent, session, project FROM sessions WHERE id = ?"
+            row = self._connection.execute(query, (id,)).fetchone()
+            self._sessions[id] = row or ("", "", None)
+        return self._sessions[id]
+
+    def source(self, id: int) -> str:
+        """The path of a source."""
+        query = "SELECT path FROM sources WHERE id = ?"
+        row = self._connection.execute(query, (id,)).fetchone()
+        return row[0] if row else ""
+
+    def tool(self, id: int) -> str | None:
+        """The name of a tool."""
+        query = "SELECT text FROM names WHERE id = ?"
+        row = self._connection.execute(query, (id,)).fetchone()
+        return row[0] if row else None
+
+
+_PROJECT = "(project = :project OR substr(project, -length(:project) - 1) = '/' || :project)"
+
+
+def _sessions(connection: sqlite3.Connection, query: WordQuery) -> set[int]:
+    """The numbers of the wanted sessions."""
+    parts: list[str] = []
+    values: dict[str, str] = {}
+    if query.agent is not None:
+        parts.append("agent = :agent")
+        values["agent"] = query.agent
+    if query.project is not None:
+        parts.append(_PROJECT)
+        values["project"] = query.project.rstrip("/")
+    if query.session is not None:
+        parts.append("substr(session, 1, length(:session)) = :session")
+        values["session"] = query.session
+    where = " AND ".join(parts)
+    return {id for (id,) in connection.execute(f"SELECT id FROM sessions WHERE {where}", values)}
+
+
+def _tools(connection: sqlite3.Connection, name: str) -> set[int]:
+    query = "SELECT id FROM names WHERE text = ? COLLATE NOCASE"
+    return {id for (id,) in connection.execute(query, (name,))}
+
+
+def _score(found: _Candidate, newest_ms: int) -> float:
+    """What a hit is worth: by its words, its kind, its length and its age."""
+    document = found.document
+    recency: float = 0.5 ** (max(0, newest_ms - document.at_ms) / _HALF_LIFE_MS)
+    length = 1 / (0.75 + 0.25 * document.size / _USUAL_SIZE)
+    return found.score * _WEIGHTS[KINDS[document.kind]] * length * (0.3 + 0.7 * recency)
+
+
+def _fewer(ranked: Sequence[_Candidate], per_session: int | None) -> Iterator[_Candidate]:
+    """The same without those of a session that has enough better ones."""
+    taken: Counter[int] = Counter()
+    for each in ranked:
+        taken[each.block.session] += 1
+        if per_session is None or taken[each.block.session] <= per_session:
+            yield each
+
+
+def by_session(hits: Sequence[Hit]) -> list[list[Hit]]:
+    """The hits of each session together, the session of the best hit first."""
+    sessions: dict[tuple[str, str], list[Hit]] = {}
+    for hit in hits:
+        sessions.setdefault((hit.agent, hit.session), []).append(hit)
+    return list(sessions.values())

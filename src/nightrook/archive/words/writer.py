@@ -1,0 +1,145 @@
+"""Writes documents into the index of words, in transactions of many."""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from nightrook.archive.words.blocks import LONGEST_MS, in_milliseconds, packed
+from nightrook.archive.words.compression import compress
+from nightrook.archive.words.documents import Document
+
+_LARGEST = 256_000  # characters of a block
+_MOST = 256  # documents of a block
+_MOST_WAITING = 16_000_000  # characters of documents whose words are not indexed yet
+_START_MS = 1_577_836_800_000  # 2020
+_MS_EACH = 15_000  # of time for a number: four a minute
+_INSERT = """
+INSERT INTO blocks (id, count, session_id, source_id, first_at, last_at, facts, text)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+"""
+
+
+class SourceRow(NamedTuple):
+    """A file, or a session of a SQLite store, as the index has it."""
+
+    id: int
+    stamp: str
+    size: int
+
+
+class Writer:
+    """Adds documents; `keeps_text` says whether excerpts outlive the agent's files."""
+
+    def __init__(self, connection: sqlite3.Connection, *, keeps_text: bool) -> None:
+        self._connection = connection
+        self._keeps_text = keeps_text
+        self._names: dict[str, int] = {}
+        self._last_ms = _START_MS
+        self._waiting: list[tuple[int, str]] = []
+        self._waiting_size = 0
+
+    def source(self, agent: str, path: str, session: str) -> SourceRow:
+        """The row of a source, made if it is new."""
+        query = "SELECT id, stamp, size FROM sources WHERE path = ? AND session = ?"
+        row = self._connection.execute(query, (path, session)).fetchone()
+        if row is not None:
+            return SourceRow(*row)
+        made = self._connection.execute(
+            "INSERT INTO sources (agent, path, session, stamp, size) VALUES (?, ?, ?, '', 0)",
+            (agent, path, session),
+        )
+        return SourceRow(made.lastrowid or 0, "", 0)
+
+    def session(self, agent: str, session: str, project: str | None) -> int:
+        """The number of a session, made if it is new."""
+        query = (
+            "INSERT INTO sessions (agent, session, project) VALUES (?, ?, ?) "
+            "ON CONFLICT DO UPDATE SET project = coalesce(project, excluded.project) RETURNING id"
+        )
+        number: int = self._connection.execute(query, (agent, session, project)).fetchone()[0]
+        return number
+
+    def forget(self, source: SourceRow) -> None:
+        """Let the documents of a source that was rewritten no longer be found."""
+        query = "UPDATE blocks SET forgotten = 1, text = NULL WHERE source_id = ?"
+        self._connection.execute(query, (source.id,))
+
+    def note(self, source: SourceRow, stamp: str, size: int) -> None:
+        """Note how far a source was indexed."""
+        query = "UPDATE sources SET stamp = ?, size = ? WHERE id = ?"
+        self._connection.execute(query, (stamp, size, source.id))
+
+    def add(self, documents: Sequence[Document], *, session: int, source: SourceRow) -> None:
+        """Add documents of a source."""
+        all_times = self._times(documents)
+        for part in _blocks(documents, all_times):
+            block, times = documents[part], all_times[part]
+            first = self._free(max(1, (times[0] - _START_MS) // _MS_EACH), len(block))
+            texts = [document.text for document in block]
+            self._waiting += enumerate(texts, first)
+            self._waiting_size += sum(map(len, texts))
+            facts = packed(block, times, [self._name(document.tool) for document in block])
+            text = compress("".join(texts)) if self._keeps_text else None
+            row = (first, len(block), session, source.id, min(times), max(times), facts, text)
+            self._connection.execute(_INSERT, row)
+        if self._waiting_size > _MOST_WAITING:
+            self.flush()
+
+    def flush(self) -> None:
+        """Index the words that wait, as must be done before every commit.
+
+        SQLite collects words in memory as long as the numbers of documents grow; a smaller number
+        makes it write a part of the index, and many parts cost the most time, as they are merged.
+        """
+        self._waiting.sort()
+        query = "INSERT INTO words (rowid, text) VALUES (?, ?)"
+        self._connection.executemany(query, self._waiting)
+        self._waiting, self._waiting_size = [], 0
+
+    def _times(self, documents: Sequence[Document]) -> list[int]:
+        """The times of documents; one without a time has that of the one before it."""
+        times = []
+        for document in documents:
+            if document.at is not None:
+                self._last_ms = in_milliseconds(document.at)
+            times.append(self._last_ms)
+        return times
+
+    def _free(self, wanted: int, count: int) -> int:
+        """The first number, not before the wanted one, after which so many are free."""
+        query = "SELECT id + count FROM blocks WHERE id <= ? ORDER BY id DESC LIMIT 1"
+        before = self._connection.execute(query, (wanted,)).fetchone()
+        first = max(wanted, before[0]) if before is not None else wanted
+        query = "SELECT id, count FROM blocks WHERE id > ? ORDER BY id"
+        for id, size in self._connection.execute(query, (wanted,)):
+            if first + count <= id:
+                break
+            first = max(first, id + size)
+        return first
+
+    def _name(self, text: str | None) -> int:
+        """The number of a tool's name; 0 stands for none."""
+        if text is None:
+            return 0
+        if text not in self._names:
+            query = (
+                "INSERT INTO names (text) VALUES (?) "
+                "ON CONFLICT DO UPDATE SET text = text RETURNING id"
+            )
+            self._names[text] = self._connection.execute(query, (text,)).fetchone()[0]
+        return self._names[text]
+
+
+def _blocks(documents: Sequence[Document], times: Sequence[int]) -> Iterator[slice]:
+    """Parts of a good size to compress and to read again, none with times too far apart."""
+    first, size = 0, 0
+    earliest = latest = times[0] if times else 0
+    for end, (document, time_ms) in enumerate(zip(documents, times, strict=True)):
+        earliest, latest = min(earliest, time_ms), max(latest, time_ms)
+        is_full = end - first == _MOST or size >= _LARGEST
+        if end > first and (is_full or latest - earliest > LONGEST_MS):
+            yield slice(first, end)
+            first, size, earliest, latest = end, 0, time_ms, time_ms
+        size += len(document.text)
+    if first < len(documents):
+        yield slice(first, len(documents))

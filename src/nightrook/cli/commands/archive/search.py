@@ -1,0 +1,132 @@
+"""`rook search`: finds sessions of all agents by the words in them."""
+
+import os
+import sqlite3
+import sys
+from pathlib import Path
+
+import click
+import msgspec
+
+from nightrook.archive.places import user_homes
+from nightrook.archive.words.database import FILE, Words, is_damage, remove
+from nightrook.archive.words.index import Progress, changed_sources, fill
+from nightrook.archive.words.query import EmptyQueryError, expression
+from nightrook.archive.words.search import WordQuery, search
+from nightrook.cli.commands.archive.search_results import Results, hit_json
+from nightrook.cli.commands.archive.session_filter import checked, chosen_period, chosen_project
+from nightrook.cli.live.output import put_json
+from nightrook.cli.options.parameters import argument, takes
+from nightrook.cli.reporting.import_bar import ImportBar
+from nightrook.cli.safe_output import guarded
+from nightrook.config.archive.options import SearchOptions, SessionFilter
+from nightrook.config.user_settings import archive_keep
+from nightrook.model.errors import NightrookError
+from nightrook.model.text import count, encodable
+from nightrook.store.home import home_folder
+
+_EXAMPLES = """\b
+Examples:
+  rook search retry backoff
+  rook search '"connection reset" -timeout' --since 30d
+  rook search 'deploy*' --kind command --project shop
+  rook search migration --agent codex --all
+  rook search run_all --json | jq -r '.hits[].resume'
+"""
+_NOTHING = 1
+
+
+@click.command("search", epilog=_EXAMPLES)
+@takes("search", SessionFilter, SearchOptions)
+@argument("words", nargs=-1, required=True, metavar="WORDS...")
+def search_(wanted: SessionFilter, options: SearchOptions, words: tuple[str, ...]) -> None:
+    """Find the sessions of all agents in which words occur: prompts, answers, commands, outputs.
+
+    All words must occur in one message; "several words" are a phrase, word* a beginning, -word must
+    not occur. The first search indexes what agents keep on disk, the newest first, and shows what
+    it finds meanwhile; Ctrl-C ends that, and the next search continues. What was indexed is found
+    even when an agent has deleted its file. Exits with 1 if nothing was found.
+    """
+    query = _query(checked(wanted), encodable(" ".join(words)))
+    path = home_folder() / FILE
+    try:
+        found = _search(path, query, options)
+    except sqlite3.DatabaseError as error:
+        if not is_damage(error):
+            raise NightrookError(f"{path} can't be searched now: {error}; try again") from error
+        remove(path)  # it was damaged while it was open: make it again
+        found = _search(path, query, options)
+    if not found:
+        raise click.exceptions.Exit(_NOTHING)
+
+
+def _search(path: Path, query: WordQuery, options: SearchOptions) -> bool:
+    """Index what is new, show what is found, and return whether anything was."""
+    with Words.open(path) as index:
+        if options.json:
+            return _print_json(index, query, options.limit)
+        shown = Results(index, query, options)
+        progress = _fill(index, shown)
+        shown.update()
+    shown.end()
+    _say_missing(progress)
+    return shown.total > 0
+
+
+def _query(options: SessionFilter, text: str) -> WordQuery:
+    try:
+        expression(text)
+    except EmptyQueryError as error:
+        raise click.UsageError(str(error)) from None
+    since, until = chosen_period(options)
+    return WordQuery(
+        text=text,
+        agent=options.agent,
+        project=chosen_project(options.project),
+        since=since,
+        until=until,
+        kind=options.kind,
+        tool=options.tool,
+        status=options.status,
+        session=options.session,
+    )
+
+
+def _fill(index: Words, results: Results) -> Progress:
+    """Index what is new, with a bar, and show what is found meanwhile; Ctrl-C ends that."""
+    last = Progress(0, 0, 0)
+    with ImportBar(sys.stderr, os.environ, quiet_s=0) as bar:
+        try:
+            for last in fill(index, user_homes(), keep=archive_keep()):
+                if last.left:
+                    bar.clear()
+                    results.update()
+                    bar(last.done, last.total)
+        except KeyboardInterrupt:
+            bar.clear()
+            last = last._replace(left=last.left or _unknown_rest(index))
+    return last
+
+
+def _unknown_rest(index: Words) -> int:
+    """How many files are not indexed, if that ended before it was counted."""
+    return len(changed_sources(index.connection, user_homes()))
+
+
+def _say_missing(progress: Progress) -> None:
+    if progress.is_busy:
+        click.echo("[rook] another process is indexing: what it has not read is missing", err=True)
+    elif progress.left:
+        files = count(progress.left, "file")
+        click.echo(f"[rook] {files} not indexed yet, the oldest ones: search again", err=True)
+
+
+def _print_json(index: Words, query: WordQuery, limit: int) -> bool:
+    with ImportBar(sys.stderr, os.environ) as bar:
+        for progress in fill(index, user_homes(), keep=archive_keep(), waits=True):
+            bar(progress.done, progress.total)
+    redact = guarded(sys.stdout).redacted
+    found = search(index.connection, query, limit=limit, redact=redact)
+    made = {"query": query.text, "total": found.total, "hits": [*map(hit_json, found.hits)]}
+    put_json(sys.stdout, msgspec.json.encode(made))
+    return found.total > 0

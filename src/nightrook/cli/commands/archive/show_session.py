@@ -1,0 +1,194 @@
+"""`rook show SESSION`: the whole conversation of a stored session."""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import click
+
+from nightrook import agents
+from nightrook.archive.places import user_homes
+from nightrook.archive.report.figures import Figures
+from nightrook.archive.report.sessions import session_use
+from nightrook.archive.sessions.feed import session_bodies, session_feed
+from nightrook.archive.sessions.find import StoredSession, find_session, subagent_sessions
+from nightrook.archive.sessions.raw_copies import copies
+from nightrook.cli.live.pager import paged
+from nightrook.cli.reporting.export import RunDocument, write_document
+from nightrook.cli.reporting.import_bar import current_archive
+from nightrook.cli.reporting.replacements import replacements_of
+from nightrook.cli.safe_output import guarded
+from nightrook.config.command_options import ShowOptions
+from nightrook.display.console.look import Look, columns
+from nightrook.display.context import RunContext
+from nightrook.display.costs.amounts import spent
+from nightrook.display.export.steps import Steps, StepSource
+from nightrook.display.numbers import price, tokens
+from nightrook.display.page import Heading, Page, PageOptions
+from nightrook.display.reports.report import cleaned
+from nightrook.display.reports.session import SessionFacts, session_report
+from nightrook.display.sessions.found_words import resume_line
+from nightrook.display.spending import TurnUse, spending_lines, subagent_titles, turn_uses
+from nightrook.feed.feed import Feed
+from nightrook.feed.stored import iterate
+from nightrook.model.errors import NightrookError
+from nightrook.model.redaction.redactor import Redactor
+from nightrook.model.safe import safe_line
+from nightrook.model.text import count, from_home
+from nightrook.model.timeline import Timeline
+from nightrook.store.home import home_folder
+
+_WIDEST_PAGE = 100
+_COMPARED = 60  # characters of a title
+
+
+class _Read(NamedTuple):
+    """A session that was read from its first to its last record."""
+
+    session: StoredSession
+    feed: Feed
+    timeline: Timeline
+    turns: Sequence[TurnUse]
+    used: Figures
+    """What the ledger has counted for it, with its subagents."""
+
+    @property
+    def times(self) -> tuple[float, float] | None:
+        """Its first and its last time, if it has any."""
+        begun = [item.begin for item in self.timeline.items if item.begin is not None]
+        ended = [item.end for item in self.timeline.items if item.end is not None]
+        return (min(begun), max((*begun, *ended))) if begun else None
+
+
+def show_session(id: str, options: ShowOptions, look: Look, *, verbose: bool) -> None:
+    """Show a stored session as a page, or write it as a document."""
+    read = _read(id)
+    if options.html is not None or options.md or options.json:
+        write_document(_document(read), options)
+        return
+    lines = _page(read, look, full=options.full, verbose=verbose)
+    if look.terminal and not options.no_pager:
+        paged(lines, os.environ)
+        return
+    for line in lines:
+        click.echo(line)
+
+
+def _read(id: str) -> _Read:
+    with current_archive() as archive:
+        kept = partial(copies, home_folder())
+        session = find_session(archive.ledger, user_homes(), id, kept)
+        ids = [session.id, *subagent_sessions(archive.ledger, session.agent, session.id)]
+        used = session_use(archive.ledger.connection, session.agent, ids)
+    if not session.files:
+        raise NightrookError(_why_unread(session))
+    feed, timeline = session_feed(session), Timeline()
+    timeline.take(iterate(feed.since(0)))
+    return _Read(session, feed, timeline, turn_uses(feed.state.ledger), used)
+
+
+def _why_unread(session: StoredSession) -> str:
+    if session.agent not in agents.TRANSCRIPTS:
+        return f"sessions of {session.agent} can't be shown: their events are not read"
+    return (
+        f"{session.agent} has deleted the files of session {session.id}; "
+        f"what is kept of it:  rook search --session {session.id[:8]} WORDS"
+    )
+
+
+def _document(read: _Read) -> RunDocument:
+    session, state, redactor = read.session, read.feed.state, Redactor(os.environ)
+    steps = Steps(
+        StepSource(
+            items=read.timeline.items,
+            read=session_bodies(session).read,
+            replacements=replacements_of(session.agent),
+            redact=redactor.text,
+            cwd=state.cwd,
+            turns=read.turns,
+        )
+    )
+    times = read.times
+    facts = SessionFacts(
+        id=session.id,
+        agent=session.agent,
+        title=session.title or _first_prompt(read.timeline),
+        cost=spent(read.used),
+        tokens=read.used.tokens.total or None,
+        duration_s=None if times is None else times[1] - times[0],
+    )
+    report = cleaned(session_report(facts, state), redactor.text)
+    about = tuple(redactor.text(each) for each in _about(read))
+    return RunDocument(report, steps, read.turns, about)
+
+
+def _about(read: _Read) -> Iterator[str]:
+    """When a session started, and where."""
+    if read.times is not None:
+        yield time.strftime("%a %d %b %Y %H:%M", time.localtime(read.times[0]))
+    if read.session.project:
+        yield safe_line(from_home(read.session.project, os.path.expanduser("~")))
+
+
+def _first_prompt(timeline: Timeline) -> str | None:
+    return next((item.title for item in timeline.items if item.kind == "message"), None)
+
+
+def _page(read: _Read, look: Look, *, full: bool, verbose: bool) -> Iterator[str]:
+    session, paint, home = read.session, look.paint(), os.path.expanduser("~")
+    redact = guarded(sys.stdout).redacted
+    page = Page(
+        session.agent,
+        PageOptions(
+            width=min(columns(sys.stdout), _WIDEST_PAGE),
+            verbose=verbose and not full,
+            full=full,
+            home=home,
+            prompts=True,
+        ),
+        paint=paint,
+        context=RunContext(
+            cwd=session.project or read.feed.state.cwd, snapshot=read.feed.snapshot, redact=redact
+        ),
+        read=session_bodies(session).read,
+        replacements=replacements_of(session.agent),
+        turns=read.turns,
+    )
+    times = read.times
+    yield from page.head(
+        Heading(
+            run=session.id,
+            kind="session",
+            prompt=_title(read, redact),
+            started_at=None if times is None else times[0],
+        )
+    )
+    yield from page.lines(read.timeline.items)
+    prefix = paint("prefix", "[rook]")
+    for line in _ending(read, verbose=verbose or full):
+        yield f"{prefix} {line}"
+
+
+def _title(read: _Read, redact: Callable[[str], str]) -> str | None:
+    """The title of a session, unless it only repeats the first prompt."""
+    title, first = read.session.title, _first_prompt(read.timeline) or ""
+    return redact(title) if title and not first.startswith(title[:_COMPARED]) else None
+
+
+def _ending(read: _Read, *, verbose: bool) -> Iterator[str]:
+    """What the session used, and how to resume it."""
+    session, used = read.session, read.used
+    parts = [count(len(read.turns), "turn")] if read.turns else []
+    if used.tokens.total:
+        parts.append(f"{tokens(used.tokens.total)} tokens")
+        parts.append(price(spent(used)))
+    if parts:
+        yield "session: " + " · ".join(parts)
+    titles = subagent_titles(read.timeline.items)
+    yield from spending_lines(read.feed.state.ledger, titles, verbose=verbose, turns=False)
+    command = agents.transcript(session.agent).resume
+    if command is not None:
+        yield f"resume: {resume_line(session.project, command(session.id))}"

@@ -1,0 +1,180 @@
+"""`rook runs`: the list of runs."""
+
+import os
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+
+import click
+import msgspec
+
+from nightrook.cli.live.output import put_json
+from nightrook.cli.options.parameters import takes
+from nightrook.config.command_options import RunsOptions
+from nightrook.display.console import cells
+from nightrook.display.console.look import columns, look_of
+from nightrook.display.console.paint import style_of
+from nightrook.display.console.table import table
+from nightrook.display.numbers import moment, price, total_cost
+from nightrook.model.ledger import Money, least_certain
+from nightrook.model.price import dollars, nano
+from nightrook.model.text import count, duration, from_home, one_line
+from nightrook.model.verdict import ListedStatus
+from nightrook.runs.listing import ListedRun, RunFilter, RunList, listed_runs
+
+_EXAMPLES = """\b
+Examples:
+  rook runs
+  rook runs --since 7d --status failed --all
+  rook runs --cwd . --agent codex
+  rook runs --json | jq -r .name
+  rook runs --sessions --since 7d
+"""
+HEAD = ("RUN", "WHEN", "AGENT", "MODEL", "STATUS", "TIME", "COST", "FOLDER", "WHAT")
+_LESS_NEEDED = ("FOLDER", "SIZE", "MODEL")
+"""The columns that a narrow terminal does without, the least needed first."""
+
+_LEAST_WHAT = 20  # columns for the prompt, else there are fewer others
+_WIDEST = {"MODEL": 20, "FOLDER": 24}
+_WIDTH_IN_A_PIPE = 140
+
+
+@click.command("runs", epilog=_EXAMPLES)
+@takes("runs", RunsOptions)
+def runs_(options: RunsOptions) -> None:
+    """List the runs, newest first, with what each has cost; below them, the cost of all listed.
+
+    With --sessions, loops and the sessions that you had with agents are listed too. The total does
+    not count loops, whose runs are listed, nor what runs did in a session.
+    """
+    wanted = RunFilter(
+        agent=options.agent,
+        status=options.status,
+        cwd=None if options.cwd is None else os.path.abspath(options.cwd),
+        since=None if options.since is None else time.time() - options.since,
+    )
+    if options.sessions:
+        from nightrook.cli.commands.lists.sessions import list_everything  # so that runs stay quick
+
+        list_everything(wanted, None if options.all else options.limit, as_json=options.json)
+        return
+    found = listed_runs(wanted, None if options.all else options.limit)
+    if options.json:
+        for row in found.runs:
+            put_json(sys.stdout, msgspec.json.encode(row))
+    elif found.runs:
+        _print(found)
+    elif wanted.takes_all:
+        click.echo('There are no runs yet. Start one:  rook run "Fix the tests"   or  rook demo')
+    else:
+        click.echo("No runs match. See all of them with:  rook runs --all")
+
+
+def _print(found: RunList) -> None:
+    now = time.time()
+    print_rows(
+        HEAD,
+        [run_cells(row, now) for row in found.runs],
+        styles=[style(row.status) for row in found.runs],
+        total=_total(found),
+    )
+
+
+def print_rows(
+    head: Sequence[str], rows: Sequence[Sequence[str]], *, styles: Sequence[str], total: str
+) -> None:
+    """Print rows as a table that fits the terminal, each status in its style, and a total."""
+    look = look_of(sys.stdout, os.environ)
+    width = columns(sys.stdout) if look.terminal else _WIDTH_IN_A_PIPE
+    shown = _fitting(head, rows, width) if look.terminal else list(range(len(head)))
+    paint, status = look.paint(), head.index("STATUS")
+
+    def painted(row: int, column: int, text: str) -> str:
+        if row < 0:
+            return paint("strong", text)
+        return paint(styles[row] if shown[column] == status else "text", text)
+
+    chosen = [[row[column] for column in shown] for row in (head, *rows)]
+    for line in table(chosen[0], chosen[1:], width=width, paint=painted):
+        click.echo(line)
+    click.echo(f"{paint('prefix', '[rook]')} {total}")
+
+
+def run_cells(run: ListedRun, now: float) -> list[str]:
+    """A run as a row under `HEAD`."""
+    spent = spent_on(run)
+    return [
+        run.name,
+        moment(run.started_at, now),
+        run.called or run.agent or "raw",
+        short_model(run.model),
+        run.status.replace("_", " "),
+        duration(run.seconds),
+        price(spent) if spent is not None else "",
+        short_folder(run.cwd),
+        one_line(run.what, 200),
+    ]
+
+
+def short_model(model: str | None) -> str:
+    """A model's name in a column."""
+    return cells.fit(one_line(model or "", 100), _WIDEST["MODEL"])
+
+
+def short_folder(path: str | None) -> str:
+    """A folder in a column: the end of a long path says more than its beginning."""
+    shown, most = from_home(path or "", os.path.expanduser("~")), _WIDEST["FOLDER"]
+    return shown if len(shown) <= most else f"…{shown[-most + 1 :]}"
+
+
+def _fitting(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[int]:
+    """The columns that leave enough of a terminal's width for the prompt."""
+    shown = list(range(len(head)))
+    wide = [max(cells.width(row[column]) for row in (head, *rows)) for column in shown]
+    for name in filter(head.__contains__, _LESS_NEEDED):
+        if sum(wide[column] + 2 for column in shown[:-1]) + _LEAST_WHAT <= width:
+            break
+        shown.remove(head.index(name))
+    return shown
+
+
+def _total(found: RunList) -> str:
+    """How many runs are listed, what they have cost, and how many more there are."""
+    parts = [
+        count(len(found.runs), "run"),
+        *total_parts(map(spent_on, found.runs), found.more, "run"),
+    ]
+    return " · ".join(parts)
+
+
+def spent_on(run: ListedRun) -> Money | None:
+    """What a run has cost; None if it never started."""
+    return None if run.status == "not_started" else run.spent
+
+
+def total_parts(costs: Iterable[Money | None], more: int, what: str) -> Iterator[str]:
+    """Yield what runs, or other things, have cost together, and how many more there are."""
+    started = [cost for cost in costs if cost is not None]
+    known = [cost for cost in started if cost.usd is not None]
+    if known:
+        spent = Money(
+            dollars(sum(nano(cost.usd or 0.0) for cost in known)),
+            least_certain(cost.source for cost in known),
+            any(cost.at_least for cost in known),
+        )
+        yield total_cost(spent, len(started) - len(known), what)
+    elif started:
+        yield price(Money(None, "unknown"))
+    if more:
+        yield f"{more} more: use --all or --limit N"
+
+
+def style(status: ListedStatus) -> str:
+    """The style in which the status of a run is shown."""
+    match status:
+        case "running":
+            return "tool"
+        case "damaged" | "not kept":
+            return "bad"
+        case _:
+            return style_of(status)

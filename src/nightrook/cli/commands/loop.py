@@ -1,0 +1,165 @@
+"""`rook loop`: run an agent repeatedly until the work is done."""
+
+import asyncio
+import sys
+from functools import partial
+
+import click
+import msgspec
+from click.core import ParameterSource
+from msgspec.structs import replace
+
+from nightrook import agents
+from nightrook.cli.background.detach_loop import put_loop_away
+from nightrook.cli.commands.loops import put_end
+from nightrook.cli.live.foreground import on_interrupts
+from nightrook.cli.live.loop_view import LoopOutput
+from nightrook.cli.live.output import put_json
+from nightrook.cli.options.agent_args import AgentArgs, agent_args
+from nightrook.cli.options.defaults import print_project_settings, resolve_agent
+from nightrook.cli.options.parameters import argument, takes
+from nightrook.cli.options.piped_input import PipedStdin, given_prompt
+from nightrook.cli.reporting.ci_output import CiOutput
+from nightrook.cli.reporting.end_actions import EndActions
+from nightrook.config.end_options import EndOptions
+from nightrook.config.options import LoopOptions, ViewOptions
+from nightrook.display.loops.summary import LoopView
+from nightrook.display.reports.report import Report
+from nightrook.loops.driver import Loop
+from nightrook.loops.effects import RealEffects
+from nightrook.loops.events import AGENT_EVENTS
+from nightrook.loops.plan import CEILINGS, LoopPlan, plan_of
+from nightrook.loops.prompts import VARIABLES, unknown_variables
+from nightrook.loops.start import new_loop, resumed_loop
+from nightrook.model.safe import safe_line
+from nightrook.process.systems.this_system import system
+
+_EXAMPLES = """\b
+Examples:
+  rook loop "Fix the failing tests" --check "pytest -q" --max-cost 5
+  rook loop --prompt-file TASK.md --signal PHASE_COMPLETE --max-iterations 10
+  rook loop "Port the parser" --until DONE --on-limit switch:codex --commit
+  rook loop --resume loop-k7f3
+  rook loop --detach --prompt-file TASK.md       prints its name; then: rook attach loop-k7f3
+\b
+In the prompt, {{iteration}}, {{max_iterations}}, {{last_answer}}, {{check_output}} and {{left}}
+are filled in before every iteration.
+"""
+
+
+@click.command("loop", cls=AgentArgs, epilog=_EXAMPLES)
+@takes("loop", LoopOptions, ViewOptions, EndOptions)
+@argument("prompt", nargs=-1, metavar="PROMPT [-- AGENT ARGS]", type=click.UNPROCESSED)
+def loop_(
+    options: LoopOptions,
+    view_options: ViewOptions,
+    end_options: EndOptions,
+    prompt: tuple[str, ...],
+) -> None:
+    """Run an agent repeatedly until the work is done or a ceiling is reached.
+
+    Exit codes: 0 the goal is met, 5 a ceiling was reached, 6 the provider's limit, 7 stuck or no
+    progress, 8 the agent says it is done but a check fails, 9 not started, 130 interrupted.
+    """
+    jsonl = options.format == "jsonl"
+    if options.detach and jsonl:
+        raise click.UsageError("--detach and --format can't be combined")
+    if options.resume is not None:
+        if prompt or options.prompt_file:
+            raise click.UsageError("--resume can't be combined with a prompt")
+        loop = resumed_loop(options.resume, ceilings=_changed_ceilings(options))
+    else:
+        print_project_settings()
+        loop = new_loop(_plan(prompt, options))
+    view_options = replace(view_options, quiet=options.quiet or jsonl)
+    ends = EndActions(end_options, lively=not view_options.quiet)
+    ends.warn()
+    if options.detach:
+        at_end = partial(ends.finish, lambda: _report(loop), detached=True)
+        raise click.exceptions.Exit(put_loop_away(loop, at_end, quiet=options.quiet))
+    code = asyncio.run(_watch(loop, view_options, ends.ci, jsonl=jsonl))
+    ends.finish(lambda: _report(loop))
+    raise click.exceptions.Exit(code)
+
+
+def _changed_ceilings(options: LoopOptions) -> dict[str, float]:
+    """The ceilings on the command line; a resumed loop takes no other options of a plan."""
+    ctx = click.get_current_context()
+    given = [
+        param
+        for param in ctx.command.params
+        if param.name in LoopOptions.__struct_fields__
+        and param.name not in ("resume", "format", "quiet", "detach")
+        and ctx.get_parameter_source(param.name) is ParameterSource.COMMANDLINE
+    ]
+    for param in given:
+        if param.name not in CEILINGS:
+            raise click.UsageError(
+                f"--resume and {param.opts[-1]} can't be combined: a loop keeps its options"
+            )
+    return {CEILINGS[str(param.name)]: getattr(options, str(param.name)) for param in given}
+
+
+def _plan(words: tuple[str, ...], options: LoopOptions) -> LoopPlan:
+    agent, program, called = resolve_agent(options.agent)
+    prompt, stdin = given_prompt(
+        words,
+        options.prompt_file,
+        PipedStdin(options.stdin_mode, quiet=options.quiet),
+        limit=agents.agent(agent).prompt_limit,
+        example='rook loop "Fix the tests" --check "pytest"',
+    )
+    for name in unknown_variables(prompt):
+        known = ", ".join(VARIABLES)
+        message = f"{{{{{name}}}}} is not a known variable and is left as it is; known: {known}"
+        click.echo(f"[rook] WARNING: {safe_line(message)}", err=True)
+    file = None if options.prompt_file == "-" else options.prompt_file
+    return plan_of(
+        replace(options, agent=agent, prompt_file=file),
+        prompt="" if file else prompt,
+        stdin=stdin,
+        program=program,
+        called=called,
+        args=tuple(agent_args()),
+        needs_cost=not options.max_cost_unchecked and _is_set("max_cost"),
+    )
+
+
+def _is_set(name: str) -> bool:
+    """Whether an option is on the command line or in the settings."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is not ParameterSource.DEFAULT
+
+
+async def _watch(loop: Loop, view_options: ViewOptions, ci: CiOutput, *, jsonl: bool) -> int:
+    """Display a loop to its end; Ctrl-C ends it, the second time at once."""
+    system.become_subreaper()
+    output = LoopOutput(loop.plan, view_options, ci)
+    if isinstance(loop.effects, RealEffects) and not view_options.quiet:
+        loop.effects.on_run = output.watch
+    async with loop:
+        on_interrupts(lambda number: loop.stop(by=number.name), output.echo)
+        async for event in loop:
+            if jsonl:
+                put_json(sys.stdout, msgspec.json.encode(event))
+            elif not isinstance(event, AGENT_EVENTS):  # the run itself is displayed
+                await output.show(event)
+    output.close()
+    if not jsonl:
+        put_end(_view(loop))
+    assert loop.exit_code is not None
+    return loop.exit_code
+
+
+def _view(loop: Loop) -> LoopView:
+    """A loop that has ended."""
+    now = loop.effects.now()
+    return LoopView(name=loop.name, plan=loop.plan, state=loop.state, is_running=False, now=now)
+
+
+def _report(loop: Loop) -> Report:
+    from nightrook.cli.reporting.reports import (
+        report_of_loop,
+    )  # rarely needed, and it imports a lot
+
+    return report_of_loop(_view(loop))

@@ -1,0 +1,82 @@
+"""`rook replay`: a finished run again, as it happened."""
+
+import math
+import os
+import sys
+
+import click
+
+from nightrook.cli.live.ending import print_answer
+from nightrook.cli.live.finished_run import display_of, say_end, show_record
+from nightrook.cli.live.playback import Pace
+from nightrook.cli.live.raw_text import RawOutput, last_words, shown_text
+from nightrook.cli.options.defaults import print_project_settings
+from nightrook.cli.options.parameters import argument, takes
+from nightrook.cli.options.run_argument import find_run
+from nightrook.cli.safe_output import guarded
+from nightrook.config.command_options import ReplayOptions
+from nightrook.config.options import Format, ViewOptions
+from nightrook.display.console.look import look_of
+from nightrook.feed.feed import Feed
+from nightrook.feed.stored import iterate, stored_feed
+from nightrook.feed.tail import pieces
+from nightrook.model.records import dump
+from nightrook.model.redaction.deltas import UnsplitSecrets
+from nightrook.runs.listing import running_run
+from nightrook.store import decisions
+from nightrook.store.run_folder import RunFolder
+
+_EXAMPLES = """\b
+Examples:
+  rook replay k7f3 --speed 10
+  rook replay k7f3 --instant --format jsonl
+"""
+
+
+@click.command("replay", epilog=_EXAMPLES)
+@takes("replay", ReplayOptions, ViewOptions)
+@argument("run", required=False, completes="runs")
+def replay(options: ReplayOptions, view_options: ViewOptions, run: str | None) -> None:
+    """Show a finished run again, as it happened."""
+    print_project_settings()
+    folder = find_run(run)
+    pace = Pace(math.inf if options.instant else options.speed)
+    with pace.ended_by_signals():
+        if view_options.format == "text":
+            _replay(folder, view_options, pace)
+        else:
+            _pass_on(folder, view_options.format, pace)
+
+
+def _replay(folder: RunFolder, view_options: ViewOptions, pace: Pace) -> None:
+    feed, made = _feed(folder), decisions.read(folder)
+    with display_of(folder, feed.state, view_options) as display:
+        for line in iterate(feed.lines("stdout")):
+            display.put([shown_text(line)])
+        for record in iterate(feed.since(0)):
+            pace.wait(record.at, display.tick)
+            show_record(display, record, made)
+            sys.stdout.flush()
+        paint = look_of(sys.stdout, os.environ).paint()
+        display.put(list(last_words(folder, feed.state, paint)))
+    print_answer(sys.stdout, view_options, feed.state, display.texts)
+    say_end(folder, feed.state)
+
+
+def _pass_on(folder: RunFolder, form: Format, pace: Pace) -> None:
+    """Write a run's records as JSON lines, or its bytes, at the pace at which they came."""
+    if form == "raw":
+        raw = RawOutput(sys.stdout)
+        for data, at in pieces(folder.path):
+            pace.wait(at)
+            raw.write(data)
+        raw.close()
+        return
+    secrets, out = UnsplitSecrets(os.environ), guarded(sys.stdout)
+    for record in iterate(_feed(folder).since(0)):
+        pace.wait(record.at)
+        out.write_json(dump(secrets.unsplit(record)) + b"\n")
+
+
+def _feed(folder: RunFolder) -> Feed:
+    return stored_feed(folder, is_running=running_run(folder) is not None)

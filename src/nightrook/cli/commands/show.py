@@ -1,0 +1,181 @@
+"""`rook show`: what a run did and how it ended."""
+
+import os
+import shlex
+import sys
+import time
+from collections.abc import Iterator
+from functools import partial
+
+import click
+
+from nightrook.cli.live.ending import print_answer
+from nightrook.cli.live.finished_run import display_of, ending_lines, say_end, show_record
+from nightrook.cli.live.pager import paged
+from nightrook.cli.live.raw_text import last_words, shown_text
+from nightrook.cli.options.parameters import argument, takes
+from nightrook.cli.options.run_argument import find_run
+from nightrook.cli.reporting.replacements import replacements_of
+from nightrook.cli.running_run import how_to_follow, open_calls, progress
+from nightrook.cli.safe_output import guarded
+from nightrook.config.command_options import ShowOptions
+from nightrook.config.options import ViewOptions
+from nightrook.display.console.look import Look, columns, look_of
+from nightrook.display.context import RunContext
+from nightrook.display.ending import Shown
+from nightrook.display.page import Heading, Page, PageOptions
+from nightrook.display.spending import spending_lines, subagent_titles
+from nightrook.feed.bodies import run_bodies
+from nightrook.feed.stored import iterate, stored_feed
+from nightrook.model.completion import final_text
+from nightrook.model.errors import BadRunNameError, UnknownRunError
+from nightrook.model.safe import safe_line
+from nightrook.model.timeline import Timeline
+from nightrook.runs.heal import healed
+from nightrook.runs.listing import ListedRun, running_run
+from nightrook.store import decisions
+from nightrook.store.run_folder import RunFolder
+
+_EXAMPLES = """\b
+Examples:
+  rook show
+  rook show k7f3 --full
+  rook show k7f3 | grep ERROR
+  rook show k7f3 --html run.html     one file to keep or to send
+  rook show k7f3 --md > run.md
+  rook show 5a035b45                 a session that rook search or rook runs --sessions found
+  rook show 5a035b45 --json | jq '.turns[].cost_usd'
+"""
+
+
+_WIDEST_PAGE = 100
+
+
+@click.command("show", epilog=_EXAMPLES)
+@takes("show", ShowOptions, ViewOptions)
+@argument("run", required=False, completes="shown")
+def show(options: ShowOptions, view_options: ViewOptions, run: str | None) -> None:
+    """Show what a run, a loop, a batch or a stored session did; without a name, the last run.
+
+    A stored session is named by the beginning of its id, which `rook search` and `rook runs
+    --sessions` show; each turn is shown with its tokens and its cost.
+
+    On a terminal the page opens in your pager ($PAGER, otherwise less). In a pipe the lines of the
+    run are printed; with --full the page, without colours. A run that is still running is shown as
+    far as it has come.
+    """
+    full, verbose = options.full, view_options.verbose
+    look = look_of(sys.stdout, os.environ)
+    is_document = options.html is not None or options.md or options.json
+    if run is not None and run.startswith("loop-") and not is_document:
+        from nightrook.cli.commands.loops import show_loop  # rarely needed, and it imports a lot
+
+        show_loop(run, full=full)
+        return
+    if run is not None and run.startswith("batch-") and not is_document:
+        from nightrook.cli.commands.lists.batches import show_batch  # it imports a lot, too
+
+        show_batch(run)
+        return
+    try:
+        found = find_run(run)
+    except (UnknownRunError, BadRunNameError):
+        from nightrook.cli.commands.archive.show_session import show_session  # it imports a lot
+
+        show_session(run or "", options, look, verbose=verbose)
+        return
+    if is_document:
+        from nightrook.cli.reporting.export import export  # rarely needed
+
+        export(found, options)
+        return
+    folder = healed(found)
+    live = running_run(folder)
+    if look.terminal and not options.no_pager:
+        paged(_page(folder, live, look, verbose=verbose, full=full), os.environ)
+    elif look.terminal or full:
+        for line in _page(folder, live, look, verbose=verbose, full=full):
+            click.echo(line)
+    else:
+        _show_lines(folder, live, view_options)
+
+
+def _show_lines(folder: RunFolder, live: ListedRun | None, view_options: ViewOptions) -> None:
+    feed, made = stored_feed(folder, is_running=live is not None), decisions.read(folder)
+    if live is not None:
+        _print_to_stderr(progress(live))
+    with display_of(folder, feed.state, view_options) as display:
+        for line in iterate(feed.lines("stdout")):
+            display.put([shown_text(line)])
+        for record in iterate(feed.since(0)):
+            show_record(display, record, made)
+        paint = look_of(sys.stdout, os.environ).paint()
+        display.put(list(last_words(folder, feed.state, paint)))
+    print_answer(sys.stdout, view_options, feed.state, display.texts)
+    if live is None:
+        say_end(folder, feed.state, shown="lines")
+    else:
+        _print_to_stderr(*open_calls(feed.snapshot(), time.time()), how_to_follow(live))
+
+
+def _print_to_stderr(*lines: str) -> None:
+    for line in lines:
+        click.echo(f"[rook] {safe_line(line)}", err=True)
+
+
+def _page(
+    folder: RunFolder, live: ListedRun | None, look: Look, *, verbose: bool, full: bool
+) -> Iterator[str]:
+    """The lines of a run's page, drawn from its timeline."""
+    info = folder.info()
+    home, paint = os.path.expanduser("~"), look.paint()
+    feed, timeline = stored_feed(folder, is_running=live is not None), Timeline()
+    timeline.take(iterate(feed.since(0)))
+    page = Page(
+        (info.label if info else None) or "raw",
+        PageOptions(
+            width=min(columns(sys.stdout), _WIDEST_PAGE),
+            verbose=verbose and not full,
+            full=full,
+            home=home,
+            now=time.time() if live else None,
+        ),
+        paint=paint,
+        context=RunContext(
+            cwd=feed.state.cwd,
+            snapshot=feed.snapshot,
+            redact=guarded(sys.stdout).redacted,
+            denied_by_person=partial(decisions.denied_by_person, folder),
+        ),
+        read=run_bodies(folder.path, feed.agent).read,
+        replacements=replacements_of(feed.agent),
+        decisions=decisions.read(folder),
+    )
+    yield from page.head(_heading(folder, live))
+    yield from map(shown_text, iterate(feed.lines("stdout")))
+    yield from page.lines(timeline.items)
+    yield from last_words(folder, feed.state, paint, full=full)
+    if live is None:
+        answer = guarded(sys.stdout).redacted(final_text(feed.state) or "")
+        yield from page.answer(None if full else answer)
+        shown: Shown = "everything" if full else "lines"
+        yield from ending_lines(folder, feed.state, paint, shown=shown, home=home)
+    else:
+        yield f"{paint('prefix', '[rook]')} {how_to_follow(live)}"
+    for line in spending_lines(
+        feed.state.ledger, subagent_titles(timeline.items), verbose=verbose or full
+    ):
+        yield f"{paint('prefix', '[rook]')} {line}"
+
+
+def _heading(folder: RunFolder, live: ListedRun | None) -> Heading:
+    info = folder.info()
+    if info is None:
+        return Heading(run=folder.name)
+    return Heading(
+        run=folder.name,
+        prompt=info.prompt,
+        started_at=info.started_at,
+        command=shlex.join(info.command),
+        progress=progress(live) if live else None,
+    )

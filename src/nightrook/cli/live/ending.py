@@ -1,0 +1,117 @@
+"""Prints how a run ended: its answer or its summary to stdout, the rest to stderr."""
+
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any, TextIO
+
+import msgspec
+
+from nightrook.cli.live.output import put, put_json
+from nightrook.cli.safe_output import guarded
+from nightrook.config.options import ViewOptions
+from nightrook.display.console.look import Look, columns, look_of
+from nightrook.display.console.markdown import markdown
+from nightrook.display.ending import how_to_install, losses, summary
+from nightrook.display.reports.ended_run import EndedRun, about_run, known_agent
+from nightrook.display.texts import ShownTexts
+from nightrook.model.completion import final_text
+from nightrook.model.errors import NightrookError
+from nightrook.model.safe import safe, safe_line
+from nightrook.model.state import RunState
+from nightrook.runs.summary import summarise
+from nightrook.store import runs
+from nightrook.store.home import home_folder
+
+_WIDEST_ANSWER = 100
+
+
+def print_result(
+    out: TextIO, view_options: ViewOptions, ended: EndedRun, texts: ShownTexts | None = None
+) -> None:
+    """Write what was asked for: one JSON object, or the answer unless `texts` include it."""
+    if view_options.json:
+        put_json(out, msgspec.json.encode(_as_json(ended)))
+    elif ended.agent is None or view_options.format != "text":
+        return
+    elif view_options.quiet and (answer := final_text(ended.state)):
+        put_answer(out, answer)
+    elif view_options.lively:
+        print_answer(out, view_options, ended.state, texts)
+
+
+def _as_json(ended: EndedRun) -> dict[str, Any]:
+    verdict, state, agent, folder, _ = ended
+    about, info = about_run(ended), folder.info() if folder else None
+    summary = summarise(state, file=str(folder.path) if folder else "-", agent=agent)
+    ok = verdict.status == "success" if agent is None else summary.ok
+    return {
+        **msgspec.structs.asdict(summary),
+        "ok": ok,
+        "status": verdict.status,
+        "run": about.run,
+        "cwd": info.cwd if info else state.cwd,
+        "files": list(state.files),
+        "session": state.session,
+        "steps": state.steps,
+        "exit_code": verdict.exit_code,
+        "sentence": verdict.sentence,
+        "duration_s": about.duration_s,
+        "resets_in_s": about.resets_in_s,
+    }
+
+
+def print_answer(
+    out: TextIO, view_options: ViewOptions, state: RunState, texts: ShownTexts | None
+) -> None:
+    """Write the answer of a run that has a result, after an empty line, unless it was shown."""
+    answer = (final_text(state) or "").strip("\n") if state.results else ""
+    is_wanted = view_options.text and not view_options.no_answer
+    if not is_wanted or not answer.strip() or (texts and texts.include(answer, state.texts)):
+        return
+    look = look_of(out, os.environ)
+    put(out, f"\n{_laid_out(out, look, answer)}\n" if look.terminal else f"\n{safe(answer)}")
+
+
+def put_answer(out: TextIO, answer: str) -> None:
+    """Write an answer and nothing else."""
+    look = look_of(out, os.environ)
+    put(out, _laid_out(out, look, answer) if look.terminal else safe(answer))
+
+
+def _laid_out(out: TextIO, look: Look, answer: str) -> str:
+    answer = guarded(out).redacted(answer)  # before a line break can split a secret
+    return markdown(answer, width=min(columns(out), _WIDEST_ANSWER), colour=look.colour)
+
+
+def print_end(view_options: ViewOptions, ended: EndedRun) -> None:
+    """Print how it ended and what to do next; of a quiet success, only what was lost."""
+    verdict, state = ended.verdict, ended.state
+    messages = guarded(sys.stderr)
+    if view_options.quiet and verdict.exit_code == 0:
+        messages.drop()
+        for loss in losses(verdict):
+            _say(f"WARNING: {loss}")
+        return
+    messages.release()
+    if view_options.verbose:
+        errors = state.unknown.total() + state.unreadable
+        _say(f"stream stats: {state.records} events, {errors} errors")
+    for line in summary(verdict, about_run(ended), state, look_of(sys.stderr, os.environ).paint()):
+        put(sys.stderr, line)
+
+
+def install_hints(run: str | None) -> Iterator[str]:
+    """How to install the agent of a saved run, if the run could not start without it."""
+    try:
+        folder = runs.find(home_folder(), run) if run else None
+        info, exit = (folder.info(), folder.exit()) if folder else (None, None)
+    except NightrookError:  # it was removed
+        return
+    if info and exit and exit.missing_program is not None:
+        known = known_agent(info.agent)
+        yield from how_to_install(info.called, known.install_for(info.via) if known else None)
+
+
+def _say(words: str) -> None:
+    put(sys.stderr, f"[rook] {safe_line(words)}")

@@ -1,0 +1,82 @@
+"""A finished run: its display, and how it ended."""
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+import click
+import msgspec
+
+from nightrook.cli.options.view_options import display_on, reports_starts
+from nightrook.config.options import ViewOptions
+from nightrook.display.asking import decided
+from nightrook.display.console.look import look_of
+from nightrook.display.console.paint import Paint
+from nightrook.display.context import RunContext
+from nightrook.display.ending import Shown, summary
+from nightrook.display.outputs import Display
+from nightrook.display.plain import PlainDisplay
+from nightrook.display.reports.ended_run import EndedRun, about_run
+from nightrook.feed.integrity import checked_verdict
+from nightrook.model.records import Record
+from nightrook.model.state import RunState
+from nightrook.model.text import from_home
+from nightrook.store.decisions import Decided, denied_by_person
+from nightrook.store.file_names import OUTPUT
+from nightrook.store.output import has_output
+from nightrook.store.run_folder import RunFolder
+
+
+def display_of(folder: RunFolder, state: RunState, view_options: ViewOptions) -> Display:
+    """The display for a finished run on standard output."""
+    info = folder.info()
+    label = info.label if info else None
+    return display_on(
+        sys.stdout,
+        label or "agent",
+        view_options,
+        context=RunContext(
+            run=folder.name,
+            cwd=state.cwd,
+            reports_starts=reports_starts(info.agent if info else None),
+            snapshot=state.snapshot,
+            denied_by_person=partial(denied_by_person, folder),
+        ),
+    )
+
+
+def show_record(display: Display, record: Record, decisions: Mapping[str, Decided]) -> None:
+    """Write the lines of a record, and what the user decided on it; what ran, to stderr."""
+    if isinstance(display, PlainDisplay) and (head := display.head(record)):
+        sys.stdout.flush()
+        click.echo(head, err=True)
+    display.show(record)
+    display.say(*decided(record, decisions))
+
+
+def say_end(folder: RunFolder, state: RunState, *, shown: Shown = "nothing") -> None:
+    """Print how the run ended to stderr."""
+    paint = look_of(sys.stderr, os.environ).paint()
+    for line in ending_lines(folder, state, paint, shown=shown):
+        click.echo(line, err=True)
+
+
+def ending_lines(
+    folder: RunFolder, state: RunState, paint: Paint, *, shown: Shown, home: str | None = None
+) -> Iterator[str]:
+    """How a run ended, what to do next, and where its answer is.
+
+    `shown` is how much of the run is above these lines.
+    """
+    saved, info = checked_verdict(folder), folder.info()
+    prefix = paint("prefix", "[rook]")
+    if saved is None:
+        yield f"{prefix} run {folder.name} is running"
+        return
+    agent = info.agent if info else None
+    ended = EndedRun(saved.verdict, state, agent, folder)
+    about = msgspec.structs.replace(about_run(ended), shown=shown)
+    yield from summary(ended.verdict, about, state, paint)
+    if has_output(folder):
+        yield f"{prefix} answer: {from_home(str(folder.path / OUTPUT), home)}"

@@ -1,0 +1,185 @@
+"""Runs an agent in the foreground: shows it, passes Ctrl-C to it, reports how it ended."""
+
+import asyncio
+import os
+import shlex
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, nullcontext
+from itertools import count
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from nightrook.cli.live.ending import print_end, print_result
+from nightrook.cli.live.keys import terminal_path
+from nightrook.cli.live.output import put
+from nightrook.cli.live.permission_prompt import TerminalAsker
+from nightrook.cli.live.screen_turns import Turns
+from nightrook.cli.live.view import View
+from nightrook.cli.reporting.ci_output import CiOutput
+from nightrook.cli.reporting.end_actions import EndActions
+from nightrook.config.options import ViewOptions
+from nightrook.display.console.echo import Echo
+from nightrook.display.console.look import look_of
+from nightrook.display.reports.ended_run import EndedRun
+from nightrook.display.reports.report import Report
+from nightrook.display.texts import ShownTexts
+from nightrook.model.safe import safe_line
+from nightrook.prices import price_file_problem
+from nightrook.process.systems.this_system import system
+from nightrook.runs.limits import late_limits, missing_permission, unheld_limits
+from nightrook.runs.run import Run
+from nightrook.store.home import home_folder, space_problem
+
+_LAST_HANDLED = 2  # Ctrl-C: the first asks, the second kills
+
+
+def is_watched(view_options: ViewOptions) -> bool:
+    """Whether a status line shows what the agent does before a message of it is complete."""
+    return view_options.lively and look_of(sys.stdout, os.environ).terminal
+
+
+Alongside = Callable[[Run], AbstractAsyncContextManager[None]]
+"""What happens while a run lasts."""
+
+
+def watch(
+    run: Run, view_options: ViewOptions, ends: EndActions, alongside: Alongside | None = None
+) -> int:
+    """Run to the end and show it; return the exit code."""
+    system.become_subreaper()  # what a killed recorder leaves behind becomes ours
+    code = asyncio.run(_watch(run, view_options, ends.ci, alongside))
+    ends.finish(lambda: report_of(run))
+    return code
+
+
+def report_of(run: Run) -> Report:
+    """The report of a run that has ended."""
+    from nightrook.cli.reporting.reports import report_of_run  # rarely needed, and it imports a lot
+
+    return report_of_run(run.folder, run.verdict, run.state if run.agent else None)
+
+
+class _Stops:
+    """Stops a run at signals; those that come before it has started count when it has."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._early: list[signal.Signals] | None = []
+
+    def __call__(self, number: signal.Signals) -> None:
+        """Stop the run, now or once it has started."""
+        if self._early is None:
+            self._run.stop(by=number.name)
+        else:
+            self._early.append(number)
+
+    def pass_on(self) -> None:
+        """The run has started: stop it if that was asked for."""
+        early, self._early = self._early or [], None
+        for number in early:
+            self(number)
+
+
+async def _watch(
+    run: Run, view_options: ViewOptions, ci: CiOutput, alongside: Alongside | None
+) -> int:
+    turns = Turns()
+    if run.asks and run.agent and (path := terminal_path()):
+        limit_s = run.options.ask_timeout
+        run.on_permission = TerminalAsker(
+            path,
+            run.label,
+            turns,
+            cwd=run.cwd,
+            limit_s=limit_s,
+            settlement=run.others,
+        )
+        run.options = replace(run.options, ask_timeout=None)  # a key restarts the asker's own timer
+    stops, echo = _Stops(run), Echo(sys.stdout)
+    on_interrupts(stops, echo)
+    async with run, alongside(run) if alongside else nullcontext():
+        stops.pass_on()
+        for warning in (*warnings(run), *_unasked(run)):
+            put(sys.stderr, f"[rook] WARNING: {safe_line(warning)}")
+        ci.open_group(f"{run.label}: {run.options.prompt or shlex.join(run.command)}")
+        if view_options.lively and (view_options.verbose or not is_watched(view_options)):
+            put(sys.stdout, f"[rook] Agent command: {command_line(run.command)}")
+        texts = await show_run(run, view_options, turns, echo)
+        verdict = await run.wait()
+        ci.close_group()
+    agent = run.agent.name if run.agent else None
+    ended = EndedRun(verdict, run.state, agent, run.folder)
+    print_result(sys.stdout, view_options, ended, texts)
+    if unheld := unheld_limits(run.state, run.options):
+        put(sys.stderr, f"[rook] WARNING: {unheld}")
+    print_end(view_options, ended)
+    return verdict.exit_code
+
+
+def on_interrupts(stop: Callable[[signal.Signals], None], echo: Echo) -> None:
+    """Call `stop` at each Ctrl-C, SIGTERM and SIGHUP; the third Ctrl-C ends rook at once.
+
+    The second one switches the terminal's echo on, as nothing can be done at the third: it ends
+    rook even while much is left to read or the screen is stalled. The recorder then ends the
+    agent, and the next command that looks at the run judges it.
+    """
+    loop = asyncio.get_running_loop()
+    presses = count(1)
+
+    def interrupt() -> None:
+        if next(presses) == _LAST_HANDLED:
+            echo.keep_on()
+            loop.remove_signal_handler(signal.SIGINT)
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+        stop(signal.SIGINT)
+
+    loop.add_signal_handler(signal.SIGINT, interrupt)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, stop, number)
+
+
+def warnings(run: Run) -> list[str]:
+    """What to warn of before a run starts: what rook cannot promise for it here."""
+    late = late_limits(run.agent, run.options, via=run.via)
+    home = Path(run.options.home) if run.options.home else home_folder()
+    unpermitted = missing_permission(run.agent, run.options)
+    problems = (late, unpermitted, price_file_problem(), space_problem(home))
+    return [*system.problems(), *(problem for problem in problems if problem)]
+
+
+def _unasked(run: Run) -> Iterator[str]:
+    """Who cannot be asked, of those who could answer what the agent asks."""
+    if run.others.problem is not None:
+        yield f"only this terminal can answer what the agent asks: {run.others.problem}"
+    if run.asks and run.on_permission is None and not run.others.are_there():
+        yield (
+            "there is no terminal to ask on: what needs approval is denied; to answer it from "
+            "elsewhere, start rook web, or use --detach and rook answer"
+        )
+
+
+async def show_run(
+    run: Run, view_options: ViewOptions, turns: Turns | None, echo: Echo
+) -> ShownTexts | None:
+    """Show a run that has been started, until it is over; return the texts that were shown."""
+    view = View(
+        sys.stdout,
+        view_options,
+        run.feed,
+        look=look_of(sys.stdout, os.environ),
+        started_at=time.time(),
+        folder=lambda: run.folder,
+        turns=turns,
+        echo=echo,
+    )
+    await view.show()
+    return view.texts
+
+
+def command_line(command: tuple[str, ...] | list[str]) -> str:
+    """A command as one would type it."""
+    return safe_line(shlex.join(command))

@@ -1,0 +1,271 @@
+"""Reads single keys from the terminal, and restores its mode after each question."""
+
+import asyncio
+import codecs
+import os
+import re
+import signal
+import sys
+import termios
+import tty
+import unicodedata
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any, NamedTuple
+
+from nightrook.display.console.look import Look, look_of
+from nightrook.display.prompts.pages import Size
+from nightrook.model.safe import safe_line
+
+QUIET_S = 0.5
+"""How long keys are ignored after a page has appeared: they were meant for something else."""
+
+_FRONT_S = 0.2  # between two looks whether we are in the foreground
+_USUAL_SIZE = Size(80, 24)
+_LONGEST = 4000
+_ENTER, _ESCAPE, _END, _ALL = ("\r", "\n"), "\x1b", "\x04", "\x15"
+_BACK = ("\x7f", "\x08")
+_SEQUENCE = re.compile(r"\x1b(?:[\[O][0-9;?]*[@-~]|.)")  # an arrow, or the like
+
+
+def terminal_path() -> str | None:
+    """The terminal at which a user can be asked; None if there is none."""
+    # macOS cannot report that a key was pressed on /dev/tty, only on the terminal itself.
+    streams = [sys.stdin] if sys.platform == "linux" else [sys.stdin, sys.stderr, sys.stdout]
+    try:
+        terminals = (os.ttyname(one.fileno()) for one in streams if one and one.isatty())
+        path = next(terminals, "/dev/tty")
+        os.close(os.open(path, os.O_RDWR | os.O_NOCTTY))
+    except (OSError, ValueError):
+        return None
+    return path
+
+
+def terminal_look(path: str) -> Look:
+    """What the terminal of that path can show."""
+    try:
+        with open(os.open(path, os.O_WRONLY | os.O_NOCTTY), "w") as terminal:
+            return look_of(terminal, os.environ)
+    except OSError:  # it is gone
+        return Look()
+
+
+def terminal_size(path: str) -> Size:
+    """The size of the terminal of that path; the usual one if it is not known."""
+    try:
+        terminal = os.open(path, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            columns, rows = os.get_terminal_size(terminal)
+        finally:
+            os.close(terminal)
+    except OSError:  # it is gone
+        return _USUAL_SIZE
+    return Size(columns, rows) if columns and rows else _USUAL_SIZE
+
+
+class View(NamedTuple):
+    """What a user answers: text, and below it the keys, which appear when they work."""
+
+    text: str
+    keys: str = ""
+
+
+class Keys:
+    """Reads keys from a terminal and writes to it; `heard` is called for each key.
+
+    Ctrl-C and the like are still signals. Ctrl-Z restores the terminal first; when rook is
+    continued in the foreground, the view is shown again and reading continues. It is also shown
+    again when the terminal gets another size.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        heard: Callable[[], None],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._path = path
+        self._heard = heard
+        self._sleep = sleep
+        self._chunks: asyncio.Queue[str | None] = asyncio.Queue()
+        self._text = codecs.getincrementaldecoder("utf-8")("replace")
+        self._before: list[Any] | None = None
+        self._fd = -1
+        self._view: Callable[[], View] = lambda: View("")
+        self._in_line = False
+
+    @asynccontextmanager
+    async def showing(self, view: Callable[[], View]) -> AsyncIterator[None]:
+        """Show a view and read keys while the block lasts; earlier input is discarded.
+
+        The first keys that count are those that are pressed `QUIET_S` after it appeared.
+        """
+        self._view = view
+        self._chunks = asyncio.Queue()
+        self._fd = os.open(self._path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGTSTP, self._suspend)
+        for number in (signal.SIGCONT, signal.SIGWINCH):
+            loop.add_signal_handler(number, self._chunks.put_nowait, None)
+        try:
+            await self._grab()
+            yield
+        finally:
+            for number in (signal.SIGTSTP, signal.SIGCONT, signal.SIGWINCH):
+                loop.remove_signal_handler(number)
+            self._give_back()
+            os.close(self._fd)
+            if self._in_line:
+                await self._end_line()
+
+    async def key(self) -> str:
+        """Wait for a single key; several characters at once, as from a paste, are ignored."""
+        while True:
+            chunk = await self._chunk()
+            if chunk is not None and len(chunk) == 1:
+                return chunk
+
+    async def line(self, prompt: str) -> str | None:
+        """Read a line; None if the user left it with Esc or Ctrl-D."""
+        text = ""
+        self._in_line = True
+        await self.say(prompt)
+        while True:
+            chunk = await self._chunk()
+            if chunk is None:
+                await self.say(prompt + text)
+            elif chunk == _ESCAPE or (chunk == _END and not text):
+                await self._end_line()
+                return None
+            else:
+                typed, ended = _before_enter(_SEQUENCE.sub("", chunk))
+                new = _edited(text, typed)
+                await self.say(_redrawn(text, new))
+                text = new
+                if ended:
+                    await self._end_line()
+                    return text
+
+    async def say(self, words: str) -> None:
+        """Write to the terminal."""
+        await write(self._path, words)
+
+    async def show(self) -> None:
+        """Show the view again, as it is now; its keys work at once."""
+        await self.say("".join(self._view()))
+
+    async def _end_line(self) -> None:
+        self._in_line = False
+        await self.say("\n")
+
+    async def _chunk(self) -> str | None:
+        """What was typed, or None after the view had to be shown again."""
+        chunk = await self._chunks.get()
+        if chunk is None:
+            await self._grab()
+        self._heard()
+        return chunk
+
+    async def _grab(self) -> None:
+        """Wait until rook is in the foreground, show the view, and start reading keys.
+
+        What was typed before the keys of the view appear is discarded.
+        """
+        while not self._chunks.empty():
+            self._chunks.get_nowait()
+        if not self._in_front():
+            await self.show()
+        while not self._in_front():
+            await asyncio.sleep(_FRONT_S)
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(self._fd)
+        if self._before is None:
+            self._before = termios.tcgetattr(self._fd)
+        tty.setcbreak(self._fd, termios.TCSANOW)
+        text, keys = self._view()
+        await self.say(text)
+        await self._sleep(QUIET_S)
+        if self._before is not None and self._in_front():  # else it is shown again
+            termios.tcflush(self._fd, termios.TCIFLUSH)
+            loop.add_reader(self._fd, self._read)
+            await self.say(keys)
+
+    def _give_back(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._fd)
+        if self._before is not None and self._in_front():
+            with suppress(termios.error):  # the terminal may be gone
+                termios.tcflush(self._fd, termios.TCIFLUSH)
+                termios.tcsetattr(self._fd, termios.TCSANOW, self._before)
+        self._before = None
+
+    def _suspend(self) -> None:
+        self._give_back()
+        os.kill(os.getpid(), signal.SIGSTOP)
+        self._heard()  # rook was stopped: the time limit starts again
+
+    def _in_front(self) -> bool:
+        """Whether the terminal is ours: touching it from the background would stop us."""
+        try:
+            return os.tcgetpgrp(self._fd) == os.getpgrp()
+        except OSError:
+            return True  # not our controlling terminal: touching it does not stop us
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._fd, 4096)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:  # hung up: no more keys will come
+            asyncio.get_running_loop().remove_reader(self._fd)
+        elif text := self._text.decode(data):
+            self._chunks.put_nowait(text)
+
+
+async def write(path: str, words: str) -> None:
+    """Write to a terminal, apart from the loop: it may be stalled, or gone."""
+    await asyncio.to_thread(_write, path, words)
+
+
+def _write(path: str, words: str) -> None:
+    view = memoryview(words.encode())
+    with suppress(OSError):
+        terminal = os.open(path, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC)
+        try:
+            while view:
+                view = view[os.write(terminal, view) :]
+        finally:
+            os.close(terminal)
+
+
+def _before_enter(chunk: str) -> tuple[str, bool]:
+    """What was typed before Enter, and whether it was pressed."""
+    ends = [chunk.index(enter) for enter in _ENTER if enter in chunk]
+    return (chunk[: min(ends)], True) if ends else (chunk, False)
+
+
+def _edited(text: str, typed: str) -> str:
+    """A line after some keys; those that mean nothing here are left out."""
+    for key in typed:
+        if key in _BACK:
+            text = text[:-1]
+        elif key == _ALL:
+            text = ""
+        elif safe_line(key) == key and len(text) < _LONGEST:
+            text += key
+    return text
+
+
+def _redrawn(old: str, new: str) -> str:
+    """What to write so that the end of a line changes from one text to another."""
+    pairs = enumerate(zip(old, new, strict=False))
+    same = next((at for at, (a, b) in pairs if a != b), min(len(old), len(new)))
+    return "\b \b" * sum(map(_width, old[same:])) + new[same:]
+
+
+def _width(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -1,0 +1,97 @@
+"""Text that is not an agent's message, made safe to print."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import TextIO
+
+from nightrook import agents
+from nightrook.cli.safe_output import guarded
+from nightrook.display.console.paint import Paint
+from nightrook.feed.tail import last_bytes, log_size
+from nightrook.model.errors import NightrookError
+from nightrook.model.safe import safe, safe_line, uncoloured
+from nightrook.model.state import RunState
+from nightrook.model.text import suggested
+from nightrook.store.arrivals import Stream
+from nightrook.store.run_folder import RunFolder
+
+_LAST = 64 * 1024  # bytes, in which the last lines are looked for
+_MOST = 20  # lines
+
+
+def shown_text(line: str) -> str:
+    """A line of plain text, safe to print."""
+    return safe(uncoloured(line))
+
+
+class RawOutput:
+    """Writes an agent's own bytes: exact to a file or pipe, safe and whole lines to a terminal."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._partial = b""
+
+    def write(self, data: bytes) -> None:
+        """Write the next bytes; on a terminal, a line that is not complete waits."""
+        if not self._out.isatty():
+            exact = guarded(self._out).exact
+            exact.write(data)
+            exact.flush()
+            return
+        lines, newline, rest = (self._partial + data).rpartition(b"\n")
+        self._partial = rest
+        if newline:
+            self._out.write(safe(lines.decode("utf-8", "replace")) + "\n")
+            self._out.flush()
+
+    def close(self) -> None:
+        """Write what waits."""
+        if self._partial:
+            self.write(b"\n")
+
+
+def without_chatter(agent: str | None, lines: Iterable[str]) -> list[str]:
+    """What an agent writes to stderr, without lines that are of no use, safe to print."""
+    chatter, complaints = _beginnings(agent)
+    shown = (line for line in lines if not line.startswith(chatter))
+    return [safe_line(uncoloured(line)) for line in shown if line.startswith(complaints)]
+
+
+def last_words(
+    folder: RunFolder, state: RunState, paint: Paint, *, full: bool = False
+) -> Iterator[str]:
+    """The last lines of text, if only they can explain why a run ended; all with `full`.
+
+    That is so for a command that no adapter knows, and for an agent that did not start or ended
+    without a result.
+    """
+    info, verdict = folder.info(), folder.verdict()
+    raw = info is None or info.agent is None
+    if not raw and (verdict is None or verdict.status == "success" or state.results):
+        return
+    streams: tuple[Stream, ...] = ("stderr",) if raw or state.heard else ("stdout", "stderr")
+    for stream in streams:
+        size = log_size(folder.path, stream)
+        data = last_bytes(folder.path, stream, size if full else _LAST)
+        text = guarded(sys.stdout).redacted(data.decode("utf-8", "replace"))
+        lines = [shown_text(line) for line in text.split("\n")]  # of what has no secrets
+        if lines[-1] == "":
+            lines.pop()
+        shown = lines if full else lines[-_MOST:]
+        if not any(line.strip() for line in shown):
+            continue
+        cut = size > len(data) or len(shown) < len(lines)
+        more = f", its last lines (all: {suggested('show', folder.name, '--full')})" if cut else ""
+        yield f"{paint('prefix', '[rook]')} it wrote to {stream}{more}:"
+        yield from shown
+
+
+@cache
+def _beginnings(agent: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """How lines begin that are not shown, and how those begin that alone are shown."""
+    try:
+        known = agents.agent(agent) if agent else None
+    except NightrookError:
+        known = None  # its package is gone
+    return (known.chatter, known.complaints or ("",)) if known else ((), ("",))

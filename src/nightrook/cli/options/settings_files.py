@@ -1,0 +1,20 @@
+"""Where the command line looks for settings."""
+
+import os
+from pathlib import Path
+
+from nightrook.config.files import Surroundings, user_folder
+
+
+def surroundings() -> Surroundings:
+    """Where to look for settings from the current folder."""
+    try:
+        cwd = Path.cwd()
+    except FileNotFoundError:  # the folder is gone; commands that need it report that
+        cwd = Path(os.sep)
+    return Surroundings(
+        cwd=cwd,
+        home=Path(os.path.realpath(os.path.expanduser("~"))),  # like the working folder
+        user_folder=user_folder(),
+        environment=os.environ,
+    )

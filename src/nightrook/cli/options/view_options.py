@@ -1,0 +1,64 @@
+"""Checks the options that say how a run is shown, and makes the display that they ask for."""
+
+import os
+import sys
+from typing import TextIO
+
+import click
+from msgspec.structs import replace
+
+from nightrook import agents
+from nightrook.cli.safe_output import guarded
+from nightrook.config.options import ViewOptions
+from nightrook.display.console.echo import Echo
+from nightrook.display.console.look import look_of
+from nightrook.display.context import RunContext
+from nightrook.display.outputs import Display, display_for
+
+
+def check_view(view: ViewOptions, *, detach: bool = False) -> None:
+    """Refuse options that contradict each other."""
+    if detach and (view.json or view.format != "text"):
+        raise click.UsageError(
+            "--detach and --json can't be combined: use rook attach --json afterwards"
+        )
+    for flag, given in (("--json", view.json), ("--quiet", view.quiet)):
+        if given and view.format != "text":
+            raise click.UsageError(f"{flag} and --format can't be combined")
+
+
+def hold_messages(view: ViewOptions) -> None:
+    """With --quiet, hold back what goes to stderr: it is shown only if the command fails.
+
+    `print_end` decides that, and an error of rook's own.
+    """
+    if view.quiet:
+        messages = guarded(sys.stderr)
+        messages.hold()
+        click.get_current_context().call_on_close(messages.release)
+
+
+def display_on(
+    out: TextIO,
+    label: str,
+    view: ViewOptions,
+    *,
+    context: RunContext,
+    echo: Echo | None = None,
+) -> Display:
+    """The display of a run on an output; its lines begin with the label."""
+    return display_for(
+        out,
+        label,
+        look=look_of(out, os.environ),
+        context=replace(context, redact=guarded(out).redacted),
+        verbose=view.verbose,
+        text=view.text,
+        home=os.path.expanduser("~"),
+        echo=echo,
+    )
+
+
+def reports_starts(agent: str | None) -> bool:
+    """Whether an agent reports calls when they begin, not only when they have ended."""
+    return agent is None or agents.agent(agent).capabilities.calls != "no"

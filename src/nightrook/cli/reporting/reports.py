@@ -1,0 +1,110 @@
+"""Makes the report of a run, a loop or a batch, live or from disk, without its secrets."""
+
+import os
+import shlex
+
+from nightrook.batches.queue import FolderQueue
+from nightrook.cli.commands.loops import view_of
+from nightrook.cli.options.run_argument import find_run
+from nightrook.display.loops.summary import LoopView
+from nightrook.display.reports.batch import batch_report
+from nightrook.display.reports.loop import loop_report
+from nightrook.display.reports.report import Report, cleaned
+from nightrook.display.reports.run import run_report
+from nightrook.feed.answers import run_answer
+from nightrook.feed.integrity import checked_verdict
+from nightrook.feed.source import state_of
+from nightrook.loops.storage import LOOP_FOLDERS
+from nightrook.model.errors import NightrookError
+from nightrook.model.redaction.redactor import Redactor
+from nightrook.model.state import RunState
+from nightrook.model.verdict import Verdict
+from nightrook.prices import PriceBook
+from nightrook.runs.heal import healed
+from nightrook.store import batch_folder, runs
+from nightrook.store.batch_folder import BatchBusyError
+from nightrook.store.file_names import OUTPUT
+from nightrook.store.home import home_folder
+from nightrook.store.output import has_output
+from nightrook.store.run_folder import RunFolder
+
+
+def find_report(name: str | None) -> Report:
+    """Report what a name stands for; without one, the last run."""
+    if name is not None and name.startswith("loop-"):
+        return report_of_loop(view_of(LOOP_FOLDERS.find(home_folder(), name)))
+    if name is not None and name.startswith("batch-"):
+        return _stored_batch(name)
+    return _stored_run(healed(find_run(name)))
+
+
+def report_of_run(folder: RunFolder, verdict: Verdict | None, state: RunState | None) -> Report:
+    """Report a run; a command that no adapter knows has no state, a running one no verdict."""
+    info, exit = folder.info(), folder.exit()
+    report = run_report(
+        folder.name,
+        verdict,
+        state=state or RunState(),
+        duration_s=exit.ended_at - info.started_at if exit and info else None,
+        agent=info.label if info else None,
+        prompt=(info.prompt or shlex.join(info.command)) if info else None,
+        answer=run_answer(folder.path, state),
+        answer_file=_answer_file(folder),
+    )
+    return _clean(report)
+
+
+def report_of_loop(view: LoopView) -> Report:
+    """Report a loop."""
+    return _clean(loop_report(view, _answer_file_of))
+
+
+def report_of_batch(
+    queue: FolderQueue,
+    *,
+    exit_code: int | None = None,
+    duration_s: float | None = None,
+    is_running: bool = False,
+) -> Report:
+    """Report a batch."""
+    folder = queue.folder
+    return _clean(
+        batch_report(
+            folder.name,
+            folder.results(),
+            planned=len(queue.tasks()),
+            exit_code=exit_code,
+            duration_s=duration_s,
+            is_running=is_running,
+        )
+    )
+
+
+def _stored_run(folder: RunFolder) -> Report:
+    saved, info = checked_verdict(folder), folder.info()
+    state = state_of(folder, info, PriceBook()) if info else None
+    return report_of_run(folder, saved.verdict if saved else None, state)
+
+
+def _stored_batch(name: str) -> Report:
+    queue = FolderQueue(batch_folder.find(home_folder(), name))
+    try:
+        with queue.folder.locked():
+            return report_of_batch(queue)
+    except BatchBusyError:
+        return report_of_batch(queue, is_running=True)
+
+
+def _answer_file_of(run: str) -> str | None:
+    try:
+        return _answer_file(runs.find(home_folder(), run))
+    except NightrookError:
+        return None  # it was removed
+
+
+def _answer_file(folder: RunFolder) -> str | None:
+    return str(folder.path / OUTPUT) if has_output(folder) else None
+
+
+def _clean(report: Report) -> Report:
+    return cleaned(report, Redactor(os.environ).text)

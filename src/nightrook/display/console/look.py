@@ -1,0 +1,90 @@
+"""What an output can show, found out once from the stream and the environment."""
+
+import os
+import platform
+from collections.abc import Mapping
+from typing import TextIO
+
+import msgspec
+
+from nightrook.display.console.paint import Paint
+
+_DEFAULT_SIZE = os.terminal_size((80, 24))
+_PROGRESS_PROGRAMS = frozenset({"ghostty", "WezTerm"})
+_VTE_WITH_PROGRESS = 7900
+
+
+class Look(msgspec.Struct, frozen=True, kw_only=True):
+    """How things are shown on one output."""
+
+    terminal: bool = False
+    """Whether a person watches: lines fit its width, and there is a status line."""
+
+    colour: bool = False
+    links: bool = False
+    progress: bool = False
+    """Whether the terminal has a progress indicator (OSC 9;4)."""
+
+    def paint(self) -> Paint:
+        """What colours text on this output."""
+        return Paint(colour=self.colour, links=self.links, host=platform.node())
+
+
+def look_of(out: TextIO, environ: Mapping[str, str]) -> Look:
+    """Find out what an output can show.
+
+    A pipe, a dumb terminal and CI get plain lines. NO_COLOR takes colours away and wins over
+    FORCE_COLOR, which gives them to any output, or takes them away if it is 0.
+    """
+    tty = _is_terminal(out)
+    able = tty and environ.get("TERM", "") not in ("", "dumb")
+    terminal = able and not environ.get("CI")
+    return Look(
+        terminal=terminal,
+        colour=_colour(environ, able=able),
+        links=terminal and environ.get("TERM") != "linux",
+        progress=terminal and _shows_progress(environ),
+    )
+
+
+def columns(out: TextIO) -> int:
+    """The current width of a terminal; 80 if it is not known."""
+    return _size(out).columns or _DEFAULT_SIZE.columns
+
+
+def height(out: TextIO) -> int:
+    """How many lines a terminal has now; 24 if it is not known."""
+    return _size(out).lines or _DEFAULT_SIZE.lines
+
+
+def _size(out: TextIO) -> os.terminal_size:
+    try:
+        return os.get_terminal_size(out.fileno())
+    except (OSError, ValueError):  # no terminal, or one that is gone
+        return _DEFAULT_SIZE
+
+
+def _is_terminal(out: TextIO) -> bool:
+    try:
+        return out.isatty()
+    except ValueError:  # it is closed
+        return False
+
+
+def _colour(environ: Mapping[str, str], *, able: bool) -> bool:
+    if environ.get("NO_COLOR"):
+        return False
+    forced = environ.get("FORCE_COLOR")
+    if forced:
+        return forced.lower() not in ("0", "false")
+    return able
+
+
+def _shows_progress(environ: Mapping[str, str]) -> bool:
+    """Whether OSC 9;4 is known to be shown; on others it would be a notification."""
+    if "WT_SESSION" in environ or environ.get("ConEmuANSI") == "ON":
+        return True
+    if environ.get("TERM_PROGRAM") in _PROGRESS_PROGRAMS:
+        return True
+    version = environ.get("VTE_VERSION", "")
+    return version.isdecimal() and int(version) >= _VTE_WITH_PROGRESS

@@ -1,0 +1,310 @@
+"""The end of a run in a few lines: how it ended, what it did, and what to do next."""
+
+import shlex
+from collections.abc import Iterator
+from typing import Literal, NamedTuple, assert_never
+
+import msgspec
+
+from nightrook.adapter.agent import PERMIT_ALL
+from nightrook.display import numbers, words
+from nightrook.display.console import cells
+from nightrook.display.console.paint import Paint, style_of
+from nightrook.model.ledger import Money
+from nightrook.model.safe import safe_line
+from nightrook.model.state import RunState
+from nightrook.model.text import count, duration, suggested
+from nightrook.model.verdict import Verdict, process_end
+
+_MOST_RULES = 3
+_MOST_NAMES = 5  # of processes
+_WIDEST = 80  # of steps on one line
+_LONGEST_RULE = 120  # longer ones are not worth typing
+
+
+Shown = Literal["nothing", "lines", "everything"]
+"""How much of a run is above its last lines, as `rook show` or `rook show --full` shows it."""
+
+
+class AboutRun(msgspec.Struct, frozen=True, kw_only=True):
+    """What the last lines of a run name beside its verdict and its state."""
+
+    run: str | None
+    """Its name; None if it is not saved."""
+
+    shown: Shown = "nothing"
+    """How much of it is above these lines: that is not advised again."""
+
+    duration_s: float | None = None
+    resets_in_s: float | None = None
+    """How long until the provider's limit resets."""
+
+    resumable: bool = False
+    install: str | None = None
+    """The command that installs the agent."""
+
+    login: str | None = None
+    """The command that logs in, if that is what the run lacked."""
+
+    own_agent: str | None = None
+    """What the user calls the agent, if the settings define it."""
+
+    other_agent: str | None = None
+    """An agent that could do the work instead."""
+
+    worktree: str | None = None
+    """The git worktree that was made for it."""
+
+    branch: str = ""
+    """The branch of that worktree."""
+
+
+class Step(NamedTuple):
+    """Something to do after a run: what it is for, if that needs words, and a command."""
+
+    label: str
+    command: str
+
+    @property
+    def line(self) -> str:
+        """Both on one line."""
+        return self.label + self.command
+
+
+def summary(verdict: Verdict, about: AboutRun, state: RunState, paint: Paint) -> list[str]:
+    """The lines that end a run, each safe to print."""
+    status, facts = verdict.status, list(_facts(about, state))
+    lines = [f"WARNING: {safe_line(warning)}" for warning in warnings(verdict)]
+    lines.append(_headline(verdict, about, facts, paint))
+    if status != "success" and (state.heard or status != "not_started"):
+        lines.append(" · ".join(facts))
+    if kinds := _kinds(state):
+        lines.append(f"tools: {kinds}")
+    lines += _laid_out([step.line for step in next_steps(verdict, about, state)])
+    lines += _worktree(about)
+    prefix = paint("prefix", "[rook]")
+    return [f"{prefix} {line}" for line in lines if line]
+
+
+def warnings(verdict: Verdict) -> list[str]:
+    """What a person should know about the end beside the status, each in one sentence."""
+    found, facts = [], verdict.facts
+    if facts.has_whole_result and facts.stopped_for in ("interrupted", "timed_out"):
+        stopped = Verdict.of(facts.stopped_for, facts).sentence
+        end = process_end(facts)
+        how = f"; the agent {end}" if end else ""
+        found.append(f"{stopped} after the agent had finished{how}")
+    elif verdict.status == "success" and facts.passed_limit is not None:
+        found.append(f"over budget: {verdict.sentence}")
+    found += losses(verdict)
+    if facts.left_behind:
+        found.append(_which_left_behind(facts.left_behind))
+    return found
+
+
+def losses(verdict: Verdict) -> list[str]:
+    """What of a run is lost, each in one sentence."""
+    found, facts = [], verdict.facts
+    if facts.lost_bytes is None:
+        found.append("the recorder died: output that it had not saved yet is lost")
+    elif facts.lost_bytes and facts.log_limit is not None:
+        found.append(
+            f"the record ends after {numbers.size(facts.log_limit)} (max_log_size): "
+            f"{numbers.size(facts.lost_bytes)} of output were not recorded"
+        )
+    elif facts.lost_bytes:
+        found.append(f"the disk was full: {facts.lost_bytes} bytes of output were lost")
+    if facts.unsaved:
+        found.append(f"the verdict could not be saved: {facts.unsaved}")
+    return found
+
+
+def _which_left_behind(names: tuple[str, ...]) -> str:
+    shown = list(dict.fromkeys(names))
+    more = f" and {len(shown) - _MOST_NAMES} more" if len(shown) > _MOST_NAMES else ""
+    which = ", ".join(shown[:_MOST_NAMES])
+    number = "1 process" if len(names) == 1 else f"{len(names)} processes"
+    return f"ended {number} that the agent left running: {which}{more}"
+
+
+def _headline(verdict: Verdict, about: AboutRun, facts: list[str], paint: Paint) -> str:
+    style, status = style_of(verdict.status), verdict.status.replace("_", " ")
+    if verdict.status == "success":
+        return " · ".join([paint(style, status), *facts])
+    if verdict.status == "interrupted":
+        return paint(style, safe_line(verdict.sentence))
+    left = about.resets_in_s
+    wait = f" (in {duration(left)})" if left is not None and left > 0 else ""
+    return f"{paint(style, status)}: {safe_line(verdict.sentence)}{wait}"
+
+
+def _facts(about: AboutRun, state: RunState) -> Iterator[str]:
+    if about.duration_s is not None:
+        yield duration(about.duration_s)
+    if state.steps:
+        yield count(state.steps, "turn")
+    if state.tools_finished:
+        yield count(state.tools_finished, "tool") + _bad(state)
+    if state.files:
+        lines = numbers.changed_in_all(
+            [(file.added, file.removed) for file in state.files.values()]
+        )
+        yield f"{count(len(state.files), 'file')} {lines}".rstrip()
+    ledger = state.ledger
+    if ledger.has_usage and ledger.cost.usd is None:
+        mark = "~" if ledger.estimates_tokens else ""
+        yield f"{mark}{numbers.tokens(ledger.tokens.total)} tokens"  # the cost is not known
+    if ledger.has_usage or ledger.native_usd is not None:
+        yield _cost(state)
+
+
+def _bad(state: RunState) -> str:
+    parts = [
+        f"{number} {word}"
+        for number, word in ((state.failed_tools, "failed"), (state.denied_tools, "denied"))
+        if number
+    ]
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _cost(state: RunState) -> str:
+    cost, spent = state.ledger.cost, state.ledger.spent_usd
+    total = numbers.price(cost)
+    share = numbers.price(Money(spent, cost.source, cost.at_least))
+    return total if spent is None or share == total else f"{total} ({share} of it in this run)"
+
+
+def _kinds(state: RunState) -> str:
+    """The tools by kind, the most used first; nothing if there is only one kind."""
+    if len(state.tool_kinds) < 2:
+        return ""
+    return " · ".join(f"{number} {kind}" for kind, number in state.tool_kinds.most_common())
+
+
+def next_steps(verdict: Verdict, about: AboutRun, state: RunState) -> list[Step]:
+    """What to do next, the most useful first."""
+    return [step for step in _next_steps(verdict, about, state) if step is not None]
+
+
+def _next_steps(verdict: Verdict, about: AboutRun, state: RunState) -> Iterator[Step | None]:
+    if verdict.facts.missing_program is not None and (about.own_agent or about.install):
+        for line in how_to_install(about.own_agent, about.install):
+            label, gap, command = line.rpartition(":  ")
+            yield Step(label + gap, command)
+        return
+    if about.run is None:
+        return
+    show, resume = _show(about), _resume(about)
+    yield _labelled("to log in:  ", about.login or "")
+    status = verdict.status
+    match status:
+        case "success":
+            yield _labelled("", show)
+            yield _labelled("", resume)
+        case "denied" | "stuck":
+            rules = _rules(verdict, state)
+            yield _labelled("allow it: " if rules else "continue: ", _resume(about, *rules))
+            yield _labelled("details: ", show)
+        case "limited":
+            when = "after adding credit" if state.needs_payment else "after the reset"
+            yield _labelled(f"continue {when}: ", resume)
+            other = (
+                f'{suggested("run", "--agent", about.other_agent)} "…"' if about.other_agent else ""
+            )
+            yield _labelled("or use another agent now: ", other) or _labelled("details: ", show)
+        case "over_budget" | "timed_out":
+            yield _labelled("continue with a higher limit: ", _resume(about, *_flag(verdict)))
+            yield _labelled("details: ", show)
+        case "not_started":
+            yield _labelled("details: ", show)
+        case "failed":
+            yield _labelled("details: ", _show(about, "--full"))
+            yield _labelled("try again: ", resume)
+        case "incomplete" | "interrupted":
+            yield _labelled(f"{_how_much_is_saved(verdict)}: ", show)
+            yield _labelled("continue: ", resume)
+        case "lost":
+            yield _labelled("what arrived of it: ", show)
+            yield _labelled("has its worker come back? ", suggested("attach", about.run or ""))
+        case _:
+            assert_never(status)
+
+
+def _worktree(about: AboutRun) -> Iterator[str]:
+    """Where the work is, and how to keep it or to remove it."""
+    if about.worktree is None:
+        return
+    path, branch = shlex.quote(safe_line(about.worktree)), shlex.quote(about.branch)
+    yield f"worktree: {path} · branch {branch}"
+    yield f"keep its work: commit it there, then  git merge {branch}"
+    yield f"remove it:  git worktree remove {path} && git branch -d {branch}"
+
+
+def _how_much_is_saved(verdict: Verdict) -> str:
+    match verdict.facts.lost_bytes:
+        case 0:
+            return "saved output"
+        case None:
+            return "saved output, maybe not all of it"
+        case _:
+            return "saved output, not all of it"
+
+
+def how_to_install(own_agent: str | None, install: str | None) -> Iterator[str]:
+    """What to do about a missing program of an agent: the user's own, or a known one."""
+    if own_agent is not None:
+        yield f"correct its command: [agents.{safe_line(own_agent)}] in rook.toml"
+    elif install is not None:
+        yield f"install it:  {install}"
+        yield "or try rook without it:  rook demo"
+
+
+def _flag(verdict: Verdict) -> tuple[str, ...]:
+    """The option that sets the limit that was passed; none if the verdict does not name it."""
+    passed = verdict.facts.passed_limit
+    if passed is None:
+        return ()
+    if passed.is_unknown:
+        return ("--max-cost … --max-cost-unchecked",)
+    match passed.kind:
+        case "cost" | "tokens" | "turns":
+            return (f"--max-{passed.kind} …",)
+        case "time":
+            return ("--timeout …",)
+        case _:
+            assert_never(passed.kind)
+
+
+def _laid_out(steps: list[str]) -> list[str]:
+    """Steps on one line if there is room for all, else each on its own."""
+    line = " · ".join(steps)
+    return [line] if cells.width(line) <= _WIDEST else steps
+
+
+def _labelled(label: str, command: str) -> Step | None:
+    return Step(label, command) if command else None
+
+
+def _show(about: AboutRun, *flags: str) -> str:
+    """The command that shows more of the run than what is shown already."""
+    is_shown = about.shown == "everything" or (about.shown == "lines" and not flags)
+    return "" if is_shown or about.run is None else suggested("show", about.run, *flags)
+
+
+def _resume(about: AboutRun, *flags: str) -> str:
+    if not about.resumable or about.run is None:
+        return ""
+    return " ".join([suggested("run", "--resume", about.run), *flags, '"…"'])
+
+
+def _rules(verdict: Verdict, state: RunState) -> list[str]:
+    """The flags that would allow what was denied, or asked and never answered."""
+    asked = [state.asked.fix] if state.asked else []
+    asked.append(verdict.facts.refusal_fix)
+    by_person = verdict.facts.denied_by_person
+    fixes = [denial.fix for id, denial in state.denials.items() if id not in by_person] + asked
+    rules = dict.fromkeys(fix for fix in fixes if fix and len(fix) <= _LONGEST_RULE)
+    if PERMIT_ALL in rules:
+        return [PERMIT_ALL]  # needs nothing beside it
+    typeable = [rule for rule in rules if safe_line(rule) == rule][:_MOST_RULES]
+    return [words.allowing_option(fix) for fix in typeable]

@@ -1,0 +1,129 @@
+"""The report of a run, a loop, a batch or a session: one value for every format and place."""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import msgspec
+
+from nightrook.model.ledger import Money, Source
+from nightrook.model.safe import safe
+from nightrook.model.snapshot import ToolCounts
+
+Kind = Literal["run", "loop", "batch", "session"]
+
+RUNNING = "running"
+"""The status of what has not ended."""
+
+
+class ReportedDenial(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool call that was denied."""
+
+    tool: str
+    allow: str | None = None
+    """The option of `rook run` that would allow it."""
+
+
+class ReportedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that the agent reported as changed."""
+
+    path: str
+    added: int | None = None
+    removed: int | None = None
+
+
+class ReportedCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """A check of a loop."""
+
+    command: str
+    ok: bool
+    duration_s: float = 0.0
+    output: str = ""
+
+
+class ReportedPart(msgspec.Struct, frozen=True, kw_only=True):
+    """An iteration of a loop, or a task of a batch."""
+
+    name: str
+    status: str
+    ok: bool
+    sentence: str = ""
+    run: str | None = None
+    loop: str | None = None
+    duration_s: float | None = None
+    spent_usd: float | None = None
+    cost_source: Source = "unknown"
+    checks: tuple[ReportedCheck, ...] = ()
+    answer: str | None = None
+
+    @property
+    def cost(self) -> Money:
+        """What it cost, and how certain that is."""
+        return Money(self.spent_usd, self.cost_source)
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run, a loop, a batch or a stored session came to. What is unknown is None."""
+
+    kind: Kind
+    name: str
+    status: str
+    ok: bool
+    exit_code: int | None = None
+    """What the command exits with; None while it is running."""
+
+    sentence: str = ""
+    prompt: str | None = None
+    agent: str | None = None
+    model: str | None = None
+    duration_s: float | None = None
+    spent_usd: float | None = None
+    cost_source: Source = "unknown"
+    cost_at_least: bool = False
+    unknown_costs: int = 0
+    """How many of its parts reported no cost."""
+
+    tokens: int | None = None
+    turns: int | None = None
+    tools: ToolCounts | None = None
+    files: tuple[ReportedFile, ...] = ()
+    denials: tuple[ReportedDenial, ...] = ()
+    errors: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    parts: tuple[ReportedPart, ...] = ()
+    planned: int | None = None
+    """How many parts there are to do; None if that is not known before the end."""
+
+    answer: str | None = None
+    answer_file: str | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has not ended."""
+        return self.status == RUNNING
+
+    @property
+    def has_started(self) -> bool:
+        """Whether it, or one of its parts, has run, so that it can have cost something."""
+        statuses = [part.status for part in self.parts] or [self.status]
+        return any(status != "not_started" for status in statuses)
+
+    @property
+    def cost(self) -> Money:
+        """What it cost, and how certain that is."""
+        return Money(self.spent_usd, self.cost_source, self.cost_at_least)
+
+
+def cleaned(report: Report, redact: Callable[[str], str]) -> Report:
+    """The same report without secrets and control characters in any of its texts.
+
+    Secrets are replaced first: text that is cut later may end in the middle of one.
+    """
+
+    def clean(value: Any) -> Any:
+        if isinstance(value, str):
+            return safe(redact(value))
+        if isinstance(value, dict):
+            return {key: clean(each) for key, each in value.items()}
+        return tuple(map(clean, value)) if isinstance(value, tuple) else value
+
+    return msgspec.convert(clean(msgspec.to_builtins(report)), Report)

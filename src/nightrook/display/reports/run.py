@@ -1,0 +1,75 @@
+"""The report of one run, from its verdict and its folded stream."""
+
+from collections.abc import Collection
+
+from nightrook.display.ending import warnings
+from nightrook.display.reports.report import (
+    RUNNING,
+    Report,
+    ReportedDenial,
+    ReportedFile,
+)
+from nightrook.display.words import allowing_option
+from nightrook.model.state import RunState
+from nightrook.model.text import relative
+from nightrook.model.verdict import Verdict
+
+
+def run_report(
+    name: str,
+    verdict: Verdict | None,
+    *,
+    state: RunState,
+    duration_s: float | None = None,
+    agent: str | None = None,
+    prompt: str | None = None,
+    answer: str | None = None,
+    answer_file: str | None = None,
+) -> Report:
+    """Report a run; without a verdict it is running. `prompt` may be the command of a program."""
+    ledger = state.ledger
+    return Report(
+        kind="run",
+        name=name,
+        status=verdict.status if verdict else RUNNING,
+        ok=verdict is not None and verdict.status == "success",
+        exit_code=verdict.exit_code if verdict else None,
+        sentence=verdict.sentence if verdict else "",
+        prompt=prompt,
+        agent=agent,
+        model=state.model,
+        duration_s=duration_s,
+        spent_usd=ledger.spent_usd,
+        cost_source=ledger.cost.source,
+        cost_at_least=ledger.cost.at_least,
+        tokens=ledger.tokens.total if ledger.has_usage else None,
+        turns=state.steps,
+        tools=state.tool_counts,
+        files=reported_files(state),
+        denials=_denials(state, verdict.facts.denied_by_person if verdict else ()),
+        errors=tuple(error.message or error.kind for error in state.errors),
+        warnings=tuple(warnings(verdict)) if verdict else (),
+        answer=answer,
+        answer_file=answer_file,
+    )
+
+
+def reported_files(state: RunState) -> tuple[ReportedFile, ...]:
+    """The files that an agent reported as changed."""
+    return tuple(
+        ReportedFile(path=relative(path, state.cwd), added=file.added, removed=file.removed)
+        for path, file in state.files.items()
+    )
+
+
+def _denials(state: RunState, by_person: Collection[str]) -> tuple[ReportedDenial, ...]:
+    """What was denied; a call that was denied several times, once."""
+    fixes = (
+        (denial.name or "a tool", None if id in by_person else denial.fix)
+        for id, denial in state.denials.items()
+    )
+    denials = (
+        ReportedDenial(tool=tool, allow=allowing_option(fix) if fix else None)
+        for tool, fix in fixes
+    )
+    return tuple(dict.fromkeys(denials))

@@ -1,0 +1,313 @@
+"""The words for each event, shared by all displays."""
+
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from typing import Literal, NamedTuple
+
+from nightrook.adapter.agent import PERMIT_ALL, PERMIT_EDITS
+from nightrook.display.numbers import price
+from nightrook.model.events import (
+    ContextCompacted,
+    Error,
+    Event,
+    LimitReported,
+    ModelChanged,
+    Notice,
+    PermissionDenied,
+    Replayed,
+    Retrying,
+    Thinking,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+    Unknown,
+    Unreadable,
+)
+from nightrook.model.ledger import Money
+from nightrook.model.records import Record
+from nightrook.model.snapshot import Retry, RunningTool
+from nightrook.model.text import cut, duration, first_line, one_line, relative
+
+Role = Literal["tool", "text", "error", "cost", "note", "output"]
+"""What a line is about; it decides the colour of the line's head."""
+
+_LONGEST: Mapping[str, int] = {"execute": 60, "subagent": 40, "search": 40, "fetch": 50}
+_LONGEST_OTHER = 60
+_LONGEST_TEXT = 80
+_LONGEST_OUTPUT = 100
+_LONGEST_REASON = 300
+_LONGEST_RULE = 200
+_INDENT = "    "
+PATHS = frozenset({"read", "edit", "list", "delete", "move"})
+"""The kinds of tools whose title is a path."""
+
+FAILED = frozenset({"error", "timed_out"})
+"""The statuses of a tool call whose error is shown."""
+
+_WINDOWS: Mapping[str | None, str] = {
+    None: "limit",
+    "five_hour": "5 h window",
+    "seven_day": "7 d window",
+}
+
+
+_ALWAYS_SHOWN = (Retrying, ContextCompacted, ModelChanged)
+
+DETAILS: frozenset[type] = frozenset(
+    {
+        ContextCompacted,
+        LimitReported,
+        ModelChanged,
+        Notice,
+        Replayed,
+        Retrying,
+        Thinking,
+        Unknown,
+        Unreadable,
+    }
+)
+"""The events that can have a warning or details; the many others are skipped."""
+
+
+class Line(NamedTuple):
+    """A line without its prefix: a head that may have a colour, the rest, and what is beside it.
+
+    None of it is safe to print: `safe_line` is for the one who prints.
+    """
+
+    role: Role
+    head: str
+    rest: str = ""
+    aside: tuple[str, ...] = ()
+
+
+class Call(NamedTuple):
+    """A tool call that is shown."""
+
+    name: str
+    about: str
+    path: str | None
+    """The whole path, if the call is about a file."""
+
+    kind: str
+    at: float | None
+    parent: str | None
+
+    @property
+    def words(self) -> str:
+        """The call in one line."""
+        return f"{self.name}: {self.about}" if self.about else self.name
+
+    def line(self, *aside: str) -> Line:
+        """The line that shows the call."""
+        return Line("tool", self.name, f": {self.about}" if self.about else "", aside)
+
+
+def call(started: ToolStarted | RunningTool, at: float | None, cwd: str | None) -> Call:
+    """Describe a tool call by its path in the working folder, its command or its pattern."""
+    title, kind, path = started.title, started.kind or "other", None
+    if not title:
+        about = ""
+    elif kind in PATHS:
+        about, path = relative(title, cwd), title
+    else:
+        about = cut(title, _LONGEST.get(kind, _LONGEST_OTHER))
+    return Call(started.name or "a tool", about, path, kind, at, started.parent)
+
+
+def text(said: str) -> Line:
+    """The first line of an agent's text, in quotes."""
+    return _quoted(first_line(said, _LONGEST_TEXT))
+
+
+def whole_text(said: str) -> Iterator[Line]:
+    """All of an agent's text, in quotes.
+
+    Lines after the first are indented further than anything else, so that none can pass for
+    something that a display wrote.
+    """
+    first, *more = said.strip().expandtabs().split("\n")
+    if not more:
+        yield _quoted(first)
+        return
+    yield Line("text", f'"{first.rstrip()}')
+    for number, line in enumerate(more, start=1):
+        end = '"' if number == len(more) else ""
+        yield Line("text", f"{_INDENT}{line.rstrip()}{end}" if line.strip() else "")
+
+
+def is_shown_whole(said: str) -> bool:
+    """Whether the line that shows a text shows all of it."""
+    return len(said.strip()) <= _LONGEST_TEXT and "\n" not in said.strip()
+
+
+def _quoted(line: str) -> Line:
+    escaped = line.replace("\\", "\\\\").replace('"', '\\"')
+    return Line("text", f'"{escaped}"')
+
+
+def failed(finished: ToolFinished, *aside: str) -> Line:
+    """Why a tool call failed: its exit code and its message."""
+    message = (finished.error or finished.status.replace("_", " ")).removeprefix("Error: ")
+    if finished.exit_code is not None:
+        first, _, rest = (finished.error or "").partition("\n")
+        # Some agents put the code before what the command wrote.
+        coded = first == f"Exit code {finished.exit_code}"
+        said = (rest if coded else finished.error or "").strip()
+        message = f"exit {finished.exit_code}" + (f": {said}" if said else "")
+    return Line("error", f"ERROR: {one_line(message, _LONGEST_OUTPUT)}", aside=aside)
+
+
+def cancelled(finished: ToolFinished, known: Call | None) -> Line:
+    """That a tool call was cancelled."""
+    return Line("error", f"CANCELLED: {known.words if known else finished.name or 'a tool'}")
+
+
+def output(finished: ToolFinished, *aside: str) -> Line | None:
+    """The output of a tool; None if it was only white space."""
+    if not (finished.output or "").strip():
+        return None
+    return Line("output", f"  -> {one_line(finished.output or '', _LONGEST_OUTPUT)}", aside=aside)
+
+
+def changed(counted: str) -> Line:
+    """How many lines an edit changed."""
+    return Line("output", f"  {counted}")
+
+
+def only_took(duration: str) -> Line:
+    """How long a call took that returned nothing."""
+    return Line("output", f"  took {duration}")
+
+
+def cut_off(known: Call) -> Line:
+    """That the stream ended before a tool call did."""
+    return Line("error", f"CUT OFF: {known.words}")
+
+
+def took(known: Call | None, at: float | None, *, shortest: float = 0.1) -> str | None:
+    """How long a call took; None if that is unknown or too short to show."""
+    if known is None or known.at is None or at is None or at - known.at < shortest:
+        return None
+    seconds = at - known.at
+    return f"{seconds:.1f}s" if seconds < 60 else duration(seconds)
+
+
+def denied(event: PermissionDenied, known: Call | None, *, by_person: bool = False) -> Line:
+    """That a tool call was not permitted, and the rule or permission that would allow it.
+
+    A person who said no needs no advice on how to allow it.
+    """
+    fix = "" if by_person else event.fix or ""
+    short = len(fix) <= _LONGEST_RULE and "\n" not in fix  # otherwise it is too long to type
+    words = known.words if known else event.name or "a tool"
+    quoted = shlex.quote(fix)
+    shown = fix if is_permission(fix) else f"'{fix}'" if quoted == fix else quoted
+    return Line("error", "DENIED", f": {words}", (f"allow it: {shown}",) if fix and short else ())
+
+
+def is_permission(fix: str) -> bool:
+    """Whether a denied call would be allowed by a permission, not by a rule."""
+    return fix in (PERMIT_EDITS, PERMIT_ALL)
+
+
+def allowing_option(fix: str) -> str:
+    """The option of a command that would allow a denied call, by its rule or its permission."""
+    return fix if is_permission(fix) else f"--allow {shlex.quote(fix)}"
+
+
+def error(event: Error) -> Line:
+    """A failure that is not a tool's."""
+    return Line("error", f"ERROR: {one_line(event.message or event.kind, _LONGEST_OUTPUT)}")
+
+
+def ending(ended: TurnFinished, cost: Callable[[], Money]) -> Line:
+    """How a turn ended and what it cost; `cost` returns what is known of that beside its event."""
+    if not ended.ok:
+        return Line("error", f"FAILED: {cut(_reason(ended), _LONGEST_REASON)}")
+    known = cost()
+    if ended.cost_usd is not None:
+        known = Money(ended.cost_usd, "native", known.at_least)
+    return Line("cost", f"Complete (cost: {price(known)})")
+
+
+def warning(record: Record) -> str | None:
+    """Warn about a line that could not be read."""
+    match record.event:
+        case Unreadable(reason="oversized"):
+            size = f"{record.length / 1e6:.1f} MB"
+            return (
+                f"cannot show all of a line of {size}: it is at byte {record.offset} of the output"
+            )
+        case Unreadable(reason="truncated"):
+            return "the last line was cut off"
+    return None
+
+
+def details(record: Record, *, verbose: bool) -> Iterator[Line]:
+    """Lines about retries and limits; with `verbose` also thinking, earlier turns, notices."""
+    if not verbose and not _matters(record.event):
+        return
+    match record.event:
+        case Thinking(text=said) if said and said.strip():
+            yield Line("note", f"(thinks) {first_line(said, _LONGEST_TEXT)}")
+        case Replayed(name=name, text=said):
+            words = ": ".join(filter(None, (name, first_line(said or "", _LONGEST_TEXT))))
+            yield Line("note", f"(earlier) {words or 'a call'}")
+        case Retrying() as event:
+            yield retry(event)
+        case LimitReported() as event if event.status != "allowed" or event.used is not None:
+            yield limit(event)
+        case ContextCompacted() as event:
+            before, after = event.before_tokens, event.after_tokens
+            yield Line("note", "COMPACTED", f": {_known(before)} to {_known(after)} tokens")
+        case ModelChanged() as event:
+            why = f" ({event.reason})" if event.reason else ""
+            yield Line("note", "MODEL", f": {event.before or '?'} to {event.after or '?'}{why}")
+        case Notice() as event:
+            yield Line("note", "NOTE", f": {one_line(event.text, _LONGEST_OUTPUT)}")
+        case Unknown(name=name):
+            yield Line("note", f"unknown message type: {one_line(name or 'none', _LONGEST_OUTPUT)}")
+        case Unreadable(preview=preview) if preview and preview.strip():
+            yield Line("note", "NOISE", f": {one_line(preview, _LONGEST_OUTPUT)}")
+
+
+def _matters(event: Event) -> bool:
+    """Whether a detail is shown without --verbose, too: without it a run would seem to hang."""
+    if isinstance(event, LimitReported):
+        return event.status not in ("allowed", None)
+    return isinstance(event, _ALWAYS_SHOWN)
+
+
+def retry(event: Retrying | Retry) -> Line:
+    """That a call to the model failed and is tried again."""
+    words = (event.reason or "a call failed").replace("_", " ")
+    status = "" if event.status is None else f" ({event.status})"
+    attempt = "" if event.attempt is None else f", attempt {event.attempt}"
+    most = "" if event.max_attempts is None else f" of {event.max_attempts}"
+    delay = "" if event.delay_s is None else f" in {event.delay_s:.0f}s"
+    return Line("note", "RETRY", f": {words}{status}{attempt}{most}{delay}")
+
+
+def limit(event: LimitReported) -> Line:
+    """How much of a provider's limit is used."""
+    used = "" if event.used is None else f", {event.used:.0%} used"
+    window = (event.window or "the limit").replace("_", " ")
+    return Line("note", "LIMIT", f": {window}: {event.status or 'reported'}{used}")
+
+
+def window(name: str | None) -> str:
+    """A limit's name, short."""
+    return _WINDOWS.get(name) or (name or "").replace("_", " ")
+
+
+def _reason(ended: TurnFinished) -> str:
+    """The first line of why a turn failed; for interruptions agents report no useful reason."""
+    said = next((text for text in ended.errors or () if text.strip()), None)
+    if said is None or ended.reason == "interrupted":
+        return (ended.reason or "it did not say why").replace("_", " ")
+    return said.strip().partition("\n")[0]
+
+
+def _known(number: int | None) -> str:
+    return "?" if number is None else str(number)

@@ -1,0 +1,60 @@
+"""Compares the logs of a run with the sizes and digests that its recorder wrote."""
+
+from pathlib import Path
+from typing import get_args
+
+from nightrook.feed.tail import log_chunks
+from nightrook.model.errors import NightrookError, RunFolderError
+from nightrook.process.digest import Digest
+from nightrook.store.arrivals import Stream
+from nightrook.store.file_names import log_file
+from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_formats import ExitInfo, VerdictInfo
+
+_STREAMS: tuple[Stream, ...] = get_args(Stream)
+
+
+def checked_verdict(folder: RunFolder) -> VerdictInfo | None:
+    """The saved verdict of a run whose logs are read whole; `incomplete` if they were changed."""
+    saved, exit = folder.verdict(), folder.exit()
+    if saved is None or exit is None or saved.facts.tampered is not None:
+        return saved
+    how = tampering(folder, exit)
+    return saved if how is None else saved.with_tampered_logs(how)
+
+
+def changed_run(path: Path) -> str | None:
+    """How the logs of the run in a folder differ from what was recorded; None if it has no run."""
+    try:
+        folder = RunFolder(path.absolute())
+        exit = folder.exit()
+        return tampering(folder, exit) if exit else None
+    except NightrookError:
+        return None
+
+
+def tampering(folder: RunFolder, exit: ExitInfo) -> str | None:
+    """How a log differs from what the recorder wrote; None if none does, or that is unknown."""
+    how = folder.changed_size(exit.log_sizes)
+    if how is not None:
+        return how
+    for stream in _STREAMS:
+        written = exit.logs.get(stream)
+        try:
+            if written is not None and written.sha256 != _sha256(folder.path, stream):
+                return not_as_written(stream)
+        except RunFolderError as error:
+            return str(error)
+    return None
+
+
+def not_as_written(stream: Stream) -> str:
+    """Say that a log has the right size, but not the right bytes."""
+    return f"{log_file(stream)} is not what the recorder wrote"
+
+
+def _sha256(folder: Path, stream: Stream) -> str:
+    digest = Digest()
+    for data in log_chunks(folder, stream):
+        digest.update(data)
+    return digest.hexdigest()

@@ -1,0 +1,123 @@
+"""What a member needs to connect: read once from a file, a descriptor or standard input.
+
+Agents must not get it: the file is for its owner alone, what was read from is closed, and nothing
+of it is ever in an environment.
+"""
+
+import os
+import stat
+from contextlib import suppress
+
+import msgspec
+
+from nightrook.fleet.accounts.registry import Role
+from nightrook.fleet.connection import Address
+from nightrook.model.errors import NightrookError
+from nightrook.process.systems.this_system import system
+
+STDIN = "-"
+_DESCRIPTOR = "fd:"
+_LARGEST = 64 * 1024
+_CHUNK = 16 * 1024
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+class CredentialsError(NightrookError):
+    """Credentials cannot be read, or must not be read because others can read them too."""
+
+
+class Credentials(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One member's way to the server."""
+
+    server: str
+    role: Role
+    name: str
+    seed: str
+    ca: str | None = None
+    """The certificate that signed the server's, as PEM; None where there is no TLS."""
+
+    labels: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    """Which jobs a worker may pull; the server enforces it."""
+
+    def __repr__(self) -> str:
+        """Leave out the seed."""
+        return f"Credentials({self.role} {self.name} at {self.server})"
+
+    def dump(self) -> bytes:
+        """The bytes of the file."""
+        return msgspec.json.format(msgspec.json.encode(self), indent=2) + b"\n"
+
+    def address(self) -> Address:
+        """The server, and as whom to connect to it."""
+        return Address(url=self.server, user=self.name, seed=self.seed, authority=self.ca)
+
+
+def read_credentials(source: str) -> Credentials:
+    """Read credentials from a file, from `fd:N`, or from standard input if it is `-`.
+
+    From then on, other processes of this user cannot read the memory of this one.
+    """
+    system.hide_memory()
+    if source == STDIN:
+        data = _from_stdin()
+    elif source.startswith(_DESCRIPTOR):
+        data = _from_descriptor(source)
+    else:
+        data = _from_file(source)
+    try:
+        return msgspec.json.decode(data, type=Credentials)
+    except (msgspec.DecodeError, msgspec.ValidationError):  # what it says may quote the seed
+        raise CredentialsError(
+            f"{source} has no credentials: rook fleet init and add-worker make them"
+        ) from None
+
+
+def _from_stdin() -> bytes:
+    """Read it to its end; whatever is started later finds an empty one."""
+    data = _read(0, "standard input")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return data
+
+
+def _from_descriptor(source: str) -> bytes:
+    number = source.removeprefix(_DESCRIPTOR)
+    if not (number.isascii() and number.isdecimal()) or int(number) <= 2:
+        raise CredentialsError(f"{source} is not a descriptor: use fd:3 and above")
+    try:
+        return _read(int(number), source)
+    finally:
+        with suppress(OSError):  # it was not open, and _read says so
+            os.close(int(number))
+
+
+def _from_file(path: str) -> bytes:
+    try:
+        opened = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except (OSError, ValueError) as error:
+        raise CredentialsError(f"{path} cannot be opened: {_reason(error)}") from error
+    try:
+        mode = os.fstat(opened).st_mode
+        if stat.S_ISREG(mode) and mode & _OTHERS:
+            raise CredentialsError(f"others can read {path}: chmod 600 {path}")
+        return _read(opened, path)
+    finally:
+        os.close(opened)
+
+
+def _read(descriptor: int, source: str) -> bytes:
+    data = b""
+    try:
+        while len(data) <= _LARGEST and (more := os.read(descriptor, _CHUNK)):
+            data += more
+    except OSError as error:
+        raise CredentialsError(f"{source} cannot be read: {_reason(error)}") from error
+    if len(data) > _LARGEST:
+        raise CredentialsError(f"{source} is too large for credentials")
+    return data
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)

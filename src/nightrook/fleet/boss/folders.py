@@ -1,0 +1,112 @@
+"""The run folder of a fleet's run here: made from its job, and how far it has been copied."""
+
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from nightrook import agents
+from nightrook.fleet.connection import shown_url
+from nightrook.fleet.messages import Job
+from nightrook.model.errors import NightrookError, RunFolderError
+from nightrook.store import runs
+from nightrook.store.file_names import FLEET
+from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_formats import RunInfo
+
+
+class FleetState(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a run of a fleet is, and how far it has been copied: `fleet.json`."""
+
+    format: int = 1
+    server: str
+    job: Job
+    worker: str | None = None
+    """The worker that claimed it; None while it waits."""
+
+    instance: str | None = None
+    seq: int = 0
+    """The number of the last message of the server that needs not be read again."""
+
+    problem: str | None = None
+    """What its worker sent that was refused: the copy here is not all that it sent."""
+
+    stranger: str | None = None
+    """What another worker sent about it, which was not believed."""
+
+    note: str | None = None
+    """What of its repository did not come back, and why."""
+
+
+def folder_name(job: Job) -> str:
+    """The name of the folder: that of the run, with the number of a later attempt."""
+    return job.run if job.attempt == 1 else f"{job.run}.{job.attempt}"
+
+
+def make_folder(home: Path, state: FleetState) -> RunFolder:
+    """Make the folder of a run that runs elsewhere; the one that is there, if there is one."""
+    job = state.job
+    with suppress(NightrookError):
+        there = runs.find(home, folder_name(job))
+        if there.name == folder_name(job):
+            return there
+    info = RunInfo(
+        name=folder_name(job),
+        agent=job.agent if agents.is_known(job.agent) else None,
+        via=job.via,
+        command=[job.agent],
+        cwd="/",
+        prompt=job.prompt,
+        model=job.model,
+        permission=job.permission,
+        allow_denials=job.allow_denials,
+        started_at=job.submitted_at,
+        loop=job.part_of[0] if job.part_of else None,
+        iteration=job.part_of[1] if job.part_of else None,
+        fleet=shown_url(state.server),
+    )
+    folder = runs.create(home, info)
+    write_state(folder, state)
+    return folder
+
+
+def read_state(folder: RunFolder) -> FleetState | None:
+    """Where a run of a fleet is; None if it runs here."""
+    with folder.opened() as files:
+        data = files.read(FLEET)
+    if data is None:
+        return None
+    try:
+        return msgspec.json.decode(data, type=FleetState)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise RunFolderError(str(folder.path / FLEET), "has unexpected contents") from error
+
+
+def write_state(folder: RunFolder, state: FleetState) -> None:
+    """Save where a run is, in one step."""
+    with folder.opened() as files:
+        files.replace(FLEET, msgspec.json.encode(state))
+
+
+def merged_info(here: RunInfo, there: RunInfo | None, *, worker: str | None) -> RunInfo:
+    """What is recorded of a run here, with what its worker recorded of it.
+
+    Its processes are those of another machine, and its name and its batch are ours. The program is
+    never the worker's: it would be run here if the run is resumed.
+    """
+    if there is None:
+        return replace(here, machine=worker)
+    return replace(
+        here,
+        machine=worker,
+        agent=there.agent if there.agent in (None, here.agent) else here.agent,
+        via=there.via,
+        command=there.command,
+        argv=there.argv,
+        cwd=there.cwd,
+        model=there.model or here.model,
+        permission=there.permission,
+        started_at=there.started_at,
+        nightrook_version=there.nightrook_version,
+    )

@@ -1,0 +1,116 @@
+"""For how long nothing was heard of an attempt, by the times that the server has stored.
+
+A boss that replaces another one continues its wait: if each began again, a run whose bosses are
+killed often enough would never be settled. All times are of the server's clock.
+"""
+
+import time
+from datetime import datetime
+
+import msgspec
+import nats.errors
+from nats.js import errors as js_errors
+from nats.js.api import RawStreamMsg
+
+from nightrook.fleet import subjects
+from nightrook.fleet.boss.beats import SILENT_S, TICK_S, BeatWatch
+from nightrook.fleet.connection import ConflictError, Connection, ServerAwayError
+from nightrook.fleet.messages import BadMessageError, Beat, Job, load
+
+_LOOK_S = 1.0
+
+
+class Silence:
+    """For how long nothing was heard of one attempt."""
+
+    def __init__(self, connection: Connection, job: Job, beats: BeatWatch) -> None:
+        self.seconds = 0.0
+        """How long this process has listened without a break, and heard nothing."""
+        self._connection = connection
+        self._job = job
+        self._beats = beats
+        self._seen_beats = -1
+        self._asked_at = 0.0
+
+    def tick(self, worker: str | None) -> None:
+        """Count the time since the last tick, if the server could be reached."""
+        is_silent = self._connection.is_up and not self._is_heard(worker)
+        self.seconds = self.seconds + TICK_S if is_silent else 0.0
+
+    async def is_longer_than(self, limit_s: float, worker: str | None) -> bool:
+        """Whether nothing was heard for this long: here, or by what the server has stored.
+
+        An earlier boss may have waited before; this one listens for three beats in any case.
+        """
+        if self.seconds > limit_s:
+            return True
+        if self.seconds <= SILENT_S or time.monotonic() - self._asked_at < _LOOK_S:
+            return False
+        self._asked_at = time.monotonic()
+        if worker is None:
+            return await silent_since_passed(self._connection, self._job) > limit_s
+        return await silent_since_claim(self._connection, self._job, worker) > limit_s
+
+    def _is_heard(self, worker: str | None) -> bool:
+        """Whether a beat that names the run has come since the last look.
+
+        The first one that is seen may be old.
+        """
+        heard = self._beats.workers.get(worker or "")
+        if heard is None or heard.count == self._seen_beats:
+            return False
+        is_first = self._seen_beats < 0
+        self._seen_beats = heard.count
+        return not is_first and heard.runs(self._job.run, self._job.attempt)
+
+
+class _Now(msgspec.Struct):
+    ts: datetime
+
+
+async def silent_since_claim(connection: Connection, job: Job, worker: str) -> float:
+    """Seconds since the server stored the last beat, or bytes, of a worker about an attempt."""
+    events = subjects.events_of_worker(worker, job.run, job.attempt)
+    signs = [await _last(connection, subjects.EV, events)]
+    beat = await _last(connection, subjects.BEATS, subjects.beat(worker))
+    if beat is not None and _names(beat.data or b"", job):
+        signs.append(beat)
+    return await _seconds_since(connection, signs)
+
+
+async def silent_since_passed(connection: Connection, job: Job) -> float:
+    """Seconds since a boss first saw that a job had left the queue, which the first one stores."""
+    subject = subjects.passed(job.run, job.attempt)
+    try:
+        await connection.publish(subject, b"", expected=0)
+    except ConflictError:
+        return await _seconds_since(connection, [await _last(connection, subjects.RUNS, subject)])
+    return 0.0
+
+
+def _names(data: bytes, job: Job) -> bool:
+    try:
+        beat: Beat = load(data, Beat)
+    except BadMessageError:
+        return False
+    return any((each.run, each.attempt) == (job.run, job.attempt) for each in beat.running)
+
+
+async def _seconds_since(connection: Connection, signs: list[RawStreamMsg | None]) -> float:
+    """Seconds since the latest of these messages; 0 if there is none: then nothing is known."""
+    times = [sign.time for sign in signs if sign is not None and sign.time is not None]
+    answer = await connection.ask(f"$JS.API.STREAM.INFO.{subjects.RUNS}")
+    try:
+        now = msgspec.json.decode(answer, type=_Now).ts
+    except msgspec.DecodeError as error:
+        raise ServerAwayError("the server does not say its time") from error
+    return max(0.0, (now - max(times)).total_seconds()) if times else 0.0
+
+
+async def _last(connection: Connection, stream: str, subject: str) -> RawStreamMsg | None:
+    try:
+        return await connection.streams.get_last_msg(stream, subject)
+    except js_errors.NotFoundError:
+        return None
+    except (nats.errors.Error, TimeoutError) as error:
+        raise ServerAwayError("when a run was last heard of cannot be read now") from error

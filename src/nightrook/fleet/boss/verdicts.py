@@ -1,0 +1,70 @@
+"""How a run of a fleet ended: as its worker says, or as the boss must assume."""
+
+import time
+
+from nightrook.feed.source import state_of
+from nightrook.fleet.messages import Ended
+from nightrook.model.state import RunState
+from nightrook.model.verdict import Facts, Verdict, judge
+from nightrook.prices import PriceBook
+from nightrook.runs.finish import verdict_info
+from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_formats import ExitInfo, VerdictInfo
+
+_LOST = "lost"
+
+
+def save_ended(folder: RunFolder, ended: Ended, *, problem: str | None) -> VerdictInfo:
+    """Save how a run ended as its worker reports it, and return its verdict, not saved yet."""
+    if ended.end != "ran" or ended.exit is None or ended.verdict is None:
+        return judge_refused(ended.reason or "its worker could not start it")
+    folder.write_exit(ended.exit)
+    how = problem or folder.changed_size(ended.exit.log_sizes)
+    return ended.verdict if how is None else ended.verdict.with_tampered_logs(how)
+
+
+def judge_lost(folder: RunFolder, what: str) -> VerdictInfo:
+    """Judge a run whose worker is silent by the bytes that came; its cost is a lower bound."""
+    info = folder.info()
+    last = max((arrival.at for arrival in folder.arrivals()), default=time.time())
+    exit = ExitInfo(
+        started=True,
+        stopped_for=_LOST,
+        started_at=info.started_at if info else None,
+        ended_at=last,
+        lost_stdout=None,
+        lost_stderr=None,
+    )
+    state = (state_of(folder, info, PriceBook()) if info else None) or RunState()
+    facts = Facts(agent=info.label if info else None, lost_worker=what)
+    return verdict_info(judge(state, facts), state, exit)
+
+
+def judge_unstarted(folder: RunFolder, by: str | None) -> VerdictInfo:
+    """The verdict on a run that was stopped before a worker took it."""
+    info = folder.info()
+    facts = Facts(
+        agent=info.label if info else None,
+        started=False,
+        stopped_for="interrupted",
+        stopped_by=by,
+    )
+    return _free(Verdict.of("not_started", facts))
+
+
+def judge_refused(reason: str) -> VerdictInfo:
+    """The verdict on a run that was not started for this reason."""
+    return _free(Verdict.of("not_started", Facts(started=False, complaint=reason)))
+
+
+def _free(verdict: Verdict) -> VerdictInfo:
+    """The verdict on a run that spent nothing."""
+    return VerdictInfo(
+        status=verdict.status,
+        sentence=verdict.sentence,
+        exit_code=verdict.exit_code,
+        ended_at=time.time(),
+        spent_usd=0.0,
+        cost_source="native",
+        facts=verdict.facts,
+    )

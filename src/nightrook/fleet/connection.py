@@ -1,0 +1,286 @@
+"""The connection to the server of a fleet: kept for ever, with errors that callers can act on."""
+
+import asyncio
+import ssl
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+import nats
+import nats.errors
+from nats.aio.client import Client
+from nats.js import JetStreamContext
+from nats.js.api import Header
+
+from nightrook.fleet import subjects
+from nightrook.fleet.confirmations import Confirmation, Confirmations
+from nightrook.model.errors import NightrookError
+
+REQUEST_S = 5.0
+"""How long the server may take to confirm what was published."""
+
+VIEWER = "viewer"
+"""The name of those who only look."""
+
+_CONNECT_S = 2.0
+_TRIES = 3  # where no answer comes: a server that reloads its file may drop who connects meanwhile
+_RECONNECT_S = 0.25
+_PING_S = 2.0
+_MOST_PINGS = 2
+_WRONG_LAST_SEQUENCE = (10071, 10164)
+_UNAVAILABLE = 503
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+class FleetError(NightrookError):
+    """Something about the fleet that the user has to know."""
+
+
+class ServerAwayError(FleetError):
+    """The server cannot be reached now; what was asked for may have happened or not."""
+
+
+class RefusedError(FleetError):
+    """The server refused what was asked for, such as a chunk for a stream that is full."""
+
+
+class ConflictError(FleetError):
+    """Another process was first: the subject has another last message than was expected."""
+
+    def __init__(self, answer: str) -> None:
+        super().__init__("another process was first")
+        number = answer.rpartition(" ")[2]
+        self.last = int(number) if number.isdecimal() else None
+        """The number of that message, if the server says it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Address:
+    """A server, and who connects to it."""
+
+    url: str
+    user: str = "boss"
+    """The name of the account entry; its inboxes begin with it."""
+
+    seed: str | None = field(default=None, repr=False)
+    """The nkey seed; None where the server asks for none."""
+
+    authority: str | None = None
+    """The certificate that signed the server's, as PEM; None without TLS, or for a public one."""
+
+    @property
+    def only_reads(self) -> bool:
+        """Whether it is a viewer, who can make neither streams nor consumers."""
+        return self.user == VIEWER
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether the server is on this machine."""
+        return urlsplit(self.url).hostname in _LOOPBACK
+
+    def tls(self) -> ssl.SSLContext | None:
+        """The TLS settings; None where the address does not ask for TLS."""
+        if self.authority is not None:
+            return ssl.create_default_context(cadata=self.authority)
+        return ssl.create_default_context() if urlsplit(self.url).scheme == "tls" else None
+
+
+class Connection:
+    """A connection that comes back by itself; nothing is sent while the server is away."""
+
+    def __init__(self, client: Client, address: Address) -> None:
+        self.client = client
+        self.address = address
+        self.streams: JetStreamContext = client.jetstream(timeout=REQUEST_S)
+        self._confirmations = Confirmations(client)
+
+    @property
+    def is_up(self) -> bool:
+        """Whether the server is connected now."""
+        return self.client.is_connected
+
+    @property
+    def reconnects(self) -> int:
+        """How often the connection was lost and came back."""
+        return self.client.stats["reconnects"]
+
+    async def publish(
+        self,
+        subject: str,
+        data: bytes,
+        *,
+        id: str | None = None,
+        expected: int | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> int:
+        """Store a message and return its number, once the server has confirmed it.
+
+        With `id`, the same message is stored once, however often it is sent within the server's
+        window. `expected` is the number of the last message on the subject, 0 if there is none: a
+        ConflictError says that there is another one.
+        """
+        future = await self.begin_publish(subject, data, id=id, expected=expected, headers=headers)
+        return await self.confirmed(future)
+
+    async def begin_publish(
+        self,
+        subject: str,
+        data: bytes,
+        *,
+        id: str | None = None,
+        expected: int | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> Confirmation:
+        """Send a message; pass the result to `confirmed`."""
+        if not self.is_up:
+            raise self._away()
+        fields = dict(headers or {})
+        if id is not None:
+            fields[Header.MSG_ID] = id
+        if expected is not None:
+            fields[Header.EXPECTED_LAST_SUBJECT_SEQUENCE] = str(expected)
+        with _Explained():
+            return await self._confirmations.publish(subject, data, fields)
+
+    async def confirmed(self, confirmation: Confirmation) -> int:
+        """Wait until the server has stored a message; return its number."""
+        if not confirmation.done():  # most are: a window is confirmed in one go
+            with _Explained():
+                async with asyncio.timeout(REQUEST_S):
+                    await confirmation
+        answer = confirmation.result()
+        if (problem := answer.error) is None:
+            return answer.seq
+        if problem.err_code in _WRONG_LAST_SEQUENCE:
+            raise ConflictError(problem.description)
+        if problem.code == _UNAVAILABLE:
+            raise ServerAwayError(f"the server stores nothing now: {problem.description}")
+        raise RefusedError(f"the server refused it: {problem.description}")
+
+    async def ask(self, subject: str, data: bytes = b"", timeout_s: float = REQUEST_S) -> bytes:
+        """Send a request and return the answer."""
+        if not self.is_up:
+            raise self._away()
+        with _Explained():
+            return (await self.client.request(subject, data, timeout=timeout_s)).data
+
+    async def renew(self) -> None:
+        """Connect again, as if the connection had been lost."""
+        await self.client.force_reconnect()
+
+    async def close(self) -> None:
+        """Close the connection; what was published has been confirmed, or its caller knows."""
+        with suppress(Exception):
+            async with asyncio.timeout(_CONNECT_S):
+                await self.client.close()
+
+    def _away(self) -> ServerAwayError:
+        return ServerAwayError(f"the server {shown_url(self.address.url)} cannot be reached")
+
+
+class _Explained:
+    """Turns the errors of the client into those that callers can act on."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        match error:
+            case TimeoutError() | nats.errors.Error() | OSError():
+                raise ServerAwayError(f"the server did not answer: {_words(error)}") from error
+
+
+def _words(error: BaseException) -> str:
+    return str(error) or type(error).__name__
+
+
+def shown_url(url: str) -> str:
+    """An address without what it may have of a secret."""
+    parts = urlsplit(url)
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname or ""
+    return f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port else "")
+
+
+@asynccontextmanager
+async def connected(
+    address: Address, *, patience_s: float | None = _CONNECT_S
+) -> AsyncIterator[Connection]:
+    """A connection while the block lasts.
+
+    A ServerAwayError says that no server has answered within `patience_s`, which a few attempts may
+    exceed; None waits for ever. Once connected, it reconnects for ever.
+    """
+    connection = await connect(address, patience_s=patience_s)
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
+async def connect(address: Address, *, patience_s: float | None = _CONNECT_S) -> Connection:
+    """Connect to the server; the caller closes the connection."""
+    deadline = None if patience_s is None else time.monotonic() + patience_s
+    tries = 0
+    while True:
+        tries += 1
+        try:
+            return await _connect(address)
+        except nats.errors.AuthorizationError as error:
+            raise FleetError(
+                f"the server {shown_url(address.url)} does not let {address.user!r} in: "
+                "check the credentials"
+            ) from error
+        except (TimeoutError, nats.errors.Error, OSError) as error:
+            is_patient = isinstance(error, TimeoutError) and tries < _TRIES
+            if deadline is not None and time.monotonic() >= deadline and not is_patient:
+                raise ServerAwayError(
+                    f"the server {shown_url(address.url)} cannot be reached: {_words(error)}"
+                ) from error
+        await asyncio.sleep(_RECONNECT_S)
+
+
+class _Client(Client):
+    """Closes the socket of a failed try to connect again, which nats-py 2.16 leaves open."""
+
+    async def _connect_to_server(self, s: Any) -> None:
+        if self._transport:
+            self._transport.close()  # type: ignore[no-untyped-call]
+        await super()._connect_to_server(s)
+
+
+async def _connect(address: Address) -> Connection:
+    client = _Client()
+    problems: list[str] = []
+
+    async def keep(error: Exception) -> None:
+        problems.append(_words(error))
+
+    try:
+        async with asyncio.timeout(_CONNECT_S):
+            await client.connect(
+                address.url,
+                name=f"rook {address.user}",
+                error_cb=keep,
+                allow_reconnect=True,
+                connect_timeout=int(_CONNECT_S),
+                max_reconnect_attempts=-1,
+                reconnect_time_wait=_RECONNECT_S,  # type: ignore[arg-type]
+                ping_interval=_PING_S,  # type: ignore[arg-type]
+                max_outstanding_pings=_MOST_PINGS,
+                tls=address.tls(),
+                nkeys_seed_str=address.seed,
+                inbox_prefix=subjects.inbox(address.user),
+            )
+    except BaseException as error:
+        with suppress(Exception):
+            async with asyncio.timeout(_CONNECT_S):
+                await client.close()
+        if any("authorization" in each.lower() for each in problems):
+            raise nats.errors.AuthorizationError from None
+        if isinstance(error, TimeoutError) and problems:
+            raise nats.errors.Error(problems[-1]) from error
+        raise
+    return Connection(client, address)

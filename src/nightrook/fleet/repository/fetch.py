@@ -1,0 +1,90 @@
+"""Fetches what a run changed into the user's repository, as `refs/rook/<run>` and nothing else."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+from nightrook.fleet.repository.bundle import BASE, RESULT, BadBundleError, Bundle, read_bundle
+from nightrook.fleet.repository.formats import Origin
+from nightrook.fleet.repository.quarantine import take_in
+from nightrook.model.errors import NightrookError
+from nightrook.runs.git.git_command import GitError, ask, do
+from nightrook.runs.git.repository import Repository, find_repository
+
+
+class FetchError(NightrookError):
+    """What a run changed cannot be fetched."""
+
+
+def ref_of(run: str) -> str:
+    """The ref of what a run changed."""
+    return f"refs/rook/{run}"
+
+
+def fetch(run: str, bundle: Path, origin: Origin) -> str:
+    """Fetch the commits of a run into the repository that it was sent from; return the last one.
+
+    The bundle may be hostile: it is checked in a quarantine first. Nothing is checked out, and no
+    ref but that of the run changes.
+    """
+    repository = home_of(origin)
+    header = read_bundle(bundle)
+    _check(header, origin, repository)
+    result = header.refs[RESULT]
+    objects = Path(repository.objects)
+    check = partial(_check_connected, header, repository)
+    try:
+        take_in(header, repository.top, repository.env, objects, check)
+    except OSError as error:
+        raise FetchError(f"{objects}: {error.strerror or error}") from error
+    _set_refs(repository, run, result, header.refs[BASE])
+    return result
+
+
+def home_of(origin: Origin) -> Repository:
+    """The repository that a run was sent from, as it is now."""
+    repository = find_repository(origin.top) if Path(origin.top).is_dir() else None
+    if repository is None or repository.common_dir != origin.common_dir:
+        raise FetchError(
+            f"the repository of the run is not at {origin.top} any more: move it back to look at "
+            "what the run changed"
+        )
+    return repository
+
+
+def _check(header: Bundle, origin: Origin, repository: Repository) -> None:
+    """Raise an error unless a bundle belongs to the run, and builds on what is here."""
+    header.require(BASE, RESULT)
+    if header.refs[BASE] != origin.base or header.shallow:
+        raise BadBundleError(f"{header.path}: the bundle is not of this run")
+    if not set(header.prerequisites) <= {origin.head}:
+        raise BadBundleError(f"{header.path}: the bundle builds on commits that were not sent")
+    for id in header.prerequisites:
+        if ask(repository.top, "cat-file", "-e", f"{id}^{{commit}}", env=repository.env) is None:
+            raise FetchError(
+                f"the commit {id[:12]} that the run started with is no longer in {repository.top}: "
+                "fetch it again from where you have it"
+            )
+
+
+def _check_connected(header: Bundle, repository: Repository, env: Mapping[str, str]) -> None:
+    """Raise an error unless all that the commits need is in the bundle or here."""
+    for name in (BASE, RESULT):
+        if (ask(repository.top, "cat-file", "-t", header.refs[name], env=env) or "") != "commit\n":
+            raise BadBundleError(f"{header.path}: the bundle lacks a commit that it names")
+    tips = (header.refs[BASE], header.refs[RESULT])
+    words = ("rev-list", "--objects", "--quiet", *tips, "--not", "--all")
+    if ask(repository.top, *words, env=env) is None:
+        raise BadBundleError(f"{header.path}: the bundle lacks objects that it needs")
+
+
+def _set_refs(repository: Repository, run: str, result: str, base: str) -> None:
+    try:
+        do(repository.top, "update-ref", "--no-deref", ref_of(run), result, env=repository.env)
+    except GitError as error:
+        raise FetchError(f"{ref_of(run)} cannot be written: {error}") from error
+    words = ("merge-base", "--is-ancestor", base, result)
+    if ask(repository.top, *words, env=repository.env) is None:  # the agent rewrote the history
+        with suppress(GitError):
+            do(repository.top, "update-ref", f"{ref_of(run)}@base", base, env=repository.env)

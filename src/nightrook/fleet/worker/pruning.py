@@ -1,0 +1,69 @@
+"""Removes the folders of runs that the server has: a worker's disk is bounded."""
+
+import asyncio
+import time
+from contextlib import suppress
+from typing import NamedTuple
+
+from nightrook.fleet.worker.outbox import Entry, Outbox
+from nightrook.model.errors import NightrookError
+from nightrook.store.file_names import RUNS
+from nightrook.store.removal import Stored, remove
+
+AGAIN_S = 600.0
+"""What was reported so recently stays in any case: the boss may ask for bytes again."""
+
+
+class Keep(NamedTuple):
+    """How much of what the server has confirmed stays on a worker."""
+
+    seconds: float = 7 * 86_400.0
+    size: int = 10_000_000_000
+    """The bytes of all these folders together."""
+
+
+USUAL = Keep()
+
+
+async def prunes(outbox: Outbox, keep: Keep) -> None:
+    """Prune now and every ten minutes, until the task is cancelled."""
+    while True:
+        await asyncio.to_thread(prune, outbox, keep)
+        await asyncio.sleep(AGAIN_S)
+
+
+def prune(outbox: Outbox, keep: Keep, now: float | None = None) -> list[str]:
+    """Remove reported runs that are too old or too many, the oldest first; return their names.
+
+    A run that the server does not have whole is never removed.
+    """
+    now = time.time() if now is None else now
+    reported = [(outbox.saved_at(each), each) for each in outbox.entries() if each.is_reported]
+    size, removed = 0, []
+    for saved_at, entry in sorted(reported, key=lambda each: each[0], reverse=True):
+        size += _size(outbox, entry)
+        age = now - saved_at
+        if age > keep.seconds or (size > keep.size and age > AGAIN_S):
+            with suppress(NightrookError, OSError):  # the next time, perhaps
+                _remove(outbox, entry)
+                removed.append(entry.job.id)
+    return removed
+
+
+def _stored(outbox: Outbox, entry: Entry) -> Stored | None:
+    """The folder of an entry's run; None if it has none, or it was removed before."""
+    if entry.folder is None:
+        return None
+    stored = Stored("run", outbox.home / RUNS / entry.folder)
+    return stored if stored.path.is_dir() else None
+
+
+def _size(outbox: Outbox, entry: Entry) -> int:
+    stored = _stored(outbox, entry)
+    return 0 if stored is None else stored.size
+
+
+def _remove(outbox: Outbox, entry: Entry) -> None:
+    if (stored := _stored(outbox, entry)) is not None:
+        remove(stored)
+    outbox.forget(entry)

@@ -1,0 +1,314 @@
+"""The process of a worker: it pulls jobs, claims and runs them, beats, obeys orders and drains.
+
+Why no job runs twice, and none is forgotten, is explained in docs/fleet.md under "At most once".
+"""
+
+import asyncio
+import os
+import secrets
+import socket
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from msgspec.structs import replace
+from nats.aio.msg import Msg
+
+from nightrook import __version__
+from nightrook.feed.tasks import end_tasks, task_group
+from nightrook.fleet import subjects
+from nightrook.fleet.connection import (
+    Connection,
+    FleetError,
+)
+from nightrook.fleet.messages import (
+    AnswerOrder,
+    BadMessageError,
+    Beat,
+    DrainOrder,
+    Ended,
+    Job,
+    Order,
+    ResendOrder,
+    Running,
+    StopOrder,
+    claim_of,
+    dump,
+    load,
+)
+from nightrook.fleet.worker.heart import Heart, NameTakenError
+from nightrook.fleet.worker.job_repository import known_commits
+from nightrook.fleet.worker.job_run import JobRun
+from nightrook.fleet.worker.lease import Lease
+from nightrook.fleet.worker.orders import take_orders
+from nightrook.fleet.worker.outbox import Entry, Outbox
+from nightrook.fleet.worker.pruning import USUAL, Keep, prunes
+from nightrook.fleet.worker.queue_pull import QueuePull
+from nightrook.fleet.worker.rights import WorkerRights
+from nightrook.store.files import Folder
+
+CLAIM_S = 10.0
+"""A job that could not be claimed this long after it was asked for is not started."""
+
+_IDLE_S = 0.2
+_FENCE_S = 0.25
+_LOCK = "worker.lock"
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerPlan:
+    """What a worker is called, what it may run, and how much at once."""
+
+    name: str
+    home: Path
+    rights: WorkerRights
+    labels: tuple[str, ...] = ()
+    jobs: int = 1
+    keep: Keep = USUAL
+
+    @property
+    def queues(self) -> list[tuple[str, str]]:
+        """The label and agent of each queue that it pulls from."""
+        labels = dict.fromkeys((*self.labels, subjects.ANY))
+        return [(label, agent) for label in labels for agent in self.rights.agents]
+
+
+@dataclass
+class Worker:
+    """A worker; `run` works until it is drained."""
+
+    connection: Connection
+    plan: WorkerPlan
+    instance: str = field(default_factory=lambda: secrets.token_hex(8))
+    draining: asyncio.Event = field(default_factory=asyncio.Event)
+    lease: Lease = field(default_factory=Lease)
+    running: dict[str, JobRun] = field(default_factory=dict)
+    """The jobs whose agents run, by the id of the attempt."""
+
+    reporting: dict[str, JobRun] = field(default_factory=dict)
+    """The jobs that have ended, and are not fully reported yet."""
+
+    limits: dict[str, float] = field(default_factory=dict)
+    problem: str | None = None
+    known: tuple[str, ...] = ()
+    """The commits of repositories that jobs need not bring."""
+
+    _stopping: bool = False
+
+    async def run(self) -> None:
+        """Work until it is drained; a NameTakenError if another one has the name."""
+        with Folder.made(self.plan.home) as home, home.lock(_LOCK) as is_mine:
+            if not is_mine:
+                raise NameTakenError(self.plan.name)
+            heart = Heart(self.connection, self.plan.name, self.status)
+            self.lease = heart.lease
+            self.known = await asyncio.to_thread(known_commits, self.plan.home)
+            await heart.start()
+            async with task_group() as group:
+                helpers = [
+                    group.create_task(work)
+                    for work in (
+                        heart.beat(),
+                        self._fences(),
+                        self._orders(group),
+                        prunes(self._outbox, self.plan.keep),
+                    )
+                ]
+                for entry in await asyncio.to_thread(lambda: list(self._outbox.entries())):
+                    if not entry.is_reported:
+                        self._report_later(group, entry)
+                await self._pulls(group)
+                while self.running or self.reporting:
+                    await asyncio.sleep(_IDLE_S)
+                await end_tasks(helpers)
+
+    def drain(self) -> None:
+        """Take no more jobs; `run` returns when those that run have ended and are reported."""
+        self.draining.set()
+
+    def stop(self, by: str) -> None:
+        """Drain, and stop the agents that run; again, and they are killed."""
+        self.drain()
+        again = self._stopping
+        self._stopping = True
+        for each in self.running.values():
+            each.stop(StopOrder(attempt=each.job.attempt, by=by, kill=again))
+
+    @property
+    def _outbox(self) -> Outbox:
+        return Outbox(self.plan.home)
+
+    async def _pulls(self, group: asyncio.TaskGroup) -> None:
+        pull = QueuePull(self.connection)
+        while not self.draining.is_set():
+            if len(self.running) >= self.plan.jobs or not self.connection.is_up:
+                await self._pause()
+                continue
+            taken = False
+            for label, agent in self.plan.queues:
+                if len(self.running) < self.plan.jobs and not self.draining.is_set():
+                    taken |= await self._pull(group, pull, subjects.job_consumer(label, agent))
+            if not taken:
+                await self._pause()
+
+    async def _pause(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_IDLE_S):
+                await self.draining.wait()
+
+    async def _pull(self, group: asyncio.TaskGroup, pull: QueuePull, consumer: str) -> bool:
+        """Take a job from a queue, if there is one."""
+        asked_at = time.monotonic()
+        message = await pull.take(consumer)
+        if message is None:
+            return False
+        try:
+            job: Job = load(message.data, Job)
+        except BadMessageError as error:
+            self.problem = f"a job was not taken: {error}"
+            await self._refuse_unreadable(message, str(error))
+            return True
+        job_run = self._job_run(job)
+        self.running[job.id] = job_run
+        group.create_task(self._work(group, job_run, message, asked_at))
+        return True
+
+    def _job_run(self, job: Job) -> JobRun:
+        return JobRun(
+            job,
+            connection=self.connection,
+            worker=self.plan.name,
+            instance=self.instance,
+            outbox=self._outbox,
+            rights=self.plan.rights,
+            lease=self.lease,
+        )
+
+    async def _work(
+        self, group: asyncio.TaskGroup, job_run: JobRun, message: Msg, asked_at: float
+    ) -> None:
+        """Claim a job, run it, and report it."""
+        try:
+            if await job_run.claim(lambda: self._take(message, asked_at)):
+                ended = await job_run.work()
+            else:
+                ended = await asyncio.to_thread(job_run.left_behind, job_run.entry)
+        finally:
+            del self.running[job_run.job.id]
+        self._note_limits(ended)
+        if job_run.job.repository is not None:
+            self.known = await asyncio.to_thread(known_commits, self.plan.home)
+        group.create_task(self._report(job_run, ended))
+
+    async def _take(self, message: Msg, asked_at: float) -> bool:
+        """Acknowledge a job, which claims it; False if it is not certain that this was in time."""
+        await self.connection.ask(message.reply, b"+ACK")
+        is_early = time.monotonic() - asked_at < CLAIM_S
+        return is_early and not self.draining.is_set()
+
+    async def _refuse_unreadable(self, message: Msg, reason: str) -> None:
+        """Report a job that this version cannot read, by what its subject says."""
+        with suppress(FleetError, ValueError):
+            await self.connection.ask(message.reply, b"+ACK")
+            *_, run, attempt = message.subject.split(".")
+            subject = subjects.log(self.plan.name, run, int(attempt), "ended")
+            claim = claim_of(message.data)
+            refused = Ended(claim=claim, end="refused", reason=f"{self.plan.name}: {reason}")
+            await self.connection.publish(subject, dump(refused))
+
+    async def _report(self, job_run: JobRun, ended: Ended) -> None:
+        self.reporting[job_run.job.id] = job_run
+        try:
+            await job_run.report(ended)
+        finally:
+            del self.reporting[job_run.job.id]
+
+    def _report_later(self, group: asyncio.TaskGroup, entry: Entry) -> None:
+        """Report an attempt of an earlier process, or one that was reported before."""
+        job_run = self._job_run(entry.job)
+        self.reporting[job_run.job.id] = job_run  # at once: an order to send it may come twice
+        group.create_task(self._report_left_behind(job_run, entry))
+
+    async def _report_left_behind(self, job_run: JobRun, entry: Entry) -> None:
+        ended = await asyncio.to_thread(job_run.left_behind, entry)
+        await self._report(job_run, ended)
+
+    def _note_limits(self, ended: Ended) -> None:
+        """Remember a used-up quota, so that the boss holds back jobs for it."""
+        facts = ended.verdict.facts if ended.verdict else None
+        if facts is not None and facts.limited and facts.resets_at is not None and ended.info:
+            self.limits[ended.info.agent or ""] = facts.resets_at
+
+    async def _fences(self) -> None:
+        while True:
+            for each in [*self.running.values()]:
+                each.fence()
+            await asyncio.sleep(_FENCE_S)
+
+    def status(self) -> Beat:
+        """What this worker does now."""
+        now = time.time()
+        self.limits = {each: at for each, at in self.limits.items() if at > now}
+        jobs = (*self.running.values(), *self.reporting.values())
+        return Beat(
+            instance=self.instance,
+            version=__version__,
+            labels=self.plan.labels,
+            agents=self.plan.rights.agents,
+            jobs=self.plan.jobs,
+            running=tuple(
+                Running(run=each.job.run, attempt=each.job.attempt, behind=each.behind)
+                for each in jobs
+            ),
+            draining=self.draining.is_set(),
+            load=os.getloadavg()[0],
+            problem=self.problem or next((each.problem for each in jobs if each.problem), None),
+            limits=self.limits,
+            known=self.known,
+        )
+
+    async def _orders(self, group: asyncio.TaskGroup) -> None:
+        await take_orders(
+            self.connection,
+            self.plan.name,
+            partial(self._obey, group),
+            lambda: [each.job.run for each in self.running.values()],
+        )
+
+    def _obey(self, group: asyncio.TaskGroup, run: str, order: Order) -> None:
+        """Obey one order; what is about no run here is ignored."""
+        match order:
+            case DrainOrder():
+                self.drain()
+            case StopOrder(attempt=attempt):
+                if (each := self.running.get(f"{run}/{attempt}")) is not None:
+                    each.stop(order)
+            case AnswerOrder(attempt=attempt):
+                if (each := self.running.get(f"{run}/{attempt}")) is not None:
+                    each.answer(order)
+            case ResendOrder(attempt=attempt):
+                self._resend(f"{run}/{attempt}", order, group)
+
+    def _resend(self, id: str, order: ResendOrder, group: asyncio.TaskGroup) -> None:
+        """Send logs again: of a run that is known, or of one that was reported before."""
+        each = self.running.get(id) or self.reporting.get(id)
+        if each is not None:
+            if each.sink is not None:
+                each.sink.rewind(dict(order.positions))
+            return
+        for entry in self._outbox.entries():
+            if entry.job.id == id:
+                again = replace(entry, positions={**entry.positions, **order.positions})
+                self._report_later(group, again)
+
+
+def default_name() -> str:
+    """The name of this machine, as a worker can have it."""
+    name = "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "-" for c in _host())
+    return name[:64] or "worker"
+
+
+def _host() -> str:
+    return socket.gethostname().partition(".")[0]

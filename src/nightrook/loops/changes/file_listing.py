@@ -1,0 +1,103 @@
+"""What an iteration changed outside of a repository: compares names, sizes and times of files."""
+
+import hashlib
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from nightrook.loops.state import Change
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+_MOST_FILES = 50_000
+_TIME_LIMIT_S = 5.0
+_LEFT_OUT = frozenset(
+    {
+        *(".git", ".hg", ".svn", "node_modules", ".venv", "venv", ".tox", ".nox", ".cache"),
+        *("__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis"),
+    }
+)
+"""Folders that tools write: large, and not part of the work."""
+
+_Listing = dict[bytes, bytes]
+
+
+class Listings:
+    """Lists of all files, and what changed between two of them; links are never followed.
+
+    The last list is kept in the loop's folder, so that a crash does not lose it.
+    """
+
+    def __init__(self, cwd: str, keep: Path, *, without: Path) -> None:
+        self._cwd = cwd
+        self._kept = keep / "files"
+        self._without = os.fsencode(os.path.abspath(without))
+
+    def take(self) -> Change | None:
+        """List the files and keep the list; None if there are too many of them."""
+        listing = self._list()
+        if listing is None:
+            return None
+        data = b"\0".join(part for pair in listing.items() for part in pair)
+        try:
+            self._kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with open(os.open(self._kept, _NEW, 0o600), "wb") as file:
+                file.write(data)
+        except OSError:  # such as a full disk
+            return None
+        return Change(mark=_mark(data))
+
+    def change(self, before: Change | None) -> Change | None:
+        """What changed since the last list; None if that cannot be known."""
+        then = self._read(before)
+        if then is None or (now := self._list()) is None:
+            return None
+        changed = sum(then.get(name) != now.get(name) for name in then.keys() | now.keys())
+        return Change(files=changed)
+
+    def _read(self, before: Change | None) -> _Listing | None:
+        try:
+            data = self._kept.read_bytes()
+        except OSError:
+            return None
+        if before is None or before.mark != _mark(data):
+            return None
+        parts = data.split(b"\0") if data else []
+        return dict(zip(parts[::2], parts[1::2], strict=True))
+
+    def _list(self) -> _Listing | None:
+        until = time.monotonic() + _TIME_LIMIT_S
+        listing: _Listing = {}
+        try:
+            for name, details in self._walk(os.fsencode(self._cwd)):
+                listing[name] = details
+                if len(listing) > _MOST_FILES or time.monotonic() > until:
+                    return None
+        except OSError:
+            return None  # a folder that cannot be read may hold anything
+        return listing
+
+    def _walk(self, top: bytes) -> Iterator[tuple[bytes, bytes]]:
+        folders = [top]
+        while folders:
+            with os.scandir(folders.pop()) as entries:
+                for entry in entries:
+                    if not entry.is_dir(follow_symlinks=False):
+                        yield entry.path, _details(entry)
+                    elif not self._is_left_out(entry):
+                        folders.append(entry.path)
+
+    def _is_left_out(self, entry: "os.DirEntry[bytes]") -> bool:
+        return os.fsdecode(entry.name) in _LEFT_OUT or entry.path == self._without
+
+
+def _details(entry: "os.DirEntry[bytes]") -> bytes:
+    try:
+        status = entry.stat(follow_symlinks=False)
+    except FileNotFoundError:
+        return b"gone"  # removed while it was listed
+    return b"%d %d %d" % (status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+def _mark(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

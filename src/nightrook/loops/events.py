@@ -1,0 +1,211 @@
+"""The events of a loop: its own steps, and in brief what the agent of each iteration does."""
+
+from typing import Literal
+
+import msgspec
+
+from nightrook.loops.plan import Ceilings
+from nightrook.model.ledger import Source
+from nightrook.model.verdict import Outcome
+
+End = Literal[
+    "done", "ceiling", "limited", "no_progress", "stuck", "unverified", "not_started", "interrupted"
+]
+EXIT_CODES: dict[End, int] = {
+    "done": 0,
+    "ceiling": 5,
+    "limited": 6,
+    "no_progress": 7,
+    "stuck": 7,
+    "unverified": 8,
+    "not_started": 9,
+    "interrupted": 130,
+}
+"""The exit code of each way a loop can end."""
+
+CANNOT_EXECUTE, NOT_FOUND = 126, 127
+"""The exit codes of a shell that cannot execute, or cannot find, a command."""
+
+CheckStop = Literal["timed_out", "interrupted"]
+"""Why a check was ended before its result was known."""
+
+CeilingName = Literal["iterations", "time", "cost", "tokens", "turns"]
+
+Step = Literal["finish", "continue", "wait", "switch"]
+
+
+class _LoopEvent(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag_field="type"):
+    at: float
+
+
+class LoopStarted(_LoopEvent, tag="loop_started", frozen=True, kw_only=True):
+    """A loop started, or was resumed."""
+
+    loop: str
+    agent: str
+    ceilings: Ceilings
+    resumed: bool = False
+    iterations: int = 0
+    """How many iterations were done before it was resumed."""
+
+    worktree: str | None = None
+    branch: str | None = None
+
+
+class IterationStarted(_LoopEvent, tag="iteration_started", frozen=True, kw_only=True):
+    """A run of the agent starts."""
+
+    iteration: int
+    attempt: int
+    agent: str
+
+
+class IterationFinished(_LoopEvent, tag="iteration_finished", frozen=True, kw_only=True):
+    """One run of the agent ended."""
+
+    iteration: int
+    attempt: int
+    agent: str
+    run: str | None = None
+    status: Outcome
+    sentence: str
+    duration_s: float
+    spent_usd: float | None = None
+    cost_source: Source = "unknown"
+    tokens: int | None = None
+    turns: int | None = None
+    said_done: bool = False
+    files: int | None = None
+    added: int | None = None
+    removed: int | None = None
+    commit: str | None = None
+    left_out: tuple[str, ...] = ()
+    """Changed files that are never committed: `.env`, ignored ones, those of a filter."""
+
+
+class CheckStarted(_LoopEvent, tag="check_started", frozen=True, kw_only=True):
+    """A check starts: a command of the user's that decides whether the work is done."""
+
+    iteration: int
+    command: str
+
+
+class CheckFinished(_LoopEvent, tag="check_finished", frozen=True, kw_only=True):
+    """A check ended."""
+
+    iteration: int
+    command: str
+    ok: bool
+    exit_code: int | None = None
+    stopped: CheckStop | None = None
+    duration_s: float
+    output: str = ""
+    """The last part of its output."""
+
+
+class Decision(_LoopEvent, tag="decision", frozen=True, kw_only=True):
+    """What the loop does next, and why."""
+
+    step: Step
+    rule: str
+    reason: str
+    evidence: tuple[str, ...] = ()
+    end: End | None = None
+    until: float | None = None
+    agent: str | None = None
+    ceiling: CeilingName | None = None
+    """The ceiling that was reached, if one ended the loop."""
+
+
+class Waiting(_LoopEvent, tag="waiting", frozen=True, kw_only=True):
+    """The loop waits; repeated at least every ten minutes."""
+
+    until: float
+    left_s: float
+    reason: str
+
+
+class Resumed(_LoopEvent, tag="resumed", frozen=True, kw_only=True):
+    """The wait is over."""
+
+    waited_s: float
+
+
+class StuckSuspected(_LoopEvent, tag="stuck_suspected", frozen=True, kw_only=True):
+    """The agent seems to be stuck, with the evidence."""
+
+    iteration: int
+    reason: str
+    evidence: tuple[str, ...] = ()
+
+
+class ToolStarted(_LoopEvent, tag="tool_started", frozen=True, kw_only=True):
+    """The agent called a tool."""
+
+    iteration: int
+    tool_name: str
+    message: str
+
+
+class ToolCompleted(_LoopEvent, tag="tool_completed", frozen=True, kw_only=True):
+    """A tool call of the agent ended."""
+
+    iteration: int
+    tool_name: str
+    status: str
+
+
+class AgentThinking(_LoopEvent, tag="agent_thinking", frozen=True, kw_only=True):
+    """The first part of a text that the agent wrote."""
+
+    iteration: int
+    message: str
+
+
+class SessionStats(_LoopEvent, tag="session_stats", frozen=True, kw_only=True):
+    """What a turn of the agent cost and used."""
+
+    iteration: int
+    cost_usd: float | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    turns: int | None = None
+    message: str
+
+
+class LoopFinished(_LoopEvent, tag="loop_finished", frozen=True, kw_only=True):
+    """The loop ended."""
+
+    loop: str
+    end: End
+    exit_code: int
+    reason: str
+    iterations: int
+    duration_s: float
+    spent_usd: float | None = None
+    """The sum of all known costs."""
+
+    cost_source: Source = "unknown"
+    unknown_costs: int = 0
+    """How many runs reported no cost."""
+
+
+LoopEvent = (
+    LoopStarted
+    | IterationStarted
+    | IterationFinished
+    | CheckStarted
+    | CheckFinished
+    | Decision
+    | Waiting
+    | Resumed
+    | StuckSuspected
+    | ToolStarted
+    | ToolCompleted
+    | AgentThinking
+    | SessionStats
+    | LoopFinished
+)
+
+AGENT_EVENTS = (ToolStarted, ToolCompleted, AgentThinking, SessionStats)
+"""The events that report what the agent of an iteration does."""

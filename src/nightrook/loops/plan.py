@@ -1,0 +1,180 @@
+"""What a loop was asked to do: the goal, the ceilings, and how to handle limits and failures."""
+
+from typing import Any, Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from nightrook.config.options import FeedMode, LoopOptions, OnStuck, RunOptions
+from nightrook.config.run_fields import flat, with_run
+from nightrook.runs.git.repository import Repository
+
+
+class Goal(msgspec.Struct, frozen=True, kw_only=True):
+    """When the work is done: what the agent must answer, and which commands must pass."""
+
+    until: str | None = None
+    """The whole answer must equal this, ignoring white space and case."""
+
+    signals: tuple[str, ...] = ()
+    """One of these words must stand alone on a line of the main agent's text."""
+
+    ask_done: bool = False
+    """The prompt asks for a one-time completion word, alone on a line of the answer."""
+
+    checks: tuple[str, ...] = ()
+    """Shell commands; all must exit with 0."""
+
+    @property
+    def needs_answer(self) -> bool:
+        """Whether the agent itself must say that it is done."""
+        return self.until is not None or bool(self.signals) or self.ask_done
+
+
+class Ceilings(msgspec.Struct, frozen=True, kw_only=True):
+    """What a whole loop may use; every one of them always applies."""
+
+    iterations: int = 20
+    time_s: float = 8 * 3600.0
+    cost_usd: float = 10.0
+    tokens: int = 50_000_000
+    turns: int = 1000
+
+
+class Patience(msgspec.Struct, frozen=True, kw_only=True):
+    """How often the same thing may happen before the loop ends for lack of progress."""
+
+    same_error: int = 3
+    same_answer: int = 5
+    same_denial: int = 3
+    backoffs: int = 12
+    """How many times in a row the network may fail or the provider may be overloaded."""
+
+
+class OnLimit(msgspec.Struct, frozen=True, kw_only=True):
+    """What to do when the provider's limit is reached."""
+
+    do: Literal["wait", "stop", "switch"] = "wait"
+    agent: str | None = None
+    """The agent to switch to."""
+
+
+class LoopPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a loop was asked to do; it is kept on disk, so that the loop can be resumed."""
+
+    run: RunOptions
+    """What every iteration is asked for; the loop adds what is left to spend."""
+
+    prompt_file: str | None = None
+    """Read before every iteration; the prompt of `run` is empty then."""
+
+    goal: Goal
+    ceilings: Ceilings = Ceilings()
+    needs_cost: bool = False
+    """Whether a run is refused, or stopped, whose cost cannot be compared with its ceiling."""
+
+    patience: Patience = Patience()
+    on_limit: OnLimit = OnLimit()
+    max_quota: float | None = None
+    """The share of a quota window, 0 to 1, above which no iteration starts."""
+
+    on_stuck: OnStuck = "stop"
+    idle_s: float = 600.0
+    """How long without output before a run is suspected to be stuck."""
+
+    iteration_s: float | None = None
+    """The time limit of one iteration."""
+
+    check_s: float = 600.0
+    """The time limit of one check."""
+
+    check_first: bool = True
+    """Whether the checks run before the first iteration, and before that of a resumed loop."""
+
+    feed: FeedMode = "append"
+    feed_bytes: int = 8000
+    continue_session: bool = False
+    commit: bool = False
+    worktree: bool = False
+    repository: Repository | None = None
+    """The repository that it works in, as it was at the start."""
+
+    batch: tuple[str, int] | None = None
+    """The batch that it belongs to, and the number of its task."""
+
+    def options_for(self, agent: str) -> RunOptions:
+        """The options of runs: those of `run`, without what another agent does not know."""
+        options = replace(self.run, max_cost_unchecked=not self.needs_cost)
+        if agent == self.run.agent:
+            return options
+        return replace(
+            options,
+            agent=agent,
+            via=None,
+            model=None,
+            allow=(),
+            args=(),
+            program=None,
+            called=None,
+        )
+
+
+_RUN_FIELDS = "agent cwd prompt via model permission allow args program called".split()  # noqa: SIM905
+
+
+def make_plan(**fields: Any) -> LoopPlan:
+    """Make a plan from its own fields and those of its runs, side by side as in `plan.json`."""
+    return with_run(LoopPlan, fields)
+
+
+def dump_plan(plan: LoopPlan) -> bytes:
+    """Encode a plan for `plan.json`."""
+    fields = flat(plan, plan.run, _RUN_FIELDS)
+    if plan.repository is None:
+        del fields["repository"]
+    if not plan.needs_cost:
+        del fields["needs_cost"]
+    return msgspec.json.encode(fields)
+
+
+def load_plan(data: bytes) -> LoopPlan:
+    """Decode a `plan.json`; a msgspec.DecodeError says what is wrong."""
+    return make_plan(**msgspec.json.decode(data, type=dict[str, Any]))
+
+
+CEILINGS = {
+    "max_iterations": "iterations",
+    "max_time": "time_s",
+    "max_cost": "cost_usd",
+    "max_tokens": "tokens",
+    "max_turns": "turns",
+}
+"""The options that are ceilings, and the fields of `Ceilings` that they set."""
+
+
+def plan_of(options: LoopOptions, *, prompt: str, **more: Any) -> LoopPlan:
+    """The plan of a loop that these options ask for; `more` are further fields of its runs."""
+    action, _, switch_to = options.on_limit.partition(":")
+    same_names = {name: getattr(options, name) for name in _SAME_NAMES}
+    return make_plan(
+        prompt=prompt,
+        goal=Goal(
+            until=options.until,
+            signals=options.signals,
+            ask_done=options.ask_done,
+            checks=options.checks,
+        ),
+        ceilings=Ceilings(**{field: getattr(options, name) for name, field in CEILINGS.items()}),
+        on_limit=OnLimit(do=action, agent=switch_to or None),  # type: ignore[arg-type]
+        iteration_s=options.timeout,
+        idle_s=options.idle_timeout,
+        check_s=options.check_timeout,
+        **same_names,
+        **more,
+    )
+
+
+_SAME_NAMES = (frozenset(LoopOptions.__struct_fields__) - {"on_limit"}).intersection(
+    (*LoopPlan.__struct_fields__, *_RUN_FIELDS)
+)
+"""The options that a plan has under the same name."""

@@ -1,0 +1,324 @@
+"""What a stream cost: each message once, unknown never zero.
+
+`model/bookkeeping.py` writes it; here it is read. Messages are priced when a cost is asked for.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+import msgspec
+
+from nightrook.model.events import ModelUsage, Usage
+from nightrook.model.price import Price, Prices, dollars, no_prices
+
+Source = Literal["native", "estimated", "unknown"]
+
+_DAY = 86400  # seconds; prices change from one day to the next
+
+NOT_REPORTED = Usage()
+"""The usage of a message whose tokens the agent does not report."""
+
+
+class Tokens(msgspec.Struct, kw_only=True):
+    """Token counts that are added up."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    web_searches: int = 0
+
+    def add(self, usage: "Usage | ModelUsage | Tokens", sign: int = 1) -> None:
+        """Add a usage, or take it away again."""
+        self.input += sign * (usage.input or 0)
+        self.output += sign * (usage.output or 0)
+        self.cache_read += sign * (usage.cache_read or 0)
+        self.cache_write += sign * cache_write_of(usage)
+        self.web_searches += sign * (usage.web_searches or 0)
+
+    @property
+    def total(self) -> int:
+        """All tokens."""
+        return self.input + self.output + self.cache_read + self.cache_write
+
+
+class Account(msgspec.Struct):
+    """What some messages used and, as far as their models have a price, cost."""
+
+    tokens: Tokens = msgspec.field(default_factory=Tokens)
+    nano: int = 0
+    saved_nano: int = 0
+    messages: int = 0
+    unpriced: int = 0
+    unpriced_tokens: int = 0
+    native: int = 0
+    """The messages whose cost the agent itself reported."""
+
+    unsaved: int = 0
+    """The messages of which it is not known what the cache saved."""
+
+    @property
+    def cost_usd(self) -> float | None:
+        """The estimate, or the agent's own figures; None if a message has no known price."""
+        return None if self.unpriced else dollars(self.nano)
+
+
+class Money(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An amount, and how far it can be trusted."""
+
+    usd: float | None
+    source: Source
+    at_least: bool = False
+    """Whether there was more, of which the agent does not report what it cost."""
+
+
+class Reconciliation(msgspec.Struct, frozen=True):
+    """What the messages cost at list prices, and what the agent says that this process spent."""
+
+    messages_usd: float
+    agent_usd: float
+
+    @property
+    def unseen_usd(self) -> float:
+        """What went to calls that were not reported; less than 0 if the agent left some out."""
+        return self.agent_usd - self.messages_usd
+
+
+class Entry(msgspec.Struct):
+    """One message of a model, as last reported."""
+
+    usage: Usage
+    model: str | None
+    parent: str | None
+    turn: int
+    epoch: int  # how many totals of money there were before it
+    count: int  # how many counts of all tokens there were before it
+    at: float | None
+    summed: bool = False  # several messages, reported as one
+    native: int | None = None  # what the agent itself says it cost
+    nano: int | None = None
+    saved: int | None = None
+    messages: int = 1
+    totals: int | None = 0  # how many totals of the session there were before it
+    corrected: bool = False  # whether its turn's result was compared with it
+    final: bool = True  # whether its usage is not only that of its start
+
+
+class Ledger:
+    """What a stream used and cost so far; `prices` gives the price of a model."""
+
+    def __init__(self, prices: Prices = no_prices) -> None:
+        self._prices = prices
+        self._known: dict[tuple[str, int | None], Price | None] = {}
+        self._entries: dict[str, Entry] = {}  # the latest messages, which may be reported again
+        self._totals: dict[str | None, Usage] = {}  # last cumulative counters, by parent
+        self._epoch = 0
+        self._count = 0
+        self._base = 0  # what the agent's total began with
+        self._carried = 0  # what was spent before the agent started its total again
+        self._running = 0  # the agent's total, but for results that forgot it
+        self._seen = Account()
+        self._unsettled = Account()
+        self._counted = Tokens()  # by the agent itself, for this process
+        self._uncounted = Tokens()  # of messages since
+        self._unreported: set[str] = set()  # sessions of subagents whose usage is not reported
+        self._by_model: dict[str | None, Account] = {}
+        self._by_parent: dict[str | None, Account] = {}
+        self._by_turn: dict[int, Account] = {}
+        self.has_usage = False
+        """Whether any tokens were reported."""
+        self._estimating = False  # prices are looked up only once an estimate is asked for
+        self.total_usd: float | None = None
+        """What the whole session cost, as last reported with its counters."""
+        self.native_usd: float | None = None
+        """The agent's own total at the last result that had one, as it wrote it."""
+        self.native_nano: int | None = None
+        """The same in nano-dollars."""
+        self.native_models: tuple[ModelUsage, ...] | None = None
+        """What the agent says each model used and cost, at that result."""
+        self._native_turns: dict[int, int] = {}  # what each added to the agent's total
+
+    @property
+    def seen(self) -> Account:
+        """All messages that were reported, each once, and what results added to them."""
+        self._estimate()
+        return self._seen
+
+    @property
+    def unsettled(self) -> Account:
+        """Those of them that no result has counted."""
+        self._estimate()
+        return self._unsettled
+
+    @property
+    def by_model(self) -> Mapping[str | None, Account]:
+        """The messages of each model."""
+        self._estimate()
+        return self._by_model
+
+    @property
+    def by_parent(self) -> Mapping[str | None, Account]:
+        """The messages of each subagent, by the call it works in; None is the main thread."""
+        self._estimate()
+        return self._by_parent
+
+    @property
+    def by_turn(self) -> Mapping[int, Account]:
+        """The messages of each turn."""
+        self._estimate()
+        return self._by_turn
+
+    @property
+    def cost(self) -> Money:
+        """The run's cost now: the agent's figure, plus an estimate of what it has not counted."""
+        more = bool(self._unreported)
+        if self.native_nano is not None and not self._unsettled.messages:
+            return Money(dollars(self.native_nano), "native", more)
+        if not self._unsettled.messages:
+            return Money(None, "unknown")  # and no price is asked for
+        counted, rest = self.native_nano or 0, self.unsettled
+        if rest.unpriced and self.native_nano is None:
+            return Money(None, "unknown")
+        source: Source = "native" if rest.native == rest.messages else "estimated"
+        return Money(dollars(counted + rest.nano), source, more or rest.unpriced > 0)
+
+    @property
+    def spent_nano(self) -> int | None:
+        """The share of the agent's total that this process spent."""
+        if self.native_nano is None:
+            return None
+        return self._carried + self._running - self._base
+
+    @property
+    def spent_usd(self) -> float | None:
+        """What this process spent, the part that is not settled yet included; budgets count it."""
+        spent = self.spent_nano
+        if spent is None:
+            return self.cost.usd
+        return dollars(spent + (self.unsettled.nano if self._unsettled.messages else 0))
+
+    @property
+    def tokens(self) -> Tokens:
+        """All tokens of this process: the agent's own count, plus what it has not counted.
+
+        Without a count of the agent's own, those of its messages.
+        """
+        if not self._count:
+            return self._seen.tokens
+        total = Tokens()
+        total.add(self._counted)
+        total.add(self._uncounted)
+        return total
+
+    @property
+    def estimates_tokens(self) -> bool:
+        """Whether the output of some messages is not known exactly, as in a run that was killed."""
+        return any(not e.final and e.count == self._count for e in self._entries.values())
+
+    @property
+    def total(self) -> Usage | None:
+        """The session's cumulative counters, as last reported; None if they never were."""
+        return self._totals.get(None)
+
+    @property
+    def steps(self) -> int:
+        """How many messages the main thread's model has written."""
+        return self._by_parent[None].messages if None in self._by_parent else 0
+
+    @property
+    def native_turn_usd(self) -> Mapping[int, float]:
+        """What each finished turn added to the agent's own total."""
+        return {turn: dollars(nano) for turn, nano in self._native_turns.items()}
+
+    @property
+    def saved_usd(self) -> float | None:
+        """What the cache saved, estimated; None if a model has no known price."""
+        if self.seen.unpriced or self.seen.unsaved:
+            return None
+        return dollars(self.seen.saved_nano)
+
+    @property
+    def reconciliation(self) -> "Reconciliation | None":
+        """What the messages cost beside the agent's own total; None if one is unknown."""
+        if self.native_nano is None or self.seen.unpriced or not self.seen.messages:
+            return None
+        messages = self.seen.nano - self.unsettled.nano
+        return Reconciliation(dollars(messages), dollars(self.spent_nano or 0))
+
+    def _estimate(self) -> None:
+        """Begin to ask for prices; from here on every message is valued as it comes."""
+        if self._estimating:
+            return
+        self._estimating = True
+        for entry in self._entries.values():
+            self._book(entry, -1)
+            self._value(entry)
+            self._book(entry, 1)
+
+    def _value(self, entry: Entry) -> None:
+        price = self._price(entry.model, entry.at)
+        if price is not None and entry.summed:
+            price = price.of_sums
+        if price is not None and entry.usage != NOT_REPORTED:
+            entry.nano = price.cost(entry.usage)
+            entry.saved = price.saved(entry.usage)
+        if entry.native is not None:
+            entry.nano = entry.native
+
+    def _price(self, model: str | None, at: float | None) -> Price | None:
+        if model is None:
+            return None
+        key = model, None if at is None else int(at // _DAY)
+        if key not in self._known:
+            self._known[key] = self._prices(model, at)
+        return self._known[key]
+
+    def _book(self, entry: Entry, sign: int) -> None:
+        accounts = [
+            self._seen,
+            self._by_turn.setdefault(entry.turn, Account()),
+            self._by_model.setdefault(entry.model, Account()),
+            self._by_parent.setdefault(entry.parent, Account()),
+        ]
+        if entry.epoch == self._epoch:
+            accounts.append(self._unsettled)
+        if entry.count == self._count:
+            self._uncounted.add(entry.usage, sign)
+        for account in accounts:
+            _add(account, entry, sign)
+
+
+def least_certain(sources: Iterable[Source]) -> Source:
+    """How far a sum can be trusted: as far as its least certain part."""
+    found = set(sources)
+    order: tuple[Source, ...] = ("unknown", "estimated", "native")
+    return next((source for source in order if source in found), "unknown")
+
+
+def _add(account: Account, entry: Entry, sign: int) -> None:
+    account.tokens.add(entry.usage, sign)
+    account.messages += sign * entry.messages
+    account.native += sign * entry.messages * (entry.native is not None)
+    if entry.nano is None:
+        account.unpriced += sign * entry.messages
+        account.unpriced_tokens += sign * total_of(entry.usage)
+    else:
+        account.nano += sign * entry.nano
+        account.saved_nano += sign * (entry.saved or 0)
+    account.unsaved += sign * (entry.saved is None)
+
+
+def cache_write_of(usage: Usage | ModelUsage | Tokens) -> int:
+    """All that was written to the cache, for however long."""
+    if isinstance(usage, Tokens):
+        return usage.cache_write
+    if isinstance(usage, ModelUsage) and usage.cache_write is not None:
+        return usage.cache_write
+    return (usage.cache_write_5m or 0) + (usage.cache_write_1h or 0)
+
+
+def total_of(usage: Usage) -> int:
+    """All tokens of a usage."""
+    return (
+        (usage.input or 0) + (usage.output or 0) + (usage.cache_read or 0) + cache_write_of(usage)
+    )

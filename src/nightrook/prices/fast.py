@@ -1,0 +1,20 @@
+"""What a call costs that a provider serves at its fast speed: a multiple of the list price."""
+
+from nightrook.prices.names import spellings
+
+_FACTORS = {
+    "claude-opus-4-6": 6,
+    "claude-opus-4-7": 6,
+    "claude-opus-4-8": 2,
+    "claude-opus-5": 2,
+}
+"""By the beginning of the model's name; a date may follow."""
+
+
+def fast_factor(model: str) -> int | None:
+    """By how much the tokens of a fast call cost more; None if that is unknown."""
+    for name in spellings(model):
+        for known, factor in _FACTORS.items():
+            if name == known or name.startswith((f"{known}-", f"{known}@")):
+                return factor
+    return None

@@ -1,0 +1,34 @@
+"""Whether a process lives, and is still the one that had this id when it was recorded."""
+
+import os
+
+from nightrook.process.systems.this_system import system
+
+
+def start_ticks(pid: int) -> int | None:
+    """When a process was started, in the system's own unit; None if it does not say."""
+    found = system.stat(pid)
+    return None if found is None else found.start
+
+
+def is_alive(pid: int, ticks: int | None) -> bool:
+    """Whether a process lives and was started at those ticks."""
+    if pid <= 0:
+        return False
+    if system.is_available():
+        found = system.stat(pid)
+        if found is None or not found.is_alive:
+            return False
+        return ticks is None or system.is_same_start(ticks, found.start)
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True  # it lives, but belongs to another user
+    return True
+
+
+def is_same_process(pid: int, ticks: int | None) -> bool:
+    """Whether the process that a run names lives; with unknown ticks it may be another one."""
+    return (ticks is not None or not system.is_available()) and is_alive(pid, ticks)

@@ -1,0 +1,105 @@
+"""Finishes runs whose processes died, and ends the processes that outlived them."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+
+from nightrook import agents
+from nightrook.adapter.agent import Agent
+from nightrook.feed.integrity import tampering
+from nightrook.feed.source import state_of
+from nightrook.model.errors import NightrookError, UnknownAgentError
+from nightrook.model.price import Prices, no_prices
+from nightrook.model.state import RunState
+from nightrook.model.verdict import Facts, Verdict
+from nightrook.prices import PriceBook
+from nightrook.process import trees
+from nightrook.process.liveness import is_same_process
+from nightrook.runs.finish import finish, recorded_exit
+from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_formats import RunInfo, VerdictInfo, at_work
+
+_SETTLE_S = 15.0
+_SETTLE_LOOK_S = 0.05
+
+
+def healed(folder: RunFolder) -> RunFolder:
+    """Judge a run whose runner and recorder died, and end what is left of its agent's tree."""
+    if heal(folder, alive=is_same_process, now=time.time(), prices=PriceBook()):
+        trees.kill_marked(str(folder.path))
+    return folder
+
+
+def heal(
+    folder: RunFolder,
+    *,
+    alive: Callable[[int, int | None], bool],
+    now: float,
+    prices: Prices = no_prices,
+) -> bool:
+    """Judge a run by its log if its processes died before they could; return whether that was so.
+
+    Files that exist are never changed, so any number of processes can try this at any time. A
+    folder that cannot be read or written is left as it is.
+    """
+    try:
+        info = folder.info()
+        if info is None or info.fleet is not None or folder.verdict() is not None:
+            return False
+        if at_work(info, alive):
+            return False
+        return _finish(folder, info, now, prices).facts.unsaved is None
+    except NightrookError:
+        return False
+
+
+def _finish(folder: RunFolder, info: RunInfo, now: float, prices: Prices) -> Verdict:
+    exit = recorded_exit(folder, now=now, overwrite=False)
+    state = state_of(folder, info, prices)
+    changed = tampering(folder, exit)
+    known = Facts(agent=info.label, allow_denials=info.allow_denials, tampered=changed)
+    if state is None and info.piped:
+        state, known = RunState(), Facts(text_only=True, tampered=changed)
+    return finish(folder, exit, state, known, agent=_agent(info), overwrite=False)
+
+
+def _agent(info: RunInfo) -> Agent | None:
+    try:
+        return agents.agent(info.agent) if info.agent else None
+    except UnknownAgentError:
+        return None
+
+
+def settle(folder: RunFolder) -> VerdictInfo | None:
+    """End what is left of a run whose runner died; return its verdict, None if it gets none."""
+    info = folder.info()
+    if info is not None and info.fleet is not None:
+        return folder.verdict()  # nothing of it runs here
+    trees.kill_marked(str(folder.path))
+    deadline = time.monotonic() + _SETTLE_S
+    while (verdict := healed(folder).verdict()) is None and time.monotonic() < deadline:
+        time.sleep(_SETTLE_LOOK_S)  # its recorder is about to end
+    return verdict
+
+
+def is_cared_for(folder: RunFolder) -> bool:
+    """Whether a run has its verdict, or a running process that will write one.
+
+    That of a run of a fleet may be a later one: only beats say whether it lives.
+    """
+    info = folder.info()
+    working = info is not None and (info.fleet is not None or at_work(info, is_same_process))
+    return working or folder.verdict() is not None  # read last: it may have come meanwhile
+
+
+def ask_to_stop(folder: RunFolder) -> None:
+    """Ask a running run to end; a NightrookError says that it is not running."""
+    info = folder.info()
+    # Its recorder, not its runner: that may be a user's program with other work to do.
+    if info is not None and info.fleet is not None:
+        raise NightrookError(f"run {folder.name!r} runs on a fleet, not here")
+    pid = info.recorder_pid if info else None
+    if info is None or pid is None or not is_same_process(pid, info.recorder_ticks):
+        raise NightrookError(f"run {folder.name!r} is not running")
+    os.kill(pid, signal.SIGTERM)

@@ -1,0 +1,287 @@
+"""A stream that is piped to rook: recorded as it arrives, decoded, and judged at its end."""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from stat import S_ISREG
+
+import msgspec
+
+from nightrook import __version__
+from nightrook.feed.feed import ByteReader, Feed
+from nightrook.feed.source import Source
+from nightrook.feed.spool import Spool
+from nightrook.model.errors import NightrookError
+from nightrook.model.verdict import Facts, Verdict, judge
+from nightrook.process.liveness import start_ticks
+from nightrook.process.raw_log import Arrivals, Log
+from nightrook.runs.finish import finish
+from nightrook.store import runs
+from nightrook.store.arrivals import Stream
+from nightrook.store.file_names import ARRIVALS, STDOUT
+from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_formats import ExitInfo, RunInfo, WrittenLog
+
+_CHUNK = 256 << 10
+_MOST_UNREAD = 16 << 20  # bytes in memory only, before the agent has to wait for slow readers
+_SYNC_S = 1.0
+_POLL_S = 0.02
+_FULL = "the disk is full: from now on the stream is shown but not recorded"
+
+
+class PipedRun:
+    """A run that another program started, and whose stream comes through a descriptor.
+
+    Every byte is in the log of a run folder before it is decoded; without a `home` nothing is
+    stored. Slow readers of the feed do not stall the agent, unless the log lacks what they have
+    yet to read. `warn` is called with what goes wrong meanwhile.
+    """
+
+    def __init__(
+        self,
+        source: int,
+        *,
+        home: Path | None,
+        agent: str | None = None,
+        warn: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.folder: RunFolder | None = None
+        """Where it is stored, from its first byte on."""
+        self.feed = Feed(Source(agent, detect=agent is None), self._open_stream)
+        self._input = _Input(source)
+        self._home = home
+        self._warn = warn
+        self._spool = Spool()
+        self._recorded_agent = agent
+        self._started_at = time.time()
+        self._recording: _Recording | None = None
+        self._interrupted = False
+
+    def interrupt(self) -> None:
+        """Note that the user wants the agent to end: if it has no result then, this is why."""
+        self._interrupted = True
+
+    def stop(self) -> None:
+        """Read no more, whatever the agent still writes."""
+        self._input.stop()
+
+    async def record(self) -> Verdict:
+        """Read to the end of the stream; return how the agent ended."""
+        try:
+            while data := await self._input.read():
+                self._take(data)
+                while self._is_behind():
+                    await asyncio.sleep(_POLL_S)
+            self.feed.close()
+            self._record_agent()
+            return await self._finish()
+        finally:
+            self.feed.end()
+
+    def _open_stream(self, stream: Stream) -> ByteReader:
+        return self._spool.reader() if stream == "stdout" else _Empty()
+
+    def _is_behind(self) -> bool:
+        unread = max(self._spool.unread, self.feed.unread)
+        return unread > _MOST_UNREAD and not self._input.stopped
+
+    def _take(self, data: bytes) -> None:
+        """Store the next bytes, then decode them."""
+        at = time.time()
+        if self._home is not None and self._recording is None:
+            self._start_recording(self._home)
+        logged, unlogged = self._recording.append(data) if self._recording else (0, data)
+        if unlogged and not self.feed.keeps_unread:
+            self.feed.keeps_unread = True
+            if self._recording is not None:
+                self._warn(_FULL)
+        self._spool.add(logged, unlogged, at)
+        self.feed.take([(data, at)])
+        self._record_agent()
+
+    def _start_recording(self, home: Path) -> None:
+        """Make the run folder; if that fails, the stream is still decoded."""
+        try:
+            folder = runs.create(home, _info(self._started_at, self._recorded_agent))
+            self._recording = _Recording(folder)
+        except (NightrookError, OSError) as error:
+            self._home = None
+            self._warn(f"nothing is recorded: {error}")
+            return
+        self.folder = folder
+        self._spool.folder = folder.path
+
+    def _record_agent(self) -> None:
+        """Record the agent's name as soon as it is known."""
+        agent = self.feed.agent
+        if agent == self._recorded_agent or self.folder is None:
+            return
+        try:
+            if (info := self.folder.info()) is not None:
+                self.folder.write_info(msgspec.structs.replace(info, agent=agent))
+            self._recorded_agent = agent
+        except NightrookError as error:
+            self._warn(str(error))
+
+    async def _finish(self) -> Verdict:
+        """Judge by the stream alone: how the process ended is unknown."""
+        lost, logs = 0, dict[str, WrittenLog]()
+        if self._recording is not None:
+            await self._recording.close()
+            self._record_agent()  # if there was no room before, there is some now
+            log = self._recording.log
+            lost, logs = log.lost, {"stdout": WrittenLog(size=log.size, sha256=log.sha256)}
+        exit = ExitInfo(
+            started=True,
+            stopped_for="stopped" if self._input.stopped else None,
+            started_at=self._started_at,
+            ended_at=time.time(),
+            lost_stdout=lost,
+            logs=logs,
+        )
+        try:
+            if self.folder is not None:
+                self.folder.write_exit(exit)
+        except NightrookError as error:
+            self._warn(str(error))
+        return finish(self.folder, exit, self.feed.state, self._facts())
+
+    def _facts(self) -> Facts:
+        agent, state = self.feed.agent, self.feed.state
+        known = Facts(agent=agent, text_only=agent is None and self.feed.source.text_size > 0)
+        unfinished = agent is None or judge(state, known).status == "incomplete"
+        if self._input.stopped or (self._interrupted and unfinished):
+            by = "SIGINT" if self._interrupted else "SIGTERM"  # as the command line stops it
+            return msgspec.structs.replace(known, stopped_for="interrupted", stopped_by=by)
+        return known
+
+
+class _Input:
+    """The descriptor that the stream comes from: a pipe, a terminal or a file."""
+
+    def __init__(self, fd: int) -> None:
+        self.stopped = False
+        self._fd = fd
+        self._ready: asyncio.Future[None] | None = None
+
+    async def read(self) -> bytes:
+        """Wait for the next bytes; nothing at the end, or when stopped."""
+        while not self.stopped:
+            if await self._wait():
+                try:
+                    return os.read(self._fd, _CHUNK)
+                except BlockingIOError:
+                    continue
+                except OSError:
+                    return b""
+        return b""
+
+    def stop(self) -> None:
+        """End the stream here."""
+        self.stopped = True
+        self._wake()
+
+    async def _wait(self) -> bool:
+        """Wait until there is something to read; False if it was stopped."""
+        loop = asyncio.get_running_loop()
+        self._ready = loop.create_future()
+        if not self._watch(loop):
+            await asyncio.sleep(0)
+            return not self.stopped
+        try:
+            await self._ready
+        finally:
+            loop.remove_reader(self._fd)
+        return not self.stopped
+
+    def _watch(self, loop: asyncio.AbstractEventLoop) -> bool:
+        """Ask to be woken when there is something to read; False where there always is.
+
+        Linux refuses to watch a plain file; macOS accepts it and never reports its end.
+        """
+        try:
+            if S_ISREG(os.fstat(self._fd).st_mode):
+                return False
+            loop.add_reader(self._fd, self._wake)
+        except OSError:
+            return False
+        return True
+
+    def _wake(self) -> None:
+        if self._ready is not None and not self._ready.done():
+            self._ready.set_result(None)
+
+
+class _Recording:
+    """The logs of a piped run, written as a recorder writes them."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        for log in ("stdout", "stderr", "arrivals"):  # made private under any umask
+            os.close(folder.open_log(log))
+        self._folder = folder
+        folder.reserve()
+        where = os.open(folder.path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            self._arrivals = Arrivals(where, ARRIVALS)
+            self.log = Log(where, STDOUT, b"o", self._arrivals)
+        finally:
+            os.close(where)
+        self._syncing = asyncio.create_task(self._keep_syncing())
+
+    def append(self, data: bytes) -> tuple[int, bytes]:
+        """Append; return the size of the log, and the bytes that it could not take."""
+        lost = self.log.lost
+        self.log.append(data)
+        return self.log.size, data[len(data) - (self.log.lost - lost) :]
+
+    async def close(self) -> None:
+        """Sync everything to disk and make room for the verdict."""
+        self._syncing.cancel()
+        await asyncio.wait([self._syncing])
+        await asyncio.to_thread(self.log.close)
+        self._arrivals.close()
+        self._folder.release()
+
+    async def _keep_syncing(self) -> None:
+        while True:
+            await asyncio.sleep(_SYNC_S)
+            try:
+                await asyncio.to_thread(self.log.sync)
+            except OSError:
+                return  # a failed fsync is not repeated: it would not save what was lost
+
+
+class _Empty:
+    """The stderr of a pipe, which rook never sees."""
+
+    def read(self) -> list[tuple[bytes, float | None]]:
+        return []
+
+    def close(self) -> None:
+        return
+
+
+def _info(started_at: float, agent: str | None) -> RunInfo:
+    me = os.getpid()
+    ticks = start_ticks(me)
+    return RunInfo(
+        agent=agent,
+        command=[],
+        cwd=_cwd(),
+        started_at=started_at,
+        piped=True,
+        runner_pid=me,
+        runner_ticks=ticks,
+        recorder_pid=me,
+        recorder_ticks=ticks,
+        nightrook_version=__version__,
+    )
+
+
+def _cwd() -> str:
+    try:
+        return str(Path.cwd())
+    except FileNotFoundError:
+        return ""  # it was removed

@@ -1,0 +1,79 @@
+"""Decides whether a silent agent is stuck, from its stream and its processes."""
+
+import time
+from collections.abc import Callable
+
+from nightrook.model.snapshot import Snapshot
+from nightrook.model.stuck import Suspicion, evidence_of, suspect
+from nightrook.process.tree_snapshot import snapshot
+
+_LOOK_S = 1.0  # reading all processes takes some milliseconds
+
+_JUMP_S = 10.0  # a wall clock this far ahead of the steady one means that the machine slept
+
+
+class Silence:
+    """Measures how long an agent has written nothing; time while the machine sleeps is left out.
+
+    `steady` stands still while the machine sleeps, `wall` does not.
+    """
+
+    def __init__(
+        self,
+        steady: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        self._steady = steady
+        self._wall = wall
+        self._started = steady()
+        self._difference = wall() - steady()
+
+    @property
+    def seconds(self) -> float:
+        """How long it has lasted."""
+        return self._steady() - self._started
+
+    def end(self) -> None:
+        """End this silence, because the agent wrote something; a new one starts."""
+        self._started = self._steady()
+
+    def look(self) -> None:
+        """Start again if the machine slept since the last look: the agent could not write."""
+        difference = self._wall() - self._steady()
+        if abs(difference - self._difference) > _JUMP_S:
+            self.end()
+        self._difference = difference
+
+
+class Watchdog:
+    """Watches one run; `marker` is what its processes carry in their environment."""
+
+    def __init__(self, marker: str, idle_s: float) -> None:
+        self._marker = marker
+        self._idle_s = idle_s
+        self._looked = float("-inf")
+        self._count = -1
+        self._cpu_s = 0.0  # CPU time of the process tree at the first look at this silence
+
+    def is_due(self, silent_s: float) -> bool:
+        """Whether it is worth a look: after a long silence, and not too often."""
+        return silent_s > self._idle_s and time.monotonic() - self._looked >= _LOOK_S
+
+    def look(self, shot: Snapshot, *, silent_s: float, count: int) -> Suspicion | None:
+        """Return why the run seems to be stuck; `count` grows whenever it writes something.
+
+        It reads all processes, which takes a while: any thread may call it.
+        """
+        self._looked = time.monotonic()
+        processes = snapshot(self._marker)
+        used = sum(process.cpu_s for process in processes or ())
+        if count != self._count:
+            self._count, self._cpu_s = count, used
+        evidence = evidence_of(
+            shot,
+            now=time.time(),
+            silent_s=silent_s,
+            processes=processes,
+            cpu_s=None if processes is None else max(0.0, used - self._cpu_s),
+        )
+        return suspect(evidence, idle_s=self._idle_s)

@@ -1,0 +1,1 @@
+"""Everything Nightrook keeps on disk: its folders, file names and formats."""

@@ -1,0 +1,202 @@
+"""Folders in the home that keep a loop or a batch: how they are made, found, read and locked."""
+
+import os
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import ClassVar, Generic, TypeVar
+
+import msgspec
+
+from nightrook.model.errors import DamagedRunError, NightrookError
+from nightrook.model.text import suggested
+from nightrook.store.file_names import LOCK, RUNNER_LOG
+from nightrook.store.files import Folder, is_locked
+from nightrook.store.names import check_name, is_name, new_names, pick
+from nightrook.store.new_folders import make_folder
+
+_STOP = "stop"
+_STOP_BYTES = 8
+_CHUNK = 1024 * 1024
+_WRONG = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+_Value = TypeVar("_Value")
+
+
+class NotRunningError(NightrookError):
+    """No process runs the loop or batch, so there is nothing to stop."""
+
+    def __init__(self, what: str, name: str) -> None:
+        super().__init__(f"{what} {name!r} is not running: see  {suggested('show', name)}")
+
+
+@dataclass(frozen=True)
+class FolderKind:
+    """One kind of named folder in the home."""
+
+    parent: str
+    """The folder below home that holds them."""
+
+    what: str
+    """What one of them is called in messages; every name begins with it and a hyphen."""
+
+    @property
+    def prefix(self) -> str:
+        """The beginning of every name, so that a loop's name is never mistaken for a run's."""
+        return f"{self.what}-"
+
+    def create(self, home: str | PathLike[str], files: Mapping[str, bytes]) -> Path:
+        """Make a folder with these files, under a new name; make home too if it is missing."""
+
+        def write(folder: Folder, _: str) -> None:
+            for file, data in files.items():
+                folder.replace(file, data)
+
+        names = (self.prefix + name for name in new_names())
+        return make_folder(_absolute(home), self.parent, names, write)
+
+    def find(self, home: str | PathLike[str], name: str) -> Path:
+        """Find a folder by its name or the unique beginning of it, with or without the prefix."""
+        full = name if name.startswith(self.prefix) else self.prefix + name
+        return _absolute(home) / self.parent / pick(full, self._names(home), what=self.what)
+
+    def paths(self, home: str | PathLike[str]) -> list[Path]:
+        """List all folders of this kind, in no particular order."""
+        return [_absolute(home) / self.parent / name for name in self._names(home)]
+
+    def _names(self, home: str | PathLike[str]) -> list[str]:
+        folder = Folder.at(_absolute(home), self.parent)
+        if folder is None:
+            return []
+        with folder:
+            return [name for name in folder.folders() if is_name(name)]
+
+
+@dataclass(frozen=True)
+class NamedFolder:
+    """The files of one loop or batch. Methods raise a RunFolderError if the folder is gone."""
+
+    path: Path
+
+    def __post_init__(self) -> None:
+        check_name(self.path.name)
+
+    @property
+    def name(self) -> str:
+        """The name of the loop or batch."""
+        return self.path.name
+
+    def read(self, file: str) -> bytes | None:
+        """Read a whole file; None if it does not exist."""
+        with Folder.kept(self.path) as folder:
+            return folder.read(file)
+
+    def load(self, file: str, decode: Callable[[bytes], _Value]) -> _Value | None:
+        """Read and decode a file; None if it does not exist, a DamagedRunError if it is wrong."""
+        data = self.read(file)
+        try:
+            return None if data is None else decode(data)
+        except _WRONG as error:
+            message = "has unexpected contents"
+            raise DamagedRunError(str(self.path / file), message) from error
+
+    def lines(self, file: str, decode: Callable[[bytes], _Value]) -> Iterator[_Value]:
+        """Decode a file line by line; a line that a crash cut short is left out."""
+        return _decoded((self.read(file) or b"").split(b"\n"), decode)
+
+    def replace(self, file: str, data: bytes) -> None:
+        """Write a file in one step and sync it to disk."""
+        with Folder.kept(self.path) as folder:
+            folder.replace(file, data)
+
+    def append(self, file: str) -> int:
+        """Open a file to append to; the caller closes the descriptor."""
+        with Folder.kept(self.path) as folder:
+            return folder.append(file)
+
+    @contextmanager
+    def lock(self) -> Iterator[bool]:
+        """Hold the folder's lock during the block; yields False if another process holds it."""
+        with Folder.kept(self.path) as folder, folder.lock(LOCK) as acquired:
+            yield acquired
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether another process holds the folder's lock."""
+        with Folder.kept(self.path) as folder:
+            return is_locked(folder, LOCK)
+
+
+class NewLines(Generic[_Value]):
+    """Reads a file of lines that another process appends to."""
+
+    def __init__(self, path: Path, file: str, decode: Callable[[bytes], _Value]) -> None:
+        self._path = path
+        self._file = file
+        self._decode = decode
+        self._position = 0
+        self._partial = b""
+
+    def read(self) -> list[_Value]:
+        """Decode the lines that were completed since the last call."""
+        with Folder.kept(self._path) as folder:
+            data = [self._partial]
+            while more := folder.read_at(self._file, self._position, _CHUNK):
+                data.append(more)
+                self._position += len(more)
+        *lines, self._partial = b"".join(data).split(b"\n")
+        return list(_decoded(lines, self._decode))
+
+
+class ProcessFolder:
+    """The folder of a loop or batch: whether a process runs it, and how to ask that one to end."""
+
+    kind: ClassVar[FolderKind]
+
+    def __init__(self, path: Path) -> None:
+        self._files = NamedFolder(path)
+
+    @property
+    def path(self) -> Path:
+        """Where the folder is."""
+        return self._files.path
+
+    @property
+    def name(self) -> str:
+        """The name of the loop or batch."""
+        return self._files.name
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a process runs it now."""
+        return self._files.is_locked
+
+    def request_stop(self) -> None:
+        """Ask the process that runs it to end it; a NotRunningError if there is none."""
+        if not self.is_running:
+            raise NotRunningError(self.kind.what, self.name)
+        self._files.replace(_STOP, secrets.token_bytes(_STOP_BYTES))
+
+    def stop_request(self) -> bytes | None:
+        """Read the last stop request: its bytes differ from those of every earlier one."""
+        return self._files.read(_STOP)
+
+    def runner_log(self) -> int:
+        """Open the file for the errors of a process in the background."""
+        return self._files.append(RUNNER_LOG)
+
+
+def _decoded(lines: Iterable[bytes], decode: Callable[[bytes], _Value]) -> Iterator[_Value]:
+    """Decode lines; those that a crash cut short are left out."""
+    for line in lines:
+        try:
+            yield decode(line)
+        except _WRONG:
+            continue
+
+
+def _absolute(home: str | PathLike[str]) -> Path:
+    return Path(os.path.abspath(home))

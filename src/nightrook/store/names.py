@@ -1,0 +1,66 @@
+"""The names of runs: which are valid, how a new one is made, how one is found."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from itertools import count
+
+from nightrook.model.errors import AmbiguousRunError, BadRunNameError, UnknownRunError
+
+LETTERS = "abcdefghijkmnpqrstuvwxyz"
+DIGITS = "23456789"
+"""Without 0, o, 1 and l, which look alike."""
+
+_NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_SHORTEST = 4
+_LONGEST = 64
+_TRIES = 4  # at each length, before names grow
+
+
+def is_name(text: str) -> bool:
+    """Whether a run can have this name; a valid name never leads out of its folder."""
+    return _NAME.fullmatch(text) is not None
+
+
+def check_name(text: str) -> str:
+    """Return the name if it is valid; a BadRunNameError says why it is not."""
+    if not is_name(text):
+        raise BadRunNameError(text)
+    return text
+
+
+def new_names() -> Iterator[str]:
+    """Names for a new run, to be tried in turn; they grow as more of them are taken."""
+    for attempt in count():
+        length = min(_SHORTEST + attempt // _TRIES, _LONGEST)
+        rest = (_random_of(LETTERS + DIGITS) for _ in range(length - 1))
+        yield _random_of(LETTERS) + "".join(rest)
+
+
+def _random_of(characters: str) -> str:
+    # Not with `secrets`, which takes long to import.
+    return characters[int.from_bytes(os.urandom(8)) % len(characters)]
+
+
+def branch_of(worktree: str) -> str:
+    """The branch of a run's git worktree, which has the name of the run."""
+    return f"rook/{os.path.basename(worktree)}"
+
+
+def pick(text: str, known: Iterable[str], *, what: str = "run") -> str:
+    """The name that a text stands for: the same name, or the only one that starts with it.
+
+    A BadRunNameError, AmbiguousRunError or UnknownRunError says why it is none.
+    """
+    check_name(text)
+    names = sorted(known)
+    if text in names:
+        return text
+    candidates = [name for name in names if name.startswith(text)]
+    if len(candidates) > 1:
+        raise AmbiguousRunError(text, candidates, what=what)
+    if not candidates:
+        from difflib import get_close_matches  # only a typo needs it
+
+        raise UnknownRunError(text, get_close_matches(text, names), what=what)
+    return candidates[0]

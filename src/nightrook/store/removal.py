@@ -1,0 +1,165 @@
+"""What a home holds, by when it last changed, and how it is removed: runs, loops and batches."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from os import PathLike
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from nightrook.model.errors import NightrookError, RunFolderError
+from nightrook.model.text import suggested
+from nightrook.store import runs
+from nightrook.store.batch_folder import BATCHES, BatchFolder
+from nightrook.store.file_names import NEW, RUNS
+from nightrook.store.files import Folder, last_changes
+from nightrook.store.loop_folder import LOOPS
+from nightrook.store.named_folders import NamedFolder
+from nightrook.store.names import is_name
+from nightrook.store.packed.pins import is_pinned
+from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_formats import at_work
+
+Kind = Literal["run", "loop", "batch"]
+
+_FOLDERS: dict[Kind, str] = {"run": RUNS, "loop": LOOPS.parent, "batch": BATCHES.parent}
+_WORKTREE = "worktree"
+
+
+class Stored(NamedTuple):
+    """The folder of a run, a loop or a batch."""
+
+    kind: Kind
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """The name of the run, loop or batch."""
+        return self.path.name
+
+    @property
+    def changed(self) -> float:
+        """When the folder or a file in it last changed, in seconds since 1970."""
+        return max(stat.st_mtime for stat in _stats(self.path, deep=False))
+
+    @property
+    def size(self) -> int:
+        """How many bytes all its files have."""
+        return sum(stat.st_size for stat in _stats(self.path, deep=True))
+
+
+def everything(home: str | PathLike[str]) -> Iterator[Stored]:
+    """Yield all runs, loops and batches, each kind by itself, in no particular order."""
+    top = Path(os.path.abspath(home))
+    for kind, parent in _FOLDERS.items():
+        folder = Folder.at(top, parent)
+        if folder is not None:
+            with folder:
+                names = [name for name in last_changes(folder) if is_name(name)]
+            yield from (Stored(kind, top / parent / name) for name in names)
+
+
+def find(home: str | PathLike[str], name: str) -> Stored:
+    """Find a run, loop or batch by its name or the unique beginning of it."""
+    if name.startswith(LOOPS.prefix):
+        return Stored("loop", LOOPS.find(home, name))
+    if name.startswith(BATCHES.prefix):
+        return Stored("batch", BATCHES.find(home, name))
+    return Stored("run", runs.find(home, name).path)
+
+
+def with_parts(home: str | PathLike[str], chosen: Iterable[Stored]) -> list[Stored]:
+    """Add the loops of the batches, and the runs of the loops and batches, that are chosen."""
+    found = dict.fromkeys(chosen)
+    for batch in [each for each in found if each.kind == "batch"]:
+        with suppress(NightrookError):  # a damaged batch does not name its loops
+            for result in BatchFolder(batch.path).results():
+                with suppress(NightrookError):
+                    found |= {find(home, result.loop): None} if result.loop else {}
+    owners = {each.name for each in found if each.kind != "run"}
+    if owners:
+        for folder in runs.newest_first(home):
+            with suppress(NightrookError):  # a damaged run does not name its loop
+                info = folder.info()
+                if info is not None and info.loop in owners:
+                    found[Stored("run", folder.path)] = None
+    return list(found)
+
+
+def obstacle(
+    stored: Stored,
+    *,
+    alive: Callable[[int, int | None], bool],
+    marked: Callable[[str], list[int]],
+) -> str | None:
+    """Say why something cannot be removed now; None if it can.
+
+    `alive` says whether a process lives; `marked` finds those with a run's marker.
+    """
+    if stored.kind == "run":
+        return _obstacle_of_run(RunFolder(stored.path), alive, marked)
+    if _is_locked(stored.path):
+        return f"{stored.name} is running: stop it first"
+    if os.path.lexists(stored.path / _WORKTREE):
+        return (
+            f"{stored.name} has a git worktree with its work: remove it first with  "
+            f"git worktree remove {stored.path / _WORKTREE}"
+        )
+    return None
+
+
+def remove(stored: Stored) -> None:
+    """Remove a run, loop or batch: it vanishes in one step, then its files are deleted."""
+    home = stored.path.parent.parent
+    with Folder.made(home) as top, top.own(_FOLDERS[stored.kind]) as folders, top.own(NEW) as new:
+        condemned = f"removed-{os.urandom(8).hex()}"
+        if not folders.move(stored.name, new, condemned):
+            raise RunFolderError(str(stored.path), "could not be moved away")
+        new.remove(condemned)
+        if condemned in new.folders():
+            left = str(new.path / condemned)
+            raise RunFolderError(left, f"holds what could not be deleted of {stored.name}")
+
+
+def _obstacle_of_run(
+    folder: RunFolder,
+    alive: Callable[[int, int | None], bool],
+    marked: Callable[[str], list[int]],
+) -> str | None:
+    try:
+        info, ended = folder.info(), folder.verdict() is not None
+    except NightrookError:  # its processes are unknown
+        info, ended = None, False
+    if is_pinned(folder.path):
+        return f"run {folder.name} is pinned: unpin it first with  rook gc --unpin {folder.name}"
+    works = at_work(info, alive) if info is not None else False
+    if works or (not ended and marked(str(folder.path))):
+        stop = suggested("stop", folder.name)
+        return f"run {folder.name} is running: stop it first with  {stop}"
+    owner = info.loop if info is not None else None
+    for kind in (LOOPS, BATCHES) if owner is not None and is_name(owner) else ():
+        path = folder.path.parent.parent / kind.parent / str(owner)
+        if path.exists() and _is_locked(path):
+            return f"run {folder.name} is part of {owner}, which is running"
+    return None
+
+
+def _is_locked(path: Path) -> bool:
+    """Whether a process runs a loop or a batch; a damaged one has no lock to hold."""
+    try:
+        with NamedFolder(path).lock() as acquired:
+            return not acquired
+    except NightrookError:
+        return False
+
+
+def _stats(path: Path, *, deep: bool) -> Iterator[os.stat_result]:
+    """The folder and what is in it; links are not followed."""
+    with suppress(OSError):
+        yield path.lstat()
+        for above, folders, files in os.walk(path):
+            for name in (*folders, *files):
+                with suppress(OSError):
+                    yield os.lstat(os.path.join(above, name))
+            if not deep:
+                return

@@ -1,0 +1,162 @@
+"""The folder of one run: reads and writes its files."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from nightrook.model.errors import RunFolderError, UnknownRunError
+from nightrook.store.arrivals import Arrival, read_arrivals
+from nightrook.store.file_names import ARRIVALS, EXIT, INFO, LOGS, ROOM, VERDICT, Log
+from nightrook.store.files import MISSING, Folder, wrong_size
+from nightrook.store.names import check_name
+from nightrook.store.run_formats import ExitInfo, RunInfo, VerdictInfo, dump, parse
+
+_CHUNK = 256 * 1024
+_ROOM_SIZE = 32 * 1024  # for the verdict and an answer of usual length
+
+_Info = TypeVar("_Info", RunInfo, ExitInfo, VerdictInfo)
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """The files of one run.
+
+    Its files are read as they are now, also during the run. Methods raise a RunFolderError
+    for what cannot be read or written, and an UnknownRunError when the folder is gone.
+    """
+
+    path: Path
+
+    def __post_init__(self) -> None:
+        check_name(self.path.name)
+
+    @property
+    def name(self) -> str:
+        """The run's name."""
+        return self.path.name
+
+    def info(self) -> RunInfo | None:
+        """The run's options and processes; None if the file was removed."""
+        return self._load(INFO, RunInfo)
+
+    def exit(self) -> ExitInfo | None:
+        """How the agent ended; None while it has not."""
+        return self._load(EXIT, ExitInfo)
+
+    def verdict(self) -> VerdictInfo | None:
+        """How the run ended; None until it is judged.
+
+        A log that is not as long as what the recorder wrote makes it `incomplete`.
+        """
+        with self.opened() as folder:
+            saved = load(folder, VERDICT, VerdictInfo)
+            if saved is None or saved.facts.tampered is not None:
+                return saved
+            how = _changed_size(folder, saved.log_sizes)
+        return saved if how is None else saved.with_tampered_logs(how)
+
+    def changed_size(self, sizes: Mapping[str, int]) -> str | None:
+        """Which log does not have the size it should have; None if all have."""
+        with self.opened() as folder:
+            return _changed_size(folder, sizes)
+
+    def write_info(self, info: RunInfo) -> None:
+        """Save the run's options and processes, in one step."""
+        with self.opened() as folder:
+            folder.replace(INFO, dump(info))
+
+    def write_exit(self, info: ExitInfo, *, overwrite: bool = True) -> bool:
+        """Save how the agent's process ended, in one step; False if it was saved before."""
+        return self._write(EXIT, info, overwrite=overwrite)
+
+    def write_verdict(self, info: VerdictInfo, *, overwrite: bool = True) -> bool:
+        """Save how the run ended, in one step; False if it was saved before."""
+        return self._write(VERDICT, info, overwrite=overwrite)
+
+    def _write(self, name: str, info: ExitInfo | VerdictInfo, *, overwrite: bool) -> bool:
+        with self.opened() as folder:
+            if not overwrite:
+                return folder.create(name, dump(info))
+            folder.replace(name, dump(info))
+            return True
+
+    def reserve(self) -> None:
+        """Reserve space for the verdict now: the disk may get full."""
+        with suppress(RunFolderError, OSError), self.opened() as folder:
+            fd = folder.append(ROOM)
+            try:
+                os.write(fd, bytes(_ROOM_SIZE))
+            finally:
+                os.close(fd)
+
+    def release(self) -> None:
+        """Free the reserved space, so that the verdict can be written."""
+        with suppress(RunFolderError), self.opened() as folder:
+            folder.discard(ROOM)
+
+    def open_log(self, log: Log) -> int:
+        """Open a log to append to, made if it is missing; the descriptor is the caller's."""
+        with self.opened() as folder:
+            return folder.append(LOGS[log])
+
+    def arrivals(self) -> Iterator[Arrival]:
+        """When which bytes arrived; damaged lines are left out."""
+        return read_arrivals(_chunks(self.path / ARRIVALS))
+
+    @contextmanager
+    def opened(self) -> Iterator[Folder]:
+        """The folder itself, open, for other files in it."""
+        runs = self.path.parent
+        folder = Folder.at(runs.parent, runs.name, self.name)
+        if folder is None:
+            raise UnknownRunError(self.name)
+        with folder:
+            yield folder
+
+    def _load(self, name: str, kind: type[_Info]) -> _Info | None:
+        with self.opened() as folder:
+            return load(folder, name, kind)
+
+
+def _chunks(path: Path) -> Iterator[bytes]:
+    """The bytes that a log has now."""
+    from nightrook.store.packed.logs import open_log  # so that lists stay quick
+
+    log = open_log(path)
+    if log is None:
+        return
+    offset = 0
+    with closing(log):
+        while data := log.read_at(_CHUNK, offset):
+            yield data
+            offset += len(data)
+
+
+def load(folder: Folder, name: str, kind: type[_Info]) -> _Info | None:
+    """Read a state file of a run's open folder; None if it does not exist."""
+    data = folder.read(name)
+    return None if data is None else parse(data, kind, str(folder.path / name))
+
+
+def _changed_size(folder: Folder, sizes: Mapping[str, int]) -> str | None:
+    for log, name in LOGS.items():
+        size = sizes.get(log)
+        if size is None or (how := wrong_size(folder, name, size)) is None:
+            continue
+        if how != MISSING or not _is_packed(folder.path / name, size):
+            return f"{name} {how}, but the recorder wrote {size}"
+    return None
+
+
+def _is_packed(path: Path, size: int) -> bool:
+    """Whether a log is there in its packed form, and has this size."""
+    from nightrook.store.packed.logs import open_packed  # so that lists stay quick
+
+    with suppress(RunFolderError):
+        if (log := open_packed(path)) is not None:
+            with closing(log):
+                return log.size == size
+    return False

@@ -1,0 +1,214 @@
+"""Follows the runs that are alive while a page is open: one watcher for all runs and viewers."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from nightrook.model.errors import NightrookError
+from nightrook.process.folder_watch import Change, FolderWatch
+from nightrook.store.batch_folder import BATCHES
+from nightrook.store.file_names import DECISIONS, INFO, RUNS, VERDICT
+from nightrook.store.loop_folder import LOOPS
+from nightrook.store.names import is_name
+from nightrook.store.runs import NewestFirst
+from nightrook.web.folds.fold import RunFold
+from nightrook.web.folds.keeper import Folds
+from nightrook.web.live.bell import Bell
+from nightrook.web.live.questions import OpenQuestions
+from nightrook.web.live.sizes import FolderSizes
+from nightrook.web.replies import ApiError
+
+_PAUSE_S = 0.03  # between two looks at what has changed
+_TICK_S = 1.0  # between two looks at whether processes are alive
+_RUNNERS_S = 2.0  # for runners to say what is open, before the first viewer is answered
+_LINGER_S = 10.0  # after the last viewer has left: it may only have reloaded the page
+
+
+class Follower:
+    """Reads what grows, notices what comes and goes, and has the bell announce it."""
+
+    def __init__(self, folds: Folds, bell: Bell) -> None:
+        self._folds = folds
+        self._bell = bell
+        self._home = Path(os.path.abspath(folds.home))
+        self._viewers = 0
+        self._followed: dict[str, RunFold] = {}
+        self._task: asyncio.Task[None] | None = None
+        self._watch: FolderWatch | FolderSizes | None = None
+        self._ready = asyncio.Event()
+        self.questions = OpenQuestions(self._questions_changed)
+
+    @property
+    def followed(self) -> list[RunFold]:
+        """The runs that are alive."""
+        return list(self._followed.values())
+
+    @property
+    def is_active(self) -> bool:
+        """Whether runs are followed, because a page is open."""
+        return self._task is not None and self._ready.is_set()
+
+    @asynccontextmanager
+    async def viewer(self) -> AsyncIterator[None]:
+        """Follow the runs while the block lasts, and a little longer."""
+        self._viewers += 1
+        if self._task is None:
+            self._ready.clear()
+            self._task = asyncio.get_running_loop().create_task(self._follow())
+        try:
+            await self._ready.wait()
+            yield
+        finally:
+            self._viewers -= 1
+
+    def ended(self, fold: RunFold) -> None:
+        """Follow a run no longer: it has its verdict."""
+        fold.is_followed = False
+        if self._followed.pop(fold.name, None) is not None:
+            if self._watch is not None:
+                self._watch.remove(str(fold.folder.path))
+            self.questions.leave(fold.name)
+            self._bell.list_changed()
+
+    async def close(self) -> None:
+        """Follow nothing any more."""
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+
+    async def _follow(self) -> None:
+        watch = self._watch = FolderWatch.opened() or FolderSizes()
+        try:
+            self._watch_lists(watch)
+            await self._find_unfinished()
+            await self.questions.heard(_RUNNERS_S)
+            self._ready.set()
+            await self._while_watched(watch)
+        finally:
+            self._ready.set()
+            self._task = self._watch = None
+            for fold in self.followed:
+                fold.is_followed = False
+            self._followed.clear()
+            self.questions.close()
+            watch.close()
+
+    async def _while_watched(self, watch: FolderWatch | FolderSizes) -> None:
+        loop = asyncio.get_running_loop()
+        alone_since: float | None = None
+        tick = loop.time()
+        while self._viewers or alone_since is None or loop.time() - alone_since < _LINGER_S:
+            await _readable(watch, _TICK_S)
+            for change in watch.read():
+                await self._take(change)
+            if loop.time() - tick >= _TICK_S:
+                tick = loop.time()
+                for fold in self.followed:
+                    self._folds.check(fold)
+            alone_since = None if self._viewers else alone_since or loop.time()
+            await asyncio.sleep(_PAUSE_S)
+
+    def _watch_lists(self, watch: FolderWatch | FolderSizes) -> None:
+        if not watch.add(str(self._home)):
+            self._home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            watch.add(str(self._home))
+        for parent in (RUNS, LOOPS.parent, BATCHES.parent):
+            watch.add(str(self._home / parent))
+        for kind in (LOOPS, BATCHES):
+            for path in kind.paths(self._home):
+                watch.add(str(path))
+
+    async def _find_unfinished(self) -> None:
+        def unfinished() -> list[str]:
+            return [run.folder.name for run in NewestFirst(self._home, only_unfinished=True)]
+
+        for name in await asyncio.to_thread(unfinished):
+            await self._start(name)
+
+    async def _start(self, name: str) -> None:
+        """Follow a run, if it has no verdict yet."""
+        try:
+            fold = await self._folds.get(name)
+        except (NightrookError, ApiError):
+            return  # it is damaged or gone: the list says so
+        if fold.is_complete or name in self._followed or self._watch is None:
+            return
+        self._followed[name] = fold
+        fold.is_followed = True
+        self._watch.add(str(fold.folder.path))
+        fold.poke(ended=True, decided=True)
+        self.questions.follow(fold.folder)
+        self._bell.note(fold)
+
+    async def _take(self, change: Change) -> None:
+        folder, name = os.path.split(change.folder)
+        fold = self._followed.get(name) if folder == str(self._home / RUNS) else None
+        if fold is not None:
+            await self._take_in_run(fold, change)
+        elif change.folder == str(self._home / RUNS):
+            await self._take_in_runs(change)
+        elif change.folder == str(self._home):
+            await self._take_in_home(change)
+        elif folder != str(self._home / RUNS):
+            self._take_in_lists(change)
+
+    def _questions_changed(self) -> None:
+        waiting = self.questions.waiting
+        self._bell.asked([{"run": one.run, "id": one.question.id} for one in waiting])
+
+    async def _take_in_run(self, fold: RunFold, change: Change) -> None:
+        if change.name == INFO:
+            with suppress(NightrookError):
+                info = await asyncio.to_thread(fold.folder.info)
+                fold.info = info or fold.info
+            self.questions.follow(fold.folder)
+        everything = change.name == ""
+        fold.poke(
+            ended=everything or change.name == VERDICT,
+            decided=everything or change.name == DECISIONS,
+        )
+
+    async def _take_in_runs(self, change: Change) -> None:
+        if change.name == "":
+            await self._find_unfinished()
+        elif not is_name(change.name):
+            return
+        elif change.is_gone:
+            self._followed.pop(change.name, None)
+            self.questions.leave(change.name)
+            self._folds.drop(change.name)
+            self._bell.gone(change.name)
+        else:
+            await self._start(change.name)
+        self._bell.list_changed()
+
+    async def _take_in_home(self, change: Change) -> None:
+        if self._watch is not None and change.name in (RUNS, LOOPS.parent, BATCHES.parent):
+            self._watch_lists(self._watch)
+            await self._find_unfinished()  # what came before the list was watched
+            self._bell.list_changed()
+
+    def _take_in_lists(self, change: Change) -> None:
+        if self._watch is not None and is_name(change.name) and not change.is_gone:
+            self._watch.add(os.path.join(change.folder, change.name))  # if it is a folder
+        self._bell.list_changed()
+
+
+async def _readable(watch: FolderWatch | FolderSizes, timeout_s: float) -> None:
+    """Wait until something has changed, or some time has passed."""
+    if isinstance(watch, FolderSizes):
+        await asyncio.sleep(watch.pause_s)
+        return
+    loop = asyncio.get_running_loop()
+    changed = asyncio.Event()
+    loop.add_reader(watch.fileno(), changed.set)
+    try:
+        async with asyncio.timeout(timeout_s):
+            await changed.wait()
+    except TimeoutError:
+        pass
+    finally:
+        loop.remove_reader(watch.fileno())

@@ -1,5 +1,0 @@
-"""Any agent that speaks the protocol, started by the command that the user types."""
-
-from rookery.agents.acp import NAME, speaker
-
-AGENT = speaker(NAME)

@@ -1,7 +1,0 @@
-"""The decoder of OpenCode's stream, which consists of finished parts."""
-
-from rookery.adapter.finished_parts.reader import decoder_for
-from rookery.agents.opencode.fields import KNOWN_FIELDS
-
-decoder = decoder_for("opencode", KNOWN_FIELDS)
-"""Returns a decoder for one stream of OpenCode."""

@@ -1,6 +1,0 @@
-"""What happened in the sessions that OpenCode keeps in its store."""
-
-from rookery.adapter.finished_parts.transcript import transcript
-from rookery.agents.opencode.fields import KNOWN_FIELDS
-
-TRANSCRIPT = transcript("opencode", resume=("opencode", "--session"), known=KNOWN_FIELDS)

@@ -1,1 +1,0 @@
-"""Everything Rookery keeps on disk: its folders, file names and formats."""
