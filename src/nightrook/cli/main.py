@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 from nightrook import __version__
 from nightrook.model.errors import NightrookError
+from nightrook.user_folders import rename_commands
 
 _INTERRUPTED = 130
 _WRONG_USAGE = 2
@@ -67,6 +68,8 @@ class _Commands(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         """Run a command; Ctrl-C and a closed pipe end it without a message."""
         _guard_outputs()
+        for line in rename_commands():
+            click.echo(f"[rook] renamed to Nightrook; to keep what you have: {line}", err=True)
         try:
             code = super().invoke(ctx)
             sys.stdout.flush()
