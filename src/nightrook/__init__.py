@@ -10,7 +10,7 @@ docs/library.md describes what is here. `nightrook.events`, `nightrook.adapter` 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from nightrook.version import __version__
 
 if TYPE_CHECKING:
     from nightrook.adapter.agent import Agent

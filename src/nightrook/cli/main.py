@@ -10,9 +10,9 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from nightrook import __version__
 from nightrook.model.errors import NightrookError
 from nightrook.user_folders import rename_commands
+from nightrook.version import __version__
 
 _INTERRUPTED = 130
 _WRONG_USAGE = 2

@@ -4,14 +4,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import nightrook
-
 _PLAYER = ("nightrook", "testing", "scripted_agent.py")
 
 
 def player_command() -> tuple[str, ...]:
     """The command that starts it."""
-    return (sys.executable, "-I", "-S", str(Path(nightrook.__file__).parents[1].joinpath(*_PLAYER)))
+    return (sys.executable, "-I", "-S", str(Path(__file__).parents[2].joinpath(*_PLAYER)))
 
 
 def is_played(program: Sequence[str] | None) -> bool:

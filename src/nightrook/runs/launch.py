@@ -9,7 +9,6 @@ from typing import Literal
 
 import msgspec
 
-from nightrook import __version__
 from nightrook.adapter.agent import Invocation
 from nightrook.process.liveness import start_ticks
 from nightrook.process.recorder_process import Plan, RecorderProcess
@@ -19,6 +18,7 @@ from nightrook.store import runs
 from nightrook.store.file_names import RECORDER_FILES, STDIN
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import RunInfo
+from nightrook.version import __version__
 
 _LONGEST_PROMPT = 100_000
 

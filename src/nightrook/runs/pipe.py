@@ -9,7 +9,6 @@ from stat import S_ISREG
 
 import msgspec
 
-from nightrook import __version__
 from nightrook.feed.feed import ByteReader, Feed
 from nightrook.feed.source import Source
 from nightrook.feed.spool import Spool
@@ -23,6 +22,7 @@ from nightrook.store.arrivals import Stream
 from nightrook.store.file_names import ARRIVALS, STDOUT
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import ExitInfo, RunInfo, WrittenLog
+from nightrook.version import __version__
 
 _CHUNK = 256 << 10
 _MOST_UNREAD = 16 << 20  # bytes in memory only, before the agent has to wait for slow readers

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from nightrook import __version__
 from nightrook.config.options import RunOptions
 from nightrook.fleet import subjects
 from nightrook.fleet.boss.budgets import Budgets
@@ -30,6 +29,7 @@ from nightrook.fleet.streams import make_queue
 from nightrook.store.file_names import RUNS
 from nightrook.store.names import new_names
 from nightrook.store.run_folder import RunFolder
+from nightrook.version import __version__
 
 LEASE_S = 15.0
 _TRIES = 5

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
 
-from nightrook import __version__
 from nightrook.feed.bell import Bell
 from nightrook.feed.integrity import checked_verdict
 from nightrook.feed.source import Source
@@ -19,6 +18,7 @@ from nightrook.process.liveness import is_same_process
 from nightrook.store import decisions
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import RunInfo, VerdictInfo, at_work, beginning_of
+from nightrook.version import __version__
 from nightrook.web.folds.outline import Outline
 
 OnChange = Callable[["RunFold"], None]

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from nightrook import __version__
 from nightrook.model.text import from_home
+from nightrook.version import __version__
 from nightrook.web.live.bell import MOST_LISTENERS
 from nightrook.web.replies import ApiError, encoded, json_reply
 from nightrook.web.site import Site, site_of

@@ -4,12 +4,12 @@ import asyncio
 
 import click
 
-from nightrook import __version__
 from nightrook.config.user_settings import fleet_credentials
 from nightrook.fleet.accounts.check import Finding, check_machine, check_server
 from nightrook.fleet.connection import Address, FleetError, connected
 from nightrook.model.safe import safe_line
 from nightrook.store.home import home_folder
+from nightrook.version import __version__
 
 _MARKS = {"ok": "ok      ", "note": "note    ", "warning": "WARNING "}
 
