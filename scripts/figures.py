@@ -1,24 +1,26 @@
-"""Prints the figures of the source tree: sizes, parameters, imports, public names, copies.
+"""Prints the figures of the source tree: size, importers, helpers, cycles, public names, copies.
 
-`python scripts/figures.py [--src PATH]`: PATH is the folder that holds the package, of this tree
-or of an older one. The script needs only the standard library; it reads the files as text and
-imports none of them.
+`python scripts/figures.py [--src PATH] [--list]`: PATH is the folder that holds the package, of
+this tree or of an older one; `--list` names what the figures count. The script needs only the
+standard library; it reads the files as text and imports none of them. The figures are a
+thermometer: no test compares them with a limit, and no code is written for their sake.
 
 What each figure means:
 
-- A function is every `def`, including methods and nested functions. Its lines go from `def` to its
-  last line: signature, docstring and blank lines count, decorators do not.
-- A parameter is every name in the signature except `self` and `cls`; `*args` and `**kwargs` count
-  as one each. The public `run`, `run_sync` and `loop` spell out all options: they are listed apart.
-- A folder's modules are its own `.py` files without `__init__.py`; a subfolder counts by itself.
-- Fan-out is the number of other modules of the package that a module imports, anywhere in its text
-  (inside functions and for type checkers, too). A package's `__init__.py` is a module.
+- An import is counted wherever it stands: at the top, inside a function, for type checkers. A
+  package's `__init__.py` is a module.
 - A module has one importer if exactly one other module of the package imports it.
+- A private helper called from one place is a function or method whose name begins with one
+  underscore and occurs exactly once in its module, as what is called: not a row of a table, a
+  callback or a property.
+- A cycle is a set of modules each of which imports every other, directly or through others.
 - A room is a folder or module directly below the package. The door is `nightrook`,
   `nightrook.events`, `nightrook.adapter` and `nightrook.testing`: what these modules define or
   import is public. A name is outside the door if it has no leading underscore, another module
   defines it at its top level, and a module of another room uses it.
 - Copies are the pairs of places that the `duplicates` command lists, where that command exists.
+
+`make walk` counts the modules that a line passes.
 """
 
 from __future__ import annotations
@@ -28,35 +30,23 @@ import ast
 import shutil
 import subprocess
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 SOURCE = Path(__file__).parent.parent / "src"
 PACKAGE = "nightrook"
-DOOR = frozenset({"nightrook", "nightrook.events", "nightrook.adapter", "nightrook.testing"})
-SPELLED_OUT = frozenset({"run", "run_sync", "loop"})
-"""What `nightrook` exports as functions that spell out every option; they may be longer."""
+DOOR = frozenset({PACKAGE, f"{PACKAGE}.events", f"{PACKAGE}.adapter", f"{PACKAGE}.testing"})
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 Name = tuple[str, str]
 """A module and a name at its top level."""
 
 
-@dataclass(frozen=True)
-class Function:
-    """A function and its size."""
-
-    place: str
-    """Its module and its name in it, such as `nightrook.feed.tail:Tail.read`."""
-    lines: int
-    parameters: int
-
-
 @dataclass
 class Module:
-    """What one file defines and which modules and names it uses."""
+    """One file: what it defines, and which modules and names of the package it uses."""
 
     name: str
     path: Path
@@ -73,30 +63,33 @@ class Module:
     @cached_property
     def defines(self) -> set[str]:
         """The names without a leading underscore that its top level defines."""
-        found: set[str] = set()
+        names: set[str] = set()
         for node in self.tree.body:
             match node:
                 case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                    found.add(node.name)
+                    names.add(node.name)
                 case ast.Assign(targets=targets):
-                    found.update(target.id for target in targets if isinstance(target, ast.Name))
+                    names.update(target.id for target in targets if isinstance(target, ast.Name))
                 case ast.AnnAssign(target=ast.Name(id=name)):
-                    found.add(name)
-        return {name for name in found if not name.startswith("_")}
+                    names.add(name)
+        return {name for name in names if not name.startswith("_")}
 
-    def functions(self) -> Iterator[Function]:
-        """Every function of the module, nested ones and methods included."""
-        for name, node, in_class in _definitions(self.tree, "", in_class=False):
-            lines = (node.end_lineno or node.lineno) - node.lineno + 1
-            parameters = _parameters(node, bound=in_class)
-            yield Function(f"{self.name}:{name}", lines, parameters)
+    @cached_property
+    def functions(self) -> list[Definition]:
+        """Every function, including methods and nested functions."""
+        return [node for node in ast.walk(self.tree) if isinstance(node, Definition)]
 
-    def classes(self) -> Iterator[tuple[str, int]]:
-        """Every class of the module with the number of its own methods."""
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.ClassDef):
-                methods = [child for child in node.body if isinstance(child, Definition)]
-                yield f"{self.name}:{node.name}", len(methods)
+    @cached_property
+    def helpers(self) -> list[str]:
+        """The private functions and methods that are called from one place."""
+        uses, calls = Counter(_names_used(self.tree)), Counter(_names_called(self.tree))
+        return [
+            node.name
+            for node in self.functions
+            if node.name.startswith("_")
+            and not node.name.startswith("__")
+            and uses[node.name] == calls[node.name] == 1
+        ]
 
 
 class Tree:
@@ -109,53 +102,35 @@ class Tree:
             self._resolve(module)
 
     @cached_property
-    def spelled_out(self) -> list[Function]:
-        """The public functions that spell out every option."""
-        return [one for one in self._all_functions if one.place in self._spelled_out]
-
-    @cached_property
-    def functions(self) -> list[Function]:
-        """Every other function."""
-        return [one for one in self._all_functions if one.place not in self._spelled_out]
-
-    @cached_property
-    def _all_functions(self) -> list[Function]:
-        return [one for module in self.modules.values() for one in module.functions()]
-
-    @cached_property
-    def _spelled_out(self) -> set[str]:
-        exported = self.modules[PACKAGE].uses
-        return {f"{module}:{name}" for module, name in exported if name in SPELLED_OUT}
-
-    @cached_property
-    def classes(self) -> dict[str, int]:
-        """The number of methods of every class."""
-        return {name: count for one in self.modules.values() for name, count in one.classes()}
-
-    @cached_property
     def folders(self) -> Counter[str]:
         """The number of modules of every folder."""
         paths = [one.path for one in self.modules.values() if one.path.name != "__init__.py"]
         return Counter(str(path.parent.relative_to(self.source)) for path in paths)
 
     @cached_property
-    def fan_out(self) -> dict[str, int]:
-        """The number of modules that each module imports."""
-        return {name: len(module.imports) for name, module in self.modules.items()}
-
-    @cached_property
     def importers(self) -> dict[str, set[str]]:
         """The modules that import each module."""
-        found: dict[str, set[str]] = defaultdict(set)
+        importers: dict[str, set[str]] = defaultdict(set)
         for module in self.modules.values():
             for imported in module.imports:
-                found[imported].add(module.name)
-        return found
+                importers[imported].add(module.name)
+        return importers
 
     @cached_property
     def single_importer(self) -> list[str]:
         """The modules that exactly one other module imports."""
         return sorted(name for name, by in self.importers.items() if len(by) == 1)
+
+    @cached_property
+    def helpers(self) -> list[Name]:
+        """The private functions and methods that are called from one place."""
+        return [(one.name, name) for one in self.modules.values() for name in one.helpers]
+
+    @cached_property
+    def cycles(self) -> list[list[str]]:
+        """The sets of modules that import each other, the largest first."""
+        imports = {name: sorted(one.imports) for name, one in self.modules.items()}
+        return sorted(_cycles(imports), key=lambda names: (-len(names), names))
 
     @cached_property
     def outside_the_door(self) -> set[Name]:
@@ -178,7 +153,10 @@ class Tree:
             match node:
                 case ast.Import(names=names):
                     for alias in names:
-                        self._import(module, aliases, alias)
+                        if alias.name in self.modules:
+                            module.imports.add(alias.name)
+                            if alias.asname:
+                                aliases[alias.asname] = alias.name
                 case ast.ImportFrom(level=0, module=str(source), names=names):
                     for alias in names:
                         self._import_from(module, aliases, source, alias)
@@ -187,12 +165,6 @@ class Tree:
                 case ast.Attribute(value=ast.Name(id=local), attr=name) if local in aliases:
                     module.uses.add((aliases[local], name))
         module.imports.discard(module.name)
-
-    def _import(self, module: Module, aliases: dict[str, str], alias: ast.alias) -> None:
-        if alias.name in self.modules:
-            module.imports.add(alias.name)
-            if alias.asname:
-                aliases[alias.asname] = alias.name
 
     def _import_from(
         self, module: Module, aliases: dict[str, str], source: str, alias: ast.alias
@@ -207,35 +179,43 @@ class Tree:
             module.uses.update((source, name) for name in names)
 
 
-def percentile(values: Iterable[int], part: float) -> int:
-    """The smallest of the values that at least this part of them does not exceed."""
-    ordered = sorted(values)
-    return ordered[max(0, -(-len(ordered) * round(part * 100) // 100) - 1)] if ordered else 0
-
-
 def report(tree: Tree) -> str:
     """The figures of a tree, one a line."""
-    lines = [one.lines for one in tree.functions]
     modules = tree.modules.values()
+    functions = sum(len(one.functions) for one in modules)
     defined = sum(len(one.defines) for one in modules if one.name not in DOOR)
+    cycles = " · ".join(f"{len(names)} modules" for names in tree.cycles)
     rows = [
-        ("files", f"{len(modules)}"),
+        ("modules", f"{len(modules)}"),
         ("lines", f"{sum(one.lines for one in modules)}"),
-        ("functions", f"{len(tree.functions) + len(tree.spelled_out)}"),
-        ("  lines, p50 · p95", f"{percentile(lines, 0.5)} · {percentile(lines, 0.95)}"),
-        ("  longest", _most({one.place: one.lines for one in tree.functions})),
-        ("  most parameters", _most(_by_parameters(tree.functions))),
-        ("  public, all options", _most(_by_parameters(tree.spelled_out))),
-        ("classes, most methods", _most(tree.classes)),
-        ("folders, most modules", _most(tree.folders)),
-        ("fan-out, p95", f"{percentile(tree.fan_out.values(), 0.95)}"),
-        ("  most imports", _most(tree.fan_out)),
         ("modules with one importer", f"{len(tree.single_importer)}"),
+        ("functions", f"{functions}"),
+        (
+            "  private, called once",
+            f"{len(tree.helpers)} ({len(tree.helpers) / max(1, functions):.0%})",
+        ),
+        ("import cycles", f"{len(tree.cycles)}{f': {cycles}' if cycles else ''}"),
+        ("folders, most modules", _most(tree.folders)),
+        ("most imports", _most({name: len(one.imports) for name, one in tree.modules.items()})),
         ("names outside the door", f"{len(tree.outside_the_door)} used by other rooms"),
         ("", f"of {defined} defined"),
         ("copies", copies(tree.source)),
     ]
     return "\n".join(f"{label:<26} {value}" for label, value in rows)
+
+
+def listing(tree: Tree) -> str:
+    """The modules, helpers and cycles that the figures count."""
+    lines = ["", "modules with one importer:"]
+    lines += [
+        f"  {tree.modules[name].lines:>5}  {name}  <- {next(iter(tree.importers[name]))}"
+        for name in tree.single_importer
+    ]
+    lines += ["", "private helpers called from one place:"]
+    lines += [f"  {module}:{name}" for module, name in tree.helpers]
+    lines += ["", "import cycles:"]
+    lines += [f"  {' · '.join(names)}" for names in tree.cycles]
+    return "\n".join(lines)
 
 
 def copies(source: Path) -> str:
@@ -256,7 +236,12 @@ def main() -> None:
     """Print the figures of the tree that the command line names."""
     parser = argparse.ArgumentParser(description="Print the figures of the source tree.")
     parser.add_argument("--src", type=Path, default=SOURCE, help="folder that holds the package")
-    print(report(Tree(parser.parse_args().src)))
+    parser.add_argument("--list", action="store_true", help="also name what is counted")
+    options = parser.parse_args()
+    tree = Tree(options.src)
+    print(report(tree))
+    if options.list:
+        print(listing(tree))
 
 
 def _modules(source: Path) -> Iterator[Module]:
@@ -267,36 +252,64 @@ def _modules(source: Path) -> Iterator[Module]:
         yield Module(name, path, ast.parse(text), text.count("\n"))
 
 
-def _definitions(
-    node: ast.AST, prefix: str, *, in_class: bool
-) -> Iterator[tuple[str, Definition, bool]]:
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, Definition):
-            yield prefix + child.name, child, in_class
-            yield from _definitions(child, f"{prefix}{child.name}.", in_class=False)
-        elif isinstance(child, ast.ClassDef):
-            yield from _definitions(child, f"{prefix}{child.name}.", in_class=True)
-        else:
-            yield from _definitions(child, prefix, in_class=in_class)
+def _names_used(node: ast.AST) -> Iterator[str]:
+    """The names and attributes that are read somewhere in a node."""
+    for child in ast.walk(node):
+        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load):
+            yield child.id
+        elif isinstance(child, ast.Attribute) and isinstance(child.ctx, ast.Load):
+            yield child.attr
 
 
-def _parameters(node: Definition, *, bound: bool) -> int:
-    given = node.args
-    names = [*given.posonlyargs, *given.args, *given.kwonlyargs]
-    if bound and names and names[0].arg in ("self", "cls"):
-        names = names[1:]
-    return len(names) + bool(given.vararg) + bool(given.kwarg)
+def _names_called(tree: ast.AST) -> Iterator[str]:
+    """The names and attributes that are called somewhere in a tree."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id=name)) | ast.Call(func=ast.Attribute(attr=name)):
+                yield name
 
 
-def _by_parameters(functions: list[Function]) -> dict[str, int]:
-    return {one.place: one.parameters for one in functions}
+def _cycles(imports: Mapping[str, Iterable[str]]) -> Iterator[list[str]]:
+    """The strongly connected components with more than one module (Tarjan's algorithm)."""
+    index: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    path: list[str] = []
+    for start in imports:
+        if start in index:
+            continue
+        index[start] = lowest[start] = len(index)
+        path.append(start)
+        visits = [(start, iter(imports[start]))]
+        while visits:
+            name, following = visits[-1]
+            for imported in following:
+                if imported not in imports:
+                    continue
+                if imported not in index:
+                    index[imported] = lowest[imported] = len(index)
+                    path.append(imported)
+                    visits.append((imported, iter(imports[imported])))
+                    break
+                if imported in path:
+                    lowest[name] = min(lowest[name], index[imported])
+            else:
+                visits.pop()
+                if visits:
+                    caller = visits[-1][0]
+                    lowest[caller] = min(lowest[caller], lowest[name])
+                if lowest[name] == index[name]:
+                    at = path.index(name)
+                    names = path[at:]
+                    del path[at:]
+                    if len(names) > 1:
+                        yield sorted(names)
 
 
 def _room(module: str) -> str:
     return ".".join(module.split(".")[:2])
 
 
-def _most(counts: dict[str, int], shown: int = 3) -> str:
+def _most(counts: Mapping[str, int], shown: int = 3) -> str:
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:shown]
     return " · ".join(f"{count} {name}" for name, count in ordered) or "none"
 

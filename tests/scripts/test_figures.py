@@ -19,7 +19,13 @@ FILES = {
     "__init__.py": "from nightrook.runs.start import run\n",
     "model/events.py": "class Text: ...\n\n\nclass Notice: ...\n\n\n_HIDDEN = 1\n",
     "events.py": "from nightrook.model.events import Text\n",
-    "runs/start.py": "def run(a, b, *c, d=1, **e): ...\n",
+    "runs/start.py": """\
+if TYPE_CHECKING:
+    from nightrook.runs.limits import Limit
+
+
+def run(): ...
+""",
     "runs/limits.py": """\
 from nightrook.model import events
 from nightrook.model.events import Text, _HIDDEN
@@ -27,14 +33,31 @@ from nightrook.model.events import Text, _HIDDEN
 
 class Limit:
     def passed(self, a, *, b):
-        def nested(): ...
+        return self._once(a) or self._twice() or self._twice() or events.Notice
 
-        return events.Notice
+    def _once(self, a): ...
 
-    @staticmethod
-    def free(a): ...
+    def _twice(self): ...
+
+    def _again(self):
+        return self._again()
+
+
+def _in_a_table(): ...
+
+
+def _of_the_module(): ...
+
+
+TABLE = {"row": _in_a_table, "value": _of_the_module()}
 """,
-    "display/plain.py": "def f():\n    from nightrook.runs.limits import Limit\n",
+    "display/plain.py": """\
+def f():
+    from nightrook.runs.limits import Limit
+    import nightrook.runs.start
+""",
+    "display/lines.py": "from nightrook.display import plain\nimport nightrook.display.page\n",
+    "display/page.py": "from nightrook.display.lines import f\n",
 }
 
 
@@ -48,39 +71,56 @@ def small(figures: ModuleType, tmp_path: Path) -> Any:
     return figures.Tree(tmp_path)
 
 
-def test_functions_are_counted_with_their_lines_and_parameters(small: Any) -> None:
-    found = {one.place: (one.lines, one.parameters) for one in small.functions}
-    assert found == {
-        "nightrook.runs.limits:Limit.passed": (4, 2),
-        "nightrook.runs.limits:Limit.passed.nested": (1, 0),
-        "nightrook.runs.limits:Limit.free": (1, 1),
-        "nightrook.display.plain:f": (2, 0),
-    }
-
-
-def test_the_public_functions_are_counted_apart(small: Any) -> None:
-    found = {one.place: one.parameters for one in small.spelled_out}
-    assert found == {"nightrook.runs.start:run": 5}
-
-
-def test_classes_and_folders_are_counted(small: Any) -> None:
-    assert small.classes["nightrook.runs.limits:Limit"] == 2
+def test_modules_and_folders_are_counted(small: Any) -> None:
+    assert len(small.modules) == len(FILES)
     assert dict(small.folders) == {
         "nightrook": 1,
         "nightrook/model": 1,
         "nightrook/runs": 2,
-        "nightrook/display": 1,
+        "nightrook/display": 3,
     }
 
 
 def test_imports_are_counted_wherever_they_stand(small: Any) -> None:
     assert small.importers == {
         "nightrook.model.events": {"nightrook.events", "nightrook.runs.limits"},
-        "nightrook.runs.limits": {"nightrook.display.plain"},
-        "nightrook.runs.start": {"nightrook"},
+        "nightrook.runs.limits": {"nightrook.display.plain", "nightrook.runs.start"},
+        "nightrook.runs.start": {"nightrook", "nightrook.display.plain"},
+        "nightrook.display.plain": {"nightrook.display.lines"},
+        "nightrook.display.page": {"nightrook.display.lines"},
+        "nightrook.display.lines": {"nightrook.display.page"},
     }
-    assert small.single_importer == ["nightrook.runs.limits", "nightrook.runs.start"]
-    assert small.fan_out["nightrook.display.plain"] == 1
+    assert small.single_importer == [
+        "nightrook.display.lines",
+        "nightrook.display.page",
+        "nightrook.display.plain",
+    ]
+
+
+def test_private_helpers_that_one_place_calls_are_counted(small: Any) -> None:
+    assert small.helpers == [
+        ("nightrook.runs.limits", "_of_the_module"),
+        ("nightrook.runs.limits", "_once"),
+        ("nightrook.runs.limits", "_again"),
+    ]
+
+
+def test_modules_that_import_each_other_are_a_cycle(small: Any) -> None:
+    assert small.cycles == [["nightrook.display.lines", "nightrook.display.page"]]
+
+
+def test_late_and_type_only_imports_make_cycles_too(figures: ModuleType, tmp_path: Path) -> None:
+    texts = {
+        "a": "if TYPE_CHECKING:\n    import nightrook.b\n",
+        "b": "def f():\n    import nightrook.c\n",
+        "c": "import nightrook.a\nimport nightrook.d\n",
+        "d": "import nightrook.e\n",
+        "e": "",
+    }
+    (tmp_path / "nightrook").mkdir()
+    for name, text in texts.items():
+        (tmp_path / "nightrook" / f"{name}.py").write_text(text)
+    assert figures.Tree(tmp_path).cycles == [["nightrook.a", "nightrook.b", "nightrook.c"]]
 
 
 def test_names_outside_the_door_are_those_that_other_rooms_use(small: Any) -> None:
@@ -90,10 +130,8 @@ def test_names_outside_the_door_are_those_that_other_rooms_use(small: Any) -> No
     }
 
 
-def test_a_percentile_is_one_of_the_values(figures: ModuleType) -> None:
-    assert figures.percentile(range(1, 101), 0.95) == 95
-    assert figures.percentile([1, 2, 3], 0.5) == 2
-    assert figures.percentile([], 0.5) == 0
+def test_the_source_tree_has_no_import_cycles(figures: ModuleType) -> None:
+    assert figures.Tree(ROOT / "src").cycles == []
 
 
 def test_copies_are_not_needed(
