@@ -64,7 +64,7 @@ WAITING := $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 # Defined before the rules that need it.
 PAGE_LIBRARIES := src/nightrook/web/page/vendor/lit-html/lit-html.js
 
-.PHONY: demo quick test check lint types imports unit test-portable bench compare soak protections conformance docs figures format clean pictures release web web-demo fleet-demo browser
+.PHONY: demo quick test check lint types imports unit test-portable bench compare soak protections conformance docs figures walk format clean pictures release web web-demo fleet-demo browser
 
 demo: $(VENV)/.installed ## the whole path with a scripted agent: no key, no network
 	$(BIN)/rook demo --speed 4
@@ -157,8 +157,11 @@ release: $(VENV)/.dev $(PAGE_LIBRARIES) ## check, build and tag the version in t
 	$(BIN)/python scripts/wheel.py dist/*.whl
 	$(BIN)/python scripts/release.py tag
 
-figures: ## sizes, imports and public names of the source tree
+figures: ## size, importers, helpers, cycles and public names of the source tree
 	@$(PYTHON) scripts/figures.py
+
+walk: $(VENV)/.dev ## the modules that one line of an agent passes to each place where it is shown
+	@$(BIN)/python scripts/walk.py
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .

@@ -1,7 +1,7 @@
 """Writes what is generated.
 
 docs/events.md, the shipped JSON Schema, the tables of docs/money.md and docs/configuration.md, the
-outline of the commands that completion reads, the man page.
+walk in docs/architecture.md, the outline of the commands that completion reads, the man page.
 
 Run by `make docs`; the tests fail when a file is not what this writes.
 """
@@ -15,6 +15,7 @@ from typing import get_args
 
 import manual
 import msgspec
+import walk
 from money_table import table
 
 from nightrook import agents
@@ -31,6 +32,7 @@ ROOT = Path(__file__).parent.parent
 EVENTS_PAGE = ROOT / "docs" / "events.md"
 MONEY_PAGE = ROOT / "docs" / "money.md"
 SETTINGS_PAGE = ROOT / "docs" / "configuration.md"
+ARCHITECTURE_PAGE = ROOT / "docs" / "architecture.md"
 MAN_PAGE = ROOT / "man" / "rook.1"
 OUTLINE_FILE = outline.FILE
 SCHEMA_FILE = ROOT / "src" / "nightrook" / "record.schema.json"
@@ -87,6 +89,11 @@ def settings_page() -> str:
     return _with_table(SETTINGS_PAGE, head + rows)
 
 
+def architecture_page() -> str:
+    """The page on architecture as it is, with the modules that a line passes now."""
+    return _with_table(ARCHITECTURE_PAGE, walk.table("terminal"))
+
+
 def _trust(flag: Flag) -> str:
     """When a project's value needs trust."""
     if flag.strict:
@@ -119,6 +126,7 @@ def main() -> None:
     SCHEMA_FILE.write_text(schema_text(), encoding="utf-8")
     MONEY_PAGE.write_text(money_page(), encoding="utf-8")
     SETTINGS_PAGE.write_text(settings_page(), encoding="utf-8")
+    ARCHITECTURE_PAGE.write_text(architecture_page(), encoding="utf-8")
     OUTLINE_FILE.write_text(outline_text(), encoding="utf-8")
     MAN_PAGE.write_text(man_page(), encoding="utf-8")
 

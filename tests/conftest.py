@@ -53,6 +53,7 @@ QUICK = (
     "model",
     "prices",
     "test_architecture.py",
+    "test_generated.py",
     "test_rules.py",
 )
 """Where tests start no process and need no more than moments."""

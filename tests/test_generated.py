@@ -37,3 +37,9 @@ def test_the_outline_for_completion_is_current(generate: ModuleType) -> None:
 
 def test_the_man_page_is_current(generate: ModuleType) -> None:
     assert generate.MAN_PAGE.read_text(encoding="utf-8") == generate.man_page(), "make docs"
+
+
+@pytest.mark.slow
+def test_the_walk_of_the_page_on_architecture_is_current(generate: ModuleType) -> None:
+    page = generate.ARCHITECTURE_PAGE.read_text(encoding="utf-8")
+    assert page == generate.architecture_page(), "make docs"
