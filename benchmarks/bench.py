@@ -34,7 +34,7 @@ from sdk import Sdk
 from searching import searching
 from showing import redaction, show, viewer
 from starting import start, whole_run
-from timing import Row, dearer, faster, peak_memory, race, table
+from timing import HEAD, Row, columns, dearer, faster, laid_out, peak_memory, race
 from watching import watching
 from web import web
 
@@ -283,7 +283,7 @@ def size(pieces: Sequence[bytes]) -> int:
 
 
 def main() -> int:
-    """Run the benchmarks and print one table."""
+    """Run the benchmarks and print each row of one table as soon as it is known."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small corpora and few rounds")
     parser.add_argument("--only", choices=BENCHES, metavar="NAME", help=f"one of {[*BENCHES]}")
@@ -292,11 +292,14 @@ def main() -> int:
     chosen = [BENCHES[args.only]] if args.only else BENCHES.values()
     with tempfile.TemporaryDirectory() as folder:
         setting = Setting(Path(folder), quick=args.quick)
-        rows = [row for bench in chosen for row in bench(setting)]
-    versions = f"Python {platform.python_version()}, msgspec {msgspec.__version__}"
-    print(f"CPU time, and lags by the clock; {versions}\n")
-    print(table(rows))
-    return int(args.strict and any(row.ok is False for row in rows))
+        versions = f"Python {platform.python_version()}, msgspec {msgspec.__version__}"
+        print(f"CPU time, and lags by the clock; {versions}\n")
+        print(columns(HEAD), flush=True)
+        missed = False
+        for row in (row for bench in chosen for row in bench(setting)):
+            print(laid_out(row), flush=True)
+            missed = missed or row.ok is False
+    return int(args.strict and missed)
 
 
 if __name__ == "__main__":

@@ -111,11 +111,16 @@ def _children_time() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def table(rows: Sequence[Row]) -> str:
-    """Lay the rows out in columns under a heading."""
-    verdicts = {None: "", True: "ok", False: "MISS"}
-    cells = [("what", "against", "ratio", "required", "")]
-    cells += [(row.what, row.against, row.value, row.required, verdicts[row.ok]) for row in rows]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = ("  ".join(map(str.ljust, line, widths)).rstrip() for line in cells)
-    return "\n".join(lines)
+HEAD = ("what", "against", "ratio", "required", "")
+_WIDTHS = (44, 50, 9, 14, 0)  # rows are printed as they come, so the widest is not known before
+
+
+def laid_out(row: Row) -> str:
+    """Lay a row out under `HEAD`."""
+    verdict = {None: "", True: "ok", False: "MISS"}[row.ok]
+    return columns((row.what, row.against, row.value, row.required, verdict))
+
+
+def columns(cells: Sequence[str]) -> str:
+    """Lay cells out in columns; one that is too wide moves those after it."""
+    return "  ".join(map(str.ljust, cells, _WIDTHS)).rstrip()
