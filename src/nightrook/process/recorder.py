@@ -1,8 +1,45 @@
 """The recorder: its own process, which starts an agent, saves every byte and leaves no process.
 
-It is started as `python -I -S`, needs the standard library only, and decodes nothing. On its
-standard input come the plan, as JSON, and then commands, one a line; its end means that the runner
-is gone. On its standard output it rings: a line of `arrivals` after each append.
+Theory of operation
+-------------------
+
+Three processes take part in a run, each in a session of its own:
+
+    runner (rook) ──plan, commands──▶ recorder ──starts──▶ agent (leader) ──▶ its tree
+       ▲  ▲                            │  │  ▲                 │
+       │  └────────── bells ───────────┘  │  └── stdout, stderr ┘
+       └── reads ── stdout.raw, stderr.raw, arrivals, exit.json ◀┘ writes
+
+Nothing between the agent and the disk decodes, waits for a screen or can be killed by Ctrl-C. That
+is why the recorder is a process and not a thread: a runner that is busy, stopped, crashed or killed
+loses no byte and leaves no agent behind.
+
+*What it may rely on.* The standard library, started as `python -I -S`: importing more would cost
+more CPU than most runs. On its standard input come the plan (eight digits with its length, then the
+plan, marshalled) and then commands, one a line: `sync`, `stop WHY`, `kill WHY`. Its standard output
+is the bell: a line of `arrivals` after each append, so that the runner need not read that file.
+
+*The states*, in order:
+
+    starting    logs are open; if one cannot be, or the program cannot start, `exit.json` says why
+    recording   the leader lives: poll pipes, commands, signals, the runner's and the leader's end
+    draining    the leader ended by itself; a grandchild may hold the pipe for `_DRAIN_S` more
+    ending      what is left of the tree gets SIGTERM, then SIGKILL until nobody is left
+    over        pipes are read to their end, logs are synced and closed, `exit.json` is written
+
+`_stop` puts signals with their times into `_steps`: the one that asks (SIGINT for agents that write
+a result for it), SIGTERM after the grace, SIGKILL after twice the grace; `kill` leaves out the
+first. `_keep_time` sends what is due. A leader that ended by itself is never recorded as stopped.
+
+*Who watches whom.* The end of standard input or of the runner's process means that the runner is
+gone: the tree is killed (`runner_gone`). If the recorder itself is killed, the runner, or the next
+command that looks at the run, finds what lives on by `trees.MARKER` in its environment; the
+recorder is the subreaper of the tree, so orphans of the agent stay below it until then.
+
+*What a reader of the logs may rely on.* Bytes are appended at the recorder's own position and never
+changed. A line of `arrivals` comes after its bytes. Bytes for which the disk had no room are a gap
+in `arrivals` and a count in `exit.json`, which has room reserved from the start and holds the size
+and SHA-256 of each log: whoever appends to a log later is found out.
 """
 
 from __future__ import annotations
