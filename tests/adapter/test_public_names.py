@@ -26,10 +26,10 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         getattr(adapter, "Nothing")  # noqa: B009 - mypy knows that it is missing
 
 
-def test_importing_the_package_imports_none_of_its_modules() -> None:
+def test_importing_the_package_imports_only_itself_and_the_version() -> None:
     code = "import sys, nightrook.adapter; print(*(m for m in sys.modules if 'nightrook.' in m))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["nightrook.adapter"]
+    assert done.stdout.split() == ["nightrook.version", "nightrook.adapter"]
 
 
 def test_every_event_is_public() -> None:
