@@ -16,7 +16,6 @@ from pathlib import Path
 import fleet_workers
 
 from nightrook.config.options import RunOptions
-from nightrook.feed.tasks import end_tasks
 from nightrook.fleet import subjects
 from nightrook.fleet.boss.beats import SILENT_S
 from nightrook.fleet.boss.fleet_run import Fleet, FleetRun, opened_fleet
@@ -33,6 +32,7 @@ from nightrook.fleet.worker.worker import Worker, WorkerPlan
 from nightrook.runs.start import start
 from nightrook.store import runs
 from nightrook.store.run_formats import RunInfo
+from nightrook.story.tasks import end_tasks
 from nightrook.testing import install_agent
 
 _LOG = 64 * 1024 * 1024

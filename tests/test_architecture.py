@@ -16,7 +16,7 @@ def _modules(*rooms: str) -> list[Path]:
 
 
 PURE = _modules("model", "adapter", "agents")
-NEUTRAL = _modules("model", "adapter", "store", "feed", "display")
+NEUTRAL = _modules("model", "adapter", "store", "story", "display")
 ALL = list(SOURCE.glob("**/*.py"))
 
 
@@ -78,8 +78,10 @@ def _modules_that_mention(words: str) -> set[str]:
 def test_one_module_opens_raw_logs_to_read_and_one_decodes_them() -> None:
     writers = {"store/file_names.py", "store/run_folder.py", "runs/pipe.py"}
     copies = {"fleet/shipped_files.py"}  # bytes to other machines, by position
-    assert _modules_that_mention(r"\b(LOGS|STDOUT|STDERR)\b") - writers - copies == {"feed/tail.py"}
+    assert _modules_that_mention(r"\b(LOGS|STDOUT|STDERR)\b") - writers - copies == {
+        "story/tail.py"
+    }
     assert _modules_that_mention(r"agents\.decoder") == {
-        "feed/source.py",
-        "feed/decode.py",  # only sets the cap of the decoder that source.py makes
+        "story/source.py",
+        "story/decode.py",  # only sets the cap of the decoder that source.py makes
     }

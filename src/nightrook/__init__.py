@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from nightrook.api import run, run_sync
     from nightrook.archive.cost import cost
     from nightrook.archive.report.figures import CostReport, CostRow
-    from nightrook.feed.answers import final_text, is_complete
-    from nightrook.feed.decode_async import decode_async
-    from nightrook.feed.decode_run import decode
     from nightrook.loop_api import loop
     from nightrook.loops.driver import Loop
     from nightrook.loops.start import BadPlanError
@@ -49,6 +46,9 @@ if TYPE_CHECKING:
     from nightrook.runs.resume import NoSessionError
     from nightrook.runs.run import Run
     from nightrook.runs.start import CannotAskError
+    from nightrook.story.answers import final_text, is_complete
+    from nightrook.story.decode_async import decode_async
+    from nightrook.story.decode_run import decode
 
 _HOMES = {
     "Agent": "nightrook.adapter.agent",
@@ -82,12 +82,12 @@ _HOMES = {
     "UnsupportedError": "nightrook.model.errors",
     "Verdict": "nightrook.model.verdict",
     "cost": "nightrook.archive.cost",
-    "decode": "nightrook.feed.decode_run",
-    "decode_async": "nightrook.feed.decode_async",
+    "decode": "nightrook.story.decode_run",
+    "decode_async": "nightrook.story.decode_async",
     "decoder": "nightrook.agents",
     "dump": "nightrook.model.records",
-    "final_text": "nightrook.feed.answers",
-    "is_complete": "nightrook.feed.answers",
+    "final_text": "nightrook.story.answers",
+    "is_complete": "nightrook.story.answers",
     "list_runs": "nightrook.runs.listing",
     "load": "nightrook.model.records",
     "loop": "nightrook.loop_api",

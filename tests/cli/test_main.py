@@ -250,7 +250,7 @@ LISTING_DOES_WITHOUT = {
     ),
     *(
         "nightrook.display.words",
-        "nightrook.feed.source",
+        "nightrook.story.source",
         "nightrook.model.fold",
         "nightrook.runs.heal",
     ),

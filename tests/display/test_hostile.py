@@ -24,13 +24,13 @@ from nightrook.display.page import Heading, Page, PageOptions
 from nightrook.display.plain import PlainDisplay
 from nightrook.display.status import status_line
 from nightrook.display.terminal import TerminalDisplay
-from nightrook.feed.bodies import Body
 from nightrook.model.events import Event, ToolStarted
 from nightrook.model.fold import Fold
 from nightrook.model.records import Record
 from nightrook.model.snapshot import RunningTool, Snapshot
 from nightrook.model.timeline import Timeline
 from nightrook.model.verdict import EXIT_CODES, Verdict
+from nightrook.story.bodies import Body
 
 UNSAFE = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff"

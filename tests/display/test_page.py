@@ -8,7 +8,6 @@ import msgspec
 from nightrook.adapter.agent import Replacement
 from nightrook.display.console.paint import Paint
 from nightrook.display.page import Heading, Page, PageOptions
-from nightrook.feed.bodies import Body
 from nightrook.model.events import (
     ContextCompacted,
     Error,
@@ -32,6 +31,7 @@ from nightrook.model.questions import Decision
 from nightrook.model.records import Record
 from nightrook.model.timeline import Item, Timeline
 from nightrook.store.decisions import Decided
+from nightrook.story.bodies import Body
 
 
 def replaced(started: ToolStarted) -> tuple[Replacement, ...]:

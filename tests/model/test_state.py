@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nightrook
-from nightrook.feed.source import Source
 from nightrook.model.events import (
     ContextCompacted,
     Denial,
@@ -55,6 +54,7 @@ from nightrook.model.price import no_prices
 from nightrook.model.records import Record
 from nightrook.model.state import FileState, RunState, TaskSpan, ToolSpan, Turn
 from nightrook.model.timeline import Items, Timeline
+from nightrook.story.source import Source
 from tests.model.test_records import FULL, LEAST
 from tests.recorded import ALL, CASES, folded, messages, name_of, results
 from tests.rules import each
@@ -466,7 +466,7 @@ def test_no_recording_of_a_checked_version_drifts() -> None:
 
 
 TWICE = """
-from nightrook.feed.source import Source
+from nightrook.story.source import Source
 from nightrook.model.fold import Fold, fold
 from nightrook.model.records import Record
 from nightrook.model.state import RunState

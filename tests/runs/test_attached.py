@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 import nightrook
-from nightrook.feed.feed import Position
 from nightrook.model.errors import NightrookError
 from nightrook.runs.attached import AttachedRun
 from nightrook.store import runs
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import RunInfo
+from nightrook.story.feed import Position
 from tests.process.recording import PATIENCE_S
 from tests.runs.scripted import make, play
 

@@ -12,7 +12,6 @@ import pytest
 import nightrook
 from nightrook import Ask, Decision, agents
 from nightrook.adapter.agent import ControlChannel
-from nightrook.feed.tail import log_size
 from nightrook.model.errors import NightrookError
 from nightrook.model.events import Event, PermissionDenied, PermissionRequested, ToolFinished
 from nightrook.model.records import Record
@@ -20,6 +19,7 @@ from nightrook.runs.dialogue import Dialogue, OnPermission
 from nightrook.runs.run import Run
 from nightrook.store import decisions, runs
 from nightrook.store.run_formats import RunInfo
+from nightrook.story.tail import log_size
 from tests.runs.scripted import make, play
 
 ALLOWED = "ran: rm -r build"

@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from nightrook.feed.tail import pieces
 from nightrook.process import trees
 from nightrook.process.liveness import is_alive
 from nightrook.runs.heal import heal
 from nightrook.runs.run import Run
 from nightrook.store import runs
 from nightrook.store.run_folder import RunFolder
+from nightrook.story.tail import pieces
 from nightrook.testing.scripted_agent import DEMO
 from tests.process.recording import is_gone, wait_for
 from tests.process.test_recorder import HOST, pids_in

@@ -11,12 +11,12 @@ import pytest
 
 from nightrook.config.options import RunOptions
 from nightrook.display.ending import warnings
-from nightrook.feed.integrity import checked_verdict
 from nightrook.model.verdict import Verdict
 from nightrook.process import bare_python, recorder_process
 from nightrook.runs.run import Run
 from nightrook.runs.start import start_command
 from nightrook.store.output import read_output
+from nightrook.story.integrity import checked_verdict
 from tests.process.recording import PATIENCE_S, python
 from tests.runs.scripted import play
 

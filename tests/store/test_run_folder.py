@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from nightrook.feed.tail import read_at
 from nightrook.model.errors import (
     BadRunNameError,
     UnknownRunError,
     UnsafeRunError,
 )
 from nightrook.store.run_folder import RunFolder
+from nightrook.story.tail import read_at
 from tests.store.samples import EXIT, INFO, VERDICT, run_python
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from nightrook.feed.decode import decode
 from nightrook.model.timeline import Timeline
+from nightrook.story.decode import decode
 from tests.conftest import SESSION
 from tests.rules import each
 from tests.web.served import Served

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from nightrook.batches.queue import Job, Queue, loop_result
 from nightrook.batches.tasks import BatchTask
 from nightrook.config.options import RunOptions
-from nightrook.feed.tasks import task_group
 from nightrook.loops.driver import Loop
 from nightrook.loops.plan import Ceilings, Goal, LoopPlan
 from nightrook.loops.start import new_loop, resumed_loop
@@ -26,6 +25,7 @@ from nightrook.runs.limits import UnheldBudgetError
 from nightrook.runs.start import refuse_unheld_run, start
 from nightrook.store.batch_folder import BatchResult
 from nightrook.store.home import home_folder
+from nightrook.story.tasks import task_group
 
 _WATCH_BUDGET_S = 0.25
 _CEILINGS = ("max_cost", "max_tokens", "max_turns", "timeout", "idle_timeout")

@@ -11,7 +11,6 @@ from typing import Protocol
 import msgspec
 
 from nightrook.batches.tasks import BatchTask, dump_task, read_tasks
-from nightrook.feed.source import state_of
 from nightrook.loops.events import EXIT_CODES
 from nightrook.loops.state import LoopState
 from nightrook.loops.storage import LOOP_FOLDERS, LoopFolder
@@ -25,6 +24,7 @@ from nightrook.store import batch_folder, runs
 from nightrook.store.batch_folder import BatchFolder, BatchResult
 from nightrook.store.home import home_folder
 from nightrook.store.run_folder import RunFolder
+from nightrook.story.source import state_of
 
 _RunsByPart = Mapping[tuple[str, int], Sequence[RunFolder]]
 """Runs by the loop or batch that they belong to and their number in it, the first one first."""

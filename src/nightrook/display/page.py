@@ -18,7 +18,6 @@ from nightrook.display.layout import Layout
 from nightrook.display.spending import TurnUse
 from nightrook.display.texts import ShownTexts
 from nightrook.display.words import Call
-from nightrook.feed.bodies import Body
 from nightrook.model.events import (
     Error,
     Event,
@@ -35,6 +34,7 @@ from nightrook.model.safe import safe, safe_line
 from nightrook.model.snapshot import RunningTool
 from nightrook.model.timeline import Item, ItemKind
 from nightrook.store.decisions import Decided
+from nightrook.story.bodies import Body
 
 _FOLDED_LINES = 8  # of a diff or a prompt; `full` shows all
 _INDENT = "    "

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import msgspec
 
-from nightrook.feed.source import state_of
 from nightrook.loops.plan import Goal
 from nightrook.loops.report import report
 from nightrook.loops.state import PendingRun, Report
@@ -19,6 +18,7 @@ from nightrook.prices import PriceBook
 from nightrook.runs.heal import settle
 from nightrook.store import runs
 from nightrook.store.run_folder import RunFolder
+from nightrook.story.source import state_of
 
 
 class CurrentRun(msgspec.Struct, frozen=True, kw_only=True):

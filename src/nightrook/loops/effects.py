@@ -12,7 +12,6 @@ import msgspec
 from msgspec.structs import replace
 
 from nightrook.config.options import RunOptions
-from nightrook.feed.tasks import task_group
 from nightrook.loops.agent_activity import loop_events
 from nightrook.loops.changes.file_listing import Listings
 from nightrook.loops.changes.git import Snapshots
@@ -31,6 +30,7 @@ from nightrook.runs.heal import settle
 from nightrook.runs.run import Run
 from nightrook.runs.start import start
 from nightrook.runs.watchdog import Watchdog
+from nightrook.story.tasks import task_group
 
 Emit = Callable[[LoopEvent], None]
 

@@ -3,14 +3,14 @@
 import asyncio
 import time
 
-from nightrook.feed.feed import Feed, Position
-from nightrook.feed.integrity import checked_verdict
-from nightrook.feed.source import Source
-from nightrook.feed.tail import Tail
 from nightrook.model.errors import NightrookError
 from nightrook.runs.heal import healed, is_cared_for
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import VerdictInfo, beginning_of
+from nightrook.story.feed import Feed, Position
+from nightrook.story.integrity import checked_verdict
+from nightrook.story.source import Source
+from nightrook.story.tail import Tail
 
 _POLL_S = 0.05  # between two looks at logs that do not grow
 _HEAL_S = 2.0  # between two looks at whether the processes of the run are alive

@@ -10,7 +10,6 @@ from typing import NamedTuple
 import msgspec
 
 from nightrook.adapter.agent import ControlChannel
-from nightrook.feed.tail import read_at
 from nightrook.model.errors import RunFolderError
 from nightrook.model.events import PermissionDenied, PermissionRequested, ToolFinished, ToolProgress
 from nightrook.model.questions import Ask, Decision, OpenQuestion
@@ -19,6 +18,7 @@ from nightrook.model.text import one_line
 from nightrook.runs.asking.questions import Questions
 from nightrook.store import decisions
 from nightrook.store.run_folder import RunFolder
+from nightrook.story.tail import read_at
 
 OnPermission = Callable[[Ask], Awaitable[Decision]]
 """Decides on a request; it is cancelled when another process decides, or the agent gave up."""

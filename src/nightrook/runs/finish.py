@@ -8,9 +8,6 @@ from typing import get_args
 import msgspec
 
 from nightrook.adapter.agent import Agent
-from nightrook.feed.answers import run_answer
-from nightrook.feed.decode import decode_pieces
-from nightrook.feed.tail import last_bytes, pieces
 from nightrook.model.completion import final_text
 from nightrook.model.errors import (
     NightrookError,
@@ -34,6 +31,9 @@ from nightrook.store.file_names import RECORDER_LOG
 from nightrook.store.output import has_output, write_output
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import ExitInfo, VerdictInfo
+from nightrook.story.answers import run_answer
+from nightrook.story.decode import decode_pieces
+from nightrook.story.tail import last_bytes, pieces
 
 _MOST_STDERR = 1024 * 1024  # bytes, in which refusals are looked for
 _MOST_REFUSALS = 100

@@ -7,8 +7,6 @@ from collections.abc import Callable
 
 from nightrook import agents
 from nightrook.adapter.agent import Agent
-from nightrook.feed.integrity import tampering
-from nightrook.feed.source import state_of
 from nightrook.model.errors import NightrookError, UnknownAgentError
 from nightrook.model.price import Prices, no_prices
 from nightrook.model.state import RunState
@@ -19,6 +17,8 @@ from nightrook.process.liveness import is_same_process
 from nightrook.runs.finish import finish, recorded_exit
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import RunInfo, VerdictInfo, at_work
+from nightrook.story.integrity import tampering
+from nightrook.story.source import state_of
 
 _SETTLE_S = 15.0
 _SETTLE_LOOK_S = 0.05

@@ -224,9 +224,9 @@ def _without_verdict(folder: RunFolder, info: RunInfo) -> ListedRun:
 
     That may have failed on a full disk.
     """
-    from nightrook.feed.source import state_of  # the lists of most days need none of it
     from nightrook.prices import PriceBook
     from nightrook.runs.heal import healed, is_cared_for
+    from nightrook.story.source import state_of  # the lists of most days need none of it
 
     if (verdict := healed(folder).verdict()) is not None:
         return _ended(folder.name, info, verdict)

@@ -9,9 +9,6 @@ from stat import S_ISREG
 
 import msgspec
 
-from nightrook.feed.feed import ByteReader, Feed
-from nightrook.feed.source import Source
-from nightrook.feed.spool import Spool
 from nightrook.model.errors import NightrookError
 from nightrook.model.verdict import Facts, Verdict, judge
 from nightrook.process.liveness import start_ticks
@@ -22,6 +19,9 @@ from nightrook.store.arrivals import Stream
 from nightrook.store.file_names import ARRIVALS, STDOUT
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import ExitInfo, RunInfo, WrittenLog
+from nightrook.story.feed import ByteReader, Feed
+from nightrook.story.source import Source
+from nightrook.story.spool import Spool
 from nightrook.version import __version__
 
 _CHUNK = 256 << 10

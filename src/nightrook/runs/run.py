@@ -12,10 +12,6 @@ import msgspec
 
 from nightrook.adapter.agent import Agent, Invocation
 from nightrook.config.options import RunOptions
-from nightrook.feed.feed import Feed
-from nightrook.feed.live_records import LiveRecords
-from nightrook.feed.source import Source
-from nightrook.feed.tail import Tail, pieces
 from nightrook.model.errors import RunFolderError
 from nightrook.model.records import Record
 from nightrook.model.stuck import Suspicion
@@ -36,6 +32,10 @@ from nightrook.store.arrivals import Stream
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import RunInfo, beginning_of
 from nightrook.store.session_logs import answer_broke_off, session_model
+from nightrook.story.feed import Feed
+from nightrook.story.live_records import LiveRecords
+from nightrook.story.source import Source
+from nightrook.story.tail import Tail, pieces
 
 
 class Stats(msgspec.Struct, frozen=True):

@@ -3,13 +3,13 @@
 import msgspec
 
 from nightrook.adapter.agent import Agent
-from nightrook.feed.answers import run_answer
 from nightrook.model.completion import final_text
 from nightrook.model.ledger import Source
 from nightrook.model.snapshot import TokenCounts, ToolCounts
 from nightrook.model.state import RunState
 from nightrook.model.verdict import Outcome, judge
 from nightrook.store.run_folder import RunFolder
+from nightrook.story.answers import run_answer
 
 
 class RunResult:

@@ -5,10 +5,6 @@ from contextlib import suppress
 
 from nightrook.adapter.agent import Agent
 from nightrook.config.options import RunOptions
-from nightrook.feed.feed import Feed
-from nightrook.feed.integrity import not_as_written
-from nightrook.feed.recorder_logs import RecorderLogs
-from nightrook.feed.tail import Piece, Tail
 from nightrook.model.errors import NightrookError, UnsafeRunError
 from nightrook.model.events import Unreadable
 from nightrook.model.records import Record
@@ -28,6 +24,10 @@ from nightrook.runs.watchdog import Silence, Watchdog
 from nightrook.store.arrivals import Stream
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import ExitInfo
+from nightrook.story.feed import Feed
+from nightrook.story.integrity import not_as_written
+from nightrook.story.recorder_logs import RecorderLogs
+from nightrook.story.tail import Piece, Tail
 
 INTERRUPT_S = 2.0
 """An agent that can be interrupted by a message gets a signal after this long."""

@@ -14,7 +14,6 @@ from nightrook.archive.sessions.find import (
     UnknownSessionError,
     find_session,
 )
-from nightrook.feed.stored import iterate
 from nightrook.model.events import (
     StreamClosed,
     TaskStarted,
@@ -25,6 +24,7 @@ from nightrook.model.events import (
 )
 from nightrook.model.records import Record
 from nightrook.model.timeline import Timeline
+from nightrook.story.stored import iterate
 from nightrook.testing import histories
 from tests.archive.folders import unchanged
 

@@ -7,10 +7,10 @@ from nightrook.display.export.html import html_page
 from nightrook.display.export.markdown import markdown_lines
 from nightrook.display.export.steps import Steps, StepSource
 from nightrook.display.reports.report import Report, cleaned
-from nightrook.feed.bodies import Body
 from nightrook.model.events import Event, ToolFinished
 from nightrook.model.records import Record
 from nightrook.model.timeline import Item, Timeline
+from nightrook.story.bodies import Body
 
 REPORT = Report(kind="run", name="k7f3", status="success", ok=True, prompt="Fix the tests")
 

@@ -10,8 +10,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from nightrook.feed.integrity import changed_run
-from nightrook.feed.tail import log_chunks, log_size, pieces, read_at
 from nightrook.model.errors import RunFolderError, UnsafeRunError
 from nightrook.store.packed.format import GZIP, ZSTD
 from nightrook.store.packed.logs import open_log
@@ -20,6 +18,8 @@ from nightrook.store.packed.pins import is_pinned, pin, unpin
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import WrittenLog
 from nightrook.store.runs import create
+from nightrook.story.integrity import changed_run
+from nightrook.story.tail import log_chunks, log_size, pieces, read_at
 from tests.store.samples import EXIT, INFO, VERDICT, append
 
 OUT = b'{"type":"text","text":"hello"}\n' * 2_000

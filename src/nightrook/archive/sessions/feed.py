@@ -4,12 +4,12 @@ from nightrook import agents
 from nightrook.archive.sessions.find import StoredSession
 from nightrook.archive.sessions.parts import Parts
 from nightrook.archive.sessions.session_log import SessionLog
-from nightrook.feed.bodies import Bodies
-from nightrook.feed.feed import ByteReader, Feed
-from nightrook.feed.source import Source
-from nightrook.feed.tail import Piece
 from nightrook.model.records import Record
 from nightrook.store.arrivals import Stream
+from nightrook.story.bodies import Bodies
+from nightrook.story.feed import ByteReader, Feed
+from nightrook.story.source import Source
+from nightrook.story.tail import Piece
 
 
 class _NoText:

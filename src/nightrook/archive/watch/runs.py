@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nightrook.archive.watch.watched import Row
-from nightrook.feed.source import Source
-from nightrook.feed.tail import Tail
 from nightrook.model.errors import NightrookError, UnknownAgentError
 from nightrook.model.events import PermissionRequested
 from nightrook.model.ledger import Money
@@ -20,6 +18,8 @@ from nightrook.store.file_names import RUNS, VERDICT
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import RunInfo, VerdictInfo, beginning_of
 from nightrook.store.runs import NewestFirst
+from nightrook.story.source import Source
+from nightrook.story.tail import Tail
 
 _LIFE_S = 2.0  # between two looks at whether the processes of a run are alive
 

@@ -22,12 +22,12 @@ from nightrook.config.user_settings import fleet_credentials
 from nightrook.display.console.look import look_of
 from nightrook.display.reports.ended_run import EndedRun
 from nightrook.display.texts import ShownTexts
-from nightrook.feed.feed import START
 from nightrook.model.errors import UnknownRunError
 from nightrook.runs.attached import AttachedRun
 from nightrook.runs.heal import ask_to_stop
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import VerdictInfo
+from nightrook.story.feed import START
 
 
 def attach_run(name: str | None, options: AttachOptions, view_options: ViewOptions) -> int:

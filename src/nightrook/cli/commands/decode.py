@@ -18,10 +18,6 @@ from nightrook.cli.safe_output import guarded
 from nightrook.config.command_options import DecodeOptions
 from nightrook.display.context import RunContext
 from nightrook.display.plain import PlainDisplay
-from nightrook.feed.decode import StrictDecoder, open_source, read_chunks
-from nightrook.feed.decode_run import named_run
-from nightrook.feed.integrity import changed_run
-from nightrook.feed.tail import Piece, pieces
 from nightrook.model.errors import NightrookError, UnreadableSourceError
 from nightrook.model.events import StreamClosed, Unknown, Unreadable
 from nightrook.model.fold import Fold, fold
@@ -30,6 +26,10 @@ from nightrook.model.redaction.deltas import UnsplitSecrets
 from nightrook.model.safe import safe_line
 from nightrook.prices import PriceBook
 from nightrook.runs.summary import summarise
+from nightrook.story.decode import StrictDecoder, open_source, read_chunks
+from nightrook.story.decode_run import named_run
+from nightrook.story.integrity import changed_run
+from nightrook.story.tail import Piece, pieces
 
 _LOOKED_AT = 4096  # a NUL in this many first bytes means that a file is not text
 

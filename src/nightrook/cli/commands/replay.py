@@ -17,14 +17,14 @@ from nightrook.cli.safe_output import guarded
 from nightrook.config.command_options import ReplayOptions
 from nightrook.config.options import Format, ViewOptions
 from nightrook.display.console.look import look_of
-from nightrook.feed.feed import Feed
-from nightrook.feed.stored import iterate, stored_feed
-from nightrook.feed.tail import pieces
 from nightrook.model.records import dump
 from nightrook.model.redaction.deltas import UnsplitSecrets
 from nightrook.runs.listing import running_run
 from nightrook.store import decisions
 from nightrook.store.run_folder import RunFolder
+from nightrook.story.feed import Feed
+from nightrook.story.stored import iterate, stored_feed
+from nightrook.story.tail import pieces
 
 _EXAMPLES = """\b
 Examples:

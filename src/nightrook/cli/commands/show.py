@@ -25,8 +25,6 @@ from nightrook.display.context import RunContext
 from nightrook.display.ending import Shown
 from nightrook.display.page import Heading, Page, PageOptions
 from nightrook.display.spending import spending_lines, subagent_titles
-from nightrook.feed.bodies import run_bodies
-from nightrook.feed.stored import iterate, stored_feed
 from nightrook.model.completion import final_text
 from nightrook.model.errors import BadRunNameError, UnknownRunError
 from nightrook.model.safe import safe_line
@@ -35,6 +33,8 @@ from nightrook.runs.heal import healed
 from nightrook.runs.listing import ListedRun, running_run
 from nightrook.store import decisions
 from nightrook.store.run_folder import RunFolder
+from nightrook.story.bodies import run_bodies
+from nightrook.story.stored import iterate, stored_feed
 
 _EXAMPLES = """\b
 Examples:

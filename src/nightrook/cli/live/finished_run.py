@@ -18,7 +18,6 @@ from nightrook.display.ending import Shown, summary
 from nightrook.display.outputs import Display
 from nightrook.display.plain import PlainDisplay
 from nightrook.display.reports.ended_run import EndedRun, about_run
-from nightrook.feed.integrity import checked_verdict
 from nightrook.model.records import Record
 from nightrook.model.state import RunState
 from nightrook.model.text import from_home
@@ -26,6 +25,7 @@ from nightrook.store.decisions import Decided, denied_by_person
 from nightrook.store.file_names import OUTPUT
 from nightrook.store.output import has_output
 from nightrook.store.run_folder import RunFolder
+from nightrook.story.integrity import checked_verdict
 
 
 def display_of(folder: RunFolder, state: RunState, view_options: ViewOptions) -> Display:

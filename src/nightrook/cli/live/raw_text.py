@@ -8,13 +8,13 @@ from typing import TextIO
 from nightrook import agents
 from nightrook.cli.safe_output import guarded
 from nightrook.display.console.paint import Paint
-from nightrook.feed.tail import last_bytes, log_size
 from nightrook.model.errors import NightrookError
 from nightrook.model.safe import safe, safe_line, uncoloured
 from nightrook.model.state import RunState
 from nightrook.model.text import suggested
 from nightrook.store.arrivals import Stream
 from nightrook.store.run_folder import RunFolder
+from nightrook.story.tail import last_bytes, log_size
 
 _LAST = 64 * 1024  # bytes, in which the last lines are looked for
 _MOST = 20  # lines

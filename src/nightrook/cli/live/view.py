@@ -22,14 +22,14 @@ from nightrook.display.outputs import Display
 from nightrook.display.plain import PlainDisplay
 from nightrook.display.terminal import TerminalDisplay
 from nightrook.display.texts import ShownTexts
-from nightrook.feed.feed import START, Feed, Position
-from nightrook.feed.tasks import task_group
 from nightrook.model.records import dump
 from nightrook.model.redaction.deltas import UnsplitSecrets
 from nightrook.model.redaction.redactor import RedactedLines, Redactor
 from nightrook.model.safe import safe_line
 from nightrook.store.decisions import denied_by_person
 from nightrook.store.run_folder import RunFolder
+from nightrook.story.feed import START, Feed, Position
+from nightrook.story.tasks import task_group
 
 Result = TypeVar("Result")
 

@@ -20,9 +20,6 @@ from nightrook.display.export.objects import document_object
 from nightrook.display.export.steps import Steps, StepSource
 from nightrook.display.reports.report import Report
 from nightrook.display.spending import TurnUse, turn_uses
-from nightrook.feed.bodies import run_bodies
-from nightrook.feed.integrity import checked_verdict
-from nightrook.feed.stored import iterate, stored_feed
 from nightrook.model.redaction.redactor import Redactor
 from nightrook.model.safe import safe_line
 from nightrook.model.text import encodable, from_home
@@ -31,6 +28,9 @@ from nightrook.runs.heal import healed
 from nightrook.runs.listing import running_run
 from nightrook.store import decisions
 from nightrook.store.run_folder import RunFolder
+from nightrook.story.bodies import run_bodies
+from nightrook.story.integrity import checked_verdict
+from nightrook.story.stored import iterate, stored_feed
 
 _MODE = 0o600  # a run may contain anything
 

@@ -11,9 +11,6 @@ from nightrook.display.reports.batch import batch_report
 from nightrook.display.reports.loop import loop_report
 from nightrook.display.reports.report import Report, cleaned
 from nightrook.display.reports.run import run_report
-from nightrook.feed.answers import run_answer
-from nightrook.feed.integrity import checked_verdict
-from nightrook.feed.source import state_of
 from nightrook.loops.storage import LOOP_FOLDERS
 from nightrook.model.errors import NightrookError
 from nightrook.model.redaction.redactor import Redactor
@@ -27,6 +24,9 @@ from nightrook.store.file_names import OUTPUT
 from nightrook.store.home import home_folder
 from nightrook.store.output import has_output
 from nightrook.store.run_folder import RunFolder
+from nightrook.story.answers import run_answer
+from nightrook.story.integrity import checked_verdict
+from nightrook.story.source import state_of
 
 
 def find_report(name: str | None) -> Report:

@@ -14,12 +14,12 @@ from nightrook.display.asking import decided_on
 from nightrook.display.page import compared, readable
 from nightrook.display.spending import TurnUse
 from nightrook.display.words import FAILED, PATHS, allowing_option, is_permission
-from nightrook.feed.bodies import Body
 from nightrook.model.events import ToolStarted
 from nightrook.model.safe import safe, safe_line, uncoloured
 from nightrook.model.text import cut, duration, relative
 from nightrook.model.timeline import Item, ItemKind
 from nightrook.store.decisions import Decided
+from nightrook.story.bodies import Body
 
 LONGEST_BLOCK = 100_000
 """Characters of one text, input or output; the rest is counted."""

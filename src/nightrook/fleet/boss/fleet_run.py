@@ -10,7 +10,6 @@ from typing import Self
 
 from msgspec.structs import replace
 
-from nightrook.feed.tasks import end_tasks
 from nightrook.fleet.boss.beats import BeatWatch
 from nightrook.fleet.boss.budgets import Budgets
 from nightrook.fleet.boss.folders import FleetState, read_state
@@ -25,6 +24,7 @@ from nightrook.model.verdict import Verdict
 from nightrook.runs.attached import AttachedRun
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import VerdictInfo
+from nightrook.story.tasks import end_tasks
 
 _HOLD_LOOK_S = 1.0
 

@@ -9,7 +9,6 @@ import time
 from contextlib import suppress
 from typing import Any, Self
 
-from nightrook.feed.tasks import end_tasks
 from nightrook.fleet import subjects
 from nightrook.fleet.boss.beats import TICK_S, BeatWatch
 from nightrook.fleet.boss.copying import Copy
@@ -27,6 +26,7 @@ from nightrook.fleet.repository.results import bring_home
 from nightrook.fleet.streams import CLAIM_S
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import VerdictInfo
+from nightrook.story.tasks import end_tasks
 
 _LOCK = "fleet.lock"
 _LOOK_S = 1.0

@@ -2,7 +2,6 @@
 
 import time
 
-from nightrook.feed.source import state_of
 from nightrook.fleet.messages import Ended
 from nightrook.model.state import RunState
 from nightrook.model.verdict import Facts, Verdict, judge
@@ -10,6 +9,7 @@ from nightrook.prices import PriceBook
 from nightrook.runs.finish import verdict_info
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import ExitInfo, VerdictInfo
+from nightrook.story.source import state_of
 
 _LOST = "lost"
 

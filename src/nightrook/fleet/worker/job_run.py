@@ -7,7 +7,6 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
-from nightrook.feed.tasks import end_tasks
 from nightrook.fleet.connection import Connection, FleetError, ServerAwayError
 from nightrook.fleet.messages import AnswerOrder, Claimed, Ended, Job, StopOrder
 from nightrook.fleet.repository.unpack import MissingCommitsError
@@ -25,6 +24,7 @@ from nightrook.runs.run import Run
 from nightrook.runs.start import start
 from nightrook.store.file_names import QUESTIONS
 from nightrook.store.run_folder import RunFolder
+from nightrook.story.tasks import end_tasks
 from nightrook.version import __version__
 
 _WORK = "work"

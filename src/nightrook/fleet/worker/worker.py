@@ -16,7 +16,6 @@ from pathlib import Path
 from msgspec.structs import replace
 from nats.aio.msg import Msg
 
-from nightrook.feed.tasks import end_tasks, task_group
 from nightrook.fleet import subjects
 from nightrook.fleet.connection import (
     Connection,
@@ -47,6 +46,7 @@ from nightrook.fleet.worker.pruning import USUAL, Keep, prunes
 from nightrook.fleet.worker.queue_pull import QueuePull
 from nightrook.fleet.worker.rights import WorkerRights
 from nightrook.store.files import Folder
+from nightrook.story.tasks import end_tasks, task_group
 from nightrook.version import __version__
 
 CLAIM_S = 10.0

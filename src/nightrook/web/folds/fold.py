@@ -5,10 +5,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
 
-from nightrook.feed.bell import Bell
-from nightrook.feed.integrity import checked_verdict
-from nightrook.feed.source import Source
-from nightrook.feed.tail import Tail
 from nightrook.model.errors import NightrookError, UnknownAgentError
 from nightrook.model.events import PermissionRequested
 from nightrook.model.price import Prices
@@ -18,6 +14,10 @@ from nightrook.process.liveness import is_same_process
 from nightrook.store import decisions
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import RunInfo, VerdictInfo, at_work, beginning_of
+from nightrook.story.bell import Bell
+from nightrook.story.integrity import checked_verdict
+from nightrook.story.source import Source
+from nightrook.story.tail import Tail
 from nightrook.version import __version__
 from nightrook.web.folds.outline import Outline
 

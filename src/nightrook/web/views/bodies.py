@@ -10,13 +10,13 @@ from starlette.responses import Response
 
 from nightrook import agents
 from nightrook.adapter.agent import Replacement, no_replacements
-from nightrook.feed.bodies import Body, run_bodies
-from nightrook.feed.tail import log_size, read_at
 from nightrook.model.events import ToolStarted
 from nightrook.model.redaction.redactor import Redactor
 from nightrook.model.text import encodable
 from nightrook.model.timeline import Item
 from nightrook.store.arrivals import Stream
+from nightrook.story.bodies import Body, run_bodies
+from nightrook.story.tail import log_size, read_at
 from nightrook.web.folds.fold import RunFold
 from nightrook.web.replies import ApiError, encoded, json_reply
 from nightrook.web.site import site_of

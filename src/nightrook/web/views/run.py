@@ -10,13 +10,13 @@ from starlette.responses import Response
 
 from nightrook.display.ending import next_steps, warnings
 from nightrook.display.reports.ended_run import EndedRun, about_run
-from nightrook.feed.answers import run_answer
-from nightrook.feed.tail import log_size
 from nightrook.model.errors import NightrookError
 from nightrook.model.text import cut, encodable
 from nightrook.runs.heal import ask_to_stop
 from nightrook.store import decisions
 from nightrook.store.decisions import Decided
+from nightrook.story.answers import run_answer
+from nightrook.story.tail import log_size
 from nightrook.web.folds.fold import RunFold
 from nightrook.web.replies import ApiError
 from nightrook.web.site import site_of

@@ -32,14 +32,14 @@ from nightrook.display.reports.report import cleaned
 from nightrook.display.reports.session import SessionFacts, session_report
 from nightrook.display.sessions.found_words import resume_line
 from nightrook.display.spending import TurnUse, spending_lines, subagent_titles, turn_uses
-from nightrook.feed.feed import Feed
-from nightrook.feed.stored import iterate
 from nightrook.model.errors import NightrookError
 from nightrook.model.redaction.redactor import Redactor
 from nightrook.model.safe import safe_line
 from nightrook.model.text import count, from_home
 from nightrook.model.timeline import Timeline
 from nightrook.store.home import home_folder
+from nightrook.story.feed import Feed
+from nightrook.story.stored import iterate
 
 _WIDEST_PAGE = 100
 _COMPARED = 60  # characters of a title

@@ -4,17 +4,17 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from nightrook.adapter.lines import LineBuffer
-from nightrook.feed.bell import Bell
-from nightrook.feed.source import Source, StreamDecoder, text_of
-from nightrook.feed.tail import Piece
-from nightrook.feed.window import Window
 from nightrook.model.records import Record
 from nightrook.model.snapshot import Snapshot
 from nightrook.model.state import RunState
 from nightrook.store.arrivals import Stream
+from nightrook.story.bell import Bell
+from nightrook.story.source import Source, StreamDecoder, text_of
+from nightrook.story.tail import Piece
+from nightrook.story.window import Window
 
 if TYPE_CHECKING:
-    from nightrook.feed.live_records import LiveRecords
+    from nightrook.story.live_records import LiveRecords
 
 
 class ByteReader(Protocol):
@@ -134,7 +134,7 @@ class Feed:
 
     def live(self, buffer: int = 256) -> "LiveRecords":
         """The records from now on; those that do not fit the buffer are dropped and counted."""
-        from nightrook.feed.live_records import LiveRecords  # so that what never waits stays quick
+        from nightrook.story.live_records import LiveRecords  # so that what never waits stays quick
 
         live = LiveRecords(buffer)
         if self.is_over:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import msgspec
 
-from nightrook.feed.source import StreamDecoder
-from nightrook.feed.tail import read_at
 from nightrook.model.events import Event, Text, Thinking, ToolFinished, ToolStarted, UserMessage
 from nightrook.model.records import Record
 from nightrook.model.text import first_line
 from nightrook.model.timeline import LONGEST_FIRST_LINE, Item, ItemKind, Place
+from nightrook.story.source import StreamDecoder
+from nightrook.story.tail import read_at
 
 _CONTEXTS = (0, 64 << 10, 1 << 20, 16 << 20)
 """How many bytes before a message are read with it: some agents write a text in pieces."""

@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 
 import nightrook
-from nightrook.feed import window
-from nightrook.feed.feed import Feed
-from nightrook.feed.source import Source
-from nightrook.feed.stored import iterate, stored_feed
-from nightrook.feed.tail import Piece, Tail
 from nightrook.model.records import Record, dump, load
 from nightrook.runs.run import Run
 from nightrook.store.arrivals import Stream
 from nightrook.store.run_folder import RunFolder
+from nightrook.story import window
+from nightrook.story.feed import Feed
+from nightrook.story.source import Source
+from nightrook.story.stored import iterate, stored_feed
+from nightrook.story.tail import Piece, Tail
 from tests.process.recording import PATIENCE_S
 from tests.runs.scripted import make, play
 

@@ -9,7 +9,8 @@ from os import PathLike
 from typing import Any, BinaryIO
 
 from nightrook.adapter.lines import DEFAULT_CAP
-from nightrook.feed.decode import (
+from nightrook.model.records import Record
+from nightrook.story.decode import (
     CHUNK,
     ByteSource,
     StrictDecoder,
@@ -18,7 +19,6 @@ from nightrook.feed.decode import (
     open_source,
     read_chunks,
 )
-from nightrook.model.records import Record
 
 AsyncSource = ByteSource | AsyncIterable[bytes]
 

@@ -1,8 +1,8 @@
 """The records that are kept in memory for readers that keep up."""
 
-from nightrook.feed.window import Window
 from nightrook.model.events import TurnStarted
 from nightrook.model.records import Record
+from nightrook.story.window import Window
 
 
 def batch(first: int, count: int, length: int = 10) -> list[Record]:

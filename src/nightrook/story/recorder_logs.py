@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
-from nightrook.feed.tail import Piece, Tail
 from nightrook.process.recorder_process import RecorderProcess
+from nightrook.story.tail import Piece, Tail
 
 _TICK_S = 0.25
 

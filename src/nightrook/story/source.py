@@ -6,7 +6,6 @@ from typing import Literal
 
 from nightrook import agents
 from nightrook.adapter.lines import DEFAULT_CAP, Line, Oversized
-from nightrook.feed.tail import Piece, pieces
 from nightrook.model.errors import UnknownAgentError
 from nightrook.model.events import PermissionRequested, UsageReported
 from nightrook.model.fold import Beginning, Fold
@@ -16,6 +15,7 @@ from nightrook.model.state import RunState
 from nightrook.prices import PriceBook
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import RunInfo, beginning_of
+from nightrook.story.tail import Piece, pieces
 
 DETECTION_SIZE = DEFAULT_CAP
 """How many bytes of a stream may come before the first message that identifies the agent."""

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from nightrook.adapter.lines import DEFAULT_CAP, Oversized
-from nightrook.feed.decode import decode
-from nightrook.feed.source import Source, StreamDecoder, text_of
 from nightrook.model.events import SessionStarted, Unreadable
 from nightrook.model.fold import Beginning, fold
 from nightrook.model.records import Record
+from nightrook.story.decode import decode
+from nightrook.story.source import Source, StreamDecoder, text_of
 
 NOISE = b"> project@1.0.0 agent\n{ not: json }\r\n\n"
 

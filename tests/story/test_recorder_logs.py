@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from nightrook.feed.recorder_logs import RecorderLogs
-from nightrook.feed.tail import Piece, Tail
+from nightrook.story.recorder_logs import RecorderLogs
+from nightrook.story.tail import Piece, Tail
 from tests.process.recording import python, start
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nightrook.feed.tail import Tail, last_bytes, log_size, pieces, read_at
 from nightrook.model.errors import UnsafeRunError
 from nightrook.process.digest import Digest
+from nightrook.story.tail import Tail, last_bytes, log_size, pieces, read_at
 
 
 def write(folder: Path, name: str, data: bytes) -> None:

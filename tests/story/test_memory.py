@@ -12,10 +12,10 @@ import pytest
 
 from nightrook.adapter import decoder, memory
 from nightrook.agents.claude import memory as claude_memory
-from nightrook.feed.source import Source
 from nightrook.model import bookkeeping, fold
 from nightrook.model.events import Text, ToolFinished, ToolStarted
 from nightrook.model.records import Record
+from nightrook.story.source import Source
 
 Line = Callable[[int], dict[str, Any]]
 
@@ -183,8 +183,8 @@ def test_what_is_let_go_of_still_counts() -> None:
 
 _CHILD = """
 import sys
-from tests.feed import test_memory
-from nightrook.feed.source import Source
+from tests.story import test_memory
+from nightrook.story.source import Source
 
 agent, line = next(pair for pair in test_memory.STREAMS if pair[1].__name__ == sys.argv[1])
 source = Source(agent)

@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from nightrook.feed.integrity import changed_run, checked_verdict, tampering
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import ExitInfo, WrittenLog
 from nightrook.store.runs import create
+from nightrook.story.integrity import changed_run, checked_verdict, tampering
 from tests.store.samples import INFO, VERDICT, append
 
 LOG = b"a line\n" * 1000

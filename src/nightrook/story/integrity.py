@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import get_args
 
-from nightrook.feed.tail import log_chunks
 from nightrook.model.errors import NightrookError, RunFolderError
 from nightrook.process.digest import Digest
 from nightrook.store.arrivals import Stream
 from nightrook.store.file_names import log_file
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import ExitInfo, VerdictInfo
+from nightrook.story.tail import log_chunks
 
 _STREAMS: tuple[Stream, ...] = get_args(Stream)
 

@@ -4,7 +4,7 @@ from collections import deque
 from pathlib import Path
 from typing import NamedTuple
 
-from nightrook.feed.tail import Piece, Tail
+from nightrook.story.tail import Piece, Tail
 
 
 class _Unlogged(NamedTuple):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nightrook.feed.stored import iterate, stored_feed
+from nightrook.story.stored import iterate, stored_feed
 from tests.runs.folders import live
 
 

@@ -3,11 +3,11 @@
 from collections.abc import AsyncIterator, Iterator
 from typing import TypeVar
 
-from nightrook.feed.feed import Feed
-from nightrook.feed.source import Source
-from nightrook.feed.tail import Tail
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import beginning_of
+from nightrook.story.feed import Feed
+from nightrook.story.source import Source
+from nightrook.story.tail import Tail
 
 Item = TypeVar("Item")
 

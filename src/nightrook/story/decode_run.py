@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nightrook.adapter.lines import DEFAULT_CAP
-from nightrook.feed import decode as streams
-from nightrook.feed.decode import ByteSource
-from nightrook.feed.integrity import changed_run
-from nightrook.feed.tail import pieces
 from nightrook.model.errors import NightrookError
 from nightrook.model.records import Record
 from nightrook.store import runs
 from nightrook.store.file_names import INFO
 from nightrook.store.home import home_folder
 from nightrook.store.run_folder import RunFolder
+from nightrook.story import decode as streams
+from nightrook.story.decode import ByteSource
+from nightrook.story.integrity import changed_run
+from nightrook.story.tail import pieces
 
 
 def decode(

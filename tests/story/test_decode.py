@@ -75,7 +75,7 @@ def test_a_file_that_fails_while_it_is_read_is_a_typed_error() -> None:
 
 
 def test_a_file_may_not_be_read_is_said_plainly(tmp_path: Path) -> None:
-    from nightrook.feed.decode import _why
+    from nightrook.story.decode import _why
 
     assert _why(PermissionError(13, "Permission denied")) == "may not be read"
 

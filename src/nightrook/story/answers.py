@@ -5,11 +5,11 @@ from pathlib import Path
 
 from nightrook import agents
 from nightrook.adapter.lines import DEFAULT_CAP
-from nightrook.feed.decode import CHUNK, decode
-from nightrook.feed.tail import last_bytes
 from nightrook.model import completion
 from nightrook.model.fold import fold
 from nightrook.model.state import RunState
+from nightrook.story.decode import CHUNK, decode
+from nightrook.story.tail import last_bytes
 
 _END = 1024 * 1024  # the answer of plain text is in this many last bytes
 _HEAD = 1024 * 1024  # messages must start in this many first bytes: large text is not searched

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from nightrook.feed.bell import Bell
+from nightrook.story.bell import Bell
 
 
 def run(coroutine: object) -> None:

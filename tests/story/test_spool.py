@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from nightrook.feed.spool import Spool, SpoolReader
+from nightrook.story.spool import Spool, SpoolReader
 
 
 class Log:

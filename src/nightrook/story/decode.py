@@ -11,11 +11,11 @@ from typing import Any, BinaryIO, TypeGuard, cast
 from nightrook import agents
 from nightrook.adapter.lines import DEFAULT_CAP
 from nightrook.adapter.stores.transcript import Transcript
-from nightrook.feed.source import DETECTION_SIZE, StreamDecoder
-from nightrook.feed.tail import Piece
 from nightrook.model.errors import UndetectedAgentError, UnreadableSourceError
 from nightrook.model.records import Decoder, Record
 from nightrook.store.packed.logs import LogStream, open_packed
+from nightrook.story.source import DETECTION_SIZE, StreamDecoder
+from nightrook.story.tail import Piece
 
 CHUNK = 64 * 1024
 """How much is read at once."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import nightrook
-from nightrook.feed.decode_async import AsyncSource
+from nightrook.story.decode_async import AsyncSource
 
 
 async def collect(source: AsyncSource, agent: str | None = None) -> list[nightrook.Record]:

@@ -8,8 +8,8 @@ import pytest
 from nightrook import agents
 from nightrook.adapter.agent import Agent
 from nightrook.adapter.lines import DEFAULT_CAP
-from nightrook.feed.answers import final_text, is_complete
 from nightrook.model import completion
+from nightrook.story.answers import final_text, is_complete
 from tests.recorded import ALL, folded, name_of
 
 RESULT = '{"type":"result","subtype":"success","is_error":false,"result":"Done","session_id":"s"}'
