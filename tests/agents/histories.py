@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from nightrook.adapter.history import Call, Calls, Finding, History, Place
-from nightrook.archive.ledger.merge import CallId, MergedCall
+from nightrook.archive.ledger.calls import CallId, MergedCall
 from tests.adapter.mutations import mutate, mutate_stream
 
 HERE = Path(__file__).parent

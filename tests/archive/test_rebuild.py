@@ -101,7 +101,7 @@ def test_what_an_earlier_version_read_wrongly_is_read_again(home: Home) -> None:
 
 
 def test_a_removed_run_stays_in_a_rebuilt_ledger(home: Home) -> None:
-    from nightrook.archive.ledger.records import RunFigures
+    from nightrook.archive.ledger.runs import RunFigures
 
     figures = RunFigures(
         name="r", agent="claude", session="s", started_at=1.0, ended_at=2.0, native_usd=1.0

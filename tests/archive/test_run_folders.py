@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from nightrook.archive.ledger.records import RunFigures
+from nightrook.archive.ledger.runs import RunFigures
 from nightrook.archive.run_folders import read_runs
 from nightrook.model.snapshot import TokenCounts
 from nightrook.process.demo_player import player_command

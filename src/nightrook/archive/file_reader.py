@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from nightrook.adapter.history import Finding, History
-from nightrook.archive.ledger.records import Source
+from nightrook.archive.ledger.sources import Source
 from nightrook.archive.places import FoundFile
 from nightrook.archive.positions import Stamp, note_position, note_stamp, start_position
 from nightrook.archive.scan import Scanner

@@ -16,7 +16,7 @@ from nightrook.archive.file_reader import FileReader
 from nightrook.archive.ledger.batch import Batch
 from nightrook.archive.ledger.ledger import Ledger
 from nightrook.archive.ledger.pricing import fingerprint
-from nightrook.archive.ledger.records import Source
+from nightrook.archive.ledger.sources import Source
 from nightrook.archive.named_paths import named_files
 from nightrook.archive.packages import history_names
 from nightrook.archive.places import FoundFile, Search, storable_path

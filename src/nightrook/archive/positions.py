@@ -5,7 +5,7 @@ import time
 from hashlib import blake2b
 from typing import NamedTuple
 
-from nightrook.archive.ledger.records import Source
+from nightrook.archive.ledger.sources import Source
 
 _SAMPLE = 1024  # bytes that are compared, at the start and before the position
 _LONGEST_REST = 1024 * 1024  # bytes of a line without a newline that are compared

@@ -1,6 +1,6 @@
 """Reads what a run of rook used, from its folder."""
 
-from nightrook.archive.ledger.records import RunFigures
+from nightrook.archive.ledger.runs import RunFigures
 from nightrook.model.snapshot import TokenCounts
 from nightrook.process.demo_player import is_played
 from nightrook.store.file_names import INFO, VERDICT

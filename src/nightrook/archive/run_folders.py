@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
-from nightrook.archive.ledger.records import RunFigures
+from nightrook.archive.ledger.runs import RunFigures
 from nightrook.model.errors import NightrookError
 from nightrook.store.file_names import RUNS, VERDICT
 from nightrook.store.files import Folder

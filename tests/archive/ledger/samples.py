@@ -5,7 +5,8 @@ from pathlib import Path
 
 from nightrook.adapter.history import Finding
 from nightrook.archive.ledger.ledger import Ledger
-from nightrook.archive.ledger.records import RunFigures, Source
+from nightrook.archive.ledger.runs import RunFigures
+from nightrook.archive.ledger.sources import Source
 from nightrook.model.price import Price, Rates
 
 DOLLAR = Price(

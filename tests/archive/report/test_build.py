@@ -7,7 +7,7 @@ import pytest
 
 from nightrook.adapter.history import Call, Session
 from nightrook.archive.ledger.ledger import Ledger
-from nightrook.archive.ledger.records import Source
+from nightrook.archive.ledger.sources import Source
 from nightrook.archive.report.build import build
 from nightrook.archive.report.figures import CostReport, CostRow, Dollars, Figures, Tokens
 from tests.archive.report.ledgers import MILLION, ledger, query

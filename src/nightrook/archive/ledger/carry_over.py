@@ -5,13 +5,12 @@ from itertools import islice
 import msgspec
 
 from nightrook.archive.ledger.batch import Batch
+from nightrook.archive.ledger.calls import LINEAGE, KeyedCall, Names, Row, all_rows, from_row
 from nightrook.archive.ledger.ledger import Ledger
-from nightrook.archive.ledger.merge import KeyedCall
-from nightrook.archive.ledger.records import Source
-from nightrook.archive.ledger.rows import LINEAGE, Names, Row, all_rows, from_row
-from nightrook.archive.ledger.run_shares import read_runs
+from nightrook.archive.ledger.limits import read_limits
+from nightrook.archive.ledger.runs import read_runs
 from nightrook.archive.ledger.sessions import read_sessions
-from nightrook.archive.ledger.side_tables import read_limits
+from nightrook.archive.ledger.sources import Source
 
 _ROWS = 20_000  # in one transaction
 

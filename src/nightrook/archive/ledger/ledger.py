@@ -1,7 +1,8 @@
-"""`Ledger`: the database of all calls, opened, locked and written in batches."""
+"""`Ledger`: the database of all calls, opened, priced and written in batches."""
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
@@ -9,14 +10,11 @@ from pathlib import Path
 from typing import Self
 
 from nightrook.archive.ledger.batch import Batch
+from nightrook.archive.ledger.calls import Names
+from nightrook.archive.ledger.counting import Touched, make_sums, reprice
 from nightrook.archive.ledger.pricing import Rates
-from nightrook.archive.ledger.records import Source
-from nightrook.archive.ledger.rows import Names
 from nightrook.archive.ledger.schema import MIGRATIONS, migrate, version
-from nightrook.archive.ledger.settle import make_sums, reprice
-from nightrook.archive.ledger.side_tables import read_sources
-from nightrook.archive.ledger.touched import Touched
-from nightrook.archive.ledger.write_ahead import use_write_ahead_log
+from nightrook.archive.ledger.sources import Source, read_sources
 from nightrook.archive.ledger.writer import conclude, write
 from nightrook.model.errors import NightrookError
 from nightrook.model.price import Prices
@@ -188,3 +186,24 @@ class Ledger:
                 raise
         except sqlite3.Error as error:
             raise self._error(error) from error
+
+
+_POLL_S = 0.01
+
+
+def use_write_ahead_log(connection: sqlite3.Connection, patience_s: float) -> None:
+    """Switch to a write-ahead log; wait so long for a process that is in the way.
+
+    SQLite's own waiting does not cover this one change: it reads first and writes then, and is
+    refused at once if another process writes in between, as when two make the same database.
+    """
+    give_up_at = time.monotonic() + patience_s
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            is_busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+            if not is_busy or time.monotonic() >= give_up_at:
+                raise
+        time.sleep(_POLL_S)

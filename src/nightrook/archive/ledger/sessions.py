@@ -13,8 +13,7 @@ from typing import Any
 import msgspec
 
 from nightrook.adapter.history import Session
-from nightrook.archive.ledger.merge import greatest, least, milliseconds, storable
-from nightrook.archive.ledger.rows import Names, in_parts
+from nightrook.archive.ledger.calls import Names, greatest, in_parts, least, milliseconds, storable
 
 _FIRST = ("project", "parent", "forked_from")
 _LAST = ("branch", "title", "version")

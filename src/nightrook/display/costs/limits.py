@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from nightrook.archive.report.limits import ReportedLimit
+from nightrook.archive.ledger.limits import ReportedLimit
 from nightrook.display.console.paint import Paint
 from nightrook.display.console.table import table
 from nightrook.display.numbers import moment, percent

@@ -119,7 +119,7 @@ def _write_page(made: CostReport, path: Path, home: str) -> None:
 
 
 def _show_limits(ledger: Ledger, options: CostOptions) -> None:
-    from nightrook.archive.report.limits import reported_limits  # only for this
+    from nightrook.archive.ledger.limits import reported_limits  # only for this
     from nightrook.display.costs.limits import limit_lines
 
     check_agent(ledger, options.agent)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from nightrook.adapter.history import Call, CallRow, Calls, Session
-from nightrook.archive.ledger.records import RunFigures
+from nightrook.archive.ledger.runs import RunFigures
 from tests.archive.ledger.samples import differing_sums, filled, report, source, totals
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from nightrook.adapter.history import Call, Session
 from nightrook.archive.ledger.ledger import Ledger
-from nightrook.archive.ledger.records import RunFigures
+from nightrook.archive.ledger.runs import RunFigures
 from tests.archive.ledger.samples import filled, report, totals
 
 

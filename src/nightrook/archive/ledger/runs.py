@@ -10,14 +10,60 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+import msgspec
+
 from nightrook.adapter.history import Call
-from nightrook.archive.ledger.merge import milliseconds, storable
+from nightrook.archive.ledger.calls import Names, Row, call_key, milliseconds, storable
+from nightrook.archive.ledger.counting import Touched
 from nightrook.archive.ledger.pricing import UNPRICED, Cost, Rates
-from nightrook.archive.ledger.records import RunFigures
-from nightrook.archive.ledger.rows import Names, Row, call_key
 from nightrook.archive.ledger.sessions import MergedSession, SessionKey, SessionTable
-from nightrook.archive.ledger.touched import Touched
 from nightrook.model.price import credible, dollars, nano
+
+
+class RunFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run of rook that has ended reports of itself. None means unknown."""
+
+    name: str
+    agent: str | None
+    session: str | None = None
+    loop: str | None = None
+    """The loop or batch that it is part of."""
+
+    model: str | None = None
+    project: str | None = None
+    """The folder that the agent worked in."""
+
+    started_at: float
+    ended_at: float
+    native_usd: float | None = None
+    """What the agent reports that this run spent."""
+
+    estimated_usd: float | None = None
+    """What rook estimated instead."""
+
+    input: int | None = None
+    """Input that the cache did not serve or store."""
+
+    output: int | None = None
+    cache_read: int | None = None
+    cache_write: int | None = None
+    at_least: bool = False
+    """Whether there was more, as calls of subagents, that the agent does not report."""
+
+    stamp: str = ""
+    """Changes whenever the run's files do, so that unchanged runs are not read again."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether its own figures count, and its calls are only their detail."""
+        return self.native_usd is not None or self.has_tokens
+
+    @property
+    def has_tokens(self) -> bool:
+        """Whether it reports tokens."""
+        counts = (self.input, self.output, self.cache_read, self.cache_write)
+        return any(count is not None for count in counts)
+
 
 _UNKNOWN_AGENT = "unknown"
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nightrook.adapter.history import Call, Finding, Session
-from nightrook.archive.ledger.records import RunFigures
+from nightrook.archive.ledger.runs import RunFigures
 from tests.archive.ledger.samples import Reading, differing_sums, filled, report, sessions, source
 
 SESSIONS = ("a", "b", "c", "d")
