@@ -1,8 +1,9 @@
 """What is remembered of any stream: turns, calls and words each have one beginning and one end."""
 
 import msgspec
+import pytest
 
-from nightrook.adapter.memory import Memory
+from nightrook.adapter.memory import Memory, forget_oldest
 from nightrook.model.events import (
     PermissionDenied,
     TaskFinished,
@@ -141,3 +142,13 @@ def test_ended_calls_with_long_ids_cost_a_bounded_memory() -> None:
         memory.trim()
     assert 0 < len(memory.ended) <= 8
     assert next(reversed(memory.ended)).startswith("19")
+
+
+@pytest.mark.parametrize("most", [1, 2, 7])
+def test_the_last_things_are_kept_and_never_twice_as_many(most: int) -> None:
+    things: dict[int, None] = {}
+    for n in range(100):
+        things[n] = None
+        forget_oldest(things, most)
+        assert len(things) < 2 * most
+        assert [*things][-most:] == [*range(max(0, n + 1 - most), n + 1)]

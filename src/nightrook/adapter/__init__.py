@@ -50,9 +50,8 @@ if TYPE_CHECKING:
     from nightrook.adapter.reader import Read, Table, TableReader, decoder_of
     from nightrook.adapter.salvage import decode_part, raw_copy
     from nightrook.adapter.shapes import NOTHING, Count, ExitCode, Milliseconds, Shape
-    from nightrook.adapter.titles import first_of, informing_string, title_of
-    from nightrook.adapter.tokens import uncached
-    from nightrook.adapter.tools import Tools, split_mcp
+    from nightrook.adapter.tools import Tools, first_of, informing_string, split_mcp, title_of
+    from nightrook.adapter.usage import uncached
     from nightrook.model.errors import UnsupportedError
     from nightrook.model.questions import Ask, Decision
 
@@ -69,9 +68,8 @@ _MODULES = {
     "nightrook.adapter.reader": "Read Table TableReader decoder_of",
     "nightrook.adapter.salvage": "decode_part raw_copy",
     "nightrook.adapter.shapes": "NOTHING Count ExitCode Milliseconds Shape",
-    "nightrook.adapter.titles": "first_of informing_string title_of",
-    "nightrook.adapter.tokens": "uncached",
-    "nightrook.adapter.tools": "Tools split_mcp",
+    "nightrook.adapter.usage": "uncached",
+    "nightrook.adapter.tools": "Tools first_of informing_string split_mcp title_of",
     "nightrook.model.errors": "UnsupportedError",
     "nightrook.model.questions": "Ask Decision",
 }

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
+from typing import Any
 
 from nightrook.adapter.drift import Drift
 from nightrook.model.bounds import take_oldest
@@ -28,6 +29,16 @@ _MOST_SESSIONS = 1000
 _MOST_SIZE = 8_000_000  # characters and bytes of all open calls, and of all of their ids
 LONGEST_TEXT = 4_000_000
 """How many characters of a text that arrives in pieces are kept."""
+
+
+def forget_oldest(things: dict[Any, Any], most: int) -> None:
+    """Keep only the last `most` items once there are twice as many.
+
+    Deleting one at a time would be slow: a dict searches for its first key past all deleted ones.
+    """
+    if len(things) >= 2 * most:
+        for key in [*islice(things, len(things) - most)]:
+            del things[key]
 
 
 class Memory:

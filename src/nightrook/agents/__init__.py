@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # reports of what was used import only this module and the hi
     from importlib.metadata import EntryPoint
 
     from nightrook.adapter.agent import Agent
-    from nightrook.adapter.stores.transcript import Transcript
+    from nightrook.adapter.stored import Transcript
     from nightrook.model.records import Decoder
 
 NAMES = (

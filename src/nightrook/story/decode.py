@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, TypeGuard, cast
 
 from nightrook import agents
 from nightrook.adapter.lines import DEFAULT_CAP
-from nightrook.adapter.stores.transcript import Transcript
+from nightrook.adapter.stored import Transcript
 from nightrook.model.errors import UndetectedAgentError, UnreadableSourceError
 from nightrook.model.records import Decoder, Record
 from nightrook.store.packed.logs import LogStream, open_packed

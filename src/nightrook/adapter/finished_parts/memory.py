@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from nightrook.adapter import memory
-from nightrook.adapter.bounded import forget_oldest
 from nightrook.adapter.finished_parts.tools import KINDS
+from nightrook.adapter.memory import forget_oldest
 from nightrook.model.events import (
     Error,
     Event,

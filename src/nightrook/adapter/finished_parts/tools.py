@@ -13,7 +13,7 @@ from nightrook.adapter import salvage
 from nightrook.adapter.finished_parts import shapes
 from nightrook.adapter.finished_parts.shapes import ToolState
 from nightrook.adapter.shapes import NOTHING
-from nightrook.adapter.titles import first_of, informing_string
+from nightrook.adapter.tools import first_of, informing_string
 from nightrook.model.events import Change, Event, FileChanged, PlanChanged, PlanItem, ToolKind
 from nightrook.model.text import one_line
 

@@ -12,7 +12,7 @@ from nightrook.adapter.finished_parts.memory import Memory, Totals
 from nightrook.adapter.finished_parts.tools import KINDS
 from nightrook.adapter.reader import Read, Table, no_events
 from nightrook.adapter.shapes import Shape
-from nightrook.adapter.stores.transcript import (
+from nightrook.adapter.stored import (
     TimedMemory,
     Transcript,
     note_time,

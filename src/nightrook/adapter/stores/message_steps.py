@@ -12,8 +12,7 @@ import msgspec
 
 from nightrook.adapter.history import Call, Finding, Session
 from nightrook.adapter.salvage import decode_part
-from nightrook.adapter.shapes import Count, Milliseconds, Shape
-from nightrook.adapter.stores.times import seconds_since_1970
+from nightrook.adapter.shapes import Count, Milliseconds, Shape, seconds_since_1970
 
 CHANGES = """
 SELECT id, time_updated || ' ' || coalesce(

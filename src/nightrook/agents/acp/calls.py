@@ -9,7 +9,7 @@ import msgspec
 
 from nightrook.adapter import salvage
 from nightrook.adapter.shapes import NOTHING, ExitCode
-from nightrook.adapter.titles import first_reader, informing_string
+from nightrook.adapter.tools import first_reader, informing_string
 from nightrook.agents.acp import shapes
 from nightrook.agents.acp.dialects import Dialect
 from nightrook.model.events import Change, FileChanged, ToolKind

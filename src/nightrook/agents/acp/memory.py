@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from nightrook.adapter import memory
-from nightrook.adapter.bounded import forget_oldest
+from nightrook.adapter.memory import forget_oldest
 from nightrook.adapter.shapes import NOTHING
 from nightrook.agents.acp import calls, shapes
 from nightrook.agents.acp.dialects import Dialect, dialect_of

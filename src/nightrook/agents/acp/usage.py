@@ -7,7 +7,7 @@ import msgspec
 
 from nightrook.adapter import salvage
 from nightrook.adapter.shapes import Count
-from nightrook.adapter.tokens import uncached
+from nightrook.adapter.usage import uncached
 from nightrook.agents.acp import shapes
 from nightrook.agents.acp.memory import Memory
 from nightrook.model.events import Event, Usage, UsageReported

@@ -8,7 +8,7 @@ from nightrook.adapter import salvage
 from nightrook.adapter.agent import PERMIT_ALL
 from nightrook.adapter.memory import Memory
 from nightrook.adapter.reader import Table, decoder_of
-from nightrook.adapter.tokens import uncached
+from nightrook.adapter.usage import uncached
 from nightrook.agents.amp import shapes, tools
 from nightrook.agents.amp.fields import KNOWN_FIELDS
 from nightrook.model.events import (

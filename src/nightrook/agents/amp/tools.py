@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from nightrook.adapter import salvage
-from nightrook.adapter.titles import first_of
-from nightrook.adapter.tools import Tools
+from nightrook.adapter.tools import Tools, first_of
 from nightrook.model.events import Change, Event, FileChanged, PlanChanged, PlanItem
 
 TOOLS = Tools(

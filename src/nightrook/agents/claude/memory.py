@@ -6,7 +6,7 @@ from typing import TypeVar
 import msgspec
 
 from nightrook.adapter import memory
-from nightrook.adapter.bounded import forget_oldest
+from nightrook.adapter.memory import forget_oldest
 from nightrook.agents.claude.fields import CHECKED_VERSIONS, KNOWN_FIELDS
 from nightrook.agents.claude.shapes import Usage
 from nightrook.agents.claude.tools.results import Plan

@@ -6,7 +6,7 @@ from typing import Any
 from nightrook.adapter.agent import PERMIT_ALL
 from nightrook.adapter.decoder import Events, as_sequence
 from nightrook.adapter.reader import Table, decoder_of
-from nightrook.adapter.tokens import uncached
+from nightrook.adapter.usage import uncached
 from nightrook.agents.cline import shapes, tools
 from nightrook.agents.cline.memory import Memory
 from nightrook.model.events import (

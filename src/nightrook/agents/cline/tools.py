@@ -8,8 +8,7 @@ import msgspec
 from nightrook.adapter import salvage
 from nightrook.adapter.agent import Replacement
 from nightrook.adapter.shapes import NOTHING
-from nightrook.adapter.titles import informing_string
-from nightrook.adapter.tools import Tools
+from nightrook.adapter.tools import Tools, informing_string
 from nightrook.agents.cline import shapes
 from nightrook.model.events import Event, FileChanged, Status, ToolStarted
 from nightrook.model.text import one_line

@@ -8,7 +8,7 @@ from msgspec import Raw
 
 from nightrook.adapter import salvage
 from nightrook.adapter.decoder import Events
-from nightrook.adapter.titles import informing_string
+from nightrook.adapter.tools import informing_string
 from nightrook.agents.codex import shapes, tools
 from nightrook.agents.codex.memory import Memory
 from nightrook.agents.codex.tools import SHELL, command_title

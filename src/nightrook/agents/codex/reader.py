@@ -10,7 +10,7 @@ from nightrook.adapter.decoder import Events, LineDecoder
 from nightrook.adapter.drift import ALWAYS_LOOKED_AT, type_name, watch
 from nightrook.adapter.lines import DEFAULT_CAP
 from nightrook.adapter.reader import Read, Table, TableReader
-from nightrook.adapter.tokens import uncached
+from nightrook.adapter.usage import uncached
 from nightrook.agents.codex import errors, items, shapes
 from nightrook.agents.codex.fields import KNOWN_FIELDS
 from nightrook.agents.codex.memory import Memory

@@ -1,7 +1,7 @@
 """What is remembered about a stream of GitHub Copilot CLI, beside what every agent needs."""
 
 from nightrook.adapter import memory
-from nightrook.adapter.bounded import forget_oldest
+from nightrook.adapter.memory import forget_oldest
 from nightrook.agents.copilot.fields import KNOWN_FIELDS
 from nightrook.model.events import Error, Event, McpServer
 

@@ -6,7 +6,7 @@ from nightrook.adapter.decoder import Events
 from nightrook.adapter.memory import orphaned
 from nightrook.adapter.reader import Table, decoder_of
 from nightrook.adapter.salvage import raw_copy
-from nightrook.adapter.tokens import uncached
+from nightrook.adapter.usage import uncached
 from nightrook.agents.copilot import errors, shapes, tools
 from nightrook.agents.copilot.memory import Memory
 from nightrook.model.events import (

@@ -7,8 +7,7 @@ import msgspec
 
 from nightrook.adapter import salvage
 from nightrook.adapter.agent import PERMIT_ALL, Replacement
-from nightrook.adapter.titles import first_of
-from nightrook.adapter.tools import Tools
+from nightrook.adapter.tools import Tools, first_of
 from nightrook.agents.copilot import shapes
 from nightrook.model.events import Change, FileChanged, ToolStarted
 

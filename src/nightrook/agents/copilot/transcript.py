@@ -13,13 +13,13 @@ import msgspec
 from nightrook.adapter.decoder import Events, as_sequence
 from nightrook.adapter.reader import Read, Table, no_events, silent_types
 from nightrook.adapter.shapes import Shape
-from nightrook.adapter.stores.transcript import (
+from nightrook.adapter.stored import (
     TimedMemory,
     Transcript,
     note_time,
     transcript_decoder,
 )
-from nightrook.adapter.tokens import uncached
+from nightrook.adapter.usage import uncached
 from nightrook.agents.copilot import reader, shapes
 from nightrook.agents.copilot.memory import Memory
 from nightrook.model.events import Event, SessionStarted, UsageReported

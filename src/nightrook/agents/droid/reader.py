@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from nightrook.adapter import salvage
 from nightrook.adapter.decoder import Events
 from nightrook.adapter.reader import Table, decoder_of
-from nightrook.adapter.titles import first_of
+from nightrook.adapter.tools import first_of
 from nightrook.agents.droid import errors, shapes, tools
 from nightrook.agents.droid.memory import Memory
 from nightrook.model.events import (

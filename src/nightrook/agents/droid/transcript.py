@@ -10,7 +10,7 @@ from nightrook.adapter import salvage
 from nightrook.adapter.decoder import Events, as_sequence
 from nightrook.adapter.reader import Table
 from nightrook.adapter.shapes import NOTHING, Shape
-from nightrook.adapter.stores.transcript import (
+from nightrook.adapter.stored import (
     TimedMemory,
     Transcript,
     note_time,

@@ -7,9 +7,8 @@ import msgspec
 
 from nightrook.adapter.history import Call, Finding, History, Place, Session
 from nightrook.adapter.salvage import decode_part
-from nightrook.adapter.shapes import NOTHING, Count, Shape
-from nightrook.adapter.stores.times import seconds_since_1970
-from nightrook.adapter.tokens import uncached
+from nightrook.adapter.shapes import NOTHING, Count, Shape, seconds_since_1970
+from nightrook.adapter.usage import uncached
 from nightrook.model.text import one_line
 
 Time = str | float | None

@@ -7,7 +7,7 @@ from nightrook.adapter import salvage
 from nightrook.adapter.agent import PERMIT_ALL
 from nightrook.adapter.decoder import Events
 from nightrook.adapter.reader import Table, decoder_of
-from nightrook.adapter.tokens import uncached
+from nightrook.adapter.usage import uncached
 from nightrook.agents.gemini import errors, shapes, tools
 from nightrook.agents.gemini.memory import Memory
 from nightrook.model.events import (

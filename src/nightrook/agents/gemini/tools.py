@@ -6,8 +6,7 @@ import msgspec
 
 from nightrook.adapter import salvage
 from nightrook.adapter.agent import Replacement
-from nightrook.adapter.titles import first_of
-from nightrook.adapter.tools import Tools
+from nightrook.adapter.tools import Tools, first_of
 from nightrook.model.events import (
     Change,
     Event,

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from nightrook.adapter.history import Call, Finding, History, Place, Query, Session
-from nightrook.adapter.stores.times import seconds_since_1970
-from nightrook.adapter.tokens import uncached
+from nightrook.adapter.shapes import seconds_since_1970
+from nightrook.adapter.usage import uncached
 
 _MOST = 2**53  # tokens of one request
 _DEAREST_USD = 1e6

@@ -9,7 +9,7 @@ from nightrook.adapter import salvage
 from nightrook.adapter.agent import PERMIT_ALL
 from nightrook.adapter.decoder import Events
 from nightrook.adapter.reader import Table, decoder_of
-from nightrook.adapter.tokens import uncached
+from nightrook.adapter.usage import uncached
 from nightrook.agents.goose import errors, shapes, tools
 from nightrook.agents.goose.memory import INTERRUPTED, Memory
 from nightrook.model.events import (

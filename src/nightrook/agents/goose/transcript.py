@@ -9,13 +9,13 @@ from nightrook.adapter import salvage
 from nightrook.adapter.decoder import Events
 from nightrook.adapter.reader import Table
 from nightrook.adapter.shapes import Count, Shape
-from nightrook.adapter.stores.transcript import (
+from nightrook.adapter.stored import (
     SessionMemory,
     Transcript,
     note_time,
     transcript_decoder,
 )
-from nightrook.adapter.tokens import uncached
+from nightrook.adapter.usage import uncached
 from nightrook.agents.goose import errors, reader, shapes
 from nightrook.model.events import (
     Error,

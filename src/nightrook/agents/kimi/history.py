@@ -6,8 +6,7 @@ import msgspec
 
 from nightrook.adapter.history import Call, Finding, History, Place, Session
 from nightrook.adapter.salvage import decode_part
-from nightrook.adapter.shapes import NOTHING, Count, Shape
-from nightrook.adapter.stores.times import seconds_since_1970
+from nightrook.adapter.shapes import NOTHING, Count, Shape, seconds_since_1970
 from nightrook.model.text import one_line
 
 _MAIN = "main"

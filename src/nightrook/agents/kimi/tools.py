@@ -9,8 +9,7 @@ import msgspec
 from nightrook.adapter import salvage
 from nightrook.adapter.agent import Replacement
 from nightrook.adapter.shapes import NOTHING
-from nightrook.adapter.titles import first_of
-from nightrook.adapter.tools import Tools
+from nightrook.adapter.tools import Tools, first_of
 from nightrook.model.events import (
     Event,
     FileChanged,

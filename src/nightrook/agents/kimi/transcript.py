@@ -9,13 +9,13 @@ from nightrook.adapter import salvage
 from nightrook.adapter.decoder import Events
 from nightrook.adapter.reader import Table, silent_types
 from nightrook.adapter.shapes import NOTHING, Count, Shape
-from nightrook.adapter.stores.transcript import (
+from nightrook.adapter.stored import (
     SessionMemory,
     Transcript,
     note_time,
     transcript_decoder,
 )
-from nightrook.adapter.titles import first_of
+from nightrook.adapter.tools import first_of
 from nightrook.agents.kimi.tools import TOOLS
 from nightrook.model.events import (
     ContextCompacted,

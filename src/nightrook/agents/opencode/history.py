@@ -7,7 +7,7 @@ import msgspec
 
 from nightrook.adapter.history import Finding, History, Place, Query, Session
 from nightrook.adapter.salvage import decode_part
-from nightrook.adapter.shapes import Milliseconds, Shape
+from nightrook.adapter.shapes import Milliseconds, Shape, seconds_since_1970
 from nightrook.adapter.stores.message_steps import (
     CHANGES,
     ROWS,
@@ -16,7 +16,6 @@ from nightrook.adapter.stores.message_steps import (
     read_message,
     read_session,
 )
-from nightrook.adapter.stores.times import seconds_since_1970
 
 _TABLES = re.compile(rb'CREATE TABLE [`"]?(?:part|session_v2)\b')
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from nightrook.adapter import salvage
-from nightrook.adapter.tokens import uncached
+from nightrook.adapter.usage import uncached
 from nightrook.agents.qwen import shapes, tools
 from nightrook.agents.qwen.memory import Memory
 from nightrook.model.events import (

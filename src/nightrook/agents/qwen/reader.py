@@ -8,7 +8,7 @@ from nightrook.adapter.lines import DEFAULT_CAP
 from nightrook.adapter.oversized import Shortened
 from nightrook.adapter.reader import Table, TableReader
 from nightrook.adapter.salvage import raw_copy
-from nightrook.adapter.tokens import uncached
+from nightrook.adapter.usage import uncached
 from nightrook.agents.qwen import errors, messages, shapes, tools
 from nightrook.agents.qwen.fields import CHECKED_VERSIONS
 from nightrook.agents.qwen.memory import Memory

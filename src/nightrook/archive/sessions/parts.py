@@ -6,7 +6,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from nightrook.adapter.stores.transcript import Transcript
+from nightrook.adapter.stored import Transcript
 from nightrook.archive.sessions.find import SessionFile, StoredSession
 from nightrook.archive.sqlite_stores import opened
 from nightrook.archive.unseen import open_unseen

@@ -5,7 +5,7 @@ from itertools import count
 
 import msgspec
 
-from nightrook.adapter.stores.transcript import Transcript
+from nightrook.adapter.stored import Transcript
 from nightrook.archive.sessions.parts import Part, Parts
 from nightrook.model.events import (
     SessionStarted,

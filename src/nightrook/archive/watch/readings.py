@@ -8,7 +8,7 @@ from typing import Protocol
 
 import msgspec
 
-from nightrook.adapter.stores.transcript import Transcript
+from nightrook.adapter.stored import Transcript
 from nightrook.archive.sessions.find import SessionFile
 from nightrook.archive.sessions.parts import content_of
 from nightrook.archive.unseen import open_unseen

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from nightrook.adapter.history import Call, CallRow, Calls, Finding, Limit, Session
-from nightrook.adapter.stores.times import seconds_since_1970
+from nightrook.adapter.shapes import seconds_since_1970
 from nightrook.agents.claude.history.lines import decode
 from nightrook.agents.claude.history.shapes import Line, Message, Usage
 from nightrook.agents.claude.usage_shapes import CacheCreation

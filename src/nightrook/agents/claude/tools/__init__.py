@@ -12,7 +12,7 @@ import msgspec
 from nightrook.adapter import salvage
 from nightrook.adapter.agent import Replacement
 from nightrook.adapter.shapes import NOTHING
-from nightrook.adapter.titles import first_of, informing_string, title_of
+from nightrook.adapter.tools import first_of, informing_string, title_of
 from nightrook.model.events import ToolKind, ToolStarted
 from nightrook.model.text import one_line
 

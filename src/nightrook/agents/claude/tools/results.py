@@ -6,7 +6,7 @@ import msgspec
 
 from nightrook.adapter import salvage
 from nightrook.adapter.shapes import NOTHING
-from nightrook.adapter.titles import first_of
+from nightrook.adapter.tools import first_of
 from nightrook.agents.claude import shapes, tools
 from nightrook.agents.claude.shapes import UseResult
 from nightrook.model.events import Change, FileChanged, PlanItem, Status

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nightrook.adapter.stores.transcript import Transcript
+from nightrook.adapter.stored import Transcript
 from nightrook.agents.claude.transcript.reader import decoder
 
 _OWN_FIELDS = ("isSidechain", "leafUuid")

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from nightrook.adapter.bounded import forget_oldest
-from nightrook.adapter.stores.transcript import TimedMemory
+from nightrook.adapter.memory import forget_oldest
+from nightrook.adapter.stored import TimedMemory
 from nightrook.agents.claude.memory import Memory
 from nightrook.agents.claude.transcript.shapes import Entry
 from nightrook.model.events import Event, SessionStarted, TurnFinished

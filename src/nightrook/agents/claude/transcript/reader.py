@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from nightrook.adapter import salvage
-from nightrook.adapter.bounded import forget_oldest
+from nightrook.adapter.memory import forget_oldest
 from nightrook.adapter.reader import Table, silent_types
-from nightrook.adapter.stores.transcript import note_time, transcript_decoder
+from nightrook.adapter.stored import note_time, transcript_decoder
 from nightrook.agents.claude import messages
 from nightrook.agents.claude import shapes as stream
 from nightrook.agents.claude.tools.results import text_of

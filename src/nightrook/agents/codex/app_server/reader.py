@@ -10,7 +10,7 @@ from nightrook.adapter.decoder import Events, LineDecoder
 from nightrook.adapter.drift import ALWAYS_LOOKED_AT, type_name, watch
 from nightrook.adapter.lines import DEFAULT_CAP
 from nightrook.adapter.reader import Read, Table, TableReader, no_events, silent_types, union_of
-from nightrook.adapter.tokens import uncached
+from nightrook.adapter.usage import uncached
 from nightrook.agents.codex import errors, items, tools
 from nightrook.agents.codex.app_server import patches, shapes
 from nightrook.agents.codex.app_server.memory import Memory

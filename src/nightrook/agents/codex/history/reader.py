@@ -8,8 +8,8 @@ from msgspec.structs import astuple
 
 from nightrook.adapter import salvage
 from nightrook.adapter.history import Call, Finding, Limit, Session
-from nightrook.adapter.stores.times import seconds_since_1970
-from nightrook.adapter.tokens import uncached
+from nightrook.adapter.shapes import seconds_since_1970
+from nightrook.adapter.usage import uncached
 from nightrook.agents.codex.history.shapes import (
     Line,
     Payload,

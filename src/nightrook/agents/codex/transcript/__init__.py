@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nightrook.adapter.stores.transcript import Transcript
+from nightrook.adapter.stored import Transcript
 from nightrook.agents.codex.transcript.reader import decoder
 
 _TYPES = ("session_meta", "response_item", "event_msg", "turn_context", "token_usage_record")

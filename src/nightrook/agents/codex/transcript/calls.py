@@ -8,8 +8,7 @@ import msgspec
 
 from nightrook.adapter import salvage
 from nightrook.adapter.decoder import as_sequence
-from nightrook.adapter.titles import informing_string
-from nightrook.adapter.tools import split_mcp
+from nightrook.adapter.tools import informing_string, split_mcp
 from nightrook.agents.codex import items, tools
 from nightrook.agents.codex import shapes as stream
 from nightrook.agents.codex.app_server import patches

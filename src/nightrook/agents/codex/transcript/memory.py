@@ -1,6 +1,6 @@
 """What is remembered between the lines of a rollout of Codex."""
 
-from nightrook.adapter.stores.transcript import TimedMemory
+from nightrook.adapter.stored import TimedMemory
 from nightrook.agents.codex.app_server.memory import Memory
 from nightrook.agents.codex.transcript.shapes import Tokens
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from nightrook.adapter import salvage
 from nightrook.adapter.reader import Table, silent_types
-from nightrook.adapter.stores.transcript import note_time, transcript_decoder
-from nightrook.adapter.tokens import uncached
+from nightrook.adapter.stored import note_time, transcript_decoder
+from nightrook.adapter.usage import uncached
 from nightrook.agents.codex import errors
 from nightrook.agents.codex.reader import end_turn
 from nightrook.agents.codex.transcript import calls, shapes

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from nightrook.adapter import salvage
-from nightrook.adapter.stores.transcript import Transcript
+from nightrook.adapter.stored import Transcript
 from nightrook.agents.gemini.transcript.reader import decoder
 
 _ID = 8  # characters of the session's id, with which the name of its file ends

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 
 from nightrook.adapter import salvage
-from nightrook.adapter.bounded import forget_oldest
-from nightrook.adapter.stores.transcript import SessionMemory, note_time, transcript_decoder
-from nightrook.adapter.tokens import uncached
+from nightrook.adapter.memory import forget_oldest
+from nightrook.adapter.stored import SessionMemory, note_time, transcript_decoder
+from nightrook.adapter.usage import uncached
 from nightrook.agents.gemini import tools
 from nightrook.agents.gemini.transcript import shapes
 from nightrook.model.events import (

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nightrook.adapter.stores.transcript import Transcript
+from nightrook.adapter.stored import Transcript
 from nightrook.agents.qwen.transcript.reader import decoder
 
 

@@ -6,8 +6,8 @@ import msgspec
 
 from nightrook.adapter import salvage
 from nightrook.adapter.reader import Table
-from nightrook.adapter.stores.transcript import SessionMemory, note_time, transcript_decoder
-from nightrook.adapter.tokens import uncached
+from nightrook.adapter.stored import SessionMemory, note_time, transcript_decoder
+from nightrook.adapter.usage import uncached
 from nightrook.agents.qwen import tools
 from nightrook.agents.qwen.transcript import shapes
 from nightrook.model.events import (

@@ -12,7 +12,7 @@ from nightrook.adapter.decoder import LineDecoder
 from nightrook.adapter.lines import DEFAULT_CAP, Line
 from nightrook.adapter.memory import Memory
 from nightrook.adapter.reader import Table, TableReader, union_of
-from nightrook.adapter.stores.times import seconds_since_1970
+from nightrook.adapter.shapes import seconds_since_1970
 from nightrook.model.events import Event
 from nightrook.model.records import Decoder, Record
 

@@ -1,6 +1,6 @@
 """Sums of tokens that agents count in different ways."""
 
-from nightrook.adapter.tokens import uncached
+from nightrook.adapter.usage import uncached
 
 
 def test_cached_tokens_are_not_part_of_the_input() -> None:

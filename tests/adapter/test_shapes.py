@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightrook.adapter.stores.times import seconds_since_1970
+from nightrook.adapter.shapes import seconds_since_1970
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC).timestamp()
 
