@@ -21,7 +21,7 @@ from money_table import table
 from nightrook import agents
 from nightrook.archive.report import query
 from nightrook.cli import main as command_line
-from nightrook.cli.commands.settings import config
+from nightrook.cli.commands import config
 from nightrook.cli.complete import outline
 from nightrook.config.option import Flag
 from nightrook.config.settings import SETTINGS
@@ -111,7 +111,7 @@ def outline_text() -> str:
         "histories": dict.fromkeys((*ours, *agents.HISTORIES)),
         "ways": dict.fromkeys(ways),
     }
-    made = outline.outline(command_line.cli, words, command_line.summaries())
+    made = outline.outline(command_line.cli, words, command_line.COMMANDS)
     return json.dumps(made, indent=1) + "\n"
 
 

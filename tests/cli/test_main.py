@@ -10,9 +10,9 @@ import pytest
 from tests.cli.desk import Desk
 from tests.warm import ROOK
 
-from nightrook.cli.commands.exec import exec_
-from nightrook.cli.commands.run import run_
-from nightrook.cli.main import cli, summaries
+from nightrook.cli.commands import exec as exec_
+from nightrook.cli.commands import run as run_
+from nightrook.cli.main import COMMANDS, cli
 from nightrook.cli.options.defaults import profile_option
 from nightrook.cli.options.parameters import parameters
 from nightrook.config.options import PipeOptions, ViewOptions
@@ -42,8 +42,8 @@ def command(name: str) -> click.Command:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_command_has_a_summary_a_sentence_and_examples(name: str) -> None:
     found = command(name)
-    assert summaries()[name].endswith(".")
-    assert len(summaries()[name]) <= 58  # one line beside its name, in 80 columns
+    assert COMMANDS[name].endswith(".")
+    assert len(COMMANDS[name]) <= 58  # one line beside its name, in 80 columns
     assert inspect.cleandoc(found.help or "").partition("\n")[0]
     assert f"rook {name}" in (found.epilog or "")
 
@@ -177,11 +177,11 @@ def test_rook_to_which_nothing_is_piped_says_what_to_pipe(desk: Desk) -> None:
 
 def test_every_setting_is_an_option_of_run_or_only_of_the_user() -> None:
     of_runs = {name for name, setting in SETTINGS.items() if not setting.flag.only_users}
-    assert of_runs <= {param.name for param in run_.params}
+    assert of_runs <= {param.name for param in run_.command.params}
 
 
 def test_every_option_of_run_and_exec_is_a_setting_or_of_one_call() -> None:
-    for found in (run_, exec_):
+    for found in (run_.command, exec_.command):
         assert {param.name for param in found.params} <= set(SETTINGS) | OF_ONE_CALL
 
 
@@ -194,7 +194,7 @@ def test_a_pipe_has_the_options_of_the_table() -> None:
 
 
 def test_every_setting_takes_what_its_option_takes() -> None:
-    options = {param.name: param for param in run_.params}
+    options = {param.name: param for param in run_.command.params}
     for setting in SETTINGS.values():
         if setting.flag.only_users:
             continue

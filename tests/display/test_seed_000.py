@@ -9,7 +9,7 @@ from tests.cli.test_run import Desk
 
 from nightrook import agents
 from nightrook.adapter.agent import Task
-from nightrook.cli.commands.run import run_
+from nightrook.cli.commands import run
 from nightrook.display.console.screen import Screen
 from nightrook.display.context import RunContext
 from nightrook.display.plain import PlainDisplay
@@ -46,7 +46,7 @@ def told(*events: Event, verbose: bool = False) -> dict[str, list[str]]:
 
 
 def test_streaming_mode_is_a_cli_flag() -> None:
-    said = CliRunner().invoke(run_, ["--help"]).output
+    said = CliRunner().invoke(run.command, ["--help"]).output
     assert "--stream / --no-stream" in said
 
 

@@ -5,6 +5,7 @@ import os
 import sys
 from importlib import import_module
 from io import TextIOWrapper
+from keyword import iskeyword
 from typing import Any
 
 import click
@@ -20,46 +21,42 @@ _CANNOT_WRITE = 1
 _BROKEN_PIPE = 141  # as shells report a program that SIGPIPE ended
 _HELP_COLUMNS = (50, 78)  # the narrowest and the widest, as click has them
 
-_COMMANDS = {
-    "agents": ("agents:command", "List the agents, their versions and what they report."),
-    "answer": ("running.answer:answer", "Answer what agents in the background ask."),
-    "apply": ("changes.apply:apply", "Apply what a run changed elsewhere to your files."),
-    "attach": ("running.attach:attach", "Show a run, loop or batch that another process runs."),
-    "batch": ("batch:command", "Run many tasks side by side."),
-    "batches": ("lists.batches:batches_", "List the batches."),
-    "completion": ("completion:command", "Print the completion script of a shell."),
-    "config": ("settings.config:command", "Show each setting and where it comes from."),
-    "cost": ("archive.cost:cost_", "Report the tokens and the money that agents used."),
-    "decode": ("decode:command", "Turn a recorded agent stream into events."),
-    "demo": ("demo:command", "See rook work with a scripted agent: no key, no network."),
-    "diff": ("changes.diff:diff", "Show what a run changed in a repository."),
-    "exec": ("exec:exec_", "Run any command line as it is."),
-    "export": ("archive.export:export_", "Export stored sessions as JSON lines, CSV or Parquet."),
-    "gc": ("archive.gc:gc_", "Compress the logs of old runs, and forget old texts."),
-    "fleet": ("fleet.fleet:fleet", "Make a fleet of machines; add and remove them."),
-    "import": ("archive.import_:import_", "Read the sessions that agents keep on disk."),
-    "index": ("archive.index:index", "Show the ledger of all calls, or make it again."),
-    "loop": ("loop:loop_", "Run an agent repeatedly until the work is done."),
-    "loops": ("loops:loops_", "List the loops."),
-    "report": ("report:report", "Report a run, loop or batch as Markdown, JUnit or JSON."),
-    "replay": ("replay:replay", "Show a finished run again, as it happened."),
-    "rm": ("rm:rm", "Remove runs, loops and batches."),
-    "run": ("run:run_", "Run an agent on a prompt and show what it does."),
-    "runs": ("lists.runs:runs_", "List the runs."),
-    "search": ("archive.search:search_", "Find sessions of all agents by the words in them."),
-    "schema": ("decode:schema_", "Print the JSON Schema of a record."),
-    "show": ("show:show", "Show what a run did and how it ended."),
-    "stop": ("running.stop:stop", "Stop a run, a loop or a batch."),
-    "watch": ("archive.watch:watch_", "Show what all agents on this machine do now."),
-    "worker": ("fleet.worker:worker", "Take jobs of a fleet on this machine."),
-    "web": ("web:web", "Show runs live in the browser, and answer agents there."),
-    "trust": ("settings.trust:command", "Let a project's rook.toml loosen settings."),
+COMMANDS = {
+    "agents": "List the agents, their versions and what they report.",
+    "answer": "Answer what agents in the background ask.",
+    "apply": "Apply what a run changed elsewhere to your files.",
+    "attach": "Show a run, loop or batch that another process runs.",
+    "batch": "Run many tasks side by side.",
+    "batches": "List the batches.",
+    "completion": "Print the completion script of a shell.",
+    "config": "Show each setting and where it comes from.",
+    "cost": "Report the tokens and the money that agents used.",
+    "decode": "Turn a recorded agent stream into events.",
+    "demo": "See rook work with a scripted agent: no key, no network.",
+    "diff": "Show what a run changed in a repository.",
+    "exec": "Run any command line as it is.",
+    "export": "Export stored sessions as JSON lines, CSV or Parquet.",
+    "fleet": "Make a fleet of machines; add and remove them.",
+    "gc": "Compress the logs of old runs, and forget old texts.",
+    "import": "Read the sessions that agents keep on disk.",
+    "index": "Show the ledger of all calls, or make it again.",
+    "loop": "Run an agent repeatedly until the work is done.",
+    "loops": "List the loops.",
+    "replay": "Show a finished run again, as it happened.",
+    "report": "Report a run, loop or batch as Markdown, JUnit or JSON.",
+    "rm": "Remove runs, loops and batches.",
+    "run": "Run an agent on a prompt and show what it does.",
+    "runs": "List the runs.",
+    "schema": "Print the JSON Schema of a record.",
+    "search": "Find sessions of all agents by the words in them.",
+    "show": "Show what a run did and how it ended.",
+    "stop": "Stop a run, a loop or a batch.",
+    "trust": "Let a project's rook.toml loosen settings.",
+    "watch": "Show what all agents on this machine do now.",
+    "web": "Show runs live in the browser, and answer agents there.",
+    "worker": "Take jobs of a fleet on this machine.",
 }
-
-
-def summaries() -> dict[str, str]:
-    """One line for each command."""
-    return {name: words for name, (_, words) in _COMMANDS.items()}
+"""What each command does; it is `command` in the module of its name, in `commands`."""
 
 
 class _Commands(click.Group):
@@ -102,34 +99,34 @@ class _Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that the first word names; for a typo, suggest the nearest."""
         typed = bool(args) and not ctx.resilient_parsing
-        if typed and args[0] not in _COMMANDS and not args[0].startswith("-"):
+        if typed and args[0] not in COMMANDS and not args[0].startswith("-"):
             from difflib import get_close_matches  # only a typo needs it
 
-            near = get_close_matches(args[0], _COMMANDS, n=1)
+            near = get_close_matches(args[0], COMMANDS, n=1)
             hint = f" Did you mean '{near[0]}'?" if near else ""
             ctx.fail(f"there is no command '{args[0]}'.{hint}")
         return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(_COMMANDS)
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
+        if cmd_name not in COMMANDS:
             return None
         if ctx.resilient_parsing:  # a shell asks for completions, which must be quick
             outlined: click.Command | None = import_module(
                 "nightrook.cli.complete.outline"
             ).command(cmd_name)
             return outlined
-        module, _, name = _COMMANDS[cmd_name][0].partition(":")
-        command: click.Command = getattr(import_module(f"nightrook.cli.commands.{module}"), name)
+        module = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
+        command: click.Command = import_module(f"nightrook.cli.commands.{module}").command
         if command.epilog and not command.epilog.startswith("\b"):
             command.epilog = f"\b\n{command.epilog}"  # keep the line breaks of examples
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(sorted(summaries().items()))
+            formatter.write_dl(list(COMMANDS.items()))
 
 
 _EXAMPLES = """\b

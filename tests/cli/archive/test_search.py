@@ -5,17 +5,14 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from nightrook.archive.words import index
-from nightrook.cli.commands.archive import search_results
+from nightrook.cli.commands import search
 from nightrook.cli.main import cli
-
-search_command = import_module("nightrook.cli.commands.archive.search")
 
 TRANSCRIPTS = Path(__file__).parents[2] / "agents" / "claude" / "transcripts"
 SECRET = "sk-ant-api03-" + "A1b2C3d4" * 11 + "AA"
@@ -127,13 +124,13 @@ def test_a_session_is_shown_once_while_the_index_is_made() -> None:
 @pytest.mark.usefixtures("commits")
 def test_what_is_found_early_is_shown_early(monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[int] = []
-    update = search_results.Results.update
+    update = search.Results.update
 
-    def noted(results: search_results.Results) -> None:
+    def noted(results: search.Results) -> None:
         update(results)
         found.append(results.total)
 
-    monkeypatch.setattr(search_results.Results, "update", noted)
+    monkeypatch.setattr(search.Results, "update", noted)
     assert rook("t*").stderr.endswith(
         "[rook] shown as they were indexed; search again: best first\n"
     )
@@ -150,7 +147,7 @@ def test_an_interrupt_shows_what_is_found_and_what_is_missing(
             yield progress
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(search_command, "fill", interrupted)
+    monkeypatch.setattr(search, "fill", interrupted)
     result = rook("t*")
     assert result.exit_code == 0
     assert "files not indexed yet, the oldest ones: search again\n" in result.stderr

@@ -11,7 +11,7 @@ import msgspec
 from nightrook.batches.listing import ListedBatch, read_batch
 from nightrook.batches.queue import FolderQueue
 from nightrook.cli.background.following import follow, report_log
-from nightrook.cli.commands.lists.batches import show_batch
+from nightrook.cli.commands.batches import show_batch
 from nightrook.cli.live.output import is_gone, put, put_json
 from nightrook.cli.live.running_table import RunningTable
 from nightrook.cli.options.defaults import print_project_settings

@@ -1,4 +1,4 @@
-"""`rook decode` and `rook schema`: recorded streams in, events out, and their shape."""
+"""`rook decode`: recorded streams in, events out."""
 
 import os
 import sys
@@ -21,7 +21,7 @@ from nightrook.display.plain import PlainDisplay
 from nightrook.model.errors import NightrookError, UnreadableSourceError
 from nightrook.model.events import StreamClosed, Unknown, Unreadable
 from nightrook.model.fold import Fold, fold
-from nightrook.model.records import Record, dump, schema
+from nightrook.model.records import Record, dump
 from nightrook.model.redaction.deltas import UnsplitSecrets
 from nightrook.model.safe import safe_line
 from nightrook.prices import PriceBook
@@ -76,12 +76,6 @@ def command(options: DecodeOptions, files: tuple[str, ...]) -> None:
             failed = True
     if failed:
         raise click.exceptions.Exit(2)
-
-
-@click.command("schema", epilog="Example:  rook schema > record.schema.json")
-def schema_() -> None:
-    """Print the JSON Schema of a record, as `rook decode` writes one on each line."""
-    put_json(sys.stdout, msgspec.json.format(msgspec.json.encode(schema()), indent=2))
 
 
 class _Source:

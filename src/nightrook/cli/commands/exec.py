@@ -29,7 +29,7 @@ Examples:
 @click.command("exec", epilog=_EXAMPLES, context_settings={"allow_interspersed_args": False})
 @takes("exec", RunOptions, StartOptions, ViewOptions, EndOptions)
 @argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
-def exec_(
+def command(
     options: RunOptions,
     starting: StartOptions,
     view_options: ViewOptions,

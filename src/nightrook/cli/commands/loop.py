@@ -50,7 +50,7 @@ are filled in before every iteration.
 @click.command("loop", cls=AgentArgs, epilog=_EXAMPLES)
 @takes("loop", LoopOptions, ViewOptions, EndOptions)
 @argument("prompt", nargs=-1, metavar="PROMPT [-- AGENT ARGS]", type=click.UNPROCESSED)
-def loop_(
+def command(
     options: LoopOptions,
     view_options: ViewOptions,
     end_options: EndOptions,

@@ -38,7 +38,7 @@ _STATUSES = {"STATUS": steps.iteration_status, "CHECK": steps.check_status}
 
 @click.command("loops", epilog="Example:  rook loops")
 @takes("loops", ListOptions)
-def loops_(options: ListOptions) -> None:
+def command(options: ListOptions) -> None:
     """List loops, newest first."""
     folders = newest_first(home_folder())
     if options.json:

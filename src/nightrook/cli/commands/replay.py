@@ -36,7 +36,7 @@ Examples:
 @click.command("replay", epilog=_EXAMPLES)
 @takes("replay", ReplayOptions, ViewOptions)
 @argument("run", required=False, completes="runs")
-def replay(options: ReplayOptions, view_options: ViewOptions, run: str | None) -> None:
+def command(options: ReplayOptions, view_options: ViewOptions, run: str | None) -> None:
     """Show a finished run again, as it happened."""
     print_project_settings()
     folder = find_run(run)

@@ -27,7 +27,7 @@ Examples:
 @click.command("report", epilog=_EXAMPLES)
 @takes("report", ReportOptions)
 @argument("run", required=False, completes="stored")
-def report(options: ReportOptions, run: str | None) -> None:
+def command(options: ReportOptions, run: str | None) -> None:
     """Report a run, a loop or a batch, for CI and other programs; without a name, the last run.
 
     Texts of the agent stay text: no Markdown, no HTML, no command for a CI service, and no secret.

@@ -42,7 +42,7 @@ _obstacle = partial(removal.obstacle, alive=is_same_process, marked=marked)
 @click.command("rm", epilog=_EXAMPLES)
 @takes("rm", RemoveOptions)
 @argument("names", nargs=-1, metavar="[NAME]...", completes="stored")
-def rm(options: RemoveOptions, names: Sequence[str]) -> None:
+def command(options: RemoveOptions, names: Sequence[str]) -> None:
     """Remove runs, loops and batches with everything they recorded.
 
     The beginning of a name is enough. A loop is removed with its runs, a batch with its runs and

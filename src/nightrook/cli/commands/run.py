@@ -44,7 +44,7 @@ Examples:
 @click.command("run", cls=AgentArgs, epilog=_EXAMPLES)
 @takes("run", RunOptions, StartOptions, ViewOptions, EndOptions, RemoteOptions)
 @argument("words", nargs=-1, metavar="PROMPT [-- AGENT ARGS]", type=click.UNPROCESSED)
-def run_(
+def command(
     options: RunOptions,
     starting: StartOptions,
     view_options: ViewOptions,

@@ -54,7 +54,7 @@ _WIDEST_PAGE = 100
 @click.command("show", epilog=_EXAMPLES)
 @takes("show", ShowOptions, ViewOptions)
 @argument("run", required=False, completes="shown")
-def show(options: ShowOptions, view_options: ViewOptions, run: str | None) -> None:
+def command(options: ShowOptions, view_options: ViewOptions, run: str | None) -> None:
     """Show what a run, a loop, a batch or a stored session did; without a name, the last run.
 
     A stored session is named by the beginning of its id, which `rook search` and `rook runs
@@ -73,14 +73,14 @@ def show(options: ShowOptions, view_options: ViewOptions, run: str | None) -> No
         show_loop(run, full=full)
         return
     if run is not None and run.startswith("batch-") and not is_document:
-        from nightrook.cli.commands.lists.batches import show_batch  # it imports a lot, too
+        from nightrook.cli.commands.batches import show_batch  # it imports a lot, too
 
         show_batch(run)
         return
     try:
         found = find_run(run)
     except (UnknownRunError, BadRunNameError):
-        from nightrook.cli.commands.archive.show_session import show_session  # it imports a lot
+        from nightrook.cli.show_session import show_session  # it imports a lot
 
         show_session(run or "", options, look, verbose=verbose)
         return

@@ -35,7 +35,7 @@ Examples:
 
 @click.command("web", epilog=_EXAMPLES)
 @takes("web", WebOptions)
-def web(options: WebOptions) -> None:
+def command(options: WebOptions) -> None:
     """Show all runs in the browser, live, and answer what agents ask.
 
     The page is served to this machine alone, at an address with a secret token. A second `rook web`

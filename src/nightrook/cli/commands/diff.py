@@ -9,10 +9,10 @@ from typing import BinaryIO
 
 import click
 
-from nightrook.cli.commands.changes.run_change import RunChange, find_change
 from nightrook.cli.live.pager import paged
 from nightrook.cli.live.raw_text import RawOutput
 from nightrook.cli.options.parameters import argument, takes
+from nightrook.cli.run_change import RunChange, find_change
 from nightrook.config.command_options import DiffOptions
 from nightrook.display.console.look import look_of
 from nightrook.display.console.paint import Paint
@@ -36,7 +36,7 @@ Examples:
 @takes("diff", DiffOptions)
 @argument("run", required=False, completes="changed")
 @argument("paths", nargs=-1)
-def diff(options: DiffOptions, run: str | None, paths: tuple[str, ...]) -> None:
+def command(options: DiffOptions, run: str | None, paths: tuple[str, ...]) -> None:
     """Show what a run or a loop changed in a repository; without a name, the last run.
 
     This is for runs that worked apart from your files: on another machine, or with --worktree. What

@@ -10,7 +10,8 @@ import click
 import msgspec
 
 from nightrook.archive.report.sessions import listed_sessions
-from nightrook.cli.commands.lists.runs import (
+from nightrook.cli.commands.loops import view_of
+from nightrook.cli.commands.runs import (
     HEAD,
     print_rows,
     run_cells,
@@ -20,7 +21,6 @@ from nightrook.cli.commands.lists.runs import (
     style,
     total_parts,
 )
-from nightrook.cli.commands.loops import view_of
 from nightrook.cli.live.output import put_json
 from nightrook.cli.reporting.import_bar import current_archive
 from nightrook.cli.safe_output import guarded

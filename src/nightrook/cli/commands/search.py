@@ -3,24 +3,28 @@
 import os
 import sqlite3
 import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
 
+from nightrook import agents
 from nightrook.archive.places import user_homes
 from nightrook.archive.words.database import FILE, Words, is_damage, remove
 from nightrook.archive.words.index import Progress, changed_sources, fill
 from nightrook.archive.words.query import EmptyQueryError, expression
-from nightrook.archive.words.search import WordQuery, search
-from nightrook.cli.commands.archive.search_results import Results, hit_json
-from nightrook.cli.commands.archive.session_filter import checked, chosen_period, chosen_project
+from nightrook.archive.words.search import Found, Hit, WordQuery, by_session, search
 from nightrook.cli.live.output import put_json
 from nightrook.cli.options.parameters import argument, takes
 from nightrook.cli.reporting.import_bar import ImportBar
 from nightrook.cli.safe_output import guarded
+from nightrook.cli.session_filter import checked, chosen_period, chosen_project
 from nightrook.config.archive.options import SearchOptions, SessionFilter
 from nightrook.config.user_settings import archive_keep
+from nightrook.display.console.look import columns, look_of
+from nightrook.display.sessions.found_words import resume_line, session_lines
 from nightrook.model.errors import NightrookError
 from nightrook.model.text import count, encodable
 from nightrook.store.home import home_folder
@@ -34,12 +38,13 @@ Examples:
   rook search run_all --json | jq -r '.hits[].resume'
 """
 _NOTHING = 1
+_WIDE = 1000  # columns of a line in a pipe
 
 
 @click.command("search", epilog=_EXAMPLES)
 @takes("search", SessionFilter, SearchOptions)
 @argument("words", nargs=-1, required=True, metavar="WORDS...")
-def search_(wanted: SessionFilter, options: SearchOptions, words: tuple[str, ...]) -> None:
+def command(wanted: SessionFilter, options: SearchOptions, words: tuple[str, ...]) -> None:
     """Find the sessions of all agents in which words occur: prompts, answers, commands, outputs.
 
     All words must occur in one message; "several words" are a phrase, word* a beginning, -word must
@@ -92,7 +97,7 @@ def _query(options: SessionFilter, text: str) -> WordQuery:
     )
 
 
-def _fill(index: Words, results: Results) -> Progress:
+def _fill(index: Words, results: "Results") -> Progress:
     """Index what is new, with a bar, and show what is found meanwhile; Ctrl-C ends that."""
     last = Progress(0, 0, 0)
     with ImportBar(sys.stderr, os.environ, quiet_s=0) as bar:
@@ -130,3 +135,83 @@ def _print_json(index: Words, query: WordQuery, limit: int) -> bool:
     made = {"query": query.text, "total": found.total, "hits": [*map(hit_json, found.hits)]}
     put_json(sys.stdout, msgspec.json.encode(made))
     return found.total > 0
+
+
+class Results:
+    """Prints what is found, each session once: the best first of what was indexed meanwhile."""
+
+    def __init__(self, index: Words, query: WordQuery, options: SearchOptions) -> None:
+        self._index = index
+        self._query = query
+        self._options = options
+        self._look = look_of(sys.stdout, os.environ)
+        self._shown: set[tuple[str, str]] = set()
+        self._rounds = 0
+        self.total = 0
+        """How many hits there are."""
+
+    def update(self) -> None:
+        """Print the sessions that are found now and were not before."""
+        limit, every = self._options.limit, self._options.all
+        found = search(
+            self._index.connection,
+            self._query,
+            limit=limit + len(self._shown),
+            per_session=None if every else 1,
+            redact=guarded(sys.stdout).redacted,
+        )
+        self.total = found.total
+        before = len(self._shown)
+        for hits in by_session(found.hits):
+            key = (hits[0].agent, hits[0].session)
+            if key not in self._shown and len(self._shown) < limit:
+                self._shown.add(key)
+                self._print(hits, found)
+        self._rounds += len(self._shown) > before
+        sys.stdout.flush()
+
+    def end(self) -> None:
+        """Print how much was found."""
+        if not self.total:
+            click.echo("[rook] nothing found", err=True)
+            return
+        sessions = count(len(self._shown), "session")
+        click.echo(f"[rook] {count(self.total, 'hit')}; {sessions} shown", err=True)
+        if self._rounds > 1:
+            click.echo("[rook] shown as they were indexed; search again: best first", err=True)
+
+    def _print(self, hits: list[Hit], found: Found) -> None:
+        best = hits[0]
+        for line in session_lines(
+            hits,
+            others=found.counts.get((best.agent, best.session), len(hits)) - len(hits),
+            resume=resume_of(best),
+            paint=self._look.paint(),
+            now=time.time(),
+            width=columns(sys.stdout) if self._look.terminal else _WIDE,
+            home=os.path.expanduser("~"),
+        ):
+            click.echo(line)
+
+
+def resume_of(hit: Hit) -> str | None:
+    """The command that resumes the session of a hit; None if none does."""
+    resume = agents.transcript(hit.agent).resume if hit.agent in agents.TRANSCRIPTS else None
+    return None if resume is None else resume_line(hit.project, resume(hit.session))
+
+
+def hit_json(hit: Hit) -> dict[str, Any]:
+    """A hit for programs."""
+    return {
+        "agent": hit.agent,
+        "session": hit.session,
+        "project": hit.project,
+        "at": hit.at,
+        "kind": hit.kind,
+        "excerpt": hit.excerpt,
+        "source": hit.source,
+        "position": hit.position,
+        "resume": resume_of(hit),
+        "tool": hit.tool,
+        "status": hit.status,
+    }

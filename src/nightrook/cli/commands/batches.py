@@ -36,7 +36,7 @@ _STYLES = {"success": "good", "done": "good", "running": "tool", "waiting": "asi
 
 @click.command("batches", epilog=_EXAMPLES)
 @takes("batches", ListOptions)
-def batches_(options: ListOptions) -> None:
+def command(options: ListOptions) -> None:
     """List the batches, newest first; rook show BATCH shows the tasks of one."""
     batches = list_batches(home_folder())
     if options.json:

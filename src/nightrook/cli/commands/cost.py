@@ -39,7 +39,7 @@ _OVER = 1
 
 @click.command("cost", epilog=_EXAMPLES)
 @takes("cost", CostOptions)
-def cost_(options: CostOptions) -> None:
+def command(options: CostOptions) -> None:
     """Report what agents used on this machine: runs of rook, and the sessions that you had.
 
     First reads what agents wrote since the last report; what was counted once stays counted when

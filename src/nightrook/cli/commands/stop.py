@@ -13,7 +13,7 @@ from nightrook.store.home import home_folder
     "stop", epilog="\b\nExamples:\n  rook stop k7f3\n  rook stop loop-k7\n  rook stop batch-k7"
 )
 @argument("run", completes="running")
-def stop(run: str) -> None:
+def command(run: str) -> None:
     """Stop a run, a loop or a batch: ask its agents to end, and kill them if they do not.
 
     The beginning of a name is enough. To see how it ends, use rook attach RUN --stop.

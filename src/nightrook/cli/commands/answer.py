@@ -42,7 +42,7 @@ Examples:
 @click.command("answer", epilog=_EXAMPLES)
 @takes("answer", AnswerOptions)
 @argument("run", required=False, completes="running")
-def answer(options: AnswerOptions, run: str | None) -> None:
+def command(options: AnswerOptions, run: str | None) -> None:
     """Answer what agents ask that run in the background or at another terminal.
 
     Each question is shown as in rook run, and leaves the screen if it is answered elsewhere. The

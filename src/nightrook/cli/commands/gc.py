@@ -49,7 +49,7 @@ _FAILED = 1
 @click.command("gc", epilog=_EXAMPLES)
 @takes("gc", GcOptions)
 @argument("names", nargs=-1, metavar="[RUN]...", completes="runs")
-def gc_(options: GcOptions, names: Sequence[str]) -> None:
+def command(options: GcOptions, names: Sequence[str]) -> None:
     """Compress the logs of old runs; list what would be done, or do it with --yes.
 
     All commands read compressed logs like others, and --restore writes them back byte by byte. Runs

@@ -41,7 +41,7 @@ _WIDTH_IN_A_PIPE = 140
 
 @click.command("runs", epilog=_EXAMPLES)
 @takes("runs", RunsOptions)
-def runs_(options: RunsOptions) -> None:
+def command(options: RunsOptions) -> None:
     """List the runs, newest first, with what each has cost; below them, the cost of all listed.
 
     With --sessions, loops and the sessions that you had with agents are listed too. The total does
@@ -54,7 +54,7 @@ def runs_(options: RunsOptions) -> None:
         since=None if options.since is None else time.time() - options.since,
     )
     if options.sessions:
-        from nightrook.cli.commands.lists.sessions import list_everything  # so that runs stay quick
+        from nightrook.cli.list_sessions import list_everything  # so that runs stay quick
 
         list_everything(wanted, None if options.all else options.limit, as_json=options.json)
         return

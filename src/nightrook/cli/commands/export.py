@@ -12,10 +12,10 @@ import click
 from nightrook.archive.export.tables import ExportFilter, Table, calls, events, sessions
 from nightrook.archive.export.writers import Format, write
 from nightrook.archive.places import user_homes
-from nightrook.cli.commands.archive.session_filter import checked, chosen_period, chosen_project
 from nightrook.cli.options.parameters import argument, takes
 from nightrook.cli.reporting.import_bar import current_archive
 from nightrook.cli.safe_output import guarded
+from nightrook.cli.session_filter import checked, chosen_period, chosen_project
 from nightrook.config.archive.options import ExportOptions, SessionFilter
 from nightrook.model.safe import safe_line
 from nightrook.model.text import count
@@ -38,7 +38,7 @@ What = Literal["events", "calls", "sessions"]
 @argument(
     "what", required=False, default="events", type=click.Choice(["events", "calls", "sessions"])
 )
-def export_(wanted: SessionFilter, options: ExportOptions, what: What) -> None:
+def command(wanted: SessionFilter, options: ExportOptions, what: What) -> None:
     """Export what agents keep on disk: their events, calls or sessions.
 
     Events are prompts, answers, thinking, commands, paths and outputs, with their whole texts.

@@ -6,8 +6,8 @@ from tempfile import TemporaryDirectory
 
 import click
 
-from nightrook.cli.commands.changes.run_change import RunChange, files_of, find_change
 from nightrook.cli.options.parameters import argument, takes
+from nightrook.cli.run_change import RunChange, files_of, find_change
 from nightrook.config.command_options import ApplyOptions
 from nightrook.fleet.repository.files import unpack_files
 from nightrook.fleet.repository.limits import Limits
@@ -32,7 +32,7 @@ Examples:
 @takes("apply", ApplyOptions)
 @argument("run", required=False, completes="changed")
 @argument("paths", nargs=-1)
-def apply(options: ApplyOptions, run: str | None, paths: tuple[str, ...]) -> None:
+def command(options: ApplyOptions, run: str | None, paths: tuple[str, ...]) -> None:
     """Apply what a run or a loop changed to your files; without a name, the last run.
 
     This is for runs that worked apart from your files: on another machine, or with --worktree. The

@@ -9,10 +9,10 @@ import click
 
 from nightrook import agents
 from nightrook.cli.background.started import say
-from nightrook.cli.commands.fleet.check import check
 from nightrook.cli.options.parameters import takes
 from nightrook.config.fleet.options import WorkerOptions
-from nightrook.config.user_settings import worker_settings
+from nightrook.config.user_settings import fleet_credentials, worker_settings
+from nightrook.fleet.accounts.check import Finding, check_machine, check_server
 from nightrook.fleet.accounts.credentials import Credentials
 from nightrook.fleet.connection import Address, FleetError, connected, shown_url
 from nightrook.fleet.place import read_place
@@ -20,8 +20,10 @@ from nightrook.fleet.subjects import ANY, token
 from nightrook.fleet.worker.pruning import Keep
 from nightrook.fleet.worker.rights import WorkerRights
 from nightrook.fleet.worker.worker import Worker, WorkerPlan, default_name
+from nightrook.model.safe import safe_line
 from nightrook.process.systems.this_system import system
 from nightrook.store.home import home_folder
+from nightrook.version import __version__
 
 _EXAMPLES = """\b
 Examples:
@@ -30,11 +32,12 @@ Examples:
   rook worker --credentials ada.json --check
 """
 _WORKERS = "workers"
+_MARKS = {"ok": "ok      ", "note": "note    ", "warning": "WARNING "}
 
 
 @click.command("worker", epilog=_EXAMPLES)
 @takes("worker", WorkerOptions)
-def worker(options: WorkerOptions) -> None:
+def command(options: WorkerOptions) -> None:
     """Take jobs of a fleet, run them on this machine, and send all that they write.
 
     What jobs may do here is set by your own settings (the table [worker]); a job cannot loosen it.
@@ -44,7 +47,7 @@ def worker(options: WorkerOptions) -> None:
     address, credentials = read_place(options.credentials)
     if options.check:
         chosen = options.agent or (credentials.agents if credentials else ())
-        raise click.exceptions.Exit(check(options.credentials, address, _found(chosen)))
+        raise click.exceptions.Exit(_check(options.credentials, address, _found(chosen)))
     plan = _plan(options, credentials)
     system.become_subreaper()  # what a killed recorder leaves behind becomes ours
     asyncio.run(_work(replace(address, user=plan.name), plan))
@@ -103,3 +106,25 @@ def _end(working: Worker, by: str) -> None:
     else:
         say("it finishes what runs, and takes no more jobs")
         working.drain()
+
+
+def _check(named: str | None, address: Address, found: tuple[str, ...]) -> int:
+    """Print what this machine is like as a worker; return 1 if there is a warning."""
+    source = named or fleet_credentials() or ""
+    findings = [*check_machine(source, home_folder()), asyncio.run(_server(address))]
+    if found:
+        findings.append(Finding("ok", f"agents installed here: {', '.join(found)}"))
+    else:
+        findings.append(Finding("warning", "none of the agents is installed: see rook agents"))
+    for level, text in findings:
+        click.echo(safe_line(_MARKS[level] + text))
+    return int(any(finding.level == "warning" for finding in findings))
+
+
+async def _server(address: Address) -> Finding:
+    try:
+        async with connected(address) as connection:
+            version = connection.client.connected_server_version
+            return check_server((version.major, version.minor, version.patch), __version__)
+    except FleetError as error:
+        return Finding("warning", str(error))

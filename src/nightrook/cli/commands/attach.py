@@ -20,7 +20,7 @@ Examples:
 @click.command("attach", epilog=_EXAMPLES)
 @takes("attach", AttachOptions, ViewOptions)
 @argument("run", required=False, completes="stored")
-def attach(options: AttachOptions, view_options: ViewOptions, run: str | None) -> None:
+def command(options: AttachOptions, view_options: ViewOptions, run: str | None) -> None:
     """Show a run, a loop or a batch that another process started, from its start to its end.
 
     Without a name it shows what is running, or asks if there is more than one; if nothing is

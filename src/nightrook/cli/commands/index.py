@@ -7,7 +7,7 @@ import click
 
 from nightrook.archive.ledger.ledger import FILE, Ledger
 from nightrook.archive.places import user_homes
-from nightrook.cli.commands.archive.import_ import show
+from nightrook.cli.commands.import_ import show
 from nightrook.cli.options.parameters import takes
 from nightrook.cli.reporting.import_bar import ImportBar
 from nightrook.config.archive.options import IndexOptions
@@ -25,7 +25,7 @@ Examples:
 
 @click.command("index", epilog=_EXAMPLES)
 @takes("index", IndexOptions)
-def index(options: IndexOptions) -> None:
+def command(options: IndexOptions) -> None:
     """Show where the ledger is and what it holds, or make it again.
 
     The ledger is a SQLite file with every call that was read. It isn't a cache: calls whose files

@@ -11,10 +11,10 @@ from nightrook.archive.watch.file_changes import FileChanges
 from nightrook.archive.watch.watch import Watch
 from nightrook.archive.watch.watched import Row
 from nightrook.cli.background.watch_view import JsonWatchView, WatchView
-from nightrook.cli.commands.archive.session_filter import check_agent, chosen_project
 from nightrook.cli.live.output import is_gone
 from nightrook.cli.live.playback import ended_by_signals
 from nightrook.cli.options.parameters import takes
+from nightrook.cli.session_filter import check_agent, chosen_project
 from nightrook.config.archive.options import WatchOptions
 from nightrook.display.console.look import look_of
 from nightrook.model.safe import safe_line
@@ -36,7 +36,7 @@ _FORGET_S = 10.0  # between two looks at what is no longer active
 
 @click.command("watch", epilog=_EXAMPLES)
 @takes("watch", WatchOptions)
-def watch_(options: WatchOptions) -> None:
+def command(options: WatchOptions) -> None:
     """Show what all agents on this machine do now: runs, and sessions that you have with an agent.
 
     On a terminal, a table lists everything that is active, with what it does, tokens and cost, and

@@ -31,7 +31,7 @@ _MOST_SHOWN = 20
 @click.command("import", epilog=_EXAMPLES)
 @takes("import", ImportOptions)
 @argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path())
-def import_(options: ImportOptions, paths: Sequence[str]) -> None:
+def command(options: ImportOptions, paths: Sequence[str]) -> None:
     """Read the sessions that agents keep on disk into the ledger.
 
     `rook cost` does this by itself. Only what is new is read, and nothing in an agent's folder is

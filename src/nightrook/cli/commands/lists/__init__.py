@@ -1,1 +1,0 @@
-"""Commands that list runs and batches."""

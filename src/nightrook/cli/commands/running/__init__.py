@@ -1,1 +1,0 @@
-"""Commands for what other processes run."""
