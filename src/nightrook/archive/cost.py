@@ -12,13 +12,12 @@ import msgspec
 from nightrook import agents
 from nightrook.archive.importer import Progress, bring_up_to_date, is_gone
 from nightrook.archive.ledger.ledger import FILE, Ledger
-from nightrook.archive.packages import history_names
-from nightrook.archive.places import user_homes
 from nightrook.archive.report.build import build
 from nightrook.archive.report.figures import CostReport
 from nightrook.archive.report.period import Moment, period
 from nightrook.archive.report.query import CostQuery, keys_of
 from nightrook.archive.report.zone import zone_of
+from nightrook.archive.session_files import history_names, user_homes
 from nightrook.model.errors import UnknownAgentError
 from nightrook.store.file_names import RUNS
 from nightrook.store.home import home_folder

@@ -17,10 +17,14 @@ from nightrook.archive.ledger.batch import Batch
 from nightrook.archive.ledger.ledger import Ledger
 from nightrook.archive.ledger.pricing import fingerprint
 from nightrook.archive.ledger.sources import Source
-from nightrook.archive.named_paths import named_files
-from nightrook.archive.packages import history_names
-from nightrook.archive.places import FoundFile, Search, storable_path
 from nightrook.archive.run_folders import read_runs
+from nightrook.archive.session_files import (
+    FoundFile,
+    Search,
+    history_names,
+    named_files,
+    storable_path,
+)
 from nightrook.model.errors import NightrookError
 from nightrook.store.file_names import RUNS
 from nightrook.store.files import Folder

@@ -7,9 +7,9 @@ import click
 import msgspec
 
 from nightrook import agents
-from nightrook.archive.packages import history_names
 from nightrook.archive.report.period import period
 from nightrook.archive.report.zone import zone_of
+from nightrook.archive.session_files import history_names
 from nightrook.config.archive.options import SessionFilter
 from nightrook.model.errors import OptionError, UnknownAgentError
 from nightrook.model.text import encodable

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import click
 
 from nightrook import agents
-from nightrook.archive.places import user_homes
 from nightrook.archive.report.figures import Figures
 from nightrook.archive.report.sessions import session_use
+from nightrook.archive.session_files import user_homes
 from nightrook.archive.sessions.feed import session_bodies, session_feed
 from nightrook.archive.sessions.find import StoredSession, find_session, subagent_sessions
 from nightrook.archive.sessions.raw_copies import copies

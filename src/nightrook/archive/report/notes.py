@@ -4,9 +4,9 @@ import sqlite3
 from collections.abc import Iterator
 
 from nightrook import agents
-from nightrook.archive.packages import history_names
 from nightrook.archive.report.query import CostQuery, matching_models, matching_projects
 from nightrook.archive.report.totals import names_of, select
+from nightrook.archive.session_files import history_names
 from nightrook.model.safe import safe_line
 from nightrook.model.text import count, cut
 from nightrook.prices import price_file_problem

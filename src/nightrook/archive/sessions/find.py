@@ -10,7 +10,7 @@ import msgspec
 from nightrook import agents
 from nightrook.adapter.history import Kind
 from nightrook.archive.ledger.ledger import Ledger
-from nightrook.archive.places import FoundFile, Search
+from nightrook.archive.session_files import FoundFile, Search
 from nightrook.model.errors import NightrookError
 from nightrook.model.text import encodable
 

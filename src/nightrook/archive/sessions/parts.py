@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from nightrook.adapter.stored import Transcript
+from nightrook.archive.session_files import open_unseen
 from nightrook.archive.sessions.find import SessionFile, StoredSession
 from nightrook.archive.sqlite_stores import opened
-from nightrook.archive.unseen import open_unseen
 
 COPY = ".zst"
 """How the name of a compressed copy ends."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from nightrook import agents
 from nightrook.adapter.history import History, Kind
-from nightrook.archive.places import FoundFile, Search, storable_path
+from nightrook.archive.session_files import FoundFile, Search, storable_path
 from nightrook.archive.sessions.find import SessionFile, StoredSession
 from nightrook.archive.sessions.parts import Parts
 from nightrook.archive.sqlite_stores import opened

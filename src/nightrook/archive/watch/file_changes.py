@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from nightrook.archive.places import is_elsewhere
+from nightrook.archive.session_files import is_elsewhere
 from nightrook.archive.watch.file_systems import FileSystems
 from nightrook.archive.watch.polled_folders import FileStamp, PolledFolders
 from nightrook.process.folder_watch import FolderWatch

@@ -9,9 +9,9 @@ from typing import Protocol
 import msgspec
 
 from nightrook.adapter.stored import Transcript
+from nightrook.archive.session_files import open_unseen
 from nightrook.archive.sessions.find import SessionFile
 from nightrook.archive.sessions.parts import content_of
-from nightrook.archive.unseen import open_unseen
 from nightrook.model.events import Text, ToolStarted, Unreadable, UserMessage
 from nightrook.model.fold import Fold
 from nightrook.model.price import Prices

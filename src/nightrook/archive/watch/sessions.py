@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from nightrook import agents
 from nightrook.adapter.history import History, Kind
-from nightrook.archive.places import SearchedFolder
+from nightrook.archive.session_files import SearchedFolder
 from nightrook.archive.sessions.find import SessionFile
 from nightrook.archive.sessions.sources import session_marks
 from nightrook.archive.watch.file_changes import FileChanges

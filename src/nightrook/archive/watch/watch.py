@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from nightrook import agents
-from nightrook.archive.places import searched_folders
+from nightrook.archive.session_files import searched_folders
 from nightrook.archive.watch.file_changes import FileChanges
 from nightrook.archive.watch.runs import RunChange, WatchedRuns
 from nightrook.archive.watch.sessions import SessionChange, WatchedSessions

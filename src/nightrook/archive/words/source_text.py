@@ -3,7 +3,7 @@
 import os
 
 from nightrook import agents
-from nightrook.archive.unseen import open_unseen
+from nightrook.archive.session_files import open_unseen
 from nightrook.archive.words.documents import DocumentKind, documents
 
 _LARGEST = 16 << 20  # of a line

@@ -11,7 +11,7 @@ import click
 
 from nightrook.archive.export.tables import ExportFilter, Table, calls, events, sessions
 from nightrook.archive.export.writers import Format, write
-from nightrook.archive.places import user_homes
+from nightrook.archive.session_files import user_homes
 from nightrook.cli.options.parameters import argument, takes
 from nightrook.cli.reporting.import_bar import current_archive
 from nightrook.cli.safe_output import guarded

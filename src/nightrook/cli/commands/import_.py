@@ -8,7 +8,7 @@ import click
 
 from nightrook.archive.importer import ImportReport, bring_up_to_date
 from nightrook.archive.ledger.ledger import FILE
-from nightrook.archive.places import user_homes
+from nightrook.archive.session_files import user_homes
 from nightrook.cli.options.parameters import argument, takes
 from nightrook.cli.reporting.import_bar import ImportBar
 from nightrook.config.archive.options import ImportOptions

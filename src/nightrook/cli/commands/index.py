@@ -6,7 +6,7 @@ import sys
 import click
 
 from nightrook.archive.ledger.ledger import FILE, Ledger
-from nightrook.archive.places import user_homes
+from nightrook.archive.session_files import user_homes
 from nightrook.cli.commands.import_ import show
 from nightrook.cli.options.parameters import takes
 from nightrook.cli.reporting.import_bar import ImportBar

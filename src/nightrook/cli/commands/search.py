@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from nightrook import agents
-from nightrook.archive.places import user_homes
+from nightrook.archive.session_files import user_homes
 from nightrook.archive.words.database import FILE, Words, is_damage, remove
 from nightrook.archive.words.index import Progress, changed_sources, fill
 from nightrook.archive.words.query import EmptyQueryError, expression

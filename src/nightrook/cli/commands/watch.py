@@ -6,7 +6,7 @@ import time
 
 import click
 
-from nightrook.archive.places import user_homes
+from nightrook.archive.session_files import user_homes
 from nightrook.archive.watch.file_changes import FileChanges
 from nightrook.archive.watch.watch import Watch
 from nightrook.archive.watch.watched import Row

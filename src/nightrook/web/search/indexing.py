@@ -6,7 +6,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from nightrook.archive.places import user_homes
+from nightrook.archive.session_files import user_homes
 from nightrook.archive.words.database import FILE, Words
 from nightrook.archive.words.index import Progress, fill
 from nightrook.config.user_settings import archive_keep

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightrook.adapter.history import History
-from nightrook.archive.scan import Scanner
+from nightrook.archive.file_reader import Scanner
 
 HISTORY = History(
     agent="test",
