@@ -15,9 +15,8 @@ from real_sessions import write_real_sessions
 from starting import ROOK, rook_environment
 from timing import Row, spent_by_children
 
-from nightrook.archive.words.compression import decompress
-from nightrook.archive.words.database import FILE, Words
-from nightrook.archive.words.search import WordQuery, search
+from nightrook.archive.search.index import FILE, SearchIndex, decompress
+from nightrook.archive.search.search import SearchQuery, search
 from nightrook.model.redaction.redactor import Redactor
 
 MB = 1_000_000
@@ -30,12 +29,12 @@ _FILL = """
 import resource, sys, time
 from pathlib import Path
 from nightrook.archive.importer import bring_up_to_date
-from nightrook.archive.words.database import Words
-from nightrook.archive.words.index import fill
+from nightrook.archive.search.index import SearchIndex
+from nightrook.archive.search.indexing import fill
 folder, home = map(Path, sys.argv[1:])
 begin = time.process_time()
 bring_up_to_date(folder / "ledger.db", [home])
-with Words.open(folder / "words.db") as words:
+with SearchIndex.open(folder / "words.db") as words:
     for _ in fill(words, [home]):
         pass
 print(time.process_time() - begin, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
@@ -64,7 +63,7 @@ def searching(setting: Setting) -> Iterator[Row]:
     yield _row(
         what, f"{peak / MB:.0f} MB", f"≤ {MOST_MEMORY / MB:.0f} MB", peak <= MOST_MEMORY, "memory"
     )
-    with Words.open(folder / FILE) as words:
+    with SearchIndex.open(folder / FILE) as words:
         yield from _sizes(words.connection, written)
         yield from _searches(words.connection)
     yield from _command(setting, home, folder)
@@ -95,7 +94,7 @@ def _searches(connection: sqlite3.Connection) -> Iterator[Row]:
 
     def timed(text: str) -> float:
         begin = time.process_time()
-        search(connection, WordQuery(text=text), limit=20, per_session=1, redact=redact)
+        search(connection, SearchQuery(text=text), limit=20, per_session=1, redact=redact)
         return time.process_time() - begin
 
     spent = sorted(map(timed, queries(connection)))

@@ -9,19 +9,19 @@ import pytest
 
 from nightrook.archive.housekeeping.kept_text import TextBlock, blocks, forget
 from nightrook.archive.housekeeping.oldest import to_forget
-from nightrook.archive.words.database import Words
-from nightrook.archive.words.index import fill
-from nightrook.archive.words.search import WordQuery, search
-from tests.archive.words.test_index import SUBAGENT, TRANSCRIPTS
+from nightrook.archive.search.index import SearchIndex
+from nightrook.archive.search.indexing import fill
+from nightrook.archive.search.search import SearchQuery, search
+from tests.archive.search.test_index import SUBAGENT, TRANSCRIPTS
 
 NEW, MIDDLE, OLD = (TextBlock(id, 100, at) for id, at in ((1, 30.0), (2, 20.0), (3, 10.0)))
 GONE = TextBlock(4, 100, 0.0)
 
 
 @pytest.fixture
-def words(tmp_path: Path) -> Iterator[Words]:
+def words(tmp_path: Path) -> Iterator[SearchIndex]:
     shutil.copytree(TRANSCRIPTS / SUBAGENT, tmp_path / "home")
-    with Words.open(tmp_path / "nightrook" / "words.db") as opened:
+    with SearchIndex.open(tmp_path / "nightrook" / "words.db") as opened:
         for _ in fill(opened, [tmp_path / "home"]):
             pass
         yield opened
@@ -35,8 +35,10 @@ def test_texts_are_chosen_by_age_by_size_and_if_nothing_finds_them() -> None:
     assert to_forget(every, before=25.0, most=100) == [MIDDLE, OLD, GONE]
 
 
-def test_what_is_forgotten_is_found_without_an_excerpt_once_its_file_is_gone(words: Words) -> None:
-    query = WordQuery(text="background")
+def test_what_is_forgotten_is_found_without_an_excerpt_once_its_file_is_gone(
+    words: SearchIndex,
+) -> None:
+    query = SearchQuery(text="background")
     before = search(words.connection, query)
     assert all(hit.excerpt for hit in before.hits)
     found = blocks(words.connection)
@@ -49,7 +51,7 @@ def test_what_is_forgotten_is_found_without_an_excerpt_once_its_file_is_gone(wor
     assert blocks(words.connection) == []
 
 
-def test_a_failure_forgets_nothing(words: Words) -> None:
+def test_a_failure_forgets_nothing(words: SearchIndex) -> None:
     found = blocks(words.connection)
     words.connection.execute(
         "CREATE TRIGGER refuse BEFORE UPDATE ON blocks BEGIN SELECT RAISE(ABORT, 'refused'); END"

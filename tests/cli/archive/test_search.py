@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from nightrook.archive.words import index
+from nightrook.archive.search import indexing
 from nightrook.cli.commands import search
 from nightrook.cli.main import cli
 
@@ -111,8 +111,8 @@ def test_hostile_text_reaches_no_terminal(home: Path) -> None:
 @pytest.fixture
 def commits(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the index be committed after every file."""
-    monkeypatch.setattr(index, "_FIRST_COMMIT_S", 0)
-    monkeypatch.setattr(index, "_COMMIT_S", 0)
+    monkeypatch.setattr(indexing, "_FIRST_COMMIT_S", 0)
+    monkeypatch.setattr(indexing, "_COMMIT_S", 0)
 
 
 @pytest.mark.usefixtures("commits")
@@ -142,8 +142,8 @@ def test_what_is_found_early_is_shown_early(monkeypatch: pytest.MonkeyPatch) -> 
 def test_an_interrupt_shows_what_is_found_and_what_is_missing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def interrupted(*words: object, **options: object) -> Iterator[index.Progress]:
-        for progress in index.fill(*words, **options):  # type: ignore[arg-type]
+    def interrupted(*words: object, **options: object) -> Iterator[indexing.Progress]:
+        for progress in indexing.fill(*words, **options):  # type: ignore[arg-type]
             yield progress
             raise KeyboardInterrupt
 
@@ -155,7 +155,7 @@ def test_an_interrupt_shows_what_is_found_and_what_is_missing(
 
 def test_another_process_that_indexes_is_not_waited_for(home: Path) -> None:
     rook("background")
-    lock = Path(os.environ["ROOK_HOME"]) / index.LOCK
+    lock = Path(os.environ["ROOK_HOME"]) / indexing.LOCK
     with lock.open("r+b") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         result = rook("background")

@@ -9,9 +9,9 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from nightrook.archive.report.sessions import listed_sessions
+from nightrook.archive.search.documents import Document, DocumentKind, documents
 from nightrook.archive.sessions.raw_copies import copied_sources
 from nightrook.archive.sessions.sources import SessionSource, SourceReading, session_sources
-from nightrook.archive.words.documents import Document, DocumentKind, documents
 from nightrook.model.events import Status
 
 SCHEMA_VERSION = 1

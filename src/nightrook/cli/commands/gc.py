@@ -15,7 +15,7 @@ from nightrook.archive.housekeeping.kept_copies import KeptCopy
 from nightrook.archive.housekeeping.kept_text import TextBlock
 from nightrook.archive.housekeeping.oldest import to_forget
 from nightrook.archive.housekeeping.run_logs import Choice, Left
-from nightrook.archive.words.database import FILE, Words
+from nightrook.archive.search.index import FILE, SearchIndex
 from nightrook.cli.options.parameters import argument, takes
 from nightrook.config.archive.options import GcOptions
 from nightrook.display.console.look import columns, look_of
@@ -172,7 +172,7 @@ def _forget(home: Path, options: GcOptions) -> int:
 def _forget_texts(
     home: Path, choose: Callable[[list[TextBlock]], list[TextBlock]], *, do: bool
 ) -> int:
-    with Words.open(home / FILE) as words:
+    with SearchIndex.open(home / FILE) as words:
         found = kept_text.blocks(words.connection)
         old = choose(found)
         if do:

@@ -11,11 +11,18 @@ import click
 import msgspec
 
 from nightrook import agents
+from nightrook.archive.search.index import FILE, SearchIndex, is_damage, remove
+from nightrook.archive.search.indexing import Progress, changed_sources, fill
+from nightrook.archive.search.search import (
+    EmptyQueryError,
+    Found,
+    Hit,
+    SearchQuery,
+    by_session,
+    expression,
+    search,
+)
 from nightrook.archive.session_files import user_homes
-from nightrook.archive.words.database import FILE, Words, is_damage, remove
-from nightrook.archive.words.index import Progress, changed_sources, fill
-from nightrook.archive.words.query import EmptyQueryError, expression
-from nightrook.archive.words.search import Found, Hit, WordQuery, by_session, search
 from nightrook.cli.live.output import put_json
 from nightrook.cli.options.parameters import argument, takes
 from nightrook.cli.reporting.import_bar import ImportBar
@@ -65,9 +72,9 @@ def command(wanted: SessionFilter, options: SearchOptions, words: tuple[str, ...
         raise click.exceptions.Exit(_NOTHING)
 
 
-def _search(path: Path, query: WordQuery, options: SearchOptions) -> bool:
+def _search(path: Path, query: SearchQuery, options: SearchOptions) -> bool:
     """Index what is new, show what is found, and return whether anything was."""
-    with Words.open(path) as index:
+    with SearchIndex.open(path) as index:
         if options.json:
             return _print_json(index, query, options.limit)
         shown = Results(index, query, options)
@@ -78,13 +85,13 @@ def _search(path: Path, query: WordQuery, options: SearchOptions) -> bool:
     return shown.total > 0
 
 
-def _query(options: SessionFilter, text: str) -> WordQuery:
+def _query(options: SessionFilter, text: str) -> SearchQuery:
     try:
         expression(text)
     except EmptyQueryError as error:
         raise click.UsageError(str(error)) from None
     since, until = chosen_period(options)
-    return WordQuery(
+    return SearchQuery(
         text=text,
         agent=options.agent,
         project=chosen_project(options.project),
@@ -97,7 +104,7 @@ def _query(options: SessionFilter, text: str) -> WordQuery:
     )
 
 
-def _fill(index: Words, results: "Results") -> Progress:
+def _fill(index: SearchIndex, results: "Results") -> Progress:
     """Index what is new, with a bar, and show what is found meanwhile; Ctrl-C ends that."""
     last = Progress(0, 0, 0)
     with ImportBar(sys.stderr, os.environ, quiet_s=0) as bar:
@@ -113,7 +120,7 @@ def _fill(index: Words, results: "Results") -> Progress:
     return last
 
 
-def _unknown_rest(index: Words) -> int:
+def _unknown_rest(index: SearchIndex) -> int:
     """How many files are not indexed, if that ended before it was counted."""
     return len(changed_sources(index.connection, user_homes()))
 
@@ -126,7 +133,7 @@ def _say_missing(progress: Progress) -> None:
         click.echo(f"[rook] {files} not indexed yet, the oldest ones: search again", err=True)
 
 
-def _print_json(index: Words, query: WordQuery, limit: int) -> bool:
+def _print_json(index: SearchIndex, query: SearchQuery, limit: int) -> bool:
     with ImportBar(sys.stderr, os.environ) as bar:
         for progress in fill(index, user_homes(), keep=archive_keep(), waits=True):
             bar(progress.done, progress.total)
@@ -140,7 +147,7 @@ def _print_json(index: Words, query: WordQuery, limit: int) -> bool:
 class Results:
     """Prints what is found, each session once: the best first of what was indexed meanwhile."""
 
-    def __init__(self, index: Words, query: WordQuery, options: SearchOptions) -> None:
+    def __init__(self, index: SearchIndex, query: SearchQuery, options: SearchOptions) -> None:
         self._index = index
         self._query = query
         self._options = options

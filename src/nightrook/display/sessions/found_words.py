@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Iterator, Sequence
 
-from nightrook.archive.words.search import Hit
+from nightrook.archive.search.search import Hit
 from nightrook.display.console.cells import fit
 from nightrook.display.console.paint import Paint
 from nightrook.display.numbers import moment

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nightrook import agents
-from nightrook.archive.words.search import Found, Hit, WordQuery, by_session, search
+from nightrook.archive.search.search import Found, Hit, SearchQuery, by_session, search
 from nightrook.display.sessions.found_words import resume_line
 
 _MOST_HITS = 500  # from which the sessions are chosen
@@ -16,7 +16,7 @@ _MOST_OF_A_SESSION = 20
 Redact = Callable[[str], str]
 
 
-def found_sessions(path: Path, query: WordQuery, limit: int, redact: Redact) -> dict[str, Any]:
+def found_sessions(path: Path, query: SearchQuery, limit: int, redact: Redact) -> dict[str, Any]:
     """The sessions with the best hits in the index at a path; none while it is being made.
 
     It only reads, so that it need not wait for a process that fills the index.

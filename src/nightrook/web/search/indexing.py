@@ -6,9 +6,9 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from nightrook.archive.search.index import FILE, SearchIndex
+from nightrook.archive.search.indexing import Progress, fill
 from nightrook.archive.session_files import user_homes
-from nightrook.archive.words.database import FILE, Words
-from nightrook.archive.words.index import Progress, fill
 from nightrook.config.user_settings import archive_keep
 from nightrook.model.errors import NightrookError
 
@@ -41,7 +41,10 @@ class Indexing:
 
     def _fill(self) -> None:
         try:
-            with suppress(NightrookError, OSError, sqlite3.Error), Words.open(self.path) as words:
+            with (
+                suppress(NightrookError, OSError, sqlite3.Error),
+                SearchIndex.open(self.path) as words,
+            ):
                 for progress in fill(words, user_homes(), keep=archive_keep()):
                     self.progress = progress
                     if self._is_over:

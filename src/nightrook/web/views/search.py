@@ -9,9 +9,8 @@ from starlette.responses import Response
 
 from nightrook.archive.report.period import period
 from nightrook.archive.report.zone import zone_of
-from nightrook.archive.words.documents import KINDS
-from nightrook.archive.words.query import EmptyQueryError
-from nightrook.archive.words.search import WordQuery
+from nightrook.archive.search.documents import KINDS
+from nightrook.archive.search.search import EmptyQueryError, SearchQuery
 from nightrook.model.errors import OptionError
 from nightrook.web.replies import ApiError
 from nightrook.web.search.found import found_sessions
@@ -38,7 +37,7 @@ async def search(request: Request) -> Response:
     return site.reply({**found, "indexing": _progress_json(site.indexing)})
 
 
-def _query(request: Request) -> WordQuery:
+def _query(request: Request) -> SearchQuery:
     asked = request.query_params
     text = asked.get("words", "")
     if len(text) > _LONGEST:
@@ -48,7 +47,7 @@ def _query(request: Request) -> WordQuery:
     if kind is not None and kind not in kinds:
         raise ApiError(400, f"kind must be {' or '.join(kinds)}, not {kind[:40]!r}")
     since, until = _period(asked.get("since") or None, asked.get("until") or None)
-    return WordQuery(
+    return SearchQuery(
         text=text,
         agent=asked.get("agent") or None,
         project=asked.get("project") or None,

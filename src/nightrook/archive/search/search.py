@@ -1,18 +1,27 @@
-"""Finds sessions by the words in them, best first, with an excerpt of each hit."""
+"""Finds sessions by the words in them, best first, with an excerpt of each hit.
 
+SQLite finds the documents and says how well the words fit; the newest of them are ranked by that,
+by their kind, their length and their age. The text of an excerpt is the one that the index kept;
+where it keeps none, it is read from the agent's file.
+"""
+
+import os
+import re
 import sqlite3
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
 import msgspec
 
-from nightrook.archive.words.blocks import STATUSES, Block, Blocks, Placed, in_milliseconds
-from nightrook.archive.words.documents import KINDS, DocumentKind
-from nightrook.archive.words.excerpts import excerpt
-from nightrook.archive.words.query import expression, marked_words
-from nightrook.archive.words.source_text import source_text
+from nightrook import agents
+from nightrook.archive.search.documents import KINDS, DocumentKind, documents
+from nightrook.archive.search.index import STATUSES, Block, Blocks, Placed, in_milliseconds
+from nightrook.archive.session_files import open_unseen
+from nightrook.model.errors import NightrookError
 from nightrook.model.events import Status
 
 _RANKED = 4000
@@ -33,7 +42,7 @@ _WEIGHTS: dict[DocumentKind, float] = {
 """How much a hit is worth by its kind: what people and agents said more than what tools printed."""
 
 
-class WordQuery(msgspec.Struct, frozen=True, kw_only=True):
+class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
     """What to look for, and where."""
 
     text: str
@@ -101,7 +110,7 @@ class Found(NamedTuple):
 
 def search(
     connection: sqlite3.Connection,
-    query: WordQuery,
+    query: SearchQuery,
     *,
     limit: int = 50,
     per_session: int | None = None,
@@ -128,7 +137,7 @@ class _Search:
     """One search."""
 
     def __init__(
-        self, connection: sqlite3.Connection, query: WordQuery, redact: Callable[[str], str]
+        self, connection: sqlite3.Connection, query: SearchQuery, redact: Callable[[str], str]
     ) -> None:
         self._connection = connection
         self._query = query
@@ -270,7 +279,7 @@ class _Names:
 _PROJECT = "(project = :project OR substr(project, -length(:project) - 1) = '/' || :project)"
 
 
-def _sessions(connection: sqlite3.Connection, query: WordQuery) -> set[int]:
+def _sessions(connection: sqlite3.Connection, query: SearchQuery) -> set[int]:
     """The numbers of the wanted sessions."""
     parts: list[str] = []
     values: dict[str, str] = {}
@@ -315,3 +324,109 @@ def by_session(hits: Sequence[Hit]) -> list[list[Hit]]:
     for hit in hits:
         sessions.setdefault((hit.agent, hit.session), []).append(hit)
     return list(sessions.values())
+
+
+_TERM = re.compile(r'(?P<minus>-?)(?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]+))')
+_WORD = re.compile(r"[^\W_]")  # `_` separates words, as for SQLite
+
+
+class EmptyQueryError(NightrookError):
+    """A query without a word to look for."""
+
+
+def expression(query: str) -> str:
+    """Return the expression for words, "phrases", prefixes* and -excluded words.
+
+    A word of several parts, such as `run_all` or `src/main.py`, is a phrase of them. Nothing that a
+    person types is an operator of SQLite's own.
+    """
+    wanted: list[str] = []
+    excluded: list[str] = []
+    for term in _TERM.finditer(query):
+        text = term["phrase"] if term["phrase"] is not None else term["word"]
+        if not text or not _WORD.search(text):
+            continue
+        is_prefix = term["word"] is not None and text.endswith("*")
+        quoted = '"' + text.rstrip("*").replace("\0", " ") + '"' + ("*" if is_prefix else "")
+        (excluded if term["minus"] else wanted).append(quoted)
+    if not wanted:
+        raise EmptyQueryError(
+            'nothing to look for: name a word, a "phrase" or a prefix*; -word excludes a word'
+        )
+    together = " AND ".join(wanted)
+    return f"({together})" + "".join(f" NOT {term}" for term in excluded)
+
+
+def marked_words(query: str) -> re.Pattern[str] | None:
+    """Return a pattern for the places of the wanted words in a text `without_accents`."""
+    parts: list[str] = []
+    for term in _TERM.finditer(query):
+        text = term["phrase"] if term["phrase"] is not None else term["word"]
+        if term["minus"] or not text:
+            continue
+        words = re.findall(r"[^\W_]+", without_accents(text))
+        if words:
+            joined = r"[\W_]+".join(map(re.escape, words))
+            end = "" if text.endswith("*") else r"(?![^\W_])"
+            parts.append(rf"(?<![^\W_]){joined}{end}")
+    return re.compile("|".join(parts), re.IGNORECASE) if parts else None
+
+
+def without_accents(text: str) -> str:
+    """The same text, each letter without its accents, as the index compares them."""
+    return text if text.isascii() else "".join(map(_without_accents, text))
+
+
+@lru_cache(maxsize=4096)
+def _without_accents(character: str) -> str:
+    parts = unicodedata.normalize("NFD", character)
+    return parts[0] if all(map(unicodedata.combining, parts[1:])) else character
+
+
+_BEFORE, _LENGTH = 60, 200  # characters
+
+
+class Excerpt(NamedTuple):
+    """A part of a text on one line."""
+
+    text: str
+    marks: tuple[tuple[int, int], ...] = ()
+    """Where the words are in it: begin and end, in characters."""
+
+
+def excerpt(text: str, pattern: re.Pattern[str] | None) -> Excerpt:
+    """Cut a text around the first word that was looked for."""
+    first = pattern.search(without_accents(text)) if pattern is not None else None
+    begin = max(0, first.start() - _BEFORE) if first else 0
+    part = " ".join(text[begin : begin + _LENGTH].split())
+    shown = ("… " if begin else "") + part + (" …" if begin + _LENGTH < len(text) else "")
+    found = pattern.finditer(without_accents(shown)) if pattern is not None else ()
+    return Excerpt(shown, tuple(match.span() for match in found))
+
+
+_LARGEST = 16 << 20  # of a line
+
+
+def source_text(agent: str, path: str, offset: int, kind: DocumentKind) -> str | None:
+    """The text of a document; None if its file is gone, or is not one of lines."""
+    if agent not in agents.TRANSCRIPTS:
+        return None
+    transcript = agents.transcript(agent)
+    if transcript.query is not None or transcript.lines is not None:
+        return None
+    try:
+        line = _line(path, offset)
+    except OSError:
+        return None
+    decoder = transcript.decoder()
+    records = [*decoder.feed(line), *decoder.close()]
+    return next((each.text for each in documents(records) if each.kind == kind), None)
+
+
+def _line(path: str, offset: int) -> bytes:
+    fd = open_unseen(path)
+    try:
+        data = os.pread(fd, _LARGEST, offset)
+    finally:
+        os.close(fd)
+    return data[: data.find(b"\n") + 1] or data

@@ -1,6 +1,6 @@
 """What is found in the recorded sessions of every agent: `<agent>/hits.txt`, read by a person.
 
-`UPDATE_CASES=1 pytest tests/archive/words/test_golden_hits.py` writes the files again.
+`UPDATE_CASES=1 pytest tests/archive/search/test_golden_hits.py` writes the files again.
 """
 
 import os
@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from nightrook import agents
-from nightrook.archive.words.database import FILE, Words
-from nightrook.archive.words.index import fill
-from nightrook.archive.words.search import Hit, WordQuery, search
+from nightrook.archive.search.index import FILE, SearchIndex
+from nightrook.archive.search.indexing import fill
+from nightrook.archive.search.search import Hit, SearchQuery, search
 from tests.agents.stores import unpacked
 
 RECORDED = Path(__file__).parents[2] / "agents"
@@ -50,10 +50,10 @@ def homes(agent: str, folder: Path) -> Iterator[Path]:
 def found(agent: str, folder: Path) -> Iterator[str]:
     """What each query finds, a line for each hit."""
     every = list(homes(agent, folder / "homes"))
-    with Words.open(folder / FILE) as words:
+    with SearchIndex.open(folder / FILE) as words:
         list(fill(words, every))
         for text in QUERIES:
-            result = search(words.connection, WordQuery(text=text), limit=10_000)
+            result = search(words.connection, SearchQuery(text=text), limit=10_000)
             yield f"# {text}: {result.total}"
             yield from sorted(
                 " | ".join((Path(hit.source).relative_to(folder / "homes").parts[0], *_cells(hit)))

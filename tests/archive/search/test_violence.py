@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from nightrook.archive.words.database import FILE, Words, remove
-from nightrook.archive.words.index import fill
-from nightrook.archive.words.search import WordQuery, search
+from nightrook.archive.search.index import FILE, SearchIndex, remove
+from nightrook.archive.search.indexing import fill
+from nightrook.archive.search.search import SearchQuery, search
 from nightrook.cli.main import cli
 
 TRANSCRIPTS = Path(__file__).parents[2] / "agents" / "claude" / "transcripts"
@@ -23,12 +23,12 @@ QUERIES = ("background", "thing", "a.txt", "echo", "file*")
 FILLS = """
 import sys
 from pathlib import Path
-from nightrook.archive.words import index
-from nightrook.archive.words.database import Words
-index._FIRST_COMMIT_S = index._COMMIT_S = 0
+from nightrook.archive.search import indexing
+from nightrook.archive.search.index import SearchIndex
+indexing._FIRST_COMMIT_S = indexing._COMMIT_S = 0
 print("ready", flush=True)
-with Words.open(Path(sys.argv[1])) as words:
-    for _ in index.fill(words, [Path(sys.argv[2])]):
+with SearchIndex.open(Path(sys.argv[1])) as words:
+    for _ in indexing.fill(words, [Path(sys.argv[2])]):
         print("committed", flush=True)
 """
 """Fills an index with a commit after every file."""
@@ -49,11 +49,11 @@ def home(tmp_path: Path) -> Path:
 
 def answers(path: Path) -> list[object]:
     """What the index at a path finds, without the scores."""
-    with Words.open(path) as words:
+    with SearchIndex.open(path) as words:
         return [
             sorted(
                 (hit.session, hit.kind, hit.position, hit.excerpt)
-                for hit in search(words.connection, WordQuery(text=text), limit=1000).hits
+                for hit in search(words.connection, SearchQuery(text=text), limit=1000).hits
             )
             for text in QUERIES
         ]
@@ -61,7 +61,7 @@ def answers(path: Path) -> list[object]:
 
 def expected(home: Path, folder: Path) -> list[object]:
     path = folder / "fresh" / FILE
-    with Words.open(path) as words:
+    with SearchIndex.open(path) as words:
         list(fill(words, [home]))
     return answers(path)
 
@@ -85,7 +85,7 @@ def check_kills(home: Path, folder: Path, kills: int) -> None:
         kill_while_filling(path, home, chance)
         if number % 10 == 9:
             remove(path)  # lest all is indexed before most kills
-    with Words.open(path) as words:
+    with SearchIndex.open(path) as words:
         list(fill(words, [home]))
     assert answers(path) == wanted
 
@@ -157,10 +157,10 @@ def test_an_index_that_is_deleted_while_it_is_open_is_right_the_next_time(
 ) -> None:
     folder = tmp_path / "nightrook"
     wanted = searched(home, folder, monkeypatch)
-    with Words.open(folder / FILE) as words:
+    with SearchIndex.open(folder / FILE) as words:
         filling = fill(words, [home])
         remove(folder / FILE)
         list(filling)
-        found = search(words.connection, WordQuery(text="background"))
+        found = search(words.connection, SearchQuery(text="background"))
     assert found.total > 0
     assert searched(home, folder, monkeypatch) == wanted

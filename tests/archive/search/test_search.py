@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightrook.archive.words.query import EmptyQueryError, expression, marked_words
+from nightrook.archive.search.search import EmptyQueryError, expression, marked_words
 from tests.rules import each
 
 EXPRESSIONS = [

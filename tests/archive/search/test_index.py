@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from nightrook.archive.search import index, indexing
+from nightrook.archive.search.index import FORMAT, SearchIndex
+from nightrook.archive.search.indexing import Progress, fill
+from nightrook.archive.search.search import Hit, SearchQuery, by_session, search
 from nightrook.archive.sessions.sources import session_sources
-from nightrook.archive.words import database, index
-from nightrook.archive.words.database import Words
-from nightrook.archive.words.index import Progress, fill
-from nightrook.archive.words.schema import FORMAT
-from nightrook.archive.words.search import Hit, WordQuery, by_session, search
 from nightrook.store.files import Folder
 from tests.archive.folders import unchanged
 
@@ -29,17 +28,17 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def words(tmp_path: Path) -> Iterator[Words]:
-    with Words.open(tmp_path / "nightrook" / "words.db") as opened:
+def words(tmp_path: Path) -> Iterator[SearchIndex]:
+    with SearchIndex.open(tmp_path / "nightrook" / "words.db") as opened:
         yield opened
 
 
-def filled(words: Words, home: Path) -> list[Progress]:
+def filled(words: SearchIndex, home: Path) -> list[Progress]:
     return list(fill(words, [home]))
 
 
-def hits(words: Words, text: str, **filters: object) -> list[Hit]:
-    query = WordQuery(text=text, **filters)  # type: ignore[arg-type]
+def hits(words: SearchIndex, text: str, **filters: object) -> list[Hit]:
+    query = SearchQuery(text=text, **filters)  # type: ignore[arg-type]
     return search(words.connection, query).hits
 
 
@@ -52,7 +51,7 @@ def main_file(home: Path) -> Path:
 
 
 def test_prompts_answers_commands_and_paths_are_found_with_their_session(
-    words: Words, home: Path
+    words: SearchIndex, home: Path
 ) -> None:
     assert filled(words, home)[-1].left == 0
     assert brief(hits(words, "background")) == {
@@ -67,7 +66,7 @@ def test_prompts_answers_commands_and_paths_are_found_with_their_session(
     assert brief(hits(words, '"Subagent looks"')) == {("5a035b45", "answer", "Subagent looks.")}
 
 
-def test_a_hit_has_the_place_of_its_message(words: Words, home: Path) -> None:
+def test_a_hit_has_the_place_of_its_message(words: SearchIndex, home: Path) -> None:
     filled(words, home)
     (hit,) = hits(words, '"Launched in"')
     line = Path(hit.source).read_bytes()[hit.position :].split(b"\n")[0]
@@ -76,7 +75,7 @@ def test_a_hit_has_the_place_of_its_message(words: Words, home: Path) -> None:
     assert [hit.excerpt[begin:end] for begin, end in hit.marks] == ["Launched in"]
 
 
-def test_filters_leave_out_the_rest(words: Words, home: Path) -> None:
+def test_filters_leave_out_the_rest(words: SearchIndex, home: Path) -> None:
     filled(words, home)
     assert hits(words, "background", agent="codex") == []
     assert len(hits(words, "background", project="project")) == 3
@@ -92,7 +91,7 @@ def test_filters_leave_out_the_rest(words: Words, home: Path) -> None:
     assert len(hits(words, "delegate", since=first.at, until=first.at + 1)) == 1
 
 
-def test_what_is_appended_is_found_and_nothing_twice(words: Words, home: Path) -> None:
+def test_what_is_appended_is_found_and_nothing_twice(words: SearchIndex, home: Path) -> None:
     filled(words, home)
     line = main_file(home).read_bytes().split(b"\n")[-4]
     assert b"reported back" in line
@@ -105,7 +104,9 @@ def test_what_is_appended_is_found_and_nothing_twice(words: Words, home: Path) -
     assert filled(words, home) == [Progress(0, 0, 0)]
 
 
-def test_a_line_that_was_half_written_is_found_when_it_is_whole(words: Words, home: Path) -> None:
+def test_a_line_that_was_half_written_is_found_when_it_is_whole(
+    words: SearchIndex, home: Path
+) -> None:
     file = main_file(home)
     data = file.read_bytes()
     half = data.index(b"reported back")
@@ -118,7 +119,7 @@ def test_a_line_that_was_half_written_is_found_when_it_is_whole(words: Words, ho
     assert len(hits(words, "background")) == 3
 
 
-def test_a_last_line_without_its_end_is_found_once(words: Words, home: Path) -> None:
+def test_a_last_line_without_its_end_is_found_once(words: SearchIndex, home: Path) -> None:
     file = main_file(home)
     data = file.read_bytes()
     end = data.index(b"\n", data.index(b"reported back"))
@@ -132,10 +133,10 @@ def test_a_last_line_without_its_end_is_found_once(words: Words, home: Path) -> 
 
 
 def test_a_file_that_could_not_be_read_is_tried_again(
-    words: Words, home: Path, monkeypatch: pytest.MonkeyPatch
+    words: SearchIndex, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     listed = session_sources([home])
-    monkeypatch.setattr(index, "session_sources", lambda _: listed)
+    monkeypatch.setattr(indexing, "session_sources", lambda _: listed)
     home.rename(home.with_name("away"))
     filled(words, home)
     assert hits(words, "background") == []
@@ -144,7 +145,7 @@ def test_a_file_that_could_not_be_read_is_tried_again(
     assert len(hits(words, "background")) == 3
 
 
-def test_a_file_that_was_rewritten_is_indexed_again(words: Words, home: Path) -> None:
+def test_a_file_that_was_rewritten_is_indexed_again(words: SearchIndex, home: Path) -> None:
     filled(words, home)
     file = main_file(home)
     data = file.read_bytes().replace(b"Launched in the background", b"Started elsewhere")
@@ -155,7 +156,7 @@ def test_a_file_that_was_rewritten_is_indexed_again(words: Words, home: Path) ->
     assert len(hits(words, "elsewhere")) == 1
 
 
-def test_what_was_indexed_is_found_when_its_file_is_gone(words: Words, home: Path) -> None:
+def test_what_was_indexed_is_found_when_its_file_is_gone(words: SearchIndex, home: Path) -> None:
     filled(words, home)
     shutil.rmtree(home)
     home.mkdir()
@@ -164,7 +165,7 @@ def test_what_was_indexed_is_found_when_its_file_is_gone(words: Words, home: Pat
 
 
 def test_without_kept_texts_excerpts_come_from_the_files_while_they_are_there(
-    words: Words, home: Path
+    words: SearchIndex, home: Path
 ) -> None:
     list(fill(words, [home], keep="counts"))
     assert [hit.excerpt for hit in hits(words, '"Launched in"')] == ["Launched in the background."]
@@ -173,32 +174,32 @@ def test_without_kept_texts_excerpts_come_from_the_files_while_they_are_there(
     assert words.connection.execute("SELECT count(text) FROM blocks").fetchone() == (0,)
 
 
-def test_a_damaged_index_is_made_again(words: Words, home: Path) -> None:
+def test_a_damaged_index_is_made_again(words: SearchIndex, home: Path) -> None:
     filled(words, home)
     words.connection.close()
     words.path.write_bytes(b"not a database at all" * 1000)
-    with Words.open(words.path) as again:
+    with SearchIndex.open(words.path) as again:
         filled(again, home)
         assert len(hits(again, '"Launched in"')) == 1
 
 
-def test_an_index_of_another_format_is_made_again(words: Words, home: Path) -> None:
+def test_an_index_of_another_format_is_made_again(words: SearchIndex, home: Path) -> None:
     words.connection.execute("PRAGMA user_version = 99")
     words.connection.close()
-    with Words.open(words.path) as again:
+    with SearchIndex.open(words.path) as again:
         assert again.connection.execute("PRAGMA user_version").fetchone() == (FORMAT,)
 
 
-def test_only_one_process_fills_the_index(words: Words, home: Path) -> None:
+def test_only_one_process_fills_the_index(words: SearchIndex, home: Path) -> None:
     filling = fill(words, [home])
     next(filling)
-    with Words.open(words.path) as other:
+    with SearchIndex.open(words.path) as other:
         assert next(fill(other, [home])).is_busy
     list(filling)
 
 
 def test_a_session_that_was_resumed_after_months_has_the_times_of_its_messages(
-    words: Words, home: Path
+    words: SearchIndex, home: Path
 ) -> None:
     file = main_file(home)
     lines = file.read_bytes().splitlines(keepends=True)
@@ -211,7 +212,7 @@ def test_a_session_that_was_resumed_after_months_has_the_times_of_its_messages(
     assert len(hits(words, "reported", since=last.at, until=last.at + 1)) == 1
 
 
-def test_an_excerpt_shows_a_word_that_has_accents(words: Words, home: Path) -> None:
+def test_an_excerpt_shows_a_word_that_has_accents(words: SearchIndex, home: Path) -> None:
     file = main_file(home)
     text = "nothing " * 50 + "un Café noir" + " nothing" * 50
     file.write_bytes(file.read_bytes().replace(b"delegate in background", text.encode()))
@@ -223,14 +224,14 @@ def test_an_excerpt_shows_a_word_that_has_accents(words: Words, home: Path) -> N
         ]
 
 
-def test_the_hits_of_a_session_are_together(words: Words, home: Path) -> None:
+def test_the_hits_of_a_session_are_together(words: SearchIndex, home: Path) -> None:
     filled(words, home)
     grouped = by_session(hits(words, "background") + hits(words, "background"))
     assert [{hit.session for hit in each} for each in grouped] == [{grouped[0][0].session}]
 
 
 def test_the_index_is_for_its_owner_alone_and_the_agents_folder_unchanged(
-    words: Words, home: Path
+    words: SearchIndex, home: Path
 ) -> None:
     with unchanged(main_file(home).parent / main_file(home).stem / "subagents"):
         filled(words, home)
@@ -238,7 +239,7 @@ def test_the_index_is_for_its_owner_alone_and_the_agents_folder_unchanged(
     assert words.path.parent.stat().st_mode & 0o777 == 0o700
 
 
-def test_an_interrupted_filling_leaves_a_whole_index(words: Words, home: Path) -> None:
+def test_an_interrupted_filling_leaves_a_whole_index(words: SearchIndex, home: Path) -> None:
     filling = fill(words, [home])
     next(filling)
     filling.close()
@@ -253,10 +254,10 @@ def test_no_other_process_makes_the_index_while_an_old_log_is_removed(
     others_may: list[bool] = []
 
     def look(path: Path) -> None:
-        with Folder.made(path.parent) as folder, folder.lock(database._OPENING) as acquired:
+        with Folder.made(path.parent) as folder, folder.lock(index._OPENING) as acquired:
             others_may.append(acquired)
 
-    monkeypatch.setattr(database, "_remove", look)
-    Words.open(tmp_path / database.FILE).connection.close()
-    database.remove(tmp_path / database.FILE)
+    monkeypatch.setattr(index, "_remove", look)
+    SearchIndex.open(tmp_path / index.FILE).connection.close()
+    index.remove(tmp_path / index.FILE)
     assert others_may == [False, False]

@@ -1,1 +1,0 @@
-"""The words of stored sessions: `documents` says what is indexed, `index` fills, `search` finds."""
