@@ -19,9 +19,9 @@ from timing import Row, dearer, faster, race
 
 import nightrook
 from nightrook.cli.safe_output import SafeOutput
-from nightrook.display.console.paint import Paint
-from nightrook.display.console.screen import Screen
+from nightrook.display.console import Paint
 from nightrook.display.plain import PlainDisplay
+from nightrook.display.screen import Screen
 from nightrook.display.terminal import TerminalDisplay
 from nightrook.model.records import Record, dump
 from nightrook.model.redaction.redactor import Redactor

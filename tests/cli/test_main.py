@@ -249,7 +249,7 @@ LISTING_DOES_WITHOUT = {
         "nightrook.config.options",
     ),
     *(
-        "nightrook.display.words",
+        "nightrook.display.event_lines",
         "nightrook.story.source",
         "nightrook.model.fold",
         "nightrook.runs.heal",

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from nightrook.adapter.agent import PERMIT_ALL, PERMIT_EDITS
-from nightrook.display.console.paint import Paint
+from nightrook.display.console import Paint
 from nightrook.display.ending import AboutRun, summary, warnings
 from nightrook.model.events import (
     Error,

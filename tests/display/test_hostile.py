@@ -14,15 +14,15 @@ from tests.rules import each
 from tests.terminals import COLOURS, Emulator, emulate
 
 from nightrook.adapter.agent import Replacement
-from nightrook.display.console.markdown import markdown
-from nightrook.display.console.paint import Paint
-from nightrook.display.console.screen import Screen
-from nightrook.display.console.table import table
-from nightrook.display.context import RunContext
+from nightrook.display.console import Paint
 from nightrook.display.ending import AboutRun, summary
+from nightrook.display.event_lines import RunContext
+from nightrook.display.markdown import markdown
 from nightrook.display.page import Heading, Page, PageOptions
 from nightrook.display.plain import PlainDisplay
+from nightrook.display.screen import Screen
 from nightrook.display.status import status_line
+from nightrook.display.table import table
 from nightrook.display.terminal import TerminalDisplay
 from nightrook.model.events import Event, ToolStarted
 from nightrook.model.fold import Fold

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from nightrook.adapter.agent import Replacement
-from nightrook.display.console.paint import Paint
+from nightrook.display.console import Paint
 from nightrook.display.page import Heading, Page, PageOptions
 from nightrook.model.events import (
     ContextCompacted,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.rules import each
 
-from nightrook.display.context import RunContext
+from nightrook.display.event_lines import RunContext
 from nightrook.display.plain import PlainDisplay
 from nightrook.model.events import (
     ContextCompacted,

@@ -10,9 +10,9 @@ from tests.cli.test_run import Desk
 from nightrook import agents
 from nightrook.adapter.agent import Task
 from nightrook.cli.commands import run
-from nightrook.display.console.screen import Screen
-from nightrook.display.context import RunContext
+from nightrook.display.event_lines import RunContext
 from nightrook.display.plain import PlainDisplay
+from nightrook.display.screen import Screen
 from nightrook.display.terminal import TerminalDisplay
 from nightrook.model.events import (
     Event,

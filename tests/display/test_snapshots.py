@@ -12,7 +12,7 @@ from tests.recorded import CASES, name_of
 from tests.rules import each
 
 import nightrook
-from nightrook.display.context import RunContext
+from nightrook.display.event_lines import RunContext
 from nightrook.display.plain import PlainDisplay
 from nightrook.model.fold import Fold
 

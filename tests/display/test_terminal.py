@@ -8,10 +8,10 @@ from tests.rules import each
 from tests.terminals import COLOURS
 
 import nightrook
-from nightrook.display.console.paint import Paint
-from nightrook.display.console.screen import Screen
-from nightrook.display.context import RunContext
+from nightrook.display.console import Paint
+from nightrook.display.event_lines import RunContext
 from nightrook.display.plain import PlainDisplay
+from nightrook.display.screen import Screen
 from nightrook.display.terminal import TerminalDisplay
 from nightrook.model.events import (
     ContextCompacted,

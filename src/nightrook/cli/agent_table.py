@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from nightrook.adapter.agent import Support, Way
 from nightrook.cli.installed_agents import InstalledAgent, StoredAgent
 from nightrook.cli.tables import columns
-from nightrook.display.console import cells
-from nightrook.display.console.paint import Paint
-from nightrook.display.console.table import table
+from nightrook.display import cells
+from nightrook.display.console import Paint
+from nightrook.display.table import table
 from nightrook.model.safe import safe_line
 
 LEGEND = "- not installed · docs: not tried yet · ~ reported in part · details: rook agents NAME"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from nightrook.display import words
+from nightrook.display import event_lines
 from nightrook.display.numbers import price
 from nightrook.model.snapshot import Snapshot
 from nightrook.model.text import duration, suggested
@@ -20,8 +20,8 @@ def progress(run: ListedRun) -> str:
 def open_calls(snapshot: Snapshot, now: float) -> Iterator[str]:
     """Yield a line for each call that has not ended: `running: Bash: make test (12.0s)`."""
     for tool in snapshot.open_tools:
-        call = words.call(tool, tool.started_at, snapshot.cwd)
-        took = words.took(call, now)
+        call = event_lines.call(tool, tool.started_at, snapshot.cwd)
+        took = event_lines.took(call, now)
         yield f"running: {call.words}" + (f" ({took})" if took else "")
 
 

@@ -22,9 +22,9 @@ from nightrook.cli.reporting.import_bar import current_archive
 from nightrook.cli.reporting.replacements import replacements_of
 from nightrook.cli.safe_output import guarded
 from nightrook.config.command_options import ShowOptions
-from nightrook.display.console.look import Look, columns
-from nightrook.display.context import RunContext
+from nightrook.display.console import Look, columns
 from nightrook.display.costs.amounts import spent
+from nightrook.display.event_lines import RunContext
 from nightrook.display.export.steps import Steps, StepSource
 from nightrook.display.numbers import price, tokens
 from nightrook.display.page import Heading, Page, PageOptions

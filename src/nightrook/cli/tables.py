@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import click
 
-from nightrook.display.console.table import table
+from nightrook.display.table import table
 
 _UNCUT = 10_000
 

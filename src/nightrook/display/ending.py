@@ -7,9 +7,8 @@ from typing import Literal, NamedTuple, assert_never
 import msgspec
 
 from nightrook.adapter.agent import PERMIT_ALL
-from nightrook.display import numbers, words
-from nightrook.display.console import cells
-from nightrook.display.console.paint import Paint, style_of
+from nightrook.display import cells, event_lines, numbers
+from nightrook.display.console import Paint, style_of
 from nightrook.model.ledger import Money
 from nightrook.model.safe import safe_line
 from nightrook.model.state import RunState
@@ -307,4 +306,4 @@ def _rules(verdict: Verdict, state: RunState) -> list[str]:
     if PERMIT_ALL in rules:
         return [PERMIT_ALL]  # needs nothing beside it
     typeable = [rule for rule in rules if safe_line(rule) == rule][:_MOST_RULES]
-    return [words.allowing_option(fix) for fix in typeable]
+    return [event_lines.allowing_option(fix) for fix in typeable]

@@ -9,15 +9,13 @@ from typing import Literal
 import msgspec
 
 from nightrook.adapter.agent import Replacement, no_replacements
-from nightrook.display import numbers, words
-from nightrook.display.asking import decided_on
-from nightrook.display.console.markdown import markdown
-from nightrook.display.console.paint import Paint
-from nightrook.display.context import RunContext
-from nightrook.display.layout import Layout
+from nightrook.display import event_lines, numbers
+from nightrook.display.console import Paint
+from nightrook.display.decisions import decided_on
+from nightrook.display.event_lines import Call, RunContext, ShownTexts
+from nightrook.display.markdown import markdown
 from nightrook.display.spending import TurnUse
-from nightrook.display.texts import ShownTexts
-from nightrook.display.words import Call
+from nightrook.display.terminal import Layout
 from nightrook.model.events import (
     Error,
     Event,
@@ -168,9 +166,11 @@ class Page:
         if isinstance(event, PermissionDenied):
             call = self._calls.get(-1 if item.parent is None else item.parent)
             by_person = self._context.is_by_person(event)
-            yield from self._layout.render(words.denied(event, call, by_person=by_person), call)
+            yield from self._layout.render(
+                event_lines.denied(event, call, by_person=by_person), call
+            )
         elif isinstance(event, Error):
-            yield from self._layout.render(words.error(event))
+            yield from self._layout.render(event_lines.error(event))
 
     def _session(self, item: Item) -> Iterator[str]:
         self._layout.cwd = item.detail or self._layout.cwd
@@ -193,13 +193,13 @@ class Page:
                 errors=(ended.detail,) if ended.detail else None,
                 cost_usd=ended.cost_usd,
             )
-            yield from self._layout.render(words.ending(event, self._context.cost))
+            yield from self._layout.render(event_lines.ending(event, self._context.cost))
 
     def _turn_use(self, turn: Item, uses: Sequence[TurnUse]) -> Iterator[str]:
         """Yield why a turn failed, and what it used."""
         if turn.status == "error":
             failed = TurnFinished(ok=False, errors=(turn.detail,) if turn.detail else None)
-            yield from self._layout.render(words.ending(failed, self._context.cost))
+            yield from self._layout.render(event_lines.ending(failed, self._context.cost))
         self._ended_turns += 1
         used = uses[self._ended_turns - 1].words if self._ended_turns <= len(uses) else ()
         if used:
@@ -230,7 +230,7 @@ class Page:
             title=item.title,
             parent=None if item.parent is None else str(item.parent),
         )
-        call = self._calls[item.id] = words.call(tool, item.begin, self._layout.cwd)
+        call = self._calls[item.id] = event_lines.call(tool, item.begin, self._layout.cwd)
         if item.kind == "subagent":
             self._layout.subagents[tool.id] = call
         return call
@@ -239,22 +239,22 @@ class Page:
         call = self._call(item)
         ended = None if item.status is None else _event(item)
         if item.status == "cancelled" and isinstance(ended, ToolFinished):
-            yield from self._layout.render(words.cancelled(ended, call), call)
+            yield from self._layout.render(event_lines.cancelled(ended, call), call)
             return
         changed = numbers.changed_in_all(self._changes.get(item.id, []))
         aside = (item.subagent, changed, self._took(item, call))
         yield from self._layout.render(call.line(*filter(None, aside)), call)
-        if item.status in words.FAILED and isinstance(ended, ToolFinished):
-            yield from self._layout.render(words.failed(ended), call)
+        if item.status in event_lines.FAILED and isinstance(ended, ToolFinished):
+            yield from self._layout.render(event_lines.failed(ended), call)
         yield from self._body(item, call)
 
     def _took(self, item: Item, call: Call) -> str | None:
         if item.status == "orphaned":
             return "cut off"
         if item.status is None and self._options.now is not None:
-            return " ".join(filter(None, ("running", words.took(call, self._options.now))))
+            return " ".join(filter(None, ("running", event_lines.took(call, self._options.now))))
         shortest = 0.1 if self._options.verbose else 1.0  # seconds; shorter times are left out
-        return words.took(call, item.end, shortest=shortest)
+        return event_lines.took(call, item.end, shortest=shortest)
 
     def _body(self, item: Item, call: Call) -> Iterator[str]:
         """What a call was given and returned; folded, only what it changed."""
@@ -272,7 +272,7 @@ class Page:
         if full and result is not None:
             yield from self._output((result.output if item.status == "ok" else result.error) or "")
         elif result is not None and item.status == "ok":
-            line = words.output(result) if verbose else None
+            line = event_lines.output(result) if verbose else None
             yield from self._layout.render(line, call) if line else ()
 
     def _said(self, item: Item) -> Iterator[str]:
@@ -300,10 +300,10 @@ class Page:
         place = item.place
         offset, length = (place.offset, place.length) if place else (0, 0)
         record = Record(item.seq, item.begin, offset, length, event)
-        if warning := words.warning(record):
+        if warning := event_lines.warning(record):
             yield self._rook + self._paint("error", f"WARNING: {warning}")
             return
-        for line in words.details(record, verbose=self._options.verbose):
+        for line in event_lines.details(record, verbose=self._options.verbose):
             yield from self._layout.render(line)
 
     def _difference(self, edits: tuple[Replacement, ...]) -> Iterator[str]:

@@ -1,8 +1,7 @@
 """The status line: what runs now and since when, what was used and what it cost so far."""
 
-from nightrook.display import numbers, words
-from nightrook.display.console import cells
-from nightrook.display.console.paint import Paint
+from nightrook.display import cells, event_lines, numbers
+from nightrook.display.console import Paint
 from nightrook.model.safe import safe_line
 from nightrook.model.snapshot import Phase, Quota, RunningTask, Snapshot
 
@@ -62,7 +61,7 @@ def activity(shot: Snapshot, cwd: str | None, *, reports_starts: bool = True) ->
         case "asking":
             return f"waiting for an answer: {_asked(shot, cwd)}"
         case "retrying" if shot.retry is not None:
-            line = words.retry(shot.retry)
+            line = event_lines.retry(shot.retry)
             return line.head + line.rest
         case "tool":
             return _tool(shot, cwd)
@@ -78,7 +77,7 @@ def activity(shot: Snapshot, cwd: str | None, *, reports_starts: bool = True) ->
 def _asked(shot: Snapshot, cwd: str | None) -> str:
     question = shot.questions[-1]
     tools = (tool for tool in shot.open_tools if tool.id == question.tool_id)
-    call = next((words.call(tool, None, cwd) for tool in tools), None)
+    call = next((event_lines.call(tool, None, cwd) for tool in tools), None)
     return call.words if call else question.name or "a tool"
 
 
@@ -87,7 +86,7 @@ def _tool(shot: Snapshot, cwd: str | None) -> str:
     latest = shot.open_tools[-1]
     inside = any(tool.id == latest.parent for tool in shot.open_tools)
     more = shot.tools_open - 1 - inside
-    shown = words.call(latest, None, cwd).words
+    shown = event_lines.call(latest, None, cwd).words
     return f"{shown} (+{more})" if more > 0 else shown
 
 
@@ -106,7 +105,9 @@ def _figures(shot: Snapshot) -> list[str]:
         share = numbers.percent(shot.context_tokens / window) if window else None
         figures.append(f"context {share or numbers.tokens(shot.context_tokens)}")
     if (quota := _tightest(shot)) is not None and quota.used is not None:
-        figures.append(f"{safe_line(words.window(quota.window))} {numbers.percent(quota.used)}")
+        figures.append(
+            f"{safe_line(event_lines.window(quota.window))} {numbers.percent(quota.used)}"
+        )
     return figures
 
 

@@ -4,8 +4,8 @@ import pytest
 from tests.display.costs.reports import HOSTILE, figures, hostile, report, three_rows
 
 from nightrook.archive.report.figures import CostRow
-from nightrook.display.console import cells
-from nightrook.display.console.paint import Paint
+from nightrook.display import cells
+from nightrook.display.console import Paint
 from nightrook.display.costs.table import report_lines
 
 PLAIN = Paint()

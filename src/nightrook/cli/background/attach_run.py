@@ -19,9 +19,9 @@ from nightrook.cli.options.view_options import hold_messages
 from nightrook.config.command_options import AttachOptions
 from nightrook.config.options import ViewOptions
 from nightrook.config.user_settings import fleet_credentials
-from nightrook.display.console.look import look_of
+from nightrook.display.console import look_of
+from nightrook.display.event_lines import ShownTexts
 from nightrook.display.reports.ended_run import EndedRun
-from nightrook.display.texts import ShownTexts
 from nightrook.model.errors import UnknownRunError
 from nightrook.runs.attached import AttachedRun
 from nightrook.runs.heal import ask_to_stop

@@ -14,9 +14,9 @@ from nightrook.cli.live.foreground import on_interrupts
 from nightrook.cli.reporting.end_actions import EndActions
 from nightrook.config.fleet.options import RemoteOptions
 from nightrook.config.options import RunOptions, ViewOptions
-from nightrook.display.console.echo import Echo
 from nightrook.display.reports.ended_run import EndedRun
 from nightrook.display.reports.report import Report
+from nightrook.display.screen import Echo
 from nightrook.fleet import subjects
 from nightrook.fleet.boss.adopt import adopt
 from nightrook.fleet.boss.fleet_run import Fleet, FleetRun, opened_fleet

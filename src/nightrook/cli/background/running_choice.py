@@ -10,9 +10,9 @@ from typing import NamedTuple
 import click
 
 from nightrook.batches.queue import FolderQueue
-from nightrook.display.console.look import columns
-from nightrook.display.console.table import table
+from nightrook.display.console import columns
 from nightrook.display.numbers import moment
+from nightrook.display.table import table
 from nightrook.loops.storage import LOOP_FOLDERS
 from nightrook.model.errors import NightrookError
 from nightrook.model.text import count, one_line

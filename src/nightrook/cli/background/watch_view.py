@@ -11,12 +11,11 @@ import msgspec
 from nightrook.archive.watch.watched import Row, Update
 from nightrook.cli.live.output import put_json
 from nightrook.cli.safe_output import guarded
-from nightrook.display.console.cells import fit
-from nightrook.display.console.echo import Echo
-from nightrook.display.console.look import Look, columns, height
-from nightrook.display.console.screen import Screen
-from nightrook.display.context import RunContext
-from nightrook.display.plain_lines import PlainLines
+from nightrook.display.cells import fit
+from nightrook.display.console import Look, columns, height
+from nightrook.display.event_lines import RunContext
+from nightrook.display.plain import PlainLines
+from nightrook.display.screen import Echo, Screen
 from nightrook.display.sessions.watched import (
     first_line,
     last_line,
@@ -24,7 +23,7 @@ from nightrook.display.sessions.watched import (
     waiting_line,
     watch_table,
 )
-from nightrook.display.terminal_lines import TerminalLines
+from nightrook.display.terminal import TerminalLines
 from nightrook.model.events import (
     Event,
     SessionStarted,

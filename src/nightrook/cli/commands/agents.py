@@ -28,7 +28,7 @@ from nightrook.cli.options.parameters import argument, takes
 from nightrook.cli.options.settings_files import surroundings
 from nightrook.config.command_options import AgentsOptions
 from nightrook.config.load import load
-from nightrook.display.console.look import columns, look_of
+from nightrook.display.console import columns, look_of
 from nightrook.model.errors import NightrookError
 from nightrook.model.safe import safe_line
 from nightrook.process.systems.this_system import system

@@ -15,9 +15,9 @@ from nightrook.cli.live.screen_turns import Turns
 from nightrook.cli.options.parameters import argument, takes
 from nightrook.cli.options.run_argument import find_run
 from nightrook.config.command_options import AnswerOptions
-from nightrook.display.console.look import columns
-from nightrook.display.console.table import table
+from nightrook.display.console import columns
 from nightrook.display.numbers import moment
+from nightrook.display.table import table
 from nightrook.model.errors import NightrookError
 from nightrook.model.questions import OpenQuestion
 from nightrook.model.safe import safe_line

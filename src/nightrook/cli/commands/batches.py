@@ -13,9 +13,9 @@ from nightrook.cli.commands.loops import say
 from nightrook.cli.live.output import put, put_json
 from nightrook.cli.options.parameters import takes
 from nightrook.config.command_options import ListOptions
-from nightrook.display.console.look import columns, look_of
-from nightrook.display.console.table import table
+from nightrook.display.console import columns, look_of
 from nightrook.display.numbers import moment, price, total_cost
+from nightrook.display.table import table
 from nightrook.model.ledger import Money
 from nightrook.model.text import count, duration, one_line, suggested
 from nightrook.store import batch_folder

@@ -17,7 +17,7 @@ from nightrook.cli.options.parameters import takes
 from nightrook.cli.reporting.import_bar import current_archive
 from nightrook.cli.safe_output import guarded
 from nightrook.config.archive.options import CostOptions
-from nightrook.display.console.look import columns, look_of
+from nightrook.display.console import columns, look_of
 from nightrook.display.costs.exports import report_csv, report_json
 from nightrook.display.costs.names import without_secrets
 from nightrook.model.errors import OptionError

@@ -16,7 +16,7 @@ from nightrook.cli.live.output import put_json
 from nightrook.cli.options.parameters import argument, takes
 from nightrook.cli.safe_output import guarded
 from nightrook.config.command_options import DecodeOptions
-from nightrook.display.context import RunContext
+from nightrook.display.event_lines import RunContext
 from nightrook.display.plain import PlainDisplay
 from nightrook.model.errors import NightrookError, UnreadableSourceError
 from nightrook.model.events import StreamClosed, Unknown, Unreadable

@@ -14,8 +14,7 @@ from nightrook.cli.live.raw_text import RawOutput
 from nightrook.cli.options.parameters import argument, takes
 from nightrook.cli.run_change import RunChange, find_change
 from nightrook.config.command_options import DiffOptions
-from nightrook.display.console.look import look_of
-from nightrook.display.console.paint import Paint
+from nightrook.display.console import Paint, look_of
 from nightrook.model.safe import safe
 from nightrook.runs.git.changes import write_diff
 

@@ -13,11 +13,11 @@ from nightrook.cli.live.output import put, put_json
 from nightrook.cli.options.parameters import takes
 from nightrook.cli.safe_output import guarded
 from nightrook.config.command_options import ListOptions
-from nightrook.display.console.look import columns, look_of
-from nightrook.display.console.table import table
+from nightrook.display.console import columns, look_of
 from nightrook.display.loops import steps
 from nightrook.display.loops.objects import loop_json
 from nightrook.display.loops.summary import LoopView
+from nightrook.display.table import table
 from nightrook.loops.current_run import current_run
 from nightrook.loops.events import CheckFinished
 from nightrook.loops.state import Attempt, Check

@@ -16,7 +16,7 @@ from nightrook.cli.options.run_argument import find_run
 from nightrook.cli.safe_output import guarded
 from nightrook.config.command_options import ReplayOptions
 from nightrook.config.options import Format, ViewOptions
-from nightrook.display.console.look import look_of
+from nightrook.display.console import look_of
 from nightrook.model.records import dump
 from nightrook.model.redaction.deltas import UnsplitSecrets
 from nightrook.runs.listing import running_run

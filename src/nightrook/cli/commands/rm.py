@@ -11,9 +11,9 @@ import click
 
 from nightrook.cli.options.parameters import argument, takes
 from nightrook.config.command_options import RemoveOptions
-from nightrook.display.console.look import columns, look_of
-from nightrook.display.console.table import table
+from nightrook.display.console import columns, look_of
 from nightrook.display.numbers import moment, size
+from nightrook.display.table import table
 from nightrook.model.errors import NightrookError
 from nightrook.model.safe import safe_line
 from nightrook.model.text import count

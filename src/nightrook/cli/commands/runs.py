@@ -11,11 +11,10 @@ import msgspec
 from nightrook.cli.live.output import put_json
 from nightrook.cli.options.parameters import takes
 from nightrook.config.command_options import RunsOptions
-from nightrook.display.console import cells
-from nightrook.display.console.look import columns, look_of
-from nightrook.display.console.paint import style_of
-from nightrook.display.console.table import table
+from nightrook.display import cells
+from nightrook.display.console import columns, look_of, style_of
 from nightrook.display.numbers import moment, price, total_cost
+from nightrook.display.table import table
 from nightrook.model.ledger import Money, least_certain
 from nightrook.model.price import dollars, nano
 from nightrook.model.text import count, duration, from_home, one_line

@@ -20,9 +20,9 @@ from nightrook.cli.running_run import how_to_follow, open_calls, progress
 from nightrook.cli.safe_output import guarded
 from nightrook.config.command_options import ShowOptions
 from nightrook.config.options import ViewOptions
-from nightrook.display.console.look import Look, columns, look_of
-from nightrook.display.context import RunContext
+from nightrook.display.console import Look, columns, look_of
 from nightrook.display.ending import Shown
+from nightrook.display.event_lines import RunContext
 from nightrook.display.page import Heading, Page, PageOptions
 from nightrook.display.spending import spending_lines, subagent_titles
 from nightrook.model.completion import final_text

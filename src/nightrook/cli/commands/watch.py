@@ -16,7 +16,7 @@ from nightrook.cli.live.playback import ended_by_signals
 from nightrook.cli.options.parameters import takes
 from nightrook.cli.session_filter import check_agent, chosen_project
 from nightrook.config.archive.options import WatchOptions
-from nightrook.display.console.look import look_of
+from nightrook.display.console import look_of
 from nightrook.model.safe import safe_line
 from nightrook.model.text import count
 from nightrook.runs.listing import is_below

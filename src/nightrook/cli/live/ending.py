@@ -10,11 +10,11 @@ import msgspec
 from nightrook.cli.live.output import put, put_json
 from nightrook.cli.safe_output import guarded
 from nightrook.config.options import ViewOptions
-from nightrook.display.console.look import Look, columns, look_of
-from nightrook.display.console.markdown import markdown
+from nightrook.display.console import Look, columns, look_of
 from nightrook.display.ending import how_to_install, losses, summary
+from nightrook.display.event_lines import ShownTexts
+from nightrook.display.markdown import markdown
 from nightrook.display.reports.ended_run import EndedRun, about_run, known_agent
-from nightrook.display.texts import ShownTexts
 from nightrook.model.completion import final_text
 from nightrook.model.errors import NightrookError
 from nightrook.model.safe import safe, safe_line

@@ -10,14 +10,13 @@ import msgspec
 
 from nightrook.cli.options.view_options import display_on, reports_starts
 from nightrook.config.options import ViewOptions
-from nightrook.display.asking import decided
-from nightrook.display.console.look import look_of
-from nightrook.display.console.paint import Paint
-from nightrook.display.context import RunContext
+from nightrook.display.console import Paint, look_of
+from nightrook.display.decisions import decided
 from nightrook.display.ending import Shown, summary
-from nightrook.display.outputs import Display
+from nightrook.display.event_lines import RunContext
 from nightrook.display.plain import PlainDisplay
 from nightrook.display.reports.ended_run import EndedRun, about_run
+from nightrook.display.terminal import Display
 from nightrook.model.records import Record
 from nightrook.model.state import RunState
 from nightrook.model.text import from_home

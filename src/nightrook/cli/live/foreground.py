@@ -22,11 +22,11 @@ from nightrook.cli.live.view import View
 from nightrook.cli.reporting.ci_output import CiOutput
 from nightrook.cli.reporting.end_actions import EndActions
 from nightrook.config.options import ViewOptions
-from nightrook.display.console.echo import Echo
-from nightrook.display.console.look import look_of
+from nightrook.display.console import look_of
+from nightrook.display.event_lines import ShownTexts
 from nightrook.display.reports.ended_run import EndedRun
 from nightrook.display.reports.report import Report
-from nightrook.display.texts import ShownTexts
+from nightrook.display.screen import Echo
 from nightrook.model.safe import safe_line
 from nightrook.prices import price_file_problem
 from nightrook.process.systems.this_system import system

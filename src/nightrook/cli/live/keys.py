@@ -13,8 +13,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any, NamedTuple
 
-from nightrook.display.console.look import Look, look_of
-from nightrook.display.prompts.pages import Size
+from nightrook.display.console import Look, look_of
+from nightrook.display.prompt import Size
 from nightrook.model.safe import safe_line
 
 QUIET_S = 0.5

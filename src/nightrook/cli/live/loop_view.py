@@ -13,10 +13,10 @@ from nightrook.cli.live.output import put
 from nightrook.cli.live.temporary_lines import TemporaryLines
 from nightrook.cli.reporting.ci_output import CiOutput
 from nightrook.config.options import ViewOptions
-from nightrook.display.console.echo import Echo
-from nightrook.display.console.look import look_of
+from nightrook.display.console import look_of
 from nightrook.display.loops import steps
 from nightrook.display.numbers import clock
+from nightrook.display.screen import Echo
 from nightrook.loops.events import (
     CheckFinished,
     CheckStarted,

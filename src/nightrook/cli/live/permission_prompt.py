@@ -11,8 +11,8 @@ import msgspec
 
 from nightrook.cli.live.keys import QUIET_S, Keys, View, terminal_look, terminal_size, write
 from nightrook.cli.live.screen_turns import Turns
-from nightrook.display.asking import chosen, closed_elsewhere, outcome
-from nightrook.display.prompts.pages import Page, Prompt, Size
+from nightrook.display.decisions import chosen, closed_elsewhere, outcome
+from nightrook.display.prompt import Page, Prompt, Size
 from nightrook.model.questions import Ask, ClosedQuestion, Decision, Question
 from nightrook.model.redaction.redactor import Redactor
 

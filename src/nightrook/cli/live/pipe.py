@@ -16,7 +16,7 @@ from nightrook.cli.live.ending import print_end, print_result
 from nightrook.cli.live.view import View
 from nightrook.cli.live.writer import Writer
 from nightrook.config.options import PipeOptions, ViewOptions
-from nightrook.display.console.look import look_of
+from nightrook.display.console import look_of
 from nightrook.display.reports.ended_run import EndedRun
 from nightrook.model.safe import safe_line
 from nightrook.model.text import suggested

@@ -7,7 +7,7 @@ from typing import TextIO
 
 from nightrook import agents
 from nightrook.cli.safe_output import guarded
-from nightrook.display.console.paint import Paint
+from nightrook.display.console import Paint
 from nightrook.model.errors import NightrookError
 from nightrook.model.safe import safe, safe_line, uncoloured
 from nightrook.model.state import RunState

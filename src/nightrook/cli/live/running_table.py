@@ -7,9 +7,9 @@ from contextlib import AbstractContextManager
 from typing import Self
 
 from nightrook.cli.live.temporary_lines import TemporaryLines
-from nightrook.display.console.echo import Echo
-from nightrook.display.console.look import columns, height
+from nightrook.display.console import columns, height
 from nightrook.display.loops.batch import RunningTask, running_lines
+from nightrook.display.screen import Echo
 
 _REFRESH_S = 0.5
 _FEWEST_LINES = 2

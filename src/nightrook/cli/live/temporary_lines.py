@@ -8,10 +8,9 @@ from contextlib import contextmanager
 from functools import partial
 
 from nightrook.cli.live.output import go_unseen
-from nightrook.display.console.cells import fit
-from nightrook.display.console.echo import Echo
-from nightrook.display.console.look import columns, look_of
-from nightrook.display.console.screen import Screen
+from nightrook.display.cells import fit
+from nightrook.display.console import columns, look_of
+from nightrook.display.screen import Echo, Screen
 
 
 class TemporaryLines:

@@ -15,13 +15,11 @@ from nightrook.cli.live.writer import Writer
 from nightrook.cli.options.view_options import display_on, reports_starts
 from nightrook.cli.safe_output import guarded
 from nightrook.config.options import ViewOptions
-from nightrook.display.console.echo import Echo
-from nightrook.display.console.look import Look
-from nightrook.display.context import RunContext
-from nightrook.display.outputs import Display
+from nightrook.display.console import Look
+from nightrook.display.event_lines import RunContext, ShownTexts
 from nightrook.display.plain import PlainDisplay
-from nightrook.display.terminal import TerminalDisplay
-from nightrook.display.texts import ShownTexts
+from nightrook.display.screen import Echo
+from nightrook.display.terminal import Display, TerminalDisplay
 from nightrook.model.records import dump
 from nightrook.model.redaction.deltas import UnsplitSecrets
 from nightrook.model.redaction.redactor import RedactedLines, Redactor

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from nightrook import agents
 from nightrook.cli.safe_output import guarded
 from nightrook.config.options import ViewOptions
-from nightrook.display.console.echo import Echo
-from nightrook.display.console.look import look_of
-from nightrook.display.context import RunContext
-from nightrook.display.outputs import Display, display_for
+from nightrook.display.console import look_of
+from nightrook.display.event_lines import RunContext
+from nightrook.display.screen import Echo
+from nightrook.display.terminal import Display, display_for
 
 
 def check_view(view: ViewOptions, *, detach: bool = False) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from nightrook.cli.live.output import put, put_control
 from nightrook.cli.reporting.ci_output import CiOutput
 from nightrook.config.end_options import EndOptions
-from nightrook.display.console.look import look_of
+from nightrook.display.console import look_of
 from nightrook.display.reports.report import Report
 from nightrook.display.reports.values import ENDED
 from nightrook.model.errors import NightrookError

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Self, TextIO
 
 from nightrook.archive.cost import Archive, up_to_date
-from nightrook.display.console.look import columns, look_of
+from nightrook.display.console import columns, look_of
 from nightrook.display.numbers import percent, size
 
 _QUIET_S = 1.0  # most imports end before

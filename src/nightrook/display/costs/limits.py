@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from nightrook.archive.ledger.limits import ReportedLimit
-from nightrook.display.console.paint import Paint
-from nightrook.display.console.table import table
+from nightrook.display.console import Paint
 from nightrook.display.numbers import moment, percent
+from nightrook.display.table import table
 from nightrook.model.text import duration
 
 _HEAD = ("AGENT", "PLAN", "WINDOW", "USED", "LEFT", "RESETS", "REPORTED", "")

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from nightrook.archive.report.figures import CostReport, Figures
-from nightrook.display.console import cells
-from nightrook.display.console.paint import Paint
-from nightrook.display.console.table import table
+from nightrook.display import cells
+from nightrook.display.console import Paint
 from nightrook.display.costs.amounts import cost, decimals, summary
 from nightrook.display.costs.names import name_of
 from nightrook.display.numbers import tokens
+from nightrook.display.table import table
 from nightrook.model.safe import safe_line
 
 NATIVE, ESTIMATED = "█", "▒"

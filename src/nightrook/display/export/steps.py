@@ -10,10 +10,10 @@ import msgspec
 
 from nightrook.adapter.agent import Replacement, no_replacements
 from nightrook.display import numbers
-from nightrook.display.asking import decided_on
+from nightrook.display.decisions import decided_on
+from nightrook.display.event_lines import FAILED, PATHS, allowing_option, is_permission
 from nightrook.display.page import compared, readable
 from nightrook.display.spending import TurnUse
-from nightrook.display.words import FAILED, PATHS, allowing_option, is_permission
 from nightrook.model.events import ToolStarted
 from nightrook.model.safe import safe, safe_line, uncoloured
 from nightrook.model.text import cut, duration, relative

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from nightrook.batches.batch import Batch
-from nightrook.display.console.cells import width as cells_of
-from nightrook.display.console.table import table
+from nightrook.display.cells import width as cells_of
 from nightrook.display.numbers import price, total_cost
+from nightrook.display.table import table
 from nightrook.model.ledger import Money
 from nightrook.model.safe import safe_line
 from nightrook.model.text import duration, one_line, suggested

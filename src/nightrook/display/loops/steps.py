@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from nightrook.display.console.paint import style_of
+from nightrook.display.console import style_of
 from nightrook.display.numbers import changed_lines, price
 from nightrook.loops.events import (
     CANNOT_EXECUTE,

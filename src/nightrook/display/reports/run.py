@@ -3,13 +3,13 @@
 from collections.abc import Collection
 
 from nightrook.display.ending import warnings
+from nightrook.display.event_lines import allowing_option
 from nightrook.display.reports.report import (
     RUNNING,
     Report,
     ReportedDenial,
     ReportedFile,
 )
-from nightrook.display.words import allowing_option
 from nightrook.model.state import RunState
 from nightrook.model.text import relative
 from nightrook.model.verdict import Verdict

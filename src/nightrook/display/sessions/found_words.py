@@ -4,8 +4,8 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from nightrook.archive.search.search import Hit
-from nightrook.display.console.cells import fit
-from nightrook.display.console.paint import Paint
+from nightrook.display.cells import fit
+from nightrook.display.console import Paint
 from nightrook.display.numbers import moment
 from nightrook.model.safe import safe_line
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from nightrook.archive.watch.watched import Row
 from nightrook.display import numbers
-from nightrook.display.console.cells import fit
-from nightrook.display.console.paint import Paint
-from nightrook.display.console.table import table
+from nightrook.display.cells import fit
+from nightrook.display.console import Paint
 from nightrook.display.status import activity
+from nightrook.display.table import table
 from nightrook.model.ledger import Money, least_certain
 from nightrook.model.safe import safe_line
 from nightrook.model.text import count, duration, from_home, one_line

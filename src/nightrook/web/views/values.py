@@ -2,7 +2,7 @@
 
 import msgspec
 
-from nightrook.display import words
+from nightrook.display import event_lines
 from nightrook.model.ledger import Money
 from nightrook.model.snapshot import Snapshot
 
@@ -32,4 +32,4 @@ def doing(snapshot: Snapshot) -> str | None:
     if not snapshot.open_tools:
         return None
     tool = snapshot.open_tools[-1]
-    return words.call(tool, tool.started_at, snapshot.cwd).words
+    return event_lines.call(tool, tool.started_at, snapshot.cwd).words

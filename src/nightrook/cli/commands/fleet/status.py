@@ -10,8 +10,8 @@ import click
 import msgspec
 
 from nightrook.cli.background.started import say
-from nightrook.display.console.look import columns
-from nightrook.display.console.table import table
+from nightrook.display.console import columns
+from nightrook.display.table import table
 from nightrook.fleet.boss.beats import SILENT_S, Heard
 from nightrook.fleet.boss.fleet_run import Fleet, opened_fleet
 from nightrook.fleet.boss.folders import read_state

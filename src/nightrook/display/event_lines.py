@@ -1,21 +1,31 @@
-"""The words for each event, shared by all displays."""
+"""The words for each event, shared by all displays, and what they keep to choose them.
+
+Functions turn an event into a `Line`. `Calls` matches the ends of tool calls with their starts,
+`ShownTexts` knows which of the agent's texts were shown whole, and `RunContext` is what a display
+knows of a run beside its records.
+"""
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
+import msgspec
+
 from nightrook.adapter.agent import PERMIT_ALL, PERMIT_EDITS
+from nightrook.display import numbers
 from nightrook.display.numbers import price
 from nightrook.model.events import (
     ContextCompacted,
     Error,
     Event,
+    FileChanged,
     LimitReported,
     ModelChanged,
     Notice,
     PermissionDenied,
     Replayed,
     Retrying,
+    SessionStarted,
     Thinking,
     ToolFinished,
     ToolStarted,
@@ -25,8 +35,8 @@ from nightrook.model.events import (
 )
 from nightrook.model.ledger import Money
 from nightrook.model.records import Record
-from nightrook.model.snapshot import Retry, RunningTool
-from nightrook.model.text import cut, duration, first_line, one_line, relative
+from nightrook.model.snapshot import Retry, RunningTool, Snapshot
+from nightrook.model.text import cut, duration, first_line, from_home, one_line, relative
 
 Role = Literal["tool", "text", "error", "cost", "note", "output"]
 """What a line is about; it decides the colour of the line's head."""
@@ -311,3 +321,155 @@ def _reason(ended: TurnFinished) -> str:
 
 def _known(number: int | None) -> str:
     return "?" if number is None else str(number)
+
+
+class EndedCall(NamedTuple):
+    """A call that has ended; `call` is None if its start was never seen."""
+
+    finished: ToolFinished
+    call: Call | None
+    at: float | None
+    changes: list[FileChanged]
+
+    def counted(self) -> str:
+        """The lines that it added and removed, in all files; empty if some were not counted."""
+        return numbers.changed_in_all([(each.added, each.removed) for each in self.changes])
+
+    def took(self, shortest: float) -> str:
+        """How long it took; empty if that is unknown or shorter than so many seconds."""
+        return took(self.call, self.at, shortest=shortest) or ""
+
+
+class Calls:
+    """Matches the ends of calls with their starts.
+
+    An edit that has ended is held back until `release`, since the lines that it changed are
+    reported after its end.
+    """
+
+    def __init__(self) -> None:
+        self._open: dict[str, Call] = {}
+        self._failed: dict[str, Call] = {}  # their turn's result may say that they were denied
+        self._changes: dict[str, list[FileChanged]] = {}  # by call, until it ends
+        self._held: EndedCall | None = None
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether an edit is held back."""
+        return self._held is not None
+
+    def start(self, event: ToolStarted, at: float | None, cwd: str | None) -> Call:
+        """Note that a call runs."""
+        started = self._open[event.id] = call(event, at, cwd)
+        return started
+
+    def finish(self, event: ToolFinished, at: float | None) -> EndedCall | None:
+        """Note that a call has ended; None if it is held back."""
+        call = self._open.pop(event.id, None)
+        ended = EndedCall(event, call, at, self._changes.pop(event.id, []))
+        if call and event.status in FAILED:
+            self._failed[event.id] = call
+        if call and call.kind == "edit" and event.status == "ok":
+            self._held = ended
+            return None
+        return ended
+
+    def count(self, change: FileChanged) -> None:
+        """Note the lines that a call changed in one file."""
+        id = change.tool_id
+        if self._held is not None and id == self._held.finished.id:
+            self._held.changes.append(change)
+        elif id in self._open:
+            self._changes.setdefault(id, []).append(change)
+
+    def release(self) -> EndedCall | None:
+        """The edit that is held back, if any; then none is."""
+        held, self._held = self._held, None
+        return held
+
+    def find(self, id: str | None) -> Call | None:
+        """A call that runs, or that failed in this turn."""
+        return self._open.get(id or "") or self._failed.get(id or "")
+
+    def end_turn(self) -> None:
+        """Forget the calls that failed."""
+        self._failed.clear()
+
+
+class ShownTexts:
+    """Turns texts into lines: the first line of each, or all of it with `verbose`."""
+
+    def __init__(self, *, verbose: bool = False) -> None:
+        self._verbose = verbose
+        self._last: str | None = None  # the last text, if it was shown whole
+        self._all_whole = True
+
+    def lines(self, said: str, redact: Callable[[str], str]) -> Iterator[Line]:
+        """The lines of the next text; `redact` gets all of it where a secret could be split."""
+        is_whole = self._verbose or is_shown_whole(said)
+        self._last = said.strip() if is_whole else None
+        self._all_whole = self._all_whole and is_whole
+        if self._verbose:
+            yield from whole_text(redact(said) if "\n" in said else said)
+        else:
+            yield text(said)
+
+    def include(self, answer: str, texts: Sequence[str]) -> bool:
+        """Whether an answer was shown whole; without one of its own it is all texts together."""
+        return answer.strip() == self._last or (self._all_whole and answer == "".join(texts))
+
+
+def _unchanged(text: str) -> str:
+    return text
+
+
+class RunContext(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that is shown; `snapshot` returns its current state.
+
+    Who folds the run's records calls the display's methods, so a snapshot is made in the thread
+    that owns the state. Only finished lines are passed to other threads.
+    """
+
+    run: str | None = None
+    """The run's name."""
+
+    cwd: str | None = None
+    """The folder that it was started in."""
+
+    began: float | None = None
+    """When it was started; without it, the first record counts."""
+
+    reports_starts: bool = True
+    """Whether the agent reports calls when they begin, not only when they have ended."""
+
+    snapshot: Callable[[], Snapshot] = Snapshot
+    redact: Callable[[str], str] = _unchanged
+    """What takes the secrets out of text that is divided into several lines."""
+
+    denied_by_person: Callable[[], frozenset[str]] = frozenset
+    """Returns the ids of the calls to which a person said no."""
+
+    @property
+    def model(self) -> str | None:
+        """The model that was asked for, or that the agent named."""
+        return self.snapshot().model
+
+    def cost(self) -> Money:
+        """What the run cost so far."""
+        return self.snapshot().cost
+
+    def is_by_person(self, denial: PermissionDenied) -> bool:
+        """Whether a person said no to a call."""
+        return denial.tool_id is not None and denial.tool_id in self.denied_by_person()
+
+    def heading(
+        self, session: SessionStarted, agent: str, *, cwd: str | None, home: str | None
+    ) -> str:
+        """What runs: agent, version, model, folder and the run's name, as far as known."""
+        parts = (
+            f"{agent} {session.version}" if session.version else agent,
+            session.model or self.model,
+            from_home(cwd, home) if cwd else None,
+            f"run {self.run}" if self.run else None,
+        )
+        return " · ".join(part for part in parts if part)

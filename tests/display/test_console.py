@@ -8,7 +8,7 @@ from typing import TextIO
 
 import pytest
 
-from nightrook.display.console.look import Look, columns, look_of
+from nightrook.display.console import Look, columns, look_of
 
 XTERM = {"TERM": "xterm-256color"}
 

@@ -6,7 +6,7 @@ a sixth of what `rook runs` may take.
 
 from collections.abc import Callable, Sequence
 
-from nightrook.display.console import cells
+from nightrook.display import cells
 from nightrook.model.safe import safe_line
 
 _GAP = "  "

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightrook.display.asking import chosen, decided, outcome
+from nightrook.display.decisions import chosen, decided, outcome
 from nightrook.model.events import PermissionRequested
 from nightrook.model.questions import About, By, Decision, Option, Question
 from nightrook.model.records import Record

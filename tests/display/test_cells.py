@@ -5,7 +5,7 @@ import wcwidth
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightrook.display.console.cells import fit, width, wrap
+from nightrook.display.cells import fit, width, wrap
 from nightrook.model.safe import safe_line
 
 

@@ -1,6 +1,6 @@
 """Rows in columns."""
 
-from nightrook.display.console.table import table
+from nightrook.display.table import table
 
 
 def test_columns_are_as_wide_as_what_stands_in_them() -> None:

@@ -1,16 +1,197 @@
-"""What an agent asks the user, as pages of a screen: what is decided stands next to the keys."""
+"""What an agent asks the user, as pages of a screen: what is decided stands next to the keys.
 
-from collections.abc import Iterator, Mapping, Sequence
+`visible` shows blanks and hidden characters, since a user decides by every character of a text.
+`PromptRows` puts the agent's text behind our words or a bar, so that it cannot forge either.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import NamedTuple
+from unicodedata import category
 
-from nightrook.display.console.cells import fit
-from nightrook.display.console.paint import Paint
-from nightrook.display.console.visible import visible
+from nightrook.display.cells import fit, rows, width
+from nightrook.display.console import Paint
 from nightrook.display.numbers import time_limit
-from nightrook.display.prompts.rows import PromptRows
 from nightrook.model.events import ToolKind
 from nightrook.model.questions import Ask, Question
+from nightrook.model.safe import safe_line
 from nightrook.model.text import count, relative
+
+_MOST_BLANKS = 8  # more in a row are counted
+_WIDEST_INDENT = 24
+_TAB = " " * 4
+_JOINERS = "\u200c\u200d"
+_SELECTORS = "\ufe0e\ufe0f"
+_MOST_MARKS = 3  # on one letter; no language needs more
+_BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0\U0001d159")  # drawn as nothing
+_IGNORED = (  # marks that no terminal draws
+    *(range(0x34F, 0x350), range(0x17B4, 0x17B6), range(0x180B, 0x1810)),
+    *(range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0)),
+)
+_INDENT = re.compile(r"[-+]?[ \t]*")  # after the mark of a changed line, too
+_ASCII_RUNS = re.compile(rf" {{{_MOST_BLANKS + 1},}}|([\x00-\x1f\x7f])\1*")
+
+
+def visible(text: str) -> str:
+    """Text on one line in which nothing is hidden.
+
+    Many blanks become their number (`␠×2600`), a control character its symbol (`␛`), and any other
+    character that a terminal leaves blank its code (`‹U+3164›`). The indentation of a line stays.
+    """
+    match = _INDENT.match(text)
+    indent = match[0].replace("\t", _TAB) if match else ""
+    if match is None or len(indent) > _WIDEST_INDENT:
+        indent, rest = "", text
+    else:
+        rest = text[match.end() :]
+    if rest.isascii():
+        return indent + _ASCII_RUNS.sub(lambda run: _counted(run[0][0], len(run[0])), rest)
+    return indent + "".join(_characters(rest))
+
+
+def _characters(text: str) -> Iterator[str]:
+    runs = [(character, sum(1 for _ in run)) for character, run in groupby(text)]
+    followers = [character for character, _ in runs[1:]] + [""]
+    before, marks = "", 0
+    for (character, number), after in zip(runs, followers, strict=True):
+        marks = marks + number if category(character) in ("Mn", "Me") else 0
+        if character == " " or _is_hidden(character, number, before, after, marks):
+            yield _counted(character, number)
+        else:
+            yield character * number
+        before = character if not marks else before
+
+
+def _is_hidden(character: str, number: int, before: str, after: str, marks: int) -> bool:
+    """Whether a reader would not see a character, or not what it does to its neighbours."""
+    if character in _JOINERS:
+        return number > 1 or not (_joins(before) and _joins(after))
+    if character in _SELECTORS:
+        return number > 1 or category(before or " ") not in ("So", "Sm", "Po", "Nd")
+    if marks:
+        ignored = any(ord(character) in part for part in _IGNORED)
+        return ignored or marks > _MOST_MARKS or category(before or " ")[0] != "L"
+    return not character.isprintable() or character in _BLANK_LETTERS
+
+
+def _joins(neighbour: str) -> bool:
+    """Whether a joiner next to this character belongs to a script or an emoji."""
+    return neighbour > "\x7f" and neighbour.isprintable() and neighbour not in _BLANK_LETTERS
+
+
+def _counted(character: str, number: int) -> str:
+    """A run of one character that would not be seen."""
+    if character == " ":
+        return f"␠×{number}" if number > _MOST_BLANKS else " " * number
+    code = ord(character)
+    symbol = "␡" if code == 0x7F else chr(0x2400 + code) if code < 0x20 else f"‹U+{code:04X}›"
+    return symbol if number == 1 else f"{symbol}×{number}"
+
+
+_WIDEST_NAME = 40
+_WIDEST_MARGIN = 12
+_MOST_BLANK_LINES = 3  # in a row; more are counted
+_NARROWEST = 8  # narrower terminals wrap
+
+
+class PromptRows:
+    """Makes the rows of a prompt on a screen of so many columns.
+
+    Only our own text starts at the left margin or at the indentation. No row reaches the last
+    column, since some terminals wrap there.
+    """
+
+    def __init__(self, agent: str, columns: int, paint: Paint) -> None:
+        self._name = f"[{fit(safe_line(agent), _WIDEST_NAME)}]"
+        self._paint = paint
+        self._head_room = columns - width(self._name) - 2
+        self._indent = " " * min(width(self._name) + 1, _WIDEST_MARGIN)
+        self.room = max(columns - len(self._indent) - 1, _NARROWEST)
+        """How many columns there are beside the indentation."""
+
+    def head(self, words: str, tool: str = "", page: str = "") -> str:
+        """The first row: our words, the agent's name for a tool, and the number of the page."""
+        paint = self._paint
+        named = f"{words}  {visible(tool)}" if tool else words
+        suffix = f" · page {page}" if page else ""
+        if width(named) + width(suffix) > self._head_room:
+            suffix = suffix.replace("page ", "")
+        named = fit(named, max(self._head_room - width(suffix), 0))
+        tool = paint("tool", named.removeprefix(words))
+        prefix, strong = paint("prefix", self._name), paint("strong", words)
+        return f"{prefix} {strong}{tool}{paint('aside', suffix)}"
+
+    def head_cuts(self, words: str, tool: str) -> bool:
+        """Whether the first row of a page has no room for all of the name of a tool."""
+        return width(f"{words}  {visible(tool)} · 100/100") > self._head_room
+
+    def own(self, words: str) -> list[str]:
+        """Our own words beside the agent's."""
+        return [self._indent + self._paint("aside", row) for row in rows(words, self.room)]
+
+    def line(self, words: str) -> str:
+        """Words below the prompt, cut to one row."""
+        return self._indent + fit(words, self.room)
+
+    def labelled(self, label: str, text: str) -> list[str]:
+        """Text of the agent after a label of ours."""
+        first, *more = rows(f"{label}{visible(text)}", self.room - 2)
+        return [self._indent + first, *(f"{self._indent}  {row}" for row in more)]
+
+    def cut(self, labelled: list[str], most: int) -> list[str]:
+        """So many of these rows; the last one shows that there are more."""
+        shown = labelled[:most]
+        if shown and len(shown) < len(labelled):
+            shown[-1] = fit(f"{shown[-1]} …", len(self._indent) + self.room)
+        return shown
+
+    def barred(self, lines: Iterable[str], styles: Mapping[str, str]) -> Iterator[str]:
+        """Lines of the agent behind a bar, which is dotted where a line had to be broken.
+
+        `styles` has the style of a line by its first character, or for all others by "".
+        """
+        for blank, group in groupby(lines, _blank):
+            run = list(group)
+            if blank is not None and len(run) > _MOST_BLANK_LINES:
+                yield from self.own(f"… {blank}{len(run)} blank lines")
+                continue
+            for line in run:
+                style = styles.get(line[:1]) or styles.get("")
+                for at, row in enumerate(rows(visible(line), self.room - 2)):
+                    bar = self._paint("prefix", "┆" if at else "│")
+                    yield f"{self._indent}{bar} {self._paint(style, row) if style else row}"
+
+    def key(self, key: str, meaning: str) -> list[str]:
+        """A key and its meaning, on rows of their own."""
+        return [self._indent + row for row, _ in self._key(key, meaning)]
+
+    def keys(self, keys: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+        """Keys with their meanings, as many on a row as fit; "" stands for no key."""
+        lines: list[tuple[str, int]] = []  # with their widths
+        for key, meaning in keys:
+            first, *more = self._key(key, meaning)
+            if lines and not more and lines[-1][1] + 2 + first[1] <= self.room:
+                last = lines.pop()
+                first = f"{last[0]}  {first[0]}", last[1] + 2 + first[1]
+            lines += [first, *more]
+        return tuple(self._indent + line for line, _ in lines)
+
+    def _key(self, key: str, meaning: str) -> list[tuple[str, int]]:
+        """The rows of a key, each with its width."""
+        mark = f"[{key}] " if key else ""
+        first, *more = rows(meaning, self.room - len(mark))
+        painted = self._paint("strong", mark.strip()) + (" " if mark else "") + first
+        indent = " " * len(mark)
+        whole = (painted, len(mark) + width(first)) if not more else (painted, self.room)
+        return [whole, *((indent + row, self.room) for row in more)]
+
+
+def _blank(line: str) -> str | None:
+    """The mark of a blank line, `+` or `-` if it is a changed one; None if it is not blank."""
+    mark = line[:1] if line[:1] in ("+", "-") else ""
+    return None if line[len(mark) :].strip(" \t") else mark
+
 
 _VERBS: Mapping[ToolKind, str] = {
     "execute": "run",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightrook.display.console.visible import visible
+from nightrook.display.prompt import visible
 
 
 @pytest.mark.parametrize(

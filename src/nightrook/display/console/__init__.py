@@ -1,1 +1,0 @@
-"""The terminal itself: its width, colours, links, screen, tables and laid-out Markdown."""

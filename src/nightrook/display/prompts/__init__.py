@@ -1,1 +1,0 @@
-"""The permission prompt: its rows, divided into pages."""
