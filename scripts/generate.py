@@ -1,7 +1,8 @@
 """Writes what is generated.
 
 docs/events.md, the shipped JSON Schema, the tables of docs/money.md and docs/configuration.md, the
-walk in docs/architecture.md, the outline of the commands that completion reads, the man page.
+walk in docs/architecture.md, the outline of the commands that completion reads, the man page, the
+known fields of each agent.
 
 Run by `make docs`; the tests fail when a file is not what this writes.
 """
@@ -13,6 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import get_args
 
+import known_fields
 import manual
 import msgspec
 import walk
@@ -35,6 +37,7 @@ SETTINGS_PAGE = ROOT / "docs" / "configuration.md"
 ARCHITECTURE_PAGE = ROOT / "docs" / "architecture.md"
 MAN_PAGE = ROOT / "man" / "rook.1"
 OUTLINE_FILE = outline.FILE
+FIELDS_FILE = ROOT / "src" / "nightrook" / "agents" / "known_fields.py"
 SCHEMA_FILE = ROOT / "src" / "nightrook" / "record.schema.json"
 
 _HEAD = f"""\
@@ -124,6 +127,7 @@ def main() -> None:
     """Write all files."""
     EVENTS_PAGE.write_text(events_page(), encoding="utf-8")
     SCHEMA_FILE.write_text(schema_text(), encoding="utf-8")
+    FIELDS_FILE.write_text(known_fields.module(), encoding="utf-8")
     MONEY_PAGE.write_text(money_page(), encoding="utf-8")
     SETTINGS_PAGE.write_text(settings_page(), encoding="utf-8")
     ARCHITECTURE_PAGE.write_text(architecture_page(), encoding="utf-8")

@@ -21,6 +21,11 @@ def test_the_shipped_schema_is_current(generate: ModuleType) -> None:
     assert generate.SCHEMA_FILE.read_text(encoding="utf-8") == generate.schema_text(), "make docs"
 
 
+def test_the_known_fields_of_the_agents_are_current(generate: ModuleType) -> None:
+    made = generate.known_fields.module()
+    assert generate.FIELDS_FILE.read_text(encoding="utf-8") == made, "make docs"
+
+
 def test_the_table_of_the_page_on_money_is_current(generate: ModuleType) -> None:
     assert generate.MONEY_PAGE.read_text(encoding="utf-8") == generate.money_page(), "make docs"
 

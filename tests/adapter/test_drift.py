@@ -14,8 +14,8 @@ from nightrook.model.events import Notice, UnknownField
 steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 KNOWN = {
-    "talk": frozenset({"type", "parts", "parts[].text", "usage", "usage.input", "extra"}),
-    "end": frozenset({"type"}),
+    "talk": "type parts parts[].text usage usage.input extra",
+    "end": "type",
 }
 
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from nightrook.agents import NAMES
-from nightrook.agents.claude.fields import KNOWN_FIELDS
+from nightrook.agents.known_fields import KNOWN_FIELDS
 from tests.adapter.mutations import BOM, DISORDERS, MUTATIONS, VALUES, mutate_stream
 from tests.model.adding_up import account, decode, recorded, run
 from tests.rules import each
@@ -104,12 +104,13 @@ def test_any_bytes_in_any_cuts_never_raise_and_add_up(raw: bytes, cuts: list[int
     assert records == decode([raw])
 
 
-TYPES = sorted(KNOWN_FIELDS)
+KNOWN = KNOWN_FIELDS["claude"]
+TYPES = sorted(KNOWN)
 KEYS = sorted(
     {
         key
-        for fields in KNOWN_FIELDS.values()
-        for path in fields
+        for fields in KNOWN.values()
+        for path in fields.split()
         for key in path.replace("[]", "").split(".")
     }
 )

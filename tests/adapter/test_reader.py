@@ -20,7 +20,7 @@ def said(memory: Memory, message: Said, line: bytes) -> Sequence[Event]:
 
 
 def remembered() -> Memory:
-    return Memory({"said": frozenset({"type", "text"}), "beat": frozenset({"type"})})
+    return Memory({"said": "type text", "beat": "type"})
 
 
 decoder = decoder_of("parrot", {Said: said}, remembered, silent=("beat",))

@@ -1,7 +1,7 @@
 """Counts fields that an agent's checked versions did not write, to detect format drift."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -22,30 +22,32 @@ _load = msgspec.json.Decoder().decode
 
 
 class Drift:
-    """Counts the unknown fields of messages, given the known ones of each type as dotted paths.
+    """Counts the unknown fields of messages, given the known ones of each type.
 
-    An object is checked only if a known path leads into it; `[]` stands for any item of a list.
+    These are dotted paths, separated by spaces: `type usage.input parts[].text`. `[]` stands for
+    any item of a list. An object is checked only if a known path leads into it.
     """
 
-    def __init__(self, known: Mapping[str, frozenset[str]]) -> None:
+    def __init__(self, known: Mapping[str, str]) -> None:
         self._known = known
-        self._holders: dict[str, frozenset[str]] = {}  # objects with known fields, by type
+        self._fields: dict[str, frozenset[str]] = {}  # the known ones of the types that were seen
+        self._holders: dict[str, frozenset[str]] = {}  # and the objects that have them
         self._looked: Counter[str] = Counter()
         self._unknown: Counter[tuple[str, str]] = Counter()
 
     def look(self, type: str, line: bytes) -> bool:
         """Check one message of a known type; False if enough of that type were checked."""
-        known = self._known.get(type)
-        if known is None or self._looked[type] >= LOOKED_AT:
+        if type not in self._known or self._looked[type] >= LOOKED_AT:
             return False
         self._looked[type] += 1
         try:
             message = _load(line)
         except (ValueError, RecursionError):
             return True  # the decoder reports unreadable lines
-        if type not in self._holders:
+        if type not in self._fields:
+            known = self._fields[type] = frozenset(_with_holders(self._known[type].split()))
             self._holders[type] = frozenset(field.rpartition(".")[0] for field in known)
-        self._walk(type, known, "", message)
+        self._walk(type, self._fields[type], "", message)
         return True
 
     def add(self, type: str, field: str) -> None:
@@ -72,6 +74,14 @@ class Drift:
                     self._walk(type, known, inner, item)
                 else:
                     self.add(type, inner)
+
+
+def _with_holders(fields: Iterable[str]) -> Iterator[str]:
+    """The fields, and those of the objects that have them."""
+    for field in fields:
+        while field:
+            yield field
+            field = field.rpartition(".")[0].removesuffix("[]")
 
 
 def type_name(shape: type[msgspec.Struct]) -> str:

@@ -44,10 +44,11 @@ def forget_oldest(things: dict[Any, Any], most: int) -> None:
 class Memory:
     """What is remembered about one stream; an agent that needs more derives a class from it.
 
-    `known` are the fields of each type of message, for the report of unknown fields.
+    `known` are the fields of each type of message, separated by spaces, for the report of unknown
+    fields (`Drift`).
     """
 
-    def __init__(self, known: Mapping[str, frozenset[str]] | None = None) -> None:
+    def __init__(self, known: Mapping[str, str] | None = None) -> None:
         self.results = 0  # finished turns
         self.drift = Drift(known or {})
         self.sessions: set[str | None] = set()

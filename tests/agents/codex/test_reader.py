@@ -9,8 +9,8 @@ import pytest
 import nightrook
 from nightrook.agents.codex.adapter import recognises
 from nightrook.agents.codex.errors import error, retry
-from nightrook.agents.codex.fields import KNOWN_FIELDS
 from nightrook.agents.codex.tools import script
+from nightrook.agents.known_fields import KNOWN_FIELDS
 from nightrook.model.events import (
     Error,
     FileChanged,
@@ -101,8 +101,9 @@ def test_a_turn_is_ok_if_and_only_if_it_was_completed(path: Path) -> None:
 def test_the_table_of_fields_has_only_recorded_fields() -> None:
     stages = {m["type"] for path in STREAMS for m in messages(path)}
     kinds = {m["item"]["type"] for path in STREAMS for m in messages(path) if "item" in m}
-    assert {name.partition("/")[0] for name in KNOWN_FIELDS} == stages
-    assert {name.partition("/")[2] for name in KNOWN_FIELDS} - {""} == kinds
+    known = KNOWN_FIELDS["codex"]
+    assert {name.partition("/")[0] for name in known} == stages
+    assert {name.partition("/")[2] for name in known} - {""} == kinds
 
 
 # Turns.

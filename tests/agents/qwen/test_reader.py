@@ -9,8 +9,8 @@ import pytest
 import nightrook
 from nightrook.adapter.drift import Drift
 from nightrook.agents import agent, detect
+from nightrook.agents.known_fields import KNOWN_FIELDS
 from nightrook.agents.qwen.errors import api_error
-from nightrook.agents.qwen.fields import KNOWN_FIELDS
 from nightrook.model.bookkeeping import NOTHING
 from nightrook.model.completion import final_text
 from nightrook.model.events import (
@@ -371,7 +371,7 @@ def test_a_new_version_s_fields_are_counted() -> None:
 
 @each("path", [path for path in STREAMS if is_real(path)], ids=name_of)
 def test_every_field_that_was_recorded_is_known(path: Path) -> None:
-    drift = Drift(KNOWN_FIELDS)
+    drift = Drift(KNOWN_FIELDS["qwen"])
     for message in messages(path):
         drift.look(message["type"], json.dumps(message).encode())
     assert drift.fields() == ()

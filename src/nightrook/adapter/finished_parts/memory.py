@@ -79,9 +79,7 @@ class Memory(memory.Memory):
     but the turn. `kinds` has the kind of each of the agent's tools.
     """
 
-    def __init__(
-        self, known: Mapping[str, frozenset[str]], kinds: Mapping[str, ToolKind] = KINDS
-    ) -> None:
+    def __init__(self, known: Mapping[str, str], kinds: Mapping[str, ToolKind] = KINDS) -> None:
         super().__init__(known)
         self.kinds = kinds
         self.totals = Totals()

@@ -224,7 +224,7 @@ _TABLE: Table[Memory] = {
 
 
 def decoder_for(
-    agent: str, known: Mapping[str, frozenset[str]], kinds: Mapping[str, ToolKind] = tools.KINDS
+    agent: str, known: Mapping[str, str], kinds: Mapping[str, ToolKind] = tools.KINDS
 ) -> Callable[..., LineDecoder]:
     """Return a function that makes a decoder for one stream of an agent.
 

@@ -129,7 +129,7 @@ def transcript(
     agent: str,
     *,
     resume: Sequence[str],
-    known: Mapping[str, frozenset[str]],
+    known: Mapping[str, str],
     kinds: Mapping[str, ToolKind] = KINDS,
 ) -> Transcript:
     """Return how stored sessions of an agent are read; `resume` is its command without the id."""

@@ -10,7 +10,7 @@ from nightrook.adapter.memory import Memory
 from nightrook.adapter.reader import Table, decoder_of
 from nightrook.adapter.usage import uncached
 from nightrook.agents.amp import shapes, tools
-from nightrook.agents.amp.fields import KNOWN_FIELDS
+from nightrook.agents.known_fields import KNOWN_FIELDS
 from nightrook.model.events import (
     Error,
     Event,
@@ -119,7 +119,7 @@ _TABLE: Table[Memory] = {
     shapes.Result: result,
 }
 
-decoder = decoder_of("amp", _TABLE, partial(Memory, KNOWN_FIELDS))
+decoder = decoder_of("amp", _TABLE, partial(Memory, KNOWN_FIELDS["amp"]))
 """Returns a decoder for one stream of Amp."""
 
 

@@ -12,7 +12,7 @@ from nightrook.agents.claude.command import (
     keeps_variable,
     with_output_flags,
 )
-from nightrook.agents.claude.fields import CHECKED_VERSIONS
+from nightrook.agents.claude.memory import CHECKED_VERSIONS
 from nightrook.agents.claude.reader import decoder
 from nightrook.agents.claude.tools import replacements
 
@@ -71,7 +71,7 @@ AGENT = Agent(
     install="npm install -g @anthropic-ai/claude-code",
     login="claude /login",
     output_flags=OUTPUT_FLAGS,
-    checked_versions=tuple(sorted(CHECKED_VERSIONS)),
+    checked_versions=CHECKED_VERSIONS,
     capabilities=Capabilities(
         deltas="yes",
         thinking="yes",

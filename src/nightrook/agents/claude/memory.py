@@ -7,9 +7,9 @@ import msgspec
 
 from nightrook.adapter import memory
 from nightrook.adapter.memory import forget_oldest
-from nightrook.agents.claude.fields import CHECKED_VERSIONS, KNOWN_FIELDS
 from nightrook.agents.claude.shapes import Usage
 from nightrook.agents.claude.tools.results import Plan
+from nightrook.agents.known_fields import KNOWN_FIELDS
 from nightrook.model.bounds import keep_end, take_oldest
 from nightrook.model.events import (
     Event,
@@ -24,6 +24,9 @@ from nightrook.model.events import (
 )
 
 T = TypeVar("T")
+
+CHECKED_VERSIONS = ("1.0.128", "2.0.76", "2.1.197", "2.1.325")
+"""The versions of which every field was checked."""
 
 _MOST_MESSAGES = 256  # API messages that may still get another line
 _MOST_CALLS = 4096  # finished tool calls that may be mentioned again
@@ -102,7 +105,7 @@ class Memory(memory.Memory):
     """
 
     def __init__(self) -> None:
-        super().__init__(KNOWN_FIELDS)
+        super().__init__(KNOWN_FIELDS["claude"])
         self.checked = False  # whether all fields of the version that writes it are known
         self.model: str | None = None
         self.mode: str | None = None

@@ -12,7 +12,6 @@ from nightrook.agents.cline.command import (
     prompt_above_stdin,
     with_output_flags,
 )
-from nightrook.agents.cline.fields import CHECKED_VERSIONS
 from nightrook.agents.cline.reader import decoder
 from nightrook.agents.cline.tools import replacements
 
@@ -40,7 +39,7 @@ AGENT = Agent(
     install="npm install -g cline",
     login="cline auth",
     output_flags=OUTPUT_FLAGS,
-    checked_versions=CHECKED_VERSIONS,
+    checked_versions=("3.0.65",),
     capabilities=Capabilities(
         deltas="yes",
         thinking="yes",

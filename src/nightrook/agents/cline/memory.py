@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from nightrook.adapter import memory
-from nightrook.agents.cline.fields import KNOWN_FIELDS
+from nightrook.agents.known_fields import KNOWN_FIELDS
 from nightrook.model.events import Error, Event, UsageReported
 
 _MOST_SUBAGENTS = 1000
@@ -19,7 +19,7 @@ class Memory(memory.Memory):
     """
 
     def __init__(self) -> None:
-        super().__init__(KNOWN_FIELDS)
+        super().__init__(KNOWN_FIELDS["cline"])
         self.callers: list[str] = []  # the calls of the subagents at work, the last that began last
         self.main_calls = False  # whether the next calls are those of the main agent
         self.mixed: set[str] = set()  # those of them that work side by side

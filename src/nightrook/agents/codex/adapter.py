@@ -16,7 +16,6 @@ from nightrook.agents.codex.command import (
     with_output_flags,
     with_stdin,
 )
-from nightrook.agents.codex.fields import CHECKED_VERSIONS
 from nightrook.agents.codex.rollout import SESSION_LOG
 from nightrook.agents.codex.streams import decoder, is_rpc
 
@@ -48,7 +47,7 @@ AGENT = Agent(
     install="npm install -g @openai/codex",
     login="codex login",
     output_flags=OUTPUT_FLAGS,
-    checked_versions=tuple(sorted(CHECKED_VERSIONS)),
+    checked_versions=("0.166.0",),
     capabilities=Capabilities(
         deltas="yes",
         thinking="partly",

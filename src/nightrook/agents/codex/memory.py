@@ -9,7 +9,7 @@ from nightrook.model.events import Event, PlanItem, TaskStarted
 class Memory(memory.Memory):
     """Everything that is remembered about one stream."""
 
-    def __init__(self, known: Mapping[str, frozenset[str]]) -> None:
+    def __init__(self, known: Mapping[str, str]) -> None:
         super().__init__(known)
         self.last_text: str | None = None  # the agent's last message of this turn
         self.failure: str | None = None  # the last error that was reported

@@ -12,8 +12,8 @@ from nightrook.adapter.lines import DEFAULT_CAP
 from nightrook.adapter.reader import Read, Table, TableReader
 from nightrook.adapter.usage import uncached
 from nightrook.agents.codex import errors, items, shapes
-from nightrook.agents.codex.fields import KNOWN_FIELDS
 from nightrook.agents.codex.memory import Memory
+from nightrook.agents.known_fields import KNOWN_FIELDS
 from nightrook.model.events import Event, SessionStarted, TurnFinished, Unknown, UsageReported
 
 _STARTED: Table[Memory] = {
@@ -101,7 +101,7 @@ class CodexReader(TableReader):
     """Turns Codex's messages into events."""
 
     def __init__(self) -> None:
-        super().__init__(Memory(KNOWN_FIELDS), _READERS)
+        super().__init__(Memory(KNOWN_FIELDS["codex"]), _READERS)
         for shape, readers in _ITEM_READERS.items():
             tag, watched = type_name(shape), dict(readers)
             watch(watched, self.drift, most=ALWAYS_LOOKED_AT, within=f"{tag}/")

@@ -11,7 +11,6 @@ from nightrook.agents.copilot.command import (
     keeps_variable,
     with_output_flags,
 )
-from nightrook.agents.copilot.fields import CHECKED_VERSIONS
 from nightrook.agents.copilot.reader import decoder
 from nightrook.agents.copilot.tools import replacements
 
@@ -34,7 +33,7 @@ AGENT = Agent(
     install="npm install -g @github/copilot",
     login="copilot login",
     output_flags=OUTPUT_FLAGS,
-    checked_versions=CHECKED_VERSIONS,
+    checked_versions=("1.0.102",),
     capabilities=Capabilities(
         deltas="yes",
         thinking="yes",

@@ -2,7 +2,7 @@
 
 from nightrook.adapter import memory
 from nightrook.adapter.memory import forget_oldest
-from nightrook.agents.copilot.fields import KNOWN_FIELDS
+from nightrook.agents.known_fields import KNOWN_FIELDS
 from nightrook.model.events import Error, Event, McpServer
 
 _MOST_SUBAGENTS = 1024
@@ -12,7 +12,7 @@ class Memory(memory.Memory):
     """Everything that is remembered about one stream."""
 
     def __init__(self) -> None:
-        super().__init__(KNOWN_FIELDS)
+        super().__init__(KNOWN_FIELDS["copilot"])
         self.model: str | None = None
         self.servers: tuple[McpServer, ...] = ()
         self.subagents: dict[str, str] = {}  # the call that each subagent works in

@@ -11,7 +11,6 @@ from nightrook.agents.droid.command import (
     keeps_variable,
     with_output_flags,
 )
-from nightrook.agents.droid.fields import CHECKED_VERSIONS
 from nightrook.agents.droid.reader import decoder
 from nightrook.agents.droid.tools import replacements
 
@@ -43,7 +42,7 @@ AGENT = Agent(
     install="npm install -g droid",
     login="droid, then /login",
     output_flags=OUTPUT_FLAGS,
-    checked_versions=CHECKED_VERSIONS,
+    checked_versions=("0.215.0",),
     capabilities=Capabilities(
         deltas="no",
         thinking="yes",

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from nightrook.adapter import memory
-from nightrook.agents.droid.fields import KNOWN_FIELDS
+from nightrook.agents.known_fields import KNOWN_FIELDS
 from nightrook.model.events import Error, Event, SessionStarted
 
 
@@ -11,7 +11,7 @@ class Memory(memory.Memory):
     """Everything that is remembered about one stream."""
 
     def __init__(self) -> None:
-        super().__init__(KNOWN_FIELDS)
+        super().__init__(KNOWN_FIELDS["droid"])
         self.failure: Error | None = None  # an error that no other message has followed yet
         self.thought: tuple[str | None, str | None] | None = None  # the last, with its id
         self.steps = 0  # messages of the model in this turn

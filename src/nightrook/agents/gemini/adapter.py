@@ -11,7 +11,6 @@ from nightrook.agents.gemini.command import (
     keeps_variable,
     with_output_flags,
 )
-from nightrook.agents.gemini.fields import CHECKED_VERSIONS
 from nightrook.agents.gemini.reader import decoder
 from nightrook.agents.gemini.tools import replacements
 
@@ -44,7 +43,7 @@ AGENT = Agent(
     login="gemini, then /auth",
     login_codes=(41,),  # without a message
     output_flags=OUTPUT_FLAGS,
-    checked_versions=CHECKED_VERSIONS,
+    checked_versions=("0.61.0",),
     capabilities=Capabilities(
         deltas="yes",
         thinking="no",

@@ -1,7 +1,7 @@
 """What is remembered about a stream of Gemini CLI, in addition to what every agent needs."""
 
 from nightrook.adapter import memory
-from nightrook.agents.gemini.fields import KNOWN_FIELDS
+from nightrook.agents.known_fields import KNOWN_FIELDS
 from nightrook.model.events import Event
 
 
@@ -9,7 +9,7 @@ class Memory(memory.Memory):
     """Everything that is remembered about one stream."""
 
     def __init__(self) -> None:
-        super().__init__(KNOWN_FIELDS)
+        super().__init__(KNOWN_FIELDS["gemini"])
         self.failure: str | None = None  # the last error or warning
         self.stopped: str | None = None  # why Gemini CLI stopped the model
 

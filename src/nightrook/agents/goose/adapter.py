@@ -13,7 +13,6 @@ from nightrook.agents.goose.command import (
     resumes,
     with_output_flags,
 )
-from nightrook.agents.goose.fields import CHECKED_VERSIONS
 from nightrook.agents.goose.reader import decoder
 from nightrook.agents.goose.tools import replacements
 
@@ -35,7 +34,7 @@ AGENT = Agent(
     install="npm install -g @aaif/goose-binary-linux-x64",
     login="goose configure",
     output_flags=OUTPUT_FLAGS,
-    checked_versions=CHECKED_VERSIONS,
+    checked_versions=("1.52.0",),
     capabilities=Capabilities(
         deltas="yes",
         thinking="yes",

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from nightrook.adapter import memory
-from nightrook.agents.goose.fields import KNOWN_FIELDS
+from nightrook.agents.known_fields import KNOWN_FIELDS
 from nightrook.model.events import Error, Event, SessionStarted
 
 # The banner, which is the only mention of the session (1.52.0 text):
@@ -26,7 +26,7 @@ class Memory(memory.Memory):
     """Everything that is remembered about one stream."""
 
     def __init__(self) -> None:
-        super().__init__(KNOWN_FIELDS)
+        super().__init__(KNOWN_FIELDS["goose"])
         self.model: str | None = None  # that was asked for
         self.message: str | None = None  # the id of the message whose text arrives in pieces
         self.parts = 0  # the texts and thoughts of that message

@@ -6,8 +6,8 @@ from typing import Any
 from nightrook.adapter.agent import Agent, Capabilities
 from nightrook.adapter.finished_parts.command import OUTPUT_FLAGS, with_output_flags
 from nightrook.agents.kilo.command import PROGRAMS, invoke, keeps_variable
-from nightrook.agents.kilo.fields import CHECKED_VERSIONS, KNOWN_FIELDS
 from nightrook.agents.kilo.reader import decoder
+from nightrook.agents.known_fields import KNOWN_FIELDS
 
 
 def recognises(message: Mapping[str, Any]) -> bool:
@@ -17,7 +17,7 @@ def recognises(message: Mapping[str, Any]) -> bool:
     reports which rule allowed a call, and writes an error as text.
     """
     type, part = message.get("type"), message.get("part")
-    if not isinstance(type, str) or type not in KNOWN_FIELDS:
+    if not isinstance(type, str) or type not in KNOWN_FIELDS["kilo"]:
         return False
     if not isinstance(message.get("sessionID"), str):
         return False
@@ -37,7 +37,7 @@ AGENT = Agent(
     install="npm install -g @kilocode/cli",
     login="kilo auth login",
     output_flags=OUTPUT_FLAGS,
-    checked_versions=CHECKED_VERSIONS,
+    checked_versions=("7.7.9",),
     capabilities=Capabilities(
         deltas="no",
         thinking="yes",

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from nightrook.adapter.finished_parts.reader import decoder_for
 from nightrook.adapter.finished_parts.tools import KINDS
-from nightrook.agents.kilo.fields import KNOWN_FIELDS
+from nightrook.agents.known_fields import KNOWN_FIELDS
 from nightrook.model.events import ToolKind
 
 TOOL_KINDS: Mapping[str, ToolKind] = {
@@ -15,5 +15,5 @@ TOOL_KINDS: Mapping[str, ToolKind] = {
     "goal": "plan",
 }
 
-decoder = decoder_for("kilo", KNOWN_FIELDS, TOOL_KINDS)
+decoder = decoder_for("kilo", KNOWN_FIELDS["kilo"], TOOL_KINDS)
 """Returns a decoder for one stream of Kilo CLI."""

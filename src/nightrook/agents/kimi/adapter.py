@@ -12,7 +12,6 @@ from nightrook.agents.kimi.command import (
     keeps_variable,
     with_output_flags,
 )
-from nightrook.agents.kimi.fields import CHECKED_VERSIONS
 from nightrook.agents.kimi.reader import decoder
 from nightrook.agents.kimi.session_log import SESSION_LOG
 from nightrook.agents.kimi.tools import replacements
@@ -31,7 +30,7 @@ AGENT = Agent(
     install="npm install -g @moonshot-ai/kimi-code",
     login="kimi login",
     output_flags=OUTPUT_FLAGS,
-    checked_versions=CHECKED_VERSIONS,
+    checked_versions=("2.1.0",),
     capabilities=Capabilities(
         deltas="no",
         thinking="no",

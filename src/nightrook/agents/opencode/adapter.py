@@ -5,8 +5,8 @@ from typing import Any
 
 from nightrook.adapter.agent import Agent, Capabilities
 from nightrook.adapter.finished_parts.command import OUTPUT_FLAGS, with_output_flags
+from nightrook.agents.known_fields import KNOWN_FIELDS
 from nightrook.agents.opencode.command import PROGRAMS, invoke, keeps_variable
-from nightrook.agents.opencode.fields import CHECKED_VERSIONS, KNOWN_FIELDS
 from nightrook.agents.opencode.reader import decoder
 
 
@@ -15,7 +15,7 @@ def recognises(message: Mapping[str, Any]) -> bool:
     type = message.get("type")
     session = message.get("sessionID")
     content = message.get("error" if type == "error" else "part")
-    if not isinstance(type, str) or type not in KNOWN_FIELDS:
+    if not isinstance(type, str) or type not in KNOWN_FIELDS["opencode"]:
         return False
     return isinstance(session, str) and isinstance(content, dict)
 
@@ -26,7 +26,7 @@ AGENT = Agent(
     install="npm install -g opencode-ai",
     login="opencode auth login",
     output_flags=OUTPUT_FLAGS,
-    checked_versions=CHECKED_VERSIONS,
+    checked_versions=("1.18.33",),
     capabilities=Capabilities(
         deltas="no",
         thinking="yes",

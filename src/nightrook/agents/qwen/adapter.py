@@ -12,8 +12,7 @@ from nightrook.agents.qwen.command import (
     resumes,
     with_output_flags,
 )
-from nightrook.agents.qwen.fields import CHECKED_VERSIONS
-from nightrook.agents.qwen.reader import decoder
+from nightrook.agents.qwen.reader import CHECKED_VERSIONS, decoder
 from nightrook.agents.qwen.tools import replacements
 
 

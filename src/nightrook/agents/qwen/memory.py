@@ -3,7 +3,7 @@
 import msgspec
 
 from nightrook.adapter import memory
-from nightrook.agents.qwen.fields import KNOWN_FIELDS
+from nightrook.agents.known_fields import KNOWN_FIELDS
 from nightrook.model.bounds import keep_end, take_oldest
 from nightrook.model.events import Event, Text, Thinking
 
@@ -24,7 +24,7 @@ class Memory(memory.Memory):
     """Everything that is remembered about one stream."""
 
     def __init__(self) -> None:
-        super().__init__(KNOWN_FIELDS)
+        super().__init__(KNOWN_FIELDS["qwen"])
         self.last: str | None = None  # the main agent's last text, if its tokens were not counted
         self.denied: set[str | None] = set()  # calls whose denial was reported in this turn
         self.errors: dict[str, str] = {}  # the errors of this turn's failed calls

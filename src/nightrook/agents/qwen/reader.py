@@ -10,7 +10,6 @@ from nightrook.adapter.reader import Table, TableReader
 from nightrook.adapter.salvage import raw_copy
 from nightrook.adapter.usage import uncached
 from nightrook.agents.qwen import errors, messages, shapes, tools
-from nightrook.agents.qwen.fields import CHECKED_VERSIONS
 from nightrook.agents.qwen.memory import Memory
 from nightrook.model.events import (
     Denial,
@@ -30,6 +29,9 @@ from nightrook.model.events import (
     Unknown,
     UsageReported,
 )
+
+CHECKED_VERSIONS = ("0.15.10", "0.24.4")
+"""The versions of which every field was checked."""
 
 _STATUSES: Mapping[str | None, Status] = {
     "completed": "ok",

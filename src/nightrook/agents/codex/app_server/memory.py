@@ -1,8 +1,8 @@
 """What is remembered about a stream of the app server, in addition to other Codex streams."""
 
 from nightrook.agents.codex import memory
-from nightrook.agents.codex.app_server.fields import KNOWN_FIELDS
 from nightrook.agents.codex.app_server.shapes import Tokens
+from nightrook.agents.known_fields import KNOWN_FIELDS
 from nightrook.model.events import Event
 
 
@@ -10,7 +10,7 @@ class Memory(memory.Memory):
     """Everything that is remembered about one stream."""
 
     def __init__(self) -> None:
-        super().__init__(KNOWN_FIELDS)
+        super().__init__(KNOWN_FIELDS["codex/app_server"])
         self.thread: str | None = None  # ours; those of subagents write to the same stream
         self.totals: dict[str | None, Tokens | None] = {}  # the tokens of each thread so far
         self._requests = 0
