@@ -11,7 +11,6 @@ from nightrook.model.records import Record
 from nightrook.model.state import RunState
 from nightrook.model.verdict import Facts, PassedLimit
 from nightrook.runs.finish import finish, recorded_exit
-from nightrook.store.output import read_output
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import ExitInfo
 from nightrook.store.runs import create
@@ -38,7 +37,7 @@ def test_the_verdict_and_the_answer_are_saved(folder: RunFolder) -> None:
     assert saved is not None
     assert (saved.verdict, saved.ended_at, saved.session) == (verdict, 1500.0, "s")
     assert (verdict.status, verdict.facts.agent) == ("success", "claude")
-    assert read_output(folder) == "All done."
+    assert folder.read_output() == "All done."
 
 
 def test_a_run_that_is_not_saved_is_judged_all_the_same() -> None:
@@ -119,7 +118,7 @@ def test_an_exit_code_that_means_a_limit_of_the_agents_own_is_a_fact() -> None:
 def test_a_command_without_a_stream_has_its_answer_saved(folder: RunFolder) -> None:
     append(folder, "stdout", b"so\n<response>42</response>\n")
     assert finish(folder, ENDED, None).status == "success"
-    assert read_output(folder) == "42"
+    assert folder.read_output() == "42"
 
 
 def test_an_exit_that_was_recorded_is_read(folder: RunFolder) -> None:

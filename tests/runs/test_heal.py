@@ -15,7 +15,6 @@ from nightrook.model.verdict import Facts
 from nightrook.process import trees
 from nightrook.process.liveness import start_ticks
 from nightrook.runs.heal import ask_to_stop, heal, healed
-from nightrook.store.output import read_output
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import ExitInfo, VerdictInfo
 from nightrook.store.runs import create
@@ -143,7 +142,7 @@ def test_a_lost_run_keeps_its_session_cost_and_answer(folder: RunFolder) -> None
             results=1,
         ),
     )
-    assert read_output(folder) == "All done."
+    assert folder.read_output() == "All done."
 
 
 def test_a_lost_run_without_a_result_can_be_resumed(folder: RunFolder) -> None:
@@ -189,7 +188,7 @@ def test_a_raw_command_is_judged_by_its_exit_code(tmp_path: Path, code: int, sta
     folder.write_exit(ExitInfo(started=True, exit_code=code, ended_at=1700.0))
     assert heal(folder, alive=everyone_dead, now=2000.0)
     assert status_of(folder)[0] == status
-    assert read_output(folder) == "42"
+    assert folder.read_output() == "42"
 
 
 def test_an_agent_of_a_later_version_is_healed_without_its_log(tmp_path: Path) -> None:

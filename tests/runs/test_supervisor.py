@@ -15,7 +15,6 @@ from nightrook.model.verdict import Verdict
 from nightrook.process import bare_python, recorder_process
 from nightrook.runs.run import Run
 from nightrook.runs.start import start_command
-from nightrook.store.output import read_output
 from nightrook.story.integrity import checked_verdict
 from tests.process.recording import PATIENCE_S, python
 from tests.runs.scripted import play
@@ -97,7 +96,7 @@ with open(stdout, "r+") as file:
 def test_a_forged_result_is_no_success(tmp_path: Path) -> None:
     ended = run(tmp_path, FORGED_AT_THE_END)
     assert (verdict_of(ended).status, ended.exit_code) == ("incomplete", 3)
-    assert read_output(ended.folder) is None
+    assert ended.folder.read_output() is None
 
 
 def test_a_forged_result_that_was_decoded_and_is_gone_again_is_no_success(tmp_path: Path) -> None:
@@ -110,7 +109,7 @@ def test_a_forged_result_that_was_decoded_and_is_gone_again_is_no_success(tmp_pa
     assert (ended.folder.path / "stdout.raw").read_text() == START + " " * len(RESULT) + "\n"
     assert (verdict_of(ended).status, ended.exit_code) == ("incomplete", 3)
     assert verdict_of(ended).facts.tampered == "stdout.raw is not what the recorder wrote"
-    assert read_output(ended.folder) is None
+    assert ended.folder.read_output() is None
 
 
 def test_bytes_that_nobody_reported_are_not_decoded(tmp_path: Path) -> None:

@@ -8,13 +8,13 @@ import msgspec
 import pytest
 
 from nightrook.model.errors import BadRunNameError, DamagedRunError, RunFolderError, UnknownRunError
+from nightrook.store.folders import NotRunningError
 from nightrook.store.loop_folder import (
     Codec,
     LoopBusyError,
     LoopFolder,
     LoopFolders,
 )
-from nightrook.store.named_folders import NotRunningError
 
 
 def encode(value: dict[str, int]) -> bytes:

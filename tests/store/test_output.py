@@ -10,11 +10,6 @@ import pytest
 
 from nightrook.model.errors import UnsafeRunError
 from nightrook.runs.finish import write_output_from_stream
-from nightrook.store.output import (
-    has_output,
-    read_output,
-    write_output,
-)
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import RunInfo
 from nightrook.store.runs import create
@@ -51,7 +46,7 @@ def write_stdout(folder: RunFolder, *messages: dict[str, Any] | str) -> None:
 def test_write_output_md_from_stream_writes_the_result(folder: RunFolder) -> None:
     write_stdout(folder, say("I'll start by..."), result("The final answer text"))
     assert write_output_from_stream(folder)
-    assert read_output(folder) == "The final answer text"
+    assert folder.read_output() == "The final answer text"
     assert (folder.path / "output.md").stat().st_mode & 0o7777 == 0o600
 
 
@@ -59,14 +54,14 @@ def test_write_output_md_from_stream_never_overwrites(folder: RunFolder) -> None
     (folder.path / "output.md").write_text("the agent's own")
     write_stdout(folder, result("The final answer text"))
     assert not write_output_from_stream(folder)
-    assert read_output(folder) == "the agent's own"
+    assert folder.read_output() == "the agent's own"
 
 
 def test_write_output_md_from_stream_keeps_even_an_empty_file(folder: RunFolder) -> None:
     (folder.path / "output.md").touch()
     write_stdout(folder, result("The final answer text"))
     assert not write_output_from_stream(folder)
-    assert read_output(folder) == ""
+    assert folder.read_output() == ""
 
 
 def test_write_output_md_from_stream_joins_what_was_said_without_a_result(
@@ -74,7 +69,7 @@ def test_write_output_md_from_stream_joins_what_was_said_without_a_result(
 ) -> None:
     write_stdout(folder, say("One. ", 1), "npm warn", '{"broken', say("Two.", 2))
     assert write_output_from_stream(folder)
-    assert read_output(folder) == "One. Two."
+    assert folder.read_output() == "One. Two."
 
 
 @pytest.mark.parametrize(
@@ -94,8 +89,8 @@ def test_write_output_md_from_stream_without_an_answer_writes_no_file(
 ) -> None:
     write_stdout(folder, *messages)
     assert not write_output_from_stream(folder)
-    assert read_output(folder) is None
-    assert not has_output(folder)
+    assert folder.read_output() is None
+    assert not folder.has_output
 
 
 def test_write_output_md_from_stream_without_a_log_writes_no_file(folder: RunFolder) -> None:
@@ -123,29 +118,29 @@ def test_write_output_md_from_stream_does_without_run_json(folder: RunFolder) ->
 
 @pytest.mark.parametrize("text", [None, "", " \n\t"])
 def test_no_answer_no_file(text: str | None, folder: RunFolder) -> None:
-    assert not write_output(folder, text)
+    assert not folder.write_output(text)
     assert os.listdir(folder.path) == ["run.json"]
 
 
 @pytest.mark.parametrize("text", ["one line", "# Title\r\n\nПривіт\n", "\0", "x" * 5_000_000])
 def test_an_answer_is_kept_as_it_is(text: str, folder: RunFolder) -> None:
-    assert write_output(folder, text)
+    assert folder.write_output(text)
     assert (folder.path / "output.md").read_bytes() == text.encode()
 
 
 def test_an_answer_that_is_no_unicode_is_kept_as_far_as_it_goes(folder: RunFolder) -> None:
-    assert write_output(folder, "a\ud800b")
-    assert read_output(folder) == "a?b"
+    assert folder.write_output("a\ud800b")
+    assert folder.read_output() == "a?b"
 
 
 def test_an_agents_own_file_that_is_no_unicode_can_be_read(folder: RunFolder) -> None:
     (folder.path / "output.md").write_bytes(b"a\xffb")
-    assert read_output(folder) == "a\ufffdb"
+    assert folder.read_output() == "a\ufffdb"
 
 
 def test_a_link_in_its_place_is_refused_and_not_followed(folder: RunFolder, tmp_path: Path) -> None:
     (folder.path / "output.md").symlink_to(tmp_path / "victim")
-    for use in (lambda: write_output(folder, "text"), lambda: read_output(folder)):
+    for use in (lambda: folder.write_output("text"), lambda: folder.read_output()):
         with pytest.raises(UnsafeRunError, match="is a link"):
             use()
     assert not (tmp_path / "victim").exists()
@@ -155,7 +150,7 @@ def test_a_link_in_its_place_is_refused_and_not_followed(folder: RunFolder, tmp_
 def test_the_answer_is_private_under_any_umask(umask: int, folder: RunFolder) -> None:
     before = os.umask(umask)
     try:
-        write_output(folder, "text")
+        folder.write_output("text")
     finally:
         os.umask(before)
     assert (folder.path / "output.md").stat().st_mode & 0o7777 == 0o600
@@ -165,7 +160,7 @@ def test_of_many_who_write_an_answer_at_once_one_wins(folder: RunFolder) -> None
     won: list[str] = []
 
     def write(text: str) -> None:
-        if write_output(folder, text):
+        if folder.write_output(text):
             won.append(text)
 
     threads = [threading.Thread(target=write, args=(f"answer {n}",)) for n in range(8)]
@@ -173,9 +168,9 @@ def test_of_many_who_write_an_answer_at_once_one_wins(folder: RunFolder) -> None
         thread.start()
     for thread in threads:
         thread.join()
-    assert [read_output(folder)] == won
+    assert [folder.read_output()] == won
 
 
 def test_a_folder_from_before_there_were_answers_has_none(folder: RunFolder) -> None:
-    assert read_output(folder) is None
-    assert not has_output(folder)
+    assert folder.read_output() is None
+    assert not folder.has_output

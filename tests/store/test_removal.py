@@ -9,8 +9,8 @@ import pytest
 from nightrook.model.errors import RunFolderError, UnknownRunError
 from nightrook.store import batch_folder, removal
 from nightrook.store.batch_folder import BatchResult
+from nightrook.store.folders import NamedFolder
 from nightrook.store.loop_folder import LOOPS
-from nightrook.store.named_folders import NamedFolder
 from nightrook.store.removal import Stored
 from nightrook.store.runs import create, runs
 from tests.store.samples import EXIT, INFO, VERDICT

@@ -14,7 +14,7 @@ import pytest
 import nightrook
 from nightrook.model.records import Record, dump, load
 from nightrook.runs.run import Run
-from nightrook.store.arrivals import Stream
+from nightrook.store.logs import Stream
 from nightrook.store.run_folder import RunFolder
 from nightrook.story import window
 from nightrook.story.feed import Feed

@@ -28,7 +28,6 @@ from nightrook.model.verdict import (
 )
 from nightrook.store.decisions import denied, denied_by_person
 from nightrook.store.file_names import RECORDER_LOG
-from nightrook.store.output import has_output, write_output
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import ExitInfo, VerdictInfo
 from nightrook.story.answers import run_answer
@@ -72,7 +71,7 @@ def finish(
     try:
         try:
             if facts.tampered is None:  # nobody knows who wrote the answer of a changed log
-                write_output(folder, run_answer(folder.path, state))
+                folder.write_output(run_answer(folder.path, state))
         finally:  # a full disk may have no room for the answer, but for the verdict
             saved = folder.write_verdict(info, overwrite=overwrite)
     except RunFolderError as error:
@@ -107,7 +106,7 @@ def recorded_exit(
 
 def write_output_from_stream(folder: RunFolder) -> bool:
     """Save the answer that the agent's output holds; False as for `write_output`."""
-    if has_output(folder):
+    if folder.has_output:
         return False
     info = folder.info()
     agent = info.agent if info else None
@@ -115,7 +114,7 @@ def write_output_from_stream(folder: RunFolder) -> bool:
         state = fold(decode_pieces(pieces(folder.path), agent, folder.name))
     except (UndetectedAgentError, UnknownAgentError):
         return False
-    return write_output(folder, final_text(state))
+    return folder.write_output(final_text(state))
 
 
 def _with_exit(known: Facts, exit: ExitInfo, agent: Agent | None) -> Facts:

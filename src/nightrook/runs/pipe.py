@@ -15,8 +15,8 @@ from nightrook.process.liveness import start_ticks
 from nightrook.process.raw_log import Arrivals, Log
 from nightrook.runs.finish import finish
 from nightrook.store import runs
-from nightrook.store.arrivals import Stream
 from nightrook.store.file_names import ARRIVALS, STDOUT
+from nightrook.store.logs import Stream
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import ExitInfo, RunInfo, WrittenLog
 from nightrook.story.feed import ByteReader, Feed

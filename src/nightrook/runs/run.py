@@ -24,14 +24,14 @@ from nightrook.runs.finish import finish, recorded_exit
 from nightrook.runs.git.worktrees import Worktree
 from nightrook.runs.launch import make_folder, start_recorder
 from nightrook.runs.resume import EarlierRun
+from nightrook.runs.session_logs import answer_broke_off, session_model
 from nightrook.runs.standard_input import PipedInput
 from nightrook.runs.summary import RunResult
 from nightrook.runs.supervisor import INTERRUPT_S, Supervisor
 from nightrook.runs.watchdog import Silence
-from nightrook.store.arrivals import Stream
+from nightrook.store.logs import Stream
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import RunInfo, beginning_of
-from nightrook.store.session_logs import answer_broke_off, session_model
 from nightrook.story.feed import Feed
 from nightrook.story.live_records import LiveRecords
 from nightrook.story.source import Source

@@ -21,7 +21,7 @@ from nightrook.runs.limits import (
     wants_no_more,
 )
 from nightrook.runs.watchdog import Silence, Watchdog
-from nightrook.store.arrivals import Stream
+from nightrook.store.logs import Stream
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import ExitInfo
 from nightrook.story.feed import Feed

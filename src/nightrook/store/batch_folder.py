@@ -14,7 +14,7 @@ from nightrook.model.errors import NightrookError
 from nightrook.model.ledger import Source
 from nightrook.model.text import suggested
 from nightrook.store.files import explained
-from nightrook.store.named_folders import FolderKind, NewLines, ProcessFolder
+from nightrook.store.folders import FolderKind, NewLines, ProcessFolder
 
 BATCHES = FolderKind(parent="batches", what="batch")
 

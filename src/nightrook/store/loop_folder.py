@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 from nightrook.model.errors import DamagedRunError, NightrookError
 from nightrook.model.text import suggested
 from nightrook.store.files import explained
-from nightrook.store.named_folders import FolderKind, NewLines, ProcessFolder
+from nightrook.store.folders import FolderKind, NewLines, ProcessFolder
 
 LOOPS = FolderKind(parent="loops", what="loop")
 

@@ -13,10 +13,10 @@ from nightrook.store import runs
 from nightrook.store.batch_folder import BATCHES, BatchFolder
 from nightrook.store.file_names import NEW, RUNS
 from nightrook.store.files import Folder, last_changes
+from nightrook.store.folders import NamedFolder
 from nightrook.store.loop_folder import LOOPS
-from nightrook.store.named_folders import NamedFolder
 from nightrook.store.names import is_name
-from nightrook.store.packed.pins import is_pinned
+from nightrook.store.packing import is_pinned
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import at_work
 

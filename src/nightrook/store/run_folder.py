@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from nightrook.model.errors import RunFolderError, UnknownRunError
-from nightrook.store.arrivals import Arrival, read_arrivals
-from nightrook.store.file_names import ARRIVALS, EXIT, INFO, LOGS, ROOM, VERDICT, Log
+from nightrook.store.file_names import ARRIVALS, EXIT, INFO, LOGS, OUTPUT, ROOM, VERDICT, Log
 from nightrook.store.files import MISSING, Folder, wrong_size
+from nightrook.store.logs import Arrival, read_arrivals
 from nightrook.store.names import check_name
 from nightrook.store.run_formats import ExitInfo, RunInfo, VerdictInfo, dump, parse
 
@@ -102,6 +102,25 @@ class RunFolder:
         with self.opened() as folder:
             return folder.append(LOGS[log])
 
+    def write_output(self, text: str | None) -> bool:
+        """Save the answer; False if there is none, or the agent wrote its own, which stays."""
+        if text is None or not text.strip():
+            return False
+        with self.opened() as folder:
+            return folder.create(OUTPUT, text.encode("utf-8", "replace"))
+
+    def read_output(self) -> str | None:
+        """The answer that was saved; None if there is none."""
+        with self.opened() as folder:
+            data = folder.read(OUTPUT)
+        return None if data is None else data.decode("utf-8", "replace")
+
+    @property
+    def has_output(self) -> bool:
+        """Whether an answer was saved."""
+        with self.opened() as folder:
+            return folder.size(OUTPUT) is not None
+
     def arrivals(self) -> Iterator[Arrival]:
         """When which bytes arrived; damaged lines are left out."""
         return read_arrivals(_chunks(self.path / ARRIVALS))
@@ -123,7 +142,7 @@ class RunFolder:
 
 def _chunks(path: Path) -> Iterator[bytes]:
     """The bytes that a log has now."""
-    from nightrook.store.packed.logs import open_log  # so that lists stay quick
+    from nightrook.store.logs import open_log  # so that lists stay quick
 
     log = open_log(path)
     if log is None:
@@ -153,7 +172,7 @@ def _changed_size(folder: Folder, sizes: Mapping[str, int]) -> str | None:
 
 def _is_packed(path: Path, size: int) -> bool:
     """Whether a log is there in its packed form, and has this size."""
-    from nightrook.store.packed.logs import open_packed  # so that lists stay quick
+    from nightrook.store.logs import open_packed  # so that lists stay quick
 
     with suppress(RunFolderError):
         if (log := open_packed(path)) is not None:

@@ -15,8 +15,8 @@ import msgspec
 from nightrook.model.errors import NightrookError
 from nightrook.store.file_names import INFO, RUNS, VERDICT
 from nightrook.store.files import Folder, last_changes
+from nightrook.store.folders import make_folder
 from nightrook.store.names import check_name, is_name, new_names, pick
-from nightrook.store.new_folders import make_folder
 from nightrook.store.run_folder import RunFolder, load
 from nightrook.store.run_formats import RunInfo, dump
 

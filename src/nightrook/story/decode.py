@@ -13,7 +13,7 @@ from nightrook.adapter.lines import DEFAULT_CAP
 from nightrook.adapter.stored import Transcript
 from nightrook.model.errors import UndetectedAgentError, UnreadableSourceError
 from nightrook.model.records import Decoder, Record
-from nightrook.store.packed.logs import LogStream, open_packed
+from nightrook.store.logs import LogStream, open_packed
 from nightrook.story.source import DETECTION_SIZE, StreamDecoder
 from nightrook.story.tail import Piece
 

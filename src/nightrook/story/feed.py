@@ -7,7 +7,7 @@ from nightrook.adapter.lines import LineBuffer
 from nightrook.model.records import Record
 from nightrook.model.snapshot import Snapshot
 from nightrook.model.state import RunState
-from nightrook.store.arrivals import Stream
+from nightrook.store.logs import Stream
 from nightrook.story.bell import Bell
 from nightrook.story.source import Source, StreamDecoder, text_of
 from nightrook.story.tail import Piece

@@ -5,8 +5,8 @@ from typing import get_args
 
 from nightrook.model.errors import NightrookError, RunFolderError
 from nightrook.process.digest import Digest
-from nightrook.store.arrivals import Stream
 from nightrook.store.file_names import log_file
+from nightrook.store.logs import Stream
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import ExitInfo, VerdictInfo
 from nightrook.story.tail import log_chunks

@@ -8,9 +8,8 @@ from typing import Self
 
 from nightrook.model.errors import UnsafeRunError
 from nightrook.process.digest import Digest
-from nightrook.store.arrivals import Stream, parse_arrival
 from nightrook.store.file_names import LOGS
-from nightrook.store.packed.logs import LogFile, open_log
+from nightrook.store.logs import LogFile, Stream, open_log, parse_arrival
 
 _SMALL = 64 << 10  # read at once; more only when there was more
 _LARGE = 256 << 10

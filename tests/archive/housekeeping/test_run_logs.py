@@ -18,7 +18,7 @@ from nightrook.archive.housekeeping.run_logs import (
 )
 from nightrook.model.errors import NightrookError
 from nightrook.process.liveness import start_ticks
-from nightrook.store.packed.pins import pin
+from nightrook.store.packing import pin
 from nightrook.store.removal import Stored
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import RunInfo, VerdictInfo

@@ -8,8 +8,8 @@ from nightrook.model.errors import NightrookError
 from nightrook.process.liveness import is_same_process
 from nightrook.process.trees import marked
 from nightrook.store import removal
-from nightrook.store.packed.format import best_codec
-from nightrook.store.packed.packing import Packing, estimate, pack, packed_size, raw_size, unpack
+from nightrook.store.logs import best_codec
+from nightrook.store.packing import Packing, estimate, pack, packed_size, raw_size, unpack
 from nightrook.store.removal import Stored
 from nightrook.store.run_folder import RunFolder
 

@@ -5,7 +5,7 @@ from nightrook.archive.sessions.find import StoredSession
 from nightrook.archive.sessions.parts import Parts
 from nightrook.archive.sessions.session_log import SessionLog
 from nightrook.model.records import Record
-from nightrook.store.arrivals import Stream
+from nightrook.store.logs import Stream
 from nightrook.story.bodies import Bodies
 from nightrook.story.feed import ByteReader, Feed
 from nightrook.story.source import Source

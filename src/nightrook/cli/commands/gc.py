@@ -27,8 +27,7 @@ from nightrook.model.text import count
 from nightrook.store import removal
 from nightrook.store.files import Folder
 from nightrook.store.home import home_folder
-from nightrook.store.packed.packing import Packing
-from nightrook.store.packed.pins import pin, unpin
+from nightrook.store.packing import Packing, pin, unpin
 
 _EXAMPLES = """\b
 Examples:

@@ -22,7 +22,6 @@ from nightrook.model.state import RunState
 from nightrook.model.text import from_home
 from nightrook.store.decisions import Decided, denied_by_person
 from nightrook.store.file_names import OUTPUT
-from nightrook.store.output import has_output
 from nightrook.store.run_folder import RunFolder
 from nightrook.story.integrity import checked_verdict
 
@@ -77,5 +76,5 @@ def ending_lines(
     ended = EndedRun(saved.verdict, state, agent, folder)
     about = msgspec.structs.replace(about_run(ended), shown=shown)
     yield from summary(ended.verdict, about, state, paint)
-    if has_output(folder):
+    if folder.has_output:
         yield f"{prefix} answer: {from_home(str(folder.path / OUTPUT), home)}"

@@ -12,7 +12,7 @@ from nightrook.model.errors import NightrookError
 from nightrook.model.safe import safe, safe_line, uncoloured
 from nightrook.model.state import RunState
 from nightrook.model.text import suggested
-from nightrook.store.arrivals import Stream
+from nightrook.store.logs import Stream
 from nightrook.store.run_folder import RunFolder
 from nightrook.story.tail import last_bytes, log_size
 

@@ -22,7 +22,6 @@ from nightrook.store import batch_folder, runs
 from nightrook.store.batch_folder import BatchBusyError
 from nightrook.store.file_names import OUTPUT
 from nightrook.store.home import home_folder
-from nightrook.store.output import has_output
 from nightrook.store.run_folder import RunFolder
 from nightrook.story.answers import run_answer
 from nightrook.story.integrity import checked_verdict
@@ -103,7 +102,7 @@ def _answer_file_of(run: str) -> str | None:
 
 
 def _answer_file(folder: RunFolder) -> str | None:
-    return str(folder.path / OUTPUT) if has_output(folder) else None
+    return str(folder.path / OUTPUT) if folder.has_output else None
 
 
 def _clean(report: Report) -> Report:

@@ -16,7 +16,7 @@ from nightrook.runs.asking.protocol import Closed, Listed, Opened, ProtocolError
 from nightrook.runs.asking.questions import Questions
 from nightrook.runs.asking.server import AnswerServer
 from nightrook.store.file_names import QUESTIONS
-from nightrook.store.named_folders import NewLines
+from nightrook.store.folders import NewLines
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import RunInfo
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from nightrook.model.errors import NightrookError
-from nightrook.store.named_folders import ProcessFolder
+from nightrook.store.folders import ProcessFolder
 
 _READ_S = 0.5
 

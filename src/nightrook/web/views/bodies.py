@@ -14,7 +14,7 @@ from nightrook.model.events import ToolStarted
 from nightrook.model.redaction.redactor import Redactor
 from nightrook.model.text import encodable
 from nightrook.model.timeline import Item
-from nightrook.store.arrivals import Stream
+from nightrook.store.logs import Stream
 from nightrook.story.bodies import Body, run_bodies
 from nightrook.story.tail import log_size, read_at
 from nightrook.web.folds.fold import RunFold

@@ -1,4 +1,4 @@
-"""Folders in the home that keep a loop or a batch: how they are made, found, read and locked."""
+"""Folders in the home: how one is made whole; how those of loops and batches are read, locked."""
 
 import os
 import secrets
@@ -11,12 +11,37 @@ from typing import ClassVar, Generic, TypeVar
 
 import msgspec
 
-from nightrook.model.errors import DamagedRunError, NightrookError
+from nightrook.model.errors import DamagedRunError, NightrookError, RunFolderError
 from nightrook.model.text import suggested
-from nightrook.store.file_names import LOCK, RUNNER_LOG
-from nightrook.store.files import Folder, is_locked
+from nightrook.store.file_names import LOCK, NEW, RUNNER_LOG
+from nightrook.store.files import Folder, is_locked, remove_stale
 from nightrook.store.names import check_name, is_name, new_names, pick
-from nightrook.store.new_folders import make_folder
+
+_STALE_S = 3600.0
+
+
+def make_folder(
+    home: Path, parent: str, names: Iterable[str], write: Callable[[Folder, str], None]
+) -> Path:
+    """Make a folder under the first of the names that is free; make home too if it is missing.
+
+    `write` writes its files, for each name that is tried. It gets the name only then, so that no
+    reader ever finds it without them.
+    """
+    with Folder.made(home) as above, above.own(parent) as others, above.own(NEW) as makers:
+        remove_stale(makers, _STALE_S)  # left by processes that were killed while they made one
+        unnamed = os.urandom(8).hex()
+        try:
+            with makers.own(unnamed) as folder:
+                for name in names:
+                    write(folder, name)
+                    if makers.move(unnamed, others, name):
+                        return home / parent / name
+        except RunFolderError:
+            makers.remove(unnamed)
+            raise
+    raise AssertionError("there is always another name")
+
 
 _STOP = "stop"
 _STOP_BYTES = 8

@@ -11,10 +11,18 @@ import msgspec
 import pytest
 
 from nightrook.model.errors import RunFolderError, UnsafeRunError
-from nightrook.store.packed.format import GZIP, ZSTD
-from nightrook.store.packed.logs import open_log
-from nightrook.store.packed.packing import Packing, estimate, pack, packed_size, raw_size, unpack
-from nightrook.store.packed.pins import is_pinned, pin, unpin
+from nightrook.store.logs import GZIP, ZSTD, open_log
+from nightrook.store.packing import (
+    Packing,
+    estimate,
+    is_pinned,
+    pack,
+    packed_size,
+    pin,
+    raw_size,
+    unpack,
+    unpin,
+)
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import WrittenLog
 from nightrook.store.runs import create
@@ -143,7 +151,7 @@ def test_a_packed_log_that_was_changed_is_noticed_and_not_unpacked(run: RunFolde
 def _packed_bytes(data: bytes) -> list[bytes]:
     import io
 
-    from nightrook.store.packed.format import packed as pack_bytes
+    from nightrook.store.logs import packed as pack_bytes
 
     return list(pack_bytes(io.BytesIO(data).read, len(data), ZSTD))
 

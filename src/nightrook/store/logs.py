@@ -1,20 +1,153 @@
-"""The format of a packed log: frames that are compressed by themselves, and a table of them.
+"""The logs of a run, and when their bytes arrived: how they are read, packed or not.
 
-A packed log is an ordinary file of zstd or gzip, which their own programs can read. At its end is
-the seek table of zstd's seekable format, in a frame that they pass over: with gzip, in the header
-of an empty member.
+A packed log is an ordinary file of zstd or gzip, which their own programs can read: frames that are
+compressed by themselves, so that any part of it can be read. At its end is the seek table of zstd's
+seekable format, in a frame that they pass over: with gzip, in the header of an empty member.
 """
 
+import io
 import os
+import re
 import struct
 import zlib
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import accumulate
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from nightrook.model.errors import RunFolderError
+from nightrook.store.file_names import PACKED_SUFFIXES
+from nightrook.store.files import open_file
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+Stream = Literal["stdout", "stderr"]
+
+_STREAMS: dict[bytes, Stream] = {b"o": "stdout", b"e": "stderr"}
+_ARRIVAL = re.compile(rb"(\d{1,11}\.\d{6}) ([oeOE]) (\d{1,19}) (\d{1,19})")
+_LONGEST_ARRIVAL = 256
+
+
+class Arrival(NamedTuple):
+    """Bytes of a log that arrived, or that a full disk lost there."""
+
+    at: float
+    stream: Stream
+    offset: int
+    length: int
+    lost: int
+
+
+def read_arrivals(chunks: Iterable[bytes]) -> Iterator[Arrival]:
+    """Read the lines of the file; a torn last line and any damaged one are left out."""
+    rest = b""
+    for data in chunks:
+        *lines, rest = (rest + data).split(b"\n")
+        rest = rest[-_LONGEST_ARRIVAL:]
+        yield from (arrival for arrival in map(parse_arrival, lines) if arrival is not None)
+
+
+def parse_arrival(line: bytes) -> Arrival | None:
+    """Read one line, without its newline; None if it is damaged."""
+    found = _ARRIVAL.fullmatch(line)
+    if found is None:
+        return None
+    at, letter, offset, count = found.groups()
+    lost = letter.isupper()
+    length = int(count)
+    stream = _STREAMS[letter.lower()]
+    return Arrival(float(at), stream, int(offset), 0 if lost else length, length if lost else 0)
+
+
+_ATTEMPTS = 2  # a log may be packed or unpacked between two looks
+
+
+class LogFile(Protocol):
+    """A log that is open to read."""
+
+    @property
+    def size(self) -> int:
+        """How many bytes it has now."""
+
+    def read_at(self, size: int, offset: int) -> bytes:
+        """Read at most so many bytes at an offset; nothing at its end."""
+
+    def close(self) -> None:
+        """Close it."""
+
+
+class _RawLog:
+    """A log as its recorder wrote it, or writes it now."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    @property
+    def size(self) -> int:
+        return os.fstat(self._fd).st_size
+
+    def read_at(self, size: int, offset: int) -> bytes:
+        return os.pread(self._fd, size, offset)
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+
+class LogStream(io.RawIOBase):
+    """A log as a file that is read from its beginning to its end."""
+
+    def __init__(self, log: LogFile) -> None:
+        self._log = log
+        self._offset = 0
+
+    def readable(self) -> bool:
+        """Whether it can be read: it always can."""
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer") -> int:
+        """Read the next bytes into a buffer; return how many they are."""
+        view = memoryview(buffer).cast("B")
+        data = self._log.read_at(len(view), self._offset)
+        view[: len(data)] = data
+        self._offset += len(data)
+        return len(data)
+
+    def close(self) -> None:
+        """Close the log."""
+        if not self.closed:
+            self._log.close()
+        super().close()
+
+
+def open_log(path: Path) -> LogFile | None:
+    """Open a log by the path that its recorder gave it; None if there is none.
+
+    If it is there both packed and as it was written, the latter is read.
+    """
+    for _ in range(_ATTEMPTS):
+        raw = open_file(path)
+        if raw is not None:
+            return _RawLog(raw)
+        if (log := open_packed(path)) is not None:
+            return log
+    return None
+
+
+def open_packed(path: Path) -> LogFile | None:
+    """Open the packed form of a log; None if there is none."""
+    for suffix in PACKED_SUFFIXES:
+        packed = path.with_name(path.name + suffix)
+        fd = open_file(packed)
+        if fd is not None:
+            try:
+                return PackedLog(fd, CODECS[suffix], packed)
+            except BaseException:
+                os.close(fd)
+                raise
+    return None
+
 
 FRAME = 1 << 20
 """How many bytes of a log are compressed together; more in a log of gigabytes."""

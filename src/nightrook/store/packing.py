@@ -1,7 +1,8 @@
 """Packs and unpacks the logs of a finished run; a crash at any point loses nothing.
 
 The new file is written beside the old one, synced, compared with it byte by byte, and only then
-the old one is removed. While both are there, readers use what the recorder wrote.
+the old one is removed. While both are there, readers use what the recorder wrote. A run that is
+pinned is neither packed nor removed.
 """
 
 import os
@@ -12,10 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nightrook.model.errors import RunFolderError
-from nightrook.store.file_names import PACKED_LOGS, PACKED_SUFFIXES, log_file
+from nightrook.store.file_names import PACKED_LOGS, PACKED_SUFFIXES, PINNED, log_file
 from nightrook.store.files import Folder, keeping_times, open_file, remove_leftovers, replace_by
-from nightrook.store.packed.format import FRAME, Codec, packed
-from nightrook.store.packed.logs import LogFile, open_log, open_packed
+from nightrook.store.logs import FRAME, Codec, LogFile, open_log, open_packed, packed
 
 _CHUNK = 1 << 20
 
@@ -172,3 +172,20 @@ def _file_size(path: Path) -> int:
         return os.fstat(fd).st_size
     finally:
         os.close(fd)
+
+
+def pin(run: Path) -> None:
+    """Have a run left as it is, until it is unpinned."""
+    with Folder.kept(run) as folder, keeping_times(folder):
+        folder.create(PINNED, b"")
+
+
+def unpin(run: Path) -> None:
+    """Let a run be packed and removed again."""
+    with Folder.kept(run) as folder, keeping_times(folder):
+        folder.discard(PINNED)
+
+
+def is_pinned(run: Path) -> bool:
+    """Whether a run is to be left as it is."""
+    return os.path.lexists(run / PINNED)
