@@ -24,7 +24,7 @@ from nightrook.cli.commands.runs import (
 from nightrook.cli.live.output import put_json
 from nightrook.cli.reporting.import_bar import current_archive
 from nightrook.cli.safe_output import guarded
-from nightrook.display.costs.amounts import spent
+from nightrook.display.costs.table import spent
 from nightrook.display.loops.objects import loop_json
 from nightrook.display.numbers import moment, price, size
 from nightrook.loops.storage import newest_first

@@ -23,14 +23,14 @@ from nightrook.cli.reporting.replacements import replacements_of
 from nightrook.cli.safe_output import guarded
 from nightrook.config.command_options import ShowOptions
 from nightrook.display.console import Look, columns
-from nightrook.display.costs.amounts import spent
+from nightrook.display.costs.table import spent
+from nightrook.display.document.steps import Steps, StepSource
 from nightrook.display.event_lines import RunContext
-from nightrook.display.export.steps import Steps, StepSource
 from nightrook.display.numbers import price, tokens
 from nightrook.display.page import Heading, Page, PageOptions
 from nightrook.display.reports.report import cleaned
 from nightrook.display.reports.session import SessionFacts, session_report
-from nightrook.display.sessions.found_words import resume_line
+from nightrook.display.search_hits import resume_line
 from nightrook.display.spending import TurnUse, spending_lines, subagent_titles, turn_uses
 from nightrook.model.errors import NightrookError
 from nightrook.model.redaction.redactor import Redactor

@@ -8,8 +8,8 @@ from threading import Thread
 import pytest
 from click.testing import CliRunner
 from tests.cli.archive.sayings import say
-from tests.display.export.payloads import HTML
-from tests.display.export.test_hostile_documents import CHROMIUM, Shape, Sink, browsed
+from tests.display.document.payloads import HTML
+from tests.display.document.test_hostile_documents import CHROMIUM, Shape, Sink, browsed
 
 from nightrook.cli.main import cli
 

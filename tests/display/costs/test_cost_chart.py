@@ -6,7 +6,7 @@ import pytest
 from tests.display.costs.reports import figures, report
 
 from nightrook.archive.report.figures import CostRow
-from nightrook.display.costs.chart import chart
+from nightrook.display.costs.page import chart
 
 
 def drawn(*costs: float) -> str:

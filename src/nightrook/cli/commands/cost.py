@@ -19,7 +19,7 @@ from nightrook.cli.safe_output import guarded
 from nightrook.config.archive.options import CostOptions
 from nightrook.display.console import columns, look_of
 from nightrook.display.costs.exports import report_csv, report_json
-from nightrook.display.costs.names import without_secrets
+from nightrook.display.costs.table import without_secrets
 from nightrook.model.errors import OptionError
 from nightrook.model.safe import safe_line
 
@@ -120,7 +120,7 @@ def _write_page(made: CostReport, path: Path, home: str) -> None:
 
 def _show_limits(ledger: Ledger, options: CostOptions) -> None:
     from nightrook.archive.ledger.limits import reported_limits  # only for this
-    from nightrook.display.costs.limits import limit_lines
+    from nightrook.display.costs.table import limit_lines
 
     check_agent(ledger, options.agent)
     now = time.time()
@@ -139,7 +139,7 @@ def _check(made: CostReport, most: float | None) -> None:
     """Exit with 1 if a report's total is over a limit."""
     if most is None:
         return
-    from nightrook.display.costs.amounts import cost, decimals  # only for this
+    from nightrook.display.costs.table import cost, decimals  # only for this
     from nightrook.display.numbers import price
     from nightrook.model.ledger import Money
     from nightrook.model.price import nano

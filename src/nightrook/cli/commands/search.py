@@ -31,7 +31,7 @@ from nightrook.cli.session_filter import checked, chosen_period, chosen_project
 from nightrook.config.archive.options import SearchOptions, SessionFilter
 from nightrook.config.user_settings import archive_keep
 from nightrook.display.console import columns, look_of
-from nightrook.display.sessions.found_words import resume_line, session_lines
+from nightrook.display.search_hits import resume_line, session_lines
 from nightrook.model.errors import NightrookError
 from nightrook.model.text import count, encodable
 from nightrook.store.home import home_folder

@@ -14,10 +14,9 @@ from nightrook.cli.live.output import put_json
 from nightrook.cli.reporting.replacements import replacements_of
 from nightrook.cli.reporting.reports import report_of_run
 from nightrook.config.command_options import ShowOptions
-from nightrook.display.export.html import html_page
-from nightrook.display.export.markdown import markdown_lines
-from nightrook.display.export.objects import document_object
-from nightrook.display.export.steps import Steps, StepSource
+from nightrook.display.document.html import html_page
+from nightrook.display.document.markdown import markdown_lines
+from nightrook.display.document.steps import Steps, StepSource, document_object
 from nightrook.display.reports.report import Report
 from nightrook.display.spending import TurnUse, turn_uses
 from nightrook.model.redaction.redactor import Redactor

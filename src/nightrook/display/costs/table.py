@@ -1,15 +1,99 @@
-"""A report of cost as a table, with a bar for each row."""
+"""A report of cost as a table, with a bar for each row, and the limits of providers as another.
+
+The sentences below a table and the names of its rows are shared with the page and the exports.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from nightrook.archive.report.figures import CostReport, Figures
+import msgspec
+
+from nightrook.archive.ledger.limits import ReportedLimit
+from nightrook.archive.report.figures import CostReport, CostRow, Figures
 from nightrook.display import cells
 from nightrook.display.console import Paint
-from nightrook.display.costs.amounts import cost, decimals, summary
-from nightrook.display.costs.names import name_of
-from nightrook.display.numbers import tokens
+from nightrook.display.numbers import moment, percent, price, tokens
 from nightrook.display.table import table
+from nightrook.model.ledger import Money, Source
 from nightrook.model.safe import safe_line
+from nightrook.model.text import duration, from_home
+
+_LEAST_USD = 0.00005  # less is not worth a part of a line: it reads $0.0000
+_SMALL_USD = 1.0  # where the cents of the greatest amount say too little
+
+
+def decimals(figures: Figures) -> int:
+    """How many decimals the amounts of a report have, by its total."""
+    return 2 if figures.cost_usd.total >= _SMALL_USD else 4
+
+
+def spent(figures: Figures) -> Money:
+    """What calls cost: an estimate if a part is one, the least it can be without some prices."""
+    known = figures.cost_usd
+    if figures.unpriced_tokens and not known.total:
+        return Money(None, "unknown")
+    source: Source = "estimated" if known.estimated else "native"
+    return Money(known.total, source, bool(figures.unpriced_tokens))
+
+
+def cost(figures: Figures, digits: int) -> str:
+    """What calls cost, in a column beside the tokens without a price."""
+    known = spent(figures)
+    return price(Money(known.usd, known.source), digits)
+
+
+def summary(report: CostReport) -> str:
+    """How much of the total is native, estimated and unpriced, and what the cache saved.
+
+    Empty if there are no calls. Only calls that were all free cost $0.
+    """
+    total, digits = report.total, decimals(report.total)
+    parts = []
+    is_free = total.calls and not total.cost_usd.estimated and not total.unpriced_tokens
+    if total.cost_usd.native or is_free:
+        parts.append(f"{price(Money(total.cost_usd.native, 'native'), digits)} reported by agents")
+    if total.cost_usd.estimated:
+        amount = price(Money(total.cost_usd.estimated, "estimated"), digits)
+        parts.append(f"{amount} estimated at list prices")
+    if total.unpriced_tokens:
+        parts.append(f"{tokens(total.unpriced_tokens)} tokens without a price")
+    return " · ".join([*parts, *_saved(report.saved_usd, digits)])
+
+
+def _saved(usd: float, digits: int) -> Iterator[str]:
+    if abs(usd) >= _LEAST_USD:
+        amount = price(Money(abs(usd), "estimated"), digits)
+        yield f"the cache saved {amount}" if usd > 0 else f"the cache cost {amount} more"
+
+
+_UNNAMED = "-"
+_ID = 8  # characters of a session's id, beside its title
+
+
+def name_of(key: str, row: CostRow, home: str | None) -> str:
+    """What a row is called, by one of its keys; safe to print. Paths are shown from `home`."""
+    name = row.keys[key]
+    if name is None:
+        return _UNNAMED
+    if key == "session" and row.title:
+        name = f"{name[:_ID]} {row.title}"
+    return safe_line(from_home(name, home) if key == "project" else name)
+
+
+def without_secrets(report: CostReport, redact: Callable[[str], str]) -> CostReport:
+    """The same report with all names redacted; a name that was cut first could keep a part."""
+
+    def clean(text: str | None) -> str | None:
+        return text and redact(text)
+
+    rows = [
+        msgspec.structs.replace(
+            row, keys={key: clean(name) for key, name in row.keys.items()}, title=clean(row.title)
+        )
+        for row in report.rows
+    ]
+    notes = tuple(redact(note) for note in report.notes)
+    return msgspec.structs.replace(report, rows=tuple(rows), notes=notes)
+
 
 NATIVE, ESTIMATED = "█", "▒"
 """What bars are made of."""
@@ -168,3 +252,42 @@ def _bars(report: CostReport, length: int) -> Iterator[str]:
         share = row.cost_usd.native / size if has_cost and whole else 0.0
         native = round(whole * min(max(share, 0.0), 1.0))
         yield NATIVE * native + ESTIMATED * (whole - native)
+
+
+_HEAD = ("AGENT", "PLAN", "WINDOW", "USED", "LEFT", "RESETS", "REPORTED", "")
+_WINDOWS = {"five_hour": "5 hours", "weekly": "week", "seven_day": "week"}
+_BAR = 20
+_NEARLY_USED = 0.8
+
+
+def limit_lines(
+    limits: Sequence[ReportedLimit], *, now: float, width: int | None, paint: Paint
+) -> list[str]:
+    """Lay out a row for each limit, with a bar for what is used; each line is safe to print."""
+
+    def painted(row: int, column: int, text: str) -> str:
+        if row < 0:
+            return paint("strong", text)
+        scarce = (limits[row].used or 0.0) >= _NEARLY_USED
+        return paint("bad" if scarce and column in (3, 4, 7) else "text", text)
+
+    rows = [_row(limit, now) for limit in limits]
+    return table(_HEAD, rows, width=width or _UNCUT, paint=painted)
+
+
+def _row(limit: ReportedLimit, now: float) -> tuple[str, ...]:
+    return (
+        limit.agent,
+        limit.plan or "-",
+        _WINDOWS.get(limit.window, limit.window.replace("_", " ")),
+        "?" if limit.used is None else percent(limit.used),
+        "?" if limit.left is None else percent(limit.left),
+        "?" if limit.resets_at is None else f"in {duration(limit.resets_at - now)}",
+        moment(limit.at, now),
+        "" if limit.used is None else _bar(limit.used),
+    )
+
+
+def _bar(used: float) -> str:
+    full = round(min(max(used, 0.0), 1.0) * _BAR)
+    return "█" * full + "░" * (_BAR - full)

@@ -8,7 +8,7 @@ from typing import Any
 
 from nightrook import agents
 from nightrook.archive.search.search import Found, Hit, SearchQuery, by_session, search
-from nightrook.display.sessions.found_words import resume_line
+from nightrook.display.search_hits import resume_line
 
 _MOST_HITS = 500  # from which the sessions are chosen
 _MOST_OF_A_SESSION = 20

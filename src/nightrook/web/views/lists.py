@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from nightrook.batches.listing import list_batches
 from nightrook.display.costs.exports import report_json
-from nightrook.display.costs.names import without_secrets
+from nightrook.display.costs.table import without_secrets
 from nightrook.display.loops.objects import loop_json
 from nightrook.loops.storage import newest_first
 from nightrook.web.replies import json_reply

@@ -13,8 +13,8 @@ import pytest
 from markdown_it import MarkdownIt
 from tests.ci.payloads import PAYLOADS
 from tests.ci.samples import everywhere
-from tests.display.export.documents import html, markdown
-from tests.display.export.payloads import HTML
+from tests.display.document.documents import html, markdown
+from tests.display.document.payloads import HTML
 from tests.display.hostile import events
 from tests.rules import each
 

@@ -4,11 +4,11 @@ import json
 from typing import Any
 
 import msgspec
-from tests.display.export.documents import html, source
+from tests.display.document.documents import html, source
 
 from nightrook.adapter.agent import Replacement
-from nightrook.display.export import steps as module
-from nightrook.display.export.steps import Block, Step, Steps
+from nightrook.display.document import steps as module
+from nightrook.display.document.steps import Block, Step, Steps
 from nightrook.model.events import (
     Event,
     FileChanged,

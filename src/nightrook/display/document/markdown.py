@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from nightrook.display.export.steps import Step
+from nightrook.display.document.steps import Step
 from nightrook.display.reports.markdown import code, fenced, markdown
 from nightrook.display.reports.report import Report
 from nightrook.model.text import count

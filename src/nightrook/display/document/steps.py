@@ -3,8 +3,8 @@
 Everything in a step is text without secrets and control characters, but not escaped.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -13,6 +13,7 @@ from nightrook.display import numbers
 from nightrook.display.decisions import decided_on
 from nightrook.display.event_lines import FAILED, PATHS, allowing_option, is_permission
 from nightrook.display.page import compared, readable
+from nightrook.display.reports.report import Report
 from nightrook.display.spending import TurnUse
 from nightrook.model.events import ToolStarted
 from nightrook.model.safe import safe, safe_line, uncoloured
@@ -292,3 +293,27 @@ _LABELS: Mapping[ItemKind, tuple[str, State]] = {
     "unknown": ("Unknown message", "quiet"),
     "unreadable": ("Not readable", "quiet"),
 }
+
+
+def document_object(
+    report: Report, steps: Iterable[Step], turns: Sequence[TurnUse]
+) -> dict[str, Any]:
+    """Return the object; texts are without secrets, as in every document."""
+    return {
+        **msgspec.to_builtins(report),
+        "turns": [_turn(number, use) for number, use in enumerate(turns, 1)],
+        "steps": [msgspec.to_builtins(step) | _blocks(step) for step in steps],
+    }
+
+
+def _turn(number: int, use: TurnUse) -> dict[str, Any]:
+    return {
+        "turn": number,
+        "tokens": use.tokens,
+        "cost_usd": use.cost.usd,
+        "cost_source": use.cost.source,
+    }
+
+
+def _blocks(step: Step) -> dict[str, Any]:
+    return {"blocks": [block._asdict() for block in step.blocks]}

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
-from nightrook.display.export.html import html_page
-from nightrook.display.export.markdown import markdown_lines
-from nightrook.display.export.steps import Steps, StepSource
+from nightrook.display.document.html import html_page
+from nightrook.display.document.markdown import markdown_lines
+from nightrook.display.document.steps import Steps, StepSource
 from nightrook.display.reports.report import Report, cleaned
 from nightrook.model.events import Event, ToolFinished
 from nightrook.model.records import Record
