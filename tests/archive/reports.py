@@ -5,10 +5,10 @@ from pathlib import Path
 
 from nightrook.archive.importer import ImportReport, bring_up_to_date
 from nightrook.archive.ledger.ledger import Ledger
-from nightrook.archive.report.build import build
 from nightrook.archive.report.figures import CostReport
+from nightrook.archive.report.local_time import zone_of
 from nightrook.archive.report.query import CostQuery, keys_of
-from nightrook.archive.report.zone import zone_of
+from nightrook.archive.report.report import build
 from tests.archive.reference import Totals
 
 

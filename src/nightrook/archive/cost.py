@@ -12,11 +12,10 @@ import msgspec
 from nightrook import agents
 from nightrook.archive.importer import Progress, bring_up_to_date, is_gone
 from nightrook.archive.ledger.ledger import FILE, Ledger
-from nightrook.archive.report.build import build
 from nightrook.archive.report.figures import CostReport
-from nightrook.archive.report.period import Moment, period
+from nightrook.archive.report.local_time import Moment, period, zone_of
 from nightrook.archive.report.query import CostQuery, keys_of
-from nightrook.archive.report.zone import zone_of
+from nightrook.archive.report.report import build
 from nightrook.archive.session_files import history_names, user_homes
 from nightrook.model.errors import UnknownAgentError
 from nightrook.store.file_names import RUNS

@@ -17,7 +17,7 @@ from nightrook.archive.ledger.batch import Batch
 from nightrook.archive.ledger.ledger import Ledger
 from nightrook.archive.ledger.pricing import fingerprint
 from nightrook.archive.ledger.sources import Source
-from nightrook.archive.run_folders import read_runs
+from nightrook.archive.run_figures import read_runs
 from nightrook.archive.session_files import (
     FoundFile,
     Search,

@@ -3,11 +3,19 @@
 import os
 import shutil
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
+import msgspec
+
 from nightrook.archive.importer import ImportReport, Progress, import_into, locked
-from nightrook.archive.ledger.carry_over import carry_over
+from nightrook.archive.ledger.batch import Batch
+from nightrook.archive.ledger.calls import LINEAGE, KeyedCall, Names, Row, all_rows, from_row
 from nightrook.archive.ledger.ledger import FILE, Ledger
+from nightrook.archive.ledger.limits import read_limits
+from nightrook.archive.ledger.runs import read_runs
+from nightrook.archive.ledger.sessions import read_sessions
+from nightrook.archive.ledger.sources import Source
 
 _FOLDER = "ledger-rebuild"
 
@@ -35,3 +43,59 @@ def rebuild(
         finally:
             shutil.rmtree(folder, ignore_errors=True)
     return report
+
+
+_ROWS = 20_000  # in one transaction
+
+# All lines of other calls are in one file of lines that still has them: they were read again.
+_KEPT = """
+c.source_id != 0 AND (
+  c.shared = 1 OR f.id IS NULL OR f.state != 'ok' OR f.rewritten = 1 OR f.kind != 'lines'
+  OR f.path NOT IN (SELECT path FROM temp.read_again)
+)
+"""
+
+
+def carry_over(old: Ledger, new: Ledger) -> None:
+    """Merge into a new ledger, for which all sources were read again, what only the old one has."""
+    again = new.sources()
+    old.connection.execute("CREATE TEMP TABLE read_again (path TEXT PRIMARY KEY)")
+    old.connection.executemany(
+        "INSERT INTO temp.read_again VALUES (?)", ((path,) for path in again)
+    )
+    agents = dict(old.connection.execute("SELECT id, agent FROM sessions").fetchall())
+    names, known = Names(old.connection), old.sources()
+    rows = all_rows(old.connection, _KEPT)
+    first = True
+    while (part := list(islice(rows, _ROWS))) or first:
+        batch = Batch()
+        if first:
+            _add_facts(batch, old, new)
+            _add_sources(batch, known, again)
+        for row in part:
+            batch.carry(_keyed(row, agents, names))
+        new.write(batch)
+        first = False
+
+
+def _keyed(row: Row, agents: dict[int, str], names: Names) -> KeyedCall:
+    call = from_row(row, names)
+    return KeyedCall(row[0], agents[row[1]], row[LINEAGE], call)
+
+
+def _add_sources(batch: Batch, known: dict[str, Source], again: dict[str, Source]) -> None:
+    """Keep the files that are gone, and that earlier bytes of others have changed."""
+    for path, source in known.items():
+        if path not in again:
+            batch.add(source, ())
+        elif source.rewritten:
+            batch.add(msgspec.structs.replace(again[path], rewritten=True), ())
+
+
+def _add_facts(batch: Batch, old: Ledger, new: Ledger) -> None:
+    """Keep what is known about sessions and limits, and the runs that were removed."""
+    read = {run.name for run in read_runs(new.connection)}
+    for key, session in read_sessions(old.connection):
+        batch.sessions[key] = session
+    batch.limits |= read_limits(old.connection)
+    batch.runs |= {run.name: run for run in read_runs(old.connection) if run.name not in read}

@@ -1,16 +1,79 @@
-"""Reads what a run of rook used, from its folder."""
+"""Finds the runs of rook that have ended since the last time, and reads what they used."""
+
+import os
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import NamedTuple
 
 from nightrook.archive.ledger.runs import RunFigures
-from nightrook.model.snapshot import TokenCounts
-from nightrook.process.demo_player import is_played
-from nightrook.store.file_names import INFO, VERDICT
+from nightrook.model.errors import NightrookError
+from nightrook.store.file_names import INFO, RUNS, VERDICT
 from nightrook.store.files import Folder
-from nightrook.store.run_folder import load
-from nightrook.store.run_formats import RunInfo, VerdictInfo
+from nightrook.store.names import is_name
 
 
-def run_figures(runs: Folder, name: str, stamp: str) -> RunFigures | None:
+class RunsReading(NamedTuple):
+    """The runs that have ended and were not known."""
+
+    runs: list[RunFigures]
+    unfinished: int
+    """How many runs have no verdict yet; they are left out."""
+
+    problems: list[str]
+    """Which runs could not be read, and why."""
+
+
+def read_runs(home: str | PathLike[str], known: Mapping[str, str]) -> RunsReading:
+    """Read the runs in a home of nightrook, except those with a known stamp, by their names.
+
+    Never raises. Most runs are known: these cost a look at the time of one file.
+    """
+    reading = RunsReading([], 0, [])
+    try:
+        folder = Folder.at(Path(os.path.abspath(home)), RUNS)
+        if folder is None:
+            return reading
+        with folder:
+            return _read_all(folder, known)
+    except NightrookError as error:
+        return reading._replace(problems=[str(error)])
+
+
+def _read_all(folder: Folder, known: Mapping[str, str]) -> RunsReading:
+    runs: list[RunFigures] = []
+    problems: list[str] = []
+    unfinished = 0
+    for name in filter(is_name, folder.folders()):
+        stamp = _stamp(folder.path / name)
+        if stamp is None:
+            unfinished += 1
+        elif known.get(name) != stamp:
+            try:
+                figures = _run_figures(folder, name, stamp)
+            except NightrookError as error:
+                problems.append(str(error))
+            else:
+                runs += [figures] if figures else []
+    return RunsReading(runs, unfinished, problems)
+
+
+def _stamp(run: Path) -> str | None:
+    """What changes with a run's verdict; None if it has none."""
+    try:
+        verdict = os.lstat(f"{run}/{VERDICT}")
+    except OSError:
+        return None
+    return f"{verdict.st_mtime_ns} {verdict.st_size} {verdict.st_ino}"
+
+
+def _run_figures(runs: Folder, name: str, stamp: str) -> RunFigures | None:
     """Read a run; None if it was removed meanwhile, or is a demo, which used nothing."""
+    from nightrook.model.snapshot import TokenCounts  # most reports have no new run
+    from nightrook.process.demo_player import is_played
+    from nightrook.store.run_folder import load
+    from nightrook.store.run_formats import RunInfo, VerdictInfo
+
     folder = runs.open(name)
     if folder is None:
         return None
@@ -18,11 +81,9 @@ def run_figures(runs: Folder, name: str, stamp: str) -> RunFigures | None:
         info, verdict = load(folder, INFO, RunInfo), load(folder, VERDICT, VerdictInfo)
     if info is None or verdict is None or is_played(info.program):
         return None
-    return _figures(name, info, verdict, stamp)
-
-
-def _figures(name: str, info: RunInfo, verdict: VerdictInfo, stamp: str) -> RunFigures:
-    spent, tokens = _spent(info, verdict), verdict.tokens or TokenCounts()
+    spent, tokens = verdict.spent_usd, verdict.tokens or TokenCounts()
+    if spent is None and not info.continues:  # earlier versions saved only the cost of the session
+        spent = verdict.cost_usd
     is_native = verdict.cost_source == "native"
     return RunFigures(
         name=name,
@@ -42,10 +103,3 @@ def _figures(name: str, info: RunInfo, verdict: VerdictInfo, stamp: str) -> RunF
         at_least=verdict.cost_at_least,
         stamp=stamp,
     )
-
-
-def _spent(info: RunInfo, verdict: VerdictInfo) -> float | None:
-    """What the run itself spent, of which earlier versions saved only the cost of the session."""
-    if verdict.spent_usd is None and not info.continues:
-        return verdict.cost_usd
-    return verdict.spent_usd

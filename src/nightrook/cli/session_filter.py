@@ -7,8 +7,7 @@ import click
 import msgspec
 
 from nightrook import agents
-from nightrook.archive.report.period import period
-from nightrook.archive.report.zone import zone_of
+from nightrook.archive.report.local_time import period, zone_of
 from nightrook.archive.session_files import history_names
 from nightrook.config.archive.options import SessionFilter
 from nightrook.model.errors import OptionError, UnknownAgentError

@@ -13,9 +13,9 @@ from nightrook import agents
 from nightrook.archive.report.figures import Figures
 from nightrook.archive.report.sessions import session_use
 from nightrook.archive.session_files import user_homes
+from nightrook.archive.sessions.copies import copies
 from nightrook.archive.sessions.feed import session_bodies, session_feed
 from nightrook.archive.sessions.find import StoredSession, find_session, subagent_sessions
-from nightrook.archive.sessions.raw_copies import copies
 from nightrook.cli.live.pager import paged
 from nightrook.cli.reporting.export import RunDocument, write_document
 from nightrook.cli.reporting.import_bar import current_archive

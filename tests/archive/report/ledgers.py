@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from nightrook.archive.ledger.ledger import Ledger
-from nightrook.archive.report.amounts import Amounts
+from nightrook.archive.report.figures import Amounts
+from nightrook.archive.report.local_time import zone_of
 from nightrook.archive.report.query import CostQuery, keys_of
-from nightrook.archive.report.zone import zone_of
 
 MILLION = 1_000_000
 NAMED = ("model", "project", "branch", "subagent")

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from nightrook.archive.report.amounts import Amounts
-from nightrook.archive.report.figures import Figures
+from nightrook.archive.report.figures import Amounts, Figures
 
 _MS = 1000
 _SUMS = ", ".join(f"total(sums.{field})" for field in Amounts._fields)

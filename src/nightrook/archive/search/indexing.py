@@ -18,7 +18,7 @@ from nightrook.archive.search.index import (
     in_milliseconds,
     packed,
 )
-from nightrook.archive.sessions.raw_copies import check_copies_can_be_made, keep_copy
+from nightrook.archive.sessions.copies import check_copies_can_be_made, keep_copy
 from nightrook.archive.sessions.sources import SessionSource, SourceReading, session_sources
 from nightrook.config.user_options import Keep
 from nightrook.store.files import Folder

@@ -9,8 +9,7 @@ from typing import Any, Literal
 
 import click
 
-from nightrook.archive.export.tables import ExportFilter, Table, calls, events, sessions
-from nightrook.archive.export.writers import Format, write
+from nightrook.archive.export import ExportFilter, Format, Table, calls, events, sessions, write
 from nightrook.archive.session_files import user_homes
 from nightrook.cli.options.parameters import argument, takes
 from nightrook.cli.reporting.import_bar import current_archive

@@ -10,12 +10,22 @@ from pathlib import Path
 
 import click
 
-from nightrook.archive.housekeeping import kept_copies, kept_text, run_logs
-from nightrook.archive.housekeeping.kept_copies import KeptCopy
-from nightrook.archive.housekeeping.kept_text import TextBlock
-from nightrook.archive.housekeeping.oldest import to_forget
-from nightrook.archive.housekeeping.run_logs import Choice, Left
+from nightrook.archive.housekeeping import (
+    Choice,
+    Left,
+    TextBlock,
+    compress_logs,
+    expected_size,
+    forget_texts,
+    kept_texts,
+    logs_to_compress,
+    logs_to_restore,
+    named_logs_to_compress,
+    restore_logs,
+    to_forget,
+)
 from nightrook.archive.search.index import FILE, SearchIndex
+from nightrook.archive.sessions.copies import KeptCopy, kept_copies, remove_copies
 from nightrook.cli.options.parameters import argument, takes
 from nightrook.config.archive.options import GcOptions
 from nightrook.display.console import columns, look_of
@@ -79,23 +89,23 @@ def _pin(options: GcOptions, names: Sequence[str]) -> None:
 def _pack(home: Path, names: Sequence[str], options: GcOptions) -> int:
     before = time.time() - options.older_than
     found = (
-        run_logs.named_to_pack(home, names)
+        named_logs_to_compress(home, names)
         if names
-        else run_logs.to_pack(home, before=before, keep=options.keep or 0)
+        else logs_to_compress(home, before=before, keep=options.keep or 0)
     )
     chosen = _chosen(found)
     if not options.yes:
-        _list(chosen, run_logs.expected_size, "compress")
+        _list(chosen, expected_size, "compress")
         return 0
-    return _do(chosen, run_logs.compress, "compressed")
+    return _do(chosen, compress_logs, "compressed")
 
 
 def _restore(home: Path, names: Sequence[str], options: GcOptions) -> int:
-    chosen = list(run_logs.to_restore(home, names))
+    chosen = list(logs_to_restore(home, names))
     if not options.yes:
         _list(chosen, None, "restore")
         return 0
-    return _do(chosen, run_logs.restore, "restored")
+    return _do(chosen, restore_logs, "restored")
 
 
 def _chosen(found: Iterable[Choice | Left]) -> list[Choice]:
@@ -155,11 +165,11 @@ def _forget(home: Path, options: GcOptions) -> int:
     before = None if options.text_older_than is None else time.time() - options.text_older_than
     choose = partial(to_forget, before=before, most=options.max_text)
     codes = [_forget_texts(home, choose, do=options.yes)] if (home / FILE).exists() else []
-    copies = kept_copies.kept_copies(home)
+    copies = kept_copies(home)
     old = choose(copies)
     if options.yes:
         try:
-            kept_copies.remove(old)
+            remove_copies(old)
         except OSError as error:
             click.echo(f"[rook] the kept copies cannot be removed: {error.strerror}", err=True)
             return _FAILED
@@ -172,11 +182,11 @@ def _forget_texts(
     home: Path, choose: Callable[[list[TextBlock]], list[TextBlock]], *, do: bool
 ) -> int:
     with SearchIndex.open(home / FILE) as words:
-        found = kept_text.blocks(words.connection)
+        found = kept_texts(words.connection)
         old = choose(found)
         if do:
             try:
-                kept_text.forget(words.connection, old)
+                forget_texts(words.connection, old)
             except sqlite3.Error as error:
                 click.echo(f"[rook] the kept texts cannot be changed now: {error}", err=True)
                 return _FAILED

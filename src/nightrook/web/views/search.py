@@ -7,8 +7,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from nightrook.archive.report.period import period
-from nightrook.archive.report.zone import zone_of
+from nightrook.archive.report.local_time import period, zone_of
 from nightrook.archive.search.documents import KINDS
 from nightrook.archive.search.search import EmptyQueryError, SearchQuery
 from nightrook.model.errors import OptionError

@@ -1,8 +1,9 @@
-"""Chooses the runs whose logs are compressed, and those whose logs are restored."""
+"""What `rook gc` does: compresses the logs of old runs, and forgets texts that search keeps."""
 
-from collections.abc import Iterator, Sequence
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 from nightrook.model.errors import NightrookError
 from nightrook.process.liveness import is_same_process
@@ -32,20 +33,24 @@ class Left(NamedTuple):
     why: str
 
 
-def to_pack(home: str | PathLike[str], *, before: float, keep: int) -> Iterator[Choice | Left]:
+def logs_to_compress(
+    home: str | PathLike[str], *, before: float, keep: int
+) -> Iterator[Choice | Left]:
     """The runs that have not changed since a time, without the newest ones, newest first."""
     for run in _by_age(home)[keep:]:
         if run.changed <= before:
             yield from _choice(run, _SMALLEST)
 
 
-def named_to_pack(home: str | PathLike[str], names: Sequence[str]) -> Iterator[Choice | Left]:
+def named_logs_to_compress(
+    home: str | PathLike[str], names: Sequence[str]
+) -> Iterator[Choice | Left]:
     """The runs of these names, whatever their age and size."""
     for name in names:
         yield from _choice(removal.find(home, name), 1)
 
 
-def to_restore(home: str | PathLike[str], names: Sequence[str]) -> Iterator[Choice]:
+def logs_to_restore(home: str | PathLike[str], names: Sequence[str]) -> Iterator[Choice]:
     """The runs of these names, or all, whose logs are compressed."""
     runs = [removal.find(home, name) for name in names] if names else _by_age(home)
     for run in runs:
@@ -62,14 +67,14 @@ def expected_size(run: Stored) -> int:
     return estimate(run.path, best_codec())
 
 
-def compress(run: Stored) -> Packing:
+def compress_logs(run: Stored) -> Packing:
     """Compress the logs of a run; a NightrookError says why that was not possible."""
     if (why := _obstacle(run)) is not None:  # it may have changed since it was chosen
         raise NightrookError(why)
     return pack(run.path, best_codec(), _digests(run))
 
 
-def restore(run: Stored) -> Packing:
+def restore_logs(run: Stored) -> Packing:
     """Write the logs of a run as they were."""
     return unpack(run.path, _digests(run))
 
@@ -107,3 +112,65 @@ def _digests(run: Stored) -> dict[str, str]:
     """The digests of the logs that the recorder wrote, as far as they are known."""
     exit = RunFolder(run.path).exit()
     return {} if exit is None else {log: written.sha256 for log, written in exit.logs.items()}
+
+
+_MS = 1000
+
+
+class TextBlock(NamedTuple):
+    """Texts that are compressed together."""
+
+    id: int
+    size: int
+    at: float
+    """When the last of them was written, in seconds since 1970; 0 if none is found any more."""
+
+
+def kept_texts(connection: sqlite3.Connection) -> list[TextBlock]:
+    """All blocks of kept texts, the newest first."""
+    rows = connection.execute(
+        "SELECT id, length(text), iif(forgotten, 0, last_at) FROM blocks WHERE text IS NOT NULL"
+    )
+    found = [TextBlock(id, size, at_ms / _MS) for id, size, at_ms in rows]
+    return sorted(found, key=lambda block: -block.at)
+
+
+def forget_texts(connection: sqlite3.Connection, chosen: list[TextBlock]) -> None:
+    """Forget texts in one step, then return their space to the disk."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        ids = ((block.id,) for block in chosen)
+        connection.executemany("UPDATE blocks SET text = NULL WHERE id = ?", ids)
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("VACUUM")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+class _Aged(Protocol):
+    """Something that takes space and has a time, in seconds since 1970; 0 if it is of no use."""
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def at(self) -> float: ...
+
+
+Kept = TypeVar("Kept", bound=_Aged)
+
+
+def to_forget(found: Iterable[Kept], *, before: float | None, most: int | None) -> list[Kept]:
+    """What is from before a time, and the oldest until the rest has at most a size.
+
+    What is of no use always goes. The newest come first in what was found.
+    """
+    chosen, total = [], 0
+    for each in found:
+        total += each.size
+        is_old = before is not None and each.at < before
+        if is_old or not each.at or (most is not None and total > most):
+            chosen.append(each)
+    return chosen

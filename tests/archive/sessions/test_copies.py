@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
-from nightrook.archive.housekeeping.kept_copies import kept_copies, remove
-from nightrook.archive.housekeeping.oldest import to_forget
+from nightrook.archive.housekeeping import to_forget
+from nightrook.archive.sessions.copies import kept_copies, remove_copies
 from nightrook.archive.sessions.parts import COPY
 
 
@@ -20,7 +20,7 @@ def test_the_oldest_copies_are_removed(tmp_path: Path) -> None:
     old, new = make_copy(tmp_path, "old", 10.0), make_copy(tmp_path, "new", 20.0)
     found = kept_copies(tmp_path)
     assert [copy.path for copy in found] == [new, old]
-    remove(to_forget(found, before=15.0, most=None))
+    remove_copies(to_forget(found, before=15.0, most=None))
     assert (old.exists(), new.exists()) == (False, True)
 
 

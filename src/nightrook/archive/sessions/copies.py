@@ -1,4 +1,4 @@
-"""Whole copies of stored sessions, compressed, for those that want to keep more than texts.
+"""Whole copies of stored sessions, compressed, which `archive_keep = "raw"` makes.
 
 They are below `kept` in the home of nightrook, with the paths that the files have in the folder of
 their agent. What is a session in a SQLite store, or one document, is kept as lines.
@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from stat import S_ISREG
 from typing import NamedTuple
 
 from nightrook import agents
@@ -80,3 +81,31 @@ def copies(home: Path, agent: str) -> Iterator[RawCopy]:
             if name.endswith(COPY):
                 path = Path(place, name)
                 yield RawCopy(str(path), str(path.relative_to(top)).removesuffix(COPY))
+
+
+class KeptCopy(NamedTuple):
+    """A copy of a session."""
+
+    path: Path
+    size: int
+    at: float
+    """When it was made, in seconds since 1970."""
+
+
+def kept_copies(home: Path) -> list[KeptCopy]:
+    """All copies, the newest first; links are not followed."""
+    top = home / FOLDER
+    found: list[KeptCopy] = []
+    for place, _, names in os.walk(top) if not top.is_symlink() else ():
+        for name in names:
+            path = Path(place, name)
+            stat = path.lstat()
+            if name.endswith(COPY) and S_ISREG(stat.st_mode):
+                found.append(KeptCopy(path, stat.st_size, stat.st_mtime))
+    return sorted(found, key=lambda copy: (-copy.at, copy.path))
+
+
+def remove_copies(copies: list[KeptCopy]) -> None:
+    """Remove copies; one that is gone already is no error."""
+    for copy in copies:
+        copy.path.unlink(missing_ok=True)

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from nightrook.archive.ledger.runs import RunFigures
-from nightrook.archive.run_folders import read_runs
+from nightrook.archive.run_figures import read_runs
 from nightrook.model.snapshot import TokenCounts
 from nightrook.process.demo_player import player_command
 from nightrook.store import runs

@@ -1,1 +1,0 @@
-"""Stored sessions for other programs: `tables` has the rows, `writers` writes them."""
