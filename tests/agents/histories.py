@@ -58,6 +58,7 @@ def read(history: History, path: str, data: bytes, *, pauses: bool = False) -> l
     place = place_of(history, path)
     if place is None:
         return []
+    history = history.loaded()
     assert history.begin is not None
     memory = history.begin(path.split("/"))
     lines = [data] if place.kind == "document" else data.split(b"\n")

@@ -5,9 +5,14 @@ A history is pure: the archive finds and opens the files and gives lines, docume
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
+
+from nightrook.model.events import Event, UsageReported
+
+if TYPE_CHECKING:
+    from nightrook.adapter.stored import Stored
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -135,6 +140,80 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 Finding = Call | Calls | Session | Limit
 """What can be read from a store."""
 
+
+class Used(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The usage of a request, with what only the ledger needs: `call_of` makes a `Call` of it.
+
+    The fields that are not here are known of the session: they are `Facts`.
+    """
+
+    report: UsageReported
+    is_event: bool = True
+    """Whether it is an event of the session; False for a line that only the ledger needs."""
+
+    id: str | None = None
+    """What identifies the call, if it isn't the report's `message_id`."""
+
+    session: str | None = None
+    """The session of the call, if it is not that of the file."""
+
+    subagent: str | None = None
+    fast: bool = False
+    summed: bool = False
+    copied: bool = False
+    lineage: bool = False
+    fallback: bool = False
+
+
+Noted = Event | Used | Session | Limit
+"""What a function that reads stored lines returns: events, and what the ledger needs besides."""
+
+
+class Facts(msgspec.Struct, omit_defaults=True):
+    """What the ledger remembers between the lines of a file: plain data that JSON can hold.
+
+    An agent derives its own from it. Whatever decides about a call is in here, because reading may
+    resume in the middle of the file with nothing else.
+    """
+
+    session: str = ""
+    at: float | None = None
+    """The time of the last line."""
+
+    model: str | None = None
+    project: str | None = None
+    branch: str | None = None
+    subagent: str | None = None
+    """What the subagent is called that the file belongs to."""
+
+
+def call_of(used: Used, facts: Facts) -> Call:
+    """Fold a usage into a call: what its line does not report is known of the session."""
+    report = used.report
+    return Call(
+        id=used.id or report.message_id or "",
+        session=used.session or facts.session,
+        at=facts.at,
+        model=report.model or facts.model,
+        input=report.input or 0,
+        output=report.output or 0,
+        cache_read=report.cache_read or 0,
+        cache_write_5m=report.cache_write_5m or 0,
+        cache_write_1h=report.cache_write_1h or 0,
+        reasoning=report.reasoning or 0,
+        web_searches=report.web_searches or 0,
+        cost_usd=report.cost_usd,
+        fast=used.fast,
+        summed=used.summed,
+        subagent=used.subagent or facts.subagent,
+        project=facts.project,
+        branch=facts.branch,
+        copied=used.copied,
+        lineage=used.lineage,
+        fallback=used.fallback,
+    )
+
+
 Kind = Literal["lines", "document", "sqlite"]
 
 
@@ -184,6 +263,12 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     For SQLite stores it is called with the text of the schema.
     """
 
+    stored: Callable[[], "Stored"] | None = None
+    """Loads the reader of the agent's table, which has everything below but `bulk` and the notes.
+
+    Histories are listed for every report, but their readers are needed only when a file is new.
+    """
+
     needles: tuple[bytes, ...] = ()
     """A line that contains none of these is not read."""
 
@@ -212,6 +297,21 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
 
     notes: tuple[str, ...] = ()
     """What the agent does not report, one sentence each, for people who read a total."""
+
+    def loaded(self) -> "History":
+        """The same with its reader."""
+        if self.stored is None:
+            return self
+        stored = self.stored()
+        return msgspec.structs.replace(
+            self,
+            stored=None,
+            needles=stored.needles,
+            time=stored.time,
+            memory=stored.facts,
+            begin=stored.begin,
+            read_lines=stored.findings,
+        )
 
     def findings(self, lines: Sequence[bytes], memory: Any) -> Sequence[Finding]:
         """What lines that follow each other, or a whole document, report."""

@@ -1,7 +1,11 @@
-"""A reader made of a table and a memory, which is what most agents need."""
+"""A reader made of a table and a memory, which is what most agents need.
+
+An agent that also keeps its sessions on disk has one table of `Row`s for all lines that it writes;
+`stream_of` takes those of its stream, and `Stored` (in `adapter.stored`) those of its sessions.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar, Union
+from typing import Any, Literal, NamedTuple, TypeVar, Union
 
 import msgspec
 
@@ -18,6 +22,29 @@ Read = Callable[[M, Any, bytes], Events]
 
 Table = Mapping[type[msgspec.Struct], Read[M]]
 """The function that reads each shape of message."""
+
+
+Where = Literal["stream", "stored", "both"]
+
+
+class Row(NamedTuple):
+    """A shape of lines in an agent's table, and the function that reads them."""
+
+    shape: type[msgspec.Struct]
+    read: Callable[[Any, Any, bytes], Any]
+    """Takes the memory, a message and its JSON, and returns events.
+
+    Of a stored line, it may also return what only the ledger needs: `adapter.history.Noted`.
+    """
+
+    where: Where = "stream"
+    needles: tuple[bytes, ...] = ()
+    """What a stored line of this shape contains one of if the ledger has to read it."""
+
+
+def stream_of(rows: Iterable[Row]) -> Table[Any]:
+    """The part of an agent's table that is about its stream."""
+    return {row.shape: row.read for row in rows if row.where != "stored"}
 
 
 def silent_types(tags: Iterable[str], *, tag_field: str = "type") -> Table[Any]:

@@ -1,19 +1,32 @@
-"""`Transcript`, how the sessions that an agent keeps on disk are read as events.
+"""Reads the sessions that an agent keeps on disk, by its table: as events and as calls.
 
-`History` says where the sessions are and what they used; a transcript says what happened in them.
+    a stored line ──▶ its function in the table ──▶ events, and what only the ledger needs
+                                                      │                        │
+                              Transcript: the events ◀┴▶ History: calls, sessions and limits
+
+Both readings decode a line by the same shape and call the same function. The ledger's is quick
+because it never sees most lines: the archive looks for the `needles` of the table in the bytes of
+each, and decodes only those that hold one. It also resumes in the middle of a file, so whatever a
+function needs to know for the ledger is in the `Facts` of the memory, which are plain data. What
+else the memory has, as open calls, is not there then, and no call may depend on it.
+
+`Transcript` describes how sessions are read as events; `adapter.history` has the other description.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from nightrook.adapter.decoder import LineDecoder
+from nightrook.adapter import salvage
+from nightrook.adapter.decoder import Events, LineDecoder, as_sequence
+from nightrook.adapter.history import Facts, Finding, Limit, Session, Used, call_of
 from nightrook.adapter.lines import DEFAULT_CAP, Line
 from nightrook.adapter.memory import Memory
-from nightrook.adapter.reader import Table, TableReader, union_of
+from nightrook.adapter.reader import Read, Row, Table, TableReader, union_of
 from nightrook.adapter.shapes import seconds_since_1970
-from nightrook.model.events import Event
+from nightrook.model.events import Event, UsageReported
 from nightrook.model.records import Decoder, Record
 
 
@@ -166,4 +179,116 @@ def transcript_decoder(
 
 def note_time(memory: TimedMemory, written: object) -> None:
     """Remember the time of a line; one without a time has that of the line before it."""
-    memory.at = seconds_since_1970(written) or memory.at
+    at = seconds_since_1970(written) or memory.at
+    if isinstance(memory, StoredMemory):
+        memory.facts.at = at
+    else:
+        memory.at = at
+
+
+class StoredMemory(TimedMemory):
+    """What is remembered of a stored session by an agent with one table for all of its lines."""
+
+    facts: Any
+    """The part that the ledger needs, a struct derived from `Facts`."""
+
+    @property
+    def at(self) -> float | None:  # type: ignore[override]
+        """The time of the last line."""
+        at: float | None = self.facts.at
+        return at
+
+
+class Stored:
+    """Reads stored lines by the rows of an agent's table that are not about its stream alone.
+
+    `memory` makes a memory for a file; `begin` makes its facts from the parts of the file's path.
+    `time` is the field with the time of a line, if lines without a needle have it as well. `start`
+    matches how a message begins, to find one behind another that was cut.
+    """
+
+    def __init__(
+        self,
+        agent: str,
+        rows: Iterable[Row],
+        memory: Callable[[], StoredMemory],
+        *,
+        facts: type[Facts],
+        begin: Callable[[Sequence[str]], Facts],
+        silent: Table[Any] | None = None,
+        time: str | None = None,
+        start: re.Pattern[bytes] | None = None,
+    ) -> None:
+        self._agent = agent
+        self._memory = memory
+        self.facts = facts
+        self.begin = begin
+        self.time = time
+        self._start = start
+        rows = [row for row in rows if row.where != "stream"]
+        self._table: Table[Any] = {
+            **{row.shape: _only_events(row.read) if row.needles else row.read for row in rows},
+            **(silent or {}),
+        }
+        self._counted = {row.shape: row.read for row in rows if row.needles}
+        self.needles = tuple(dict.fromkeys(needle for row in rows for needle in row.needles))
+        self._decoder = msgspec.json.Decoder(union_of(self._counted))
+        self._time_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+    def decoder(self, *, cap: int = DEFAULT_CAP) -> TranscriptDecoder:
+        """Return a decoder for the events of one stored session."""
+        return TranscriptDecoder(self._agent, self._table, self._memory(), cap=cap)
+
+    def findings(self, lines: Sequence[bytes], facts: Any) -> Sequence[Finding]:
+        """Read lines that hold a needle and follow each other; the facts change with them."""
+        memory = self._memory()
+        memory.facts = facts
+        found: list[Finding] = []
+        for line in lines:
+            for message in self._messages(line, facts):
+                for noted in as_sequence(self._counted[type(message)](memory, message, line)):
+                    if isinstance(noted, Used):
+                        found.append(call_of(noted, facts))
+                    elif isinstance(noted, Session | Limit):
+                        found.append(noted)
+                    elif isinstance(noted, UsageReported):
+                        found.append(call_of(Used(report=noted), facts))
+        return found
+
+    def _messages(self, line: bytes, facts: Facts) -> Iterator[Any]:
+        """Decode a line: one message, unless it is damaged or a newline is missing."""
+        try:
+            yield self._decoder.decode(line)
+        except (ValueError, RecursionError):
+            for part in salvage.whole_messages(line):
+                message = salvage.decode_part(part, self._decoder)
+                if message is None and self._start is not None:
+                    message = salvage.decode_after_cut(part, self._decoder, self._start)
+                if message is not None:
+                    yield message
+                elif self.time is not None:
+                    self._note_time(part, facts)
+
+    def _note_time(self, line: bytes, facts: Facts) -> None:
+        """Note the time of a line of another type, or of one that has nothing else."""
+        fields = salvage.decode_part(line, self._time_decoder) or {}
+        time = salvage.decode_part(fields.get(self.time or "", b""), _any_decoder)
+        facts.at = seconds_since_1970(time) or facts.at
+
+
+_any_decoder: msgspec.json.Decoder[object] = msgspec.json.Decoder(object)
+
+
+def _only_events(read: Callable[[Any, Any, bytes], Any]) -> Read[Any]:
+    """Return a function that leaves out what only the ledger needs."""
+
+    def events(memory: Any, message: Any, line: bytes) -> Events:
+        kept: list[Event] = []
+        for noted in as_sequence(read(memory, message, line)):
+            if isinstance(noted, Used):
+                kept += (noted.report,) if noted.is_event else ()
+            elif not isinstance(noted, Session | Limit):
+                kept.append(noted)
+        return kept
+
+    return events

@@ -93,7 +93,10 @@ def transcript(name: str) -> Transcript:
     """Return how stored sessions of the agent of that name are read as events."""
     if name not in TRANSCRIPTS:
         raise UnknownAgentError(name, TRANSCRIPTS)
-    known: Transcript = import_module(f"{__name__}.{name}.transcript").TRANSCRIPT
+    module = import_module(f"{__name__}.{name}.history")
+    if not hasattr(module, "TRANSCRIPT"):
+        module = import_module(f"{__name__}.{name}.transcript")
+    known: Transcript = module.TRANSCRIPT
     return known
 
 

@@ -64,8 +64,8 @@ class FileReader:
     """Reads files of one agent, one after the other."""
 
     def __init__(self, history: History) -> None:
-        self._history = history
-        self._scanner = Scanner(history)
+        self._history = history.loaded()
+        self._scanner = Scanner(self._history)
         self._fd = -1
         self._position = 0
         self._memory: Any = None

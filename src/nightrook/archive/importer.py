@@ -212,7 +212,7 @@ class _Import:
         if not changed:
             return
         sources = self._ledger.sources()
-        readers = {history.agent: FileReader(history) for history in self._histories}
+        readers: dict[str, FileReader] = {}
         for file in sorted(changed, key=lambda file: file.stamp.mtime_ns, reverse=True):
             path = storable_path(file.path)
             agent = file.history.agent
@@ -220,6 +220,8 @@ class _Import:
             if source is None or source.agent != agent:
                 rewritten = source is not None and source.position > 0
                 source = Source(agent=agent, path=path, kind=file.kind, rewritten=rewritten)
+            if agent not in readers:
+                readers[agent] = FileReader(file.history)
             self._read(readers[agent], file, source)
 
     def _import_runs(self, home: Path) -> None:

@@ -16,8 +16,8 @@ from nightrook.agents.codex.command import (
     with_output_flags,
     with_stdin,
 )
-from nightrook.agents.codex.rollout import SESSION_LOG
-from nightrook.agents.codex.streams import decoder, is_rpc
+from nightrook.agents.codex.history import SESSION_LOG
+from nightrook.agents.codex.reader import decoder, is_rpc
 
 _TYPES = frozenset({"turn.started", "turn.completed", "turn.failed"})
 

@@ -1,7 +1,7 @@
-"""Reads items: texts, thoughts and tool calls."""
+"""Reads items, in every format: texts, thoughts, tool calls, and their tokens."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 from msgspec import Raw
@@ -9,7 +9,9 @@ from msgspec import Raw
 from nightrook.adapter import salvage
 from nightrook.adapter.decoder import Events
 from nightrook.adapter.tools import informing_string
+from nightrook.adapter.usage import uncached
 from nightrook.agents.codex import shapes, tools
+from nightrook.agents.codex.app_server import shapes as app_server
 from nightrook.agents.codex.memory import Memory
 from nightrook.agents.codex.tools import SHELL, command_title
 from nightrook.model.events import (
@@ -25,6 +27,7 @@ from nightrook.model.events import (
     Thinking,
     ToolFinished,
     ToolStarted,
+    Usage,
 )
 from nightrook.model.text import one_line
 
@@ -32,6 +35,28 @@ _REROUTED = re.compile(r"model rerouted: (\S+) -> (\S+)(?: \((.*)\))?")
 _LONGEST_TITLE = 1000
 
 _dump = msgspec.json.Encoder().encode
+
+
+def end_turn(memory: Memory, *, cut: bool) -> list[Event]:
+    """End everything open at the end of a turn; with `cut`, commands were left running."""
+    events = memory.begin_turn()
+    if cut:
+        events += memory.left_running()
+    events += memory.abandon()
+    memory.end_turn()
+    return events
+
+
+def usage_of(tokens: shapes.Usage | shapes.Tokens | app_server.Tokens) -> Usage:
+    """The tokens of a request or of a thread."""
+    read, written = tokens.cached_input_tokens, tokens.cache_write_input_tokens
+    return Usage(
+        input=uncached(tokens.input_tokens, read, written),
+        output=tokens.output_tokens,
+        cache_read=read,
+        cache_write_5m=written,
+        reasoning=tokens.reasoning_output_tokens,
+    )
 
 
 def agent_message(memory: Memory, item: shapes.AgentMessage, line: bytes) -> Events:
@@ -137,6 +162,44 @@ def patch_completed(memory: Memory, item: shapes.FileChange, line: bytes) -> Seq
         if change.path
     ]
     return [*events, *changes]
+
+
+def diffs_completed(memory: Memory, item: app_server.FileChange, line: bytes) -> Sequence[Event]:
+    """Read changes with their differences, which all but `exec --json` write."""
+    id = memory.item(item.id)
+    status = tools.STATUSES.get(item.status, "error")
+    events = memory.finish(id, status, name=tools.PATCH, kind="edit")
+    if not events or status != "ok":
+        return events
+    return [*events, *(_changed(change, id) for change in item.changes or () if change.path)]
+
+
+def changed_lines(change: app_server.Change) -> Iterator[str]:
+    """The lines that a change adds (`+`) and removes (`-`)."""
+    kind = change.kind.type if change.kind else ""
+    lines = (change.diff or "").removesuffix("\n").split("\n") if change.diff else []
+    if kind in ("add", "delete"):  # the diff is the whole text of the file
+        mark = "+" if kind == "add" else "-"
+        yield from (mark + line for line in lines)
+        return
+    hunk = False
+    for line in lines:
+        hunk = hunk or line.startswith("@@")
+        if hunk and line[:1] in ("+", "-"):
+            yield line
+
+
+def _changed(change: app_server.Change, id: str) -> FileChanged:
+    kind = change.kind or app_server.Kind()
+    lines = [line[0] for line in changed_lines(change)]
+    has_diff = change.diff is not None
+    return FileChanged(
+        path=kind.move_path or change.path or "",
+        change="move" if kind.move_path else tools.CHANGES.get(kind.type),
+        added=lines.count("+") if has_diff else None,
+        removed=lines.count("-") if has_diff else None,
+        tool_id=id,
+    )
 
 
 def mcp_started(memory: Memory, item: shapes.McpToolCall, line: bytes) -> Sequence[Event]:

@@ -1,13 +1,16 @@
-"""What is remembered about a stream of Codex, in addition to what every agent needs."""
+"""What is remembered about a stream or a rollout of Codex, besides what every agent needs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
 from nightrook.adapter import memory
+from nightrook.adapter.history import Facts, Limit
+from nightrook.adapter.stored import StoredMemory
+from nightrook.agents.codex import shapes
 from nightrook.model.events import Event, PlanItem, TaskStarted
 
 
 class Memory(memory.Memory):
-    """Everything that is remembered about one stream."""
+    """For a stream of `codex exec --json`."""
 
     def __init__(self, known: Mapping[str, str]) -> None:
         super().__init__(known)
@@ -53,3 +56,58 @@ class Memory(memory.Memory):
         held = len(self.held)
         events, open_tools = super().close()
         return events, open_tools + held
+
+
+class RpcMemory(Memory):
+    """For a stream of the app server, in which subagents write as well."""
+
+    def __init__(self, known: Mapping[str, str]) -> None:
+        super().__init__(known)
+        self.thread: str | None = None  # ours; those of subagents write to the same stream
+        self.totals: dict[str | None, object] = {}  # of each thread so far
+        self._requests = 0
+
+    def is_ours(self, thread: str | None) -> bool:
+        """Whether a message is about our thread."""
+        return thread is None or self.thread is None or thread == self.thread
+
+    def begin_turn(self) -> list[Event]:
+        """Open a turn, unless one is open."""
+        if not self.in_turn:
+            self.last_text = self.failure = None
+        return super().begin_turn()
+
+    def next_request(self) -> str:
+        """Return an id for a request to the model, which has none in the stream."""
+        self._requests += 1
+        return f"request-{self._requests}"
+
+
+class RolloutFacts(Facts):
+    """What the ledger needs between the lines of a rollout."""
+
+    is_named: bool = False
+    """Whether a line has named the session; what follows may name those that it forks."""
+
+    total: shapes.Tokens | None = None
+    """What the thread had used at the last count."""
+
+    resets: int = 0
+    """How often the total began again."""
+
+    awaited_counts: int = 0
+    """The records whose counts, which repeat them, are still to come."""
+
+    is_titled: bool = False
+    limits: tuple[Limit, ...] = ()
+
+
+class RolloutMemory(RpcMemory, StoredMemory):
+    """For a rollout."""
+
+    facts: RolloutFacts
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.facts = RolloutFacts()
+        self.has_items = False  # messages are reported as items: the other reports repeat them

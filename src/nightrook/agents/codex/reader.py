@@ -1,21 +1,37 @@
-"""The table of Codex's message types, and the decoder built on it."""
+"""The table of the lines that Codex writes, and the decoders made of it.
+
+It has three ways of writing: `codex exec --json`, the app server (whose table is in `app_server`),
+and the rollouts on disk.
+"""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from nightrook.adapter import salvage
-from nightrook.adapter.decoder import Events, LineDecoder
+from nightrook.adapter.decoder import ChoosingDecoder, Events, LineDecoder
 from nightrook.adapter.drift import ALWAYS_LOOKED_AT, type_name, watch
 from nightrook.adapter.lines import DEFAULT_CAP
-from nightrook.adapter.reader import Read, Table, TableReader
-from nightrook.adapter.usage import uncached
-from nightrook.agents.codex import errors, items, shapes
-from nightrook.agents.codex.memory import Memory
+from nightrook.adapter.reader import (
+    Read,
+    Row,
+    Table,
+    TableReader,
+    silent_types,
+    stream_of,
+    union_of,
+)
+from nightrook.adapter.stored import Stored
+from nightrook.adapter.usage import reported
+from nightrook.agents.codex import errors, items, rollout, shapes
+from nightrook.agents.codex.app_server import reader as app_server
+from nightrook.agents.codex.memory import Memory, RolloutFacts, RolloutMemory
 from nightrook.agents.known_fields import KNOWN_FIELDS
-from nightrook.model.events import Event, SessionStarted, TurnFinished, Unknown, UsageReported
+from nightrook.model.events import Event, SessionStarted, TurnFinished, Unknown
 
+_COUNTS_AND_PROMPTS = (b'"token_count"', b'"user_message"', b'"UserMessage"')
 _STARTED: Table[Memory] = {
     shapes.CommandStarted: items.command_started,
     shapes.FileChange: items.patch_started,
@@ -54,9 +70,11 @@ def turn_started(memory: Memory, message: shapes.TurnStarted, line: bytes) -> Se
 
 def turn_completed(memory: Memory, message: shapes.TurnCompleted, line: bytes) -> Sequence[Event]:
     """Read the end of a successful turn; the usage is that of the whole thread."""
-    events = end_turn(memory, cut=True)
-    if (usage := _usage(message.usage)) is not None:
-        events.append(usage)
+    events = items.end_turn(memory, cut=True)
+    used = message.usage
+    if used is not None and (used.input_tokens or used.output_tokens):  # zeros: not counted
+        total = items.usage_of(used)
+        events.append(reported(total, scope="session", semantics="cumulative"))
     events.append(TurnFinished(ok=True, text=memory.last_text))
     memory.last_text = None
     return events
@@ -66,7 +84,7 @@ def turn_failed(memory: Memory, message: shapes.TurnFailed, line: bytes) -> Sequ
     """Read the end of a failed turn; the line before usually has the same error."""
     failure = message.error.message if message.error else None
     error = None if failure is None else errors.error(failure)
-    events = end_turn(memory, cut=False)
+    events = items.end_turn(memory, cut=False)
     if error is not None and failure != memory.failure:
         events.append(error)
     messages = (error.message,) if error is not None and error.message else None
@@ -83,13 +101,20 @@ def error_line(memory: Memory, message: shapes.ErrorLine, line: bytes) -> Sequen
     return (errors.error(text),)
 
 
-_READERS: Table[Memory] = {
-    shapes.ThreadStarted: thread_started,
-    shapes.TurnStarted: turn_started,
-    shapes.TurnCompleted: turn_completed,
-    shapes.TurnFailed: turn_failed,
-    shapes.ErrorLine: error_line,
-}
+TABLE = (
+    Row(shapes.ThreadStarted, thread_started),
+    Row(shapes.TurnStarted, turn_started),
+    Row(shapes.TurnCompleted, turn_completed),
+    Row(shapes.TurnFailed, turn_failed),
+    Row(shapes.ErrorLine, error_line),
+    Row(shapes.SessionMeta, rollout.session_meta, "stored", (b'"session_meta"',)),
+    Row(shapes.TurnContext, rollout.turn_context, "stored", (b'"turn_context"',)),
+    Row(shapes.UsageRecord, rollout.usage_record, "stored", (b'"token_usage_record"',)),
+    Row(shapes.EventMessage, rollout.event_message, "stored", _COUNTS_AND_PROMPTS),
+    Row(shapes.ResponseItem, rollout.response_item, "stored"),
+    Row(shapes.Compacted, rollout.compacted, "stored"),
+)
+_MESSAGES = stream_of(TABLE)
 _ITEM_READERS: Mapping[type[msgspec.Struct], Table[Memory]] = {
     shapes.ItemStarted: _STARTED,
     shapes.ItemUpdated: _UPDATED,
@@ -101,7 +126,7 @@ class CodexReader(TableReader):
     """Turns Codex's messages into events."""
 
     def __init__(self) -> None:
-        super().__init__(Memory(KNOWN_FIELDS["codex"]), _READERS)
+        super().__init__(Memory(KNOWN_FIELDS["codex"]), _MESSAGES)
         for shape, readers in _ITEM_READERS.items():
             tag, watched = type_name(shape), dict(readers)
             watch(watched, self.drift, most=ALWAYS_LOOKED_AT, within=f"{tag}/")
@@ -114,35 +139,46 @@ class CodexReader(TableReader):
         return type if item is None else f"{type}/{super().type_of(item)}"
 
 
-def decoder(*, cap: int = DEFAULT_CAP) -> LineDecoder:
+_SHAPES = union_of([*_MESSAGES, *_ITEM_READERS])
+
+
+def exec_decoder(*, cap: int = DEFAULT_CAP) -> LineDecoder:
     """Return a decoder for one stream of `codex exec --json`."""
-    return LineDecoder("codex", shapes.Shapes, CodexReader(), cap=cap)
+    return LineDecoder("codex", _SHAPES, CodexReader(), cap=cap)
 
 
-def end_turn(memory: Memory, *, cut: bool) -> list[Event]:
-    """End everything open at the end of a turn; with `cut`, commands were left running."""
-    events = memory.begin_turn()
-    if cut:
-        events += memory.left_running()
-    events += memory.abandon()
-    memory.end_turn()
-    return events
+def is_rpc(message: Mapping[str, Any]) -> bool:
+    """Whether a message is one of the app server's: a notification, request or response."""
+    params, result = message.get("params"), message.get("result")
+    if isinstance(message.get("method"), str) and "jsonrpc" not in message:
+        return isinstance(params, dict)
+    if "id" not in message or "jsonrpc" in message or "type" in message:
+        return False
+    return isinstance(result, dict) or isinstance(message.get("error"), dict)
 
 
-def _usage(usage: shapes.Usage | None) -> UsageReported | None:
-    """The thread's tokens so far; None if they were not counted, which Codex writes as zeros."""
-    if usage is None or not (usage.input_tokens or usage.output_tokens):
-        return None
-    read, written = usage.cached_input_tokens, usage.cache_write_input_tokens
-    return UsageReported(
-        scope="session",
-        semantics="cumulative",
-        input=uncached(usage.input_tokens, read, written),
-        output=usage.output_tokens,
-        cache_read=read,
-        cache_write_5m=written,
-        reasoning=usage.reasoning_output_tokens,
+def decoder(*, cap: int = DEFAULT_CAP) -> ChoosingDecoder:
+    """Return a decoder for one stream of Codex: of `exec --json`, or of the app server."""
+    return ChoosingDecoder(
+        "codex",
+        is_rpc,
+        partial(app_server.decoder, cap=cap),
+        partial(exec_decoder, cap=cap),
+        cap=cap,
     )
+
+
+STORED = Stored(
+    "codex",
+    TABLE,
+    RolloutMemory,
+    facts=RolloutFacts,
+    begin=rollout.begin,
+    silent=silent_types(("world_state", "inter_agent_communication_metadata")),
+    time="timestamp",
+    start=rollout.START,
+)
+"""Reads rollouts."""
 
 
 def _item_reader(tag: str, readers: Table[Memory]) -> Read[Memory]:

@@ -1,8 +1,11 @@
-"""The shapes of messages of `codex exec --json`, with the fields that are used."""
+"""The shapes of messages of `codex exec --json` and of the lines of rollouts.
+
+They have only the fields that are used. `app_server.shapes` has those of the app server.
+"""
 
 import msgspec
 
-from nightrook.adapter.shapes import NOTHING, Count, ExitCode, Shape
+from nightrook.adapter.shapes import NOTHING, Count, ExitCode, Milliseconds, Shape
 
 
 class Usage(Shape):
@@ -164,14 +167,162 @@ class ErrorLine(Shape, tag="error", tag_field="type"):
     message: str | None = None
 
 
-Shapes = (
-    ThreadStarted
-    | TurnStarted
-    | ItemStarted
-    | ItemUpdated
-    | ItemCompleted
-    | TurnCompleted
-    | TurnFailed
-    | ErrorLine
-)
-"""All messages, by `type`."""
+# The lines of rollouts
+
+
+class Content(Shape):
+    text: str | None = None
+
+
+class Tokens(Shape):
+    """Tokens of a request or of the thread so far; `input_tokens` includes the cached ones."""
+
+    input_tokens: Count = 0
+    cached_input_tokens: Count = 0
+    cache_write_input_tokens: Count = 0
+    output_tokens: Count = 0
+    reasoning_output_tokens: Count = 0
+    total_tokens: Count = 0
+
+
+class TokenInfo(Shape):
+    total_token_usage: Tokens | None = None
+    last_token_usage: Tokens | None = None
+    model: str | None = None
+
+
+class Window(Shape):
+    used_percent: float | None = None
+    window_minutes: float | None = None
+    resets_at: float | str | None = None
+    resets_in_seconds: float | None = None
+
+
+class RateLimits(Shape):
+    limit_id: str | None = None
+    limit_name: str | None = None
+    primary: Window | None = None
+    secondary: Window | None = None
+    plan_type: str | None = None
+
+
+class Spawn(Shape):
+    parent_thread_id: str | None = None
+    agent_nickname: str | None = None
+    agent_role: str | None = None
+
+
+class Subagent(Shape):
+    thread_spawn: Spawn | None = None
+    other: str | None = None
+
+
+class Source(Shape):
+    subagent: str | Subagent | None = None
+
+
+class Git(Shape):
+    branch: str | None = None
+
+
+class PatchedFile(Shape):
+    type: str | None = None
+    content: str | None = None
+    unified_diff: str | None = None
+    move_path: str | None = None
+
+
+class StoredItem(Shape):
+    """What was completed; its type says which of the fields it has."""
+
+    type: str = ""
+    id: str | None = None
+    content: list[Content] | None = None
+    summary_text: list[str] | None = None
+    command: list[str] | str | None = None
+    aggregated_output: str | None = None
+    exit_code: ExitCode | None = None
+    status: str | None = None
+    changes: dict[str, PatchedFile] | None = None
+    stderr: str | None = None
+    server: str | None = None
+    tool: str | None = None
+    arguments: msgspec.Raw = NOTHING
+    result: McpResult | None = None
+    error: ErrorDetail | None = None
+    query: str | None = None
+    action: Search | None = None
+    kind: str | None = None
+    agent_thread_id: str | None = None
+    receiver_thread_ids: list[str] | None = None
+    agents_states: dict[str, AgentState] | None = None
+    prompt: str | None = None
+
+
+class Payload(Shape):
+    """What a line is about: its own type says which of the fields it has."""
+
+    type: str = ""
+    # session_meta
+    id: str | None = None
+    forked_from_id: str | None = None
+    parent_thread_id: str | None = None
+    cwd: str | None = None
+    cli_version: str | None = None
+    source: str | Source | None = None
+    agent_nickname: str | None = None
+    agent_role: str | None = None
+    git: Git | None = None
+    # turn_context
+    model: str | None = None
+    approval_policy: str | None = None
+    # token_usage_record
+    thread_id: str | None = None
+    response_id: str | None = None
+    usage: Tokens | None = None
+    thread_token_usage: Tokens | None = None
+    # response_item
+    call_id: str | None = None
+    name: str | None = None
+    arguments: str | None = None
+    input: str | None = None
+    output: msgspec.Raw = NOTHING
+    # event_msg
+    info: TokenInfo | None = None
+    rate_limits: RateLimits | None = None
+    item: StoredItem | None = None
+    message: str | None = None
+    text: str | None = None
+    last_agent_message: str | None = None
+    error: ErrorDetail | None = None
+    reason: str | None = None
+    duration_ms: Milliseconds | None = None
+
+
+class Line(Shape, tag_field="type"):
+    timestamp: str | float | None = None
+    payload: Payload | None = None
+
+
+class SessionMeta(Line, tag="session_meta"):
+    """The first line."""
+
+
+class TurnContext(Line, tag="turn_context"):
+    """The model and the permissions of the next turn."""
+
+
+class ResponseItem(Line, tag="response_item"):
+    """What the model wrote, or got."""
+
+
+class EventMessage(Line, tag="event_msg"):
+    """What Codex reported while it worked."""
+
+
+class UsageRecord(Line, tag="token_usage_record"):
+    """The tokens of one request."""
+
+
+class Compacted(Line, tag="compacted"):
+    """The conversation was replaced by a summary."""

@@ -8,8 +8,8 @@ import msgspec
 
 from nightrook.adapter import salvage
 from nightrook.adapter.agent import ControlChannel, Invocation, Permission, Task
-from nightrook.agents.codex import tools
-from nightrook.agents.codex.app_server import patches, shapes
+from nightrook.agents.codex import items, tools
+from nightrook.agents.codex.app_server import shapes
 from nightrook.model.errors import UnsupportedError
 from nightrook.model.events import (
     Event,
@@ -164,7 +164,7 @@ def _changed(change: shapes.Change, several: bool) -> Iterator[str]:
         yield f" {change.path} is deleted:"
     elif several:
         yield f" {change.path}:"
-    lines = list(patches.changed_lines(change))
+    lines = list(items.changed_lines(change))
     yield from lines or (f" {line}" for line in (change.diff or "").split("\n") if line)
 
 

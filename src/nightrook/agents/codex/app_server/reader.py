@@ -10,11 +10,11 @@ from nightrook.adapter.decoder import Events, LineDecoder
 from nightrook.adapter.drift import ALWAYS_LOOKED_AT, type_name, watch
 from nightrook.adapter.lines import DEFAULT_CAP
 from nightrook.adapter.reader import Read, Table, TableReader, no_events, silent_types, union_of
-from nightrook.adapter.usage import uncached
+from nightrook.adapter.usage import reported
 from nightrook.agents.codex import errors, items, tools
-from nightrook.agents.codex.app_server import patches, shapes
-from nightrook.agents.codex.app_server.memory import Memory
-from nightrook.agents.codex.reader import end_turn
+from nightrook.agents.codex.app_server import shapes
+from nightrook.agents.codex.memory import RpcMemory as Memory
+from nightrook.agents.known_fields import KNOWN_FIELDS
 from nightrook.model.events import (
     ContextCompacted,
     Error,
@@ -33,7 +33,6 @@ from nightrook.model.events import (
     ToolProgress,
     TurnFinished,
     Unknown,
-    UsageReported,
 )
 
 _BETWEEN_PARTS = "\n\n"
@@ -58,7 +57,7 @@ def response(memory: Memory, message: shapes.Response, line: bytes) -> Sequence[
         if memory.in_turn or memory.results:
             return (error,)
         messages = (error.message,) if error.message else None
-        return (*end_turn(memory, cut=False), error, TurnFinished(ok=False, errors=messages))
+        return (*items.end_turn(memory, cut=False), error, TurnFinished(ok=False, errors=messages))
     return _session(memory, message.result.thread if message.result else None)
 
 
@@ -90,7 +89,7 @@ def turn_completed(memory: Memory, message: shapes.TurnCompleted, line: bytes) -
     turn = message.params.turn or shapes.Turn()
     ok = turn.status == "completed"
     failure, text = memory.failure, memory.last_text
-    events = end_turn(memory, cut=ok)
+    events = items.end_turn(memory, cut=ok)
     message_text = turn.error.message if turn.error else None
     error = None if message_text is None else errors.error(message_text)
     if error is not None and message_text != failure:
@@ -157,18 +156,8 @@ def usage_updated(memory: Memory, message: shapes.UsageUpdated, line: bytes) -> 
     if last is None or not memory.in_turn or (usage.total is not None and usage.total == before):
         return ()
     task = None if memory.is_ours(thread) else memory.tasks.get(thread or "")
-    read, written = last.cached_input_tokens, last.cache_write_input_tokens
-    return UsageReported(
-        message_id=memory.next_request(),
-        scope="message",
-        semantics="final",
-        input=uncached(last.input_tokens, read, written),
-        output=last.output_tokens,
-        cache_read=read,
-        cache_write_5m=written,
-        reasoning=last.reasoning_output_tokens,
-        parent=task.tool_id if task else None,
-    )
+    parent = task.tool_id if task else None
+    return reported(items.usage_of(last), message_id=memory.next_request(), parent=parent)
 
 
 def limits_updated(memory: Memory, message: shapes.LimitsUpdated, line: bytes) -> Events:
@@ -292,7 +281,7 @@ _COMPLETED: Table[Memory] = {
     shapes.AgentMessage: items.agent_message,
     shapes.Reasoning: reasoning,
     shapes.CommandExecution: items.command_completed,
-    shapes.FileChange: patches.completed,
+    shapes.FileChange: items.diffs_completed,
     shapes.McpToolCall: items.mcp_completed,
     shapes.WebSearch: items.search_completed,
     shapes.CollabToolCall: _collab(items.collab_completed),
@@ -362,7 +351,9 @@ class AppServerReader(TableReader):
     """Turns the app server's messages into events."""
 
     def __init__(self) -> None:
-        super().__init__(Memory(), {**_READERS, shapes.Response: response})
+        super().__init__(
+            Memory(KNOWN_FIELDS["codex/app_server"]), {**_READERS, shapes.Response: response}
+        )
         for shape, readers in _ITEM_READERS.items():
             method, watched = type_name(shape), dict(readers)
             watch(watched, self.drift, most=ALWAYS_LOOKED_AT, within=f"{method}/")
