@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import pyte
 
-from nightrook.cli.live.permission_prompt import TerminalAsker
-from nightrook.cli.live.screen_turns import Turns
+from nightrook.cli.terminal.permission_prompt import TerminalAsker
+from nightrook.cli.terminal.screen_turns import Turns
 
 
 async def at_once(seconds: float) -> None:

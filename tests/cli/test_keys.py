@@ -8,9 +8,9 @@ from functools import partial
 import pytest
 from tests.cli.boards import Board, BoardAsker, at_once
 
-from nightrook.cli.live.keys import QUIET_S, Keys, View, terminal_path
-from nightrook.cli.live.permission_prompt import TerminalAsker
-from nightrook.cli.live.screen_turns import Turns
+from nightrook.cli.terminal.keys import QUIET_S, Keys, View, terminal_path
+from nightrook.cli.terminal.permission_prompt import TerminalAsker
+from nightrook.cli.terminal.screen_turns import Turns
 from nightrook.model.questions import Ask, Decision, Question
 
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import pytest
 
-from nightrook.cli.live.playback import Pace
+from nightrook.cli.terminal.playback import Pace
 
 ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 

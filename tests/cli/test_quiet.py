@@ -6,7 +6,7 @@ import pytest
 from tests.cli.desk import Desk
 from tests.recorded import cases, name_of
 
-from nightrook.cli.live.ending import print_end
+from nightrook.cli.terminal.ending import print_end
 from nightrook.config.options import ViewOptions
 from nightrook.display.reports.ended_run import EndedRun
 from nightrook.model.state import RunState

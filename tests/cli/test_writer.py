@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from nightrook.cli.live.writer import Writer
+from nightrook.cli.terminal.writer import Writer
 
 
 def test_everything_is_written_in_order_and_in_few_calls() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from nightrook.cli.background.fleet_batch import TaskAttempts
+from nightrook.cli.fleet_batch import TaskAttempts
 from nightrook.fleet.blobs import BlobError, receive_blob, send_blob
 from nightrook.fleet.boss.fleet_run import Fleet, FleetRun
 from nightrook.fleet.boss.repositories import Repositories, send_repository

@@ -21,9 +21,9 @@ from nightrook.cli.commands.runs import (
     style,
     total_parts,
 )
-from nightrook.cli.live.output import put_json
-from nightrook.cli.reporting.import_bar import current_archive
+from nightrook.cli.import_bar import current_archive
 from nightrook.cli.safe_output import guarded
+from nightrook.cli.terminal.output import put_json
 from nightrook.display.costs.table import spent
 from nightrook.display.loops.objects import loop_json
 from nightrook.display.numbers import moment, price, size

@@ -181,8 +181,8 @@ def cli(
             ctx.fail("nothing is piped to rook: agent … | rook, or name a command")
         _alone(ctx)
         return
-    from nightrook.cli.live.pipe import pipe
     from nightrook.cli.options.defaults import with_settings  # so that --help stays quick
+    from nightrook.cli.terminal.pipe import pipe
     from nightrook.config.options import PipeOptions, ViewOptions
 
     flags = {"json": json, "quiet": quiet, "verbose": verbose}

@@ -16,11 +16,11 @@ from nightrook.archive.session_files import user_homes
 from nightrook.archive.sessions.copies import copies
 from nightrook.archive.sessions.feed import session_bodies, session_feed
 from nightrook.archive.sessions.find import StoredSession, find_session, subagent_sessions
-from nightrook.cli.live.pager import paged
-from nightrook.cli.reporting.export import RunDocument, write_document
-from nightrook.cli.reporting.import_bar import current_archive
-from nightrook.cli.reporting.replacements import replacements_of
+from nightrook.cli.import_bar import current_archive
+from nightrook.cli.replacements import replacements_of
 from nightrook.cli.safe_output import guarded
+from nightrook.cli.show_document import RunDocument, write_document
+from nightrook.cli.terminal.pager import paged
 from nightrook.config.command_options import ShowOptions
 from nightrook.display.console import Look, columns
 from nightrook.display.costs.table import spent

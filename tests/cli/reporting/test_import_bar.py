@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from nightrook.cli.reporting.import_bar import ImportBar, bar
+from nightrook.cli.import_bar import ImportBar, bar
 
 
 class Terminal(io.StringIO):
@@ -14,7 +14,7 @@ class Terminal(io.StringIO):
 
 def played(out: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> str:
     times = iter((0.0, 0.9, 1.1, 1.11, 1.3))
-    monkeypatch.setattr("nightrook.cli.reporting.import_bar.time.monotonic", lambda: next(times))
+    monkeypatch.setattr("nightrook.cli.import_bar.time.monotonic", lambda: next(times))
     with ImportBar(out, {"TERM": "xterm"}) as shown:
         for done in (1, 2, 3, 4):
             shown(done * 1_000_000, 4_000_000)

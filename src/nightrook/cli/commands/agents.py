@@ -23,9 +23,9 @@ from nightrook.cli.installed_agents import (
     installed_agents,
     stored_agents,
 )
-from nightrook.cli.live.output import put_json
 from nightrook.cli.options.parameters import argument, takes
 from nightrook.cli.options.settings_files import surroundings
+from nightrook.cli.terminal.output import put_json
 from nightrook.config.command_options import AgentsOptions
 from nightrook.config.load import load
 from nightrook.display.console import columns, look_of

@@ -9,11 +9,11 @@ from contextlib import suppress
 import click
 import msgspec
 
-from nightrook.cli.background.remote_prompts import RemotePrompts
-from nightrook.cli.live.keys import terminal_path
-from nightrook.cli.live.screen_turns import Turns
 from nightrook.cli.options.parameters import argument, takes
 from nightrook.cli.options.run_argument import find_run
+from nightrook.cli.terminal.keys import terminal_path
+from nightrook.cli.terminal.remote_prompts import RemotePrompts
+from nightrook.cli.terminal.screen_turns import Turns
 from nightrook.config.command_options import AnswerOptions
 from nightrook.display.console import columns
 from nightrook.display.numbers import moment

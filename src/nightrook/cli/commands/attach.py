@@ -34,17 +34,17 @@ def command(options: AttachOptions, view_options: ViewOptions, run: str | None) 
 
 def _attach(name: str | None, options: AttachOptions, view_options: ViewOptions) -> int:
     if name is None:
-        from nightrook.cli.background.running_choice import running_name  # it imports a lot
+        from nightrook.cli.running_choice import running_name  # it imports a lot
 
         name = running_name()
     if name is not None and name.startswith("loop-"):
-        from nightrook.cli.background.attach_loop import attach_loop
+        from nightrook.cli.terminal.attach_loop import attach_loop
 
         return attach_loop(name, options, view_options)
     if name is not None and name.startswith("batch-"):
-        from nightrook.cli.background.attach_batch import attach_batch
+        from nightrook.cli.terminal.attach_batch import attach_batch
 
         return attach_batch(name, options, view_options)
-    from nightrook.cli.background.attach_run import attach_run
+    from nightrook.cli.terminal.attach_run import attach_run
 
     return attach_run(name, options, view_options)

@@ -15,11 +15,7 @@ from msgspec.structs import replace
 from nightrook.batches.batch import Batch, TaskRun, refuse_unheld_tasks, start_here
 from nightrook.batches.queue import FolderQueue, find_queue, new_queue
 from nightrook.batches.tasks import BatchTask, read_tasks
-from nightrook.cli.background.started import print_started
-from nightrook.cli.live.ending import install_hints
-from nightrook.cli.live.foreground import on_interrupts
-from nightrook.cli.live.output import put, put_json
-from nightrook.cli.live.running_table import RunningTable
+from nightrook.cli.end_actions import EndActions
 from nightrook.cli.options.defaults import (
     current_config,
     print_project_settings,
@@ -27,8 +23,12 @@ from nightrook.cli.options.defaults import (
     resolve_agent,
 )
 from nightrook.cli.options.parameters import argument, takes
-from nightrook.cli.reporting.end_actions import EndActions
-from nightrook.cli.reporting.reports import report_of_batch
+from nightrook.cli.reports import report_of_batch
+from nightrook.cli.started import print_started
+from nightrook.cli.terminal.ending import install_hints
+from nightrook.cli.terminal.foreground import on_interrupts
+from nightrook.cli.terminal.output import put, put_json
+from nightrook.cli.terminal.running_table import RunningTable
 from nightrook.config.batch_options import BatchOptions
 from nightrook.config.end_options import EndOptions
 from nightrook.config.load import lowest_limits
@@ -160,7 +160,7 @@ async def _run_placed(
     """Run the batch here, or on a fleet."""
     if not options.fleet:
         return await _run(queue, terms, as_json=options.json, detached=detached)
-    from nightrook.cli.background.fleet_batch import on_fleet  # an extra
+    from nightrook.cli.fleet_batch import on_fleet  # an extra
 
     async with on_fleet(queue, terms, options) as start_run:
         return await _run(

@@ -10,8 +10,8 @@ import msgspec
 
 from nightrook.batches.listing import ListedBatch, ListedTask, list_batches, read_batch
 from nightrook.cli.commands.loops import say
-from nightrook.cli.live.output import put, put_json
 from nightrook.cli.options.parameters import takes
+from nightrook.cli.terminal.output import put, put_json
 from nightrook.config.command_options import ListOptions
 from nightrook.display.console import columns, look_of
 from nightrook.display.numbers import moment, price, total_cost

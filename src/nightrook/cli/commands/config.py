@@ -8,11 +8,11 @@ from typing import Any
 import click
 import msgspec
 
-from nightrook.cli.live.output import put_json
 from nightrook.cli.options.defaults import current_config, profile_option
 from nightrook.cli.options.parameters import takes
 from nightrook.cli.options.settings_files import surroundings
 from nightrook.cli.tables import print_table
+from nightrook.cli.terminal.output import put_json
 from nightrook.config.command_options import ListOptions
 from nightrook.config.durations import written
 from nightrook.config.files import NAME

@@ -12,10 +12,10 @@ from nightrook.archive.cost import check_agent, cost_query, report
 from nightrook.archive.ledger.ledger import Ledger
 from nightrook.archive.report.figures import CostReport
 from nightrook.archive.report.query import CostQuery
-from nightrook.cli.live.output import put_json
+from nightrook.cli.import_bar import current_archive
 from nightrook.cli.options.parameters import takes
-from nightrook.cli.reporting.import_bar import current_archive
 from nightrook.cli.safe_output import guarded
+from nightrook.cli.terminal.output import put_json
 from nightrook.config.archive.options import CostOptions
 from nightrook.display.console import columns, look_of
 from nightrook.display.costs.exports import report_csv, report_json

@@ -12,9 +12,9 @@ import click
 import msgspec
 
 from nightrook import agents
-from nightrook.cli.live.output import put_json
 from nightrook.cli.options.parameters import argument, takes
 from nightrook.cli.safe_output import guarded
+from nightrook.cli.terminal.output import put_json
 from nightrook.config.command_options import DecodeOptions
 from nightrook.display.event_lines import RunContext
 from nightrook.display.plain import PlainDisplay

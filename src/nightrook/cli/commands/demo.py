@@ -10,9 +10,9 @@ from pathlib import Path
 
 import click
 
-from nightrook.cli.live.foreground import watch
+from nightrook.cli.end_actions import EndActions
 from nightrook.cli.options.parameters import takes
-from nightrook.cli.reporting.end_actions import EndActions
+from nightrook.cli.terminal.foreground import watch
 from nightrook.config.command_options import DemoOptions, ReplayOptions
 from nightrook.config.end_options import EndOptions
 from nightrook.config.options import RunOptions, ViewOptions

@@ -9,10 +9,10 @@ from typing import BinaryIO
 
 import click
 
-from nightrook.cli.live.pager import paged
-from nightrook.cli.live.raw_text import RawOutput
 from nightrook.cli.options.parameters import argument, takes
 from nightrook.cli.run_change import RunChange, find_change
+from nightrook.cli.terminal.pager import paged
+from nightrook.cli.terminal.raw_text import RawOutput
 from nightrook.config.command_options import DiffOptions
 from nightrook.display.console import Paint, look_of
 from nightrook.model.safe import safe

@@ -7,13 +7,13 @@ from click.core import ParameterSource
 from msgspec.structs import replace
 
 from nightrook import agents
-from nightrook.cli.background.detach_run import put_away
-from nightrook.cli.live.foreground import watch
+from nightrook.cli.detach_run import put_away
+from nightrook.cli.end_actions import EndActions
 from nightrook.cli.options.defaults import print_project_settings
 from nightrook.cli.options.parameters import argument, takes
 from nightrook.cli.options.piped_input import PipedStdin
 from nightrook.cli.options.view_options import check_view, hold_messages
-from nightrook.cli.reporting.end_actions import EndActions
+from nightrook.cli.terminal.foreground import watch
 from nightrook.config.end_options import EndOptions
 from nightrook.config.options import RunOptions, StartOptions, ViewOptions
 from nightrook.runs.start import start_command

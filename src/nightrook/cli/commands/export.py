@@ -11,8 +11,8 @@ import click
 
 from nightrook.archive.export import ExportFilter, Format, Table, calls, events, sessions, write
 from nightrook.archive.session_files import user_homes
+from nightrook.cli.import_bar import current_archive
 from nightrook.cli.options.parameters import argument, takes
-from nightrook.cli.reporting.import_bar import current_archive
 from nightrook.cli.safe_output import guarded
 from nightrook.cli.session_filter import checked, chosen_period, chosen_project
 from nightrook.config.archive.options import ExportOptions, SessionFilter

@@ -9,8 +9,8 @@ import click
 from nightrook.archive.importer import ImportReport, bring_up_to_date
 from nightrook.archive.ledger.ledger import FILE
 from nightrook.archive.session_files import user_homes
+from nightrook.cli.import_bar import ImportBar
 from nightrook.cli.options.parameters import argument, takes
-from nightrook.cli.reporting.import_bar import ImportBar
 from nightrook.config.archive.options import ImportOptions
 from nightrook.display.numbers import size
 from nightrook.model.safe import safe_line

@@ -10,17 +10,17 @@ from click.core import ParameterSource
 from msgspec.structs import replace
 
 from nightrook import agents
-from nightrook.cli.background.detach_loop import put_loop_away
+from nightrook.cli.ci_output import CiOutput
 from nightrook.cli.commands.loops import put_end
-from nightrook.cli.live.foreground import on_interrupts
-from nightrook.cli.live.loop_view import LoopOutput
-from nightrook.cli.live.output import put_json
+from nightrook.cli.detach_loop import put_loop_away
+from nightrook.cli.end_actions import EndActions
 from nightrook.cli.options.agent_args import AgentArgs, agent_args
 from nightrook.cli.options.defaults import print_project_settings, resolve_agent
 from nightrook.cli.options.parameters import argument, takes
 from nightrook.cli.options.piped_input import PipedStdin, given_prompt
-from nightrook.cli.reporting.ci_output import CiOutput
-from nightrook.cli.reporting.end_actions import EndActions
+from nightrook.cli.terminal.foreground import on_interrupts
+from nightrook.cli.terminal.loop_view import LoopOutput
+from nightrook.cli.terminal.output import put_json
 from nightrook.config.end_options import EndOptions
 from nightrook.config.options import LoopOptions, ViewOptions
 from nightrook.display.loops.summary import LoopView
@@ -158,7 +158,7 @@ def _view(loop: Loop) -> LoopView:
 
 
 def _report(loop: Loop) -> Report:
-    from nightrook.cli.reporting.reports import (
+    from nightrook.cli.reports import (
         report_of_loop,
     )  # rarely needed, and it imports a lot
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 import click
 import msgspec
 
-from nightrook.cli.live.ending import install_hints
-from nightrook.cli.live.output import put, put_json
 from nightrook.cli.options.parameters import takes
 from nightrook.cli.safe_output import guarded
+from nightrook.cli.terminal.ending import install_hints
+from nightrook.cli.terminal.output import put, put_json
 from nightrook.config.command_options import ListOptions
 from nightrook.display.console import columns, look_of
 from nightrook.display.loops import steps

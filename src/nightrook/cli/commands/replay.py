@@ -6,14 +6,14 @@ import sys
 
 import click
 
-from nightrook.cli.live.ending import print_answer
-from nightrook.cli.live.finished_run import display_of, say_end, show_record
-from nightrook.cli.live.playback import Pace
-from nightrook.cli.live.raw_text import RawOutput, last_words, shown_text
 from nightrook.cli.options.defaults import print_project_settings
 from nightrook.cli.options.parameters import argument, takes
 from nightrook.cli.options.run_argument import find_run
 from nightrook.cli.safe_output import guarded
+from nightrook.cli.terminal.ending import print_answer
+from nightrook.cli.terminal.finished_run import display_of, say_end, show_record
+from nightrook.cli.terminal.playback import Pace
+from nightrook.cli.terminal.raw_text import RawOutput, last_words, shown_text
 from nightrook.config.command_options import ReplayOptions
 from nightrook.config.options import Format, ViewOptions
 from nightrook.display.console import look_of

@@ -7,9 +7,9 @@ import click
 import msgspec
 
 from nightrook.ci.github import GitHub
-from nightrook.cli.live.output import put, put_command, put_json
 from nightrook.cli.options.parameters import argument, takes
-from nightrook.cli.reporting.reports import find_report
+from nightrook.cli.reports import find_report
+from nightrook.cli.terminal.output import put, put_command, put_json
 from nightrook.config.command_options import ReportOptions
 from nightrook.display.reports.junit import junit
 from nightrook.display.reports.markdown import markdown

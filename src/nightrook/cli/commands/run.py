@@ -8,15 +8,15 @@ from msgspec.structs import replace
 
 from nightrook import agents
 from nightrook.adapter.agent import Agent, Permission, Task
-from nightrook.cli.background.detach_run import put_away
-from nightrook.cli.live.foreground import Alongside, is_watched, watch
-from nightrook.cli.live.output import put
+from nightrook.cli.detach_run import put_away
+from nightrook.cli.end_actions import EndActions
 from nightrook.cli.options.agent_args import AgentArgs, agent_args
 from nightrook.cli.options.defaults import ResolvedAgent, print_project_settings, resolve_agent
 from nightrook.cli.options.parameters import argument, takes
 from nightrook.cli.options.piped_input import PipedStdin, given_prompt
 from nightrook.cli.options.view_options import check_view, hold_messages
-from nightrook.cli.reporting.end_actions import EndActions
+from nightrook.cli.terminal.foreground import Alongside, is_watched, watch
+from nightrook.cli.terminal.output import put
 from nightrook.config.end_options import EndOptions
 from nightrook.config.fleet.options import RemoteOptions
 from nightrook.config.options import RunOptions, StartOptions, ViewOptions
@@ -94,7 +94,7 @@ def command(
     if not view_options.quiet:
         _report_way(run, options)
     if starting.web:
-        from nightrook.cli.background.web_server import show_on_page  # rarely needed
+        from nightrook.cli.web_server import show_on_page  # rarely needed
 
         show_on_page(run, detached=starting.detach)
     if starting.detach:
@@ -112,7 +112,7 @@ def _on_fleet(
     view_options: ViewOptions,
     ends: EndActions,
 ) -> int:
-    from nightrook.cli.background import fleet_runs  # an extra, and it imports a lot
+    from nightrook.cli import fleet_runs  # an extra, and it imports a lot
 
     if starting.detach:
         return fleet_runs.detach_on_fleet(options, remote, quiet=view_options.quiet)
@@ -125,7 +125,7 @@ def _shipped(sink: str | None, starting: StartOptions) -> Alongside | None:
         return None
     if starting.detach:
         raise click.UsageError("--sink and --detach can't be combined")
-    from nightrook.cli.background.started import say
+    from nightrook.cli.started import say
     from nightrook.fleet.place import read_place  # an extra
     from nightrook.fleet.sink_run import shipped
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import click
 import msgspec
 
-from nightrook.cli.live.output import put_json
 from nightrook.cli.options.parameters import takes
+from nightrook.cli.terminal.output import put_json
 from nightrook.config.command_options import RunsOptions
 from nightrook.display import cells
 from nightrook.display.console import columns, look_of, style_of

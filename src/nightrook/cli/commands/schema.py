@@ -5,7 +5,7 @@ import sys
 import click
 import msgspec
 
-from nightrook.cli.live.output import put_json
+from nightrook.cli.terminal.output import put_json
 from nightrook.model.records import schema
 
 

@@ -9,15 +9,15 @@ from functools import partial
 
 import click
 
-from nightrook.cli.live.ending import print_answer
-from nightrook.cli.live.finished_run import display_of, ending_lines, say_end, show_record
-from nightrook.cli.live.pager import paged
-from nightrook.cli.live.raw_text import last_words, shown_text
 from nightrook.cli.options.parameters import argument, takes
 from nightrook.cli.options.run_argument import find_run
-from nightrook.cli.reporting.replacements import replacements_of
+from nightrook.cli.replacements import replacements_of
 from nightrook.cli.running_run import how_to_follow, open_calls, progress
 from nightrook.cli.safe_output import guarded
+from nightrook.cli.terminal.ending import print_answer
+from nightrook.cli.terminal.finished_run import display_of, ending_lines, say_end, show_record
+from nightrook.cli.terminal.pager import paged
+from nightrook.cli.terminal.raw_text import last_words, shown_text
 from nightrook.config.command_options import ShowOptions
 from nightrook.config.options import ViewOptions
 from nightrook.display.console import Look, columns, look_of
@@ -85,7 +85,7 @@ def command(options: ShowOptions, view_options: ViewOptions, run: str | None) ->
         show_session(run or "", options, look, verbose=verbose)
         return
     if is_document:
-        from nightrook.cli.reporting.export import export  # rarely needed
+        from nightrook.cli.show_document import export  # rarely needed
 
         export(found, options)
         return

@@ -31,7 +31,7 @@ def command(run: str) -> None:
     folder = find_run(run)
     info = folder.info()
     if info is not None and info.fleet is not None:
-        from nightrook.cli.background.fleet_runs import stop_on_fleet  # an extra
+        from nightrook.cli.fleet_runs import stop_on_fleet  # an extra
 
         how = "stopped" if stop_on_fleet(folder) else "asked its machine to stop"
         click.echo(f"[rook] {how} run {folder.name}", err=True)

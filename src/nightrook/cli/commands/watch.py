@@ -10,11 +10,11 @@ from nightrook.archive.session_files import user_homes
 from nightrook.archive.watch.file_changes import FileChanges
 from nightrook.archive.watch.watch import Watch
 from nightrook.archive.watch.watched import Row
-from nightrook.cli.background.watch_view import JsonWatchView, WatchView
-from nightrook.cli.live.output import is_gone
-from nightrook.cli.live.playback import ended_by_signals
 from nightrook.cli.options.parameters import takes
 from nightrook.cli.session_filter import check_agent, chosen_project
+from nightrook.cli.terminal.output import is_gone
+from nightrook.cli.terminal.playback import ended_by_signals
+from nightrook.cli.terminal.watch_view import JsonWatchView, WatchView
 from nightrook.config.archive.options import WatchOptions
 from nightrook.display.console import look_of
 from nightrook.model.safe import safe_line

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nightrook.cli.background.started import say
-from nightrook.cli.background.web_server import check_installed
 from nightrook.cli.options.parameters import takes
+from nightrook.cli.started import say
+from nightrook.cli.web_server import check_installed
 from nightrook.config.command_options import WebOptions
 from nightrook.model.errors import NightrookError
 from nightrook.process.background import in_background
@@ -49,7 +49,7 @@ def command(options: WebOptions) -> None:
     if not options.demo:
         _serve(home_folder(), options)
         return
-    from nightrook.cli.background.web_demo import demo  # only for this
+    from nightrook.cli.web_demo import demo  # only for this
 
     with demo() as playing:
         _serve(playing.home, options, playing.begin)

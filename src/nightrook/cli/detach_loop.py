@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from nightrook.cli.background.started import print_started
+from nightrook.cli.started import print_started
 from nightrook.loops.driver import Loop
 from nightrook.loops.effects import RealEffects
 from nightrook.loops.events import EXIT_CODES, End

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Self
 
-from nightrook.cli.live.temporary_lines import TemporaryLines
+from nightrook.cli.terminal.temporary_lines import TemporaryLines
 from nightrook.display.console import columns, height
 from nightrook.display.loops.batch import RunningTask, running_lines
 from nightrook.display.screen import Echo

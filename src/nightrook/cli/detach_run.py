@@ -4,12 +4,12 @@ import sys
 
 import click
 
-from nightrook.cli.background.started import print_started, say
-from nightrook.cli.live.ending import print_end
-from nightrook.cli.live.foreground import report_of, warnings
-from nightrook.cli.live.raw_text import without_chatter
-from nightrook.cli.reporting.end_actions import EndActions
+from nightrook.cli.end_actions import EndActions
 from nightrook.cli.safe_output import guarded
+from nightrook.cli.started import print_started, say
+from nightrook.cli.terminal.ending import print_end
+from nightrook.cli.terminal.foreground import report_of, warnings
+from nightrook.cli.terminal.raw_text import without_chatter
 from nightrook.config.options import ViewOptions
 from nightrook.display.reports.ended_run import EndedRun
 from nightrook.model.text import suggested

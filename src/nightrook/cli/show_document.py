@@ -10,9 +10,9 @@ from typing import NamedTuple
 import click
 import msgspec
 
-from nightrook.cli.live.output import put_json
-from nightrook.cli.reporting.replacements import replacements_of
-from nightrook.cli.reporting.reports import report_of_run
+from nightrook.cli.replacements import replacements_of
+from nightrook.cli.reports import report_of_run
+from nightrook.cli.terminal.output import put_json
 from nightrook.config.command_options import ShowOptions
 from nightrook.display.document.html import html_page
 from nightrook.display.document.markdown import markdown_lines

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 
-from nightrook.cli.live.permission_prompt import TerminalAsker
-from nightrook.cli.live.screen_turns import Turns
+from nightrook.cli.terminal.permission_prompt import TerminalAsker
+from nightrook.cli.terminal.screen_turns import Turns
 from nightrook.model.errors import NightrookError
 from nightrook.model.questions import ClosedQuestion, Decision, OpenQuestion
 from nightrook.runs.asking import client

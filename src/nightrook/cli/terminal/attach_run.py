@@ -6,16 +6,16 @@ import sys
 
 import click
 
-from nightrook.cli.background.following import follow, report_log
-from nightrook.cli.background.remote_prompts import RemotePrompts
-from nightrook.cli.live.ending import print_end, print_result
-from nightrook.cli.live.foreground import command_line
-from nightrook.cli.live.keys import terminal_path
-from nightrook.cli.live.screen_turns import Turns
-from nightrook.cli.live.view import View
 from nightrook.cli.options.defaults import print_project_settings
 from nightrook.cli.options.run_argument import find_run
 from nightrook.cli.options.view_options import hold_messages
+from nightrook.cli.terminal.ending import print_end, print_result
+from nightrook.cli.terminal.following import follow, report_log
+from nightrook.cli.terminal.foreground import command_line
+from nightrook.cli.terminal.keys import terminal_path
+from nightrook.cli.terminal.remote_prompts import RemotePrompts
+from nightrook.cli.terminal.screen_turns import Turns
+from nightrook.cli.terminal.view import View
 from nightrook.config.command_options import AttachOptions
 from nightrook.config.options import ViewOptions
 from nightrook.config.user_settings import fleet_credentials
@@ -37,7 +37,7 @@ def attach_run(name: str | None, options: AttachOptions, view_options: ViewOptio
     print_project_settings()
     following = _follow(attached, view_options, from_now=options.from_now)
     if attached.info.fleet is not None:
-        from nightrook.cli.background.fleet_runs import kept_up  # an extra
+        from nightrook.cli.fleet_runs import kept_up  # an extra
 
         following = kept_up(attached.folder, following, stop=options.stop)
     elif options.stop:
@@ -57,7 +57,7 @@ def _found(name: str | None) -> RunFolder:
     except UnknownRunError:
         if name is None or fleet_credentials() is None:
             raise
-    from nightrook.cli.background.fleet_runs import adopted  # an extra
+    from nightrook.cli.fleet_runs import adopted  # an extra
 
     return adopted(name)
 

@@ -8,12 +8,12 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import TextIO, TypeVar
 
-from nightrook.cli.live.output import FRAME_S, go_unseen
-from nightrook.cli.live.raw_text import RawOutput, shown_text, without_chatter
-from nightrook.cli.live.screen_turns import Turns
-from nightrook.cli.live.writer import Writer
 from nightrook.cli.options.view_options import display_on, reports_starts
 from nightrook.cli.safe_output import guarded
+from nightrook.cli.terminal.output import FRAME_S, go_unseen
+from nightrook.cli.terminal.raw_text import RawOutput, shown_text, without_chatter
+from nightrook.cli.terminal.screen_turns import Turns
+from nightrook.cli.terminal.writer import Writer
 from nightrook.config.options import ViewOptions
 from nightrook.display.console import Look
 from nightrook.display.event_lines import RunContext, ShownTexts

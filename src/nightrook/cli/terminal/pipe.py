@@ -12,9 +12,9 @@ from contextlib import contextmanager
 import click
 
 from nightrook import agents
-from nightrook.cli.live.ending import print_end, print_result
-from nightrook.cli.live.view import View
-from nightrook.cli.live.writer import Writer
+from nightrook.cli.terminal.ending import print_end, print_result
+from nightrook.cli.terminal.view import View
+from nightrook.cli.terminal.writer import Writer
 from nightrook.config.options import PipeOptions, ViewOptions
 from nightrook.display.console import look_of
 from nightrook.display.reports.ended_run import EndedRun

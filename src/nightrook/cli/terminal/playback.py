@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
 
-from nightrook.cli.live.output import FRAME_S
+from nightrook.cli.terminal.output import FRAME_S
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _LONGEST_PAUSE_S = 5.0  # waiting agents are not worth watching

@@ -13,14 +13,14 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from nightrook.cli.live.ending import print_end, print_result
-from nightrook.cli.live.keys import terminal_path
-from nightrook.cli.live.output import put
-from nightrook.cli.live.permission_prompt import TerminalAsker
-from nightrook.cli.live.screen_turns import Turns
-from nightrook.cli.live.view import View
-from nightrook.cli.reporting.ci_output import CiOutput
-from nightrook.cli.reporting.end_actions import EndActions
+from nightrook.cli.ci_output import CiOutput
+from nightrook.cli.end_actions import EndActions
+from nightrook.cli.terminal.ending import print_end, print_result
+from nightrook.cli.terminal.keys import terminal_path
+from nightrook.cli.terminal.output import put
+from nightrook.cli.terminal.permission_prompt import TerminalAsker
+from nightrook.cli.terminal.screen_turns import Turns
+from nightrook.cli.terminal.view import View
 from nightrook.config.options import ViewOptions
 from nightrook.display.console import look_of
 from nightrook.display.event_lines import ShownTexts
@@ -58,7 +58,7 @@ def watch(
 
 def report_of(run: Run) -> Report:
     """The report of a run that has ended."""
-    from nightrook.cli.reporting.reports import report_of_run  # rarely needed, and it imports a lot
+    from nightrook.cli.reports import report_of_run  # rarely needed, and it imports a lot
 
     return report_of_run(run.folder, run.verdict, run.state if run.agent else None)
 

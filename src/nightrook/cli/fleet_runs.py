@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
-from nightrook.cli.background.attach_run import show_attached
-from nightrook.cli.background.started import say
-from nightrook.cli.live.ending import print_end, print_result
-from nightrook.cli.live.foreground import on_interrupts
-from nightrook.cli.reporting.end_actions import EndActions
+from nightrook.cli.end_actions import EndActions
+from nightrook.cli.started import say
+from nightrook.cli.terminal.attach_run import show_attached
+from nightrook.cli.terminal.ending import print_end, print_result
+from nightrook.cli.terminal.foreground import on_interrupts
 from nightrook.config.fleet.options import RemoteOptions
 from nightrook.config.options import RunOptions, ViewOptions
 from nightrook.display.reports.ended_run import EndedRun
@@ -224,6 +224,6 @@ def ship(credentials: str | None, name: str) -> None:
 
 
 def _report(folder: RunFolder, verdict: VerdictInfo, run: FleetRun) -> Report:
-    from nightrook.cli.reporting.reports import report_of_run  # rarely needed, and it imports a lot
+    from nightrook.cli.reports import report_of_run  # rarely needed, and it imports a lot
 
     return report_of_run(folder, verdict.verdict, run.state)

@@ -5,8 +5,8 @@ import sys
 import time
 from collections.abc import Callable
 
-from nightrook.cli.live.output import put, put_control
-from nightrook.cli.reporting.ci_output import CiOutput
+from nightrook.cli.ci_output import CiOutput
+from nightrook.cli.terminal.output import put, put_control
 from nightrook.config.end_options import EndOptions
 from nightrook.display.console import look_of
 from nightrook.display.reports.report import Report

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
-from nightrook.cli.live.output import go_unseen
+from nightrook.cli.terminal.output import go_unseen
 from nightrook.display.cells import fit
 from nightrook.display.console import columns, look_of
 from nightrook.display.screen import Echo, Screen

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from nightrook.cli.live.output import put
+from nightrook.cli.terminal.output import put
 from nightrook.model.safe import safe_line
 from nightrook.model.text import suggested
 from nightrook.store.file_names import RUNNER_LOG

@@ -9,8 +9,8 @@ from typing import Self, TextIO
 import msgspec
 
 from nightrook.archive.watch.watched import Row, Update
-from nightrook.cli.live.output import put_json
 from nightrook.cli.safe_output import guarded
+from nightrook.cli.terminal.output import put_json
 from nightrook.display.cells import fit
 from nightrook.display.console import Look, columns, height
 from nightrook.display.event_lines import RunContext

@@ -7,11 +7,11 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 
+from nightrook.cli.ci_output import CiOutput
 from nightrook.cli.commands.loops import put_check_output, say
-from nightrook.cli.live.foreground import show_run
-from nightrook.cli.live.output import put
-from nightrook.cli.live.temporary_lines import TemporaryLines
-from nightrook.cli.reporting.ci_output import CiOutput
+from nightrook.cli.terminal.foreground import show_run
+from nightrook.cli.terminal.output import put
+from nightrook.cli.terminal.temporary_lines import TemporaryLines
 from nightrook.config.options import ViewOptions
 from nightrook.display.console import look_of
 from nightrook.display.loops import steps

@@ -9,8 +9,8 @@ from typing import Protocol
 
 import msgspec
 
-from nightrook.cli.live.keys import QUIET_S, Keys, View, terminal_look, terminal_size, write
-from nightrook.cli.live.screen_turns import Turns
+from nightrook.cli.terminal.keys import QUIET_S, Keys, View, terminal_look, terminal_size, write
+from nightrook.cli.terminal.screen_turns import Turns
 from nightrook.display.decisions import chosen, closed_elsewhere, outcome
 from nightrook.display.prompt import Page, Prompt, Size
 from nightrook.model.questions import Ask, ClosedQuestion, Decision, Question

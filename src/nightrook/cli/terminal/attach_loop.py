@@ -7,15 +7,15 @@ from collections.abc import Sequence
 
 import msgspec
 
-from nightrook.cli.background.attach_run import show_attached
-from nightrook.cli.background.following import follow, report_log
+from nightrook.cli.ci_output import CiOutput
 from nightrook.cli.commands.loops import put_end, say, view_of
-from nightrook.cli.live.ending import put_answer
-from nightrook.cli.live.loop_view import LoopOutput
-from nightrook.cli.live.output import is_gone, put_json
 from nightrook.cli.options.defaults import print_project_settings
 from nightrook.cli.options.view_options import hold_messages
-from nightrook.cli.reporting.ci_output import CiOutput
+from nightrook.cli.terminal.attach_run import show_attached
+from nightrook.cli.terminal.ending import put_answer
+from nightrook.cli.terminal.following import follow, report_log
+from nightrook.cli.terminal.loop_view import LoopOutput
+from nightrook.cli.terminal.output import is_gone, put_json
 from nightrook.config.command_options import AttachOptions
 from nightrook.config.end_options import EndOptions
 from nightrook.config.options import ViewOptions

@@ -1,1 +1,0 @@
-"""Runs, loops and batches in the background: started there, and followed from any terminal."""

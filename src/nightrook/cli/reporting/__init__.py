@@ -1,1 +1,0 @@
-"""Reports of runs, loops and batches, and where they go."""
