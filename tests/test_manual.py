@@ -12,7 +12,7 @@ import pytest
 
 from nightrook.cli.main import cli
 from nightrook.config.settings import SETTINGS
-from nightrook.model.verdict import EXIT_CODES
+from nightrook.model.status import EXIT_CODES
 
 
 @pytest.fixture

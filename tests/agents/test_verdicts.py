@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from nightrook.agents import NAMES
-from nightrook.model.verdict import EXIT_CODES, Outcome, judge
+from nightrook.model.status import EXIT_CODES, Outcome
+from nightrook.model.verdict import judge
 from tests.recorded import agent_of, cases, ending_of, facts, folded, full_name_of, name_of
 from tests.recorded import recordings as recordings_of
 from tests.rules import each

@@ -7,6 +7,7 @@ import pytest
 from nightrook.adapter.agent import PERMIT_ALL, PERMIT_EDITS
 from nightrook.display.console import Paint
 from nightrook.display.ending import AboutRun, summary, warnings
+from nightrook.model.ending import Ending
 from nightrook.model.events import (
     Error,
     Event,
@@ -21,15 +22,16 @@ from nightrook.model.events import (
 )
 from nightrook.model.fold import fold
 from nightrook.model.records import Record
-from nightrook.model.verdict import EXIT_CODES, Facts, LimitKind, Outcome, PassedLimit, Verdict
+from nightrook.model.status import EXIT_CODES, Outcome
+from nightrook.model.verdict import Facts, LimitKind, PassedLimit, Verdict
 
 
 def lines(*events: Event, status: Outcome = "success", **more: Any) -> list[str]:
     state = fold(Record(n, float(n), 0, 0, event) for n, event in enumerate(events))
     facts = more.pop("facts", Facts())
     verdict = Verdict(status=status, sentence="because", exit_code=1, facts=facts)
-    about = AboutRun(**{"run": "k7f3", "duration_s": 102.0, **more})
-    return summary(verdict, about, state, Paint())
+    about = AboutRun(**{"run": "k7f3", **more})
+    return summary(Ending.of_run(verdict, started_at=0.0, ended_at=102.0), about, state, Paint())
 
 
 def busy() -> list[Event]:
@@ -271,4 +273,4 @@ def test_warnings_come_before_the_status_and_are_safe() -> None:
 )
 def test_what_a_person_should_know_beside_the_status(facts: Facts, expected: list[str]) -> None:
     verdict = Verdict(status="success", sentence="done, but late", exit_code=0, facts=facts)
-    assert warnings(verdict) == expected
+    assert warnings(Ending.of_run(verdict)) == expected

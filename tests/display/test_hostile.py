@@ -24,12 +24,14 @@ from nightrook.display.screen import Screen
 from nightrook.display.status import status_line
 from nightrook.display.table import table
 from nightrook.display.terminal import TerminalDisplay
+from nightrook.model.ending import Ending
 from nightrook.model.events import Event, ToolStarted
 from nightrook.model.fold import Fold
 from nightrook.model.records import Record
 from nightrook.model.snapshot import RunningTool, Snapshot
+from nightrook.model.status import EXIT_CODES
 from nightrook.model.timeline import Timeline
-from nightrook.model.verdict import EXIT_CODES, Verdict
+from nightrook.model.verdict import Verdict
 from nightrook.story.bodies import Body
 
 UNSAFE = re.compile(
@@ -90,8 +92,10 @@ def all_ways(*texts: str, colour: bool) -> Iterator[str]:
     yield from page.lines(timeline.items)
     for status in EXIT_CODES:
         verdict = Verdict(status=status, sentence=text, exit_code=1)
-        about = AboutRun(run="k7f3", duration_s=1.0, resumable=True, own_agent=text)
-        yield from summary(verdict, about, told.state, paint)
+        about = AboutRun(run="k7f3", resumable=True, own_agent=text)
+        yield from summary(
+            Ending.of_run(verdict, started_at=0.0, ended_at=1.0), about, told.state, paint
+        )
     yield from table(("A", "B"), [(text, text)], width=60)
 
 

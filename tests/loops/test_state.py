@@ -1,7 +1,7 @@
 """What a loop has done: which runs count, what they cost, and how long it has run."""
 
-from nightrook.loops.events import End
 from nightrook.loops.state import LoopState
+from nightrook.model.status import LoopEnd
 from tests.loops.test_rules import LIMITED, NOW, ran
 
 
@@ -43,6 +43,13 @@ def test_a_clock_that_was_set_back_meanwhile_returns_no_time() -> None:
 
 
 def test_only_an_end_that_can_pass_can_be_resumed_as_it_is() -> None:
-    ends: tuple[End, ...] = ("interrupted", "not_started", "limited", "done", "ceiling", "stuck")
+    ends: tuple[LoopEnd, ...] = (
+        "interrupted",
+        "not_started",
+        "limited",
+        "done",
+        "ceiling",
+        "stuck",
+    )
     states = [LoopState(started_at=NOW, agent="claude", end=end) for end in ends]
     assert [state.can_resume for state in states] == [True, True, True, False, False, False]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nightrook.model.text import cut, duration, first_line, one_line, suggested
+from nightrook.model.text import cut, first_line, one_line, suggested
 
 steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -52,22 +52,6 @@ def test_a_cut_text_begins_as_the_text_did(text: str, most: int) -> None:
     left = cut(text, most)
     assert len(left) <= most
     assert left == text or text.startswith(left[: max(most - 3, 0)])
-
-
-@pytest.mark.parametrize(
-    ("seconds", "shown"),
-    [
-        (None, "?"),
-        (0.04, "0.0s"),
-        (9.94, "9.9s"),
-        (59.9, "59s"),
-        (60, "1m 00s"),
-        (3599, "59m 59s"),
-        (7260, "2h 01m"),
-    ],
-)
-def test_durations_are_short(seconds: float | None, shown: str) -> None:
-    assert duration(seconds) == shown
 
 
 @pytest.mark.parametrize(

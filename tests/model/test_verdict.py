@@ -31,13 +31,12 @@ from nightrook.model.events import (
 from nightrook.model.fold import fold
 from nightrook.model.records import Record
 from nightrook.model.state import RunState
+from nightrook.model.status import EXIT_CODES, Outcome
 from nightrook.model.stuck import Suspicion
 from nightrook.model.verdict import (
-    EXIT_CODES,
     NOTHING_KNOWN,
     Facts,
     LimitKind,
-    Outcome,
     PassedLimit,
     StopReason,
     Verdict,

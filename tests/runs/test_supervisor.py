@@ -11,6 +11,7 @@ import pytest
 
 from nightrook.config.options import RunOptions
 from nightrook.display.ending import warnings
+from nightrook.model.ending import Ending
 from nightrook.model.verdict import Verdict
 from nightrook.process import bare_python, recorder_process
 from nightrook.runs.run import Run
@@ -161,7 +162,7 @@ def test_a_killed_recorder_is_no_success_and_what_is_lost_is_unknown(
     ended = run(tmp_path, f"say({words} + chr(10)); time.sleep(600)", kill_recorder, raw=raw)
     assert (verdict_of(ended).status, ended.exit_code) == ("incomplete", 3)
     assert verdict_of(ended).facts.lost_bytes is None
-    assert "the recorder died" in warnings(verdict_of(ended))[0]
+    assert "the recorder died" in warnings(Ending.of_run(verdict_of(ended)))[0]
 
 
 def test_a_plain_text_run_with_a_killed_recorder_is_no_success(tmp_path: Path) -> None:
@@ -180,7 +181,8 @@ def test_a_run_that_is_stopped_after_its_result_is_a_success(tmp_path: Path) -> 
     assert (verdict_of(ended).status, ended.exit_code) == ("success", 0)
     facts = verdict_of(ended).facts
     assert (facts.stopped_for, facts.stopped_by) == ("interrupted", "SIGHUP")
-    assert "the terminal was closed after the agent had finished" in warnings(verdict_of(ended))[0]
+    found = warnings(Ending.of_run(verdict_of(ended)))
+    assert "the terminal was closed after the agent had finished" in found[0]
 
 
 async def stop_stopped_recorder(run: Run) -> None:
@@ -239,7 +241,9 @@ def test_processes_that_an_agent_left_running_are_ended_with_a_word(tmp_path: Pa
     verdict = verdict_of(run(tmp_path, LEAVES))
     assert len(verdict.facts.left_behind) == 1
     assert verdict.facts.left_behind[0].startswith("python")
-    assert "ended 1 process that the agent left running: python" in warnings(verdict)[0]
+    assert (
+        "ended 1 process that the agent left running: python" in warnings(Ending.of_run(verdict))[0]
+    )
 
 
 SYNCED_ON_REQUEST = """

@@ -16,6 +16,8 @@ from nightrook.loops.driver import Loop
 from nightrook.loops.plan import Ceilings, Goal, LoopPlan
 from nightrook.loops.start import new_loop, resumed_loop
 from nightrook.model.completion import final_text
+from nightrook.model.durations import elapsed_s
+from nightrook.model.ending import Ending
 from nightrook.model.errors import NightrookError
 from nightrook.model.ledger import Source, least_certain
 from nightrook.model.price import dollars, nano
@@ -209,7 +211,7 @@ class Batch:
                 sentence=str(error),
                 spent_usd=earlier_usd,
                 cost_source="native",
-                duration_s=time.time() - current.since,
+                duration_s=elapsed_s(current.since, time.time()),
             )
         finally:
             del self.current[task.id]
@@ -242,16 +244,12 @@ class Batch:
             current.cost = lambda: started.state.ledger.spent_usd or 0.0
             current.name = started.name
             verdict = await started.wait()
-        return BatchResult(
-            id=job.task.id,
-            ok=verdict.status == "success",
-            status=verdict.status,
-            exit_code=verdict.exit_code,
-            sentence=verdict.sentence,
+        return BatchResult.of(
+            job.task.id,
+            Ending.of_run(verdict, started_at=current.since, ended_at=time.time()),
             run=started.name,
             spent_usd=started.state.ledger.spent_usd,
             cost_source=started.state.ledger.cost.source,
-            duration_s=time.time() - current.since,
             answer=final_text(started.state),
         )
 

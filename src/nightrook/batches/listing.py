@@ -9,6 +9,7 @@ import msgspec
 from nightrook.batches.queue import FolderQueue, loops_of
 from nightrook.batches.tasks import BatchTask
 from nightrook.loops.storage import LoopFolder
+from nightrook.model.durations import elapsed_s
 from nightrook.model.errors import NightrookError
 from nightrook.model.ledger import Source, least_certain
 from nightrook.model.price import dollars, nano
@@ -180,7 +181,7 @@ def _unfinished(task: BatchTask, number: int, started: _Started, *, is_running: 
         loop=loop.name if loop else None,
         spent_usd=dollars(sum(nano(spent) for spent, _ in known)) if known else None,
         cost_source=least_certain(source for _, source in known),
-        duration_s=max(0.0, time.time() - since) if is_live and since is not None else None,
+        duration_s=elapsed_s(since, time.time()) if is_live else None,
     )
 
 

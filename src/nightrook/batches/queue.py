@@ -11,10 +11,10 @@ from typing import Protocol
 import msgspec
 
 from nightrook.batches.tasks import BatchTask, dump_task, read_tasks
-from nightrook.loops.events import EXIT_CODES
 from nightrook.loops.state import LoopState
 from nightrook.loops.storage import LOOP_FOLDERS, LoopFolder
 from nightrook.model.completion import final_text
+from nightrook.model.ending import Ending
 from nightrook.model.errors import NightrookError
 from nightrook.model.ledger import Source
 from nightrook.model.price import dollars, nano
@@ -131,34 +131,27 @@ def run_result(task: BatchTask, folder: RunFolder) -> BatchResult:
     state = state_of(folder, info, PriceBook()) if info else None
     if verdict is None or info is None:
         return BatchResult(id=task.id, ok=False, status="incomplete", exit_code=3, duration_s=0)
-    return BatchResult(
-        id=task.id,
-        ok=verdict.status == "success",
-        status=verdict.status,
-        exit_code=verdict.exit_code,
-        sentence=verdict.sentence,
+    return BatchResult.of(
+        task.id,
+        verdict.ending(info),
         run=folder.name,
         spent_usd=verdict.spent_usd,
         cost_source=verdict.cost_source,
-        duration_s=verdict.ended_at - info.started_at,
         answer=None if state is None else final_text(state),
     )
 
 
 def loop_result(task: BatchTask, name: str, state: LoopState) -> BatchResult:
     """The result of a task that is a loop."""
-    last, end = state.last, state.end or "interrupted"
-    return BatchResult(
-        id=task.id,
-        ok=end == "done",
-        status=end,
-        exit_code=EXIT_CODES[end],
-        sentence=state.reason,
+    last = state.last
+    ending = state.ending or Ending.of_loop("interrupted", state.reason, duration_s=0.0)
+    return BatchResult.of(
+        task.id,
+        ending,
         loop=name,
         run=last.report.run if last else None,
         spent_usd=state.known_usd,
         cost_source=_cost_source(state),
-        duration_s=state.elapsed_s(state.started_at),
         answer=last.report.answer if last else None,
     )
 

@@ -9,7 +9,7 @@ import msgspec
 from nightrook.cli.started import print_started
 from nightrook.loops.driver import Loop
 from nightrook.loops.effects import RealEffects
-from nightrook.loops.events import EXIT_CODES, End
+from nightrook.model.status import LOOP_EXIT_CODES, LoopEnd
 from nightrook.process.background import in_background, write_errors_to
 from nightrook.runs.detach import PATIENCE_S, first_message, stop_at_signals
 from nightrook.runs.run import Run
@@ -18,14 +18,14 @@ from nightrook.runs.run import Run
 class LoopStart(msgspec.Struct, frozen=True, kw_only=True):
     """How a loop in the background started: how it ended, if it is over already."""
 
-    end: End | None = None
+    end: LoopEnd | None = None
     reason: str = ""
 
 
 def put_loop_away(loop: Loop, at_end: Callable[[], None], *, quiet: bool) -> int:
     """Start a loop in the background and print its name; return its exit code if it is over."""
     start = detach_loop(loop, at_end)
-    code = 0 if start.end is None else EXIT_CODES[start.end]
+    code = 0 if start.end is None else LOOP_EXIT_CODES[start.end]
     ended = None if start.end is None else f"{start.end.replace('_', ' ')} · {start.reason}"
     print_started(loop.name, ended, quiet=quiet and not code)
     return code
@@ -63,7 +63,7 @@ def _keep_first(first_run: asyncio.Future[Run], run: Run) -> None:
         first_run.set_result(run)
 
 
-async def _first_sign(first_run: asyncio.Future[Run], ending: asyncio.Future[End]) -> None:
+async def _first_sign(first_run: asyncio.Future[Run], ending: asyncio.Future[LoopEnd]) -> None:
     """Wait until the first agent has written a message or the loop has ended, but not too long."""
     try:
         async with asyncio.timeout(PATIENCE_S):

@@ -122,7 +122,12 @@ async def _watched(
                 say(f"run {run.name} waits for a machine of the fleet")
             verdict, texts = await show_attached(run.attached, view_options, from_now=False)
             await run.keeper.wait()
-            ended = EndedRun(verdict.verdict, run.state, run.attached.feed.agent, run.folder)
+            ended = EndedRun(
+                run.folder.ending(verdict.verdict),
+                run.state,
+                run.attached.feed.agent,
+                run.folder,
+            )
             print_result(sys.stdout, view_options, ended, texts)
             print_end(view_options, ended)
             say_results(run)

@@ -28,9 +28,10 @@ from nightrook.display.costs.table import spent
 from nightrook.display.loops.objects import loop_json
 from nightrook.display.numbers import moment, price, size
 from nightrook.loops.storage import newest_first
+from nightrook.model.durations import duration, elapsed_s
 from nightrook.model.errors import NightrookError
 from nightrook.model.ledger import Money
-from nightrook.model.text import count, duration, one_line
+from nightrook.model.text import count, one_line
 from nightrook.runs.listing import ListedRun, RunFilter, is_below, listed_runs
 from nightrook.store.home import home_folder
 
@@ -134,7 +135,7 @@ def _sessions(wanted: RunFilter, now: float) -> Iterator[_Entry]:
         if not _matches(wanted, session.agent, session.project, at):
             continue
         used = spent(session.used)
-        lasted = None if session.ended_at is None else session.ended_at - at
+        lasted = elapsed_s(session.started_at, session.ended_at)
         row = (
             session.session[:_ID],
             moment(session.started_at, now),

@@ -39,12 +39,11 @@ def find_report(name: str | None) -> Report:
 
 def report_of_run(folder: RunFolder, verdict: Verdict | None, state: RunState | None) -> Report:
     """Report a run; a command that no adapter knows has no state, a running one no verdict."""
-    info, exit = folder.info(), folder.exit()
+    info = folder.info()
     report = run_report(
         folder.name,
-        verdict,
+        folder.ending(verdict) if verdict else None,
         state=state or RunState(),
-        duration_s=exit.ended_at - info.started_at if exit and info else None,
         agent=info.label if info else None,
         prompt=(info.prompt or shlex.join(info.command)) if info else None,
         answer=run_answer(folder.path, state),

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from nightrook.display import event_lines
 from nightrook.display.numbers import price
+from nightrook.model.durations import duration
 from nightrook.model.snapshot import Snapshot
-from nightrook.model.text import duration, suggested
+from nightrook.model.text import suggested
 from nightrook.runs.listing import ListedRun
 
 

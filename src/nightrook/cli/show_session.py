@@ -118,7 +118,8 @@ def _document(read: _Read) -> RunDocument:
         title=session.title or _first_prompt(read.timeline),
         cost=spent(read.used),
         tokens=read.used.tokens.total or None,
-        duration_s=None if times is None else times[1] - times[0],
+        started_at=times[0] if times else None,
+        ended_at=times[1] if times else None,
     )
     report = cleaned(session_report(facts, state), redactor.text)
     about = tuple(redactor.text(each) for each in _about(read))

@@ -15,7 +15,7 @@ from nightrook.config.option import (
     Seconds,
     Texts,
 )
-from nightrook.model.verdict import ListedStatus
+from nightrook.model.status import ListedStatus
 
 Port = Annotated[int, Meta(ge=1, le=65535, title="a port from 1 to 65535")]
 Speed = Annotated[float, Meta(gt=0, title="a number above 0")]

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import msgspec
 
 if TYPE_CHECKING:
-    from nightrook.model.verdict import Outcome
+    from nightrook.model.status import Outcome
 
 
 _CODES: Mapping[str, str] = {

@@ -9,10 +9,13 @@ import msgspec
 from nightrook.adapter.agent import PERMIT_ALL
 from nightrook.display import cells, event_lines, numbers
 from nightrook.display.console import Paint, style_of
+from nightrook.model.durations import duration
+from nightrook.model.ending import Ending
 from nightrook.model.ledger import Money
 from nightrook.model.safe import safe_line
 from nightrook.model.state import RunState
-from nightrook.model.text import count, duration, suggested
+from nightrook.model.status import Outcome
+from nightrook.model.text import count, suggested
 from nightrook.model.verdict import Verdict, process_end
 
 _MOST_RULES = 3
@@ -34,7 +37,6 @@ class AboutRun(msgspec.Struct, frozen=True, kw_only=True):
     shown: Shown = "nothing"
     """How much of it is above these lines: that is not advised again."""
 
-    duration_s: float | None = None
     resets_in_s: float | None = None
     """How long until the provider's limit resets."""
 
@@ -70,40 +72,40 @@ class Step(NamedTuple):
         return self.label + self.command
 
 
-def summary(verdict: Verdict, about: AboutRun, state: RunState, paint: Paint) -> list[str]:
+def summary(ending: Ending[Outcome], about: AboutRun, state: RunState, paint: Paint) -> list[str]:
     """The lines that end a run, each safe to print."""
-    status, facts = verdict.status, list(_facts(about, state))
-    lines = [f"WARNING: {safe_line(warning)}" for warning in warnings(verdict)]
-    lines.append(_headline(verdict, about, facts, paint))
+    status, facts = ending.status, list(_facts(ending, about, state))
+    lines = [f"WARNING: {safe_line(warning)}" for warning in warnings(ending)]
+    lines.append(_headline(ending, about, facts, paint))
     if status != "success" and (state.heard or status != "not_started"):
         lines.append(" · ".join(facts))
     if kinds := _kinds(state):
         lines.append(f"tools: {kinds}")
-    lines += _laid_out([step.line for step in next_steps(verdict, about, state)])
+    lines += _laid_out([step.line for step in next_steps(ending, about, state)])
     lines += _worktree(about)
     prefix = paint("prefix", "[rook]")
     return [f"{prefix} {line}" for line in lines if line]
 
 
-def warnings(verdict: Verdict) -> list[str]:
+def warnings(ending: Ending[Outcome]) -> list[str]:
     """What a person should know about the end beside the status, each in one sentence."""
-    found, facts = [], verdict.facts
+    found, facts = [], ending.facts
     if facts.has_whole_result and facts.stopped_for in ("interrupted", "timed_out"):
         stopped = Verdict.of(facts.stopped_for, facts).sentence
         end = process_end(facts)
         how = f"; the agent {end}" if end else ""
         found.append(f"{stopped} after the agent had finished{how}")
-    elif verdict.status == "success" and facts.passed_limit is not None:
-        found.append(f"over budget: {verdict.sentence}")
-    found += losses(verdict)
+    elif ending.status == "success" and facts.passed_limit is not None:
+        found.append(f"over budget: {ending.sentence}")
+    found += losses(ending)
     if facts.left_behind:
         found.append(_which_left_behind(facts.left_behind))
     return found
 
 
-def losses(verdict: Verdict) -> list[str]:
+def losses(ending: Ending[Outcome]) -> list[str]:
     """What of a run is lost, each in one sentence."""
-    found, facts = [], verdict.facts
+    found, facts = [], ending.facts
     if facts.lost_bytes is None:
         found.append("the recorder died: output that it had not saved yet is lost")
     elif facts.lost_bytes and facts.log_limit is not None:
@@ -126,20 +128,20 @@ def _which_left_behind(names: tuple[str, ...]) -> str:
     return f"ended {number} that the agent left running: {which}{more}"
 
 
-def _headline(verdict: Verdict, about: AboutRun, facts: list[str], paint: Paint) -> str:
-    style, status = style_of(verdict.status), verdict.status.replace("_", " ")
-    if verdict.status == "success":
+def _headline(ending: Ending[Outcome], about: AboutRun, facts: list[str], paint: Paint) -> str:
+    style, status = style_of(ending.status), ending.status.replace("_", " ")
+    if ending.status == "success":
         return " · ".join([paint(style, status), *facts])
-    if verdict.status == "interrupted":
-        return paint(style, safe_line(verdict.sentence))
+    if ending.status == "interrupted":
+        return paint(style, safe_line(ending.sentence))
     left = about.resets_in_s
     wait = f" (in {duration(left)})" if left is not None and left > 0 else ""
-    return f"{paint(style, status)}: {safe_line(verdict.sentence)}{wait}"
+    return f"{paint(style, status)}: {safe_line(ending.sentence)}{wait}"
 
 
-def _facts(about: AboutRun, state: RunState) -> Iterator[str]:
-    if about.duration_s is not None:
-        yield duration(about.duration_s)
+def _facts(ending: Ending[Outcome], about: AboutRun, state: RunState) -> Iterator[str]:
+    if ending.duration_s is not None:
+        yield duration(ending.duration_s)
     if state.steps:
         yield count(state.steps, "turn")
     if state.tools_finished:
@@ -180,13 +182,13 @@ def _kinds(state: RunState) -> str:
     return " · ".join(f"{number} {kind}" for kind, number in state.tool_kinds.most_common())
 
 
-def next_steps(verdict: Verdict, about: AboutRun, state: RunState) -> list[Step]:
+def next_steps(ending: Ending[Outcome], about: AboutRun, state: RunState) -> list[Step]:
     """What to do next, the most useful first."""
-    return [step for step in _next_steps(verdict, about, state) if step is not None]
+    return [step for step in _next_steps(ending, about, state) if step is not None]
 
 
-def _next_steps(verdict: Verdict, about: AboutRun, state: RunState) -> Iterator[Step | None]:
-    if verdict.facts.missing_program is not None and (about.own_agent or about.install):
+def _next_steps(ending: Ending[Outcome], about: AboutRun, state: RunState) -> Iterator[Step | None]:
+    if ending.facts.missing_program is not None and (about.own_agent or about.install):
         for line in how_to_install(about.own_agent, about.install):
             label, gap, command = line.rpartition(":  ")
             yield Step(label + gap, command)
@@ -195,13 +197,13 @@ def _next_steps(verdict: Verdict, about: AboutRun, state: RunState) -> Iterator[
         return
     show, resume = _show(about), _resume(about)
     yield _labelled("to log in:  ", about.login or "")
-    status = verdict.status
+    status = ending.status
     match status:
         case "success":
             yield _labelled("", show)
             yield _labelled("", resume)
         case "denied" | "stuck":
-            rules = _rules(verdict, state)
+            rules = _rules(ending, state)
             yield _labelled("allow it: " if rules else "continue: ", _resume(about, *rules))
             yield _labelled("details: ", show)
         case "limited":
@@ -212,7 +214,7 @@ def _next_steps(verdict: Verdict, about: AboutRun, state: RunState) -> Iterator[
             )
             yield _labelled("or use another agent now: ", other) or _labelled("details: ", show)
         case "over_budget" | "timed_out":
-            yield _labelled("continue with a higher limit: ", _resume(about, *_flag(verdict)))
+            yield _labelled("continue with a higher limit: ", _resume(about, *_flag(ending)))
             yield _labelled("details: ", show)
         case "not_started":
             yield _labelled("details: ", show)
@@ -220,7 +222,7 @@ def _next_steps(verdict: Verdict, about: AboutRun, state: RunState) -> Iterator[
             yield _labelled("details: ", _show(about, "--full"))
             yield _labelled("try again: ", resume)
         case "incomplete" | "interrupted":
-            yield _labelled(f"{_how_much_is_saved(verdict)}: ", show)
+            yield _labelled(f"{_how_much_is_saved(ending)}: ", show)
             yield _labelled("continue: ", resume)
         case "lost":
             yield _labelled("what arrived of it: ", show)
@@ -239,8 +241,8 @@ def _worktree(about: AboutRun) -> Iterator[str]:
     yield f"remove it:  git worktree remove {path} && git branch -d {branch}"
 
 
-def _how_much_is_saved(verdict: Verdict) -> str:
-    match verdict.facts.lost_bytes:
+def _how_much_is_saved(ending: Ending[Outcome]) -> str:
+    match ending.facts.lost_bytes:
         case 0:
             return "saved output"
         case None:
@@ -258,9 +260,9 @@ def how_to_install(own_agent: str | None, install: str | None) -> Iterator[str]:
         yield "or try rook without it:  rook demo"
 
 
-def _flag(verdict: Verdict) -> tuple[str, ...]:
+def _flag(ending: Ending[Outcome]) -> tuple[str, ...]:
     """The option that sets the limit that was passed; none if the verdict does not name it."""
-    passed = verdict.facts.passed_limit
+    passed = ending.facts.passed_limit
     if passed is None:
         return ()
     if passed.is_unknown:
@@ -296,11 +298,11 @@ def _resume(about: AboutRun, *flags: str) -> str:
     return " ".join([suggested("run", "--resume", about.run), *flags, '"…"'])
 
 
-def _rules(verdict: Verdict, state: RunState) -> list[str]:
+def _rules(ending: Ending[Outcome], state: RunState) -> list[str]:
     """The flags that would allow what was denied, or asked and never answered."""
     asked = [state.asked.fix] if state.asked else []
-    asked.append(verdict.facts.refusal_fix)
-    by_person = verdict.facts.denied_by_person
+    asked.append(ending.facts.refusal_fix)
+    by_person = ending.facts.denied_by_person
     fixes = [denial.fix for id, denial in state.denials.items() if id not in by_person] + asked
     rules = dict.fromkeys(fix for fix in fixes if fix and len(fix) <= _LONGEST_RULE)
     if PERMIT_ALL in rules:

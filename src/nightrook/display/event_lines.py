@@ -14,6 +14,7 @@ import msgspec
 from nightrook.adapter.agent import PERMIT_ALL, PERMIT_EDITS
 from nightrook.display import numbers
 from nightrook.display.numbers import price
+from nightrook.model.durations import duration, elapsed_s
 from nightrook.model.events import (
     ContextCompacted,
     Error,
@@ -36,7 +37,7 @@ from nightrook.model.events import (
 from nightrook.model.ledger import Money
 from nightrook.model.records import Record
 from nightrook.model.snapshot import Retry, RunningTool, Snapshot
-from nightrook.model.text import cut, duration, first_line, from_home, one_line, relative
+from nightrook.model.text import cut, first_line, from_home, one_line, relative
 
 Role = Literal["tool", "text", "error", "cost", "note", "output"]
 """What a line is about; it decides the colour of the line's head."""
@@ -197,9 +198,9 @@ def cut_off(known: Call) -> Line:
 
 def took(known: Call | None, at: float | None, *, shortest: float = 0.1) -> str | None:
     """How long a call took; None if that is unknown or too short to show."""
-    if known is None or known.at is None or at is None or at - known.at < shortest:
+    seconds = None if known is None else elapsed_s(known.at, at)
+    if seconds is None or seconds < shortest:
         return None
-    seconds = at - known.at
     return f"{seconds:.1f}s" if seconds < 60 else duration(seconds)
 
 

@@ -6,8 +6,9 @@ Durations and plurals are in `model/text.py`, since sentences of the model have 
 import time
 from collections.abc import Collection
 
+from nightrook.model.durations import duration
 from nightrook.model.ledger import Money
-from nightrook.model.text import count, duration
+from nightrook.model.text import count
 
 _TOKENS_IN_MILLIONS = 999_950  # what is less reads better in thousands
 _TOKENS_IN_BILLIONS = 999_950_000
@@ -69,8 +70,10 @@ def changed_in_all(files: Collection[tuple[int | None, int | None]]) -> str:
     return changed_lines(sum(added), sum(removed)) if complete else ""
 
 
-def clock(seconds: float) -> str:
-    """Format a time that grows: whole seconds only."""
+def clock(seconds: float | None) -> str:
+    """Format a time that grows: whole seconds only; empty if it is unknown."""
+    if seconds is None:
+        return ""
     whole = max(0, int(seconds))
     return f"{whole}s" if whole < 60 else duration(whole)
 

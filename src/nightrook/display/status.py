@@ -2,6 +2,7 @@
 
 from nightrook.display import cells, event_lines, numbers
 from nightrook.display.console import Paint
+from nightrook.model.durations import elapsed_s
 from nightrook.model.safe import safe_line
 from nightrook.model.snapshot import Phase, Quota, RunningTask, Snapshot
 
@@ -36,8 +37,8 @@ def status_line(
     """
     spinner = _SPINNER[int(now * _FRAMES_PER_S) % len(_SPINNER)]
     since = _since(shot)
-    clock = "" if since is None else f" {numbers.clock(now - since)}"
-    figures = [numbers.clock(now - began), *_figures(shot)]
+    clock = "" if since is None else f" {numbers.clock(elapsed_s(since, now))}"
+    figures = [numbers.clock(elapsed_s(began, now)), *_figures(shot)]
     doing = safe_line(activity(shot, cwd, reports_starts=reports_starts))
     fixed = cells.width(f"{spinner} {clock}")
     room = width - fixed

@@ -10,7 +10,7 @@ from nightrook.fleet.connection import FleetError
 from nightrook.fleet.repository.formats import Shipment
 from nightrook.fleet.subjects import ANY
 from nightrook.model.questions import Decision
-from nightrook.model.verdict import Outcome
+from nightrook.model.status import Outcome
 from nightrook.store.run_formats import ExitInfo, RunInfo, VerdictInfo
 
 FORMAT = 1

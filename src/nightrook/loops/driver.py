@@ -8,14 +8,7 @@ from typing import Self
 import msgspec
 
 from nightrook.loops.effects import Effects
-from nightrook.loops.events import (
-    EXIT_CODES,
-    Decision,
-    End,
-    LoopEvent,
-    LoopFinished,
-    LoopStarted,
-)
+from nightrook.loops.events import Decision, LoopEvent, LoopFinished, LoopStarted
 from nightrook.loops.iteration import Iterations
 from nightrook.loops.plan import LoopPlan
 from nightrook.loops.progress import Progress
@@ -27,6 +20,7 @@ from nightrook.loops.waits.wall_clock import wait_until
 from nightrook.model.errors import NightrookError
 from nightrook.model.safe import safe_line
 from nightrook.model.sentences.interruption import interrupted_by
+from nightrook.model.status import LOOP_EXIT_CODES, LoopEnd
 from nightrook.model.text import suggested
 
 _MOST_NAMED = 5
@@ -77,14 +71,14 @@ class Loop:
         return self._progress.state
 
     @property
-    def end(self) -> End | None:
+    def end(self) -> LoopEnd | None:
         """How it ended; None while it runs."""
         return self.state.end
 
     @property
     def exit_code(self) -> int | None:
         """The exit code of how it ended; None while it runs."""
-        return None if self.state.end is None else EXIT_CODES[self.state.end]
+        return None if self.state.end is None else LOOP_EXIT_CODES[self.state.end]
 
     @property
     def spent_usd(self) -> float:
@@ -120,7 +114,7 @@ class Loop:
         """Yield the events from the first on, for one reader."""
         return self._progress.events()
 
-    async def wait(self) -> End:
+    async def wait(self) -> LoopEnd:
         """Wait for the end of the loop."""
         await self._tasks[0]
         assert self.state.end is not None
@@ -229,7 +223,7 @@ class Loop:
         else:
             self._progress.save()
 
-    def _finish(self, end: End, reason: str) -> None:
+    def _finish(self, end: LoopEnd, reason: str) -> None:
         now = self.effects.now()
         wait = self.state.wait if end == "interrupted" else None  # it may be resumed
         ended_at = self.effects.steady()
@@ -240,7 +234,7 @@ class Loop:
                 at=now,
                 loop=self.name,
                 end=end,
-                exit_code=EXIT_CODES[end],
+                exit_code=LOOP_EXIT_CODES[end],
                 reason=reason,
                 iterations=state.iterations,
                 duration_s=state.elapsed_s(now),

@@ -6,22 +6,7 @@ import msgspec
 
 from nightrook.loops.plan import Ceilings
 from nightrook.model.ledger import Source
-from nightrook.model.verdict import Outcome
-
-End = Literal[
-    "done", "ceiling", "limited", "no_progress", "stuck", "unverified", "not_started", "interrupted"
-]
-EXIT_CODES: dict[End, int] = {
-    "done": 0,
-    "ceiling": 5,
-    "limited": 6,
-    "no_progress": 7,
-    "stuck": 7,
-    "unverified": 8,
-    "not_started": 9,
-    "interrupted": 130,
-}
-"""The exit code of each way a loop can end."""
+from nightrook.model.status import LoopEnd, Outcome
 
 CANNOT_EXECUTE, NOT_FOUND = 126, 127
 """The exit codes of a shell that cannot execute, or cannot find, a command."""
@@ -110,7 +95,7 @@ class Decision(_LoopEvent, tag="decision", frozen=True, kw_only=True):
     rule: str
     reason: str
     evidence: tuple[str, ...] = ()
-    end: End | None = None
+    end: LoopEnd | None = None
     until: float | None = None
     agent: str | None = None
     ceiling: CeilingName | None = None
@@ -177,7 +162,7 @@ class LoopFinished(_LoopEvent, tag="loop_finished", frozen=True, kw_only=True):
     """The loop ended."""
 
     loop: str
-    end: End
+    end: LoopEnd
     exit_code: int
     reason: str
     iterations: int

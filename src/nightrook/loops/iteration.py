@@ -210,7 +210,7 @@ def _finished(
         run=report.run,
         status=report.status,
         sentence=report.sentence,
-        duration_s=max(0.0, report.ended_at - report.started_at),
+        duration_s=report.duration_s,
         spent_usd=report.spent_usd,
         cost_source=report.cost_source,
         tokens=report.tokens,

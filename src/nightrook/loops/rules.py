@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET
 
 from nightrook.loops.ceilings import reached_ceilings
-from nightrook.loops.events import Decision, End
+from nightrook.loops.events import Decision
 from nightrook.loops.plan import LoopPlan
 from nightrook.loops.state import Attempt, Check, LoopState
 from nightrook.loops.waits.backoff import (
@@ -18,6 +18,7 @@ from nightrook.loops.waits.backoff import (
     unknown_reset_s,
 )
 from nightrook.model.sentences.interruption import interrupted_by
+from nightrook.model.status import LoopEnd
 from nightrook.model.text import one_line
 
 _LONGEST_ERROR = 200
@@ -331,7 +332,7 @@ _AFTER: tuple[tuple[str, Rule], ...] = (
 _BEFORE: tuple[tuple[str, Rule], ...] = (("ceilings", _ceilings),)
 
 
-def _finish(moment: Moment, end: End, reason: str, evidence: tuple[str, ...] = ()) -> Decision:
+def _finish(moment: Moment, end: LoopEnd, reason: str, evidence: tuple[str, ...] = ()) -> Decision:
     return Decision(
         at=moment.now, step="finish", rule="", reason=reason, evidence=evidence, end=end
     )

@@ -4,11 +4,13 @@ from typing import Literal
 
 import msgspec
 
-from nightrook.loops.events import CANNOT_EXECUTE, NOT_FOUND, CheckStop, End
+from nightrook.loops.events import CANNOT_EXECUTE, NOT_FOUND, CheckStop
+from nightrook.model.durations import elapsed_s
+from nightrook.model.ending import Ending
 from nightrook.model.events import ErrorKind
 from nightrook.model.ledger import Source, least_certain
 from nightrook.model.price import dollars, nano
-from nightrook.model.verdict import Outcome
+from nightrook.model.status import LoopEnd, Outcome
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,6 +66,11 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     session: str | None = None
     recovered: bool = False
     """Whether it was read from the run's folder after rook itself crashed."""
+
+    @property
+    def duration_s(self) -> float:
+        """How long the run took."""
+        return elapsed_s(self.started_at, self.ended_at)
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,7 +164,7 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
     attempts: tuple[Attempt, ...] = ()
     pending: PendingRun | None = msgspec.field(default=None, name="begun")
     wait: Wait | None = None
-    end: End | None = None
+    end: LoopEnd | None = None
     reason: str = ""
     ended_at: float | None = None
     paused_s: float = 0.0
@@ -168,7 +175,7 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
 
     def elapsed_s(self, now: float) -> float:
         """How long it has been running, waits included, until its end or until now."""
-        return max(0.0, (self.ended_at or now) - self.started_at - self.paused_s)
+        return elapsed_s(self.started_at + self.paused_s, self.ended_at or now)
 
     def reopened(self, now: float) -> "LoopState":
         """The state of a loop that is resumed: the time since its end does not count.
@@ -187,6 +194,18 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
     def with_last(self, attempt: Attempt) -> "LoopState":
         """The same state with another last attempt."""
         return msgspec.structs.replace(self, attempts=(*self.attempts[:-1], attempt))
+
+    @property
+    def ending(self) -> Ending[LoopEnd] | None:
+        """How it ended; None if it has not."""
+        if self.end is None:
+            return None
+        return Ending.of_loop(
+            self.end,
+            self.reason,
+            ended_at=self.ended_at,
+            duration_s=self.elapsed_s(self.ended_at or self.started_at),
+        )
 
     @property
     def can_resume(self) -> bool:

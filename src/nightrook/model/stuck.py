@@ -2,8 +2,9 @@
 
 import msgspec
 
+from nightrook.model.durations import duration, elapsed_s
 from nightrook.model.snapshot import Snapshot
-from nightrook.model.text import duration, one_line
+from nightrook.model.text import one_line
 
 _TOOL_PATIENCE = 6.0  # a tool may sleep or wait for a server this many times as long in silence
 _BUSY_PATIENCE = 3.0
@@ -73,7 +74,7 @@ def evidence_of(
         OpenTool(
             tool.name or "a tool",
             tool.title,
-            None if tool.started_at is None else max(0.0, now - tool.started_at),
+            elapsed_s(tool.started_at, now),
         )
         for tool in shot.open_tools
     )

@@ -51,18 +51,6 @@ def signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def duration(seconds: float | None) -> str:
-    """Format a length of time: `4.2s`, `42s`, `1m 42s`, `2h 05m`."""
-    if seconds is None:
-        return "?"
-    whole = max(0, int(seconds))
-    if whole < 60:
-        return f"{seconds:.1f}s" if whole < 10 else f"{whole}s"
-    if whole < 3600:
-        return f"{whole // 60}m {whole % 60:02d}s"
-    return f"{whole // 3600}h {whole % 3600 // 60:02d}m"
-
-
 def cut(text: str, most: int) -> str:
     """Cut text to at most so many characters, the last three of them dots."""
     return text if len(text) <= most else (text[: max(most - 3, 0)] + "...")[:most]

@@ -10,39 +10,9 @@ from nightrook.model.sentences.interruption import interrupted_by, point
 from nightrook.model.sentences.limits import passed_limit, provider_limit
 from nightrook.model.sentences.process import ended_process
 from nightrook.model.state import RunState
+from nightrook.model.status import EXIT_CODES, Outcome
 from nightrook.model.stuck import Suspicion
 from nightrook.model.text import first_line, were
-
-Outcome = Literal[
-    "success",
-    "failed",
-    "incomplete",
-    "lost",
-    "denied",
-    "over_budget",
-    "limited",
-    "stuck",
-    "not_started",
-    "timed_out",
-    "interrupted",
-]
-ListedStatus = Literal[Outcome, "running", "damaged", "not kept"]
-"""How a run ended, that it is running, or why that is unknown."""
-
-EXIT_CODES: dict[Outcome, int] = {
-    "success": 0,
-    "failed": 1,
-    "incomplete": 3,
-    "lost": 3,
-    "denied": 4,
-    "over_budget": 5,
-    "limited": 6,
-    "stuck": 7,
-    "not_started": 9,
-    "timed_out": 124,
-    "interrupted": 130,
-}
-"""The exit code of each status; 2 is for wrong usage, 8 for a loop whose check failed."""
 
 StopReason = Literal["interrupted", "timed_out", "over_budget", "limited", "stuck", "finished"]
 LimitKind = Literal["cost", "tokens", "turns", "time"]

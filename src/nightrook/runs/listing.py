@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 import msgspec
 
+from nightrook.model.durations import elapsed_s
 from nightrook.model.errors import NightrookError
 from nightrook.model.ledger import Money, Source
 from nightrook.model.snapshot import TokenCounts
-from nightrook.model.verdict import ListedStatus
+from nightrook.model.status import ListedStatus
 from nightrook.store import runs
 from nightrook.store.home import home_folder
 from nightrook.store.run_folder import RunFolder
@@ -198,13 +199,14 @@ def _read(folder: RunFolder, info: RunInfo | None) -> ListedRun:
 
 
 def _ended(name: str, info: RunInfo, verdict: VerdictInfo) -> ListedRun:
+    ending = verdict.ending(info)
     return ListedRun(
         name=name,
         agent=info.agent,
         called=info.called,
         status=verdict.status,
         started_at=info.started_at,
-        seconds=max(0.0, verdict.ended_at - info.started_at),
+        seconds=ending.duration_s,
         cost_usd=verdict.cost_usd,
         spent_usd=verdict.spent_usd,
         cost_source=verdict.cost_source,
@@ -213,7 +215,7 @@ def _ended(name: str, info: RunInfo, verdict: VerdictInfo) -> ListedRun:
         model=verdict.model or info.model,
         tokens=verdict.tokens,
         session=verdict.session,
-        exit_code=verdict.exit_code,
+        exit_code=ending.exit_code,
         files=None if verdict.files is None else tuple(verdict.files),
         what=_what(info),
     )
@@ -238,7 +240,7 @@ def _without_verdict(folder: RunFolder, info: RunInfo) -> ListedRun:
         called=info.called,
         status="running" if is_cared_for(folder) else "not kept",
         started_at=info.started_at,
-        seconds=max(0.0, time.time() - info.started_at),
+        seconds=elapsed_s(info.started_at, time.time()),
         cost_usd=cost.usd if cost else None,
         spent_usd=state.ledger.spent_usd if state else None,
         cost_source=cost.source if cost else "unknown",

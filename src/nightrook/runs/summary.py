@@ -7,7 +7,8 @@ from nightrook.model.completion import final_text
 from nightrook.model.ledger import Source
 from nightrook.model.snapshot import TokenCounts, ToolCounts
 from nightrook.model.state import RunState
-from nightrook.model.verdict import Outcome, judge
+from nightrook.model.status import Outcome
+from nightrook.model.verdict import judge
 from nightrook.store.run_folder import RunFolder
 from nightrook.story.answers import run_answer
 

@@ -5,11 +5,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import msgspec
 from msgspec import Meta
 
+from nightrook.model.ending import Ending
 from nightrook.model.errors import NightrookError
 from nightrook.model.ledger import Source
 from nightrook.model.text import suggested
@@ -46,6 +47,19 @@ class BatchResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     cost_source: Source = "unknown"
     duration_s: float
     answer: str | None = None
+
+    @classmethod
+    def of(cls, id: str, ending: Ending[str], **produced: Any) -> Self:
+        """Return the result of a task that ended so; `produced` are the other fields."""
+        return cls(
+            id=id,
+            ok=ending.ok,
+            status=ending.status,
+            exit_code=ending.exit_code or 0,
+            sentence=ending.sentence,
+            duration_s=ending.duration_s or 0.0,
+            **produced,
+        )
 
 
 _encode = msgspec.json.Encoder().encode

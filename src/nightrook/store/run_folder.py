@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from nightrook.model.ending import Ending
 from nightrook.model.errors import RunFolderError, UnknownRunError
+from nightrook.model.status import Outcome
+from nightrook.model.verdict import Verdict
 from nightrook.store.file_names import ARRIVALS, EXIT, INFO, LOGS, OUTPUT, ROOM, VERDICT, Log
 from nightrook.store.files import MISSING, Folder, wrong_size
 from nightrook.store.logs import Arrival, read_arrivals
@@ -57,6 +60,15 @@ class RunFolder:
                 return saved
             how = _changed_size(folder, saved.log_sizes)
         return saved if how is None else saved.with_tampered_logs(how)
+
+    def ending(self, verdict: Verdict) -> Ending[Outcome]:
+        """The end of the run, with a verdict that may not be saved, and the times of its files."""
+        info, exit = self.info(), self.exit()
+        return Ending.of_run(
+            verdict,
+            started_at=info.started_at if info else None,
+            ended_at=exit.ended_at if exit else None,
+        )
 
     def changed_size(self, sizes: Mapping[str, int]) -> str | None:
         """Which log does not have the size it should have; None if all have."""

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Annotated, NoReturn, Self, TypeVar
 import msgspec
 from msgspec import Meta
 
+from nightrook.model.ending import Ending
 from nightrook.model.errors import DamagedRunError, NewerRunError
 from nightrook.model.events import Usage
 from nightrook.model.ledger import Source
 from nightrook.model.snapshot import TokenCounts
-from nightrook.model.verdict import Facts, Outcome, Verdict
+from nightrook.model.status import Outcome
+from nightrook.model.verdict import Facts, Verdict
 
 if TYPE_CHECKING:
     from nightrook.model.fold import Beginning
@@ -194,6 +196,11 @@ class VerdictInfo(msgspec.Struct, frozen=True, kw_only=True):
             exit_code=self.exit_code,
             facts=self.facts,
         )
+
+    def ending(self, info: RunInfo | None) -> Ending[Outcome]:
+        """The end of the run that `info` describes."""
+        started = info.started_at if info else None
+        return Ending.of_run(self.verdict, started_at=started, ended_at=self.ended_at)
 
     def with_tampered_logs(self, how: str) -> Self:
         """The same run, judged again because its logs are not what the recorder wrote."""

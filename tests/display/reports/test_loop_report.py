@@ -7,7 +7,7 @@ from nightrook.display.reports.loop import loop_report
 from nightrook.display.reports.markdown import markdown
 from nightrook.loops.plan import Goal, make_plan
 from nightrook.loops.state import Attempt, Check, LoopState, Report
-from nightrook.model.verdict import Outcome
+from nightrook.model.status import Outcome
 
 
 @pytest.mark.parametrize(

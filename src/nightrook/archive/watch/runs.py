@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nightrook.archive.watch.watched import Row
+from nightrook.model.durations import elapsed_s
 from nightrook.model.errors import NightrookError, UnknownAgentError
 from nightrook.model.events import PermissionRequested
 from nightrook.model.ledger import Money
@@ -197,7 +198,7 @@ def _source(info: RunInfo, prices: Prices) -> Source:
 
 def _is_unnamed(run: WatchedRun) -> bool:
     """Whether a run has just started, so that its session is not known yet."""
-    return run.session is None and time.time() - run.info.started_at < _NAMED_S
+    return run.session is None and elapsed_s(run.info.started_at, time.time()) < _NAMED_S
 
 
 def _spent(usd: float | None, cost: Money) -> Money:

@@ -7,7 +7,7 @@ import msgspec
 from nightrook.model.ledger import Money
 from nightrook.model.records import Record
 from nightrook.model.snapshot import Snapshot, TokenCounts
-from nightrook.model.verdict import Outcome
+from nightrook.model.status import Outcome
 
 _SETTLED_S = 2.0  # an answer after which nothing came for so long was the last of its turn
 

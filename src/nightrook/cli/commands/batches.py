@@ -16,8 +16,9 @@ from nightrook.config.command_options import ListOptions
 from nightrook.display.console import columns, look_of
 from nightrook.display.numbers import moment, price, total_cost
 from nightrook.display.table import table
+from nightrook.model.durations import duration
 from nightrook.model.ledger import Money
-from nightrook.model.text import count, duration, one_line, suggested
+from nightrook.model.text import count, one_line, suggested
 from nightrook.store import batch_folder
 from nightrook.store.home import home_folder
 

@@ -15,10 +15,11 @@ from nightrook.display import cells
 from nightrook.display.console import columns, look_of, style_of
 from nightrook.display.numbers import moment, price, total_cost
 from nightrook.display.table import table
+from nightrook.model.durations import duration
 from nightrook.model.ledger import Money, least_certain
 from nightrook.model.price import dollars, nano
-from nightrook.model.text import count, duration, from_home, one_line
-from nightrook.model.verdict import ListedStatus
+from nightrook.model.status import ListedStatus
+from nightrook.model.text import count, from_home, one_line
 from nightrook.runs.listing import ListedRun, RunFilter, RunList, listed_runs
 
 _EXAMPLES = """\b

@@ -21,16 +21,11 @@ from nightrook.config.end_options import EndOptions
 from nightrook.config.options import ViewOptions
 from nightrook.display.loops.objects import loop_json
 from nightrook.loops.current_run import run_folder
-from nightrook.loops.events import (
-    AGENT_EVENTS,
-    EXIT_CODES,
-    IterationFinished,
-    IterationStarted,
-    LoopEvent,
-)
+from nightrook.loops.events import AGENT_EVENTS, IterationFinished, IterationStarted, LoopEvent
 from nightrook.loops.storage import LOOP_FOLDERS, LoopFolder
 from nightrook.model.errors import NightrookError
 from nightrook.model.safe import safe_line
+from nightrook.model.status import LOOP_EXIT_CODES
 from nightrook.runs.attached import AttachedRun
 from nightrook.store.home import home_folder
 from nightrook.store.run_folder import RunFolder
@@ -51,7 +46,7 @@ def attach_loop(name: str, options: AttachOptions, view_options: ViewOptions) ->
     _print_end(folder, view_options)
     report_log(folder.path)
     state = folder.state()
-    return _CUT_OFF if state is None or state.end is None else EXIT_CODES[state.end]
+    return _CUT_OFF if state is None or state.end is None else LOOP_EXIT_CODES[state.end]
 
 
 def _print_end(folder: LoopFolder, view_options: ViewOptions) -> None:

@@ -43,7 +43,8 @@ def attach_run(name: str | None, options: AttachOptions, view_options: ViewOptio
     elif options.stop:
         ask_to_stop(attached.folder)
     verdict, texts = follow(following, what="run", name=attached.folder.name)
-    ended = EndedRun(verdict.verdict, attached.feed.state, attached.feed.agent, attached.folder)
+    feed, folder = attached.feed, attached.folder
+    ended = EndedRun(folder.ending(verdict.verdict), feed.state, feed.agent, folder)
     print_result(sys.stdout, view_options, ended, texts)
     print_end(view_options, ended)
     report_log(attached.folder.path)

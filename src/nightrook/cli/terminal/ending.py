@@ -41,22 +41,22 @@ def print_result(
 
 
 def _as_json(ended: EndedRun) -> dict[str, Any]:
-    verdict, state, agent, folder, _ = ended
+    ending, state, agent, folder, _ = ended
     about, info = about_run(ended), folder.info() if folder else None
     summary = summarise(state, file=str(folder.path) if folder else "-", agent=agent)
-    ok = verdict.status == "success" if agent is None else summary.ok
+    ok = ending.ok if agent is None else summary.ok
     return {
         **msgspec.structs.asdict(summary),
         "ok": ok,
-        "status": verdict.status,
+        "status": ending.status,
         "run": about.run,
         "cwd": info.cwd if info else state.cwd,
         "files": list(state.files),
         "session": state.session,
         "steps": state.steps,
-        "exit_code": verdict.exit_code,
-        "sentence": verdict.sentence,
-        "duration_s": about.duration_s,
+        "exit_code": ending.exit_code,
+        "sentence": ending.sentence,
+        "duration_s": ending.duration_s,
         "resets_in_s": about.resets_in_s,
     }
 
@@ -86,18 +86,18 @@ def _laid_out(out: TextIO, look: Look, answer: str) -> str:
 
 def print_end(view_options: ViewOptions, ended: EndedRun) -> None:
     """Print how it ended and what to do next; of a quiet success, only what was lost."""
-    verdict, state = ended.verdict, ended.state
+    ending, state = ended.ending, ended.state
     messages = guarded(sys.stderr)
-    if view_options.quiet and verdict.exit_code == 0:
+    if view_options.quiet and ending.exit_code == 0:
         messages.drop()
-        for loss in losses(verdict):
+        for loss in losses(ending):
             _say(f"WARNING: {loss}")
         return
     messages.release()
     if view_options.verbose:
         errors = state.unknown.total() + state.unreadable
         _say(f"stream stats: {state.records} events, {errors} errors")
-    for line in summary(verdict, about_run(ended), state, look_of(sys.stderr, os.environ).paint()):
+    for line in summary(ending, about_run(ended), state, look_of(sys.stderr, os.environ).paint()):
         put(sys.stderr, line)
 
 

@@ -73,8 +73,8 @@ def ending_lines(
         yield f"{prefix} run {folder.name} is running"
         return
     agent = info.agent if info else None
-    ended = EndedRun(saved.verdict, state, agent, folder)
+    ended = EndedRun(folder.ending(saved.verdict), state, agent, folder)
     about = msgspec.structs.replace(about_run(ended), shown=shown)
-    yield from summary(ended.verdict, about, state, paint)
+    yield from summary(ended.ending, about, state, paint)
     if folder.has_output:
         yield f"{prefix} answer: {from_home(str(folder.path / OUTPUT), home)}"

@@ -112,7 +112,7 @@ async def _watch(
         verdict = await run.wait()
         ci.close_group()
     agent = run.agent.name if run.agent else None
-    ended = EndedRun(verdict, run.state, agent, run.folder)
+    ended = EndedRun(run.folder.ending(verdict), run.state, agent, run.folder)
     print_result(sys.stdout, view_options, ended, texts)
     if unheld := unheld_limits(run.state, run.options):
         put(sys.stderr, f"[rook] WARNING: {unheld}")

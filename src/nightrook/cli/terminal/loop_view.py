@@ -26,6 +26,7 @@ from nightrook.loops.events import (
     Waiting,
 )
 from nightrook.loops.plan import LoopPlan
+from nightrook.model.durations import elapsed_s
 from nightrook.model.safe import safe_line
 from nightrook.model.text import one_line
 from nightrook.runs.run import Run
@@ -81,7 +82,7 @@ class LoopOutput:
         """Show that a check is running, and the output of one that failed."""
         if isinstance(event, CheckStarted):
             started, command = event.at, safe_line(one_line(event.command, _LONGEST_COMMAND))
-            self._show_time(lambda: f"check {command}: {clock(max(0.0, time.time() - started))}")
+            self._show_time(lambda: f"check {command}: {clock(elapsed_s(started, time.time()))}")
         elif isinstance(event, CheckFinished):
             most = _OUTPUT_LINES_VERBOSE if self._view_options.verbose else _OUTPUT_LINES
             put_check_output(event, self._look.paint(), most)

@@ -18,6 +18,7 @@ from nightrook.cli.terminal.writer import Writer
 from nightrook.config.options import PipeOptions, ViewOptions
 from nightrook.display.console import look_of
 from nightrook.display.reports.ended_run import EndedRun
+from nightrook.model.ending import Ending
 from nightrook.model.safe import safe_line
 from nightrook.model.text import suggested
 from nightrook.model.verdict import Verdict
@@ -49,7 +50,9 @@ def pipe(options: PipeOptions, view_options: ViewOptions) -> int:
         folder=lambda: piped.folder,
     )
     verdict = asyncio.run(_read(piped, view, tee=tee))
-    ended = EndedRun(verdict, piped.feed.state, piped.feed.agent, piped.folder)
+    feed, folder = piped.feed, piped.folder
+    ending = folder.ending(verdict) if folder else Ending.of_run(verdict)
+    ended = EndedRun(ending, feed.state, feed.agent, folder)
     print_result(out, view_options, ended, view.texts)
     print_end(view_options, ended)
     if verdict.status == "not_started":

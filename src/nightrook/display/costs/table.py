@@ -13,9 +13,10 @@ from nightrook.display import cells
 from nightrook.display.console import Paint
 from nightrook.display.numbers import moment, percent, price, tokens
 from nightrook.display.table import table
+from nightrook.model.durations import duration
 from nightrook.model.ledger import Money, Source
 from nightrook.model.safe import safe_line
-from nightrook.model.text import duration, from_home
+from nightrook.model.text import from_home
 
 _LEAST_USD = 0.00005  # less is not worth a part of a line: it reads $0.0000
 _SMALL_USD = 1.0  # where the cents of the greatest amount say too little

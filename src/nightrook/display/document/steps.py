@@ -15,9 +15,10 @@ from nightrook.display.event_lines import FAILED, PATHS, allowing_option, is_per
 from nightrook.display.page import compared, readable
 from nightrook.display.reports.report import Report
 from nightrook.display.spending import TurnUse
+from nightrook.model.durations import duration, elapsed_s
 from nightrook.model.events import ToolStarted
 from nightrook.model.safe import safe, safe_line, uncoloured
-from nightrook.model.text import cut, duration, relative
+from nightrook.model.text import cut, relative
 from nightrook.model.timeline import Item, ItemKind
 from nightrook.store.decisions import Decided
 from nightrook.story.bodies import Body
@@ -129,7 +130,7 @@ class Steps:
             state="bad" if item.status in FAILED or item.status == "error" else state,
             label=label,
             title=self._line(item.title or item.name or ""),
-            at=None if item.begin is None or self._began is None else item.begin - self._began,
+            at=elapsed_s(self._began, item.begin),
         )
         match item.kind:
             case "tool" | "subagent":

@@ -7,9 +7,10 @@ from nightrook.batches.batch import Batch
 from nightrook.display.cells import width as cells_of
 from nightrook.display.numbers import price, total_cost
 from nightrook.display.table import table
+from nightrook.model.durations import duration, elapsed_s
 from nightrook.model.ledger import Money
 from nightrook.model.safe import safe_line
-from nightrook.model.text import duration, one_line, suggested
+from nightrook.model.text import one_line, suggested
 from nightrook.store.batch_folder import BatchResult
 
 _LONGEST = 200
@@ -62,7 +63,7 @@ def running_lines(
         (
             task.id,
             task.name or "…",
-            duration(now - task.since),
+            duration(elapsed_s(task.since, now)),
             price(task.spent),
             one_line(task.prompt, _LONGEST),
         )

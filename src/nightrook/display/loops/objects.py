@@ -1,8 +1,8 @@
 """Loops as objects for programs."""
 
-from nightrook.loops.events import EXIT_CODES
 from nightrook.loops.storage import LoopFolder
 from nightrook.model.errors import NightrookError
+from nightrook.model.status import LOOP_EXIT_CODES
 from nightrook.runs.listing import combined
 
 
@@ -25,6 +25,6 @@ def loop_json(folder: LoopFolder) -> dict[str, object]:
         "model": (runs.model if runs else None) or plan.run.model,
         "tokens": runs.tokens if runs else None,
         "session": runs.session if runs else None,
-        "exit_code": None if end is None else EXIT_CODES[end],
+        "exit_code": None if end is None else LOOP_EXIT_CODES[end],
         "files": runs.files if runs else None,
     }

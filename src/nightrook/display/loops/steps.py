@@ -12,7 +12,6 @@ from nightrook.loops.events import (
     NOT_FOUND,
     CheckFinished,
     Decision,
-    End,
     IterationFinished,
     IterationStarted,
     LoopEvent,
@@ -23,10 +22,11 @@ from nightrook.loops.events import (
 )
 from nightrook.loops.plan import Ceilings, LoopPlan
 from nightrook.loops.state import Attempt, Check
+from nightrook.model.durations import duration
 from nightrook.model.ledger import Money
 from nightrook.model.safe import safe_line
-from nightrook.model.text import count, cut, duration, one_line, suggested
-from nightrook.model.verdict import Outcome
+from nightrook.model.status import LoopEnd, Outcome
+from nightrook.model.text import count, cut, one_line, suggested
 
 _LONGEST_REASON = 160
 _LONGEST_COMMAND = 60
@@ -194,7 +194,7 @@ def ceilings(most: Ceilings) -> str:
     )
 
 
-def ending(end: End, reason: str, paint: Paint) -> str:
+def ending(end: LoopEnd, reason: str, paint: Paint) -> str:
     """How a loop ended, and why."""
     if end == "interrupted" and reason.startswith(end):  # it says so itself
         return paint("bad", _reason(reason))

@@ -17,10 +17,11 @@ from nightrook.loops.ceilings import reached_ceilings
 from nightrook.loops.current_run import CurrentRun
 from nightrook.loops.plan import LoopPlan
 from nightrook.loops.state import Attempt, LoopState
+from nightrook.model.durations import duration, elapsed_s
 from nightrook.model.ledger import Money, least_certain
 from nightrook.model.price import dollars, nano
 from nightrook.model.safe import safe_line
-from nightrook.model.text import count, duration, one_line, suggested
+from nightrook.model.text import count, one_line, suggested
 
 _LONGEST_WHY = 60
 
@@ -95,7 +96,7 @@ class LoopView(msgspec.Struct, frozen=True, kw_only=True):
             yield from resume_hints(self.name, self.plan, self.state)
 
     def _current_row(self, current: CurrentRun) -> Row:
-        took = duration((current.ended_at or self.now) - current.started_at)
+        took = duration(elapsed_s(current.started_at, current.ended_at or self.now))
         cost = price(Money(current.spent_usd, current.cost_source))
         checking = "running" if self.is_running and current.ended_at is not None else ""
         return (f"{current.iteration}", self.status, checking, took, cost, "", current.run, "")
@@ -114,7 +115,7 @@ def row(attempt: Attempt) -> Row:
         f"{attempt.iteration}" if attempt.counts else "–",
         iteration_status(attempt)[0],
         check_status(attempt)[0],
-        duration(report.ended_at - report.started_at),
+        duration(report.duration_s),
         "" if report.status == "not_started" else cost,
         " · ".join(part for part in (changed, attempt.commit) if part),
         report.run or "",

@@ -8,11 +8,12 @@ from typing import NamedTuple
 from nightrook import agents
 from nightrook.adapter.agent import Agent
 from nightrook.display.ending import AboutRun
+from nightrook.model.ending import Ending
 from nightrook.model.errors import UnknownAgentError
 from nightrook.model.safe import safe_line
 from nightrook.model.state import RunState
+from nightrook.model.status import Outcome
 from nightrook.model.stuck import WAITS_FOR_LOGIN
-from nightrook.model.verdict import Verdict
 from nightrook.process.demo_player import is_played
 from nightrook.store.names import branch_of
 from nightrook.store.run_folder import RunFolder
@@ -22,7 +23,7 @@ from nightrook.store.run_formats import RunInfo
 class EndedRun(NamedTuple):
     """A run that is over, and where it is saved, if it is."""
 
-    verdict: Verdict
+    ending: Ending[Outcome]
     state: RunState
     agent: str | None
     folder: RunFolder | None
@@ -32,17 +33,16 @@ class EndedRun(NamedTuple):
 
 def about_run(ended: EndedRun) -> AboutRun:
     """What the last lines of a run name beside its verdict."""
-    verdict, state, agent, folder, called = ended
-    info, exit = (folder.info(), folder.exit()) if folder else (None, None)
-    unstarted_pipe = verdict.status == "not_started" and info is not None and info.piped
-    resets_at = verdict.facts.resets_at
+    ending, state, agent, folder, called = ended
+    info = folder.info() if folder else None
+    unstarted_pipe = ending.status == "not_started" and info is not None and info.piped
+    resets_at = ending.facts.resets_at
     known = known_agent(agent)
     can_resume = known is not None and known.capabilities.resume != "no"
     played = info is not None and is_played(info.program)
     worktree = info.worktree if info and info.worktree and Path(info.worktree).is_dir() else None
     return AboutRun(
         run=folder.name if folder and not unstarted_pipe else None,
-        duration_s=exit.ended_at - info.started_at if exit and info else None,
         resets_in_s=None if resets_at is None else resets_at - time.time(),
         resumable=state.session is not None and not played and can_resume,
         install=known.install_for(info.via if info else None) if known else None,
@@ -56,12 +56,12 @@ def about_run(ended: EndedRun) -> AboutRun:
 
 def _login(agent: Agent, info: RunInfo | None, ended: EndedRun) -> str | None:
     """The command that logs in, if the run ended for want of a login or with a wrong one."""
-    verdict, errors = ended.verdict, ended.state.errors
-    facts = verdict.facts
-    ended_so = verdict.status in ("failed", "not_started")
+    ending, errors = ended.ending, ended.state.errors
+    facts = ending.facts
+    ended_so = ending.status in ("failed", "not_started")
     refused = ended_so and bool(errors) and errors[-1].kind == "auth"
     waits = facts.suspicion is not None and facts.suspicion.reason == WAITS_FOR_LOGIN
-    missing = verdict.status == "not_started" and facts.agent_exit_code in agent.login_codes
+    missing = ending.status == "not_started" and facts.agent_exit_code in agent.login_codes
     if agent.login is None or not (refused or waits or missing):
         return None
     own = info.program if info and info.called else None

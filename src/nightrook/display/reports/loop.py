@@ -10,7 +10,6 @@ from nightrook.display.reports.report import (
     ReportedDenial,
     ReportedPart,
 )
-from nightrook.loops.events import EXIT_CODES
 from nightrook.loops.state import Attempt, LoopState
 
 _CUT_OFF = "rook was killed while the loop was running"
@@ -21,14 +20,14 @@ def loop_report(view: LoopView, answer_file: Callable[[str], str | None]) -> Rep
     state = view.state
     if state is None:
         return Report(kind="loop", name=view.name, status="never started", ok=False)
-    last, end = state.last, state.end
+    last, ending = state.last, None if view.is_running else state.ending
     run = last.report.run if last else None
     return Report(
         kind="loop",
         name=view.name,
-        status=RUNNING if view.is_running else end or "cut_off",
-        ok=end == "done" and not view.is_running,
-        exit_code=EXIT_CODES[end] if end and not view.is_running else None,
+        status=RUNNING if view.is_running else ending.status if ending else "cut_off",
+        ok=ending is not None and ending.ok,
+        exit_code=ending.exit_code if ending else None,
         sentence=state.reason or ("" if view.is_running else _CUT_OFF),
         prompt=view.plan.run.prompt or view.plan.prompt_file,
         agent=view.plan.run.called or state.agent,
@@ -54,7 +53,7 @@ def _part(attempt: Attempt) -> ReportedPart:
         ok=attempt.outcome == "success",
         sentence=attempt.why or report.sentence,
         run=report.run,
-        duration_s=max(0.0, report.ended_at - report.started_at),
+        duration_s=report.duration_s,
         spent_usd=report.spent_usd,
         cost_source=report.cost_source,
         checks=tuple(

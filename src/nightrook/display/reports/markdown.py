@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 
 from nightrook.display.numbers import changed_lines, tokens, total_cost
 from nightrook.display.reports.report import Report, ReportedCheck, ReportedFile, ReportedPart
+from nightrook.model.durations import duration
 from nightrook.model.safe import safe, safe_line
-from nightrook.model.text import count, cut, duration, one_line
+from nightrook.model.text import count, cut, one_line
 
 _MOST_ITEMS = 50
 _LONGEST_LINE = 300

@@ -10,35 +10,35 @@ from nightrook.display.reports.report import (
     ReportedDenial,
     ReportedFile,
 )
+from nightrook.model.ending import Ending
 from nightrook.model.state import RunState
+from nightrook.model.status import Outcome
 from nightrook.model.text import relative
-from nightrook.model.verdict import Verdict
 
 
 def run_report(
     name: str,
-    verdict: Verdict | None,
+    ending: Ending[Outcome] | None,
     *,
     state: RunState,
-    duration_s: float | None = None,
     agent: str | None = None,
     prompt: str | None = None,
     answer: str | None = None,
     answer_file: str | None = None,
 ) -> Report:
-    """Report a run; without a verdict it is running. `prompt` may be the command of a program."""
+    """Report a run; without an ending it is running. `prompt` may be the command of a program."""
     ledger = state.ledger
     return Report(
         kind="run",
         name=name,
-        status=verdict.status if verdict else RUNNING,
-        ok=verdict is not None and verdict.status == "success",
-        exit_code=verdict.exit_code if verdict else None,
-        sentence=verdict.sentence if verdict else "",
+        status=ending.status if ending else RUNNING,
+        ok=ending is not None and ending.ok,
+        exit_code=ending.exit_code if ending else None,
+        sentence=ending.sentence if ending else "",
         prompt=prompt,
         agent=agent,
         model=state.model,
-        duration_s=duration_s,
+        duration_s=ending.duration_s if ending else None,
         spent_usd=ledger.spent_usd,
         cost_source=ledger.cost.source,
         cost_at_least=ledger.cost.at_least,
@@ -46,9 +46,9 @@ def run_report(
         turns=state.steps,
         tools=state.tool_counts,
         files=reported_files(state),
-        denials=_denials(state, verdict.facts.denied_by_person if verdict else ()),
+        denials=_denials(state, ending.facts.denied_by_person if ending else ()),
         errors=tuple(error.message or error.kind for error in state.errors),
-        warnings=tuple(warnings(verdict)) if verdict else (),
+        warnings=tuple(warnings(ending)) if ending else (),
         answer=answer,
         answer_file=answer_file,
     )

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from nightrook.display.reports.report import Report
 from nightrook.display.reports.run import reported_files
 from nightrook.model.completion import final_text
+from nightrook.model.ending import Ending
 from nightrook.model.ledger import Money
 from nightrook.model.state import RunState
 
@@ -17,21 +18,22 @@ class SessionFacts(NamedTuple):
     title: str | None
     cost: Money
     tokens: int | None
-    duration_s: float | None = None
+    started_at: float | None = None
+    ended_at: float | None = None
 
 
 def session_report(known: SessionFacts, state: RunState) -> Report:
     """Report a session; its status says how its last turn ended."""
-    status = _status(state)
+    ending = Ending.of_session(state, started_at=known.started_at, ended_at=known.ended_at)
     return Report(
         kind="session",
         name=known.id,
-        status=status,
-        ok=status != "failed",
+        status=ending.status,
+        ok=ending.ok,
         prompt=known.title,
         agent=known.agent,
         model=state.model,
-        duration_s=known.duration_s,
+        duration_s=ending.duration_s,
         spent_usd=known.cost.usd,
         cost_source=known.cost.source,
         cost_at_least=known.cost.at_least,
@@ -42,10 +44,3 @@ def session_report(known: SessionFacts, state: RunState) -> Report:
         errors=tuple(error.message or error.kind for error in state.errors),
         answer=final_text(state),
     )
-
-
-def _status(state: RunState) -> str:
-    last = state.turns[-1].result if state.turns else None
-    if last is None:
-        return "unfinished"
-    return "answered" if last.ok else "failed"

@@ -8,9 +8,10 @@ from nightrook.display.cells import fit
 from nightrook.display.console import Paint
 from nightrook.display.status import activity
 from nightrook.display.table import table
+from nightrook.model.durations import duration, elapsed_s
 from nightrook.model.ledger import Money, least_certain
 from nightrook.model.safe import safe_line
-from nightrook.model.text import count, duration, from_home, one_line
+from nightrook.model.text import count, from_home, one_line
 
 _HEAD = ("AGENT", "NAME", "PROJECT", "TIME", "TOKENS", "COST", "NOW")
 _LESS_NEEDED = ("TOKENS", "PROJECT", "TIME")
@@ -81,7 +82,7 @@ def last_line(row: Row) -> str:
     """Say how a run ended."""
     began = row.turn_began
     parts = [row.status.replace("_", " ") if row.status else "its verdict is lost"]
-    parts += [duration(row.changed_at - began)] if began is not None else []
+    parts += [duration(elapsed_s(began, row.changed_at))] if began is not None else []
     return f"[rook] run {safe_line(row.label)}: {' · '.join([*parts, numbers.price(row.cost)])}"
 
 
@@ -93,7 +94,7 @@ def what_it_does(row: Row, now: float) -> str:
     if row.is_waiting(now):
         words = f"{_WAITING}: {words}" if shot.activity in ("asking", "tool") else _WAITING
         since = row.changed_at
-    return words if since is None else f"{numbers.clock(now - since):>{_CLOCK}}  {words}"
+    return words if since is None else f"{numbers.clock(elapsed_s(since, now)):>{_CLOCK}}  {words}"
 
 
 def _cells(row: Row, now: float, home: str | None) -> tuple[str, ...]:
@@ -103,7 +104,7 @@ def _cells(row: Row, now: float, home: str | None) -> tuple[str, ...]:
         row.label.rpartition(" ")[0] or "?",
         row.name[:_ID] if row.kind == "session" else row.name,
         _project(row.project, home),
-        "" if began is None else numbers.clock(until - began),
+        numbers.clock(elapsed_s(began, until)),
         numbers.tokens(row.tokens.total) if row.tokens.input is not None else "",
         numbers.price(row.cost, _DECIMALS),
         what_it_does(row, now),

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 
 from nightrook.loops.events import LoopEvent, Resumed, Waiting
 from nightrook.loops.state import Wait
+from nightrook.model.durations import elapsed_s
 
 _READ_CLOCK_S = 30.0
 _REPEAT_S = 600.0
@@ -37,7 +38,7 @@ async def wait_until(
     if stopping.is_set():
         return False
     moment = now()
-    emit(Resumed(at=moment, waited_s=max(0.0, moment - wait.since)))
+    emit(Resumed(at=moment, waited_s=elapsed_s(wait.since, moment)))
     return True
 
 

@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING, assert_never
 
-from nightrook.model.text import duration, minute
+from nightrook.model.durations import duration
+from nightrook.model.text import minute
 
 if TYPE_CHECKING:
     from nightrook.model.verdict import Facts

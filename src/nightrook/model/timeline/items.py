@@ -5,6 +5,7 @@ from typing import Any, Literal, overload
 
 import msgspec
 
+from nightrook.model.durations import elapsed_s
 from nightrook.model.events import ToolKind
 from nightrook.model.text import encodable
 
@@ -109,7 +110,7 @@ class Item(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     @property
     def duration_s(self) -> float | None:
         """How long it took, as far as arrival times are known."""
-        return None if self.begin is None or self.end is None else self.end - self.begin
+        return elapsed_s(self.begin, self.end)
 
 
 class PackedItem(Item, frozen=True, gc=False, array_like=True):

@@ -10,6 +10,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from nightrook.model.durations import elapsed_s
 from nightrook.model.errors import NightrookError
 from nightrook.model.ledger import Money
 from nightrook.model.snapshot import Activity, TokenCounts
@@ -134,16 +135,17 @@ def _stored_row(run: ReadRun) -> Row | None:
 
 def ended_row(name: str, info: RunInfo, verdict: VerdictInfo) -> Row:
     """A run that has its verdict."""
+    ending = verdict.ending(info)
     return msgspec.structs.replace(
         _begun(name, info),
-        status=verdict.status,
-        ended_at=verdict.ended_at,
-        duration_s=max(0.0, verdict.ended_at - info.started_at),
+        status=ending.status,
+        ended_at=ending.ended_at,
+        duration_s=ending.duration_s,
         cost=cost_of(Money(verdict.spent_usd, verdict.cost_source, verdict.cost_at_least)),
         tokens=verdict.tokens,
         model=verdict.model or info.model,
-        sentence=verdict.sentence,
-        exit_code=verdict.exit_code,
+        sentence=ending.sentence,
+        exit_code=ending.exit_code,
     )
 
 
@@ -156,7 +158,7 @@ def fold_row(fold: RunFold) -> Row:
         _begun(fold.name, fold.info),
         status="running" if fold.is_alive or fold.is_healing else "not kept",
         alive=fold.is_alive,
-        duration_s=max(0.0, time.time() - fold.info.started_at),
+        duration_s=elapsed_s(fold.info.started_at, time.time()),
         cost=spent(snapshot),
         tokens=snapshot.tokens if snapshot.has_usage else None,
         model=snapshot.model or fold.info.model,

@@ -86,14 +86,15 @@ def _verdict(fold: RunFold) -> dict[str, Any] | None:
     saved = fold.verdict
     if saved is None:
         return None
-    ended = EndedRun(saved.verdict, fold.source.state, fold.source.agent, fold.folder)
+    ending = fold.folder.ending(saved.verdict)
+    ended = EndedRun(ending, fold.source.state, fold.source.agent, fold.folder)
     about = msgspec.structs.replace(about_run(ended), shown="everything")
-    steps = next_steps(saved.verdict, about, fold.source.state) if fold.is_complete else []
+    steps = next_steps(ending, about, fold.source.state) if fold.is_complete else []
     return {
-        "status": saved.status,
-        "sentence": saved.sentence,
-        "exit_code": saved.exit_code,
-        "warnings": warnings(saved.verdict),
+        "status": ending.status,
+        "sentence": ending.sentence,
+        "exit_code": ending.exit_code,
+        "warnings": warnings(ending),
         "next": [
             {"text": step.label.rstrip(": ") or "continue", "command": step.command}
             for step in steps
