@@ -59,12 +59,15 @@ VIBE_READY := .cache/vibe/.$(VIBE_VERSION)
 ACP_READY = $(foreach name,$(NPM_AGENTS),$($(call upper,$(name))_READY)) $(VIBE_READY)
 REAL_AGENTS += ROOK_TEST_NODE=$(abspath $(NODE)) ROOK_TEST_VIBE=$(abspath $(VIBE))
 
+# Programs that whoever may not install them gets unpacked: see scripts/programs.py.
+export PATH := $(PATH):$(abspath .cache/programs/bin)
+
 # Tests that start processes wait for them most of the time: two at once for each core.
 WAITING := $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 # Defined before the rules that need it.
 PAGE_LIBRARIES := src/nightrook/web/page/vendor/lit-html/lit-html.js
 
-.PHONY: demo quick test check lint types imports unit test-portable bench compare soak protections conformance docs figures walk format clean pictures release web web-demo fleet-demo browser
+.PHONY: demo quick test check lint types imports unit test-portable bench compare soak protections conformance docs figures walk format clean pictures release web web-demo fleet-demo programs
 
 demo: $(VENV)/.installed ## the whole path with a scripted agent: no key, no network
 	$(BIN)/rook demo --speed 4
@@ -95,7 +98,7 @@ types: $(VENV)/.dev
 imports: $(VENV)/.dev
 	$(BIN)/lint-imports
 
-unit: $(VENV)/.dev $(PAGE_LIBRARIES) browser $(CLAUDE_READY) $(CODEX_READY)
+unit: $(VENV)/.dev $(PAGE_LIBRARIES) programs $(CLAUDE_READY) $(CODEX_READY)
 	$(BIN)/pytest -n auto -m quick --cov --cov-report=
 	$(BIN)/coverage report --fail-under=95
 	$(REAL_AGENTS) $(BIN)/pytest -n $(WAITING) -m 'not quick and not soak and not conformance'
@@ -104,7 +107,7 @@ test-portable: $(VENV)/.dev $(CLAUDE_READY) $(CODEX_READY) ## all tests that sta
 	$(REAL_AGENTS) $(BIN)/python scripts/portable.py -n auto \
 		-m 'not quick and not soak and not conformance' --ignore=tests/scripts tests
 
-soak: $(VENV)/.dev $(PAGE_LIBRARIES) browser ## the long versions of the hostile tests
+soak: $(VENV)/.dev $(PAGE_LIBRARIES) programs ## the long versions of the hostile tests
 	$(BIN)/pytest -n auto -m soak
 	$(BIN)/pytest -n auto -m quick --hypothesis-profile=search
 
@@ -135,10 +138,8 @@ compare: $(VENV)/.bench .cache/others/.ready .cache/others/.tokscale ## what oth
 pictures: $(VENV)/.pictures $(PAGE_LIBRARIES) $(CLAUDE_READY) ## take the pictures of the docs again, in a real terminal
 	$(REAL_AGENTS) $(BIN)/python scripts/pictures.py
 
-browser: ## a browser for the tests of the page; without one they are skipped, and say so
-	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || command -v chrome >/dev/null \
-		|| { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get install -y -qq chromium; } \
-		|| echo 'chromium is not installed: the tests in a browser are skipped'
+programs: ## what tests need beside Python and npm: a browser, shells, man, Slurm
+	@$(PYTHON) scripts/programs.py
 
 web: $(PAGE_LIBRARIES) ## put the libraries of the web page into the package, as package-lock.json pins them
 

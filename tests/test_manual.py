@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 import tomllib
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from nightrook.cli.main import cli
 from nightrook.config.settings import SETTINGS
 from nightrook.model.status import EXIT_CODES
+from tests.programs import program
 
 
 @pytest.fixture
@@ -22,10 +22,9 @@ def page(root: Path) -> Path:
 
 def rendered(page: Path) -> str:
     """The page as a reader sees it, with every warning of the renderer an error."""
-    if shutil.which("groff") is None:
-        pytest.skip("there is no groff")
+    groff = program("groff", "groff-base")
     done = subprocess.run(
-        ["groff", "-man", "-Tutf8", "-ww", "-k", "-P-cbou", "-rLL=200n", str(page)],
+        [groff, "-man", "-Tutf8", "-ww", "-k", "-P-cbou", "-rLL=200n", str(page)],
         capture_output=True,
         check=True,
     )
@@ -63,10 +62,8 @@ def test_examples_are_shown_as_they_are_typed(page: Path) -> None:
 
 
 def test_man_shows_it(page: Path) -> None:
-    if shutil.which("man") is None:
-        pytest.skip("there is no man")
     done = subprocess.run(
-        ["man", "-P", "cat", "-l", str(page)],
+        [program("man", "man-db"), "-P", "cat", "-l", str(page)],
         env={**os.environ, "MANWIDTH": "80", "LC_ALL": "C.UTF-8"},
         capture_output=True,
         text=True,

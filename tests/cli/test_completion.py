@@ -3,7 +3,6 @@
 import fcntl
 import json
 import os
-import shutil
 import subprocess
 import sys
 from contextlib import ExitStack
@@ -12,6 +11,7 @@ from pathlib import Path
 import click
 import pytest
 from tests.cli.desk import Desk
+from tests.programs import program
 from tests.terminals import Terminal
 from tests.warm import ROOK
 
@@ -185,13 +185,6 @@ def test_completing_imports_nothing_heavy(desk: Desk) -> None:
         assert not heavy & set(out.stdout.split()), words
 
 
-def program(shell: str) -> str:
-    found = shutil.which(shell)
-    if found is None:
-        pytest.skip(f"there is no {shell}")
-    return found
-
-
 STARTS = {
     "bash": (["--norc", "-i"], 'eval "$(rook completion bash)"'),
     "fish": (["--no-config", "-i"], "rook completion fish | source"),
@@ -236,8 +229,10 @@ def test_fish_offers_options_agents_profiles_and_runs_with_what_was_asked(desk: 
         assert (done.returncode, done.stderr) == (0, "")
         return done.stdout.split("\n")[:-1]
 
-    assert offers("rook run --max-c") == ["--max-cost\tStop it beyond this."]
-    assert offers("rook run --agent cl") == ["claude"]
+    offered = [line.split("\t") for line in offers("rook run --max-cost")]
+    assert [name for name, _ in offered] == ["--max-cost", "--max-cost-unchecked"]
+    assert "the run" in offered[0][1]
+    assert offers("rook run --agent cl") == ["claude", "cline"]
     assert offers("rook run --profile ") == ["ci"]
     assert offers("rook show ") == [f"{name}\tFix the tests"]
     assert offers("rook run --permission e") == ["edit"]

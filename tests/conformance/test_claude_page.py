@@ -12,11 +12,10 @@ import pytest
 from nightrook.testing import Reply, ScriptedMessagesApi
 from tests.conformance.bench import ROOK, Bench
 from tests.conformance.test_claude import CLAUDE, prepare
-from tests.web.browser.harness import Server, Tab, launched, needs_browser
+from tests.web.browser.harness import Server, Tab, launched
 
 pytestmark = [
     pytest.mark.skipif(not CLAUDE, reason="ROOK_TEST_CLAUDE is not set"),
-    needs_browser,
 ]
 
 SCRIPT = [

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from tests.cli.archive.sayings import say
 from tests.display.document.payloads import HTML
-from tests.display.document.test_hostile_documents import CHROMIUM, Shape, Sink, browsed
+from tests.display.document.test_hostile_documents import Shape, Sink, browsed
 
 from nightrook.cli.main import cli
 
@@ -26,7 +26,6 @@ def sink() -> Iterator[Sink]:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no browser")
 def test_nothing_of_a_session_runs_or_is_fetched(
     tmp_path: Path, sink: Sink, monkeypatch: pytest.MonkeyPatch
 ) -> None:

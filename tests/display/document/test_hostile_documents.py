@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from shutil import which
 from threading import Thread
 
 import pytest
@@ -16,9 +15,9 @@ from tests.ci.samples import everywhere
 from tests.display.document.documents import html, markdown
 from tests.display.document.payloads import HTML
 from tests.display.hostile import events
+from tests.programs import browser
 from tests.rules import each
 
-CHROMIUM = next(filter(None, map(which, ("chromium", "google-chrome", "chrome"))), None)
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update", "--dump-dom"),
@@ -141,9 +140,8 @@ def sink() -> Iterator[Sink]:
 def browsed(folder: Path, page: str) -> str:
     """What a browser makes of a page."""
     (folder / "page.html").write_bytes(page.encode("utf-8", "replace"))
-    assert CHROMIUM is not None
     done = subprocess.run(
-        [CHROMIUM, *FLAGS, f"--user-data-dir={folder / 'profile'}", f"file://{folder}/page.html"],
+        [browser(), *FLAGS, f"--user-data-dir={folder / 'profile'}", f"file://{folder}/page.html"],
         capture_output=True,
         timeout=120,
         check=True,
@@ -152,7 +150,6 @@ def browsed(folder: Path, page: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 def test_in_a_browser_nothing_runs_and_nothing_is_fetched(tmp_path: Path, sink: Sink) -> None:
     payloads = [payload.replace("SINK", sink.address) for payload in HTML]
     raw = "".join(payloads[:8])

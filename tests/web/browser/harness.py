@@ -1,9 +1,7 @@
 """A real browser on the page of a real server: homes, runs, tabs."""
 
-import importlib.util
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -12,8 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
+from tests.programs import browser as chromium
 from tests.runs.asking.asking_agent import install
 from tests.warm import ROOK
 
@@ -22,7 +19,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "src" / "nightrook" / "web" / "page"
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chrome"))), None)
 FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync", "--enable-precise-memory-info"),
@@ -30,23 +26,6 @@ FLAGS = [
 ]
 PATIENCE_S = 30.0
 SESSION = "5c7197ed-0000-4000-8000-000000000000"
-
-
-def missing() -> str | None:
-    """What these tests lack here; None if nothing."""
-    if CHROMIUM is None:
-        return "chromium is not installed"
-    lacking = [name for name in ("playwright", "starlette", "uvicorn") if _lacks(name)]
-    if lacking:
-        return f"{', '.join(lacking)} is not installed"
-    return None if (PAGE / "vendor").is_dir() else "the page has no libraries: run  make web"
-
-
-def _lacks(module: str) -> bool:
-    return importlib.util.find_spec(module) is None
-
-
-needs_browser = pytest.mark.skipif(missing() is not None, reason=missing() or "")
 
 
 class Home:
@@ -213,7 +192,7 @@ def launched(*flags: str) -> "Iterator[Browser]":
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*FLAGS, *flags])
+        browser = playwright.chromium.launch(executable_path=chromium(), args=[*FLAGS, *flags])
         try:
             yield browser
         finally:

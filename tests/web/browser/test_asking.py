@@ -11,9 +11,7 @@ from typing import Any
 
 from tests.runs.asking.asking_agent import command
 from tests.warm import ROOK
-from tests.web.browser.harness import PATIENCE_S, Home, Open, Tab, needs_browser
-
-pytestmark = needs_browser
+from tests.web.browser.harness import PATIENCE_S, Home, Open, Tab
 
 PRIMARY = ".question:not(.over) .primary:not(:disabled)"
 

@@ -11,14 +11,11 @@ from tests.web.browser.harness import (
     Server,
     call,
     init,
-    needs_browser,
     percentile,
     result,
     returned,
     said,
 )
-
-pytestmark = needs_browser
 
 
 @pytest.mark.soak

@@ -7,10 +7,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from tests.runs.asking.asking_agent import command
-from tests.web.browser.harness import Home, needs_browser
+from tests.web.browser.harness import Home
 from tests.web.served import Page
-
-pytestmark = needs_browser
 
 _TRIES = """
 async ([base, token, run, id]) => {

@@ -12,7 +12,6 @@ from tests.web.browser.harness import (
     Tab,
     init,
     live,
-    needs_browser,
     percentile,
     result,
     said,
@@ -20,8 +19,6 @@ from tests.web.browser.harness import (
 from tests.web.browser.mirror.filled import lines
 from tests.web.browser.mirror.installed import install
 from tests.web.browser.mirror.installed import live as mirrored
-
-pytestmark = needs_browser
 
 WATCH = """() => {
     window.delays = new Map();

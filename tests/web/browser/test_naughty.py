@@ -20,12 +20,10 @@ from nightrook.store.batch_folder import BatchResult
 from nightrook.store.run_formats import RunInfo, VerdictInfo
 from nightrook.store.runs import create
 from tests.store.samples import append
-from tests.web.browser.harness import Home, Open, Tab, needs_browser
+from tests.web.browser.harness import Home, Open, Tab
 from tests.web.browser.mirror.filled import filled, lines, requests
 from tests.web.browser.mirror.installed import ask, install
 from tests.web.test_search import write_session
-
-pytestmark = needs_browser
 
 ATTACK = (
     "'\"><img src=//elsewhere.test/1 onerror=alert(1)><script>alert(2)</script> "
@@ -72,7 +70,7 @@ def strings(root: Path) -> list[str]:
     """The Big List of Naughty Strings, as npm delivers it."""
     path = root / "node_modules" / "big-list-of-naughty-strings" / "blns.json"
     if not path.exists():
-        pytest.skip("big-list-of-naughty-strings is not installed: run  make web")
+        pytest.fail("big-list-of-naughty-strings is not installed: run  make web")
     found: list[str] = [text for text in json.loads(path.read_text()) if text.strip()]
     return found
 

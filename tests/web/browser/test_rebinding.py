@@ -1,8 +1,6 @@
 """DNS rebinding: another name that was made to point to this machine opens nothing."""
 
-from tests.web.browser.harness import PATIENCE_S, Home, init, launched, needs_browser
-
-pytestmark = needs_browser
+from tests.web.browser.harness import PATIENCE_S, Home, init, launched
 
 
 def test_a_name_that_was_made_to_point_here_is_refused(home: Home) -> None:

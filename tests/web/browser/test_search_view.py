@@ -1,9 +1,7 @@
 """The search view: words, marked excerpts, filters in the address, the command that resumes."""
 
-from tests.web.browser.harness import Home, Open, needs_browser
+from tests.web.browser.harness import Home, Open
 from tests.web.test_search import write_session
-
-pytestmark = needs_browser
 
 
 def test_words_are_found_marked_filtered_and_kept_in_the_address(home: Home, opened: Open) -> None:
