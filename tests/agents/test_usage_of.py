@@ -18,7 +18,7 @@ AGENTS = tuple(sorted(file.parent.name for file in (ROOT / "agents").glob("*/ada
 
 TO_DO = frozenset(
     {
-        *("acp", "amp", "claude", "cline", "copilot", "droid", "gemini", "goose", "kilo", "kimi"),
+        *("acp", "amp", "cline", "copilot", "droid", "gemini", "goose", "kilo", "kimi"),
         *("opencode", "qwen"),
     }
 )

@@ -214,6 +214,20 @@ def call_of(used: Used, facts: Facts) -> Call:
     )
 
 
+class Counting(msgspec.Struct, frozen=True, kw_only=True):
+    """How the ledger reads the lines of an agent that has a quicker way than its table's."""
+
+    needles: tuple[bytes, ...]
+    """A line that contains none of these is not read."""
+
+    time: str | None = None
+    """The field with the time of a line, if lines without a needle have it as well."""
+
+    facts: type[Facts]
+    begin: Callable[[Sequence[str]], Facts]
+    findings: Callable[[Sequence[bytes], Any], Sequence[Finding]]
+
+
 Kind = Literal["lines", "document", "sqlite"]
 
 
@@ -263,7 +277,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     For SQLite stores it is called with the text of the schema.
     """
 
-    stored: Callable[[], "Stored"] | None = None
+    stored: Callable[[], "Stored | Counting"] | None = None
     """Loads the reader of the agent's table, which has everything below but `bulk` and the notes.
 
     Histories are listed for every report, but their readers are needed only when a file is new.

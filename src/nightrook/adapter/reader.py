@@ -47,6 +47,11 @@ def stream_of(rows: Iterable[Row]) -> Table[Any]:
     return {row.shape: row.read for row in rows if row.where != "stored"}
 
 
+def stored_of(rows: Iterable[Row]) -> Table[Any]:
+    """The part of an agent's table that is about its stored sessions."""
+    return {row.shape: row.read for row in rows if row.where != "stream"}
+
+
 def silent_types(tags: Iterable[str], *, tag_field: str = "type") -> Table[Any]:
     """A table of message types without events of their own."""
     return {

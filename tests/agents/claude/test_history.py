@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from nightrook.adapter.history import Call, Finding, Limit, Session
+from nightrook.agents.claude.calls import COUNTING
 from nightrook.agents.claude.history import HISTORY
+from nightrook.agents.claude.reader import TABLE
 from tests.agents.histories import counted, read, read_all, single, tokens, transcript
 
 HOME = ".claude/projects/-home-dev-project/"
@@ -278,7 +280,7 @@ def test_what_repeats_the_usage_of_a_subagent_is_not_counted(fields: dict[str, A
 def test_lines_of_users_and_tools_are_not_read() -> None:
     told = {"type": "user", "message": {"role": "user", "content": json.dumps({"usage": USED})}}
     for text in (told, {**told, "toolUseResult": {"stdout": '{"usage": {"leafUuid": 3}}'}}):
-        assert not any(needle in json.dumps(text).encode() for needle in HISTORY.needles)
+        assert not any(needle in json.dumps(text).encode() for needle in COUNTING.needles)
 
 
 # Where a call belongs
@@ -397,12 +399,18 @@ def test_a_line_without_a_time_has_that_of_the_line_before_it() -> None:
 
 
 def test_a_line_of_a_user_has_a_time_for_the_line_that_follows_it() -> None:
-    assert HISTORY.begin is not None
-    memory = HISTORY.begin(["aaaa.jsonl"])
-    assert HISTORY.findings([line(type="user", message={"role": "user"})], memory) == []
-    (_, call) = single(HISTORY.findings([line(timestamp=None)], memory))
+    history = HISTORY.loaded()
+    assert history.begin is not None
+    memory = history.begin(["aaaa.jsonl"])
+    assert history.findings([line(type="user", message={"role": "user"})], memory) == []
+    (_, call) = single(history.findings([line(timestamp=None)], memory))
     assert isinstance(call, Call)
     assert call.at == AT
+
+
+def test_the_table_says_what_a_line_contains_that_the_ledger_reads() -> None:
+    assert {needle for row in TABLE for needle in row.needles} == {*COUNTING.needles}
+    assert HISTORY.loaded().needles == COUNTING.needles
 
 
 # Titles and limits
@@ -499,8 +507,9 @@ def test_a_line_that_is_still_being_written_is_not_a_call(end: int) -> None:
 
 
 def test_a_path_that_is_not_text_can_be_stored() -> None:
-    assert HISTORY.begin is not None
-    memory = HISTORY.begin(["pro\udcffject", "a\udcff.jsonl"])
+    history = HISTORY.loaded()
+    assert history.begin is not None
+    memory = history.begin(["pro\udcffject", "a\udcff.jsonl"])
     assert (memory.folder, memory.session) == ("pro?ject", "a?")
 
 

@@ -8,6 +8,7 @@ import msgspec
 from nightrook.adapter.shapes import NOTHING
 from nightrook.agents.claude import shapes
 from nightrook.agents.claude.memory import ApiMessage, Memory, tokens_of
+from nightrook.agents.claude.usage import usage_of
 from nightrook.model.text import one_line
 
 _NO_CONTENT = "(no content)"  # what 1.0 and 2.0 write for an empty answer (s43c_empty_text)
@@ -107,5 +108,5 @@ def _is_uncounted(last: ApiMessage, memory: Memory, message: shapes.Result) -> b
     if message.usage is None:
         return memory.names_stops
     used = 0 if last.usage is None else tokens_of(last.usage)
-    whole = tokens_of(message.usage) > memory.signs.ended_tokens
+    whole = tokens_of(usage_of(message.usage)) > memory.signs.ended_tokens
     return not whole and (memory.names_stops or used > 0)

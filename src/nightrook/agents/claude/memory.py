@@ -1,4 +1,4 @@
-"""What is remembered about a stream of Claude Code, in addition to what every agent needs."""
+"""What is remembered about a stream or a stored session, in addition to what every agent needs."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -7,19 +7,23 @@ import msgspec
 
 from nightrook.adapter import memory
 from nightrook.adapter.memory import forget_oldest
-from nightrook.agents.claude.shapes import Usage
+from nightrook.adapter.stored import TimedMemory
+from nightrook.agents.claude import shapes
 from nightrook.agents.claude.tools.results import Plan
 from nightrook.agents.known_fields import KNOWN_FIELDS
 from nightrook.model.bounds import keep_end, take_oldest
 from nightrook.model.events import (
     Event,
+    SessionStarted,
     Status,
     TaskFinished,
     Text,
     Thinking,
     ToolInputDelta,
     ToolStarted,
+    TurnFinished,
     TurnStarted,
+    Usage,
     UsageReported,
 )
 
@@ -34,6 +38,7 @@ _MOST_BLOCKS = 1000  # of a message, that arrive in pieces at the same time
 _MOST_SIZE = 8_000_000  # characters of all those pieces
 _CHARACTERS_PER_TOKEN = 4  # about right for English and code
 _LONGEST_REFUSAL = 2000  # a longer text is the output of a tool
+_MOST_LINES = 4096  # of subagents, which later lines may follow
 
 
 class OpenBlock(msgspec.Struct):
@@ -52,7 +57,7 @@ class ApiMessage(msgspec.Struct):
     blocks: int = 0
     open: dict[int, OpenBlock] = {}
     usage: UsageReported | None = None
-    last_usage: Usage | None = None  # usage and stop reason in the last line
+    last_usage: shapes.Usage | None = None  # usage and stop reason in the last line
     last_stop_reason: str | None = None
     stop_reason: str | None = None  # of any of its lines or its last piece
     superseded: bool = False  # another message began before the end of this one
@@ -249,13 +254,8 @@ class Memory(memory.Memory):
 
 def tokens_of(usage: UsageReported | Usage) -> int:
     """All tokens that a message or a turn reports."""
-    parts: tuple[int | None, ...]
-    if isinstance(usage, UsageReported):
-        written = (usage.cache_write_5m, usage.cache_write_1h)
-        parts = (usage.input, usage.output, usage.cache_read, *written)
-    else:
-        written = (usage.cache_creation_input_tokens, None)
-        parts = (usage.input_tokens, usage.output_tokens, usage.cache_read_input_tokens, *written)
+    written = (usage.cache_write_5m, usage.cache_write_1h)
+    parts = (usage.input, usage.output, usage.cache_read, *written)
     return sum(part or 0 for part in parts)
 
 
@@ -270,3 +270,70 @@ def _pieces_size(_: str | None, message: ApiMessage) -> int:
 
 def _block_size(_: int, block: OpenBlock) -> int:
     return sum(map(len, block.pieces))
+
+
+class Turn(msgspec.Struct):
+    """How the turn that is open looks so far."""
+
+    text: str | None = None
+    stop_reason: str | None = None
+    is_answered: bool = False
+    """Whether the last message of the model was an answer, after which nothing else came."""
+
+    error: str | None = None
+
+
+class SessionMemory(Memory, TimedMemory):
+    """What a stream needs, and what only stored sessions need: times, subagents, ends of turns."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.turn = Turn()
+        self.prompts: dict[str, str] = {}  # the calls of subagents, by what they were asked
+        self.chains: dict[str, str] = {}  # the call that a subagent's line happened in, by its id
+
+    def open_session(self, line: shapes.StoredLine) -> list[Event]:
+        """Report the session of a line, if it is the first one of it."""
+        id = line.sessionId
+        if id is None or id in self.sessions or line.version is None:
+            return []
+        self.sessions.add(id)
+        self.new_version(line.version)
+        return [SessionStarted(session=id, cwd=line.cwd, version=line.version)]
+
+    def parent_of(self, line: shapes.StoredLine, prompt: str | None = None) -> str | None:
+        """The call in which a line happened, for the subagents that share the file (1.0.128).
+
+        Their first line is what they were asked, and every other follows a line of theirs.
+        """
+        if not line.isSidechain or line.agentId is not None:
+            return None
+        parent = self.chains.get(line.parentUuid or "") or self.prompts.get(prompt or "")
+        if parent is not None and line.uuid is not None:
+            self.chains[line.uuid] = parent
+            forget_oldest(self.chains, _MOST_LINES)
+        return parent
+
+    def settle_turn(self, *, reason: str | None = None) -> list[Event]:
+        """Report the end of the open turn, as far as the session shows that it ended."""
+        turn, self.turn = self.turn, Turn()
+        ended = turn.is_answered or turn.error is not None or reason is not None
+        if not self.open_turns or not ended:
+            return []
+        self.open_turns -= 1
+        self.results += 1
+        return [
+            TurnFinished(
+                ok=turn.error is None and reason is None,
+                text=turn.error or (None if reason else turn.text),
+                stop_reason=turn.stop_reason,
+                reason=reason or ("api_error" if turn.error is not None else None),
+                errors=None if turn.error is None else (turn.error,),
+            )
+        ]
+
+    def close(self) -> tuple[Sequence[Event], int]:
+        """End the turn if it was answered, and everything else that is open."""
+        ended = self.settle_turn()
+        events, open_tools = super().close()
+        return [*ended, *events], open_tools

@@ -17,7 +17,7 @@ from nightrook.agents.claude.memory import ApiMessage, Memory, OpenBlock
 from nightrook.agents.claude.shapes import UseResult
 from nightrook.agents.claude.tools import results as tool_results
 from nightrook.agents.claude.tools.results import text_of
-from nightrook.agents.claude.usage import reported
+from nightrook.agents.claude.usage import of_message
 from nightrook.model.events import (
     Event,
     ModeChanged,
@@ -234,7 +234,7 @@ def _usage(
     """Report a message's usage, unless its line before had the same."""
     if message.usage == whole.last_usage and message.stop_reason == whole.last_stop_reason:
         return ()
-    usage = reported(message, parent=parent, first=whole.usage)
+    usage = of_message(message, parent=parent, first=whole.usage)
     whole.last_usage, whole.last_stop_reason = message.usage, message.stop_reason
     if usage == whole.usage:
         return ()

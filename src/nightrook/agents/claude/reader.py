@@ -1,4 +1,7 @@
-"""The table of Claude Code's message types, and the decoder built on it."""
+"""The table of the lines that Claude Code writes, and the decoders made of it.
+
+The ledger does not use the table: `calls` is quicker. Its column says which lines those are.
+"""
 
 from collections.abc import Sequence
 from functools import partial
@@ -6,30 +9,58 @@ from typing import Any
 
 from nightrook.adapter.decoder import Events, LineDecoder, as_sequence
 from nightrook.adapter.lines import DEFAULT_CAP
-from nightrook.adapter.reader import Read, Table, TableReader, no_events
-from nightrook.agents.claude import control, messages, results, shapes, system
-from nightrook.agents.claude.memory import Memory
+from nightrook.adapter.reader import (
+    Read,
+    Row,
+    Table,
+    TableReader,
+    no_events,
+    silent_types,
+    stored_of,
+    stream_of,
+    union_of,
+)
+from nightrook.adapter.stored import transcript_decoder
+from nightrook.agents.claude import calls, control, messages, results, sessions, shapes, system
+from nightrook.agents.claude.memory import Memory, SessionMemory
 from nightrook.model.events import Event
 
-_TABLE: Table[Memory] = {
-    shapes.StreamEvent: messages.stream_event,
-    shapes.Assistant: messages.assistant,
-    shapes.User: messages.user,
-    shapes.ToolResult: messages.tool_result,
-    shapes.ToolProgress: messages.tool_progress,
-    shapes.System: system.system,
-    shapes.Result: results.result,
-    shapes.ControlRequest: control.control_request,
-    shapes.ControlResponse: control.control_response,
-    shapes.RateLimitEvent: control.rate_limit_event,
-    shapes.ToolUseSummary: control.tool_use_summary,
-    shapes.AuthStatus: control.auth_status,
-    shapes.ConversationReset: control.conversation_reset,
-    shapes.CommandLifecycle: no_events,
-    shapes.KeepAlive: no_events,
-    shapes.ControlCancelRequest: no_events,
-    shapes.PromptSuggestion: no_events,
-}
+TABLE = (
+    Row(shapes.StreamEvent, messages.stream_event),
+    Row(shapes.Assistant, messages.assistant),
+    Row(shapes.User, messages.user),
+    Row(shapes.ToolResult, messages.tool_result),
+    Row(shapes.ToolProgress, messages.tool_progress),
+    Row(shapes.System, system.system),
+    Row(shapes.Result, results.result),
+    Row(shapes.ControlRequest, control.control_request),
+    Row(shapes.ControlResponse, control.control_response),
+    Row(shapes.RateLimitEvent, control.rate_limit_event),
+    Row(shapes.ToolUseSummary, control.tool_use_summary),
+    Row(shapes.AuthStatus, control.auth_status),
+    Row(shapes.ConversationReset, control.conversation_reset),
+    Row(shapes.CommandLifecycle, no_events),
+    Row(shapes.KeepAlive, no_events),
+    Row(shapes.ControlCancelRequest, no_events),
+    Row(shapes.PromptSuggestion, no_events),
+    Row(shapes.StoredAssistant, sessions.assistant, "stored", calls.USAGE),
+    Row(shapes.StoredUser, sessions.user, "stored"),
+    Row(shapes.StoredSystem, sessions.system_line, "stored"),
+    Row(shapes.Attachment, sessions.attachment, "stored"),
+    Row(shapes.QueueOperation, sessions.queue_operation, "stored", calls.OPENING),
+    Row(shapes.Summary, no_events, "stored", calls.TITLE),
+    Row(shapes.LastPrompt, no_events, "stored", calls.TITLE),
+    Row(shapes.AiTitle, no_events, "stored", calls.TITLE),
+    Row(shapes.CustomTitle, no_events, "stored", calls.TITLE),
+)
+_STREAM = stream_of(TABLE)
+_SILENT_LINES = silent_types(
+    (
+        *("api-request", "api-request-blob", "api-request-shape", "atis-latch", "cost-state"),
+        *("mode", "permission-mode", "tools-used", "agent-name", "agent-color"),
+        *("file-history-snapshot", "pr-link"),
+    )
+)
 
 
 class ClaudeReader(TableReader):
@@ -42,10 +73,10 @@ class ClaudeReader(TableReader):
     """
 
     def __init__(self) -> None:
-        super().__init__(Memory(), _TABLE, looked_at=0)
-        self._direct: Table[Memory] = {**_TABLE, shapes.System: self._system}
+        super().__init__(Memory(), _STREAM, looked_at=0)
+        self._direct: Table[Memory] = {**_STREAM, shapes.System: self._system}
         self._watching: Table[Memory] = {
-            shape: partial(self._watched, read) for shape, read in _TABLE.items()
+            shape: partial(self._watched, read) for shape, read in _STREAM.items()
         }
         self._reason = (True, False)
         self.functions.update(self._watching)
@@ -81,6 +112,13 @@ class ClaudeReader(TableReader):
             self.functions.update(self._watching if any(reason) else self._direct)
 
 
+_SHAPES = union_of(_STREAM)
+
+
 def decoder(*, cap: int = DEFAULT_CAP) -> LineDecoder:
     """Return a decoder for one stream of Claude Code."""
-    return LineDecoder("claude", shapes.Shapes, ClaudeReader(), cap=cap)
+    return LineDecoder("claude", _SHAPES, ClaudeReader(), cap=cap)
+
+
+session_decoder = transcript_decoder("claude", {**stored_of(TABLE), **_SILENT_LINES}, SessionMemory)
+"""Returns a decoder for the events of one stored session."""

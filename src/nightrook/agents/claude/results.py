@@ -9,7 +9,7 @@ from nightrook.agents.claude.answers import answer_of, is_ok, judge_answer
 from nightrook.agents.claude.errors import error_in_words
 from nightrook.agents.claude.memory import Memory, TurnSigns
 from nightrook.agents.claude.messages import allow_rule
-from nightrook.agents.claude.usage import by_model, is_guessed, models_of, of_turn
+from nightrook.agents.claude.usage import by_model, is_guessed, models_of, usage_of
 from nightrook.model.events import Denial, Event, PermissionDenied, TurnFinished
 from nightrook.model.price import credible
 
@@ -63,7 +63,7 @@ def result(memory: Memory, message: shapes.Result, line: bytes) -> Sequence[Even
             turns=message.num_turns,
             cost_usd=cost,
             cost_semantics=None if cost is None else "cumulative",
-            usage=of_turn(message.usage),
+            usage=None if message.usage is None else usage_of(message.usage),
             models=by_model(models),
             spent=by_model(models_of(message.model_usage_since_last_result)),
             structured=None if isinstance(line, Shortened) else raw_copy(message.structured_output),

@@ -1,23 +1,43 @@
-"""The shapes of Claude Code's messages, with the fields that are used; others are skipped."""
+"""The shapes of Claude Code's messages and stored lines, with the fields that are used.
+
+Other fields are skipped. A field that a version renames has to be changed here alone.
+"""
 
 from typing import Annotated, Any
 
 import msgspec
 
 from nightrook.adapter.shapes import NOTHING, Count, Shape
-from nightrook.agents.claude.usage_shapes import CacheCreation, OutputDetails, ServerToolUse
 
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e15)]
 
 
+class CacheCreation(Shape):
+    """What was written to the cache, by how long it is kept."""
+
+    ephemeral_5m_input_tokens: Count | None = None
+    ephemeral_1h_input_tokens: Count | None = None
+
+
+class OutputDetails(Shape):
+    thinking_tokens: Count | None = None
+
+
+class ServerToolUse(Shape):
+    web_search_requests: Count | None = None
+
+
 class Usage(Shape):
+    """The tokens of a message or a turn, in the order in which they are written."""
+
     input_tokens: Count | None = None
-    output_tokens: Count | None = None
-    cache_read_input_tokens: Count | None = None
     cache_creation_input_tokens: Count | None = None
+    cache_read_input_tokens: Count | None = None
     cache_creation: CacheCreation | None = None
-    output_tokens_details: OutputDetails | None = None
+    output_tokens: Count | None = None
     server_tool_use: ServerToolUse | None = None
+    speed: str | None = None
+    output_tokens_details: OutputDetails | None = None
 
 
 class Block(Shape):
@@ -39,12 +59,18 @@ class Block(Shape):
     url: str | None = None
 
 
-class Message(Shape):
-    id: str | None = None
+class CountedMessage(Shape):
+    """What the ledger reads of a message: not its content."""
+
     model: str | None = None
+    id: str | None = None
+    role: str | None = None
+    usage: Usage | None = None
+
+
+class Message(CountedMessage):
     content: str | list[Block] | None = None
     stop_reason: str | None = None
-    usage: Usage | None = None
 
 
 class Decision(Shape):
@@ -422,23 +448,134 @@ class Notice(Shape):
     prevent_continuation: bool | None = None
 
 
-Shapes = (
-    Assistant
-    | User
-    | StreamEvent
-    | System
-    | Result
-    | ToolResult
-    | RateLimitEvent
-    | ToolProgress
-    | ToolUseSummary
-    | ControlRequest
-    | ControlResponse
-    | AuthStatus
-    | ConversationReset
-    | CommandLifecycle
-    | KeepAlive
-    | ControlCancelRequest
-    | PromptSuggestion
-)
-"""Every type of message, by its `type`."""
+# The lines of stored sessions
+
+
+class Quota(Shape):
+    status: str | None = None
+    rateLimitType: str | None = None
+    resetsAt: float | None = None
+
+
+class Fork(Shape):
+    sessionId: str | None = None
+
+
+class StoredLine(Shape):
+    """What the lines of a conversation have, in the order in which it is written."""
+
+    parentUuid: str | None = None
+    isSidechain: bool | None = None
+    requestId: str | None = None
+    uuid: str | None = None
+    timestamp: str | float | None = None
+    cwd: str | None = None
+    sessionId: str | None = None
+    version: str | None = None
+    gitBranch: str | None = None
+    agentId: str | None = None
+
+
+class CountedLine(StoredLine):
+    """What the ledger reads of a line, whatever its type."""
+
+    type: str | None = None
+    message: CountedMessage | None = None
+    attributionAgent: str | None = None
+    forkedFrom: str | Fork | None = None
+    costUSD: float | None = None
+    quotaLimits: Quota | None = None
+    summary: str | None = None
+    leafUuid: str | None = None
+    aiTitle: str | None = None
+    customTitle: str | None = None
+    lastPrompt: str | None = None
+
+
+class StoredAssistant(StoredLine, tag="assistant"):
+    message: Message | None = None
+    isApiErrorMessage: bool | None = None
+    error: str | None = None
+    apiError: str | None = None
+    apiErrorType: str | None = None
+
+
+class StoredResult(UseResult):
+    """A tool's structured result; a command in the background is reported only here."""
+
+    backgroundTaskId: str | None = None
+
+
+class StoredUser(StoredLine, tag="user"):
+    message: Message | None = None
+    toolUseResult: StoredResult | str | list[msgspec.Raw] | None = None
+    isMeta: bool | None = None
+    isCompactSummary: bool | None = None
+    permissionDecision: Decision | None = None
+
+
+class StoredApiError(Shape):
+    message: str | None = None
+    formatted: str | None = None
+    status: Count | None = None
+
+
+class StoredCompactMetadata(Shape):
+    trigger: str | None = None
+    preTokens: Count | None = None
+    postTokens: Count | None = None
+
+
+class StoredSystem(StoredLine, tag="system"):
+    """A system message; its subtype decides which of the fields it has."""
+
+    subtype: str | None = None
+    content: str | None = None
+    level: str | None = None
+    error: StoredApiError | None = None
+    retryAttempt: Count | None = None
+    maxRetries: Count | None = None
+    retryInMs: Seconds | None = None
+    compactMetadata: StoredCompactMetadata | None = None
+    trigger: str | None = None
+    originalModel: str | None = None
+    fallbackModel: str | None = None
+    apiRefusalCategory: str | None = None
+    apiRefusalExplanation: str | None = None
+    hookErrors: list[str] | None = None
+
+
+class Attached(Shape):
+    type: str = ""
+    prompt: msgspec.Raw = NOTHING
+    hookName: str | None = None
+    stdout: str | None = None
+    stderr: str | None = None
+
+
+class Attachment(StoredLine, tag="attachment"):
+    """What Claude Code adds to a conversation by itself."""
+
+    attachment: Attached | None = None
+
+
+class QueueOperation(Shape, tag="queue-operation"):
+    """A prompt was put into the queue or taken out; it is the first line of a fork."""
+
+    timestamp: str | float | None = None
+
+
+class Summary(Shape, tag="summary"):
+    """The title of the conversation that ends with a line."""
+
+
+class LastPrompt(Shape, tag="last-prompt"):
+    """The last prompt, which is a title until there is a better one."""
+
+
+class AiTitle(Shape, tag="ai-title"):
+    """The title that a model made."""
+
+
+class CustomTitle(Shape, tag="custom-title"):
+    """The title that the user chose."""

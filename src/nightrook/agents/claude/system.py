@@ -120,7 +120,8 @@ def _status(memory: Memory, status: shapes.Status) -> Sequence[Event]:
     return events
 
 
-def _api_retry(memory: Memory, retry: shapes.ApiRetry) -> Sequence[Event]:
+def api_retry(memory: Memory, retry: shapes.ApiRetry) -> Sequence[Event]:
+    """Read that a request to the API is made again."""
     delay = retry.retry_delay_ms
     return (
         Retrying(
@@ -133,7 +134,8 @@ def _api_retry(memory: Memory, retry: shapes.ApiRetry) -> Sequence[Event]:
     )
 
 
-def _compact_boundary(memory: Memory, boundary: shapes.CompactBoundary) -> Sequence[Event]:
+def compact_boundary(memory: Memory, boundary: shapes.CompactBoundary) -> Sequence[Event]:
+    """Read that the conversation was replaced by a summary."""
     data = boundary.compact_metadata or shapes.CompactMetadata()
     return (
         ContextCompacted(
@@ -244,7 +246,8 @@ def _permission_denied(memory: Memory, denial: shapes.PermissionDenied) -> Seque
     return deny(memory, id, tool, name=denial.tool_name, reason=denial.message)
 
 
-def _model_fallback(memory: Memory, switch: shapes.ModelSwitch) -> Sequence[Event]:
+def model_fallback(memory: Memory, switch: shapes.ModelSwitch) -> Sequence[Event]:
+    """Read that another model answers from now on."""
     memory.model = switch.fallback_model
     return (
         ModelChanged(
@@ -253,13 +256,14 @@ def _model_fallback(memory: Memory, switch: shapes.ModelSwitch) -> Sequence[Even
     )
 
 
-def _refusal(memory: Memory, switch: shapes.ModelSwitch) -> Sequence[Event]:
+def refusal(memory: Memory, switch: shapes.ModelSwitch) -> Sequence[Event]:
     """Read why the model refused; the next message reports the refusal itself."""
     reason = switch.api_refusal_explanation or switch.api_refusal_category or switch.content
     return (Error(kind="policy", message=reason, retryable=False),) if reason else ()
 
 
-def _notice(memory: Memory, notice: shapes.Notice) -> Sequence[Event]:
+def notice(memory: Memory, notice: shapes.Notice) -> Sequence[Event]:
+    """Read a sentence for the user."""
     text = notice.content or notice.text or notice.error or notice.error_code or notice.reason
     failed = notice.error or notice.error_code
     level = "error" if failed else _LEVELS.get(notice.level or "", "info")
@@ -305,8 +309,8 @@ def _reader(shape: type[msgspec.Struct], read: _Read) -> tuple[msgspec.json.Deco
 _READERS: Mapping[str, tuple[msgspec.json.Decoder[Any], _Read]] = {
     "init": _reader(shapes.Init, _init),
     "status": _reader(shapes.Status, _status),
-    "api_retry": _reader(shapes.ApiRetry, _api_retry),
-    "compact_boundary": _reader(shapes.CompactBoundary, _compact_boundary),
+    "api_retry": _reader(shapes.ApiRetry, api_retry),
+    "compact_boundary": _reader(shapes.CompactBoundary, compact_boundary),
     "hook_started": _reader(shapes.Hook, _hook_started),
     "hook_response": _reader(shapes.Hook, _hook_response),
     "task_started": _reader(shapes.Task, _task_started),
@@ -314,14 +318,14 @@ _READERS: Mapping[str, tuple[msgspec.json.Decoder[Any], _Read]] = {
     "task_updated": _reader(shapes.Task, _task_updated),
     "task_notification": _reader(shapes.Task, _task_notification),
     "permission_denied": _reader(shapes.PermissionDenied, _permission_denied),
-    "model_fallback": _reader(shapes.ModelSwitch, _model_fallback),
-    "model_refusal_fallback": _reader(shapes.ModelSwitch, _model_fallback),
-    "model_refusal_no_fallback": _reader(shapes.ModelSwitch, _refusal),
-    "informational": _reader(shapes.Notice, _notice),
-    "notification": _reader(shapes.Notice, _notice),
-    "local_command_output": _reader(shapes.Notice, _notice),
-    "mirror_error": _reader(shapes.Notice, _notice),
-    "plugin_install": _reader(shapes.Notice, _notice),
-    "session_writes_lost": _reader(shapes.Notice, _notice),
-    "worker_shutting_down": _reader(shapes.Notice, _notice),
+    "model_fallback": _reader(shapes.ModelSwitch, model_fallback),
+    "model_refusal_fallback": _reader(shapes.ModelSwitch, model_fallback),
+    "model_refusal_no_fallback": _reader(shapes.ModelSwitch, refusal),
+    "informational": _reader(shapes.Notice, notice),
+    "notification": _reader(shapes.Notice, notice),
+    "local_command_output": _reader(shapes.Notice, notice),
+    "mirror_error": _reader(shapes.Notice, notice),
+    "plugin_install": _reader(shapes.Notice, notice),
+    "session_writes_lost": _reader(shapes.Notice, notice),
+    "worker_shutting_down": _reader(shapes.Notice, notice),
 }

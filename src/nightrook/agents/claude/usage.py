@@ -6,6 +6,7 @@ import msgspec
 
 from nightrook.adapter import salvage
 from nightrook.adapter.shapes import NOTHING
+from nightrook.adapter.usage import reported
 from nightrook.agents.claude import shapes
 from nightrook.model.events import ModelUsage, Usage, UsageReported
 from nightrook.model.price import credible
@@ -16,48 +17,53 @@ _model_decoder = msgspec.json.Decoder(shapes.ModelUsage)
 _GUESSED = "unknown"  # the basis of a cost that is made up (2.1.325 unknown_price)
 
 
-def reported(
-    message: shapes.Message, *, parent: str | None, first: UsageReported | None = None
-) -> UsageReported:
-    """The usage in a message; without a stop reason it is a snapshot.
+def usage_of(usage: shapes.Usage) -> Usage:
+    """Convert the tokens of a message or of a turn's main loop.
 
-    The last counts of a streamed message leave out the split of its cache writes; `first`, the
-    counts at its start, contains it.
+    Writes to the cache are not always split by how long they are kept; those that are not are of
+    the default, short kind.
     """
-    usage = message.usage or shapes.Usage()
-    five_minutes, one_hour = _cache_writes(usage)
-    if first is not None and usage.cache_creation is None:
-        five_minutes, one_hour = first.cache_write_5m, first.cache_write_1h
-    return UsageReported(
-        message_id=message.id,
-        model=message.model,
-        stop_reason=message.stop_reason,
-        scope="message",
-        semantics="snapshot" if message.stop_reason is None else "final",
-        input=usage.input_tokens,
-        output=usage.output_tokens,
-        cache_read=usage.cache_read_input_tokens,
-        cache_write_5m=five_minutes,
-        cache_write_1h=one_hour,
-        reasoning=_reasoning(usage),
-        web_searches=_web_searches(usage),
-        parent=parent,
-    )
-
-
-def of_turn(usage: shapes.Usage | None) -> Usage | None:
-    """The usage of a turn's main loop."""
-    if usage is None:
-        return None
-    five_minutes, one_hour = _cache_writes(usage)
+    written, split = usage.cache_creation_input_tokens, usage.cache_creation
+    one_hour = None
+    if split is not None:
+        one_hour = split.ephemeral_1h_input_tokens
+        if not written:
+            written = split.ephemeral_5m_input_tokens
+        elif one_hour:
+            written = max(written - one_hour, 0)
+    details, used = usage.output_tokens_details, usage.server_tool_use
     return Usage(
         input=usage.input_tokens,
         output=usage.output_tokens,
         cache_read=usage.cache_read_input_tokens,
-        cache_write_5m=five_minutes,
+        cache_write_5m=written,
         cache_write_1h=one_hour,
-        reasoning=_reasoning(usage),
-        web_searches=_web_searches(usage),
+        reasoning=None if details is None else details.thinking_tokens,
+        web_searches=None if used is None else used.web_search_requests,
+    )
+
+
+def of_message(
+    message: shapes.Message, *, parent: str | None, first: UsageReported | None = None
+) -> UsageReported:
+    """Report the usage in a message; without a stop reason it is a snapshot.
+
+    The last counts of a streamed message leave out the split of its cache writes; `first`, the
+    counts at its start, contains it.
+    """
+    counters = message.usage or shapes.Usage()
+    usage = usage_of(counters)
+    if first is not None and counters.cache_creation is None:
+        usage = msgspec.structs.replace(
+            usage, cache_write_5m=first.cache_write_5m, cache_write_1h=first.cache_write_1h
+        )
+    return reported(
+        usage,
+        message_id=message.id,
+        model=message.model,
+        stop_reason=message.stop_reason,
+        semantics="snapshot" if message.stop_reason is None else "final",
+        parent=parent,
     )
 
 
@@ -102,20 +108,3 @@ def _of_model(model: str, used: shapes.ModelUsage) -> ModelUsage:
         cost_usd=None if used.costBasis == _GUESSED else credible(used.costUSD),
         context_window=used.contextWindow,
     )
-
-
-def _cache_writes(usage: shapes.Usage) -> tuple[int | None, int | None]:
-    split = usage.cache_creation
-    if split is None:  # without the split, all writes are of the default, short kind
-        return usage.cache_creation_input_tokens, None
-    return split.ephemeral_5m_input_tokens, split.ephemeral_1h_input_tokens
-
-
-def _reasoning(usage: shapes.Usage) -> int | None:
-    details = usage.output_tokens_details
-    return details.thinking_tokens if details else None
-
-
-def _web_searches(usage: shapes.Usage) -> int | None:
-    used = usage.server_tool_use
-    return used.web_search_requests if used else None

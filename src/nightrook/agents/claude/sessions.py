@@ -1,4 +1,4 @@
-"""Reads the lines of stored sessions as events, with the functions that read the stream."""
+"""Reads the lines of stored sessions as events, with the functions that read the shapes."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -7,22 +7,14 @@ import msgspec
 
 from nightrook.adapter import salvage
 from nightrook.adapter.memory import forget_oldest
-from nightrook.adapter.reader import Table, silent_types
-from nightrook.adapter.stored import note_time, transcript_decoder
-from nightrook.agents.claude import messages
-from nightrook.agents.claude import shapes as stream
+from nightrook.adapter.stored import note_time
+from nightrook.agents.claude import messages, shapes, system
+from nightrook.agents.claude.memory import SessionMemory
 from nightrook.agents.claude.tools.results import text_of
-from nightrook.agents.claude.transcript import shapes
-from nightrook.agents.claude.transcript.memory import SessionMemory
 from nightrook.model.events import (
-    ContextCompacted,
-    Error,
     Event,
     HookFinished,
-    Level,
-    ModelChanged,
     Notice,
-    Retrying,
     Status,
     TaskFinished,
     TaskStarted,
@@ -42,7 +34,6 @@ _TASK = re.compile(r"<(?:task|shell)-id>([^<]+)<")
 _STATUS = re.compile(r"<status>([^<]+)<")
 _SUMMARY = re.compile(r"<summary>([^<]*)<")
 _ENDS: Mapping[str, Status] = {"completed": "ok", "failed": "error", "killed": "cancelled"}
-_LEVELS: Mapping[str, Level] = {"warning": "warning", "error": "error"}
 
 _prompt_decoder = msgspec.json.Decoder(str)
 
@@ -56,11 +47,12 @@ class _Asked(msgspec.Struct):
 _asked_decoder = msgspec.json.Decoder(_Asked)
 
 
-def _assistant(memory: SessionMemory, line: shapes.Assistant, raw: bytes) -> Sequence[Event]:
+def assistant(memory: SessionMemory, line: shapes.StoredAssistant, raw: bytes) -> Sequence[Event]:
+    """Read a message of the model, as a line of the stream."""
     events = _begin(memory, line)
     parent = memory.parent_of(line)
     error = line.error or ("unknown" if line.isApiErrorMessage else None)
-    read = stream.Assistant(
+    read = shapes.Assistant(
         message=line.message,
         parent_tool_use_id=parent,
         error=error,
@@ -76,7 +68,7 @@ def _assistant(memory: SessionMemory, line: shapes.Assistant, raw: bytes) -> Seq
     return events
 
 
-def _begin(memory: SessionMemory, line: shapes.Entry) -> list[Event]:
+def _begin(memory: SessionMemory, line: shapes.StoredLine) -> list[Event]:
     note_time(memory, line.timestamp)
     return memory.open_session(line)
 
@@ -89,7 +81,7 @@ def _remember_prompt(memory: SessionMemory, call: ToolStarted) -> None:
 
 
 def _note_answer(
-    memory: SessionMemory, message: stream.Message, events: Sequence[Event], *, failed: bool
+    memory: SessionMemory, message: shapes.Message, events: Sequence[Event], *, failed: bool
 ) -> None:
     """Remember what a message of the main agent says about the end of its turn."""
     turn = memory.turn
@@ -104,9 +96,10 @@ def _note_answer(
     turn.is_answered = not calls and message.stop_reason in _ANSWERS
 
 
-def _user(memory: SessionMemory, line: shapes.User, raw: bytes) -> Sequence[Event]:
+def user(memory: SessionMemory, line: shapes.StoredUser, raw: bytes) -> Sequence[Event]:
+    """Read a prompt or the results of tools, as a line of the stream."""
     events = _begin(memory, line)
-    message = line.message or stream.Message()
+    message = line.message or shapes.Message()
     text = _plain_text(message)
     parent = memory.parent_of(line, text)
     is_notice = text is not None and _NOTIFICATION.match(text) is not None
@@ -115,7 +108,7 @@ def _user(memory: SessionMemory, line: shapes.User, raw: bytes) -> Sequence[Even
     if _is_prompt(line, text):
         events += _next_turn(memory, text or "", woken=is_notice)
     synthetic = line.isMeta or line.isCompactSummary or is_notice or None
-    read = stream.User(
+    read = shapes.User(
         message=message,
         parent_tool_use_id=parent,
         tool_use_result=line.toolUseResult,
@@ -128,7 +121,7 @@ def _user(memory: SessionMemory, line: shapes.User, raw: bytes) -> Sequence[Even
     return [*events, *found, *_tasks(memory, line, message)]
 
 
-def _plain_text(message: stream.Message) -> str | None:
+def _plain_text(message: shapes.Message) -> str | None:
     """The text of a line without results of tools; None if it has results."""
     content = message.content
     if isinstance(content, str):
@@ -139,7 +132,7 @@ def _plain_text(message: stream.Message) -> str | None:
     return next((block.text for block in blocks if block.type == "text" and block.text), None)
 
 
-def _is_prompt(line: shapes.User, text: str | None) -> bool:
+def _is_prompt(line: shapes.StoredUser, text: str | None) -> bool:
     """Whether a line begins a turn of the agent whose file this is."""
     inline = line.isSidechain and not line.agentId
     return bool(text) and not (inline or line.isMeta or line.isCompactSummary)
@@ -155,18 +148,20 @@ def _next_turn(memory: SessionMemory, text: str, *, woken: bool) -> list[Event]:
 
 
 def _decisions(
-    message: stream.Message, decision: stream.Decision | None
-) -> list[stream.ResultMeta] | None:
+    message: shapes.Message, decision: shapes.Decision | None
+) -> list[shapes.ResultMeta] | None:
     if decision is None or not isinstance(message.content, list):
         return None
     return [
-        stream.ResultMeta(id=block.tool_use_id, permission_decision=decision)
+        shapes.ResultMeta(id=block.tool_use_id, permission_decision=decision)
         for block in message.content
         if block.type == "tool_result"
     ]
 
 
-def _tasks(memory: SessionMemory, line: shapes.User, message: stream.Message) -> Sequence[Event]:
+def _tasks(
+    memory: SessionMemory, line: shapes.StoredUser, message: shapes.Message
+) -> Sequence[Event]:
     """The subagent or command that a result names: no other line reports it."""
     result, content = line.toolUseResult, message.content
     if not isinstance(result, shapes.StoredResult) or not isinstance(content, list):
@@ -207,7 +202,8 @@ def _task_end(memory: SessionMemory, text: str) -> Sequence[Event]:
     )
 
 
-def _system(memory: SessionMemory, line: shapes.System, raw: bytes) -> Sequence[Event]:
+def system_line(memory: SessionMemory, line: shapes.StoredSystem, raw: bytes) -> Sequence[Event]:
+    """Read a system message by its subtype."""
     events = _begin(memory, line)
     read = _SUBTYPES.get(line.subtype or "")
     if read is None:
@@ -215,57 +211,61 @@ def _system(memory: SessionMemory, line: shapes.System, raw: bytes) -> Sequence[
     return [*events, *read(memory, line)]
 
 
-def _retry(memory: SessionMemory, line: shapes.System) -> Sequence[Event]:
-    error, delay = line.error or shapes.ApiError(), line.retryInMs
-    return (
-        Retrying(
-            attempt=line.retryAttempt,
-            max_attempts=line.maxRetries,
-            delay_s=None if delay is None else delay / 1000,
-            status=error.status,
-            reason=error.formatted or error.message,
-        ),
+def _retry(memory: SessionMemory, line: shapes.StoredSystem) -> Sequence[Event]:
+    error = line.error or shapes.StoredApiError()
+    retry = shapes.ApiRetry(
+        attempt=line.retryAttempt,
+        max_retries=line.maxRetries,
+        retry_delay_ms=line.retryInMs,
+        error_status=error.status,
+        error=error.formatted or error.message,
+    )
+    return system.api_retry(memory, retry)
+
+
+def _compacted(memory: SessionMemory, line: shapes.StoredSystem) -> Sequence[Event]:
+    data = line.compactMetadata or shapes.StoredCompactMetadata()
+    compacted = shapes.CompactMetadata(data.trigger, data.preTokens, data.postTokens)
+    return system.compact_boundary(memory, shapes.CompactBoundary(compacted))
+
+
+def _notice(memory: SessionMemory, line: shapes.StoredSystem) -> Sequence[Event]:
+    return system.notice(memory, shapes.Notice(content=line.content, level=line.level))
+
+
+def _switch(line: shapes.StoredSystem) -> shapes.ModelSwitch:
+    return shapes.ModelSwitch(
+        original_model=line.originalModel,
+        fallback_model=line.fallbackModel,
+        trigger=line.trigger,
+        content=line.content,
+        api_refusal_category=line.apiRefusalCategory,
+        api_refusal_explanation=line.apiRefusalExplanation,
     )
 
 
-def _compacted(memory: SessionMemory, line: shapes.System) -> Sequence[Event]:
-    data = line.compactMetadata or shapes.CompactMetadata()
-    return (
-        ContextCompacted(
-            trigger=data.trigger, before_tokens=data.preTokens, after_tokens=data.postTokens
-        ),
-    )
+def _model_fallback(memory: SessionMemory, line: shapes.StoredSystem) -> Sequence[Event]:
+    return system.model_fallback(memory, _switch(line))
 
 
-def _notice(memory: SessionMemory, line: shapes.System) -> Sequence[Event]:
-    level = _LEVELS.get(line.level or "", "info")
-    return (Notice(level=level, text=line.content),) if line.content else ()
+def _refusal(memory: SessionMemory, line: shapes.StoredSystem) -> Sequence[Event]:
+    return system.refusal(memory, _switch(line))
 
 
-def _model(memory: SessionMemory, line: shapes.System) -> Sequence[Event]:
-    memory.model = line.fallbackModel
-    return (ModelChanged(before=line.originalModel, after=line.fallbackModel, reason=line.trigger),)
-
-
-def _refusal(memory: SessionMemory, line: shapes.System) -> Sequence[Event]:
-    reason = line.apiRefusalExplanation or line.apiRefusalCategory or line.content
-    return (Error(kind="policy", message=reason, retryable=False),) if reason else ()
-
-
-def _stop_hooks(memory: SessionMemory, line: shapes.System) -> Sequence[Event]:
+def _stop_hooks(memory: SessionMemory, line: shapes.StoredSystem) -> Sequence[Event]:
     return [Notice(level="warning", text=error) for error in line.hookErrors or () if error]
 
 
-def _nothing(memory: SessionMemory, line: shapes.System) -> Sequence[Event]:
+def _nothing(memory: SessionMemory, line: shapes.StoredSystem) -> Sequence[Event]:
     return ()
 
 
-_SUBTYPES: Mapping[str, Callable[[SessionMemory, shapes.System], Sequence[Event]]] = {
+_SUBTYPES: Mapping[str, Callable[[SessionMemory, shapes.StoredSystem], Sequence[Event]]] = {
     "api_error": _retry,
     "compact_boundary": _compacted,
     "informational": _notice,
     "local_command": _notice,
-    "model_fallback": _model,
+    "model_fallback": _model_fallback,
     "model_refusal_no_fallback": _refusal,
     "stop_hook_summary": _stop_hooks,
     "turn_duration": _nothing,
@@ -286,7 +286,8 @@ _HOOKS = {"hook_success": True, "hook_non_blocking_error": False, "hook_stopped_
 _MODES = {"plan_mode": "plan", "plan_mode_exit": "default"}
 
 
-def _attachment(memory: SessionMemory, line: shapes.Attachment, raw: bytes) -> Sequence[Event]:
+def attachment(memory: SessionMemory, line: shapes.Attachment, raw: bytes) -> Sequence[Event]:
+    """Read what Claude Code added by itself: results of hooks, modes, queued prompts."""
     events = _begin(memory, line)
     attached = line.attachment or shapes.Attached()
     kind = attached.type
@@ -314,25 +315,9 @@ def _queued(attached: shapes.Attached) -> Sequence[Event]:
     return (UserMessage(text=text, synthetic=synthetic),)
 
 
-def _queue(memory: SessionMemory, line: shapes.QueueOperation, raw: bytes) -> Sequence[Event]:
+def queue_operation(
+    memory: SessionMemory, line: shapes.QueueOperation, raw: bytes
+) -> Sequence[Event]:
+    """Read the time of a change to the queue of prompts."""
     note_time(memory, line.timestamp)
     return ()
-
-
-_TABLE: Table[SessionMemory] = {
-    shapes.Assistant: _assistant,
-    shapes.User: _user,
-    shapes.System: _system,
-    shapes.Attachment: _attachment,
-    shapes.QueueOperation: _queue,
-    **silent_types(
-        (
-            *("api-request", "api-request-blob", "api-request-shape", "atis-latch", "cost-state"),
-            *("last-prompt", "mode", "permission-mode", "summary", "tools-used", "ai-title"),
-            *("custom-title", "agent-name", "agent-color", "file-history-snapshot", "pr-link"),
-        )
-    ),
-}
-
-decoder = transcript_decoder("claude", _TABLE, SessionMemory)
-"""Returns a decoder for one stored session of Claude Code."""
