@@ -69,7 +69,7 @@ def test_damaged_files_are_read_without_an_error(name: str, seed: int) -> None:
 def test_any_bytes_are_read_without_an_error(name: str, data: bytes, seed: int) -> None:
     stored = files(name)
     history, path, _ = stored[seed % len(stored)]
-    for needle in history.needles:
+    for needle in history.loaded().needles:
         check_reading(history, path, data)
         check_reading(history, path, b"{%b:%b" % (needle, data))
         check_reading(history, path, b'{%b:"%b"}' % (needle, data))
