@@ -56,7 +56,7 @@ from nightrook.model.snapshot import (
     ToolCounts,
 )
 from nightrook.model.state import RunState
-from nightrook.model.stuck import evidence_of
+from nightrook.model.stuck_detection import evidence_of
 from tests.recorded import agent_of, cases
 from tests.rules import each
 

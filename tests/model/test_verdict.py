@@ -32,7 +32,7 @@ from nightrook.model.fold import fold
 from nightrook.model.records import Record
 from nightrook.model.state import RunState
 from nightrook.model.status import EXIT_CODES, Outcome
-from nightrook.model.stuck import Suspicion
+from nightrook.model.stuck_detection import Suspicion
 from nightrook.model.verdict import (
     NOTHING_KNOWN,
     Facts,

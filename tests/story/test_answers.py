@@ -8,7 +8,7 @@ import pytest
 from nightrook import agents
 from nightrook.adapter.agent import Agent
 from nightrook.adapter.lines import DEFAULT_CAP
-from nightrook.model import completion
+from nightrook.model import answer
 from nightrook.story.answers import final_text, is_complete
 from tests.recorded import ALL, folded, name_of
 
@@ -100,7 +100,7 @@ def test_lone_surrogates_and_a_byte_order_mark_do_no_harm() -> None:
 @pytest.mark.parametrize("path", ALL, ids=name_of)
 def test_a_recorded_output_gives_what_its_records_give(path: Path) -> None:
     data = path.read_bytes()
-    expected = completion.final_text(folded(path))
+    expected = answer.final_text(folded(path))
     assert final_text(data) == expected
     if expected is not None:
         assert is_complete(data, expected)

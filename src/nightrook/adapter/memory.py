@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Any
 
 from nightrook.adapter.drift import Drift
-from nightrook.model.bounds import take_oldest
+from nightrook.model.bounded_memory import take_oldest
 from nightrook.model.events import (
     Event,
     PermissionDenied,

@@ -15,7 +15,7 @@ from nightrook.config.options import RunOptions
 from nightrook.loops.driver import Loop
 from nightrook.loops.plan import Ceilings, Goal, LoopPlan
 from nightrook.loops.start import new_loop, resumed_loop
-from nightrook.model.completion import final_text
+from nightrook.model.answer import final_text
 from nightrook.model.durations import elapsed_s
 from nightrook.model.ending import Ending
 from nightrook.model.errors import NightrookError

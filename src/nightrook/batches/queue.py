@@ -13,7 +13,7 @@ import msgspec
 from nightrook.batches.tasks import BatchTask, dump_task, read_tasks
 from nightrook.loops.state import LoopState
 from nightrook.loops.storage import LOOP_FOLDERS, LoopFolder
-from nightrook.model.completion import final_text
+from nightrook.model.answer import final_text
 from nightrook.model.ending import Ending
 from nightrook.model.errors import NightrookError
 from nightrook.model.ledger import Source

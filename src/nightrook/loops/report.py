@@ -7,7 +7,7 @@ import msgspec
 from nightrook.loops.plan import Goal
 from nightrook.loops.state import Report
 from nightrook.loops.waits.resets import from_field, from_text
-from nightrook.model.completion import final_text, is_complete, signals
+from nightrook.model.answer import final_text, is_complete, signals
 from nightrook.model.state import RunState
 from nightrook.model.verdict import Verdict
 

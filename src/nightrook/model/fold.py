@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from nightrook.model.bookkeeping import NOTHING, OpenLedger
-from nightrook.model.bounds import take_oldest
+from nightrook.model.bounded_memory import take_oldest
 from nightrook.model.events import (
     ContextCompacted,
     Denial,

@@ -11,7 +11,7 @@ from nightrook.model.sentences.limits import passed_limit, provider_limit
 from nightrook.model.sentences.process import ended_process
 from nightrook.model.state import RunState
 from nightrook.model.status import EXIT_CODES, Outcome
-from nightrook.model.stuck import Suspicion
+from nightrook.model.stuck_detection import Suspicion
 from nightrook.model.text import first_line, were
 
 StopReason = Literal["interrupted", "timed_out", "over_budget", "limited", "stuck", "finished"]

@@ -1,6 +1,6 @@
 """A snapshot of an agent's process tree: which processes live, their state and their CPU time."""
 
-from nightrook.model.stuck import Process
+from nightrook.model.stuck_detection import Process
 from nightrook.process import trees
 from nightrook.process.systems.this_system import system
 

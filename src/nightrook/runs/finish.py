@@ -8,7 +8,7 @@ from typing import get_args
 import msgspec
 
 from nightrook.adapter.agent import Agent
-from nightrook.model.completion import final_text
+from nightrook.model.answer import final_text
 from nightrook.model.errors import (
     NightrookError,
     RunFolderError,

@@ -14,7 +14,7 @@ from nightrook.adapter.agent import Agent, Invocation
 from nightrook.config.options import RunOptions
 from nightrook.model.errors import RunFolderError
 from nightrook.model.records import Record
-from nightrook.model.stuck import Suspicion
+from nightrook.model.stuck_detection import Suspicion
 from nightrook.model.verdict import StopReason, Verdict
 from nightrook.process.liveness import start_ticks
 from nightrook.runs.asking.others import OtherProcesses

@@ -3,7 +3,7 @@
 import msgspec
 
 from nightrook.adapter.agent import Agent
-from nightrook.model.completion import final_text
+from nightrook.model.answer import final_text
 from nightrook.model.ledger import Source
 from nightrook.model.snapshot import TokenCounts, ToolCounts
 from nightrook.model.state import RunState

@@ -8,7 +8,7 @@ from nightrook.config.options import RunOptions
 from nightrook.model.errors import NightrookError, UnsafeRunError
 from nightrook.model.events import Unreadable
 from nightrook.model.records import Record
-from nightrook.model.stuck import WAITS_FOR_LOGIN, Suspicion
+from nightrook.model.stuck_detection import WAITS_FOR_LOGIN, Suspicion
 from nightrook.model.verdict import Facts, StopReason
 from nightrook.process.digest import Digest
 from nightrook.process.recorder_process import RecorderProcess

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 from nightrook.model.snapshot import Snapshot
-from nightrook.model.stuck import Suspicion, evidence_of, suspect
+from nightrook.model.stuck_detection import Suspicion, evidence_of, suspect
 from nightrook.process.tree_snapshot import snapshot
 
 _LOOK_S = 1.0  # reading all processes takes some milliseconds

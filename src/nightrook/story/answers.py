@@ -5,7 +5,7 @@ from pathlib import Path
 
 from nightrook import agents
 from nightrook.adapter.lines import DEFAULT_CAP
-from nightrook.model import completion
+from nightrook.model import answer
 from nightrook.model.fold import fold
 from nightrook.model.state import RunState
 from nightrook.story.decode import CHUNK, decode
@@ -21,20 +21,20 @@ def final_text(output: str | bytes) -> str | None:
     None if there is none. Messages are known by a line that begins in the first MiB.
     """
     state = _messages(output)
-    return completion.response_in(_text(output)) if state is None else completion.final_text(state)
+    return answer.response_in(_text(output)) if state is None else answer.final_text(state)
 
 
 def run_answer(folder: Path, state: RunState | None) -> str | None:
     """The answer of a run; without a state, the one at the end of the plain text that it wrote."""
     if state is not None:
-        return completion.final_text(state)
-    return completion.response_in(_text(last_bytes(folder, "stdout", _END)))
+        return answer.final_text(state)
+    return answer.response_in(_text(last_bytes(folder, "stdout", _END)))
 
 
 def is_complete(output: str | bytes, expected: str) -> bool:
     """Whether the answer is what was expected, ignoring white space and case."""
     state = _messages(output)
-    return completion.is_complete(_text(output) if state is None else state, expected)
+    return answer.is_complete(_text(output) if state is None else state, expected)
 
 
 def _messages(output: str | bytes) -> RunState | None:

@@ -11,7 +11,7 @@ from nightrook.adapter.agent import Invocation, Task
 from nightrook.agents import agent, detect
 from nightrook.agents.amp.adapter import recognises
 from nightrook.agents.amp.command import invoke, keeps_variable, with_output_flags
-from nightrook.model.completion import final_text
+from nightrook.model.answer import final_text
 from nightrook.model.errors import UnsupportedError
 from tests.recorded import cases, folded, messages, name_of, results
 from tests.rules import each

@@ -11,7 +11,7 @@ from nightrook.agents.copilot import tools
 from nightrook.agents.copilot.adapter import recognises
 from nightrook.agents.copilot.errors import read
 from nightrook.agents.copilot.shapes import ErrorData
-from nightrook.model.completion import final_text
+from nightrook.model.answer import final_text
 from nightrook.model.events import (
     Event,
     PermissionDenied,

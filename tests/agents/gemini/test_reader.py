@@ -8,7 +8,7 @@ import nightrook
 from nightrook.adapter.agent import Replacement
 from nightrook.agents import agent, detect
 from nightrook.agents.gemini.adapter import recognises
-from nightrook.model.completion import final_text
+from nightrook.model.answer import final_text
 from nightrook.model.events import Error, Event, Text, TextDelta, ToolStarted, TurnFinished
 from tests.recorded import cases, folded, messages, name_of, recordings, results
 from tests.rules import each

@@ -12,7 +12,7 @@ from nightrook.adapter.agent import Replacement
 from nightrook.agents import agent, detect
 from nightrook.agents.goose.adapter import recognises
 from nightrook.agents.goose.errors import gives_up, read
-from nightrook.model.completion import final_text
+from nightrook.model.answer import final_text
 from nightrook.model.events import (
     Error,
     Event,

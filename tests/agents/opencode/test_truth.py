@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import nightrook
-from nightrook.model.completion import final_text
+from nightrook.model.answer import final_text
 from nightrook.model.ledger import Money
 from nightrook.model.price import dollars, nano
 from nightrook.model.timeline import Timeline

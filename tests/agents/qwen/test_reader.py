@@ -11,8 +11,8 @@ from nightrook.adapter.drift import Drift
 from nightrook.agents import agent, detect
 from nightrook.agents.known_fields import KNOWN_FIELDS
 from nightrook.agents.qwen.errors import api_error
+from nightrook.model.answer import final_text
 from nightrook.model.bookkeeping import NOTHING
-from nightrook.model.completion import final_text
 from nightrook.model.events import (
     Error,
     Event,

@@ -4,7 +4,7 @@ import msgspec
 
 from nightrook.adapter import memory
 from nightrook.agents.known_fields import KNOWN_FIELDS
-from nightrook.model.bounds import keep_end, take_oldest
+from nightrook.model.bounded_memory import keep_end, take_oldest
 from nightrook.model.events import Event, Text, Thinking
 
 _MOST_BLOCKS = 1000  # that arrive in pieces at the same time

@@ -25,7 +25,7 @@ from nightrook.display.ending import Shown
 from nightrook.display.event_lines import RunContext
 from nightrook.display.page import Heading, Page, PageOptions
 from nightrook.display.spending import spending_lines, subagent_titles
-from nightrook.model.completion import final_text
+from nightrook.model.answer import final_text
 from nightrook.model.errors import BadRunNameError, UnknownRunError
 from nightrook.model.safe import safe_line
 from nightrook.model.timeline import Timeline

@@ -15,7 +15,7 @@ from nightrook.display.ending import how_to_install, losses, summary
 from nightrook.display.event_lines import ShownTexts
 from nightrook.display.markdown import markdown
 from nightrook.display.reports.ended_run import EndedRun, about_run, known_agent
-from nightrook.model.completion import final_text
+from nightrook.model.answer import final_text
 from nightrook.model.errors import NightrookError
 from nightrook.model.safe import safe, safe_line
 from nightrook.model.state import RunState

@@ -13,7 +13,7 @@ from nightrook.model.errors import UnknownAgentError
 from nightrook.model.safe import safe_line
 from nightrook.model.state import RunState
 from nightrook.model.status import Outcome
-from nightrook.model.stuck import WAITS_FOR_LOGIN
+from nightrook.model.stuck_detection import WAITS_FOR_LOGIN
 from nightrook.process.demo_player import is_played
 from nightrook.store.names import branch_of
 from nightrook.store.run_folder import RunFolder

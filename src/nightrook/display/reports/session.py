@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from nightrook.display.reports.report import Report
 from nightrook.display.reports.run import reported_files
-from nightrook.model.completion import final_text
+from nightrook.model.answer import final_text
 from nightrook.model.ending import Ending
 from nightrook.model.ledger import Money
 from nightrook.model.state import RunState

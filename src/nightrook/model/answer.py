@@ -1,4 +1,4 @@
-"""Whether the agent says that the work is done: its final text, and signals on their own line."""
+"""The answer of an agent: its final text, and words by which it says that the work is done."""
 
 import re
 from collections.abc import Iterable

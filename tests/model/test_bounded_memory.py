@@ -1,6 +1,6 @@
 """What is remembered about a stream does not grow with it."""
 
-from nightrook.model.bounds import keep_end, take_oldest
+from nightrook.model.bounded_memory import keep_end, take_oldest
 
 
 def one(_: int, size: int) -> int:

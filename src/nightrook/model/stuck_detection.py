@@ -1,4 +1,4 @@
-"""Whether a run is stuck, by evidence and not by silence alone, and why."""
+"""Decides whether a silent run is stuck: by evidence of what it waits for, not by silence alone."""
 
 import msgspec
 

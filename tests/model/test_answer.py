@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import nightrook
-from nightrook.model.completion import final_text, is_complete, response_in, signals
+from nightrook.model.answer import final_text, is_complete, response_in, signals
 from nightrook.model.events import Event, Text, ToolFinished, TurnFinished, TurnStarted, UserMessage
 from nightrook.model.fold import fold
 from nightrook.model.records import Record

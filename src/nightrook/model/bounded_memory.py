@@ -1,4 +1,4 @@
-"""Keeps what is remembered about a stream from growing with the stream."""
+"""Drops the oldest items of what is remembered about a stream, so that memory stays bounded."""
 
 from collections.abc import Callable
 from typing import TypeVar

@@ -13,7 +13,7 @@ from nightrook.model.events import (
 )
 from nightrook.model.fold import fold
 from nightrook.model.records import Record
-from nightrook.model.stuck import Evidence, OpenTool, Process, evidence_of, suspect
+from nightrook.model.stuck_detection import Evidence, OpenTool, Process, evidence_of, suspect
 from tests.rules import each
 
 IDLE = 100.0
