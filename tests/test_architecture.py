@@ -81,7 +81,4 @@ def test_one_module_opens_raw_logs_to_read_and_one_decodes_them() -> None:
     assert _modules_that_mention(r"\b(LOGS|STDOUT|STDERR)\b") - writers - copies == {
         "story/tail.py"
     }
-    assert _modules_that_mention(r"agents\.decoder") == {
-        "story/source.py",
-        "story/decode.py",  # only sets the cap of the decoder that source.py makes
-    }
+    assert _modules_that_mention(r"agents\.decoder") == {"story/decode.py"}

@@ -46,9 +46,9 @@ if TYPE_CHECKING:
     from nightrook.runs.resume import NoSessionError
     from nightrook.runs.run import Run
     from nightrook.runs.start import CannotAskError
-    from nightrook.story.answers import final_text, is_complete
+    from nightrook.story.decode import decode
     from nightrook.story.decode_async import decode_async
-    from nightrook.story.decode_run import decode
+    from nightrook.story.final_answer import final_text, is_complete
 
 _HOMES = {
     "Agent": "nightrook.adapter.agent",
@@ -82,12 +82,12 @@ _HOMES = {
     "UnsupportedError": "nightrook.model.errors",
     "Verdict": "nightrook.model.verdict",
     "cost": "nightrook.archive.cost",
-    "decode": "nightrook.story.decode_run",
+    "decode": "nightrook.story.decode",
     "decode_async": "nightrook.story.decode_async",
     "decoder": "nightrook.agents",
     "dump": "nightrook.model.records",
-    "final_text": "nightrook.story.answers",
-    "is_complete": "nightrook.story.answers",
+    "final_text": "nightrook.story.final_answer",
+    "is_complete": "nightrook.story.final_answer",
     "list_runs": "nightrook.runs.listing",
     "load": "nightrook.model.records",
     "loop": "nightrook.loop_api",

@@ -250,7 +250,7 @@ LISTING_DOES_WITHOUT = {
     ),
     *(
         "nightrook.display.event_lines",
-        "nightrook.story.source",
+        "nightrook.story.feed",
         "nightrook.model.fold",
         "nightrook.runs.heal",
     ),

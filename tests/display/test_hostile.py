@@ -32,7 +32,7 @@ from nightrook.model.snapshot import RunningTool, Snapshot
 from nightrook.model.status import EXIT_CODES
 from nightrook.model.timeline import Timeline
 from nightrook.model.verdict import Verdict
-from nightrook.story.bodies import Body
+from nightrook.story.item_bodies import Body
 
 UNSAFE = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff"

@@ -31,7 +31,7 @@ from nightrook.model.questions import Decision
 from nightrook.model.records import Record
 from nightrook.model.timeline import Item, Timeline
 from nightrook.store.decisions import Decided
-from nightrook.story.bodies import Body
+from nightrook.story.item_bodies import Body
 
 
 def replaced(started: ToolStarted) -> tuple[Replacement, ...]:

@@ -75,7 +75,7 @@ def test_a_server_that_is_killed_in_the_middle_costs_nothing(
     async def work(fleet: Fleet) -> None:
         async with working(server, plan(tmp_path)), FleetRun(fleet, job(lease_s=60.0)) as run:
             while not run.state.heard:
-                await run.attached.read()
+                await run.attached.read_now()
                 await asyncio.sleep(0.02)
             await asyncio.to_thread(server.kill)
             await asyncio.to_thread(server.start)

@@ -63,7 +63,7 @@ def worker(
 async def heard(run: FleetRun) -> None:
     while not run.state.heard:
         assert run.folder.verdict() is None, "it ended before it was heard"
-        await run.attached.read()
+        await run.attached.read_now()
         await asyncio.sleep(0.02)
 
 

@@ -78,7 +78,7 @@ def test_a_run_is_stopped_from_the_boss(
     async def work(fleet: Fleet) -> tuple[str, str | None]:
         async with working(server, plan(tmp_path)), FleetRun(fleet, job()) as run:
             while not run.state.heard:
-                await run.attached.read()
+                await run.attached.read_now()
                 await asyncio.sleep(0.02)
             run.stop(by="rook stop")
             verdict = await run.wait()

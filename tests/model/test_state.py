@@ -1,5 +1,6 @@
 """One fold of records: what it knows, and that neither cuts nor repeats can change it."""
 
+from functools import partial
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, get_args
@@ -54,7 +55,8 @@ from nightrook.model.price import no_prices
 from nightrook.model.records import Record
 from nightrook.model.state import FileState, RunState, TaskSpan, ToolSpan, Turn
 from nightrook.model.timeline import Items, Timeline
-from nightrook.story.source import Source
+from nightrook.story.feed import Feed
+from nightrook.story.tail import Tail
 from tests.model.test_records import FULL, LEAST
 from tests.recorded import ALL, CASES, folded, messages, name_of, results
 from tests.rules import each
@@ -466,13 +468,13 @@ def test_no_recording_of_a_checked_version_drifts() -> None:
 
 
 TWICE = """
-from nightrook.story.source import Source
+from nightrook.story.feed import Feed
 from nightrook.model.fold import Fold, fold
 from nightrook.model.records import Record
 from nightrook.model.state import RunState
 from nightrook.runs.run import Run
 
-def f(state: RunState, drawing: Fold, feeding: Source, run: Run, record: Record) -> None:
+def f(state: RunState, drawing: Fold, feeding: Feed, run: Run, record: Record) -> None:
     state.fold([record])
     state.take([record])
     state.ledger.report(record.event)
@@ -481,7 +483,7 @@ def f(state: RunState, drawing: Fold, feeding: Source, run: Run, record: Record)
     drawing.state = state
     drawing.send(record)
     feeding.state.take([record])
-    feeding.feed(record)
+    feeding.take(record)
     fold(state)
     run.state.take([record])
 """
@@ -522,10 +524,10 @@ def test_folding_record_by_record_equals_folding_at_once(path: Path) -> None:
     drawn = Fold(iter(records))
     assert list(drawn) == records
     assert contents(drawn.state) == at_once
-    source = Source("claude", prices=no_prices)
+    source = Feed("claude", partial(Tail, path.parent), prices=no_prices)
     data = path.read_bytes()
     cuts = [*range(0, len(data), max(1, len(data) // 7)), len(data)]
-    told = [record for a, b in pairwise(cuts) for record in source.feed(data[a:b])]
+    told = [record for a, b in pairwise(cuts) for record in source.take([(data[a:b], None)])]
     assert [*told, *source.close()] == records
     assert contents(source.state) == at_once
 

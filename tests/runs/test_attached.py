@@ -44,7 +44,7 @@ def test_what_was_before_can_be_read_first(tmp_path: Path) -> None:
     async def main() -> None:
         attached = AttachedRun(folder)
         assert attached.position == Position()
-        await attached.read()
+        await attached.read_now()
         assert attached.position.stdout == (folder.path / "stdout.raw").stat().st_size
         assert attached.position.seq == attached.feed.state.records > 0
         await attached.follow()

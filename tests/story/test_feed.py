@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 import nightrook
+from nightrook.model.events import TurnStarted
+from nightrook.model.fold import Beginning, fold
 from nightrook.model.records import Record, dump, load
 from nightrook.runs.run import Run
 from nightrook.store.logs import Stream
 from nightrook.store.run_folder import RunFolder
-from nightrook.story import window
-from nightrook.story.feed import Feed
-from nightrook.story.source import Source
-from nightrook.story.stored import iterate, stored_feed
+from nightrook.story.feed import Feed, RecentRecords, iterate
+from nightrook.story.story import open_story
 from nightrook.story.tail import Piece, Tail
 from tests.process.recording import PATIENCE_S
 from tests.runs.scripted import make, play
@@ -64,8 +64,7 @@ class Written:
 
     def __init__(self, *, agent: str | None = "claude", detect: bool = False) -> None:
         self.streams: dict[Stream, list[Piece]] = {"stdout": [], "stderr": []}
-        source = Source(agent, detect=detect)
-        self.feed = Feed(source, lambda stream: Bytes(self.streams[stream]))
+        self.feed = Feed(agent, lambda stream: Bytes(self.streams[stream]), detect=detect)
 
     def out(self, data: bytes, at: float | None = None) -> None:
         self.streams["stdout"].append((data, at))
@@ -96,7 +95,7 @@ def attach(folder: Path) -> subprocess.Popen[bytes]:
 def test_ten_readers_see_the_same_records_though_two_stall_and_one_is_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(window.Window.__init__, "__defaults__", (100_000,))
+    monkeypatch.setattr(RecentRecords.__init__, "__defaults__", (100_000,))
     seen: list[list[Record]] = []
 
     async def stalled(run: Run) -> list[Record]:
@@ -158,7 +157,7 @@ def test_a_second_reader_costs_no_copy(session: Path) -> None:
 def test_a_reader_that_fell_behind_reads_the_log_and_then_keeps_up_again(session: Path) -> None:
     async def main() -> None:
         written = Written()
-        written.feed._window = window.Window(1000)
+        written.feed._recent = RecentRecords(1000)
         lines = session.read_bytes().splitlines(keepends=True)
         records = written.feed.since()
         expected = list(nightrook.decode(session))
@@ -225,9 +224,9 @@ def test_text_without_a_message_is_given_to_its_last_byte() -> None:
 
 def test_records_whose_bytes_no_log_has_are_kept_for_the_slowest_reader(session: Path) -> None:
     async def main() -> None:
-        feed = Feed(Source("claude"), lambda _: Bytes([]))  # no byte can be read again
+        feed = Feed("claude", lambda _: Bytes([]))  # no byte can be read again
         feed.keeps_unread = True
-        feed._window = window.Window(1)
+        feed._recent = RecentRecords(1)
         slow = feed.since()
         lines = session.read_bytes().splitlines(keepends=True)
         feed.take([(lines[0], None)])
@@ -245,7 +244,7 @@ def test_records_whose_bytes_no_log_has_are_kept_for_the_slowest_reader(session:
 
 def test_a_stored_feed_folds_each_record_as_the_first_reader_draws_it(tmp_path: Path) -> None:
     folder = play(tmp_path, "say=hi").folder
-    feed = stored_feed(folder)
+    feed = open_story(folder).feed
     counts = [(record.seq, feed.state.records) for record in iterate(feed.since())]
     assert counts == [(seq, seq + 1) for seq, _ in counts]
     assert [record.seq for record in iterate(feed.since(2))] == [seq for seq, _ in counts[2:]]
@@ -257,7 +256,7 @@ def test_a_stored_feed_that_ended_is_folded_whole(tmp_path: Path) -> None:
     folder = play(tmp_path, "say=hi").folder
 
     async def main() -> None:
-        feed = stored_feed(RunFolder(folder.path))
+        feed = open_story(RunFolder(folder.path)).feed
         await feed.ended()
         assert feed.snapshot().seq == len(await all_of(feed.since())) > 0
 
@@ -266,7 +265,151 @@ def test_a_stored_feed_that_ended_is_folded_whole(tmp_path: Path) -> None:
 
 def test_a_feed_of_a_tail_has_arrival_times(tmp_path: Path) -> None:
     folder = play(tmp_path, "say=hi").folder
-    records = list(iterate(stored_feed(folder).since()))
+    records = list(iterate(open_story(folder).feed.since()))
     assert all(record.at is not None for record in records[:-1])
     with Tail(folder.path, "stdout") as tail:
         assert records[0].at == tail.read()[0][1]
+
+
+def test_the_state_counts_the_lines_before_the_first_message(session: Path) -> None:
+    written = Written(agent=None, detect=True)
+    written.out(b"noise\n" + session.read_bytes())
+    written.end()
+    assert written.feed.agent == "claude"
+    assert written.feed.state.unreadable == fold(nightrook.decode(session)).unreadable + 1
+
+
+def test_a_model_that_the_stream_lacks_is_looked_for_when_tokens_need_it() -> None:
+    lines = (
+        b'{"type":"thread.started","thread_id":"t"}\n'
+        b'{"type":"turn.started"}\n'
+        b'{"type":"turn.completed","usage":{"input_tokens":9,"output_tokens":1}}\n'
+    )
+    asked: list[str] = []
+
+    def found(session: str) -> str:
+        asked.append(session)
+        return "gpt-5"
+
+    feed = Feed("codex", lambda _: Bytes([]), find_model=found)
+    feed.take([(lines, None)])  # all in one piece
+    assert (asked, feed.state.model) == (["t"], "gpt-5")
+    assert feed.state.ledger.cost.usd
+    named = Feed("codex", lambda _: Bytes([]), beginning=Beginning(model="gpt-5"), find_model=found)
+    named.take([(lines, None)])
+    assert asked == ["t"]
+    unknown = Feed("codex", lambda _: Bytes([]), find_model=lambda session: None)
+    unknown.take([(lines, None)])
+    assert unknown.state.ledger.cost.usd is None
+
+
+def test_all_who_wait_are_woken() -> None:
+    async def main() -> None:
+        feed = Written().feed
+        waiting = [asyncio.create_task(feed.more(0)) for _ in range(3)]
+        await asyncio.sleep(0)
+        feed.ring()
+        await asyncio.gather(*waiting)
+
+    run(main())
+
+
+def test_who_comes_late_does_not_wait_for_what_was_told() -> None:
+    async def main() -> None:
+        feed = Written().feed
+        feed.ring()
+        await feed.more(0)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(feed.more(feed.count), 0.01)
+
+    run(main())
+
+
+def test_nobody_waits_when_it_is_over() -> None:
+    async def main() -> None:
+        feed = Written().feed
+        waiting = asyncio.create_task(feed.more(0))
+        await asyncio.sleep(0)
+        feed.end()
+        await waiting
+        await feed.more(feed.count)
+
+    run(main())
+
+
+def test_one_who_was_cancelled_does_not_keep_the_others() -> None:
+    async def main() -> None:
+        feed = Written().feed
+        gone, other = (asyncio.create_task(feed.more(0)) for _ in range(2))
+        await asyncio.sleep(0)
+        gone.cancel()
+        await asyncio.sleep(0)
+        feed.ring()
+        await other
+
+    run(main())
+
+
+def batch(first: int, count: int, length: int = 10) -> list[Record]:
+    return [Record(n, None, n * length, length, TurnStarted()) for n in range(first, first + count)]
+
+
+def numbers_of(records: list[Record] | None) -> list[int] | None:
+    return None if records is None else [record.seq for record in records]
+
+
+def test_records_are_given_from_a_number_on() -> None:
+    recent = RecentRecords()
+    assert recent.since(0) == []
+    recent.add([])
+    recent.add(batch(0, 3))
+    recent.add(batch(3, 1000))
+    recent.add(batch(1003, 2))
+    assert numbers_of(recent.since(0)) == [*range(1005)]
+    assert numbers_of(recent.since(2)) == [*range(2, 1005)]
+    assert numbers_of(recent.since(3)) == [*range(3, 1005)]
+    assert numbers_of(recent.since(1004)) == [1004]
+    assert numbers_of(recent.since(1005)) == []
+
+
+def test_what_was_given_does_not_grow() -> None:
+    recent = RecentRecords()
+    mine = batch(0, 2)
+    recent.add(mine)
+    given = recent.since(0)
+    recent.add(batch(2, 1))
+    assert numbers_of(mine) == numbers_of(given) == [0, 1]
+
+
+def test_the_oldest_make_room_and_who_wanted_them_is_told() -> None:
+    recent = RecentRecords(size=6000)
+    for first in range(0, 1200, 300):
+        recent.add(batch(first, 300))
+    assert recent.since(599) is None
+    assert numbers_of(recent.since(600)) == [*range(600, 1200)]
+
+
+def test_what_is_kept_does_not_grow_with_the_stream() -> None:
+    recent = RecentRecords(size=6000)
+    for n in range(10_000):
+        recent.add(batch(n, 1))
+    assert recent.since(9399) is None
+    assert numbers_of(recent.since(9900)) == [*range(9900, 10_000)]
+
+
+def test_the_last_batch_is_kept_however_large_it_is() -> None:
+    recent = RecentRecords(size=1)
+    recent.add(batch(0, 3))
+    assert numbers_of(recent.since(0)) == [0, 1, 2]
+
+
+def test_records_from_a_number_on_can_be_kept_however_old(  # when no log has their bytes
+) -> None:
+    recent = RecentRecords(size=6000)
+    for first in range(0, 3000, 300):
+        recent.add(batch(first, 300), keep_from=100)
+    assert numbers_of(recent.since(100)) == [*range(100, 3000)]
+    assert recent.bytes_since(100) == 2900 * 10
+    recent.add(batch(3000, 300), keep_from=2999)
+    assert recent.since(100) is None
+    assert recent.bytes_since(3300) == 0

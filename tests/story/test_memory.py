@@ -15,7 +15,8 @@ from nightrook.agents.claude import memory as claude_memory
 from nightrook.model import bookkeeping, fold
 from nightrook.model.events import Text, ToolFinished, ToolStarted
 from nightrook.model.records import Record
-from nightrook.story.source import Source
+from nightrook.story.feed import Feed
+from nightrook.story.tail import Piece
 
 Line = Callable[[int], dict[str, Any]]
 
@@ -112,14 +113,28 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fold, "_MOST_TEXT", 40_000)
 
 
-def feed(source: Source, line: Line, first: int, count: int) -> list[Record]:
+def feed(source: Feed, line: Line, first: int, count: int) -> list[Record]:
     lines = (json.dumps(line(number)).encode() for number in range(first, first + count))
-    return [record for one in lines for record in source.feed(one + b"\n", 1.0)]
+    return [record for one in lines for record in source.take([(one + b"\n", 1.0)])]
+
+
+class _Nothing:
+    """A log that cannot be read again."""
+
+    def read(self) -> list[Piece]:
+        return []
+
+    def close(self) -> None:
+        return
+
+
+def empty_feed(agent: str) -> Feed:
+    return Feed(agent, lambda _: _Nothing(), recent_bytes=0)
 
 
 def grown(agent: str, line: Line, count: int) -> int:
     """How many bytes more a source holds after so many more lines."""
-    source = Source(agent)
+    source = empty_feed(agent)
     feed(source, line, 0, count)
     gc.collect()
     tracemalloc.start()
@@ -145,7 +160,7 @@ def test_a_longer_stream_needs_no_more_memory(agent: str, line: Line) -> None:
 
 @pytest.mark.usefixtures("small")
 def test_a_long_text_in_pieces_is_split_and_nothing_of_it_is_lost() -> None:
-    source = Source("gemini")
+    source = empty_feed("gemini")
     records = [*feed(source, gemini_delta, 0, 100), *source.close()]
     texts = [record.event for record in records if isinstance(record.event, Text)]
     assert "".join(event.text for event in texts) == "y" * 200_000
@@ -155,7 +170,7 @@ def test_a_long_text_in_pieces_is_split_and_nothing_of_it_is_lost() -> None:
 
 @pytest.mark.usefixtures("small")
 def test_every_call_ends_once_however_many_are_open() -> None:
-    source = Source("claude")
+    source = empty_feed("claude")
     records = [*feed(source, open_call, 0, 400), *source.close()]
     started = [r.event.id for r in records if isinstance(r.event, ToolStarted)]
     ended = [r.event.id for r in records if isinstance(r.event, ToolFinished)]
@@ -167,16 +182,16 @@ def test_every_call_ends_once_however_many_are_open() -> None:
 
 @pytest.mark.usefixtures("small")
 def test_what_is_let_go_of_still_counts() -> None:
-    source = Source("claude")
+    source = empty_feed("claude")
     feed(source, result, 0, 200)
     state = source.state
     assert (len(state.results), state.steps) == (200, 400)
     assert state.results[-1].text == "r" * 2000
     assert sum(one.text is not None for one in state.results) < 100
-    files = Source("codex")
+    files = empty_feed("codex")
     feed(files, codex_file, 0, 300)
     assert files.state.snapshot().files.changed == 300
-    strange = Source("claude")
+    strange = empty_feed("claude")
     feed(strange, unknown, 0, 300)
     assert strange.state.unknown.total() == 300
 
@@ -184,10 +199,9 @@ def test_what_is_let_go_of_still_counts() -> None:
 _CHILD = """
 import sys
 from tests.story import test_memory
-from nightrook.story.source import Source
 
 agent, line = next(pair for pair in test_memory.STREAMS if pair[1].__name__ == sys.argv[1])
-source = Source(agent)
+source = test_memory.empty_feed(agent)
 for first in range(0, int(sys.argv[2]), 100):
     test_memory.feed(source, line, first, 100)
 source.close()

@@ -11,12 +11,21 @@ from hypothesis import strategies as st
 
 from nightrook.model.errors import UnsafeRunError
 from nightrook.process.digest import Digest
+from nightrook.store.logs import parse_arrival
 from nightrook.story.tail import Tail, last_bytes, log_size, pieces, read_at
 
 
 def write(folder: Path, name: str, data: bytes) -> None:
     with (folder / name).open("ab") as file:
         file.write(data)
+
+
+def hear(tail: Tail, bells: bytes) -> None:
+    """Have a tail learn from a recorder's bells, as what follows it does."""
+    for line in bells.split(b"\n"):
+        arrival = parse_arrival(line)
+        if arrival is not None and arrival.stream == tail.stream:
+            tail.hear(arrival, len(line) + 1)
 
 
 def test_pieces_come_with_their_times(tmp_path: Path) -> None:
@@ -94,7 +103,7 @@ def test_whatever_is_written_is_read_once(appends: list[tuple[bytes, bool]]) -> 
 def test_a_bell_tells_the_time_without_a_look_at_the_file(tmp_path: Path) -> None:
     with Tail(tmp_path, "stdout") as tail:
         write(tmp_path, "stdout.raw", b"ab")
-        tail.hear(b"\n1.000000 o 0 2\n")
+        hear(tail, b"\n1.000000 o 0 2\n")
         assert tail.read() == [(b"ab", 1.0)]
 
 
@@ -126,7 +135,7 @@ def test_times_are_right_whichever_bells_are_lost(
                     sizes[letter] += size
                 write(folder, "arrivals", line)
                 if heard:
-                    tail.hear(line)
+                    hear(tail, line)
                 if look:
                     times += [at for data, at in tail.read() for _ in data]
             while pieces := tail.read():
@@ -195,7 +204,7 @@ def test_a_damaged_number_in_arrivals_costs_only_a_time(tmp_path: Path, damaged:
     write(tmp_path, "stdout.raw", b"ab")
     write(tmp_path, "arrivals", damaged + b"\n1.500000 o 0 2\n")
     with Tail(tmp_path, "stdout") as tail:
-        tail.hear(damaged + b"\n")
+        hear(tail, damaged + b"\n")
         assert tail.read() == [(b"ab", 1.5)]
 
 

@@ -24,7 +24,7 @@ from nightrook.store import batch_folder, runs
 from nightrook.store.batch_folder import BatchFolder, BatchResult
 from nightrook.store.home import home_folder
 from nightrook.store.run_folder import RunFolder
-from nightrook.story.source import state_of
+from nightrook.story.story import state_of
 
 _RunsByPart = Mapping[tuple[str, int], Sequence[RunFolder]]
 """Runs by the loop or batch that they belong to and their number in it, the first one first."""

@@ -23,9 +23,9 @@ from nightrook.store.batch_folder import BatchBusyError
 from nightrook.store.file_names import OUTPUT
 from nightrook.store.home import home_folder
 from nightrook.store.run_folder import RunFolder
-from nightrook.story.answers import run_answer
+from nightrook.story.final_answer import run_answer
 from nightrook.story.integrity import checked_verdict
-from nightrook.story.source import state_of
+from nightrook.story.story import state_of
 
 
 def find_report(name: str | None) -> Report:

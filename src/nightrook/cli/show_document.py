@@ -10,7 +10,6 @@ from typing import NamedTuple
 import click
 import msgspec
 
-from nightrook.cli.replacements import replacements_of
 from nightrook.cli.reports import report_of_run
 from nightrook.cli.terminal.output import put_json
 from nightrook.config.command_options import ShowOptions
@@ -22,14 +21,10 @@ from nightrook.display.spending import TurnUse, turn_uses
 from nightrook.model.redaction.redactor import Redactor
 from nightrook.model.safe import safe_line
 from nightrook.model.text import encodable, from_home
-from nightrook.model.timeline import Timeline
 from nightrook.runs.heal import healed
 from nightrook.runs.listing import running_run
-from nightrook.store import decisions
 from nightrook.store.run_folder import RunFolder
-from nightrook.story.bodies import run_bodies
-from nightrook.story.integrity import checked_verdict
-from nightrook.story.stored import iterate, stored_feed
+from nightrook.story.story import open_story
 
 _MODE = 0o600  # a run may contain anything
 
@@ -37,23 +32,18 @@ _MODE = 0o600  # a run may contain anything
 def export(folder: RunFolder, options: ShowOptions) -> None:
     """Write a run to a file as HTML, or print it as Markdown or JSON."""
     is_running = running_run(healed(folder)) is not None
-    feed, timeline, redactor = (
-        stored_feed(folder, is_running=is_running),
-        Timeline(),
-        Redactor(os.environ),
-    )
-    timeline.take(iterate(feed.since(0)))
-    verdict = checked_verdict(folder)
-    report = report_of_run(folder, verdict.verdict if verdict else None, feed.state)
-    turns = turn_uses(feed.state.ledger)
+    story, redactor = open_story(folder, is_running=is_running), Redactor(os.environ)
+    timeline, verdict = story.timeline, story.verdict
+    report = report_of_run(folder, verdict.verdict if verdict else None, story.state)
+    turns = turn_uses(story.state.ledger)
     steps = Steps(
         StepSource(
             items=timeline.items,
-            read=run_bodies(folder.path, feed.agent).read,
-            replacements=replacements_of(feed.agent),
-            decisions=decisions.read(folder),
+            read=story.body,
+            replacements=story.replacements,
+            decisions=story.decisions(),
             redact=redactor.text,
-            cwd=feed.state.cwd,
+            cwd=story.state.cwd,
             turns=turns if len(turns) > 1 else None,
         )
     )

@@ -14,10 +14,9 @@ from nightrook.archive.report.figures import Figures
 from nightrook.archive.report.sessions import session_use
 from nightrook.archive.session_files import user_homes
 from nightrook.archive.sessions.copies import copies
-from nightrook.archive.sessions.feed import session_bodies, session_feed
 from nightrook.archive.sessions.find import StoredSession, find_session, subagent_sessions
+from nightrook.archive.sessions.story import session_story
 from nightrook.cli.import_bar import current_archive
-from nightrook.cli.replacements import replacements_of
 from nightrook.cli.safe_output import guarded
 from nightrook.cli.show_document import RunDocument, write_document
 from nightrook.cli.terminal.pager import paged
@@ -38,8 +37,7 @@ from nightrook.model.safe import safe_line
 from nightrook.model.text import count, from_home
 from nightrook.model.timeline import Timeline
 from nightrook.store.home import home_folder
-from nightrook.story.feed import Feed
-from nightrook.story.stored import iterate
+from nightrook.story.story import Story
 
 _WIDEST_PAGE = 100
 _COMPARED = 60  # characters of a title
@@ -49,8 +47,7 @@ class _Read(NamedTuple):
     """A session that was read from its first to its last record."""
 
     session: StoredSession
-    feed: Feed
-    timeline: Timeline
+    story: Story
     turns: Sequence[TurnUse]
     used: Figures
     """What the ledger has counted for it, with its subagents."""
@@ -58,8 +55,8 @@ class _Read(NamedTuple):
     @property
     def times(self) -> tuple[float, float] | None:
         """Its first and its last time, if it has any."""
-        begun = [item.begin for item in self.timeline.items if item.begin is not None]
-        ended = [item.end for item in self.timeline.items if item.end is not None]
+        begun = [item.begin for item in self.story.timeline.items if item.begin is not None]
+        ended = [item.end for item in self.story.timeline.items if item.end is not None]
         return (min(begun), max((*begun, *ended))) if begun else None
 
 
@@ -85,9 +82,10 @@ def _read(id: str) -> _Read:
         used = session_use(archive.ledger.connection, session.agent, ids)
     if not session.files:
         raise NightrookError(_why_unread(session))
-    feed, timeline = session_feed(session), Timeline()
-    timeline.take(iterate(feed.since(0)))
-    return _Read(session, feed, timeline, turn_uses(feed.state.ledger), used)
+    story = session_story(session)
+    items = story.timeline.items  # reads it whole
+    assert items is not None
+    return _Read(session, story, turn_uses(story.state.ledger), used)
 
 
 def _why_unread(session: StoredSession) -> str:
@@ -100,12 +98,12 @@ def _why_unread(session: StoredSession) -> str:
 
 
 def _document(read: _Read) -> RunDocument:
-    session, state, redactor = read.session, read.feed.state, Redactor(os.environ)
+    session, state, redactor = read.session, read.story.state, Redactor(os.environ)
     steps = Steps(
         StepSource(
-            items=read.timeline.items,
-            read=session_bodies(session).read,
-            replacements=replacements_of(session.agent),
+            items=read.story.timeline.items,
+            read=read.story.body,
+            replacements=read.story.replacements,
             redact=redactor.text,
             cwd=state.cwd,
             turns=read.turns,
@@ -115,7 +113,7 @@ def _document(read: _Read) -> RunDocument:
     facts = SessionFacts(
         id=session.id,
         agent=session.agent,
-        title=session.title or _first_prompt(read.timeline),
+        title=session.title or _first_prompt(read.story.timeline),
         cost=spent(read.used),
         tokens=read.used.tokens.total or None,
         started_at=times[0] if times else None,
@@ -152,10 +150,10 @@ def _page(read: _Read, look: Look, *, full: bool, verbose: bool) -> Iterator[str
         ),
         paint=paint,
         context=RunContext(
-            cwd=session.project or read.feed.state.cwd, snapshot=read.feed.snapshot, redact=redact
+            cwd=session.project or read.story.state.cwd, snapshot=read.story.snapshot, redact=redact
         ),
-        read=session_bodies(session).read,
-        replacements=replacements_of(session.agent),
+        read=read.story.body,
+        replacements=read.story.replacements,
         turns=read.turns,
     )
     times = read.times
@@ -167,7 +165,7 @@ def _page(read: _Read, look: Look, *, full: bool, verbose: bool) -> Iterator[str
             started_at=None if times is None else times[0],
         )
     )
-    yield from page.lines(read.timeline.items)
+    yield from page.lines(read.story.timeline.items)
     prefix = paint("prefix", "[rook]")
     for line in _ending(read, verbose=verbose or full):
         yield f"{prefix} {line}"
@@ -175,7 +173,7 @@ def _page(read: _Read, look: Look, *, full: bool, verbose: bool) -> Iterator[str
 
 def _title(read: _Read, redact: Callable[[str], str]) -> str | None:
     """The title of a session, unless it only repeats the first prompt."""
-    title, first = read.session.title, _first_prompt(read.timeline) or ""
+    title, first = read.session.title, _first_prompt(read.story.timeline) or ""
     return redact(title) if title and not first.startswith(title[:_COMPARED]) else None
 
 
@@ -188,8 +186,8 @@ def _ending(read: _Read, *, verbose: bool) -> Iterator[str]:
         parts.append(price(spent(used)))
     if parts:
         yield "session: " + " · ".join(parts)
-    titles = subagent_titles(read.timeline.items)
-    yield from spending_lines(read.feed.state.ledger, titles, verbose=verbose, turns=False)
+    titles = subagent_titles(read.story.timeline.items)
+    yield from spending_lines(read.story.state.ledger, titles, verbose=verbose, turns=False)
     command = agents.transcript(session.agent).resume
     if command is not None:
         yield f"resume: {resume_line(session.project, command(session.id))}"

@@ -32,7 +32,7 @@ from nightrook.model.safe import safe, safe_line
 from nightrook.model.snapshot import RunningTool
 from nightrook.model.timeline import Item, ItemKind
 from nightrook.store.decisions import Decided
-from nightrook.story.bodies import Body
+from nightrook.story.item_bodies import Body
 
 _FOLDED_LINES = 8  # of a diff or a prompt; `full` shows all
 _INDENT = "    "

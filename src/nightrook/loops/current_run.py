@@ -18,7 +18,7 @@ from nightrook.prices import PriceBook
 from nightrook.runs.heal import settle
 from nightrook.store import runs
 from nightrook.store.run_folder import RunFolder
-from nightrook.story.source import state_of
+from nightrook.story.story import state_of
 
 
 class CurrentRun(msgspec.Struct, frozen=True, kw_only=True):

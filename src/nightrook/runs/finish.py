@@ -30,8 +30,8 @@ from nightrook.store.decisions import denied, denied_by_person
 from nightrook.store.file_names import RECORDER_LOG
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import ExitInfo, VerdictInfo
-from nightrook.story.answers import run_answer
 from nightrook.story.decode import decode_pieces
+from nightrook.story.final_answer import run_answer
 from nightrook.story.tail import last_bytes, pieces
 
 _MOST_STDERR = 1024 * 1024  # bytes, in which refusals are looked for

@@ -18,7 +18,7 @@ from nightrook.runs.finish import finish, recorded_exit
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import RunInfo, VerdictInfo, at_work
 from nightrook.story.integrity import tampering
-from nightrook.story.source import state_of
+from nightrook.story.story import state_of
 
 _SETTLE_S = 15.0
 _SETTLE_LOOK_S = 0.05

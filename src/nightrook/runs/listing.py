@@ -228,7 +228,7 @@ def _without_verdict(folder: RunFolder, info: RunInfo) -> ListedRun:
     """
     from nightrook.prices import PriceBook
     from nightrook.runs.heal import healed, is_cared_for
-    from nightrook.story.source import state_of  # the lists of most days need none of it
+    from nightrook.story.story import state_of  # the lists of most days need none of it
 
     if (verdict := healed(folder).verdict()) is not None:
         return _ended(folder.name, info, verdict)

@@ -32,9 +32,7 @@ from nightrook.runs.watchdog import Silence
 from nightrook.store.logs import Stream
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import RunInfo, beginning_of
-from nightrook.story.feed import Feed
-from nightrook.story.live_records import LiveRecords
-from nightrook.story.source import Source
+from nightrook.story.feed import Feed, LiveRecords
 from nightrook.story.tail import Tail, pieces
 
 
@@ -87,12 +85,10 @@ class Run(RunResult):
         info = _info(options, call, agent, before, continues=continues)
         self._info = info if worktree is None else _in_worktree(info, worktree)
         self.feed = Feed(
-            Source(
-                self._info.agent,
-                beginning=beginning_of(self._info),
-                find_model=self._find_model,
-            ),
+            self._info.agent,
             lambda stream: Tail(self.folder.path, stream),
+            beginning=beginning_of(self._info),
+            find_model=self._find_model,
             label=self.label,
         )
         """What the run has written, for any number of readers."""

@@ -10,7 +10,7 @@ from nightrook.model.state import RunState
 from nightrook.model.status import Outcome
 from nightrook.model.verdict import judge
 from nightrook.store.run_folder import RunFolder
-from nightrook.story.answers import run_answer
+from nightrook.story.final_answer import run_answer
 
 
 class RunResult:

@@ -10,7 +10,6 @@ from nightrook.model.events import Unreadable
 from nightrook.model.records import Record
 from nightrook.model.stuck_detection import WAITS_FOR_LOGIN, Suspicion
 from nightrook.model.verdict import Facts, StopReason
-from nightrook.process.digest import Digest
 from nightrook.process.recorder_process import RecorderProcess
 from nightrook.runs.dialogue import Dialogue
 from nightrook.runs.limits import (
@@ -21,13 +20,11 @@ from nightrook.runs.limits import (
     wants_no_more,
 )
 from nightrook.runs.watchdog import Silence, Watchdog
-from nightrook.store.logs import Stream
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import ExitInfo
 from nightrook.story.feed import Feed
-from nightrook.story.integrity import not_as_written
-from nightrook.story.recorder_logs import RecorderLogs
-from nightrook.story.tail import Piece, Tail
+from nightrook.story.follow import LogFollower
+from nightrook.story.tail import Piece
 
 INTERRUPT_S = 2.0
 """An agent that can be interrupted by a message gets a signal after this long."""
@@ -62,28 +59,24 @@ class Supervisor:
         idle_s = options.idle_timeout
         self._watchdog = None if idle_s is None else Watchdog(str(folder.path), idle_s)
         self._synced_results = 0  # the logs are on disk up to this result
-        self._read: dict[Stream, Tail] = {}  # what was read to its end
+        self._logs = LogFollower(folder, {"stdout": self._take, "stderr": self._take_errors})
+        self._is_read = False  # to the end of both logs
         self._refused: str | None = None
 
     async def follow(self) -> None:
         """Read, fold and decide until the recorder has ended and everything is read."""
         self._silence.end()
-        path = self._folder.path
         timer = self._start_timer()
         try:
-            with Tail(path, "stdout") as stdout, Tail(path, "stderr") as stderr:
-                stdout.digest, stderr.digest = Digest(), Digest()
-                streams = ((stdout, self._take), (stderr, self._take_errors))
-                logs = RecorderLogs(self._recorder, streams, tick=self._tick)
-                await logs.follow()
-                sizes = self._sizes()
-                stdout.end, stderr.end = sizes.get("stdout"), sizes.get("stderr")
-                while logs.read():
-                    await asyncio.sleep(0)
-                self._read = {"stdout": stdout, "stderr": stderr}
+            await self._logs.listen(self._recorder, self._tick)
+            self._logs.limit(self._sizes())
+            while self._logs.read():
+                await asyncio.sleep(0)
+            self._is_read = True
         except UnsafeRunError as error:  # something else is in a log's place
             self._refused = str(error)
         finally:
+            self._logs.close()
             if timer is not None:
                 timer.cancel()
             if self._dialogue is not None:
@@ -115,11 +108,8 @@ class Supervisor:
 
     def _tampering(self, exit: ExitInfo) -> str | None:
         """How what was read and decoded differs from what the recorder wrote."""
-        for stream, tail in self._read.items():
-            written = exit.logs.get(stream)
-            read = tail.digest.hexdigest() if tail.digest else None
-            if written is not None and read != written.sha256:
-                return not_as_written(stream)
+        if self._is_read and (how := self._logs.changed(exit)) is not None:
+            return how
         return self._refused
 
     def facts(self, exit: ExitInfo, agent: str | None) -> Facts:
@@ -187,7 +177,7 @@ class Supervisor:
             self._recorder.sync()
         if self._dialogue is not None:
             for record in records if self.stop_reason is None else ():
-                self._dialogue.take(record, self._feed.source.answered)
+                self._dialogue.take(record, self._feed.answered)
         if self._login_prompt is not None and self.stop_reason is None:
             self._stop_at_login(records, self._login_prompt)
 

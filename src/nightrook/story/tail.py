@@ -9,7 +9,7 @@ from typing import Self
 from nightrook.model.errors import UnsafeRunError
 from nightrook.process.digest import Digest
 from nightrook.store.file_names import LOGS
-from nightrook.store.logs import LogFile, Stream, open_log, parse_arrival
+from nightrook.store.logs import Arrival, LogFile, Stream, open_log, parse_arrival
 
 _SMALL = 64 << 10  # read at once; more only when there was more
 _LARGE = 256 << 10
@@ -58,8 +58,8 @@ class Tail:
     """Follows one raw log of a run folder; each reader has its own, and none disturbs another."""
 
     def __init__(self, folder: Path, stream: Stream, position: int = 0) -> None:
+        self.stream = stream
         self._folder = folder
-        self._stream = stream
         self._log: LogFile | None = None
         self._arrivals: LogFile | None = None
         self._arrivals_at = 0  # all before it is known; it may be in the middle of a line
@@ -75,11 +75,10 @@ class Tail:
         self.is_behind = False
         """Whether the last read left something."""
 
-    def hear(self, bells: bytes) -> None:
-        """Learn arrival times from the recorder's bells, which saves a look at `arrivals`."""
-        for line in bells.split(b"\n"):
-            if self._note(line):
-                self._arrivals_at += len(line) + 1
+    def hear(self, arrival: Arrival, size: int) -> None:
+        """Learn when bytes came from a recorder's bell, a line of `arrivals` of this size."""
+        if self._note(arrival):
+            self._arrivals_at += size
 
     def read(self, until: int | None = None, *, timed: bool = False) -> list[Piece]:
         """Read the next bytes, in the pieces in which they arrived; nothing if there are none yet.
@@ -90,7 +89,8 @@ class Tail:
         if self._log is None and not self._open():
             return []
         assert self._log is not None
-        data = self._log.read_at(self._room(until), self.position)
+        most = self._most if until is None and self.end is None else self._room(until)
+        data = self._log.read_at(most, self.position)
         if not data:
             self.is_behind = False
             return []
@@ -123,7 +123,7 @@ class Tail:
         self._log = self._arrivals = None
 
     def _open(self) -> bool:
-        self._log = open_log(self._folder / LOGS[self._stream])
+        self._log = open_log(self._folder / LOGS[self.stream])
         return self._log is not None
 
     def _room(self, until: int | None) -> int:
@@ -160,14 +160,13 @@ class Tail:
                 return
             # It begins at the newline before, or in a line that is known.
             for line in new[new.find(b"\n") if begin else 0 : whole].split(b"\n"):
-                self._note(line)
+                arrival = parse_arrival(line)
+                if arrival is not None and arrival.stream == self.stream:
+                    self._note(arrival)
             self._arrivals_at = begin + whole
 
-    def _note(self, line: bytes) -> bool:
-        """Learn from a line of `arrivals` when our next bytes came; False if it is about others."""
-        arrival = parse_arrival(line)
-        if arrival is None or arrival.stream != self._stream:
-            return False
+    def _note(self, arrival: Arrival) -> bool:
+        """Learn when our next bytes came; False if it is about others."""
         end = arrival.offset + arrival.length
         if not arrival.offset <= self._known < end:
             return False

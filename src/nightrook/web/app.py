@@ -55,7 +55,7 @@ def make_app(site: Site, rules: Rules) -> ASGIApp:
 @asynccontextmanager
 async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     site: Site = app.state.site
-    warming = asyncio.create_task(asyncio.to_thread(site.folds.warm))
+    warming = asyncio.create_task(asyncio.to_thread(site.runs.warm))
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""What all requests share: the folds, the bell, answers that were made, and what hides secrets."""
+"""What all requests share: the runs, the bell, answers that were made, and what hides secrets."""
 
 import time
 from dataclasses import dataclass, field
@@ -12,11 +12,10 @@ from starlette.responses import Response
 
 from nightrook.model.redaction.redactor import Redactor
 from nightrook.store.runs import NewestFirst
-from nightrook.web.folds.fold import RunFold
-from nightrook.web.folds.keeper import Folds
 from nightrook.web.live.bell import Bell
 from nightrook.web.live.follower import Follower
 from nightrook.web.replies import encoded, json_reply, redactor
+from nightrook.web.shown_runs import ShownRun, ShownRuns
 from nightrook.web.views.cache import Answers
 
 if TYPE_CHECKING:
@@ -38,13 +37,13 @@ class Site:
     def __post_init__(self) -> None:
         self.used_at = time.monotonic()
         self.bell = Bell(self.redactor.data)
-        self.folds = Folds(self.home, self._changed)
-        self.follower = Follower(self.folds, self.bell)
+        self.runs = ShownRuns(self.home, self._changed)
+        self.follower = Follower(self.runs, self.bell)
 
-    def _changed(self, fold: RunFold) -> None:
-        self.bell.note(fold)
-        if fold.is_complete:
-            self.follower.ended(fold)
+    def _changed(self, shown: ShownRun) -> None:
+        self.bell.note(shown)
+        if shown.is_complete:
+            self.follower.ended(shown)
 
     @cached_property
     def indexing(self) -> "Indexing":
@@ -75,7 +74,7 @@ class Site:
         if "indexing" in self.__dict__:
             self.indexing.close()
         await self.follower.close()
-        self.folds.close()
+        self.runs.close()
 
 
 def site_of(request: Request) -> Site:

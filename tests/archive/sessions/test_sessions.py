@@ -7,13 +7,13 @@ import pytest
 
 from nightrook.archive.importer import bring_up_to_date
 from nightrook.archive.ledger.ledger import Ledger
-from nightrook.archive.sessions.feed import session_bodies, session_feed
 from nightrook.archive.sessions.find import (
     SessionFile,
     StoredSession,
     UnknownSessionError,
     find_session,
 )
+from nightrook.archive.sessions.story import session_story
 from nightrook.model.events import (
     StreamClosed,
     TaskStarted,
@@ -24,7 +24,7 @@ from nightrook.model.events import (
 )
 from nightrook.model.records import Record
 from nightrook.model.timeline import Timeline
-from nightrook.story.stored import iterate
+from nightrook.story.feed import iterate
 from nightrook.testing import histories
 from tests.archive.folders import unchanged
 
@@ -47,7 +47,7 @@ def found(ledger: Ledger, id: str, home: Path) -> StoredSession:
 
 
 def records(session: StoredSession) -> list[Record]:
-    return list(iterate(session_feed(session).since(0)))
+    return list(iterate(session_story(session).feed.since(0)))
 
 
 def test_a_session_is_found_by_the_beginning_of_its_id(ledger: Ledger) -> None:
@@ -108,8 +108,8 @@ def test_the_bodies_of_a_session_are_read_from_its_files(ledger: Ledger) -> None
     session = found(ledger, "5a035b45", BACKGROUND)
     timeline = Timeline()
     timeline.take(records(session))
-    bodies = session_bodies(session)
-    texts = [bodies.read(item).text for item in timeline.items if item.kind == "text"]
+    story = session_story(session)
+    texts = [story.body(item).text for item in timeline.items if item.kind == "text"]
     assert texts == [
         "Subagent looks.",
         "Subagent 1 report.",
@@ -117,7 +117,7 @@ def test_the_bodies_of_a_session_are_read_from_its_files(ledger: Ledger) -> None
         "Background agent reported back.",
     ]
     bash = next(item for item in timeline.items if item.name == "Bash")
-    result = bodies.read(bash).result
+    result = story.body(bash).result
     assert result is not None
     assert result.output == "from-sub"
 

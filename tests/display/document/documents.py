@@ -10,7 +10,7 @@ from nightrook.display.reports.report import Report, cleaned
 from nightrook.model.events import Event, ToolFinished
 from nightrook.model.records import Record
 from nightrook.model.timeline import Item, Timeline
-from nightrook.story.bodies import Body
+from nightrook.story.item_bodies import Body
 
 REPORT = Report(kind="run", name="k7f3", status="success", ok=True, prompt="Fix the tests")
 

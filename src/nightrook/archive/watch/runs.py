@@ -8,69 +8,60 @@ from typing import NamedTuple
 
 from nightrook.archive.watch.watched import Row
 from nightrook.model.durations import elapsed_s
-from nightrook.model.errors import NightrookError, UnknownAgentError
-from nightrook.model.events import PermissionRequested
+from nightrook.model.errors import NightrookError
 from nightrook.model.ledger import Money
 from nightrook.model.price import Prices
 from nightrook.model.records import Record
 from nightrook.runs.heal import healed, is_cared_for
-from nightrook.store import decisions
 from nightrook.store.file_names import RUNS, VERDICT
 from nightrook.store.run_folder import RunFolder
-from nightrook.store.run_formats import RunInfo, VerdictInfo, beginning_of
+from nightrook.store.run_formats import RunInfo
 from nightrook.store.runs import NewestFirst
-from nightrook.story.source import Source
-from nightrook.story.tail import Tail
+from nightrook.story.follow import RunFollower
+from nightrook.story.story import growing_story
 
 _LIFE_S = 2.0  # between two looks at whether the processes of a run are alive
 
 
-class WatchedRun:
+class WatchedRun(RunFollower):
     """A run that has no verdict yet, read as its log grows."""
 
     def __init__(self, folder: RunFolder, info: RunInfo, prices: Prices) -> None:
-        self.folder = folder
+        super().__init__(growing_story(folder, info, prices=prices, has_readers=False))
         self.info = info
-        self.verdict: VerdictInfo | None = None
         self.is_lost = False
         """Whether it has ended, but cannot be judged: its folder is damaged or gone."""
-        self.changed_at = info.started_at
-        self._source = _source(info, prices)
-        self._tail = Tail(folder.path, "stdout")
         self._looked_at = time.monotonic()
 
     @property
     def agent(self) -> str | None:
         """The agent, once it is known."""
-        return self._source.agent
+        return self.story.agent
 
     @property
     def session(self) -> str | None:
         """The agent's own id of the session, once it is known."""
-        return self._source.state.session
+        return self.story.state.session
 
     @property
     def is_over(self) -> bool:
         """Whether nothing more will come."""
-        return self.verdict is not None or self.is_lost
+        return self.is_complete or self.is_lost
 
-    def read(self) -> list[Record]:
+    def new(self) -> list[Record]:
         """Read what was written since the last call; also its end, if it has ended."""
         try:
-            return self._read()
+            self._judge()
+            return self.read()
         except (NightrookError, OSError):
             self.is_lost = True
             return []
 
-    def close(self) -> None:
-        """Close its log."""
-        self._tail.close()
-
     def row(self) -> Row:
         """What is true of it now."""
-        state = self._source.state
-        shot = state.snapshot()
+        shot = self.story.snapshot()
         agent = self.info.label or self.agent
+        ended_at = self.verdict.ended_at if self.verdict else None
         return Row(
             kind="run",
             agent=self.agent,
@@ -81,38 +72,18 @@ class WatchedRun:
             tokens=shot.tokens,
             cost=_spent(shot.spent_usd, shot.cost),
             turn_began=self.info.started_at,
-            changed_at=self.changed_at,
+            changed_at=ended_at or self.arrived_at or self.info.started_at,
             status=self.verdict.status if self.verdict else None,
         )
 
-    def _read(self) -> list[Record]:
-        verdict = self._judged()
-        records: list[Record] = []
-        while pieces := self._tail.read(timed=verdict is None):
-            for data, at in pieces:
-                records += self._source.feed(data, at)
-                self.changed_at = at or self.changed_at
-        if verdict is not None:
-            records += self._source.close()
-            self.verdict, self.changed_at = verdict, verdict.ended_at
-        elif self._source.state.asked:
-            self._take_decisions()
-        return records
-
-    def _judged(self) -> VerdictInfo | None:
-        """How it ended; a run whose processes died is judged now."""
+    def _judge(self) -> None:
+        """Judge a run whose processes died, which is looked for at times."""
         if os.path.lexists(self.folder.path / VERDICT):
-            return self.folder.verdict()
+            return
         self.is_lost = not self.folder.path.is_dir()
         if not self.is_lost and time.monotonic() - self._looked_at > _LIFE_S:
             self._looked_at = time.monotonic()
             self.is_lost = not is_cared_for(healed(self.folder))
-        return None
-
-    def _take_decisions(self) -> None:
-        """Note which questions were answered: the stream does not report that."""
-        for made in decisions.read(self.folder).values():
-            self._source.answered(PermissionRequested(id=made.id, tool_id=made.tool_id))
 
 
 class RunChange(NamedTuple):
@@ -179,21 +150,13 @@ class WatchedRuns:
         return found
 
     def _read(self) -> list[RunChange]:
-        changes = [RunChange(run, run.read()) for run in self._runs.values()]
+        changes = [RunChange(run, run.new()) for run in self._runs.values()]
         for run in list(self._runs.values()):
             self.sessions.add((run.agent, run.session))
             if run.is_over:
                 run.close()
                 del self._runs[run.folder.name]
         return changes
-
-
-def _source(info: RunInfo, prices: Prices) -> Source:
-    beginning = beginning_of(info)
-    try:
-        return Source(info.agent, detect=info.piped, beginning=beginning, prices=prices)
-    except UnknownAgentError:
-        return Source(None, beginning=beginning, prices=prices)
 
 
 def _is_unnamed(run: WatchedRun) -> bool:

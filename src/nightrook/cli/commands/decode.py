@@ -26,8 +26,7 @@ from nightrook.model.redaction.deltas import UnsplitSecrets
 from nightrook.model.safe import safe_line
 from nightrook.prices import PriceBook
 from nightrook.runs.summary import summarise
-from nightrook.story.decode import StrictDecoder, open_source, read_chunks
-from nightrook.story.decode_run import named_run
+from nightrook.story.decode import StrictDecoder, named_run, open_source, read_chunks
 from nightrook.story.integrity import changed_run
 from nightrook.story.tail import Piece, pieces
 

@@ -20,10 +20,9 @@ from nightrook.display.console import look_of
 from nightrook.model.records import dump
 from nightrook.model.redaction.deltas import UnsplitSecrets
 from nightrook.runs.listing import running_run
-from nightrook.store import decisions
 from nightrook.store.run_folder import RunFolder
-from nightrook.story.feed import Feed
-from nightrook.story.stored import iterate, stored_feed
+from nightrook.story.feed import iterate
+from nightrook.story.story import Story, open_story
 from nightrook.story.tail import pieces
 
 _EXAMPLES = """\b
@@ -49,7 +48,8 @@ def command(options: ReplayOptions, view_options: ViewOptions, run: str | None) 
 
 
 def _replay(folder: RunFolder, view_options: ViewOptions, pace: Pace) -> None:
-    feed, made = _feed(folder), decisions.read(folder)
+    story = _story(folder)
+    feed, made = story.feed, story.decisions()
     with display_of(folder, feed.state, view_options) as display:
         for line in iterate(feed.lines("stdout")):
             display.put([shown_text(line)])
@@ -73,10 +73,10 @@ def _pass_on(folder: RunFolder, form: Format, pace: Pace) -> None:
         raw.close()
         return
     secrets, out = UnsplitSecrets(os.environ), guarded(sys.stdout)
-    for record in iterate(_feed(folder).since(0)):
+    for record in iterate(_story(folder).feed.since(0)):
         pace.wait(record.at)
         out.write_json(dump(secrets.unsplit(record)) + b"\n")
 
 
-def _feed(folder: RunFolder) -> Feed:
-    return stored_feed(folder, is_running=running_run(folder) is not None)
+def _story(folder: RunFolder) -> Story:
+    return open_story(folder, is_running=running_run(folder) is not None)

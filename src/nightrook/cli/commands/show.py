@@ -11,7 +11,6 @@ import click
 
 from nightrook.cli.options.parameters import argument, takes
 from nightrook.cli.options.run_argument import find_run
-from nightrook.cli.replacements import replacements_of
 from nightrook.cli.running_run import how_to_follow, open_calls, progress
 from nightrook.cli.safe_output import guarded
 from nightrook.cli.terminal.ending import print_answer
@@ -28,13 +27,12 @@ from nightrook.display.spending import spending_lines, subagent_titles
 from nightrook.model.answer import final_text
 from nightrook.model.errors import BadRunNameError, UnknownRunError
 from nightrook.model.safe import safe_line
-from nightrook.model.timeline import Timeline
 from nightrook.runs.heal import healed
 from nightrook.runs.listing import ListedRun, running_run
 from nightrook.store import decisions
 from nightrook.store.run_folder import RunFolder
-from nightrook.story.bodies import run_bodies
-from nightrook.story.stored import iterate, stored_feed
+from nightrook.story.feed import iterate
+from nightrook.story.story import open_story
 
 _EXAMPLES = """\b
 Examples:
@@ -101,7 +99,8 @@ def command(options: ShowOptions, view_options: ViewOptions, run: str | None) ->
 
 
 def _show_lines(folder: RunFolder, live: ListedRun | None, view_options: ViewOptions) -> None:
-    feed, made = stored_feed(folder, is_running=live is not None), decisions.read(folder)
+    story = open_story(folder, is_running=live is not None)
+    feed, made = story.feed, story.decisions()
     if live is not None:
         _print_to_stderr(progress(live))
     with display_of(folder, feed.state, view_options) as display:
@@ -129,8 +128,8 @@ def _page(
     """The lines of a run's page, drawn from its timeline."""
     info = folder.info()
     home, paint = os.path.expanduser("~"), look.paint()
-    feed, timeline = stored_feed(folder, is_running=live is not None), Timeline()
-    timeline.take(iterate(feed.since(0)))
+    story = open_story(folder, is_running=live is not None)
+    feed, timeline = story.feed, story.timeline
     page = Page(
         (info.label if info else None) or "raw",
         PageOptions(
@@ -147,9 +146,9 @@ def _page(
             redact=guarded(sys.stdout).redacted,
             denied_by_person=partial(decisions.denied_by_person, folder),
         ),
-        read=run_bodies(folder.path, feed.agent).read,
-        replacements=replacements_of(feed.agent),
-        decisions=decisions.read(folder),
+        read=story.body,
+        replacements=story.replacements,
+        decisions=story.decisions(),
     )
     yield from page.head(_heading(folder, live))
     yield from map(shown_text, iterate(feed.lines("stdout")))

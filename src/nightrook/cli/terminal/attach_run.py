@@ -81,7 +81,7 @@ async def show_attached(
     Return the verdict, and the texts that were shown.
     """
     if from_now:
-        await attached.read()
+        await attached.read_now()
     turns, path = Turns(), terminal_path() if view_options.lively else None
     view = View(
         sys.stdout,

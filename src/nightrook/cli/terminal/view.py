@@ -126,7 +126,7 @@ class View:
         if not self._options.lively:
             return
         async for record in self._feed.since(0):
-            if record.offset < self._feed.source.text_size:
+            if record.offset < self._feed.text_size:
                 continue  # it was shown as text
             display = self._display or self._open_display()
             if isinstance(display, PlainDisplay) and (head := display.head(record)):

@@ -21,7 +21,7 @@ from nightrook.model.safe import safe, safe_line, uncoloured
 from nightrook.model.text import cut, relative
 from nightrook.model.timeline import Item, ItemKind
 from nightrook.store.decisions import Decided
-from nightrook.story.bodies import Body
+from nightrook.story.item_bodies import Body
 
 LONGEST_BLOCK = 100_000
 """Characters of one text, input or output; the rest is counted."""

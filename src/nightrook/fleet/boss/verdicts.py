@@ -9,7 +9,7 @@ from nightrook.prices import PriceBook
 from nightrook.runs.finish import verdict_info
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import ExitInfo, VerdictInfo
-from nightrook.story.source import state_of
+from nightrook.story.story import state_of
 
 _LOST = "lost"
 

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any
 
-from nightrook.web.folds.fold import RunFold
 from nightrook.web.replies import encoded
+from nightrook.web.shown_runs import ShownRun
 from nightrook.web.views.beats import beat
 
 _PAUSE_S = 0.025  # between two announcements to one browser
@@ -64,7 +64,7 @@ class Bell:
         self.questions: list[dict[str, Any]] = []
         self._hide = hide
         self._listeners: set[Listener] = set()
-        self._changed: dict[str, RunFold] = {}
+        self._changed: dict[str, ShownRun] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._last = 0.0
         self._number = 0
@@ -84,11 +84,11 @@ class Bell:
         """Listen no longer."""
         self._listeners.discard(listener)
 
-    def note(self, fold: RunFold) -> None:
+    def note(self, shown: ShownRun) -> None:
         """Announce that a run has changed."""
         if not self._listeners:
             return
-        self._changed[fold.name] = fold
+        self._changed[shown.name] = shown
         if self._timer is None:
             loop = asyncio.get_running_loop()
             wait_s = max(0.0, self._last + pause_s(self.listeners) - loop.time())
@@ -110,13 +110,13 @@ class Bell:
             self.questions = questions
             self._send("questions", "questions", {"questions": questions})
 
-    def state(self, listener: Listener, server: str, now: float, folds: Iterable[RunFold]) -> None:
+    def state(self, listener: Listener, server: str, now: float, runs: Iterable[ShownRun]) -> None:
         """Send a new listener all that is true now."""
         state = {
             "server": server,
             "now": now,
             "list": self.list_number,
-            "runs": [beat(fold) for fold in folds],
+            "runs": [beat(shown) for shown in runs],
             "questions": self.questions,
         }
         listener.put("state", self._event("state", state))
@@ -132,8 +132,8 @@ class Bell:
         self._timer = None
         self._last = asyncio.get_running_loop().time()
         changed, self._changed = self._changed, {}
-        for fold in changed.values():
-            self._send(f"run {fold.name}", "run", beat(fold))
+        for shown in changed.values():
+            self._send(f"run {shown.name}", "run", beat(shown))
 
     def _send(self, key: str, kind: str, data: Any) -> None:
         event = self._event(kind, data)

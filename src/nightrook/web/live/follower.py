@@ -13,12 +13,11 @@ from nightrook.store.file_names import DECISIONS, INFO, RUNS, VERDICT
 from nightrook.store.loop_folder import LOOPS
 from nightrook.store.names import is_name
 from nightrook.store.runs import NewestFirst
-from nightrook.web.folds.fold import RunFold
-from nightrook.web.folds.keeper import Folds
 from nightrook.web.live.bell import Bell
 from nightrook.web.live.questions import OpenQuestions
 from nightrook.web.live.sizes import FolderSizes
 from nightrook.web.replies import ApiError
+from nightrook.web.shown_runs import ShownRun, ShownRuns
 
 _PAUSE_S = 0.03  # between two looks at what has changed
 _TICK_S = 1.0  # between two looks at whether processes are alive
@@ -29,19 +28,19 @@ _LINGER_S = 10.0  # after the last viewer has left: it may only have reloaded th
 class Follower:
     """Reads what grows, notices what comes and goes, and has the bell announce it."""
 
-    def __init__(self, folds: Folds, bell: Bell) -> None:
-        self._folds = folds
+    def __init__(self, runs: ShownRuns, bell: Bell) -> None:
+        self._runs = runs
         self._bell = bell
-        self._home = Path(os.path.abspath(folds.home))
+        self._home = Path(os.path.abspath(runs.home))
         self._viewers = 0
-        self._followed: dict[str, RunFold] = {}
+        self._followed: dict[str, ShownRun] = {}
         self._task: asyncio.Task[None] | None = None
         self._watch: FolderWatch | FolderSizes | None = None
         self._ready = asyncio.Event()
         self.questions = OpenQuestions(self._questions_changed)
 
     @property
-    def followed(self) -> list[RunFold]:
+    def followed(self) -> list[ShownRun]:
         """The runs that are alive."""
         return list(self._followed.values())
 
@@ -63,13 +62,13 @@ class Follower:
         finally:
             self._viewers -= 1
 
-    def ended(self, fold: RunFold) -> None:
+    def ended(self, shown: ShownRun) -> None:
         """Follow a run no longer: it has its verdict."""
-        fold.is_followed = False
-        if self._followed.pop(fold.name, None) is not None:
+        shown.is_followed = False
+        if self._followed.pop(shown.name, None) is not None:
             if self._watch is not None:
-                self._watch.remove(str(fold.folder.path))
-            self.questions.leave(fold.name)
+                self._watch.remove(str(shown.folder.path))
+            self.questions.leave(shown.name)
             self._bell.list_changed()
 
     async def close(self) -> None:
@@ -90,8 +89,8 @@ class Follower:
         finally:
             self._ready.set()
             self._task = self._watch = None
-            for fold in self.followed:
-                fold.is_followed = False
+            for shown in self.followed:
+                shown.is_followed = False
             self._followed.clear()
             self.questions.close()
             watch.close()
@@ -106,8 +105,8 @@ class Follower:
                 await self._take(change)
             if loop.time() - tick >= _TICK_S:
                 tick = loop.time()
-                for fold in self.followed:
-                    self._folds.check(fold)
+                for shown in self.followed:
+                    self._runs.check(shown)
             alone_since = None if self._viewers else alone_since or loop.time()
             await asyncio.sleep(_PAUSE_S)
 
@@ -131,23 +130,23 @@ class Follower:
     async def _start(self, name: str) -> None:
         """Follow a run, if it has no verdict yet."""
         try:
-            fold = await self._folds.get(name)
+            shown = await self._runs.get(name)
         except (NightrookError, ApiError):
             return  # it is damaged or gone: the list says so
-        if fold.is_complete or name in self._followed or self._watch is None:
+        if shown.is_complete or name in self._followed or self._watch is None:
             return
-        self._followed[name] = fold
-        fold.is_followed = True
-        self._watch.add(str(fold.folder.path))
-        fold.poke(ended=True, decided=True)
-        self.questions.follow(fold.folder)
-        self._bell.note(fold)
+        self._followed[name] = shown
+        shown.is_followed = True
+        self._watch.add(str(shown.folder.path))
+        shown.wake()
+        self.questions.follow(shown.folder)
+        self._bell.note(shown)
 
     async def _take(self, change: Change) -> None:
         folder, name = os.path.split(change.folder)
-        fold = self._followed.get(name) if folder == str(self._home / RUNS) else None
-        if fold is not None:
-            await self._take_in_run(fold, change)
+        shown = self._followed.get(name) if folder == str(self._home / RUNS) else None
+        if shown is not None:
+            await self._take_in_run(shown, change)
         elif change.folder == str(self._home / RUNS):
             await self._take_in_runs(change)
         elif change.folder == str(self._home):
@@ -159,14 +158,14 @@ class Follower:
         waiting = self.questions.waiting
         self._bell.asked([{"run": one.run, "id": one.question.id} for one in waiting])
 
-    async def _take_in_run(self, fold: RunFold, change: Change) -> None:
+    async def _take_in_run(self, shown: ShownRun, change: Change) -> None:
         if change.name == INFO:
             with suppress(NightrookError):
-                info = await asyncio.to_thread(fold.folder.info)
-                fold.info = info or fold.info
-            self.questions.follow(fold.folder)
+                info = await asyncio.to_thread(shown.folder.info)
+                shown.info = info or shown.info
+            self.questions.follow(shown.folder)
         everything = change.name == ""
-        fold.poke(
+        shown.wake(
             ended=everything or change.name == VERDICT,
             decided=everything or change.name == DECISIONS,
         )
@@ -179,7 +178,7 @@ class Follower:
         elif change.is_gone:
             self._followed.pop(change.name, None)
             self.questions.leave(change.name)
-            self._folds.drop(change.name)
+            self._runs.drop(change.name)
             self._bell.gone(change.name)
         else:
             await self._start(change.name)

@@ -3,7 +3,7 @@
 import msgspec
 
 from nightrook.model.snapshot import Activity, TokenCounts
-from nightrook.web.folds.fold import RunFold
+from nightrook.web.shown_runs import ShownRun
 from nightrook.web.views.values import Cost, doing, spent
 
 
@@ -25,18 +25,17 @@ class Beat(msgspec.Struct, frozen=True, kw_only=True):
     questions: int
 
 
-def beat(fold: RunFold) -> Beat:
+def beat(shown: ShownRun) -> Beat:
     """A run as it is now."""
-    snapshot = fold.snapshot()
-    running = "running" if fold.is_alive or fold.is_healing else "not kept"
+    snapshot = shown.story.snapshot()
     return Beat(
-        name=fold.name,
-        epoch=fold.epoch,
-        revision=fold.timeline.revision,
-        total=len(fold.timeline.items),
+        name=shown.name,
+        epoch=shown.epoch,
+        revision=shown.timeline.revision,
+        total=len(shown.timeline.items),
         seq=snapshot.seq,
-        status=running if fold.verdict is None else fold.verdict.status,
-        alive=fold.is_alive,
+        status=shown.status,
+        alive=shown.is_alive,
         activity=snapshot.activity,
         since=snapshot.since,
         doing=doing(snapshot),

@@ -15,10 +15,10 @@ from nightrook.model.redaction.redactor import Redactor
 from nightrook.model.text import encodable
 from nightrook.model.timeline import Item
 from nightrook.store.logs import Stream
-from nightrook.story.bodies import Body, run_bodies
+from nightrook.story.item_bodies import Body, run_bodies
 from nightrook.story.tail import log_size, read_at
-from nightrook.web.folds.fold import RunFold
 from nightrook.web.replies import ApiError, encoded, json_reply
+from nightrook.web.shown_runs import ShownRun
 from nightrook.web.site import site_of
 from nightrook.web.views.parameters import choice, number, path_number
 
@@ -44,19 +44,21 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 async def body(request: Request) -> Response:
     """`GET /api/runs/R/items/ID/body`."""
     site = site_of(request)
-    fold = await site.folds.get(request.path_params["run"])
+    shown = await site.runs.get(request.path_params["run"])
     id = path_number(request, "item")
-    await fold.until(lambda: len(fold.timeline.items) > id)
-    if id >= len(fold.timeline.items):
-        raise ApiError(404, f"run {fold.name} has no item {id}: it has {len(fold.timeline.items)}")
-    item, offset = fold.timeline.items[id], number(request, "offset", 0)
-    parts = await asyncio.to_thread(_read, fold, item, site.redactor)
+    await shown.caught_up(lambda: len(shown.timeline.items) > id)
+    if id >= len(shown.timeline.items):
+        raise ApiError(
+            404, f"run {shown.name} has no item {id}: it has {len(shown.timeline.items)}"
+        )
+    item, offset = shown.timeline.items[id], number(request, "offset", 0)
+    parts = await asyncio.to_thread(_read, shown, item, site.redactor)
     if "part" not in request.query_params:
         return json_reply(encoded({name: _piece(text) for name, text in parts.items()}))
     name = choice(request, "part", _PARTS, "text")
     text = parts.get(name)
     if text is None:
-        raise ApiError(404, f"item {id} of run {fold.name} has no {name}: leave `part` out")
+        raise ApiError(404, f"item {id} of run {shown.name} has no {name}: leave `part` out")
     return json_reply(encoded(_piece(text, offset)))
 
 
@@ -68,13 +70,13 @@ def _piece(text: str | None, offset: int = 0) -> Part | None:
     return Part(text=piece, size=len(text), offset=offset, truncated=rest)
 
 
-def _read(fold: RunFold, item: Item, redactor: Redactor) -> Parts:
+def _read(shown: ShownRun, item: Item, redactor: Redactor) -> Parts:
     """Read all parts of an item, without secrets: they are hidden before anything is cut."""
-    agent = fold.source.agent
+    agent = shown.story.agent
     if item.kind in _RAW:
-        parts: Parts = {**dict.fromkeys(_PARTS), "text": _raw_line(fold, item)}
+        parts: Parts = {**dict.fromkeys(_PARTS), "text": _raw_line(shown, item)}
     else:
-        parts = _parts(run_bodies(fold.folder.path, agent).read(item), _replacements(agent))
+        parts = _parts(run_bodies(shown.folder.path, agent).read(item), _replacements(agent))
     return {
         name: None if text is None else redactor.text(encodable(text))
         for name, text in parts.items()
@@ -106,12 +108,12 @@ def _compared(edit: Replacement) -> list[str]:
     return list(difflib.unified_diff(before, after, lineterm="", n=3))[2:]
 
 
-def _raw_line(fold: RunFold, item: Item) -> str | None:
+def _raw_line(shown: ShownRun, item: Item) -> str | None:
     """The line that could not be read, as far as it is worth showing."""
     if item.place is None:
         return None
     size = min(item.place.length, _LARGEST_RAW)
-    line = read_at(fold.folder.path, "stdout", item.place.offset, size)
+    line = read_at(shown.folder.path, "stdout", item.place.offset, size)
     cut = item.place.length - len(line)
     note = f"\n… {cut} more bytes in stdout.raw, at byte {item.place.offset}" if cut > 0 else ""
     return line.decode("utf-8", "replace").rstrip("\n") + note
@@ -120,18 +122,18 @@ def _raw_line(fold: RunFold, item: Item) -> str | None:
 async def text(request: Request) -> Response:
     """`GET /api/runs/R/text`."""
     site = site_of(request)
-    fold = await site.folds.get(request.path_params["run"])
+    shown = await site.runs.get(request.path_params["run"])
     is_stdout = choice(request, "stream", ("stdout", "stderr"), "stderr") == "stdout"
     stream: Stream = "stdout" if is_stdout else "stderr"
     offset = number(request, "offset", 0)
     if is_stdout:
-        await fold.caught_up()
-        size = fold.text_size
+        await shown.caught_up()
+        size = shown.story.feed.text_size
     else:
-        size = log_size(fold.folder.path, "stderr")
-    data = read_at(fold.folder.path, stream, offset, min(_MOST, max(0, size - offset)))
+        size = log_size(shown.folder.path, "stderr")
+    data = read_at(shown.folder.path, stream, offset, min(_MOST, max(0, size - offset)))
     end = offset + len(data)
     if end < size and (cut := data.rfind(b"\n") + 1):
         data, end = data[:cut], offset + cut
-    shown = site.redactor.text(data.decode("utf-8", "replace"))
-    return json_reply(encoded({"text": shown, "offset": offset, "next": end, "size": size}))
+    words = site.redactor.text(data.decode("utf-8", "replace"))
+    return json_reply(encoded({"text": words, "offset": offset, "next": end, "size": size}))

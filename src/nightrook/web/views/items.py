@@ -6,8 +6,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from nightrook.model.timeline import Item
-from nightrook.web.folds.fold import RunFold
 from nightrook.web.replies import encoded, json_reply
+from nightrook.web.shown_runs import ShownRun
 from nightrook.web.site import Site, site_of
 from nightrook.web.views.parameters import flag, number
 
@@ -18,36 +18,42 @@ _MOST = 5000
 async def items(request: Request) -> Response:
     """`GET /api/runs/R/items`."""
     site = site_of(request)
-    fold = await site.folds.get(request.path_params["run"])
+    shown = await site.runs.get(request.path_params["run"])
     asked: bytes = request.scope["query_string"]
-    if fold.is_followed and (known := site.answers.known((_state_of(fold), asked))) is not None:
+    if shown.is_followed and (known := site.answers.known((_state_of(shown), asked))) is not None:
         return json_reply(known)  # another viewer has just asked for the same
     limit = max(1, number(request, "limit", _LIMIT, most=_MOST))
     with_snapshot = flag(request, "snapshot", default=True)
     first = number(request, "first", -1)
     after = number(request, "after", 0)
-    if not fold.is_followed:
-        fold.poke(ended=True, decided=True)
+    if not shown.is_followed:
+        shown.wake()
     if first >= 0:
-        await fold.until(lambda: len(fold.timeline.items) >= first + limit)
+        await shown.caught_up(lambda: len(shown.timeline.items) >= first + limit)
     else:
-        await fold.until(lambda: fold.timeline.revision >= after + limit)
-    key = (_state_of(fold), asked)
+        await shown.caught_up(lambda: shown.timeline.revision >= after + limit)
+    key = (_state_of(shown), asked)
     return json_reply(
-        site.answers.get(key, lambda: _encoded(site, fold, first, after, limit, with_snapshot))
+        site.answers.get(key, lambda: _encoded(site, shown, first, after, limit, with_snapshot))
     )
 
 
-def _state_of(fold: RunFold) -> tuple[object, ...]:
+def _state_of(shown: ShownRun) -> tuple[object, ...]:
     """What an answer about a run depends on."""
-    state = fold.source.state
-    return (fold.epoch, fold.timeline.revision, state.records, fold.is_complete, fold.is_reading)
+    state = shown.story.state
+    return (
+        shown.epoch,
+        shown.timeline.revision,
+        state.records,
+        shown.is_complete,
+        shown.is_reading,
+    )
 
 
 def _encoded(
-    site: Site, fold: RunFold, first: int, after: int, limit: int, with_snapshot: bool
+    site: Site, shown: ShownRun, first: int, after: int, limit: int, with_snapshot: bool
 ) -> bytes:
-    timeline = fold.timeline
+    timeline = shown.timeline
     if first >= 0:
         found: list[Item] = timeline.items[first : first + limit]
         position = timeline.revision
@@ -57,13 +63,13 @@ def _encoded(
         position = found[-1].revision if len(found) == limit else timeline.revision
         more = position < timeline.revision
     answer: dict[str, Any] = {
-        **about_fold(fold),
+        **about_shown(shown),
         "items": found,
         "revision": position,
-        "more": more or fold.is_reading,
+        "more": more or shown.is_reading,
     }
     if with_snapshot:
-        answer["snapshot"] = fold.snapshot()
+        answer["snapshot"] = shown.story.snapshot()
     if timeline.drafts:
         answer["drafts"] = [
             {"id": id, "kind": each.kind, "begin": each.begin, "size": each.size}
@@ -72,31 +78,31 @@ def _encoded(
     return site.hidden(answer)
 
 
-def about_fold(fold: RunFold) -> dict[str, Any]:
+def about_shown(shown: ShownRun) -> dict[str, Any]:
     """How far a run is folded."""
     return {
-        "epoch": fold.epoch,
-        "revision": fold.timeline.revision,
-        "total": len(fold.timeline.items),
-        "complete": fold.is_complete,
+        "epoch": shown.epoch,
+        "revision": shown.timeline.revision,
+        "total": len(shown.timeline.items),
+        "complete": shown.is_complete,
     }
 
 
 async def outline(request: Request) -> Response:
     """`GET /api/runs/R/outline`."""
     site = site_of(request)
-    fold = await site.folds.get(request.path_params["run"])
+    shown = await site.runs.get(request.path_params["run"])
     first = number(request, "first", 0)
-    if not fold.is_followed:
-        fold.poke(ended=True)
-    await fold.until(lambda: len(fold.timeline.items) > first)
-    key = ("outline", _state_of(fold), first)
+    if not shown.is_followed:
+        shown.wake(decided=False)
+    await shown.caught_up(lambda: len(shown.timeline.items) > first)
+    key = ("outline", _state_of(shown), first)
 
     def make() -> bytes:
-        shape = fold.outline.since(first)
+        shape = shown.outline.since(first)
         return encoded(  # no text of an agent is in it
             {
-                **about_fold(fold),
+                **about_shown(shown),
                 "first": first,
                 "kinds": shape.kinds,
                 "states": shape.states,

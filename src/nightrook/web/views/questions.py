@@ -66,17 +66,17 @@ def question_json(waiting: Waiting) -> dict[str, Any]:
 async def answer(request: Request) -> Response:
     """`POST /api/runs/R/questions/Q`."""
     site = site_of(request)
-    fold = await site.folds.get(request.path_params["run"])
+    shown = await site.runs.get(request.path_params["run"])
     id = str(request.path_params["question"])
     decision = _decision(await request.body())
     try:
-        outcome = await decide(fold.folder, id, decision)
+        outcome = await decide(shown.folder, id, decision)
     except RefusedError as error:
         raise ApiError(403 if str(error) in _FORBIDDEN else 400, str(error)) from error
     except NotAskingError as error:
         raise ApiError(409, f"{error}; see  rook show") from error
     if outcome.question is None:
-        raise ApiError(404, f"run {fold.name} has no question {id[:40]!r}: see the open ones")
+        raise ApiError(404, f"run {shown.name} has no question {id[:40]!r}: see the open ones")
     decided = _decided(outcome.question)
     if not outcome.counts:
         raise ApiError(409, _who(outcome.question), decided=decided)

@@ -1,4 +1,4 @@
-"""The list of runs: a row for each, from its folder or, while it is alive, from its fold."""
+"""The list of runs: a row for each, from its folder or, while it is alive, from its shown."""
 
 import asyncio
 import time
@@ -18,8 +18,8 @@ from nightrook.model.text import encodable, first_line
 from nightrook.store.batch_folder import BATCHES
 from nightrook.store.run_formats import RunInfo, VerdictInfo
 from nightrook.store.runs import NewestFirst, ReadRun
-from nightrook.web.folds.fold import RunFold
 from nightrook.web.replies import ApiError
+from nightrook.web.shown_runs import ShownRun
 from nightrook.web.site import site_of
 from nightrook.web.views.parameters import number
 from nightrook.web.views.values import Cost, cost_of, doing, spent
@@ -79,10 +79,10 @@ async def run_list(request: Request) -> Response:
         row = each.row
         if row is None:
             try:
-                fold = await site.folds.get(each.name)
+                shown = await site.runs.get(each.name)
             except (NightrookError, ApiError):
                 continue  # it was removed meanwhile
-            row = fold_row(fold)
+            row = shown_row(shown)
         if all(getattr(row, name) == text for name, text in wanted.items()):
             rows.append(row)
     return site.reply({"runs": rows, "next": following})
@@ -149,24 +149,24 @@ def ended_row(name: str, info: RunInfo, verdict: VerdictInfo) -> Row:
     )
 
 
-def fold_row(fold: RunFold) -> Row:
+def shown_row(shown: ShownRun) -> Row:
     """A run as far as it is folded."""
-    if fold.verdict is not None:
-        return ended_row(fold.name, fold.info, fold.verdict)
-    snapshot = fold.snapshot()
+    if shown.verdict is not None:
+        return ended_row(shown.name, shown.info, shown.verdict)
+    snapshot = shown.story.snapshot()
     return msgspec.structs.replace(
-        _begun(fold.name, fold.info),
-        status="running" if fold.is_alive or fold.is_healing else "not kept",
-        alive=fold.is_alive,
-        duration_s=elapsed_s(fold.info.started_at, time.time()),
+        _begun(shown.name, shown.info),
+        status=shown.status,
+        alive=shown.is_alive,
+        duration_s=elapsed_s(shown.info.started_at, time.time()),
         cost=spent(snapshot),
         tokens=snapshot.tokens if snapshot.has_usage else None,
-        model=snapshot.model or fold.info.model,
+        model=snapshot.model or shown.info.model,
         activity=snapshot.activity,
         since=snapshot.since,
         doing=doing(snapshot),
         questions=snapshot.questions_open,
-        revision=fold.timeline.revision,
+        revision=shown.timeline.revision,
     )
 
 

@@ -10,7 +10,7 @@ from nightrook.model.events import Event, Text, Thinking, ToolFinished, ToolStar
 from nightrook.model.records import Record
 from nightrook.model.text import first_line
 from nightrook.model.timeline import LONGEST_FIRST_LINE, Item, ItemKind, Place
-from nightrook.story.source import StreamDecoder
+from nightrook.story.decode import StreamDecoder
 from nightrook.story.tail import read_at
 
 _CONTEXTS = (0, 64 << 10, 1 << 20, 16 << 20)

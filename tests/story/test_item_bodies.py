@@ -6,7 +6,7 @@ import nightrook
 from nightrook.model.events import Text, Thinking, ToolFinished, ToolStarted, UserMessage
 from nightrook.model.records import Record
 from nightrook.model.timeline import Item, Timeline
-from nightrook.story.bodies import Bodies, Body, run_bodies
+from nightrook.story.item_bodies import Bodies, Body, run_bodies
 from tests.recorded import agent_of, cases, recordings
 
 

@@ -9,7 +9,7 @@ from nightrook import agents
 from nightrook.adapter.agent import Agent
 from nightrook.adapter.lines import DEFAULT_CAP
 from nightrook.model import answer
-from nightrook.story.answers import final_text, is_complete
+from nightrook.story.final_answer import final_text, is_complete
 from tests.recorded import ALL, folded, name_of
 
 RESULT = '{"type":"result","subtype":"success","is_error":false,"result":"Done","session_id":"s"}'

@@ -1,4 +1,4 @@
-"""A stored session as a feed, so that every viewer of runs can show it."""
+"""The story of a stored session, so that every viewer of runs can show it."""
 
 from nightrook import agents
 from nightrook.archive.sessions.find import StoredSession
@@ -6,9 +6,9 @@ from nightrook.archive.sessions.parts import Parts
 from nightrook.archive.sessions.session_log import SessionLog
 from nightrook.model.records import Record
 from nightrook.store.logs import Stream
-from nightrook.story.bodies import Bodies
-from nightrook.story.feed import ByteReader, Feed
-from nightrook.story.source import Source
+from nightrook.story.feed import ByteReader, StoredFeed
+from nightrook.story.item_bodies import Bodies
+from nightrook.story.story import Story
 from nightrook.story.tail import Piece
 
 
@@ -26,24 +26,19 @@ def _no_text(_: Stream) -> ByteReader:
     return _NoText()
 
 
-def session_feed(session: StoredSession) -> Feed:
+def session_story(session: StoredSession) -> Story:
     """What happened in a stored session."""
-    transcript = agents.transcript(session.agent)
-    return Feed(
-        Source(session.agent),
-        _no_text,
-        label=session.agent,
-        complete=True,
-        open_records=lambda: SessionLog(Parts(session, transcript), transcript),
-    )
-
-
-def session_bodies(session: StoredSession) -> Bodies:
-    """The bulky parts of a session's timeline, read from its files."""
     transcript = agents.transcript(session.agent)
 
     def decode(data: bytes) -> list[Record]:
         decoder = transcript.decoder()
         return [*decoder.feed(data), *decoder.close()]
 
-    return Bodies(Parts(session, transcript).read_at, decode)
+    feed = StoredFeed(
+        session.agent,
+        _no_text,
+        label=session.agent,
+        open_records=lambda: SessionLog(Parts(session, transcript), transcript),
+    )
+    bodies = Bodies(Parts(session, transcript).read_at, decode)
+    return Story(feed, name=session.id, bodies=bodies)

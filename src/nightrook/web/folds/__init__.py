@@ -1,1 +1,0 @@
-"""One decoder and one fold for each run that is shown, however many viewers it has."""
