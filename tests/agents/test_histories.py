@@ -10,14 +10,19 @@ from nightrook import agents
 from nightrook.adapter.history import Call, History
 from tests.agents.histories import check_reading, damaged, place_of, read, transcripts
 
-OF_FILES = [name for name in agents.HISTORIES if agents.history(name).begin is not None]
+
+def loaded(name: str) -> History:
+    return agents.history(name).loaded()
+
+
+OF_FILES = [name for name in agents.HISTORIES if loaded(name).begin is not None]
 """The agents that keep files; those that keep only a SQLite store read rows."""
 
 every_history = pytest.mark.parametrize("name", OF_FILES)
 
 
 def files(name: str) -> list[tuple[History, str, bytes]]:
-    history = agents.history(name)
+    history = loaded(name)
     return [
         (history, path, data)
         for path, data in transcripts(name)
@@ -69,7 +74,7 @@ def test_damaged_files_are_read_without_an_error(name: str, seed: int) -> None:
 def test_any_bytes_are_read_without_an_error(name: str, data: bytes, seed: int) -> None:
     stored = files(name)
     history, path, _ = stored[seed % len(stored)]
-    for needle in history.loaded().needles:
+    for needle in history.needles:
         check_reading(history, path, data)
         check_reading(history, path, b"{%b:%b" % (needle, data))
         check_reading(history, path, b'{%b:"%b"}' % (needle, data))
@@ -80,7 +85,7 @@ def test_any_bytes_are_read_without_an_error(name: str, data: bytes, seed: int) 
 def test_the_memory_of_a_file_begins_whatever_its_path_is(
     name: str, parts: tuple[str, ...]
 ) -> None:
-    history = agents.history(name)
+    history = loaded(name)
     assert history.begin is not None
     memory = history.begin(parts)
     assert isinstance(memory, history.memory)
