@@ -30,7 +30,7 @@ from nightrook.fleet.streams import make_streams
 from nightrook.fleet.worker.rights import WorkerRights
 from nightrook.fleet.worker.worker import Worker, WorkerPlan
 from nightrook.runs.start import start
-from nightrook.store import runs
+from nightrook.store.run_folder import create_run
 from nightrook.store.run_formats import RunInfo
 from nightrook.story.tasks import end_tasks
 from nightrook.testing import install_agent
@@ -51,7 +51,7 @@ def _info() -> RunInfo:
 
 async def _bulk(url: str, folder: Path) -> None:
     """How fast a log is sent, and how fast a late viewer reads it."""
-    source = runs.create(folder / "a", _info())
+    source = create_run(folder / "a", _info())
     (source.path / "stdout.raw").write_bytes(os.urandom(1 << 20) * (_LOG >> 20))
     async with connected(Address(url=url)) as connection:
         await make_streams(connection)
@@ -59,7 +59,7 @@ async def _bulk(url: str, folder: Path) -> None:
         began = time.perf_counter()
         await sink.finish(lambda sizes: Ended(sizes=sizes))
         sent_s = time.perf_counter() - began
-        target = runs.create(folder / "b", _info())
+        target = create_run(folder / "b", _info())
         began, size = time.perf_counter(), 0
         reader = Reader(connection, subjects.EV, subjects.events_of("bulk", 1))
         with Mirror(target) as mirror:
@@ -77,7 +77,7 @@ async def _bulk(url: str, folder: Path) -> None:
 
 async def _rate(url: str, folder: Path) -> None:
     """Whether a feed keeps up with a run that writes 20,000 lines a second."""
-    source, target = runs.create(folder / "a", _info()), runs.create(folder / "b", _info())
+    source, target = create_run(folder / "a", _info()), create_run(folder / "b", _info())
     path = source.path / "stdout.raw"
     path.touch()
     async with connected(Address(url=url)) as connection:

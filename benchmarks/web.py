@@ -22,9 +22,8 @@ from urllib.parse import urlsplit
 from timing import Row, dearer
 
 from nightrook.process.liveness import start_ticks
-from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_folder import RunFolder, create_run
 from nightrook.store.run_formats import RunInfo, VerdictInfo
-from nightrook.store.runs import create
 
 ROOK = Path(sys.executable).with_name("rook")
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -64,7 +63,7 @@ class Recorded:
         ticks = start_ticks(me) if me else None
         info = RunInfo(agent="claude", command=["claude"], cwd="/", prompt="Work",
                        started_at=time.time(), runner_pid=me, runner_ticks=ticks)  # fmt: skip
-        self.folder: RunFolder = create(home, info)
+        self.folder: RunFolder = create_run(home, info)
         self._log = self.folder.open_log("stdout")
         self._arrivals = self.folder.open_log("arrivals")
         self._size = 0

@@ -75,6 +75,12 @@ def _modules_that_mention(words: str) -> set[str]:
     }
 
 
+def test_one_module_compares_the_beginnings_of_names() -> None:
+    assert _modules_that_mention(r"""["'](?:loop|batch)-["']""") == set()
+    assert _modules_that_mention(r"\bprefix_of\(") == {"store/names.py", "store/folders.py"}
+    assert _modules_that_mention(r"\bname\.startswith\(text\)") == {"store/names.py"}
+
+
 def test_one_module_opens_raw_logs_to_read_and_one_decodes_them() -> None:
     writers = {"store/file_names.py", "store/run_folder.py", "runs/pipe.py"}
     copies = {"fleet/shipped_files.py"}  # bytes to other machines, by position

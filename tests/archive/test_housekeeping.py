@@ -28,11 +28,10 @@ from nightrook.archive.search.indexing import fill
 from nightrook.archive.search.search import SearchQuery, search
 from nightrook.model.errors import NightrookError
 from nightrook.process.liveness import start_ticks
+from nightrook.store.list import Stored
 from nightrook.store.packing import pin
-from nightrook.store.removal import Stored
-from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_folder import RunFolder, create_run
 from nightrook.store.run_formats import RunInfo, VerdictInfo
-from nightrook.store.runs import create
 from tests.archive.search.test_index import SUBAGENT, TRANSCRIPTS
 from tests.store.samples import append
 
@@ -47,7 +46,7 @@ def make_run(home: Path, *, days: float = 0, pid: int = 0, log: bytes = LOG) -> 
     info = RunInfo(
         command=["claude"], cwd="/", started_at=at, recorder_pid=pid or None, recorder_ticks=ticks
     )
-    folder = create(home, info)
+    folder = create_run(home, info)
     append(folder, "stdout", log)
     if not pid:
         verdict = VerdictInfo(status="success", sentence="done", exit_code=0, ended_at=at)

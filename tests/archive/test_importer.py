@@ -17,7 +17,7 @@ from nightrook.archive import importer
 from nightrook.archive.importer import Problem, bring_up_to_date
 from nightrook.archive.ledger.ledger import Ledger
 from nightrook.model.snapshot import TokenCounts
-from nightrook.store import runs
+from nightrook.store.run_folder import create_run
 from nightrook.store.run_formats import RunInfo, VerdictInfo
 from tests.archive.homes import AT, Home, message
 from tests.archive.ledger.samples import totals
@@ -363,7 +363,7 @@ def test_a_history_that_cannot_be_loaded_is_reported_and_the_others_imported(
 def test_a_run_of_rook_and_its_transcript_are_one(home: Home) -> None:
     home.write(message(1))
     info = RunInfo(agent="claude", command=["claude"], cwd="/home/me/app", started_at=AT)
-    folder = runs.create(home.ledger.parent, info)
+    folder = create_run(home.ledger.parent, info)
     verdict = VerdictInfo(
         status="success",
         sentence="done",
@@ -384,7 +384,7 @@ def test_a_run_of_rook_and_its_transcript_are_one(home: Home) -> None:
 
 def test_a_run_that_cannot_be_read_is_reported(home: Home) -> None:
     info = RunInfo(agent="claude", command=["claude"], cwd="/home/me/app", started_at=AT)
-    folder = runs.create(home.ledger.parent, info)
+    folder = create_run(home.ledger.parent, info)
     verdict = VerdictInfo(status="success", sentence="done", exit_code=0, ended_at=AT + 9)
     folder.write_verdict(verdict)
     (file,) = (home.ledger.parent / "runs").glob("*/run.json")

@@ -11,8 +11,7 @@ from nightrook.archive.ledger.runs import RunFigures
 from nightrook.archive.run_figures import read_runs
 from nightrook.model.snapshot import TokenCounts
 from nightrook.process.demo_player import player_command
-from nightrook.store import runs
-from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_folder import RunFolder, create_run
 from nightrook.store.run_formats import RunInfo, VerdictInfo
 
 INFO = RunInfo(
@@ -39,7 +38,7 @@ VERDICT = VerdictInfo(
 
 
 def run(home: Path, verdict: VerdictInfo | None = VERDICT, **changes: Any) -> RunFolder:
-    folder = runs.create(home, msgspec.structs.replace(INFO, **changes))
+    folder = create_run(home, msgspec.structs.replace(INFO, **changes))
     if verdict is not None:
         folder.write_verdict(verdict)
     return folder

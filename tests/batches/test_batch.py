@@ -15,8 +15,8 @@ from nightrook.batches.tasks import BatchTask, make_task, read_tasks
 from nightrook.loops.events import LoopEvent, ToolStarted
 from nightrook.loops.storage import LOOP_FOLDERS
 from nightrook.runs.limits import UnheldBudgetError
-from nightrook.store import runs
 from nightrook.store.batch_folder import BatchFolder, BatchResult
+from nightrook.store.list import newest_first
 from nightrook.store.loop_folder import LoopFolder
 from tests.loops.playing import calls, install, repository
 
@@ -142,11 +142,11 @@ def test_a_resumed_batch_runs_the_tasks_without_a_result(
         "1",
         "2",
     ]
-    assert len(runs.runs(tmp_path / "home")) == 4
+    assert len(list(newest_first(tmp_path / "home"))) == 4
 
 
 def spent_in(home: Path) -> float:
-    verdicts = [folder.verdict() for folder in runs.runs(home)]
+    verdicts = [folder.verdict() for folder in list(newest_first(home))]
     return sum(verdict.spent_usd or 0.0 for verdict in verdicts if verdict is not None)
 
 
@@ -300,7 +300,7 @@ def test_a_damaged_folder_of_another_run_does_not_stop_a_batch(
 ) -> None:
     work = install(tmp_path, ["say=fine"], monkeypatch)
     play([make_task(prompt="x", id="1", cwd=str(work), until="fine")])
-    (one,) = runs.runs(tmp_path / "home")
+    (one,) = list(newest_first(tmp_path / "home"))
     (one.path / "run.json").write_text("{")
     (loop,) = LOOP_FOLDERS.all(tmp_path / "home")
     (loop.path / "plan.json").write_text("{")

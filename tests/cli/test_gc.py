@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.cli.desk import Desk
 
+from nightrook.store.list import newest_first
 from nightrook.store.run_folder import RunFolder
-from nightrook.store.runs import runs
 
 DAY_S = 86_400
 READERS = (
@@ -35,7 +35,7 @@ def old_run(desk: Desk) -> RunFolder:
     """A run of the scripted agent that ended a month ago."""
     done = desk.rook("run", "Fix it", "--agent", "claude")
     assert done.returncode == 0, done.stderr
-    (folder,) = runs(desk.home / "runs-home")
+    (folder,) = list(newest_first(desk.home / "runs-home"))
     at = time.time() - 30 * DAY_S
     for path in (*folder.path.iterdir(), folder.path):
         os.utime(path, (at, at))

@@ -12,7 +12,7 @@ from tests.loops.playing import calls, install, repository
 from tests.terminals import Terminal
 from tests.warm import ROOK, rook
 
-from nightrook.store import runs
+from nightrook.store.list import newest_first
 
 
 def signalled(work: Path, number: signal.Signals) -> tuple[str, int]:
@@ -495,7 +495,7 @@ def test_a_batch_takes_settings_and_agents_of_the_users_own(
     file = tasks_file(tmp_path, {"prompt": "x", "cwd": str(work), "agent": "work"})
     done = rook("batch", "--profile", "rich", str(file))
     assert done.returncode == 0, done.stderr
-    (folder,) = runs.runs(tmp_path / "home")
+    (folder,) = list(newest_first(tmp_path / "home"))
     info = folder.info()
     assert info is not None
     assert info.command[0] == str(claude)

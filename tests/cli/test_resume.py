@@ -13,7 +13,7 @@ from tests.runs.scripted import make
 
 import nightrook
 from nightrook.runs.resume import NoSessionError
-from nightrook.store import runs
+from nightrook.store.list import find_run
 
 STREAMS = {name_of(path): path for path in (*cases("codex"), *recordings("codex"))}
 CLAUDES = {name_of(path): path for path in cases("claude")}
@@ -125,7 +125,7 @@ def test_a_missing_command_of_the_user_s_is_not_to_be_installed(
 
 def test_a_folder_of_before_does_not_hand_a_session_to_another_program(desk: Desk) -> None:
     desk.run("--agent", "work")
-    folder = runs.find(desk.home / "runs-home", desk.last())
+    folder = find_run(desk.home / "runs-home", desk.last())
     info = folder.info()
     assert info is not None
     folder.write_info(msgspec.structs.replace(info, program=None, called=None))
@@ -144,7 +144,7 @@ def test_a_program_that_exec_was_given_by_its_path_goes_on(desk: Desk) -> None:
     desk.rook("exec", "--", "../claude", "-p", "hi")
     desk.rook("run", "--cwd", str(desk.home), "--resume", desk.last(), "Hi")
     assert desk.called().startswith("claude -p ")
-    info = runs.find(desk.home / "runs-home", desk.last()).info()
+    info = find_run(desk.home / "runs-home", desk.last()).info()
     assert info is not None
     assert info.command[0] == str(desk.project / "../claude")
 
@@ -161,7 +161,7 @@ def test_another_agent_is_wrong_usage(desk: Desk) -> None:
 
 def test_a_folder_of_before_that_was_kept_is_gone_on_with(desk: Desk) -> None:
     desk.run("--agent", "codex", "--via", "exec")
-    folder = runs.find(desk.home / "runs-home", desk.last())
+    folder = find_run(desk.home / "runs-home", desk.last())
     info = folder.info()
     assert info is not None
     assert (info.via, info.program) == ("exec", ["codex"])
@@ -174,7 +174,7 @@ def test_the_beginning_of_a_name_is_kept_whole(desk: Desk) -> None:
     desk.run("--agent", "codex")
     name = desk.last()
     desk.run("--resume", name[:2])
-    info = runs.find(desk.home / "runs-home", desk.last()).info()
+    info = find_run(desk.home / "runs-home", desk.last()).info()
     assert info is not None
     assert info.resumed_from == name
 
@@ -234,7 +234,7 @@ def test_last_is_the_newest_run_with_a_session_in_this_folder(desk: Desk) -> Non
     done = desk.run("--resume", "last")
     assert done.returncode == 0, done.stderr
     assert desk.called().startswith("codex exec --json ")
-    info = runs.find(desk.home / "runs-home", desk.last()).info()
+    info = find_run(desk.home / "runs-home", desk.last()).info()
     assert info is not None
     assert info.resumed_from == wanted
 
@@ -245,7 +245,7 @@ def test_a_session_id_of_a_recorded_run_resumes_that_run(desk: Desk) -> None:
     assert desk.run("--resume", session).returncode == 0
     assert desk.called().startswith("wrapper --as-me -p ")
     assert f"--resume={session}" in desk.called()
-    info = runs.find(desk.home / "runs-home", desk.last()).info()
+    info = find_run(desk.home / "runs-home", desk.last()).info()
     assert info is not None
     assert info.resumed_from == name
 
@@ -261,7 +261,7 @@ def test_a_session_that_rook_did_not_record_is_passed_to_the_agent_that_is_named
     assert not (desk.home / "called").exists()
     assert desk.run("--resume", session, "--agent", "claude").returncode == 0
     assert f"--resume={session}" in desk.called()
-    info = runs.find(desk.home / "runs-home", desk.last()).info()
+    info = find_run(desk.home / "runs-home", desk.last()).info()
     assert info is not None
     assert info.resumed_from is None
     desk.run("--resume", session, "--agent", "work")

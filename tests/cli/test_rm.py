@@ -10,10 +10,10 @@ from tests.terminals import Terminal
 from tests.warm import ROOK
 
 from nightrook.process.liveness import start_ticks
+from nightrook.store.list import newest_first
 from nightrook.store.loop_folder import LOOPS
-from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_folder import RunFolder, create_run
 from nightrook.store.run_formats import RunInfo, VerdictInfo
-from nightrook.store.runs import create, runs
 
 DAY_S = 86_400
 
@@ -31,7 +31,7 @@ def make_run(desk: Desk, *, days: float = 0, loop: str | None = None, pid: int =
     """Make a run that last changed some days ago; with a pid, one that is running."""
     ticks = start_ticks(pid) if pid else None
     at = time.time() - days * DAY_S
-    folder = create(
+    folder = create_run(
         home_of(desk),
         RunInfo(
             command=["claude"],
@@ -51,7 +51,7 @@ def make_run(desk: Desk, *, days: float = 0, loop: str | None = None, pid: int =
 
 
 def left(desk: Desk) -> set[str]:
-    return {folder.name for folder in runs(home_of(desk))}
+    return {folder.name for folder in list(newest_first(home_of(desk)))}
 
 
 def test_a_named_run_is_removed_without_a_question(desk: Desk) -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.cli.desk import Desk
 from tests.store.samples import INFO, VERDICT
 
-from nightrook.store.runs import create
+from nightrook.store.run_folder import create_run
 
 KEYS = {"cwd", "model", "tokens", "session", "exit_code", "files"}
 
@@ -22,7 +22,7 @@ def fill(desk: Desk, count: int, **verdict: object) -> None:
     """Make runs that have ended."""
     for number in range(count):
         info = msgspec.structs.replace(INFO, started_at=1000.0 + number, recorder_pid=None)
-        folder = create(desk.home / "runs-home", msgspec.structs.replace(info, runner_pid=None))
+        folder = create_run(desk.home / "runs-home", msgspec.structs.replace(info, runner_pid=None))
         folder.write_verdict(msgspec.structs.replace(VERDICT, **verdict))
 
 

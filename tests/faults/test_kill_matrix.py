@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from nightrook.process import trees
-from nightrook.store import runs
+from nightrook.store.list import newest_first
 from tests.cli.desk import Desk
 from tests.process.recording import wait_for
 from tests.rules import each
@@ -72,7 +72,7 @@ def _try(folder: Path, target: str, number: str, shape: str, moment: str) -> str
     command: list[str | Path] = [ROOK, "run", "--permission", "agent", "Fix it"]
     with Terminal(command, environment, cwd=desk.project) as terminal:
         terminal.until(shown)
-        (run,) = runs.runs(desk.home / "runs-home")
+        (run,) = list(newest_first(desk.home / "runs-home"))
         _strike(terminal, run.path, target, signal.Signals[f"SIG{number}"])
         _end(terminal)
     if (target, number) == ("both", "KILL"):

@@ -17,7 +17,7 @@ from nightrook.fleet.boss.folders import read_state
 from nightrook.fleet.boss.keeper import Keeper
 from nightrook.fleet.boss.submit import submit
 from nightrook.fleet.connection import Address, FleetError
-from nightrook.store import runs
+from nightrook.store.list import newest_first
 from nightrook.store.run_folder import RunFolder
 from tests.fleet.fleets import job
 
@@ -42,7 +42,7 @@ def is_over(folder: RunFolder) -> bool:
 
 def asked_for(home: Path) -> list[RunFolder]:
     """The runs here, without those whose boss was killed before it wrote where they run."""
-    return [each for each in runs.runs(home) if read_state(each) is not None]
+    return [each for each in list(newest_first(home)) if read_state(each) is not None]
 
 
 async def has_room(fleet: Fleet) -> bool:

@@ -19,7 +19,7 @@ from nightrook.fleet.server import LocalServer
 from nightrook.fleet.worker.worker import Worker
 from nightrook.model.verdict import Verdict
 from nightrook.runs.listing import listed
-from nightrook.store import runs
+from nightrook.store.list import NewestFirst
 from nightrook.store.run_formats import RunInfo
 from tests.fleet.fleets import finished, install, job, on_fleet, plan, working
 from tests.fleet.puppet import TRUTH, Puppet, claimed, puppet
@@ -184,7 +184,7 @@ def test_a_worker_that_writes_nonsense_spoils_its_own_run_only(
             assert (await run.wait()).status == "incomplete"
             home = tmp_path / "home"
             assert {path.name for path in (home / "runs").iterdir()} == {honest.name, run.name}
-            assert len([listed(each) for each in runs.NewestFirst(home)]) == 2
+            assert len([listed(each) for each in NewestFirst(home)]) == 2
 
     on_fleet(server, tmp_path / "home", work)
 
@@ -220,7 +220,7 @@ def test_a_worker_whose_clock_is_an_hour_apart_is_not_lost(
             await worker.chunk(0, b"stdout 0 %d\n" % int(at * 1e6), "arrivals")
             await worker.end(clock=at)
             assert (await run.wait()).status == "success"
-            (only,) = runs.NewestFirst(tmp_path / "home")
+            (only,) = NewestFirst(tmp_path / "home")
             assert listed(only).name == run.name
 
     on_fleet(server, tmp_path / "home", work)

@@ -15,7 +15,7 @@ from nightrook.fleet.boss.submit import NoMoneyError
 from nightrook.fleet.connection import ServerAwayError
 from nightrook.fleet.messages import Settlement
 from nightrook.fleet.server import LocalServer
-from nightrook.store import runs
+from nightrook.store.list import newest_first
 from tests.fleet.fleets import finished, job, on_fleet
 
 
@@ -88,7 +88,7 @@ def test_a_run_that_its_budget_cannot_pay_is_settled_and_holds_nothing_back(
         dear = replace(job(max_cost=2.0), budget="b")
         with pytest.raises(NoMoneyError, match="has not enough left"):
             await submit.submit(fleet.connection, fleet.home, dear)
-        folder = next(iter(runs.newest_first(fleet.home)))
+        folder = next(iter(newest_first(fleet.home)))
         found = await stored_settlement(fleet.connection, replace(dear, run=folder.name))
         budget = await budgets.read("b")
         verdict = folder.verdict()

@@ -7,15 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightrook.fleet.mirror import LARGEST_CHUNK, Mirror, Written
-from nightrook.store import runs
-from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_folder import RunFolder, create_run
 from nightrook.store.run_formats import RunInfo
 
 TRUTH = bytes(range(256)) * 2
 
 
 def folder(home: Path) -> RunFolder:
-    return runs.create(home, RunInfo(command=["claude"], cwd="/", started_at=1.0))
+    return create_run(home, RunInfo(command=["claude"], cwd="/", started_at=1.0))
 
 
 @given(

@@ -18,7 +18,7 @@ from nightrook.fleet.boss.folders import read_state
 from nightrook.fleet.boss.keeper import Keeper
 from nightrook.fleet.boss.settlement import stored_settlement
 from nightrook.fleet.server import LocalServer
-from nightrook.store import runs
+from nightrook.store.list import find_run, newest_first
 from nightrook.testing import install_agent
 from tests.fleet.fleets import job, on_fleet
 
@@ -84,7 +84,7 @@ def test_a_killed_worker_loses_its_run_and_what_happened_replaces_it(
     name = on_fleet(server, tmp_path / "home", lost)
 
     async def back(fleet: Fleet) -> tuple[str, str]:
-        folder = runs.find(tmp_path / "home", name)
+        folder = find_run(tmp_path / "home", name)
         state = read_state(folder)
         assert state is not None
         with worker(tmp_path, server, "hang-in-tool"):
@@ -145,7 +145,7 @@ def test_a_batch_on_a_fleet_has_the_results_of_one_here(
 
     with worker(tmp_path, server, "say=fine"), worker(tmp_path, server, "say=fine", "w2"):
         assert results("there", "--fleet") == results("here")
-    used = {info.machine for run in runs.runs(tmp_path / "there") if (info := run.info())}
+    used = {info.machine for run in list(newest_first(tmp_path / "there")) if (info := run.info())}
     assert used == {"w1", "w2"}
 
 

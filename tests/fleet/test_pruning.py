@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from nightrook.fleet.worker.outbox import Entry, Outbox, Stage
 from nightrook.fleet.worker.pruning import Keep, prune
-from nightrook.store import runs
+from nightrook.store.list import newest_first
+from nightrook.store.run_folder import create_run
 from nightrook.store.run_formats import RunInfo
 from tests.fleet.fleets import job
 
@@ -23,13 +24,13 @@ def outbox(tmp_path: Path) -> Outbox:
 
 def kept(outbox: Outbox, name: str, stage: Stage = "reported", size: int = 0) -> None:
     """A run on the worker."""
-    made = runs.create(outbox.home, RunInfo(name=name, command=["x"], cwd="/", started_at=1.0))
+    made = create_run(outbox.home, RunInfo(name=name, command=["x"], cwd="/", started_at=1.0))
     (made.path / "stdout.raw").write_bytes(b"x" * size)
     outbox.save(Entry(job=replace(job(), run=name), stage=stage, folder=name))
 
 
 def left(outbox: Outbox) -> set[str]:
-    folders = {folder.name for folder in runs.runs(outbox.home)}
+    folders = {folder.name for folder in list(newest_first(outbox.home))}
     assert folders == {entry.job.run for entry in outbox.entries()}
     return folders
 

@@ -15,7 +15,8 @@ from nightrook.fleet.reader import Reader
 from nightrook.fleet.server import LocalServer
 from nightrook.fleet.sink import Attempt, Sink
 from nightrook.fleet.streams import make_streams
-from nightrook.store import runs
+from nightrook.store.list import find_run
+from nightrook.store.run_folder import create_run
 from nightrook.store.run_formats import RunInfo
 
 ATTEMPT = Attempt("w1", "k7f3")
@@ -23,12 +24,12 @@ DATA = bytes(range(256)) * 2_000
 
 
 def made(home: Path) -> Path:
-    return runs.create(home, RunInfo(command=["claude"], cwd="/", started_at=1.0)).path
+    return create_run(home, RunInfo(command=["claude"], cwd="/", started_at=1.0)).path
 
 
 async def mirrored(connection: Connection, home: Path) -> Path:
     """Read everything that was shipped into a folder, up to the end of the run."""
-    folder = runs.create(home, RunInfo(command=["claude"], cwd="/", started_at=1.0))
+    folder = create_run(home, RunInfo(command=["claude"], cwd="/", started_at=1.0))
     reader = Reader(connection, subjects.EV, subjects.events_of("k7f3", 1))
     with Mirror(folder) as mirror:
         async for message in reader.messages():
@@ -133,7 +134,7 @@ def test_a_run_that_is_over_before_it_was_claimed_is_claimed_first(
         async with connected(Address(url=server.url, user="w1")) as connection:
             await make_streams(connection)
             run = SimpleNamespace(
-                name="k7f3", folder=runs.find(tmp_path / "a", made(tmp_path / "a").name)
+                name="k7f3", folder=find_run(tmp_path / "a", made(tmp_path / "a").name)
             )
             (run.folder.path / "stdout.raw").write_bytes(DATA)
             over = asyncio.create_task(asyncio.sleep(0, result=True))

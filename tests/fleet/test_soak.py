@@ -20,7 +20,7 @@ from nightrook.fleet.boss.folders import read_state
 from nightrook.fleet.boss.settlement import stored_settlement
 from nightrook.fleet.connection import Address, FleetError
 from nightrook.fleet.server import LocalServer
-from nightrook.store import runs
+from nightrook.store.list import newest_first
 from nightrook.store.run_folder import RunFolder
 from tests.fleet.soak_boss import BUDGET, LEASE_S
 from tests.fleet.test_processes import environment, rook
@@ -88,7 +88,7 @@ class Machines:
     def folders(self) -> list[RunFolder]:
         """The folder of every run that any worker ever started."""
         homes = [self._folder / name / "workers" / name for name in self.workers]
-        return [folder for home in homes for folder in runs.runs(home)]
+        return [folder for home in homes for folder in list(newest_first(home))]
 
 
 async def faults(machines: Machines, server: LocalServer, plan: Plan) -> None:
@@ -142,7 +142,7 @@ async def _checked(fleet: Fleet, machines: Machines) -> Counter[str]:
     logs = _started(machines)
     statuses: Counter[str] = Counter()
     spent = 0.0
-    for here in runs.runs(machines.home):
+    for here in list(newest_first(machines.home)):
         if (state := read_state(here)) is None:
             continue  # its boss was killed before it asked for it
         settled = await stored_settlement(fleet.connection, state.job)

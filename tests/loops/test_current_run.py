@@ -15,7 +15,7 @@ from nightrook.loops.storage import LOOP_FOLDERS
 from nightrook.model.fold import fold
 from nightrook.prices import PriceBook
 from nightrook.process import trees
-from nightrook.store import runs
+from nightrook.store.list import newest_first
 from nightrook.store.run_folder import RunFolder
 from tests.loops.playing import CHILD, install, plan
 
@@ -49,7 +49,7 @@ def killed_and_resumed(folder: Path, kills: list[int], monkeypatch: pytest.Monke
     assert ids == list(range(1, len(ids) + 1))
     named = [attempt.report.run for attempt in state.attempts]
     assert len(set(named)) == len(named)
-    found = runs.runs(folder / "home")
+    found = list(newest_first(folder / "home"))
     assert {run.name for run in found} == set(named)  # each run is counted, and counted once
     assert all(run.verdict() for run in found)
     paid = sum(_spent(run) or 0.0 for run in found)

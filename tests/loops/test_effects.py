@@ -27,7 +27,7 @@ from nightrook.loops.start import new_loop, resumed_loop
 from nightrook.loops.storage import LOOP_FOLDERS
 from nightrook.model.errors import NightrookError
 from nightrook.process.liveness import is_alive
-from nightrook.store import runs
+from nightrook.store.list import find_run
 from tests.loops.playing import calls, install, plan, play, to_the_end
 
 
@@ -99,7 +99,7 @@ def test_a_check_that_fails_goes_into_the_next_prompt(
         (1, False, 3),
         (2, True, 0),
     ]
-    second = runs.find(tmp_path / "home", loop.state.attempts[1].report.run or "").info()
+    second = find_run(tmp_path / "home", loop.state.attempts[1].report.run or "").info()
     assert second is not None
     assert second.prompt is not None
     assert second.prompt.startswith("Fix it.\n\nThe last attempt did not pass this check:\n$ cat")
@@ -118,7 +118,7 @@ def test_a_limit_does_not_lose_the_output_of_a_check(
         "limited",
         "success",
     ]
-    last = runs.find(tmp_path / "home", loop.state.attempts[2].report.run or "").info()
+    last = find_run(tmp_path / "home", loop.state.attempts[2].report.run or "").info()
     assert last is not None
     assert "the file is missing" in (last.prompt or "")
 
@@ -243,7 +243,7 @@ def test_a_stuck_agent_is_suspected_with_evidence_and_ended(
     (why,) = [event for event in events if isinstance(event, StuckSuspected)]
     assert any("no output for" in words for words in why.evidence)
     assert any(words.startswith("processes: 1") for words in why.evidence)
-    verdict = runs.find(tmp_path / "home", loop.state.attempts[0].report.run or "").verdict()
+    verdict = find_run(tmp_path / "home", loop.state.attempts[0].report.run or "").verdict()
     assert verdict is not None
     suspicion = verdict.verdict.facts.suspicion
     assert suspicion is not None
@@ -265,7 +265,7 @@ def test_a_prompt_file_is_read_before_every_iteration(
     asked = plan(work, prompt_file=str(file))
     loop, _ = play(asked)
     prompts = [
-        runs.find(tmp_path / "home", attempt.report.run or "").info()
+        find_run(tmp_path / "home", attempt.report.run or "").info()
         for attempt in loop.state.attempts
     ]
     assert [info.prompt for info in prompts if info] == ["Step 1 of 20: ", "Step 2 of 20: a"]
@@ -277,7 +277,7 @@ def test_a_session_can_be_resumed_by_the_next_iteration(
     work = install(tmp_path, ["say=a", "say=DONE"], monkeypatch)
     loop, _ = play(plan(work, continue_session=True))
     first, second = (attempt.report for attempt in loop.state.attempts)
-    info = runs.find(tmp_path / "home", second.run or "").info()
+    info = find_run(tmp_path / "home", second.run or "").info()
     assert info is not None
     assert info.resumed_from == first.run
     assert "--resume" in info.command

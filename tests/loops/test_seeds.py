@@ -22,7 +22,7 @@ from nightrook.loops.events import (
 )
 from nightrook.loops.plan import Ceilings, Goal
 from nightrook.loops.start import new_loop
-from nightrook.store import runs
+from nightrook.store.list import find_run
 from tests.loops.playing import calls, install, plan, play
 
 INIT = {"type": "system", "subtype": "init", "session_id": "s", "tools": ["Read"]}
@@ -228,7 +228,7 @@ def test_each_iteration_gets_the_same_flags(
 ) -> None:
     work = install(tmp_path, ["say=a", "say=b", "say=DONE"], monkeypatch)
     loop, _ = play(plan(work, args=("--verbose",)))
-    infos = [runs.find(tmp_path / "home", a.report.run or "").info() for a in loop.state.attempts]
+    infos = [find_run(tmp_path / "home", a.report.run or "").info() for a in loop.state.attempts]
     commands = [info.command for info in infos if info]
     assert len(commands) == 3
     # Only what is left of the ceilings changes from one to the next.

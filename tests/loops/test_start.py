@@ -17,7 +17,7 @@ from nightrook.loops.plan import Ceilings, Goal, OnLimit
 from nightrook.loops.start import BadPlanError, new_loop, resumed_loop
 from nightrook.loops.storage import LOOP_FOLDERS
 from nightrook.runs.limits import UnheldBudgetError
-from nightrook.store import runs
+from nightrook.store.list import find_run
 from nightrook.store.loop_folder import LoopBusyError
 from tests.loops.playing import calls, install, plan, play, repository, to_the_end
 
@@ -92,7 +92,7 @@ def test_without_a_sign_of_completion_the_agent_is_asked_for_one(
     assert loop.plan.goal.ask_done
     prompts = []
     for attempt in loop.state.attempts:
-        info = runs.find(tmp_path / "home", attempt.report.run or "").info()
+        info = find_run(tmp_path / "home", attempt.report.run or "").info()
         assert info is not None
         prompts.append((info.prompt or "").split("\n")[-1])
     assert len(set(prompts)) == 2  # the word is new each time

@@ -9,8 +9,7 @@ import pytest
 import nightrook
 from nightrook.model.errors import NightrookError
 from nightrook.runs.attached import AttachedRun
-from nightrook.store import runs
-from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_folder import RunFolder, create_run
 from nightrook.store.run_formats import RunInfo
 from nightrook.story.feed import Position
 from tests.process.recording import PATIENCE_S
@@ -20,7 +19,7 @@ from tests.runs.scripted import make, play
 def lost_run(home: Path, session: Path) -> RunFolder:
     """A run whose processes died before they could judge it."""
     info = RunInfo(agent="claude", command=["claude"], cwd="/", started_at=1.0, runner_pid=2**22)
-    folder = runs.create(home, info)
+    folder = create_run(home, info)
     (folder.path / "stdout.raw").write_bytes(session.read_bytes())
     return folder
 

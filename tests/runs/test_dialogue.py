@@ -17,7 +17,8 @@ from nightrook.model.events import Event, PermissionDenied, PermissionRequested,
 from nightrook.model.records import Record
 from nightrook.runs.dialogue import Dialogue, OnPermission
 from nightrook.runs.run import Run
-from nightrook.store import decisions, runs
+from nightrook.store import decisions
+from nightrook.store.run_folder import create_run
 from nightrook.store.run_formats import RunInfo
 from nightrook.story.tail import log_size
 from tests.runs.scripted import make, play
@@ -245,7 +246,7 @@ class Wire:
     """A dialogue, and what an agent wrote in it so far; nobody reads what it is answered."""
 
     def __init__(self, home: Path, answer: OnPermission) -> None:
-        self.folder = runs.create(home, RunInfo(command=["x"], cwd="/", started_at=0.0))
+        self.folder = create_run(home, RunInfo(command=["x"], cwd="/", started_at=0.0))
         self.dialogue = Dialogue(control(), answer, None)
         self.dialogue.begin(self.folder, b"")
         self._seq = 0

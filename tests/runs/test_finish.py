@@ -11,9 +11,8 @@ from nightrook.model.records import Record
 from nightrook.model.state import RunState
 from nightrook.model.verdict import Facts, PassedLimit
 from nightrook.runs.finish import finish, recorded_exit
-from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_folder import RunFolder, create_run
 from nightrook.store.run_formats import ExitInfo
-from nightrook.store.runs import create
 from tests.store.samples import INFO, append
 
 ENDED = ExitInfo(started=True, exit_code=0, ended_at=1500.0)
@@ -21,7 +20,7 @@ ENDED = ExitInfo(started=True, exit_code=0, ended_at=1500.0)
 
 @pytest.fixture
 def folder(tmp_path: Path) -> RunFolder:
-    return create(tmp_path, INFO)
+    return create_run(tmp_path, INFO)
 
 
 def done() -> RunState:

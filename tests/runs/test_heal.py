@@ -15,9 +15,8 @@ from nightrook.model.verdict import Facts
 from nightrook.process import trees
 from nightrook.process.liveness import start_ticks
 from nightrook.runs.heal import ask_to_stop, heal, healed
-from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_folder import RunFolder, create_run
 from nightrook.store.run_formats import ExitInfo, VerdictInfo
-from nightrook.store.runs import create
 from tests.store.samples import EXIT, INFO, VERDICT, append, run_python
 
 LOST = ExitInfo(
@@ -63,7 +62,7 @@ RESULT = (
 
 @pytest.fixture
 def folder(tmp_path: Path) -> RunFolder:
-    return create(tmp_path / "home", INFO)
+    return create_run(tmp_path / "home", INFO)
 
 
 def status_of(folder: RunFolder) -> tuple[str, int, str]:
@@ -108,7 +107,7 @@ def test_how_the_recorder_saw_the_end_is_kept_and_judged(folder: RunFolder) -> N
 
 def test_an_exit_code_that_means_a_limit_of_turns_is_read_so(tmp_path: Path) -> None:
     asked = msgspec.structs.replace(INFO, agent="qwen")
-    folder = create(tmp_path / "home", asked)
+    folder = create_run(tmp_path / "home", asked)
     append(folder, "stdout", STARTED)
     folder.write_exit(ExitInfo(started=True, exit_code=53, ended_at=1500.0))
     assert heal(folder, alive=everyone_dead, now=2000.0)
@@ -183,7 +182,7 @@ def test_a_run_whose_agent_never_started_is_healed_as_not_started(folder: RunFol
 
 @pytest.mark.parametrize(("code", "status"), [(0, "success"), (3, "failed")], ids=["good", "bad"])
 def test_a_raw_command_is_judged_by_its_exit_code(tmp_path: Path, code: int, status: str) -> None:
-    folder = create(tmp_path, msgspec.structs.replace(INFO, agent=None))
+    folder = create_run(tmp_path, msgspec.structs.replace(INFO, agent=None))
     append(folder, "stdout", b"so\n<response>42</response>\n")
     folder.write_exit(ExitInfo(started=True, exit_code=code, ended_at=1700.0))
     assert heal(folder, alive=everyone_dead, now=2000.0)
@@ -192,7 +191,7 @@ def test_a_raw_command_is_judged_by_its_exit_code(tmp_path: Path, code: int, sta
 
 
 def test_an_agent_of_a_later_version_is_healed_without_its_log(tmp_path: Path) -> None:
-    folder = create(tmp_path, msgspec.structs.replace(INFO, agent="unheard-of"))
+    folder = create_run(tmp_path, msgspec.structs.replace(INFO, agent="unheard-of"))
     append(folder, "stdout", b"{}\n")
     assert heal(folder, alive=everyone_dead, now=2000.0)
     facts = Facts(
@@ -251,10 +250,10 @@ import sys
 from nightrook.model.verdict import Facts
 from nightrook.runs.heal import heal
 from nightrook.process.liveness import is_alive
-from nightrook.store.runs import runs
+from nightrook.store.list import newest_first
 
 sys.stdin.read(1)
-print(sum(heal(folder, alive=is_alive, now=2000.0) for folder in runs(sys.argv[1])))
+print(sum(heal(folder, alive=is_alive, now=2000.0) for folder in newest_first(sys.argv[1])))
 """
 
 
@@ -262,7 +261,7 @@ def test_of_two_processes_that_heal_at_once_each_run_is_healed_by_one(tmp_path: 
     dead = run_python("")
     dead.communicate()
     info = msgspec.structs.replace(INFO, runner_pid=dead.pid, recorder_pid=None)
-    folders = [create(tmp_path, info) for _ in range(30)]
+    folders = [create_run(tmp_path, info) for _ in range(30)]
     healers = [run_python(HEALER, str(tmp_path)) for _ in range(2)]
     for healer in healers:
         assert healer.stdin is not None

@@ -20,7 +20,7 @@ from nightrook.process import trees
 from nightrook.process.liveness import is_alive
 from nightrook.runs.heal import heal
 from nightrook.runs.run import Run
-from nightrook.store import runs
+from nightrook.store.list import find_run, newest_first
 from nightrook.store.run_folder import RunFolder
 from nightrook.story.tail import pieces
 from nightrook.testing.scripted_agent import DEMO
@@ -106,7 +106,7 @@ def kill_a_runner(folder: Path, after_s: float, *, at_work: bool) -> Killed:
     died_s = time.monotonic() - before
     assert (folder / "complaints").read_bytes() == b""
     kept, verdict = 0, None
-    for left in runs.runs(folder / "home"):
+    for left in list(newest_first(folder / "home")):
         log = b"".join(data for data, _ in pieces(left.path))  # none if it was killed early
         kept = len(log)
         assert played.startswith(log)
@@ -257,7 +257,7 @@ def flood(folder: Path, size: int, *, stopped: bool) -> dict[str, Any]:
             os.kill(runner.pid, signal.SIGCONT)
         peak, name = runner.stdout.read().decode().split()
     assert (folder / "complaints").read_bytes() == b""
-    with runs.find(folder / "home", name).path.joinpath("stdout.raw").open("rb") as log:
+    with find_run(folder / "home", name).path.joinpath("stdout.raw").open("rb") as log:
         kept = hashlib.file_digest(log, "sha256").hexdigest()
     told: dict[str, Any] = json.loads((folder / "told").read_text())
     return {**told, "equal": kept == told["sha256"], "peak_mb": int(peak) * 1024 / MB}

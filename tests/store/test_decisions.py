@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from nightrook.model.questions import Decision
-from nightrook.store import decisions, runs
+from nightrook.store import decisions
 from nightrook.store.decisions import Decided
-from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_folder import RunFolder, create_run
 from nightrook.store.run_formats import RunInfo
 
 YES = Decided(
@@ -21,7 +21,7 @@ NO = Decided(at=2.5, id="b", about="plan", decision=Decision(allow=False), waite
 
 
 def folder(home: Path) -> RunFolder:
-    return runs.create(home, RunInfo(command=["x"], cwd="/", started_at=0.0))
+    return create_run(home, RunInfo(command=["x"], cwd="/", started_at=0.0))
 
 
 def test_what_is_kept_is_read_back(tmp_path: Path) -> None:

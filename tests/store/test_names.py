@@ -14,10 +14,10 @@ from nightrook.model.errors import (
     BadRunNameError,
     UnknownRunError,
 )
-from nightrook.store.names import check_name, is_name, new_names, pick
-from nightrook.store.run_folder import RunFolder
+from nightrook.store.list import find_run
+from nightrook.store.names import Kind, check_name, is_name, kind_of, new_names, pick, prefix_of
+from nightrook.store.run_folder import RunFolder, create_run
 from nightrook.store.run_formats import RunInfo
-from nightrook.store.runs import create, find
 
 NAUGHTY = [
     "",
@@ -58,8 +58,12 @@ NAUGHTY = [
 @pytest.mark.parametrize("name", NAUGHTY, ids=lambda name: ascii(name[:20]))
 def test_a_naughty_name_is_refused_by_everything_that_takes_one(name: str, tmp_path: Path) -> None:
     home = tmp_path / "home"
-    create(home, RunInfo(command=["true"], cwd="/", started_at=1.0))
-    for refuse in (check_name, lambda name: pick(name, ["abcd"]), lambda name: find(home, name)):
+    create_run(home, RunInfo(command=["true"], cwd="/", started_at=1.0))
+    for refuse in (
+        check_name,
+        lambda name: pick(name, ["abcd"]),
+        lambda name: find_run(home, name),
+    ):
         with pytest.raises(BadRunNameError, match="is not a valid run name"):
             refuse(name)
 
@@ -83,7 +87,7 @@ def test_any_text_is_refused_or_stays_in_its_folder(text: str) -> None:
 @given(text=st.text(max_size=70))
 def test_looking_for_any_text_finds_nothing_outside(text: str, outside: Path) -> None:
     with pytest.raises((BadRunNameError, UnknownRunError)):
-        find(outside / "home", text)
+        find_run(outside / "home", text)
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +122,7 @@ def test_a_run_whose_name_is_taken_gets_a_longer_one(
 ) -> None:
     monkeypatch.setattr(os, "urandom", bytes)
     info = RunInfo(command=["true"], cwd="/", started_at=1.0)
-    assert [create(tmp_path, info).name for _ in range(3)] == ["aaaa", "aaaaa", "aaaaaa"]
+    assert [create_run(tmp_path, info).name for _ in range(3)] == ["aaaa", "aaaaa", "aaaaaa"]
 
 
 def test_a_whole_name_is_found_even_if_another_begins_with_it() -> None:
@@ -160,7 +164,18 @@ def test_several_near_names_are_all_offered() -> None:
 @pytest.mark.parametrize(
     ("what", "names"), [("run", "runs"), ("loop", "loops"), ("batch", "batches")]
 )
-def test_a_name_that_is_near_to_none_is_answered_with_the_list(what: str, names: str) -> None:
+def test_a_name_that_is_near_to_none_is_answered_with_the_list(what: Kind, names: str) -> None:
     with pytest.raises(UnknownRunError) as caught:
         pick("nope", [], what=what)
-    assert str(caught.value) == f"no {what} named 'nope'; see rook {names}"
+    assert str(caught.value) == f"no {what} named '{prefix_of(what)}nope'; see rook {names}"
+
+
+def test_the_prefix_of_a_loop_or_batch_may_be_left_out() -> None:
+    assert pick("k7", ["loop-k7f3", "loop-z999"], what="loop") == "loop-k7f3"
+    assert pick("batch-k7", ["batch-k7f3"], what="batch") == "batch-k7f3"
+    assert [kind_of(name) for name in ("k7f3", "loop-k7f3", "batch-", "looped")] == [
+        "run",
+        "loop",
+        "batch",
+        "run",
+    ]

@@ -10,14 +10,13 @@ import pytest
 
 from nightrook.model.errors import UnsafeRunError
 from nightrook.runs.finish import write_output_from_stream
-from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_folder import RunFolder, create_run
 from nightrook.store.run_formats import RunInfo
-from nightrook.store.runs import create
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> RunFolder:
-    return create(tmp_path, RunInfo(agent="claude", command=["x"], cwd="/", started_at=1.0))
+    return create_run(tmp_path, RunInfo(agent="claude", command=["x"], cwd="/", started_at=1.0))
 
 
 def say(text: str, number: int = 1) -> dict[str, Any]:
@@ -102,7 +101,7 @@ def test_write_output_md_from_stream_without_a_log_writes_no_file(folder: RunFol
 def test_write_output_md_from_stream_knows_the_agent_or_detects_it(
     agent: str | None, tmp_path: Path
 ) -> None:
-    folder = create(tmp_path, RunInfo(agent=agent, command=["x"], cwd="/", started_at=1.0))
+    folder = create_run(tmp_path, RunInfo(agent=agent, command=["x"], cwd="/", started_at=1.0))
     write_stdout(folder, result("done"))
     assert write_output_from_stream(folder) == (agent in (None, "claude"))
 

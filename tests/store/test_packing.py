@@ -23,9 +23,8 @@ from nightrook.store.packing import (
     unpack,
     unpin,
 )
-from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_folder import RunFolder, create_run
 from nightrook.store.run_formats import WrittenLog
-from nightrook.store.runs import create
 from nightrook.story.integrity import changed_run
 from nightrook.story.tail import log_chunks, log_size, pieces, read_at
 from tests.store.samples import EXIT, INFO, VERDICT, append
@@ -41,7 +40,7 @@ def written(data: bytes) -> WrittenLog:
 
 @pytest.fixture
 def run(tmp_path: Path) -> RunFolder:
-    folder = create(tmp_path, msgspec.structs.replace(INFO, recorder_pid=None))
+    folder = create_run(tmp_path, msgspec.structs.replace(INFO, recorder_pid=None))
     append(folder, "stdout", OUT)
     append(folder, "stderr", ERRORS)
     append(folder, "arrivals", TIMES)

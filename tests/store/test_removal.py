@@ -10,14 +10,14 @@ from nightrook.model.errors import RunFolderError, UnknownRunError
 from nightrook.store import batch_folder, removal
 from nightrook.store.batch_folder import BatchResult
 from nightrook.store.folders import NamedFolder
+from nightrook.store.list import Stored, everything, find, newest_first
 from nightrook.store.loop_folder import LOOPS
-from nightrook.store.removal import Stored
-from nightrook.store.runs import create, runs
+from nightrook.store.run_folder import create_run
 from tests.store.samples import EXIT, INFO, VERDICT
 
 
 def make_run(home: Path, owner: str | None = None) -> Stored:
-    folder = create(home, msgspec.structs.replace(INFO, loop=owner, recorder_pid=None))
+    folder = create_run(home, msgspec.structs.replace(INFO, loop=owner, recorder_pid=None))
     folder.write_exit(EXIT)
     folder.write_verdict(VERDICT)
     return Stored("run", folder.path)
@@ -50,13 +50,13 @@ def test_everything_in_a_home_is_found_by_name_and_by_its_beginning(tmp_path: Pa
     batch = make_batch(tmp_path)
     (tmp_path / "runs" / "link").symlink_to(run.path)
     (tmp_path / "runs" / "not a name").mkdir()
-    assert sorted(removal.everything(tmp_path)) == sorted([run, loop, batch])
+    assert sorted(everything(tmp_path)) == sorted([run, loop, batch])
     for stored in (run, loop, batch):
-        assert removal.find(tmp_path, stored.name) == stored
-        assert removal.find(tmp_path, stored.name[:-1]) == stored
+        assert find(tmp_path, stored.name) == stored
+        assert find(tmp_path, stored.name[:-1]) == stored
     with pytest.raises(UnknownRunError, match="no loop named 'loop-none'"):
-        removal.find(tmp_path, "loop-none")
-    assert list(removal.everything(tmp_path / "missing")) == []
+        find(tmp_path, "loop-none")
+    assert list(everything(tmp_path / "missing")) == []
 
 
 def test_a_loop_comes_with_its_runs_and_a_batch_with_its_loops(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_what_is_removed_vanishes_and_the_rest_stays(tmp_path: Path) -> None:
     (run.path / "deep" / "link").symlink_to(other.path)
     removal.remove(run)
     removal.remove(loop)
-    assert [folder.path for folder in runs(tmp_path)] == [other.path]
+    assert [folder.path for folder in list(newest_first(tmp_path))] == [other.path]
     assert {path.name for path in other.path.iterdir()} >= {"run.json", "verdict.json"}
     assert list((tmp_path / "new").iterdir()) == []
     assert list((tmp_path / "loops").iterdir()) == []
@@ -97,7 +97,7 @@ def test_what_cannot_be_deleted_is_reported_with_its_place(
 
 def test_a_run_that_is_running_is_not_removed(tmp_path: Path) -> None:
     info = msgspec.structs.replace(INFO, recorder_pid=4242, recorder_ticks=7)
-    running = Stored("run", create(tmp_path, info).path)
+    running = Stored("run", create_run(tmp_path, info).path)
     assert obstacle(running) is None
     assert obstacle(running, living=4242) == (
         f"run {running.name} is running: stop it first with  rook stop {running.name}"

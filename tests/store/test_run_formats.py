@@ -12,9 +12,8 @@ from nightrook.model.errors import (
     NewerRunError,
 )
 from nightrook.model.verdict import Facts
-from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_folder import RunFolder, create_run
 from nightrook.store.run_formats import RunInfo
-from nightrook.store.runs import create
 from tests.store.samples import EXIT, INFO, VERDICT
 
 
@@ -191,4 +190,4 @@ def test_any_surprise_in_a_field_is_read_or_a_typed_error(
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     """A folder for tests that try many things in it."""
-    return create(tmp_path_factory.mktemp("shared"), INFO)
+    return create_run(tmp_path_factory.mktemp("shared"), INFO)

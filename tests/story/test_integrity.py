@@ -8,9 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_folder import RunFolder, create_run
 from nightrook.store.run_formats import ExitInfo, WrittenLog
-from nightrook.store.runs import create
 from nightrook.story.integrity import changed_run, checked_verdict, tampering
 from tests.store.samples import INFO, VERDICT, append
 
@@ -31,7 +30,7 @@ EXIT = ExitInfo(
 
 @pytest.fixture
 def folder(tmp_path: Path) -> RunFolder:
-    folder = create(tmp_path, INFO)
+    folder = create_run(tmp_path, INFO)
     append(folder, "stdout", LOG)
     folder.write_exit(EXIT)
     success = msgspec.structs.replace(VERDICT, status="success", log_sizes=EXIT.log_sizes)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nightrook.store.runs import create
+from nightrook.store.run_folder import create_run
 from tests.conftest import SESSION
 from tests.rules import each
 from tests.runs.folders import ended, replace
@@ -84,7 +84,7 @@ def test_a_decision_on_a_run_that_is_over_says_so(served: Served) -> None:
 def test_a_run_of_a_newer_format_hides_no_other_and_says_to_upgrade(
     served: Served, home: Path
 ) -> None:
-    create(home, replace(INFO, name="newer", format=99))
+    create_run(home, replace(INFO, name="newer", format=99))
     assert "upgrade" in sentence(served.get("/api/runs/newer"), 422)
     rows = {row["name"]: row for row in served.json("/api/runs")["runs"]}
     assert rows["newer"]["status"] == "damaged"
@@ -209,7 +209,7 @@ def test_a_run_that_is_being_judged_says_so_and_then_has_its_verdict(
     served: Served, home: Path
 ) -> None:
     info = replace(INFO, name="lost", runner_pid=2**22, recorder_pid=None, continues=False)
-    folder = create(home, info)
+    folder = create_run(home, info)
     append(folder, "stdout", b"".join(LINES[:9]))
     for _ in range(200):  # it takes a moment to judge
         append(folder, "stdout", b"".join(LINES[1:-1]))

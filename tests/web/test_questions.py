@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from nightrook.store import decisions, runs
+from nightrook.store import decisions
+from nightrook.store.list import find_run
 from nightrook.store.run_folder import RunFolder
 from tests.runs.asking.asking_agent import command, install
 from tests.warm import ROOK
@@ -57,7 +58,7 @@ def start(folder: Path, *steps: dict[str, Any], agent_is: str = "ask") -> RunFol
         text=True,
         check=True,
     )
-    return runs.find(home, done.stdout.strip())
+    return find_run(home, done.stdout.strip())
 
 
 def waiting(server: Served, number: int = 1) -> list[dict[str, Any]]:

@@ -9,9 +9,9 @@ from nightrook.model.errors import NightrookError
 from nightrook.process.liveness import is_same_process
 from nightrook.process.trees import marked
 from nightrook.store import removal
+from nightrook.store.list import Stored, everything, find
 from nightrook.store.logs import best_codec
 from nightrook.store.packing import Packing, estimate, pack, packed_size, raw_size, unpack
-from nightrook.store.removal import Stored
 from nightrook.store.run_folder import RunFolder
 
 _SMALLEST = 64 << 10
@@ -47,12 +47,12 @@ def named_logs_to_compress(
 ) -> Iterator[Choice | Left]:
     """The runs of these names, whatever their age and size."""
     for name in names:
-        yield from _choice(removal.find(home, name), 1)
+        yield from _choice(find(home, name), 1)
 
 
 def logs_to_restore(home: str | PathLike[str], names: Sequence[str]) -> Iterator[Choice]:
     """The runs of these names, or all, whose logs are compressed."""
-    runs = [removal.find(home, name) for name in names] if names else _by_age(home)
+    runs = [find(home, name) for name in names] if names else _by_age(home)
     for run in runs:
         try:
             size = packed_size(run.path)
@@ -80,7 +80,7 @@ def restore_logs(run: Stored) -> Packing:
 
 
 def _by_age(home: str | PathLike[str]) -> list[Stored]:
-    runs = {run: run.changed for run in removal.everything(home) if run.kind == "run"}
+    runs = {run: run.changed for run in everything(home) if run.kind == "run"}
     return sorted(runs, key=lambda run: (-runs[run], run.name))
 
 

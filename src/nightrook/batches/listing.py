@@ -15,7 +15,7 @@ from nightrook.model.ledger import Source, least_certain
 from nightrook.model.price import dollars, nano
 from nightrook.runs.listing import ListedRun, listed
 from nightrook.store.batch_folder import BATCHES, BatchFolder, BatchResult
-from nightrook.store.runs import NewestFirst
+from nightrook.store.list import NewestFirst
 
 _CLOCK_STEP_S = 3600.0  # by which the clock may have been set back since the batch was made
 

@@ -30,9 +30,9 @@ from nightrook.fleet.place import read_place
 from nightrook.fleet.sink_run import ship_again
 from nightrook.model.text import suggested
 from nightrook.process.background import in_background
-from nightrook.store import runs
 from nightrook.store.file_names import RESULT_BUNDLE, RESULT_FILES
 from nightrook.store.home import home_folder
+from nightrook.store.list import find_run
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import VerdictInfo
 
@@ -223,7 +223,7 @@ def drain(credentials: str | None, worker: str) -> None:
 def ship(credentials: str | None, name: str) -> None:
     """Send a run of this machine that has ended to a fleet."""
     address, _ = read_place(credentials)
-    folder = runs.find(home_folder(), name)
+    folder = find_run(home_folder(), name)
     asyncio.run(ship_again(folder, address))
     say(f"run {folder.name} was sent")
 

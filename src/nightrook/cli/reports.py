@@ -5,7 +5,6 @@ import shlex
 
 from nightrook.batches.queue import FolderQueue
 from nightrook.cli.commands.loops import view_of
-from nightrook.cli.options.run_argument import find_run
 from nightrook.display.loops.summary import LoopView
 from nightrook.display.reports.batch import batch_report
 from nightrook.display.reports.loop import loop_report
@@ -18,10 +17,10 @@ from nightrook.model.state import RunState
 from nightrook.model.verdict import Verdict
 from nightrook.prices import PriceBook
 from nightrook.runs.heal import healed
-from nightrook.store import batch_folder, runs
-from nightrook.store.batch_folder import BatchBusyError
+from nightrook.store.batch_folder import BatchBusyError, BatchFolder
 from nightrook.store.file_names import OUTPUT
 from nightrook.store.home import home_folder
+from nightrook.store.list import Stored, chosen_run, find, find_run
 from nightrook.store.run_folder import RunFolder
 from nightrook.story.final_answer import run_answer
 from nightrook.story.integrity import checked_verdict
@@ -30,11 +29,14 @@ from nightrook.story.story import state_of
 
 def find_report(name: str | None) -> Report:
     """Report what a name stands for; without one, the last run."""
-    if name is not None and name.startswith("loop-"):
-        return report_of_loop(view_of(LOOP_FOLDERS.find(home_folder(), name)))
-    if name is not None and name.startswith("batch-"):
-        return _stored_batch(name)
-    return _stored_run(healed(find_run(name)))
+    home = home_folder()
+    match None if name is None else find(home, name):
+        case Stored("loop", path):
+            return report_of_loop(view_of(LOOP_FOLDERS.at(path)))
+        case Stored("batch", path):
+            return _stored_batch(FolderQueue(BatchFolder(path)))
+        case _:
+            return _stored_run(healed(chosen_run(home, name)))
 
 
 def report_of_run(folder: RunFolder, verdict: Verdict | None, state: RunState | None) -> Report:
@@ -84,8 +86,7 @@ def _stored_run(folder: RunFolder) -> Report:
     return report_of_run(folder, saved.verdict if saved else None, state)
 
 
-def _stored_batch(name: str) -> Report:
-    queue = FolderQueue(batch_folder.find(home_folder(), name))
+def _stored_batch(queue: FolderQueue) -> Report:
     try:
         with queue.folder.locked():
             return report_of_batch(queue)
@@ -95,7 +96,7 @@ def _stored_batch(name: str) -> Report:
 
 def _answer_file_of(run: str) -> str | None:
     try:
-        return _answer_file(runs.find(home_folder(), run))
+        return _answer_file(find_run(home_folder(), run))
     except NightrookError:
         return None  # it was removed
 

@@ -4,16 +4,16 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from nightrook.cli.options.run_argument import find_run
 from nightrook.fleet.repository.results import fetched, origin_of
-from nightrook.loops.storage import LOOP_FOLDERS
+from nightrook.loops.storage import LOOP_FOLDERS, LoopFolder
 from nightrook.model.errors import NightrookError
 from nightrook.runs.git.changes import Change
 from nightrook.runs.git.repository import Repository, find_repository
 from nightrook.runs.git.worktrees import worktree_change
 from nightrook.store.file_names import RESULT_FILES
 from nightrook.store.home import home_folder
-from nightrook.store.names import branch_of
+from nightrook.store.list import chosen_run
+from nightrook.store.names import branch_of, kind_of
 from nightrook.store.run_folder import RunFolder
 
 
@@ -39,9 +39,9 @@ def find_change(run: str | None, keep: Path, *, stored: bool = False) -> RunChan
 
     If it should be stored, commits that are made for it are written to the repository.
     """
-    if run is not None and run.startswith("loop-"):
-        return _of_loop(run, keep, stored=stored)
-    folder = find_run(run)
+    if run is not None and kind_of(run) == "loop":
+        return _of_loop(LOOP_FOLDERS.find(home_folder(), run), keep, stored=stored)
+    folder = chosen_run(home_folder(), run)
     info, origin = folder.info(), origin_of(folder)
     if origin is not None:
         home, change = fetched(folder, origin)
@@ -59,15 +59,14 @@ def find_change(run: str | None, keep: Path, *, stored: bool = False) -> RunChan
 
 def files_of(run: str | None) -> tuple[RunFolder, Path]:
     """The run, and the archive of the files outside of git that it brought back."""
-    folder = find_run(run)
+    folder = chosen_run(home_folder(), run)
     archive = folder.path / RESULT_FILES
     if not archive.is_file():
         raise NightrookError(f"{folder.name} brought back no files outside of git")
     return folder, archive
 
 
-def _of_loop(name: str, keep: Path, *, stored: bool) -> RunChange:
-    folder = LOOP_FOLDERS.find(home_folder(), name)
+def _of_loop(folder: LoopFolder, keep: Path, *, stored: bool) -> RunChange:
     plan = folder.plan()
     if not plan.worktree:
         raise NightrookError(

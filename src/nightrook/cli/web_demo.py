@@ -12,8 +12,7 @@ from pathlib import Path
 
 from nightrook.model.errors import NightrookError
 from nightrook.runs.heal import ask_to_stop, settle
-from nightrook.store import runs
-from nightrook.store.runs import NewestFirst
+from nightrook.store.list import NewestFirst, find_run
 from nightrook.testing import install_agent
 from nightrook.testing.histories import month_of_work, write
 
@@ -72,7 +71,7 @@ class Demo:
         for prompt, script in (_ASKING, _WORKING, *_ENDED):
             if not self._over.is_set():
                 names[script] = self._start(prompt, script)
-        while not self._over.is_set() and len(names) + len(runs.runs(self.home)) < _MOST_RUNS:
+        while not self._over.is_set() and len(names) + len(NewestFirst(self.home)) < _MOST_RUNS:
             for prompt, script in (_WORKING, _ASKING):
                 if not self._is_running(names.get(script)):
                     names[script] = self._start(prompt, script)
@@ -95,7 +94,7 @@ class Demo:
 
     def _is_running(self, name: str | None) -> bool:
         try:
-            return name is not None and runs.find(self.home, name).verdict() is None
+            return name is not None and find_run(self.home, name).verdict() is None
         except NightrookError:
             return False
 

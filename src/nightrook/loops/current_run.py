@@ -16,7 +16,7 @@ from nightrook.model.state import RunState
 from nightrook.model.verdict import Facts, Verdict
 from nightrook.prices import PriceBook
 from nightrook.runs.heal import settle
-from nightrook.store import runs
+from nightrook.store.list import newest_first
 from nightrook.store.run_folder import RunFolder
 from nightrook.story.story import state_of
 
@@ -39,7 +39,7 @@ def run_folder(home: Path, loop: str, attempt: int) -> RunFolder | None:
 
     `attempt` is the number of the run in the loop.
     """
-    for folder in runs.newest_first(home):
+    for folder in newest_first(home):
         with suppress(NightrookError):  # a damaged run is not known to be ours
             info = folder.info()
             if info is not None and (info.loop, info.iteration) == (loop, attempt):

@@ -14,9 +14,8 @@ from nightrook.process.liveness import start_ticks
 from nightrook.process.recorder_process import Plan, RecorderProcess
 from nightrook.runs.dialogue import Dialogue
 from nightrook.runs.standard_input import PipedInput
-from nightrook.store import runs
 from nightrook.store.file_names import RECORDER_FILES, STDIN
-from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_folder import RunFolder, create_run
 from nightrook.store.run_formats import RunInfo
 from nightrook.version import __version__
 
@@ -25,7 +24,7 @@ _LONGEST_PROMPT = 100_000
 
 def make_folder(home: Path, info: RunInfo, call: Invocation) -> RunFolder:
     """Make the folder of a run: reserve room for its verdict, and store an input that needs it."""
-    folder = runs.create(home, info)
+    folder = create_run(home, info)
     folder.reserve()
     if _is_stored(call, info.prompt or ""):
         with folder.opened() as files:

@@ -14,11 +14,10 @@ from nightrook.model.errors import NightrookError
 from nightrook.model.ledger import Money, Source
 from nightrook.model.snapshot import TokenCounts
 from nightrook.model.status import ListedStatus
-from nightrook.store import runs
 from nightrook.store.home import home_folder
+from nightrook.store.list import NewestFirst, ReadRun, find_run
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import RunInfo, VerdictInfo
-from nightrook.store.runs import NewestFirst, ReadRun
 
 
 class ListedRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -151,7 +150,7 @@ def combined(names: Iterable[str]) -> ListedRun:
     found = []
     for name in names:
         with suppress(NightrookError):
-            folder = runs.find(home_folder(), name)
+            folder = find_run(home_folder(), name)
             found.append(_read(folder, folder.info()))
     last = found[-1] if found else ListedRun(name="", status="not kept", what="")
     files = dict.fromkeys(file for run in found for file in run.files or ())

@@ -16,10 +16,9 @@ from nightrook.model.verdict import Facts, Verdict, judge
 from nightrook.process.liveness import start_ticks
 from nightrook.process.raw_log import Arrivals, Log
 from nightrook.runs.finish import finish
-from nightrook.store import runs
 from nightrook.store.file_names import ARRIVALS, STDOUT
 from nightrook.store.logs import Stream
-from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_folder import RunFolder, create_run
 from nightrook.store.run_formats import ExitInfo, RunInfo, WrittenLog
 from nightrook.story.feed import ByteReader, Feed
 from nightrook.story.tail import Piece, Tail
@@ -105,7 +104,7 @@ class PipedRun:
     def _start_recording(self, home: Path) -> None:
         """Make the run folder; if that fails, the stream is still decoded."""
         try:
-            folder = runs.create(home, _info(self._started_at, self._recorded_agent))
+            folder = create_run(home, _info(self._started_at, self._recorded_agent))
             self._recording = _Recording(folder)
         except (NightrookError, OSError) as error:
             self._home = None

@@ -79,7 +79,8 @@ class BatchBusyError(NightrookError):
 class BatchFolder(ProcessFolder):
     """The files of one batch."""
 
-    kind = BATCHES
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "batch")
 
     @property
     def home(self) -> Path:

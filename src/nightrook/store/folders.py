@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import ClassVar, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -15,7 +15,7 @@ from nightrook.model.errors import DamagedRunError, NightrookError, RunFolderErr
 from nightrook.model.text import suggested
 from nightrook.store.file_names import LOCK, NEW, RUNNER_LOG
 from nightrook.store.files import Folder, is_locked, remove_stale
-from nightrook.store.names import check_name, is_name, new_names, pick
+from nightrook.store.names import Kind, check_name, is_name, new_names, pick, prefix_of
 
 _STALE_S = 3600.0
 
@@ -65,13 +65,8 @@ class FolderKind:
     parent: str
     """The folder below home that holds them."""
 
-    what: str
-    """What one of them is called in messages; every name begins with it and a hyphen."""
-
-    @property
-    def prefix(self) -> str:
-        """The beginning of every name, so that a loop's name is never mistaken for a run's."""
-        return f"{self.what}-"
+    what: Kind
+    """What one of them is called in messages."""
 
     def create(self, home: str | PathLike[str], files: Mapping[str, bytes]) -> Path:
         """Make a folder with these files, under a new name; make home too if it is missing."""
@@ -80,13 +75,12 @@ class FolderKind:
             for file, data in files.items():
                 folder.replace(file, data)
 
-        names = (self.prefix + name for name in new_names())
+        names = (prefix_of(self.what) + name for name in new_names())
         return make_folder(_absolute(home), self.parent, names, write)
 
     def find(self, home: str | PathLike[str], name: str) -> Path:
         """Find a folder by its name or the unique beginning of it, with or without the prefix."""
-        full = name if name.startswith(self.prefix) else self.prefix + name
-        return _absolute(home) / self.parent / pick(full, self._names(home), what=self.what)
+        return _absolute(home) / self.parent / pick(name, self._names(home), what=self.what)
 
     def paths(self, home: str | PathLike[str]) -> list[Path]:
         """List all folders of this kind, in no particular order."""
@@ -179,10 +173,9 @@ class NewLines(Generic[_Value]):
 class ProcessFolder:
     """The folder of a loop or batch: whether a process runs it, and how to ask that one to end."""
 
-    kind: ClassVar[FolderKind]
-
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, kind: Kind) -> None:
         self._files = NamedFolder(path)
+        self.kind = kind
 
     @property
     def path(self) -> Path:
@@ -202,7 +195,7 @@ class ProcessFolder:
     def request_stop(self) -> None:
         """Ask the process that runs it to end it; a NotRunningError if there is none."""
         if not self.is_running:
-            raise NotRunningError(self.kind.what, self.name)
+            raise NotRunningError(self.kind, self.name)
         self._files.replace(_STOP, secrets.token_bytes(_STOP_BYTES))
 
     def stop_request(self) -> bytes | None:

@@ -55,20 +55,22 @@ class LoopFolders(Generic[_Plan, _State, _Event]):
 
     def find(self, home: str | PathLike[str], name: str) -> "LoopFolder[_Plan, _State, _Event]":
         """Find a loop by its name or the unique beginning of it, with or without `loop-`."""
-        return LoopFolder(LOOPS.find(home, name), self)
+        return self.at(LOOPS.find(home, name))
+
+    def at(self, path: Path) -> "LoopFolder[_Plan, _State, _Event]":
+        """The loop in a folder."""
+        return LoopFolder(path, self)
 
     def all(self, home: str | PathLike[str]) -> "list[LoopFolder[_Plan, _State, _Event]]":
         """All loops, in no particular order."""
-        return [LoopFolder(path, self) for path in LOOPS.paths(home)]
+        return [self.at(path) for path in LOOPS.paths(home)]
 
 
 class LoopFolder(ProcessFolder, Generic[_Plan, _State, _Event]):
     """The files of one loop."""
 
-    kind = LOOPS
-
     def __init__(self, path: Path, codecs: LoopFolders[_Plan, _State, _Event]) -> None:
-        super().__init__(path)
+        super().__init__(path, "loop")
         self._codecs = codecs
         self._event_log: int | None = None
 

@@ -1,11 +1,14 @@
-"""The names of runs: which are valid, how a new one is made, how one is found."""
+"""The names of runs, loops and batches: which are valid, what each stands for, new ones."""
 
 import os
 import re
 from collections.abc import Iterable, Iterator
 from itertools import count
+from typing import Literal
 
 from nightrook.model.errors import AmbiguousRunError, BadRunNameError, UnknownRunError
+
+Kind = Literal["run", "loop", "batch"]
 
 LETTERS = "abcdefghijkmnpqrstuvwxyz"
 DIGITS = "23456789"
@@ -29,6 +32,17 @@ def check_name(text: str) -> str:
     return text
 
 
+def kind_of(name: str) -> Kind:
+    """What has this name, or a name that begins like it: only those of runs have no prefix."""
+    kinds: tuple[Kind, ...] = ("loop", "batch")
+    return next((kind for kind in kinds if name.startswith(prefix_of(kind))), "run")
+
+
+def prefix_of(kind: Kind) -> str:
+    """The beginning of all names of a kind, so that no loop has the name of a run."""
+    return "" if kind == "run" else f"{kind}-"
+
+
 def new_names() -> Iterator[str]:
     """Names for a new run, to be tried in turn; they grow as more of them are taken."""
     for attempt in count():
@@ -47,11 +61,13 @@ def branch_of(worktree: str) -> str:
     return f"rook/{os.path.basename(worktree)}"
 
 
-def pick(text: str, known: Iterable[str], *, what: str = "run") -> str:
+def pick(text: str, known: Iterable[str], *, what: Kind = "run") -> str:
     """The name that a text stands for: the same name, or the only one that starts with it.
 
-    A BadRunNameError, AmbiguousRunError or UnknownRunError says why it is none.
+    The prefix of a loop or batch may be left out. A BadRunNameError, AmbiguousRunError or
+    UnknownRunError says why it is none.
     """
+    text = text if kind_of(text) == what else prefix_of(what) + text
     check_name(text)
     names = sorted(known)
     if text in names:

@@ -1,71 +1,25 @@
-"""What a home holds, by when it last changed, and how it is removed: runs, loops and batches."""
+"""Removes runs, loops and batches: with what parts, what is in the way, in which order."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
-from typing import Literal, NamedTuple
 
 from nightrook.model.errors import NightrookError, RunFolderError
 from nightrook.model.text import suggested
-from nightrook.store import runs
 from nightrook.store.batch_folder import BATCHES, BatchFolder
-from nightrook.store.file_names import NEW, RUNS
-from nightrook.store.files import Folder, last_changes
+from nightrook.store.file_names import NEW
+from nightrook.store.files import Folder
 from nightrook.store.folders import NamedFolder
+from nightrook.store.list import Stored, find, newest_first
 from nightrook.store.loop_folder import LOOPS
 from nightrook.store.names import is_name
 from nightrook.store.packing import is_pinned
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import at_work
 
-Kind = Literal["run", "loop", "batch"]
-
-_FOLDERS: dict[Kind, str] = {"run": RUNS, "loop": LOOPS.parent, "batch": BATCHES.parent}
 _WORKTREE = "worktree"
-
-
-class Stored(NamedTuple):
-    """The folder of a run, a loop or a batch."""
-
-    kind: Kind
-    path: Path
-
-    @property
-    def name(self) -> str:
-        """The name of the run, loop or batch."""
-        return self.path.name
-
-    @property
-    def changed(self) -> float:
-        """When the folder or a file in it last changed, in seconds since 1970."""
-        return max(stat.st_mtime for stat in _stats(self.path, deep=False))
-
-    @property
-    def size(self) -> int:
-        """How many bytes all its files have."""
-        return sum(stat.st_size for stat in _stats(self.path, deep=True))
-
-
-def everything(home: str | PathLike[str]) -> Iterator[Stored]:
-    """Yield all runs, loops and batches, each kind by itself, in no particular order."""
-    top = Path(os.path.abspath(home))
-    for kind, parent in _FOLDERS.items():
-        folder = Folder.at(top, parent)
-        if folder is not None:
-            with folder:
-                names = [name for name in last_changes(folder) if is_name(name)]
-            yield from (Stored(kind, top / parent / name) for name in names)
-
-
-def find(home: str | PathLike[str], name: str) -> Stored:
-    """Find a run, loop or batch by its name or the unique beginning of it."""
-    if name.startswith(LOOPS.prefix):
-        return Stored("loop", LOOPS.find(home, name))
-    if name.startswith(BATCHES.prefix):
-        return Stored("batch", BATCHES.find(home, name))
-    return Stored("run", runs.find(home, name).path)
 
 
 def with_parts(home: str | PathLike[str], chosen: Iterable[Stored]) -> list[Stored]:
@@ -78,7 +32,7 @@ def with_parts(home: str | PathLike[str], chosen: Iterable[Stored]) -> list[Stor
                     found |= {find(home, result.loop): None} if result.loop else {}
     owners = {each.name for each in found if each.kind != "run"}
     if owners:
-        for folder in runs.newest_first(home):
+        for folder in newest_first(home):
             with suppress(NightrookError):  # a damaged run does not name its loop
                 info = folder.info()
                 if info is not None and info.loop in owners:
@@ -110,8 +64,8 @@ def obstacle(
 
 def remove(stored: Stored) -> None:
     """Remove a run, loop or batch: it vanishes in one step, then its files are deleted."""
-    home = stored.path.parent.parent
-    with Folder.made(home) as top, top.own(_FOLDERS[stored.kind]) as folders, top.own(NEW) as new:
+    parent = stored.path.parent
+    with Folder.made(parent.parent) as top, top.own(parent.name) as folders, top.own(NEW) as new:
         condemned = f"removed-{os.urandom(8).hex()}"
         if not folders.move(stored.name, new, condemned):
             raise RunFolderError(str(stored.path), "could not be moved away")
@@ -151,15 +105,3 @@ def _is_locked(path: Path) -> bool:
             return not acquired
     except NightrookError:
         return False
-
-
-def _stats(path: Path, *, deep: bool) -> Iterator[os.stat_result]:
-    """The folder and what is in it; links are not followed."""
-    with suppress(OSError):
-        yield path.lstat()
-        for above, folders, files in os.walk(path):
-            for name in (*folders, *files):
-                with suppress(OSError):
-                    yield os.lstat(os.path.join(above, name))
-            if not deep:
-                return

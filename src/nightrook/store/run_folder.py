@@ -1,20 +1,25 @@
-"""The folder of one run: reads and writes its files."""
+"""The folder of one run: how it is made, and how its files are read and written."""
 
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from itertools import chain
+from os import PathLike
 from pathlib import Path
 from typing import TypeVar
+
+import msgspec
 
 from nightrook.model.ending import Ending
 from nightrook.model.errors import RunFolderError, UnknownRunError
 from nightrook.model.status import Outcome
 from nightrook.model.verdict import Verdict
-from nightrook.store.file_names import ARRIVALS, EXIT, INFO, LOGS, OUTPUT, ROOM, VERDICT, Log
+from nightrook.store.file_names import ARRIVALS, EXIT, INFO, LOGS, OUTPUT, ROOM, RUNS, VERDICT, Log
 from nightrook.store.files import MISSING, Folder, wrong_size
+from nightrook.store.folders import make_folder
 from nightrook.store.logs import Arrival, read_arrivals
-from nightrook.store.names import check_name
+from nightrook.store.names import check_name, new_names
 from nightrook.store.run_formats import ExitInfo, RunInfo, VerdictInfo, dump, parse
 
 _CHUNK = 256 * 1024
@@ -150,6 +155,19 @@ class RunFolder:
     def _load(self, name: str, kind: type[_Info]) -> _Info | None:
         with self.opened() as folder:
             return load(folder, name, kind)
+
+
+def create_run(home: str | PathLike[str], info: RunInfo) -> RunFolder:
+    """Make the folder of a new run, under a new name; home is made if it is missing.
+
+    It gets its name when it has its `run.json`, so that every run folder has one.
+    """
+
+    def write(folder: Folder, name: str) -> None:
+        folder.replace(INFO, dump(msgspec.structs.replace(info, name=name)))
+
+    names = chain([info.name] if info.name else [], new_names())
+    return RunFolder(make_folder(Path(os.path.abspath(home)), RUNS, names, write))
 
 
 def _chunks(path: Path) -> Iterator[bytes]:

@@ -20,9 +20,9 @@ from nightrook.adapter.lines import DEFAULT_CAP, Line, Oversized
 from nightrook.adapter.stored import Transcript
 from nightrook.model.errors import NightrookError, UndetectedAgentError, UnreadableSourceError
 from nightrook.model.records import Decoder, Record
-from nightrook.store import runs
 from nightrook.store.file_names import INFO
 from nightrook.store.home import home_folder
+from nightrook.store.list import find_run
 from nightrook.store.logs import LogStream, open_packed
 from nightrook.store.run_folder import RunFolder
 from nightrook.story.integrity import changed_run
@@ -73,7 +73,7 @@ def named_run(source: ByteSource) -> RunFolder | None:
         if (path / INFO).is_file():
             return RunFolder(path)
         if isinstance(source, str) and not path.exists():
-            return runs.find(home_folder(), source)
+            return find_run(home_folder(), source)
     except NightrookError:
         return None
     return None

@@ -13,7 +13,7 @@ from nightrook.model.price import Prices
 from nightrook.prices import PriceBook
 from nightrook.process.liveness import is_same_process
 from nightrook.runs.heal import healed
-from nightrook.store import runs
+from nightrook.store.list import find_run
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import RunInfo, at_work
 from nightrook.story.follow import RunFollower
@@ -110,7 +110,7 @@ class ShownRuns:
             self.drop(name)
             raise ApiError(410, f"run {name} was removed while it was shown: go back to the list")
         if run is None:
-            folder = await asyncio.to_thread(runs.find, self.home, name)
+            folder = await asyncio.to_thread(find_run, self.home, name)
             run = self._runs.get(folder.name) or await self._made(folder)
         self._runs.move_to_end(run.name)
         self.check(run)

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from nightrook.model.redaction.redactor import Redactor
-from nightrook.store.runs import NewestFirst
+from nightrook.store.list import NewestFirst
 from nightrook.web.live.bell import Bell
 from nightrook.web.live.follower import Follower
 from nightrook.web.replies import encoded, json_reply, redactor

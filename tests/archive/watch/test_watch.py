@@ -12,8 +12,7 @@ from nightrook.archive.watch.watch import Watch
 from nightrook.archive.watch.watched import Row, Update
 from nightrook.model.events import Text, UserMessage
 from nightrook.process.liveness import start_ticks
-from nightrook.store import runs
-from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_folder import RunFolder, create_run
 from nightrook.store.run_formats import RunInfo, VerdictInfo
 from tests.archive.watch.samples import (
     SESSION,
@@ -268,7 +267,7 @@ def living_run(desk: Desk, stream: bytes) -> RunFolder:
         runner_pid=pid,
         runner_ticks=start_ticks(pid),
     )
-    folder = runs.create(desk.nightrook, info)
+    folder = create_run(desk.nightrook, info)
     write(folder, stream)
     return folder
 

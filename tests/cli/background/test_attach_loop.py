@@ -13,7 +13,7 @@ from tests.cli.test_run import until
 from tests.loops.playing import install
 from tests.warm import ROOK, rook
 
-from nightrook.store import runs
+from nightrook.store.list import newest_first
 
 
 @contextmanager
@@ -95,7 +95,7 @@ def test_a_loop_that_is_killed_ends_for_who_is_attached(
     work = install(tmp_path, ["hang-in-tool sigint-result"], monkeypatch)
     with detached(work) as name, attached(name) as following:
         until(following, "[claude] Bash")
-        info = runs.runs(tmp_path / "home")[0].info()
+        info = next(newest_first(tmp_path / "home")).info()
         assert info is not None
         assert info.runner_pid is not None
         os.kill(info.runner_pid, signal.SIGKILL)

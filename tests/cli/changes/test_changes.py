@@ -9,9 +9,8 @@ from tests.fleet.repository.checkouts import Trip, commit, git, state
 from tests.warm import rook_bytes
 
 from nightrook.fleet.repository.results import keep_origin
-from nightrook.store.run_folder import RunFolder
+from nightrook.store.run_folder import RunFolder, create_run
 from nightrook.store.run_formats import RunInfo
-from nightrook.store.runs import create
 from nightrook.testing import install_agent
 
 
@@ -40,7 +39,7 @@ def fleet_run(desk: Desk, name: str = "k7f3") -> RunFolder:
     Path(work.top, ".gitignore").write_text("*.log\n")
     collected = trip.collect(work)
     info = RunInfo(name=name, command=["claude"], cwd="/x", started_at=1.0, prompt="Fix it")
-    folder = create(desk.home / "runs-home", info)
+    folder = create_run(desk.home / "runs-home", info)
     keep_origin(folder, trip.packed.origin)
     assert collected.bundle
     assert collected.files
@@ -133,7 +132,7 @@ def test_a_run_and_a_loop_in_a_worktree_are_compared_and_applied(desk: Desk) -> 
 
 def test_what_cannot_be_compared_is_said_with_the_way_out(desk: Desk) -> None:
     home = desk.home / "runs-home"
-    create(home, RunInfo(name="here", command=["claude"], cwd="/x", started_at=1.0))
+    create_run(home, RunInfo(name="here", command=["claude"], cwd="/x", started_at=1.0))
     assert "worked in /x itself" in desk.rook("diff", "here").stderr
     folder = fleet_run(desk)
     (folder.path / "result.bundle").write_text("nonsense\n")

@@ -15,7 +15,7 @@ from nightrook.loops.plan import LoopPlan
 from nightrook.loops.start import BadPlanError, new_loop, resumed_loop
 from nightrook.runs.git.repository import ChangedRepositoryError, Repository, find_repository
 from nightrook.runs.heal import settle
-from nightrook.store import runs
+from nightrook.store.list import newest_first
 from tests.loops.playing import CHILD, install, plan, play, repository, to_the_end
 
 
@@ -111,7 +111,7 @@ def test_what_a_cut_off_run_changed_is_committed_and_what_came_later_is_not(
         time.sleep(0.01)
     child.kill()
     child.wait()
-    (begun,) = runs.runs(tmp_path / "home")
+    (begun,) = list(newest_first(tmp_path / "home"))
     settle(begun)
     (work / "mine.txt").write_text("mine")
     with pytest.raises(ForeignChangesError, match=r"agent's: mine\.txt;"):

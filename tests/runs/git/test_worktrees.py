@@ -10,7 +10,7 @@ import nightrook
 from nightrook.model.errors import NightrookError
 from nightrook.runs.git.git_command import GitError
 from nightrook.runs.run import Run
-from nightrook.store import runs
+from nightrook.store.list import find_run
 from tests.loops.playing import install, repository
 
 
@@ -34,7 +34,7 @@ def test_a_run_with_a_worktree_leaves_your_files_alone(
     assert (top / "sub" / "new.txt").exists()
     assert list((work / "sub").iterdir()) == []
     assert git(top, "branch", "--show-current") == f"rook/{done.name}"
-    info = runs.find(tmp_path / "home", done.name).info()
+    info = find_run(tmp_path / "home", done.name).info()
     assert info is not None
     assert (info.worktree, info.cwd) == (str(top), done.cwd)
     again = nightrook.run_sync("claude", "Go on", resume=done.name)

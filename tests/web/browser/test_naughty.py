@@ -17,8 +17,8 @@ from nightrook.loops.state import LoopState
 from nightrook.loops.storage import LOOP_FOLDERS
 from nightrook.store import batch_folder, decisions
 from nightrook.store.batch_folder import BatchResult
+from nightrook.store.run_folder import create_run
 from nightrook.store.run_formats import RunInfo, VerdictInfo
-from nightrook.store.runs import create
 from tests.store.samples import append
 from tests.web.browser.harness import Home, Open, Tab
 from tests.web.browser.mirror.filled import filled, lines, requests
@@ -112,7 +112,7 @@ def _fill(home: Home, texts: list[str]) -> None:
         _run(home, text, number + 1, lines(text, number))
         _loop(home, text, number)
         _batch(home, text, number)
-    create(home.runs, filled(RunInfo, few[0], **{**_WHERE, "name": "strange-agent"}))
+    create_run(home.runs, filled(RunInfo, few[0], **{**_WHERE, "name": "strange-agent"}))
     half = len(texts) // 2 + 1
     for part in (texts[:half], texts[half:]):
         asked = [line for number, text in enumerate(part) for line in requests(text, number)]
@@ -129,7 +129,7 @@ def _run(home: Home, text: str, number: int, log: list[bytes]) -> None:
     """A run that has ended, with a text in every field of its files."""
     name = f"{RUN}-{number}" if number else RUN
     info = {**_WHERE, **dict.fromkeys(_PROCESSES), "name": name, "agent": "mirror"}
-    folder = create(home.runs, filled(RunInfo, text, number, **info))
+    folder = create_run(home.runs, filled(RunInfo, text, number, **info))
     append(folder, "stdout", b"".join(line + b"\n" for line in log))
     append(folder, "stderr", text.encode("utf-8", "replace") + b"\n")
     decided = filled(decisions.Decided, text, number, id=f"{text} {number}")

@@ -14,9 +14,9 @@ from nightrook.model.price import Prices
 from nightrook.model.records import Record
 from nightrook.runs.heal import healed, is_cared_for
 from nightrook.store.file_names import RUNS, VERDICT
+from nightrook.store.list import NewestFirst
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import RunInfo
-from nightrook.store.runs import NewestFirst
 from nightrook.story.follow import RunFollower
 from nightrook.story.story import growing_story
 

@@ -10,7 +10,6 @@ import click
 import msgspec
 
 from nightrook.cli.options.parameters import argument, takes
-from nightrook.cli.options.run_argument import find_run
 from nightrook.cli.terminal.keys import terminal_path
 from nightrook.cli.terminal.remote_prompts import RemotePrompts
 from nightrook.cli.terminal.screen_turns import Turns
@@ -23,9 +22,9 @@ from nightrook.model.questions import OpenQuestion
 from nightrook.model.safe import safe_line
 from nightrook.model.text import one_line, suggested
 from nightrook.runs.asking import client
-from nightrook.store import runs
 from nightrook.store.file_names import VERDICT
 from nightrook.store.home import home_folder
+from nightrook.store.list import chosen_run, newest_first
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import RunInfo
 
@@ -59,7 +58,7 @@ def command(options: AnswerOptions, run: str | None) -> None:
 
 def _asking(name: str | None) -> Iterator[tuple[RunFolder, RunInfo]]:
     """The runs whose agents may ask, oldest first; an error if the named one does not."""
-    named = None if name is None else find_run(name)
+    named = None if name is None else chosen_run(home_folder(), name)
     folders = [named] if named else _unfinished()
     for folder in folders:
         with suppress(NightrookError):  # a damaged run does not ask
@@ -76,7 +75,7 @@ def _asking(name: str | None) -> Iterator[tuple[RunFolder, RunInfo]]:
 
 def _unfinished() -> list[RunFolder]:
     """The runs without a verdict, oldest first."""
-    newest = runs.newest_first(home_folder())
+    newest = newest_first(home_folder())
     return [folder for folder in newest if not (folder.path / VERDICT).exists()][::-1]
 
 

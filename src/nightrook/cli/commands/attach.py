@@ -5,6 +5,7 @@ import click
 from nightrook.cli.options.parameters import argument, takes
 from nightrook.config.command_options import AttachOptions
 from nightrook.config.options import ViewOptions
+from nightrook.store.names import kind_of
 
 _EXAMPLES = """\b
 Examples:
@@ -37,14 +38,15 @@ def _attach(name: str | None, options: AttachOptions, view_options: ViewOptions)
         from nightrook.cli.running_choice import running_name  # it imports a lot
 
         name = running_name()
-    if name is not None and name.startswith("loop-"):
+    kind = "run" if name is None else kind_of(name)
+    if kind == "loop":
         from nightrook.cli.terminal.attach_loop import attach_loop
 
-        return attach_loop(name, options, view_options)
-    if name is not None and name.startswith("batch-"):
+        return attach_loop(name or "", options, view_options)
+    if kind == "batch":
         from nightrook.cli.terminal.attach_batch import attach_batch
 
-        return attach_batch(name, options, view_options)
+        return attach_batch(name or "", options, view_options)
     from nightrook.cli.terminal.attach_run import attach_run
 
     return attach_run(name, options, view_options)

@@ -4,6 +4,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import click
 import msgspec
@@ -19,7 +20,7 @@ from nightrook.display.table import table
 from nightrook.model.durations import duration
 from nightrook.model.ledger import Money
 from nightrook.model.text import count, one_line, suggested
-from nightrook.store import batch_folder
+from nightrook.store.batch_folder import BatchFolder
 from nightrook.store.home import home_folder
 
 _EXAMPLES = """\b
@@ -51,9 +52,9 @@ def command(options: ListOptions) -> None:
         click.echo("There are no batches yet. Start one:  rook batch tasks.jsonl")
 
 
-def show_batch(name: str) -> None:
+def show_batch(path: Path) -> None:
     """Show the tasks of a batch: how each ended or what it does, what it cost, and its run."""
-    batch = read_batch(batch_folder.find(home_folder(), name))
+    batch = read_batch(BatchFolder(path))
     _print(_TASK_HEAD, [_task_row(task) for task in batch.tasks], [t.status for t in batch.tasks])
     say(f"{batch.batch} · {batch.status} · {_done(batch)} · {_spent(batch)}")
     for line in _next_steps(batch):

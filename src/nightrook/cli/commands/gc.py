@@ -34,9 +34,9 @@ from nightrook.display.table import table
 from nightrook.model.errors import NightrookError
 from nightrook.model.safe import safe_line
 from nightrook.model.text import count
-from nightrook.store import removal
 from nightrook.store.files import Folder
 from nightrook.store.home import home_folder
+from nightrook.store.list import Stored, find
 from nightrook.store.packing import Packing, pin, unpin
 
 _EXAMPLES = """\b
@@ -82,7 +82,7 @@ def _pin(options: GcOptions, names: Sequence[str]) -> None:
     if not names or (options.pin and options.unpin):
         raise click.UsageError("name the runs to pin or to unpin")
     for name in names:
-        run = removal.find(home_folder(), name)
+        run = find(home_folder(), name)
         (pin if options.pin else unpin)(run.path)
 
 
@@ -119,9 +119,7 @@ def _chosen(found: Iterable[Choice | Left]) -> list[Choice]:
     return chosen
 
 
-def _list(
-    chosen: Sequence[Choice], expected: Callable[[removal.Stored], int] | None, verb: str
-) -> None:
+def _list(chosen: Sequence[Choice], expected: Callable[[Stored], int] | None, verb: str) -> None:
     if not chosen:
         click.echo(f"[rook] no logs to {verb}", err=True)
         return
@@ -143,7 +141,7 @@ def _about(number: int | None) -> str:
     return "" if number is None else f"~{size(number)}"
 
 
-def _do(chosen: Sequence[Choice], work: Callable[[removal.Stored], Packing], done: str) -> int:
+def _do(chosen: Sequence[Choice], work: Callable[[Stored], Packing], done: str) -> int:
     before = after = number = code = 0
     for run, _ in chosen:
         try:

@@ -4,6 +4,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import click
 import msgspec
@@ -62,9 +63,9 @@ def _row(folder: LoopFolder) -> tuple[str, str, str, str]:
     return view.name, view.status, view.used, prompt
 
 
-def show_loop(name: str, *, full: bool = False) -> None:
+def show_loop(path: Path, *, full: bool = False) -> None:
     """Show what a loop did; `full` includes the checks of every iteration, not only the last."""
-    folder = LOOP_FOLDERS.find(home_folder(), name)
+    folder = LOOP_FOLDERS.at(path)
     view, paint = view_of(folder), look_of(sys.stdout, os.environ).paint()
     say(f"{paint('strong', view.name)} · {steps.goal(view.plan)}")
     if view.plan.worktree:
@@ -78,13 +79,6 @@ def show_loop(name: str, *, full: bool = False) -> None:
     say(view.activity(paint))
     say(view.used)
     _put_hints(view)
-
-
-def stop_loop(name: str) -> None:
-    """Ask a loop to stop, whichever process runs it."""
-    folder = LOOP_FOLDERS.find(home_folder(), name)
-    folder.request_stop()
-    click.echo(f"[rook] asked loop {folder.name} to stop", err=True)
 
 
 def view_of(folder: LoopFolder) -> LoopView:

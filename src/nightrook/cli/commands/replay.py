@@ -8,7 +8,6 @@ import click
 
 from nightrook.cli.options.defaults import print_project_settings
 from nightrook.cli.options.parameters import argument, takes
-from nightrook.cli.options.run_argument import find_run
 from nightrook.cli.safe_output import guarded
 from nightrook.cli.terminal.ending import print_answer
 from nightrook.cli.terminal.finished_run import display_of, say_end, show_record
@@ -20,6 +19,8 @@ from nightrook.display.console import look_of
 from nightrook.model.records import dump
 from nightrook.model.redaction.deltas import UnsplitSecrets
 from nightrook.runs.listing import running_run
+from nightrook.store.home import home_folder
+from nightrook.store.list import chosen_run
 from nightrook.store.run_folder import RunFolder
 from nightrook.story.feed import iterate
 from nightrook.story.story import Story, open_story
@@ -38,7 +39,7 @@ Examples:
 def command(options: ReplayOptions, view_options: ViewOptions, run: str | None) -> None:
     """Show a finished run again, as it happened."""
     print_project_settings()
-    folder = find_run(run)
+    folder = chosen_run(home_folder(), run)
     pace = Pace(math.inf if options.instant else options.speed)
     with pace.ended_by_signals():
         if view_options.format == "text":

@@ -21,7 +21,8 @@ from nightrook.process.liveness import is_same_process
 from nightrook.process.trees import marked
 from nightrook.store import removal
 from nightrook.store.home import home_folder
-from nightrook.store.removal import Kind, Stored
+from nightrook.store.list import Stored, everything, find
+from nightrook.store.names import Kind
 
 _EXAMPLES = """\b
 Examples:
@@ -66,7 +67,7 @@ def command(options: RemoveOptions, names: Sequence[str]) -> None:
 def _named(names: Sequence[str]) -> list[Stored]:
     """What names stand for, with its parts; an error if any of it cannot be removed."""
     home = home_folder()
-    chosen = removal.with_parts(home, [removal.find(home, name) for name in names])
+    chosen = removal.with_parts(home, [find(home, name) for name in names])
     for stored in chosen:
         if (why := _obstacle(stored)) is not None:
             raise NightrookError(why)
@@ -75,7 +76,7 @@ def _named(names: Sequence[str]) -> list[Stored]:
 
 def _chosen(options: RemoveOptions) -> list[Stored]:
     """What all of the options together choose, newest first."""
-    changes = {stored: stored.changed for stored in removal.everything(home_folder())}
+    changes = {stored: stored.changed for stored in everything(home_folder())}
     newest = sorted(changes, key=lambda stored: -changes[stored])
     before = time.time() - (options.older_than or 0.0)
     seen: Counter[Kind] = Counter()

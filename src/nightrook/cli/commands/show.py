@@ -10,7 +10,6 @@ from functools import partial
 import click
 
 from nightrook.cli.options.parameters import argument, takes
-from nightrook.cli.options.run_argument import find_run
 from nightrook.cli.running_run import how_to_follow, open_calls, progress
 from nightrook.cli.safe_output import guarded
 from nightrook.cli.terminal.ending import print_answer
@@ -25,11 +24,12 @@ from nightrook.display.event_lines import RunContext
 from nightrook.display.page import Heading, Page, PageOptions
 from nightrook.display.spending import spending_lines, subagent_titles
 from nightrook.model.answer import final_text
-from nightrook.model.errors import BadRunNameError, UnknownRunError
 from nightrook.model.safe import safe_line
 from nightrook.runs.heal import healed
 from nightrook.runs.listing import ListedRun, running_run
 from nightrook.store import decisions
+from nightrook.store.home import home_folder
+from nightrook.store.list import SessionName, Stored, chosen_run, find_shown
 from nightrook.store.run_folder import RunFolder
 from nightrook.story.feed import iterate
 from nightrook.story.story import open_story
@@ -65,23 +65,23 @@ def command(options: ShowOptions, view_options: ViewOptions, run: str | None) ->
     full, verbose = options.full, view_options.verbose
     look = look_of(sys.stdout, os.environ)
     is_document = options.html is not None or options.md or options.json
-    if run is not None and run.startswith("loop-") and not is_document:
-        from nightrook.cli.commands.loops import show_loop  # rarely needed, and it imports a lot
+    match None if run is None else find_shown(home_folder(), run):
+        case SessionName(id):
+            from nightrook.cli.show_session import show_session  # it imports a lot
 
-        show_loop(run, full=full)
-        return
-    if run is not None and run.startswith("batch-") and not is_document:
-        from nightrook.cli.commands.batches import show_batch  # it imports a lot, too
+            show_session(id, options, look, verbose=verbose)
+            return
+        case Stored("loop", path) if not is_document:
+            from nightrook.cli.commands.loops import show_loop  # rarely needed, imports a lot
 
-        show_batch(run)
-        return
-    try:
-        found = find_run(run)
-    except (UnknownRunError, BadRunNameError):
-        from nightrook.cli.show_session import show_session  # it imports a lot
+            show_loop(path, full=full)
+            return
+        case Stored("batch", path) if not is_document:
+            from nightrook.cli.commands.batches import show_batch  # it imports a lot, too
 
-        show_session(run or "", options, look, verbose=verbose)
-        return
+            show_batch(path)
+            return
+    found = chosen_run(home_folder(), run)
     if is_document:
         from nightrook.cli.show_document import export  # rarely needed
 

@@ -3,10 +3,11 @@
 import click
 
 from nightrook.cli.options.parameters import argument
-from nightrook.cli.options.run_argument import find_run
 from nightrook.runs.heal import ask_to_stop
-from nightrook.store import batch_folder
+from nightrook.store.folders import ProcessFolder
 from nightrook.store.home import home_folder
+from nightrook.store.list import find
+from nightrook.store.run_folder import RunFolder
 
 
 @click.command(
@@ -18,17 +19,12 @@ def command(run: str) -> None:
 
     The beginning of a name is enough. To see how it ends, use rook attach RUN --stop.
     """
-    if run.startswith("loop-"):
-        from nightrook.cli.commands.loops import stop_loop  # rarely needed, and it imports a lot
-
-        stop_loop(run)
+    kind, path = find(home_folder(), run)
+    if kind != "run":
+        ProcessFolder(path, kind).request_stop()
+        click.echo(f"[rook] asked {kind} {path.name} to stop", err=True)
         return
-    if run.startswith("batch-"):
-        batch = batch_folder.find(home_folder(), run)
-        batch.request_stop()
-        click.echo(f"[rook] asked batch {batch.name} to stop", err=True)
-        return
-    folder = find_run(run)
+    folder = RunFolder(path)
     info = folder.info()
     if info is not None and info.fleet is not None:
         from nightrook.cli.fleet_runs import stop_on_fleet  # an extra

@@ -43,7 +43,7 @@ def attach_batch(name: str, options: AttachOptions, view_options: ViewOptions) -
     if view_options.json:
         put_json(sys.stdout, msgspec.json.encode(batch))
     else:
-        show_batch(folder.name)
+        show_batch(folder.path)
     report_log(folder.path)
     return _exit_code(folder, batch)
 

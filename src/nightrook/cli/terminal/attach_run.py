@@ -7,7 +7,6 @@ import sys
 import click
 
 from nightrook.cli.options.defaults import print_project_settings
-from nightrook.cli.options.run_argument import find_run
 from nightrook.cli.options.view_options import hold_messages
 from nightrook.cli.terminal.ending import print_end, print_result
 from nightrook.cli.terminal.following import follow, report_log
@@ -25,6 +24,8 @@ from nightrook.display.reports.ended_run import EndedRun
 from nightrook.model.errors import UnknownRunError
 from nightrook.runs.attached import AttachedRun
 from nightrook.runs.heal import ask_to_stop
+from nightrook.store.home import home_folder
+from nightrook.store.list import chosen_run
 from nightrook.store.run_folder import RunFolder
 from nightrook.store.run_formats import VerdictInfo
 from nightrook.story.feed import START
@@ -54,7 +55,7 @@ def attach_run(name: str | None, options: AttachOptions, view_options: ViewOptio
 def _found(name: str | None) -> RunFolder:
     """The run of that name here, or on the user's fleet."""
     try:
-        return find_run(name)
+        return chosen_run(home_folder(), name)
     except UnknownRunError:
         if name is None or fleet_credentials() is None:
             raise

@@ -20,8 +20,8 @@ from nightrook.model.errors import NightrookError
 from nightrook.model.safe import safe, safe_line
 from nightrook.model.state import RunState
 from nightrook.runs.summary import summarise
-from nightrook.store import runs
 from nightrook.store.home import home_folder
+from nightrook.store.list import find_run
 
 _WIDEST_ANSWER = 100
 
@@ -104,7 +104,7 @@ def print_end(view_options: ViewOptions, ended: EndedRun) -> None:
 def install_hints(run: str | None) -> Iterator[str]:
     """How to install the agent of a saved run, if the run could not start without it."""
     try:
-        folder = runs.find(home_folder(), run) if run else None
+        folder = find_run(home_folder(), run) if run else None
         info, exit = (folder.info(), folder.exit()) if folder else (None, None)
     except NightrookError:  # it was removed
         return

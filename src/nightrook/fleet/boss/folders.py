@@ -10,9 +10,9 @@ from nightrook import agents
 from nightrook.fleet.connection import shown_url
 from nightrook.fleet.messages import Job
 from nightrook.model.errors import NightrookError, RunFolderError
-from nightrook.store import runs
 from nightrook.store.file_names import FLEET
-from nightrook.store.run_folder import RunFolder
+from nightrook.store.list import find_run
+from nightrook.store.run_folder import RunFolder, create_run
 from nightrook.store.run_formats import RunInfo
 
 
@@ -48,7 +48,7 @@ def make_folder(home: Path, state: FleetState) -> RunFolder:
     """Make the folder of a run that runs elsewhere; the one that is there, if there is one."""
     job = state.job
     with suppress(NightrookError):
-        there = runs.find(home, folder_name(job))
+        there = find_run(home, folder_name(job))
         if there.name == folder_name(job):
             return there
     info = RunInfo(
@@ -66,7 +66,7 @@ def make_folder(home: Path, state: FleetState) -> RunFolder:
         iteration=job.part_of[1] if job.part_of else None,
         fleet=shown_url(state.server),
     )
-    folder = runs.create(home, info)
+    folder = create_run(home, info)
     write_state(folder, state)
     return folder
 

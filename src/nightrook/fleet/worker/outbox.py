@@ -9,8 +9,8 @@ import msgspec
 
 from nightrook.fleet.messages import Job
 from nightrook.model.errors import NightrookError
-from nightrook.store import runs
 from nightrook.store.files import Folder
+from nightrook.store.list import newest_first
 from nightrook.store.run_folder import RunFolder
 
 _FOLDER = "outbox"
@@ -71,7 +71,7 @@ class Outbox:
 
     def run_folder(self, entry: Entry) -> RunFolder | None:
         """The folder of an entry's run; None if its agent was never started."""
-        for folder in runs.newest_first(self.home):
+        for folder in newest_first(self.home):
             with suppress(NightrookError):
                 info = folder.info()
                 if info is not None and (info.loop, info.iteration) == (

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from nightrook.fleet.worker.outbox import Entry, Outbox
 from nightrook.model.errors import NightrookError
 from nightrook.store.file_names import RUNS
-from nightrook.store.removal import Stored, remove
+from nightrook.store.list import Stored
+from nightrook.store.removal import remove
 
 AGAIN_S = 600.0
 """What was reported so recently stays in any case: the boss may ask for bytes again."""

@@ -10,9 +10,9 @@ from nightrook.model.errors import NightrookError
 from nightrook.process.folder_watch import Change, FolderWatch
 from nightrook.store.batch_folder import BATCHES
 from nightrook.store.file_names import DECISIONS, INFO, RUNS, VERDICT
+from nightrook.store.list import NewestFirst
 from nightrook.store.loop_folder import LOOPS
 from nightrook.store.names import is_name
-from nightrook.store.runs import NewestFirst
 from nightrook.web.live.bell import Bell
 from nightrook.web.live.questions import OpenQuestions
 from nightrook.web.live.sizes import FolderSizes

@@ -10,8 +10,8 @@ from starlette.responses import Response
 from nightrook.model.questions import ClosedQuestion, Decision
 from nightrook.runs.asking.client import NotAskingError, RefusedError, decide
 from nightrook.runs.asking.peers import FROM_AGENT, OTHER_USER, UNCLEAR
+from nightrook.store.list import NewestFirst
 from nightrook.store.run_folder import RunFolder
-from nightrook.store.runs import NewestFirst
 from nightrook.web.live.questions import Waiting, ask_runners
 from nightrook.web.replies import ApiError, encoded, json_reply
 from nightrook.web.site import Site, site_of

@@ -15,9 +15,9 @@ from nightrook.model.errors import NightrookError
 from nightrook.model.ledger import Money
 from nightrook.model.snapshot import Activity, TokenCounts
 from nightrook.model.text import encodable, first_line
-from nightrook.store.batch_folder import BATCHES
+from nightrook.store.list import NewestFirst, ReadRun
+from nightrook.store.names import kind_of
 from nightrook.store.run_formats import RunInfo, VerdictInfo
-from nightrook.store.runs import NewestFirst, ReadRun
 from nightrook.web.replies import ApiError
 from nightrook.web.shown_runs import ShownRun
 from nightrook.web.site import site_of
@@ -172,7 +172,7 @@ def shown_row(shown: ShownRun) -> Row:
 
 def _begun(name: str, info: RunInfo) -> Row:
     what = "(piped)" if info.piped else info.prompt or " ".join(info.command)
-    is_batch = (info.loop or "").startswith(BATCHES.prefix)
+    is_batch = info.loop is not None and kind_of(info.loop) == "batch"
     return Row(
         name=name,
         agent=info.agent,

@@ -21,8 +21,8 @@ from nightrook.model.errors import NightrookError
 from nightrook.model.safe import safe_line
 from nightrook.model.text import suggested
 from nightrook.store.home import home_folder
+from nightrook.store.list import NewestFirst
 from nightrook.store.run_folder import RunFolder
-from nightrook.store.runs import NewestFirst
 
 _HEAD = ("MACHINE", "STATE", "JOBS", "RUNS", "LOAD", "VERSION", "AGENTS", "LABELS")
 _LISTEN_S = 2.25

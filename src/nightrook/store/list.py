@@ -1,0 +1,239 @@
+"""The list of what a home holds: runs, loops and batches, by name and by time.
+
+Nothing but the folders says what there is, so a list is right whatever was copied, renamed or
+removed behind it. Runs are put in order without reading most of them: a run starts before its
+folder last changes, so a run comes next when it started after all unread folders changed. Where
+that does not help, as in a home that was copied and whose folders all changed today, one short
+read of each `run.json` finds out when it started. With 20,000 runs, `rook runs` takes 0.11 s of CPU
+time in the usual home and 0.21 s in a copied one. An index in SQLite, checked against the times of
+the folders, would save 0.1 s of the second, and would have to be made, migrated and repaired.
+"""
+
+import math
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from heapq import heappop, heappush
+from operator import itemgetter
+from os import PathLike
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from nightrook.model.errors import BadRunNameError, NightrookError, UnknownRunError
+from nightrook.model.text import suggested
+from nightrook.store.batch_folder import BATCHES
+from nightrook.store.file_names import INFO, RUNS, VERDICT
+from nightrook.store.files import Folder, glance, last_changes
+from nightrook.store.loop_folder import LOOPS
+from nightrook.store.names import Kind, is_name, kind_of, pick
+from nightrook.store.run_folder import RunFolder, load
+from nightrook.store.run_formats import Moment, RunInfo
+
+_FOLDERS: dict[Kind, str] = {"run": RUNS, "loop": LOOPS.parent, "batch": BATCHES.parent}
+
+
+class Stored(NamedTuple):
+    """The folder of a run, a loop or a batch."""
+
+    kind: Kind
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """The name of the run, loop or batch."""
+        return self.path.name
+
+    @property
+    def changed(self) -> float:
+        """When the folder or a file in it last changed, in seconds since 1970."""
+        return max(stat.st_mtime for stat in _stats(self.path, deep=False))
+
+    @property
+    def size(self) -> int:
+        """How many bytes all its files have."""
+        return sum(stat.st_size for stat in _stats(self.path, deep=True))
+
+
+class SessionName(NamedTuple):
+    """The beginning of the id of a session, which agents store and the archive finds."""
+
+    name: str
+
+
+def find(home: str | PathLike[str], name: str) -> Stored:
+    """Find a run, loop or batch by its name or the unique beginning of it.
+
+    A BadRunNameError, AmbiguousRunError or UnknownRunError says why there is none.
+    """
+    match kind_of(name):
+        case "loop":
+            return Stored("loop", LOOPS.find(home, name))
+        case "batch":
+            return Stored("batch", BATCHES.find(home, name))
+        case "run":
+            return Stored("run", find_run(home, name).path)
+
+
+def find_shown(home: str | PathLike[str], name: str) -> Stored | SessionName:
+    """Find what a name stands for; a name of no run, loop or batch is taken for a session's."""
+    try:
+        return find(home, name)
+    except (UnknownRunError, BadRunNameError):
+        if kind_of(name) != "run":
+            raise
+        return SessionName(name)
+
+
+def find_run(home: str | PathLike[str], name: str) -> RunFolder:
+    """Find the run of that name, or the only one whose name begins with it.
+
+    A BadRunNameError, AmbiguousRunError or UnknownRunError says why there is none.
+    """
+    path = _absolute(home)
+    exact = Folder.at(path, RUNS, name) if is_name(name) else None
+    if exact is None:
+        return RunFolder(path / RUNS / pick(name, _names(path)))
+    with exact:
+        return RunFolder(exact.path)
+
+
+def chosen_run(home: str | PathLike[str], name: str | None) -> RunFolder:
+    """Find the run that an argument names; without a name, the last run."""
+    if name is None:
+        run = next(newest_first(home), None)
+        if run is None:
+            raise NightrookError('there are no runs yet; start one:  rook run "Fix the tests"')
+        return run
+    if (kind := kind_of(name)) != "run":
+        raise NightrookError(f"{name} is a {kind}, not a run: use  {suggested('show', name)}")
+    return find_run(home, name)
+
+
+def everything(home: str | PathLike[str]) -> Iterator[Stored]:
+    """Yield all runs, loops and batches, each kind by itself, in no particular order."""
+    top = _absolute(home)
+    for kind, parent in _FOLDERS.items():
+        yield from (Stored(kind, top / parent / name) for name in _last_changes(top / parent))
+
+
+class ReadRun(NamedTuple):
+    """A run with its `run.json`, which was read to put the runs in order."""
+
+    folder: RunFolder
+    info: RunInfo | None
+    problem: NightrookError | None = None
+    """Why `run.json` could not be read."""
+
+    @property
+    def started_at(self) -> float:
+        """When it started; unknown counts as before all others."""
+        return -math.inf if self.info is None else self.info.started_at
+
+
+class NewestFirst:
+    """All runs, the newest first; those without a start time come last."""
+
+    def __init__(self, home: str | PathLike[str], *, only_unfinished: bool = False) -> None:
+        """`only_unfinished` leaves out the runs that have a verdict."""
+        self._home = _absolute(home)
+        self._changes = _last_changes(self._home / RUNS)
+        if only_unfinished:
+            path = os.path.join(self._home, RUNS)
+            ended = [name for name in self._changes if os.path.lexists(f"{path}/{name}/{VERDICT}")]
+            for name in ended:
+                del self._changes[name]
+
+    def __len__(self) -> int:
+        return len(self._changes)
+
+    def __iter__(self) -> Iterator[ReadRun]:
+        folders = Folder.at(self._home, RUNS) if self._changes else None
+        if folders is None:
+            return
+        with folders:
+            yield from self._in_order(folders)
+
+    def _in_order(self, folders: Folder) -> Iterator[ReadRun]:
+        by_change = sorted(self._changes.items(), key=itemgetter(1))
+        waiting: list[tuple[float, str, ReadRun | None]] = []  # minus the start: a heap, and
+        while by_change or waiting:  # a run is in it unread until it is the next one
+            if by_change and not (waiting and -waiting[0][0] > by_change[-1][1]):
+                name, changed = by_change.pop()
+                heappush(waiting, (-min(_started_at(folders, name), changed), name, None))
+                continue
+            at, name, run = heappop(waiting)
+            if run is None:
+                run = _read(folders, name)
+                known = -min(run.started_at, self._changes[name])
+                if known != at:  # it was replaced meanwhile, or is damaged
+                    heappush(waiting, (known, name, run))
+                    continue
+            yield run
+
+
+def newest_first(home: str | PathLike[str]) -> Iterator[RunFolder]:
+    """Yield all runs, the newest first."""
+    return (run.folder for run in NewestFirst(home))
+
+
+class _Start(msgspec.Struct):
+    started_at: Moment
+
+
+_decode_start = msgspec.json.Decoder(_Start).decode
+
+
+def _started_at(folders: Folder, name: str) -> float:
+    """When a run started, by a quick look; the folder is read if that does not show it."""
+    try:
+        return _decode_start(glance(folders, f"{name}/{INFO}")).started_at
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _read(folders, name).started_at
+
+
+def _read(folders: Folder, name: str) -> ReadRun:
+    run = RunFolder(folders.path / name)
+    try:
+        folder = folders.open(name)
+        if folder is None:
+            return ReadRun(run, None)
+        with folder:
+            return ReadRun(run, load(folder, INFO, RunInfo))
+    except NightrookError as error:
+        return ReadRun(run, None, error)
+
+
+def _stats(path: Path, *, deep: bool) -> Iterator[os.stat_result]:
+    """The folder and what is in it; links are not followed."""
+    with suppress(OSError):
+        yield path.lstat()
+        for above, folders, files in os.walk(path):
+            for name in (*folders, *files):
+                with suppress(OSError):
+                    yield os.lstat(os.path.join(above, name))
+            if not deep:
+                return
+
+
+def _names(home: Path) -> list[str]:
+    """The names of all runs."""
+    folder = Folder.at(home, RUNS)
+    if folder is None:
+        return []
+    with folder:
+        return [name for name in folder.folders() if is_name(name)]
+
+
+def _last_changes(parent: Path) -> dict[str, float]:
+    """When each folder of a kind last changed, by their names."""
+    folder = Folder.at(parent.parent, parent.name)
+    if folder is None:
+        return {}
+    with folder:
+        return {name: at for name, at in last_changes(folder).items() if is_name(name)}
+
+
+def _absolute(home: str | PathLike[str]) -> Path:
+    return Path(os.path.abspath(home))
